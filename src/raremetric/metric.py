@@ -1,0 +1,50 @@
+"""The two faces of a Mahalanobis metric, L and M = LᵀL, and the geometry of M."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import linalg
+
+
+def matrix_from_components(L: NDArray) -> NDArray:
+    """M = LᵀL, symmetric to the last bit."""
+    M = L.T @ L
+    return (M + M.T) / 2
+
+
+def components_from_matrix(M: NDArray) -> NDArray:
+    """The symmetric square root of a PSD matrix: L = M^½, so that LᵀL = M.
+
+    Eigenvalues that rounding made negative count as zero.
+    """
+    values, vectors = linalg.eigh(M)
+    return (vectors * np.sqrt(np.maximum(values, 0.0))) @ vectors.T
+
+
+def squared_lengths(L: NDArray, differences: NDArray) -> NDArray:
+    """‖L δ‖² for each row δ of differences, shape (n, n_features)."""
+    projected = differences @ L.T
+    return np.einsum("ij,ij->i", projected, projected)
+
+
+def project_psd(M: NDArray) -> tuple[NDArray, NDArray]:
+    """The nearest PSD matrix in Frobenius norm, and an L with LᵀL equal to it."""
+    values, vectors = linalg.eigh((M + M.T) / 2)
+    L = np.sqrt(np.maximum(values, 0.0))[:, np.newaxis] * vectors.T
+    return matrix_from_components(L), L
+
+
+def spd_geodesic(A: NDArray, B: NDArray, t: float) -> NDArray:
+    """The point A #ₜ B = A^½ (A^-½ B A^-½)ᵗ A^½ on the geodesic of SPD matrices.
+
+    t = 0 gives A, t = 1 gives B. Computed from A = RᵀR (Cholesky) and one symmetric
+    eigendecomposition: with R^-ᵀ B R^-¹ = U diag(s) Uᵀ the point is (RᵀU) diag(sᵗ) (RᵀU)ᵀ.
+    """
+    R = linalg.cholesky(A)
+    half = linalg.solve_triangular(R, B, trans="T")
+    core = linalg.solve_triangular(R, half.T, trans="T")
+    values, vectors = linalg.eigh((core + core.T) / 2)
+    factor = R.T @ vectors
+    point = (factor * np.maximum(values, 0.0) ** t) @ factor.T
+    return (point + point.T) / 2

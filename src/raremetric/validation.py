@@ -1,0 +1,109 @@
+"""Labels, parameters and the sentences a user reads when one of them is wrong."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Collection
+from numbers import Integral, Real
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils import check_array, check_scalar
+from sklearn.utils.multiclass import check_classification_targets
+
+
+class Labels(NamedTuple):
+    """Class labels as integers, and what they stand for."""
+
+    classes: NDArray  # (n_classes,), sorted
+    codes: NDArray[np.int64]  # (n_samples,), indices into classes
+    counts: NDArray[np.int64]  # (n_classes,)
+
+
+def check_labels(y: ArrayLike, owner: str) -> Labels:
+    """Encode the labels and refuse fewer than two classes.
+
+    Parameters
+    ----------
+    y : array-like of shape (n_samples,)
+        Class labels, already of the right length.
+    owner : str
+        Who asks, for the error message.
+    """
+    check_classification_targets(y)
+    classes, codes, counts = np.unique(y, return_inverse=True, return_counts=True)
+    if len(classes) < 2:
+        raise ValueError(
+            f"{owner} needs examples of at least two classes, but y holds only one class: "
+            f"{classes[0]!r}. Check the target column."
+        )
+    return Labels(classes, codes.reshape(-1).astype(np.int64), counts)
+
+
+def check_real(
+    value: Real,
+    name: str,
+    *,
+    low: float | None = None,
+    high: float | None = None,
+    closed: str = "both",
+) -> float:
+    """A finite real number within its bounds."""
+    check_scalar(value, name, Real, min_val=low, max_val=high, include_boundaries=closed)
+    if not np.isfinite(value):
+        raise ValueError(f"{name} == {value}, must be finite.")
+    return float(value)
+
+
+def check_integer(value: Integral, name: str, *, low: int, high: int | None = None) -> int:
+    """An integer within its bounds; True and False are not integers."""
+    if isinstance(value, bool):
+        raise TypeError(f"{name} must be an instance of int, not bool.")
+    return int(check_scalar(value, name, Integral, min_val=low, max_val=high))
+
+
+def check_option(value: object, name: str, allowed: Collection[str]) -> str:
+    """One of a few words."""
+    if not isinstance(value, str) or value not in allowed:
+        choices = ", ".join(repr(option) for option in sorted(allowed))
+        raise ValueError(f"{name} must be one of {choices}; got {value!r}.")
+    return value
+
+
+def check_weights(sample_weight: ArrayLike | None, n_samples: int) -> NDArray[np.float64]:
+    """One non-negative, finite weight per example; ones where none were given."""
+    if sample_weight is None:
+        return np.ones(n_samples)
+    weights = check_array(
+        sample_weight, ensure_2d=False, dtype=np.float64, input_name="sample_weight"
+    )
+    if weights.shape != (n_samples,):
+        raise ValueError(
+            f"sample_weight.shape == {weights.shape}, expected {(n_samples,)}: "
+            "one weight per example."
+        )
+    if np.any(weights < 0):
+        row = int(np.argmax(weights < 0))
+        raise ValueError(
+            f"sample_weight must not be negative; row {row} has {weights[row]:g}. "
+            "Use 0 to leave an example's pairs out."
+        )
+    return weights
+
+
+def warn_small_classes(labels: Labels, n_neighbors: int, owner: str) -> None:
+    """Say which classes have fewer than n_neighbors + 1 examples."""
+    small = labels.counts <= n_neighbors
+    if not small.any():
+        return
+    counts = ", ".join(
+        f"{label!r}: {count}"
+        for label, count in zip(labels.classes[small].tolist(), labels.counts[small], strict=True)
+    )
+    warnings.warn(
+        f"{owner} wants n_neighbors={n_neighbors} neighbors within each class, but these classes "
+        f"have too few examples ({counts}): fewer neighbors are used for them.",
+        UserWarning,
+        stacklevel=3,
+    )

@@ -1,0 +1,19 @@
+"""Optional packages, imported at the moment they are needed."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from types import ModuleType
+
+from raremetric.datasets.parsers import INSTALL_HINT
+
+
+def need(module: str) -> ModuleType:
+    """Import a module of the ``datasets`` extra, or say how to install it."""
+    try:
+        return import_module(module)
+    except ImportError as error:
+        package = module.partition(".")[0]
+        raise ImportError(
+            f"This needs {package}, which is not installed: {INSTALL_HINT}"
+        ) from error

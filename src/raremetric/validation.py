@@ -42,7 +42,7 @@ def check_labels(y: ArrayLike, owner: str) -> Labels:
 
 
 def check_real(
-    value: Real,
+    value: float,
     name: str,
     *,
     low: float | None = None,
@@ -56,7 +56,7 @@ def check_real(
     return float(value)
 
 
-def check_integer(value: Integral, name: str, *, low: int, high: int | None = None) -> int:
+def check_integer(value: int, name: str, *, low: int, high: int | None = None) -> int:
     """An integer within its bounds; True and False are not integers."""
     if isinstance(value, bool):
         raise TypeError(f"{name} must be an instance of int, not bool.")

@@ -1,0 +1,52 @@
+"""The plain distance, as a learner that learns nothing."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from raremetric.learners.base import MetricLearner
+
+
+class Euclidean(MetricLearner):
+    """The plain Euclidean distance, so that a comparison of learners is one loop.
+
+    Attributes
+    ----------
+    components_ : ndarray of shape (n_features, n_features)
+        The identity.
+    n_iter_ : int
+        Always 0.
+    objective_ : float
+        Always 0: nothing is minimised.
+    classes_ : ndarray of shape (n_classes,)
+        Class labels seen in ``fit``.
+    n_features_in_ : int
+        Number of features seen in ``fit``.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features, when ``X`` has string column names.
+
+    Examples
+    --------
+    >>> from raremetric import Euclidean
+    >>> Euclidean().fit([[0.0, 0.0], [3.0, 4.0]], [0, 1]).pair_distance([[[0, 0], [3, 4]]])
+    array([5.])
+    """
+
+    def fit(self, X, y) -> Euclidean:
+        """Check the data and take the identity.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+
+        Returns
+        -------
+        self : Euclidean
+        """
+        X, labels = self._check_training_data(X, y)
+        self.classes_ = labels.classes
+        self.components_ = np.eye(X.shape[1])
+        self.n_iter_ = 0
+        self.objective_ = 0.0
+        return self

@@ -1,0 +1,1 @@
+"""Losses: value and gradient. An objective does not know its solver."""

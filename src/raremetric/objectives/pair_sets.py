@@ -1,0 +1,167 @@
+"""The loss of IML, ML1 and ML2 over sets of similar and dissimilar pairs.
+
+F(M) = a Σ_sim w [d²_M − 1]₊ + (1 − a) Σ_dis w [1 + m − d²_M]₊ + λ ‖M − I‖²_F,   M = LᵀL.
+
+The weights w carry the balance between the sets. With *fixed* pairs both sums run over given
+pairs. With *refreshed* dissimilar pairs each anchor meets its k nearest of other classes under
+the current metric: its term is w times the sum of its k largest hinges, so F stays convex in M.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import minimize_scalar
+
+from raremetric.metric import matrix_from_components, project_psd
+from raremetric.pairs import Pairs
+from raremetric.validation import Labels
+
+LOG_SCALES = (-15.0, 15.0)  # where the best multiple of the starting metric is looked for
+
+
+class PairSetData(NamedTuple):
+    """What the kernels read. Rows are grouped by class; a and 1 − a are in the weights."""
+
+    X: NDArray  # (n_samples, n_features)
+    starts: NDArray  # (n_classes + 1,), first row of each class
+    similar_anchors: NDArray  # (n_similar,)
+    similar_others: NDArray  # (n_similar,)
+    similar_weights: NDArray  # (n_similar,)
+    anchors: NDArray  # (n_dissimilar,), or all rows when refreshed
+    others: NDArray  # (n_dissimilar, 1), unused when refreshed
+    anchor_weights: NDArray  # (n_dissimilar,), or one per row when refreshed
+    margin: float
+    regularization: float
+    refresh: int  # k, or 0 for fixed pairs
+
+
+class PairSetObjective:
+    """F and its gradients, exact (width 0) or with the corners of the hinges rounded.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_samples, n_features)
+    labels : Labels
+    similar, dissimilar : Pairs
+        With ``refresh``, the dissimilar pairs are those under the identity.
+    similar_weights, dissimilar_weights : ndarray of shape (n_pairs,)
+        Weight of each pair within its set.
+    margin, similar_weight, regularization : float
+        m, a and λ.
+    refresh : int
+        Number k of dissimilar neighbors to find anew at each evaluation; 0 keeps the pairs.
+
+    Notes
+    -----
+    All terms are evaluated in the projected space. With Z = XLᵀ and c the derivative of each
+    pair's term by its squared distance, the gradient over L is 2 (Lap Z)ᵀX + 4λL(M − I) and that
+    over M is Xᵀ Lap X + 2λ(M − I), where Lap = Σ c (e_i − e_j)(e_i − e_j)ᵀ.
+
+    Rounding by a relative width δ replaces [u]₊ by max αu − (δs/2)α² over 0 ≤ α ≤ 1, with s = 1
+    for similar and s = 1 + m for dissimilar pairs, and a sum of k largest hinges by the same
+    maximum under Σα ≤ k. The rounded F is at most the exact one, and its maximisers α, which
+    the gradient needs anyway, are a feasible point of the dual problem.
+    """
+
+    def __init__(
+        self,
+        X: NDArray,
+        labels: Labels,
+        similar: Pairs,
+        dissimilar: Pairs,
+        similar_weights: NDArray,
+        dissimilar_weights: NDArray,
+        *,
+        margin: float,
+        similar_weight: float,
+        regularization: float,
+        refresh: int = 0,
+    ):
+        self.order = np.argsort(labels.codes, kind="stable")
+        place = np.argsort(self.order, kind="stable")
+        anchors, weights = place[dissimilar.anchors], (1 - similar_weight) * dissimilar_weights
+        self.first_others = Pairs(anchors, place[dissimilar.others])
+        if refresh:
+            # All pairs of an anchor weigh the same: keep one weight per row.
+            per_row = np.zeros(len(X))
+            per_row[anchors] = weights
+            anchors, weights = np.arange(len(X)), per_row
+        self.data = PairSetData(
+            X=np.ascontiguousarray(X[self.order], dtype=np.float64),
+            starts=np.concatenate([[0], np.cumsum(labels.counts)]),
+            similar_anchors=place[similar.anchors],
+            similar_others=place[similar.others],
+            similar_weights=similar_weight * similar_weights,
+            anchors=anchors,
+            others=self.first_others.others[:, np.newaxis],
+            anchor_weights=weights,
+            margin=float(margin),
+            regularization=float(regularization),
+            refresh=int(refresh),
+        )
+
+    def value_and_gradient(self, L: NDArray, width: float = 0.0) -> tuple[float, NDArray]:
+        """F and its gradient over L, shape (n_components, n_features)."""
+        from raremetric.kernels import pair_sets as kernels
+
+        return kernels.pair_set_value_and_gradient(np.ascontiguousarray(L), self.data, width)
+
+    def value_and_matrix_gradient(self, L: NDArray, width: float = 0.0) -> tuple[float, NDArray]:
+        """F and its gradient over M at M = LᵀL, shape (n_features, n_features)."""
+        value, A, _, _ = self._dual_point(L, width)
+        residual = matrix_from_components(L) - np.eye(L.shape[1])
+        value += self.data.regularization * np.sum(residual**2)
+        return value, A + 2 * self.data.regularization * residual
+
+    def lower_bound(self, L: NDArray, width: float) -> float:
+        """A value that F nowhere falls below, from the dual point α of the rounded loss at L.
+
+        With A = Σ_sim α δδᵀ − Σ_dis α δδᵀ, the minimum over M ⪰ 0 of
+        −Σ_sim α + (1 + m) Σ_dis α + ⟨A, M⟩ + λ‖M − I‖² is at the projection of I − A/(2λ).
+        Minus infinity when λ = 0.
+        """
+        regularization = self.data.regularization
+        if regularization == 0:
+            return -np.inf
+        _, A, attract, repel = self._dual_point(L, width)
+        identity = np.eye(len(A))
+        M, _ = project_psd(identity - A / (2 * regularization))
+        linear = (1 + self.data.margin) * repel.sum() - attract.sum()
+        return linear + np.sum(A * M) + regularization * np.sum((M - identity) ** 2)
+
+    def dissimilar_pairs(self, L: NDArray) -> Pairs:
+        """The dissimilar pairs of the exact loss at L, in the rows' original order."""
+        anchors, others = self.first_others
+        if self.data.refresh:
+            _, _, neighbors, _ = self._terms(L, 0.0)
+            anchors, others = np.repeat(self.data.anchors, self.data.refresh), neighbors.ravel()
+            anchors, others = anchors[others >= 0], others[others >= 0]
+        return Pairs(self.order[anchors], self.order[others])
+
+    def best_scale(self, L: NDArray) -> float:
+        """The s that minimises F along s·LᵀL: a convex search in one dimension."""
+        found = minimize_scalar(
+            lambda log_s: self.value_and_gradient(np.exp(log_s / 2) * L)[0],
+            bounds=LOG_SCALES,
+            method="bounded",
+            options={"xatol": 1e-2},
+        )
+        return float(np.exp(found.x))
+
+    def _terms(self, L: NDArray, width: float):
+        from raremetric.kernels import pair_sets as kernels
+
+        Z = np.ascontiguousarray(self.data.X @ L.T)
+        return kernels.pair_set_terms(Z, self.data, width)
+
+    def _dual_point(self, L: NDArray, width: float):
+        """The hinge terms' value, their gradient A over M, and the multipliers."""
+        from raremetric.kernels import pair_sets as kernels
+
+        value, attract, others, repel = self._terms(L, width)
+        product = kernels.pair_set_laplacian(self.data.X, self.data, attract, others, repel)
+        A = product.T @ self.data.X
+        return value, (A + A.T) / 2, attract, repel

@@ -1,0 +1,1 @@
+"""Minimisers: each receives a callable and knows neither classes nor pairs."""

@@ -1,0 +1,77 @@
+"""Nonsmooth losses by a sequence of smoother ones."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+NEARLY_NOTHING = 1e-2
+
+
+class Solution(NamedTuple):
+    """Where a solver ended."""
+
+    L: NDArray  # (n_components, n_features)
+    value: float
+    n_iter: int
+    converged: bool
+    bound: float = -np.inf  # what the minimum is proved to lie above
+
+
+def minimize_in_stages(
+    minimize: Callable[[NDArray, float, int, float], Solution],
+    exact: Callable[[NDArray], float],
+    lower_bound: Callable[[NDArray, float], float],
+    L: NDArray,
+    *,
+    widths: Sequence[float] = (1e-1, 1e-2, 1e-3, 1e-4, 1e-5),
+    max_iter: int,
+    tol: float,
+) -> Solution:
+    """Minimise ever less rounded losses, each from the last one's minimum.
+
+    Done when the exact loss is proved to lie within a fraction ``tol`` of its minimum. Where no
+    lower bound is to be had, a converged stage is trusted instead: a rounded loss is nowhere above
+    the exact one, so what lies between the two bounds the distance from the minimum.
+
+    Parameters
+    ----------
+    minimize : callable (L, width, max_iter, tol) -> Solution
+        Minimises the loss rounded by ``width``, from L, until steps gain less than ``tol``.
+    exact : callable L -> float
+        The loss with width 0.
+    lower_bound : callable (L, width) -> float
+        A value that the exact loss nowhere falls below; minus infinity where there is none.
+    L : ndarray of shape (n_components, n_features)
+    widths : sequence of float
+        Falling widths.
+    max_iter : int
+        Bound on the sum of all stages' iterations.
+    tol : float
+        Accuracy of the exact loss, relative to its value (but at least to a hundredth of its
+        value at the start).
+    """
+    n_iter, stage_tol, bound, converged = 0, 1e-3 * tol, -np.inf, False
+    best_L, best = L, exact(L)
+    floor = NEARLY_NOTHING * abs(best)  # where the minimum is zero, no fraction of it is reached
+    widths = list(widths)
+    while widths and stage_tol > 1e-15:
+        stage = minimize(L, widths[0], max_iter - n_iter, stage_tol)
+        L, n_iter, value = stage.L, n_iter + stage.n_iter, exact(stage.L)
+        if value <= best:
+            best_L, best = L, value
+        bound = max(bound, lower_bound(L, widths[0]))
+        allowed = tol * max(abs(best), floor)
+        rounded_off = value - stage.value <= allowed / 2
+        proved = best - bound <= allowed
+        converged = proved or stage.converged
+        if proved or not stage.converged or (rounded_off and bound == -np.inf):
+            break
+        if rounded_off:  # not the corners but the stage itself is too coarse
+            stage_tol /= 100
+        else:
+            widths.pop(0)
+    return Solution(best_L, best, n_iter, converged, bound)

@@ -1,0 +1,92 @@
+"""The same data with a rarer, or a more frequent, minority class."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.utils import check_consistent_length, check_random_state, column_or_1d
+
+from raremetric.validation import check_labels, check_real
+
+MIN_MINORITY = 20
+
+
+class TooFewMinorityError(ValueError):
+    """The wanted share would leave fewer minority examples than the paper's limit, 20."""
+
+
+def with_minority_share(
+    X: Any, y: ArrayLike, share: float, random_state: Any = None
+) -> tuple[Any, Any]:
+    """Drop examples of one class until the minority has a given share, as in the paper.
+
+    Both classes are shuffled. If `share` is above the data's own, all n⁺ minority examples and
+    the first ``int(n⁺/share − n⁺)`` of the majority are kept; otherwise all n⁻ majority examples
+    and the first ``int(share·n⁻/(1−share))`` of the minority.
+
+    Parameters
+    ----------
+    X : array-like, sparse matrix or DataFrame of shape (n_samples, n_features)
+        Examples.
+    y : array-like of shape (n_samples,)
+        Labels of two classes; the rarer is the minority, of two equal ones the larger label.
+    share : float
+        Wanted share of the minority, between 0 and 1, both excluded.
+    random_state : int, RandomState instance or None, default=None
+        With the same number, a smaller variant is a part of a larger one: the shuffled order is
+        the same for every share.
+
+    Returns
+    -------
+    X, y : as given
+        The examples kept, in their original order.
+
+    Raises
+    ------
+    TooFewMinorityError
+        If fewer than 20 minority examples would be left: the paper stops there.
+
+    Examples
+    --------
+    >>> from raremetric.datasets import load_dataset, with_minority_share
+    >>> X, y = load_dataset("pima", return_X_y=True)
+    >>> X, y = with_minority_share(X, y, 0.05, random_state=1)
+    >>> len(y), int(y.sum())
+    (526, 26)
+    """
+    check_real(share, "share", low=0, high=1, closed="neither")
+    check_consistent_length(X, y)
+    labels = check_labels(column_or_1d(y), "with_minority_share")
+    if len(labels.classes) > 2:
+        raise ValueError(
+            f"with_minority_share needs two classes; y holds {len(labels.classes)}. Turn it into "
+            "one class against the rest first."
+        )
+    minority = int(labels.counts[0] < labels.counts[1])
+    rare = np.flatnonzero(labels.codes == 1 - minority)
+    common = np.flatnonzero(labels.codes == minority)
+    rng = check_random_state(random_state)
+    rng.shuffle(rare)
+    rng.shuffle(common)
+    n_rare, n_common = _counts(len(rare), len(common), share)
+    if n_rare < MIN_MINORITY:
+        raise TooFewMinorityError(
+            f"share={share:g} would leave {n_rare} minority examples of {len(rare)}; the paper "
+            f"stops below {MIN_MINORITY}."
+        )
+    kept = np.sort(np.concatenate([rare[:n_rare], common[:n_common]]))
+    return _take(X, kept), _take(y, kept)
+
+
+def _counts(n_rare: int, n_common: int, share: float) -> tuple[int, int]:
+    if share > n_rare / (n_rare + n_common):
+        return n_rare, int(n_rare / share - n_rare)
+    return int(share * n_common / (1 - share)), n_common
+
+
+def _take(values: Any, rows: Any) -> Any:
+    if hasattr(values, "iloc"):
+        return values.iloc[rows]
+    return values[rows] if hasattr(values, "shape") else np.asarray(values)[rows]

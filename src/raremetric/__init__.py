@@ -1,8 +1,25 @@
 """Metric learning for the class you care about and have few examples of."""
 
+from raremetric.classifier import MetricKNNClassifier
 from raremetric.learners.euclidean import Euclidean
 from raremetric.learners.iml import IML
 
 __version__ = "0.1.0.dev0"
 
-__all__ = ["IML", "Euclidean", "__version__"]
+__all__ = [
+    "IML",
+    "Euclidean",
+    "MetricKNNClassifier",
+    "__version__",
+    "list_datasets",
+    "load_dataset",
+]
+
+
+def __getattr__(name: str):
+    # The data sets are an extra: their room is opened on first use.
+    if name in {"list_datasets", "load_dataset"}:
+        from raremetric import datasets
+
+        return getattr(datasets, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

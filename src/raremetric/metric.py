@@ -28,10 +28,15 @@ def squared_lengths(L: NDArray, differences: NDArray) -> NDArray:
     return np.einsum("ij,ij->i", projected, projected)
 
 
-def project_psd(M: NDArray) -> tuple[NDArray, NDArray]:
-    """The nearest PSD matrix in Frobenius norm, and an L with LᵀL equal to it."""
+def project_psd(M: NDArray, rank: int | None = None) -> tuple[NDArray, NDArray]:
+    """The nearest PSD matrix in Frobenius norm, and an L with LᵀL equal to it.
+
+    With ``rank``, the nearest of at most that rank; L then has that many rows.
+    """
     values, vectors = linalg.eigh((M + M.T) / 2)
     L = np.sqrt(np.maximum(values, 0.0))[:, np.newaxis] * vectors.T
+    if rank is not None:
+        L = np.ascontiguousarray(L[len(L) - rank :])  # eigenvalues come in rising order
     return matrix_from_components(L), L
 
 

@@ -89,6 +89,8 @@ def check_weights(sample_weight: ArrayLike | None, n_samples: int) -> NDArray[np
             f"sample_weight must not be negative; row {row} has {weights[row]:g}. "
             "Use 0 to leave an example's pairs out."
         )
+    if not weights.any():
+        raise ValueError("sample_weight is zero for every example: nothing to learn from.")
     return weights
 
 

@@ -65,7 +65,7 @@ class IML(MetricLearner):
         L-BFGS over L; or accelerated projected gradient descent over M. "auto" is "lbfgs".
     n_components : int or None, default=None
         Rank of the metric: the number of rows of L. None keeps all n_features. A lower rank
-        makes the problem non-convex, and needs L-BFGS.
+        makes the problem non-convex; ``duality_gap_`` then also holds what the rank costs.
     init : {"auto", "identity", "pca"} or array of shape (n_components, n_features), default="auto"
         Where to start. "identity" and "pca" are the unit and the principal axes; "auto" takes the
         first (or, for a lower rank, the second) and stretches it by the factor that fits best.
@@ -237,12 +237,6 @@ class IML(MetricLearner):
         check_option(self.solver, "solver", ("auto", "lbfgs", "projected"))
         check_integer(self.max_iter, "max_iter", low=1)
         check_real(self.tol, "tol", low=0, closed="neither")
-        if self.solver == "projected" and self.n_components not in (None, self.n_features_in_):
-            raise ValueError(
-                f"solver='projected' works on the full matrix M, but n_components="
-                f"{self.n_components} of {self.n_features_in_} features were asked for. "
-                "Use solver='lbfgs' for a lower rank."
-            )
 
     def _refreshed(self) -> bool:
         return self.pairs == "neighbors" and self.dissimilar == "refreshed"

@@ -29,8 +29,8 @@ def minimize_projected(
     ----------
     evaluate : callable L -> (value, gradient over M)
         The metric is handed over as a factor L of M: the projection yields one anyway.
-    L : ndarray of shape (n_features, n_features)
-        The start.
+    L : ndarray of shape (n_components, n_features)
+        The start. With fewer rows than columns, M is kept to that rank: no longer convex.
     max_iter : int
     tol : float
         Stop when several iterations in a row gain less than this fraction of the value.
@@ -48,7 +48,8 @@ def minimize_projected(
             ahead, ahead_L, momentum = M, L, 1.0
         else:
             new_momentum = (1 + np.sqrt(1 + 4 * momentum**2)) / 2
-            ahead, ahead_L = project_psd(new_M + (momentum - 1) / new_momentum * (new_M - M))
+            push = (momentum - 1) / new_momentum
+            ahead, ahead_L = project_psd(new_M + push * (new_M - M), len(L))
             momentum = new_momentum
             if gained >= 0:
                 M, L, value = new_M, new_L, new_value
@@ -64,7 +65,7 @@ def _descend(evaluate, M: NDArray, L: NDArray, step: float):
     value, gradient = evaluate(L)
     slack = 1e-13 * abs(value)  # rounding must not shorten steps near the minimum for ever
     while True:
-        new_M, new_L = project_psd(M - step * gradient)
+        new_M, new_L = project_psd(M - step * gradient, len(L))
         change = new_M - M
         new_value, _ = evaluate(new_L)
         model = value + np.sum(gradient * change) + np.sum(change**2) / (2 * step)

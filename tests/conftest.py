@@ -1,0 +1,23 @@
+"""Small problems that several tests share."""
+
+import os
+
+# Must be set before SciPy is imported: lets scikit-learn's array API checks run.
+os.environ.setdefault("SCIPY_ARRAY_API", "1")
+
+import numpy as np
+import pytest
+
+
+def make_problem(seed=0, n_samples=24, n_features=3, n_classes=2):
+    """Standardised points in overlapping classes, at least four of each."""
+    rng = np.random.RandomState(seed)
+    y = np.concatenate([np.repeat(np.arange(n_classes), 4), rng.randint(n_classes, size=n_samples)])
+    y = rng.permutation(y[:n_samples])
+    X = rng.normal(size=(n_samples, n_features)) + rng.normal(size=(n_classes, n_features))[y]
+    return (X - X.mean(axis=0)) / X.std(axis=0), y
+
+
+@pytest.fixture
+def problem():
+    return make_problem()

@@ -1,0 +1,195 @@
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from raremetric.objectives.pair_sets import PairSetObjective
+from raremetric.pairs import neighbor_pairs, pair_weights
+from raremetric.validation import check_labels
+from tests.conftest import make_problem
+from tests.oracles.pair_sets import iml_loss
+
+FIVE_POINTS = np.array([[0.0, 0], [1, 0], [3, 0], [3, 1], [5, 0]])
+FIVE_LABELS = np.array([1, 1, 0, 0, 0])
+
+
+def make_objective(X, y, *, k=3, m=1.0, a=0.5, lam=0.01, refreshed=True, scheme="balanced", w=None):
+    labels = check_labels(y, "test")
+    weights = np.ones(len(X)) if w is None else np.asarray(w, dtype=float)
+    similar, dissimilar = neighbor_pairs(X, labels, k)
+    return PairSetObjective(
+        X,
+        labels,
+        similar,
+        dissimilar,
+        pair_weights(similar, labels, weights, scheme),
+        pair_weights(dissimilar, labels, weights, scheme),
+        margin=m,
+        similar_weight=a,
+        regularization=lam,
+        refresh=k if refreshed else 0,
+    )
+
+
+@pytest.mark.parametrize(
+    ("scheme", "weights", "expected"),
+    [
+        # With L = 2I squared distances are four times the plain ones. Hinges, m = 40:
+        # Sim+ {3, 3}, Sim- {3, 3, 15}, Dis+ {5, 25}, Dis- {25, 21, 0}; λ‖4I − I‖² = 9.
+        ("balanced", None, 0.25 / 4 * (3 + 7) + 0.75 / 4 * (15 + 46 / 3) + 9),
+        ("uniform", None, 0.25 * (6 + 21) + 0.75 * (30 + 46) + 9),
+        # First point three times, last point twice as heavy; the sets' totals stay.
+        (
+            "balanced",
+            [3, 1, 1, 1, 2],
+            0.25 / 4 * (12 / 4 + 36 / 4) + 0.75 / 4 * (40 / 4 + 46 / 4) + 9,
+        ),
+        (
+            "uniform",
+            [3, 1, 1, 1, 2],
+            0.25 * (2 * 3 + 3 * 9) + 0.75 * (2 * 10 + 3 * 11.5) + 9,
+        ),
+    ],
+)
+@pytest.mark.parametrize("refreshed", [False, True])
+def test_five_points_by_hand(scheme, weights, expected, refreshed):
+    objective = make_objective(
+        FIVE_POINTS,
+        FIVE_LABELS,
+        k=1,
+        m=40.0,
+        a=0.25,
+        lam=0.5,
+        refreshed=refreshed,
+        scheme=scheme,
+        w=weights,
+    )
+    assert objective.value_and_gradient(2 * np.eye(2))[0] == pytest.approx(expected, rel=1e-14)
+
+
+def test_each_term_of_the_five_points_alone():
+    def value(a, lam, m=40.0):
+        objective = make_objective(FIVE_POINTS, FIVE_LABELS, k=1, m=m, a=a, lam=lam)
+        return objective.value_and_gradient(2 * np.eye(2))[0]
+
+    assert value(a=1.0, lam=0.0) == pytest.approx((3 + 7) / 4)
+    assert value(a=0.0, lam=0.0) == pytest.approx((15 + 46 / 3) / 4)
+    assert value(a=0.0, lam=0.0, m=0.0) == 0.0  # all classes farther apart than 1
+    assert value(a=1.0, lam=2.0) - value(a=1.0, lam=0.0) == pytest.approx(2 * 18)
+
+
+def test_refreshed_neighbors_follow_the_metric():
+    # From (0, 0) the other class is nearest at (2, 0), but at (0, 3) once x is stretched by 3.
+    X = np.array([[0.0, 0], [0, 0.1], [2, 0], [0, 3]])
+    y = np.array([1, 1, 0, 0])
+    L = np.diag([3.0, 1.0])
+    settings = {"k": 1, "m": 99.0, "a": 0.0, "lam": 0.0}
+    fixed = make_objective(X, y, refreshed=False, **settings).value_and_gradient(L)[0]
+    refreshed = make_objective(X, y, refreshed=True, **settings).value_and_gradient(L)[0]
+    dis_pos_fixed = (100 - 36 + 100 - 36.01) / 2
+    dis_pos_refreshed = (100 - 9 + 100 - 2.9**2) / 2
+    dis_neg = (100 - 36 + 100 - 2.9**2) / 2
+    assert fixed == pytest.approx((dis_pos_fixed + dis_neg) / 4)
+    assert refreshed == pytest.approx((dis_pos_refreshed + dis_neg) / 4)
+
+
+@pytest.mark.parametrize("refreshed", [False, True])
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("balanced", [False, True])
+def test_value_against_the_oracle(refreshed, n_classes, balanced):
+    X, y = make_problem(3, n_classes=n_classes)
+    rng = np.random.RandomState(0)
+    L, weights = rng.normal(size=(2, 3)), rng.uniform(0.1, 2, size=len(X))
+    scheme = "balanced" if balanced else "uniform"
+    objective = make_objective(X, y, m=10, a=0.3, refreshed=refreshed, scheme=scheme, w=weights)
+    expected = iml_loss(
+        L,
+        X,
+        y,
+        k=3,
+        m=10,
+        a=0.3,
+        lam=0.01,
+        refreshed=refreshed,
+        balanced=balanced,
+        sample_weight=weights,
+    )
+    assert objective.value_and_gradient(L)[0] == pytest.approx(expected, rel=1e-12)
+    assert objective.value_and_matrix_gradient(L)[0] == pytest.approx(expected, rel=1e-12)
+
+
+def central_differences(f, L, step=1e-6):
+    gradient = np.empty_like(L)
+    for index in np.ndindex(*L.shape):
+        change = np.zeros_like(L)
+        change[index] = step
+        gradient[index] = (f(L + change) - f(L - change)) / (2 * step)
+    return gradient
+
+
+@pytest.mark.parametrize("width", [0.0, 0.05])
+@pytest.mark.parametrize("refreshed", [False, True])
+@pytest.mark.parametrize("rank", [2, 4])
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_gradient_by_central_differences(width, refreshed, rank, n_classes):
+    X, y = make_problem(rank, n_samples=30, n_features=4, n_classes=n_classes)
+    L = np.random.RandomState(rank).normal(size=(rank, 4))  # kinks have probability zero
+    objective = make_objective(X, y, m=10.0, a=0.4, lam=0.1, refreshed=refreshed)
+    _, gradient = objective.value_and_gradient(L, width)
+    numeric = central_differences(lambda A: objective.value_and_gradient(A, width)[0], L)
+    np.testing.assert_allclose(gradient, numeric, rtol=1e-6, atol=1e-6 * np.abs(numeric).max())
+    _, over_M = objective.value_and_matrix_gradient(L, width)
+    np.testing.assert_allclose(2 * L @ over_M, gradient, rtol=1e-9, atol=1e-9)
+
+
+@given(seed=st.integers(0, 10_000), refreshed=st.booleans())
+@settings(max_examples=30, deadline=None)
+def test_loss_ignores_the_order_of_rows_and_the_names_of_classes(seed, refreshed):
+    X, y = make_problem(seed, n_classes=3)
+    rng = np.random.RandomState(seed)
+    L, rows = rng.normal(size=(3, 3)), rng.permutation(len(X))
+    names = np.array(["zebra", "ant", "mole"])
+    value, gradient = make_objective(X, y, refreshed=refreshed).value_and_gradient(L)
+    other = make_objective(X[rows], names[y][rows], refreshed=refreshed)
+    other_value, other_gradient = other.value_and_gradient(L)
+    assert other_value == pytest.approx(value, rel=1e-12)
+    np.testing.assert_allclose(other_gradient, gradient, rtol=1e-9, atol=1e-12)
+
+
+@given(
+    seed=st.integers(0, 10_000),
+    refreshed=st.booleans(),
+    m=st.sampled_from([1.0, 10.0, 10_000.0]),
+    lam=st.sampled_from([0.01, 1.0, 10.0]),
+    a=st.floats(0, 1),
+    width=st.sampled_from([0.0, 1e-3, 0.3]),
+)
+@settings(max_examples=60, deadline=None)
+def test_bound_never_exceeds_the_objective(seed, refreshed, m, lam, a, width):
+    X, y = make_problem(seed, n_classes=2 + seed % 2)
+    objective = make_objective(X, y, m=m, a=a, lam=lam, refreshed=refreshed)
+    rng = np.random.RandomState(seed)
+    bound = objective.lower_bound(rng.normal(size=(3, 3)), width)
+    for scale in (0.0, 0.1, 1.0, 5.0):  # anywhere, not only where the bound was taken
+        value, _ = objective.value_and_gradient(scale * rng.normal(size=(3, 3)))
+        assert bound <= value * (1 + 1e-12) + 1e-9
+
+
+@given(seed=st.integers(0, 10_000), width=st.floats(1e-4, 1.0))
+@settings(max_examples=30, deadline=None)
+def test_rounding_never_raises_the_loss(seed, width):
+    X, y = make_problem(seed)
+    objective = make_objective(X, y)
+    L = np.random.RandomState(seed).normal(size=(3, 3))
+    assert (
+        objective.value_and_gradient(L, width)[0]
+        <= objective.value_and_gradient(L)[0] * (1 + 1e-12) + 1e-12
+    )
+
+
+def test_doubling_a_class_leaves_its_balanced_sets_unchanged():
+    X, y = make_problem(5)
+    weights = np.where(y == 0, 2.0, 1.0)
+    L = np.diag([1.0, 2.0, 0.5])
+    once = make_objective(X, y).value_and_gradient(L)[0]
+    assert make_objective(X, y, w=weights).value_and_gradient(L)[0] == pytest.approx(once)

@@ -1,0 +1,62 @@
+"""The loss as the paper's equation reads: sums over the sets, pair by pair."""
+
+import numpy as np
+
+from tests.oracles.neighbors import dissimilar_lists, similar_lists, squared_distance
+
+
+def iml_loss(L, X, y, *, k, m, a, lam, refreshed, balanced=True, sample_weight=None):
+    """F(LᵀL) with k neighbors, chosen in X (dissimilar ones in XLᵀ when refreshed)."""
+    Z = X @ L.T
+    weight = np.ones(len(X)) if sample_weight is None else sample_weight
+    similar = similar_lists(X, y, k)
+    dissimilar = dissimilar_lists(Z if refreshed else X, y, k)
+    classes = np.unique(y)
+    total = 0.0
+    for c in classes:
+        rows = np.flatnonzero(y == c)
+        for lists, share, loss in (
+            (similar, a, lambda d: max(d - 1, 0)),
+            (dissimilar, 1 - a, lambda d: max(1 + m - d, 0)),
+        ):
+            pairs = [(i, j) for i in rows for j in lists[i]]
+            if not pairs:
+                continue
+            losses = [weight[i] * loss(squared_distance(Z[i], Z[j])) for i, j in pairs]
+            mean = sum(losses) / sum(weight[i] for i, _ in pairs)
+            total += share * mean * (1 / (2 * len(classes)) if balanced else len(pairs))
+    M = L.T @ L
+    return total + lam * np.sum((M - np.eye(len(M))) ** 2)
+
+
+def rounded_hinges(excess, cap, width):
+    """max Σ αu − (width/2) Σ α² over 0 ≤ α ≤ 1, Σ α ≤ cap, by bisection on the multiplier."""
+    excess = np.asarray(excess, dtype=float)
+
+    def shares(level):
+        return np.clip((excess - level) / width, 0, 1)
+
+    low, high = 0.0, max(excess.max(), 0.0)
+    if shares(0.0).sum() <= cap:
+        high = 0.0
+    for _ in range(200):
+        middle = (low + high) / 2
+        if shares(middle).sum() > cap:
+            low = middle
+        else:
+            high = middle
+    alpha = shares(high)
+    alpha[~np.isfinite(excess)] = 0
+    finite = np.where(np.isfinite(excess), excess, 0)
+    return float(alpha @ finite - width / 2 * alpha @ alpha), alpha
+
+
+def laplacian_product(coefficients, first, second, rows):
+    n = len(rows)
+    laplacian = np.zeros((n, n))
+    for c, i, j in zip(coefficients, first, second, strict=True):
+        e = np.zeros(n)
+        e[i] += 1
+        e[j] -= 1
+        laplacian += c * np.outer(e, e)
+    return laplacian @ rows

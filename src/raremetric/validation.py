@@ -36,7 +36,7 @@ def check_labels(y: ArrayLike, owner: str) -> Labels:
     if len(classes) < 2:
         raise ValueError(
             f"{owner} needs examples of at least two classes, but y holds only one class: "
-            f"{classes[0]!r}. Check the target column."
+            f"{classes.tolist()[0]!r}. Check the target column."
         )
     return Labels(classes, codes.reshape(-1).astype(np.int64), counts)
 

@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from raremetric.objectives.pair_sets import PairSetObjective
+from raremetric.objectives.pair_sets import DualBound, PairSetObjective
 from raremetric.pairs import neighbor_pairs, pair_weights
 from raremetric.validation import check_labels
 from tests.conftest import make_problem
@@ -169,10 +169,23 @@ def test_bound_never_exceeds_the_objective(seed, refreshed, m, lam, a, width):
     X, y = make_problem(seed, n_classes=2 + seed % 2)
     objective = make_objective(X, y, m=m, a=a, lam=lam, refreshed=refreshed)
     rng = np.random.RandomState(seed)
-    bound = objective.lower_bound(rng.normal(size=(3, 3)), width)
+    bound = DualBound(objective)
+    for _ in range(3):  # alone, then mixed with what came before
+        bound(rng.normal(size=(3, 3)), width)
     for scale in (0.0, 0.1, 1.0, 5.0):  # anywhere, not only where the bound was taken
         value, _ = objective.value_and_gradient(scale * rng.normal(size=(3, 3)))
-        assert bound <= value * (1 + 1e-12) + 1e-9
+        assert bound.value <= value * (1 + 1e-12) + 1e-9
+
+
+def test_a_mixture_of_dual_points_is_at_least_as_good_as_the_best_of_them():
+    objective = make_objective(*make_problem(0))
+    rng = np.random.RandomState(0)
+    points = [rng.normal(size=(3, 3)) for _ in range(4)]
+    bound = DualBound(objective)
+    mixed = [bound(L, 0.1) for L in points]
+    alone = [objective.dual_value(objective.dual_point(L, 0.1)) for L in points]
+    assert np.all(mixed >= np.maximum.accumulate(alone) - 1e-3 * np.abs(alone))
+    assert mixed == sorted(mixed)
 
 
 @given(seed=st.integers(0, 10_000), width=st.floats(1e-4, 1.0))

@@ -11,7 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
 from raremetric.learners.base import MetricLearner, initial_components
-from raremetric.objectives.pair_sets import PairSetObjective
+from raremetric.objectives.pair_sets import DualBound, PairSetObjective
 from raremetric.pairs import (
     Pairs,
     all_pairs,
@@ -72,8 +72,8 @@ class IML(MetricLearner):
     max_iter : int, default=200
         Bound on the iterations.
     tol : float, default=1e-4
-        Stop when the objective is within this fraction of its minimum: proved by a dual bound
-        for λ > 0, estimated otherwise.
+        Stop when the objective is within this fraction of its minimum. For λ > 0 that is proved
+        where the iterations suffice (``duality_gap_`` says what is); otherwise it is estimated.
     warm_start : bool, default=False
         Start from the metric of the last ``fit`` instead of ``init``.
     random_state : int, RandomState instance or None, default=None
@@ -273,7 +273,7 @@ class IML(MetricLearner):
         solution = minimize_in_stages(
             minimize,
             lambda point: objective.value_and_gradient(point)[0],
-            objective.lower_bound,
+            DualBound(objective),
             L,
             max_iter=self.max_iter,
             tol=self.tol,

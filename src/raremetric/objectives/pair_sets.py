@@ -38,6 +38,13 @@ class PairSetData(NamedTuple):
     refresh: int  # k, or 0 for fixed pairs
 
 
+class DualPoint(NamedTuple):
+    """Feasible multipliers α, summed up. Feasible points are convex, so these may be mixed."""
+
+    A: NDArray  # Σ_sim α δδᵀ − Σ_dis α δδᵀ, (n_features, n_features)
+    linear: float  # (1 + m) Σ_dis α − Σ_sim α
+
+
 class PairSetObjective:
     """F and its gradients, exact (width 0) or with the corners of the hinges rounded.
 
@@ -111,26 +118,28 @@ class PairSetObjective:
 
     def value_and_matrix_gradient(self, L: NDArray, width: float = 0.0) -> tuple[float, NDArray]:
         """F and its gradient over M at M = LᵀL, shape (n_features, n_features)."""
-        value, A, _, _ = self._dual_point(L, width)
+        value, A, _, _ = self._multipliers(L, width)
         residual = matrix_from_components(L) - np.eye(L.shape[1])
         value += self.data.regularization * np.sum(residual**2)
         return value, A + 2 * self.data.regularization * residual
 
-    def lower_bound(self, L: NDArray, width: float) -> float:
-        """A value that F nowhere falls below, from the dual point α of the rounded loss at L.
+    def dual_point(self, L: NDArray, width: float) -> DualPoint:
+        """The multipliers α of the rounded loss at L, as far as the dual problem sees them."""
+        _, A, attract, repel = self._multipliers(L, width)
+        return DualPoint(A, (1 + self.data.margin) * repel.sum() - attract.sum())
 
-        With A = Σ_sim α δδᵀ − Σ_dis α δδᵀ, the minimum over M ⪰ 0 of
-        −Σ_sim α + (1 + m) Σ_dis α + ⟨A, M⟩ + λ‖M − I‖² is at the projection of I − A/(2λ).
-        Minus infinity when λ = 0.
+    def dual_value(self, point: DualPoint) -> float:
+        """A value that F nowhere falls below; minus infinity when λ = 0.
+
+        The minimum over M ⪰ 0 of linear + ⟨A, M⟩ + λ‖M − I‖², at the projection of I − A/(2λ).
         """
         regularization = self.data.regularization
         if regularization == 0:
             return -np.inf
-        _, A, attract, repel = self._dual_point(L, width)
-        identity = np.eye(len(A))
-        M, _ = project_psd(identity - A / (2 * regularization))
-        linear = (1 + self.data.margin) * repel.sum() - attract.sum()
-        return linear + np.sum(A * M) + regularization * np.sum((M - identity) ** 2)
+        identity = np.eye(len(point.A))
+        M, _ = project_psd(identity - point.A / (2 * regularization))
+        penalty = regularization * np.sum((M - identity) ** 2)
+        return float(point.linear + np.sum(point.A * M) + penalty)
 
     def dissimilar_pairs(self, L: NDArray) -> Pairs:
         """The dissimilar pairs of the exact loss at L, in the rows' original order."""
@@ -157,7 +166,7 @@ class PairSetObjective:
         Z = np.ascontiguousarray(self.data.X @ L.T)
         return kernels.pair_set_terms(Z, self.data, width)
 
-    def _dual_point(self, L: NDArray, width: float):
+    def _multipliers(self, L: NDArray, width: float):
         """The hinge terms' value, their gradient A over M, and the multipliers."""
         from raremetric.kernels import pair_sets as kernels
 
@@ -165,3 +174,42 @@ class PairSetObjective:
         product = kernels.pair_set_laplacian(self.data.X, self.data, attract, others, repel)
         A = product.T @ self.data.X
         return value, (A + A.T) / 2, attract, repel
+
+
+class DualBound:
+    """The best lower bound on F that the points met so far can prove.
+
+    The dual problem is concave: each new point is mixed with the best mixture before it.
+    """
+
+    def __init__(self, objective: PairSetObjective):
+        self.objective = objective
+        self.best: DualPoint | None = None
+        self.value = -np.inf
+
+    def __call__(self, L: NDArray, width: float) -> float:
+        """Take in the dual point of the loss rounded by ``width`` at L; the bound so far."""
+        if self.objective.data.regularization == 0:
+            return self.value
+        new = self.objective.dual_point(L, width)
+        if self.best is None:
+            self.best, self.value = new, self.objective.dual_value(new)
+            return self.value
+
+        best = self.best
+
+        def mixture(share: float) -> DualPoint:
+            return DualPoint(
+                (1 - share) * best.A + share * new.A,
+                (1 - share) * best.linear + share * new.linear,
+            )
+
+        found = minimize_scalar(
+            lambda share: -self.objective.dual_value(mixture(share)),
+            bounds=(0.0, 1.0),
+            method="bounded",
+            options={"maxiter": 15},
+        )
+        if -found.fun > self.value:
+            self.best, self.value = mixture(found.x), float(-found.fun)
+        return self.value

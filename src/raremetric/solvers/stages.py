@@ -34,8 +34,9 @@ def minimize_in_stages(
     """Minimise ever less rounded losses, each from the last one's minimum.
 
     Done when the exact loss is proved to lie within a fraction ``tol`` of its minimum. Where no
-    lower bound is to be had, a converged stage is trusted instead: a rounded loss is nowhere above
-    the exact one, so what lies between the two bounds the distance from the minimum.
+    lower bound is to be had, or iterations run out, a converged stage is trusted instead: a rounded
+    loss is nowhere above the exact one, so what lies between the two bounds the distance from the
+    minimum.
 
     Parameters
     ----------
@@ -44,7 +45,8 @@ def minimize_in_stages(
     exact : callable L -> float
         The loss with width 0.
     lower_bound : callable (L, width) -> float
-        A value that the exact loss nowhere falls below; minus infinity where there is none.
+        The best bound from below on the exact loss that is known once the stage's end is, too;
+        minus infinity where there is none.
     L : ndarray of shape (n_components, n_features)
     widths : sequence of float
         Falling widths.
@@ -63,11 +65,11 @@ def minimize_in_stages(
         L, n_iter, value = stage.L, n_iter + stage.n_iter, exact(stage.L)
         if value <= best:
             best_L, best = L, value
-        bound = max(bound, lower_bound(L, widths[0]))
+        bound = lower_bound(L, widths[0])
         allowed = tol * max(abs(best), floor)
         rounded_off = value - stage.value <= allowed / 2
         proved = best - bound <= allowed
-        converged = proved or stage.converged
+        converged = converged or proved or (stage.converged and rounded_off)
         if proved or not stage.converged or (rounded_off and bound == -np.inf):
             break
         if rounded_off:  # not the corners but the stage itself is too coarse

@@ -1,0 +1,145 @@
+import numpy as np
+import pandas as pd
+import pytest
+from imblearn.over_sampling import SMOTE
+from imblearn.pipeline import make_pipeline as make_imblearn_pipeline
+from sklearn.datasets import load_wine
+from sklearn.exceptions import NotFittedError
+from sklearn.frozen import FrozenEstimator
+from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from raremetric import IML, Euclidean, MetricKNNClassifier
+from tests.conftest import make_problem
+
+
+@pytest.fixture(scope="module")
+def wine():
+    X, y = load_wine(return_X_y=True)
+    return StandardScaler().fit_transform(X), y
+
+
+def test_plain_distance_is_scikit_learns_classifier(wine):
+    X, y = wine
+    ours = MetricKNNClassifier(Euclidean(), n_neighbors=4).fit(X[::2], y[::2])
+    theirs = KNeighborsClassifier(4).fit(X[::2], y[::2])
+    np.testing.assert_array_equal(ours.predict(X[1::2]), theirs.predict(X[1::2]))
+    np.testing.assert_allclose(ours.predict_proba(X[1::2]), theirs.predict_proba(X[1::2]))
+
+
+def test_votes_are_taken_under_the_learned_metric(wine):
+    X, y = wine
+    model = MetricKNNClassifier(IML(tol=1e-3)).fit(X[::2], y[::2])
+    by_hand = KNeighborsClassifier(3).fit(model.learner_.transform(X[::2]), y[::2])
+    np.testing.assert_array_equal(
+        model.predict(X[1::2]), by_hand.predict(model.learner_.transform(X[1::2]))
+    )
+    distances, rows = model.kneighbors(X[1::2])
+    pairs = np.stack([X[1::2], X[::2][rows[:, 0]]], axis=1)
+    np.testing.assert_allclose(distances[:, 0], model.learner_.pair_distance(pairs))
+
+
+def test_training_examples_are_not_their_own_neighbors(wine):
+    X, y = wine
+    model = MetricKNNClassifier(Euclidean()).fit(X, y)
+    rows = model.kneighbors(n_neighbors=5, return_distance=False)
+    assert rows.shape == (len(X), 5)
+    assert not np.any(rows == np.arange(len(X))[:, np.newaxis])
+
+
+def test_a_fitted_learner_is_taken_as_it_is(wine):
+    X, y = wine
+    iml = IML(tol=1e-2).fit(X[:, :], y)
+    components = iml.components_.copy()
+    half = slice(None, None, 2)
+    for model in (
+        MetricKNNClassifier(iml, prefit=True),
+        MetricKNNClassifier(FrozenEstimator(iml)),
+    ):
+        model.fit(X[half], y[half])
+        np.testing.assert_array_equal(model.learner_.components_, components)
+    refitted = MetricKNNClassifier(iml).fit(X[half], y[half])
+    assert refitted.learner_ is not iml
+    np.testing.assert_array_equal(iml.components_, components)
+
+
+def test_prefit_needs_a_fitted_learner(wine):
+    with pytest.raises(NotFittedError):
+        MetricKNNClassifier(IML(), prefit=True).fit(*wine)
+    with pytest.raises(ValueError, match=r"prefit=True needs a fitted learner"):
+        MetricKNNClassifier(prefit=True).fit(*wine)
+    fitted = Euclidean().fit(*wine)
+    with pytest.raises(ValueError, match=r"multiclass='one_vs_rest'"):
+        MetricKNNClassifier(fitted, prefit=True, multiclass="one_vs_rest").fit(*wine)
+
+
+def test_one_metric_per_class(wine):
+    X, y = wine
+    model = MetricKNNClassifier(IML(tol=1e-3), multiclass="one_vs_rest").fit(X[::2], y[::2])
+    assert len(model.learners_) == 3
+    assert not hasattr(model, "learner_")
+    for label, learner in enumerate(model.learners_):
+        alone = IML(tol=1e-3).fit(X[::2], y[::2] == label)
+        np.testing.assert_array_equal(learner.components_, alone.components_)
+    assert model.score(X[1::2], y[1::2]) > 0.9
+    np.testing.assert_allclose(model.predict_proba(X).sum(axis=1), 1)
+    with pytest.raises(ValueError, match=r"label must name one of \[0, 1, 2\]; got None"):
+        model.kneighbors(X)
+    assert model.kneighbors(X[:4], label=2, return_distance=False).shape == (4, 3)
+
+
+def test_two_classes_share_one_metric_in_either_scheme(problem):
+    X, y = problem
+    joint = MetricKNNClassifier(IML()).fit(X, y)
+    split = MetricKNNClassifier(IML(), multiclass="one_vs_rest").fit(X, y)
+    np.testing.assert_array_equal(joint.predict(X), split.predict(X))
+    assert split.learner_ is split.learners_[0]
+
+
+def test_ties_in_one_versus_rest_go_to_the_pooled_votes_then_the_first_class():
+    # Under the plain distance all three metrics agree: the votes are those of one search.
+    X = np.array([[0.0], [1.0], [2.0], [10.0], [11.0], [12.0]])
+    y = np.array(["c", "a", "b", "a", "b", "c"])
+    model = MetricKNNClassifier(Euclidean(), multiclass="one_vs_rest").fit(X, y)
+    assert model.predict([[1.0]]).tolist() == ["a"]  # one vote each: the first class
+    assert model.predict_proba([[1.0]]).tolist() == [pytest.approx([1 / 3] * 3)]
+
+
+def test_pipeline_grid_search_and_resampling():
+    X, y = make_problem(0, n_samples=60)
+    pipeline = make_pipeline(StandardScaler(), MetricKNNClassifier(IML(tol=1e-2)))
+    search = GridSearchCV(
+        pipeline, {"metricknnclassifier__learner__margin": [1.0, 10.0]}, scoring="f1", cv=3
+    ).fit(X, y)
+    assert search.best_params_["metricknnclassifier__learner__margin"] in (1.0, 10.0)
+    resampled = make_imblearn_pipeline(
+        SMOTE(random_state=0), StandardScaler(), MetricKNNClassifier(IML(tol=1e-2))
+    )
+    assert np.isfinite(cross_val_score(resampled, X, y, scoring="f1", cv=3)).all()
+
+
+def test_pandas_and_text_labels(problem):
+    X, y = problem
+    table = pd.DataFrame(X, columns=["a", "b", "c"])
+    learner = IML().set_output(transform="pandas")
+    model = MetricKNNClassifier(learner).fit(table, np.where(y == 1, "fraud", "fine"))
+    assert set(model.predict(table)) <= {"fraud", "fine"}
+    assert model.feature_names_in_.tolist() == ["a", "b", "c"]
+
+
+def test_more_neighbors_than_examples(problem):
+    with pytest.raises(ValueError, match=r"n_neighbors=50 .* among 24 examples"):
+        MetricKNNClassifier(Euclidean(), n_neighbors=50).fit(*problem)
+
+
+def test_one_class(problem):
+    X, _ = problem
+    with pytest.raises(ValueError, match=r"MetricKNNClassifier needs .* two classes"):
+        MetricKNNClassifier().fit(X, np.zeros(len(X)))
+
+
+def test_unknown_multiclass_scheme(problem):
+    with pytest.raises(ValueError, match=r"multiclass must be one of 'joint', 'one_vs_rest'"):
+        MetricKNNClassifier(multiclass="ovo").fit(*problem)

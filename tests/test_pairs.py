@@ -1,0 +1,81 @@
+import numpy as np
+import pytest
+
+from raremetric.neighbors import k_nearest, nearest_across_classes, nearest_within_class
+from raremetric.pairs import Pairs, all_pairs, neighbor_pairs, pair_weights, random_pairs
+from raremetric.validation import check_labels
+from tests.conftest import make_problem
+from tests.oracles.neighbors import dissimilar_lists, nearest, similar_lists
+
+
+@pytest.fixture
+def three_classes():
+    X, y = make_problem(4, n_classes=3)
+    return X, check_labels(y, "test")
+
+
+@pytest.mark.parametrize("n_jobs", [None, 2])
+def test_k_nearest_with_duplicates(n_jobs):
+    X = np.random.RandomState(0).randint(3, size=(30, 2)).astype(float)
+    found = k_nearest(X, X, 5, np.arange(30), n_jobs)
+    np.testing.assert_array_equal(found, [nearest(X, i, range(30), 5) for i in range(30)])
+
+
+def test_k_nearest_is_shortened_to_what_there_is():
+    X = np.arange(3.0)[:, np.newaxis]
+    assert k_nearest(X, X, 9, np.arange(3)).shape == (3, 2)
+    assert k_nearest(X, X, 9).shape == (3, 3)
+    assert k_nearest(X[:1], X[:1], 9, np.arange(1)).shape == (1, 0)
+
+
+def test_neighbors_within_and_across_classes(three_classes):
+    X, labels = three_classes
+    within, across = nearest_within_class(X, labels, 2), nearest_across_classes(X, labels, 2)
+    for c in range(3):
+        rows = np.flatnonzero(labels.codes == c)
+        similar, dissimilar = (
+            similar_lists(X, labels.codes, 2),
+            dissimilar_lists(X, labels.codes, 2),
+        )
+        np.testing.assert_array_equal(within[c], [similar[i] for i in rows])
+        np.testing.assert_array_equal(across[c], [dissimilar[i] for i in rows])
+
+
+def test_random_pairs_are_reproducible_and_of_two_different_rows(three_classes):
+    _, labels = three_classes
+    similar, dissimilar = random_pairs(labels, 500, np.random.RandomState(0))
+    again, _ = random_pairs(labels, 500, np.random.RandomState(0))
+    np.testing.assert_array_equal(similar.others, again.others)
+    assert len(similar.anchors) + len(dissimilar.anchors) == 500
+    assert np.all(similar.anchors != similar.others)
+    assert np.all(labels.codes[dissimilar.anchors] != labels.codes[dissimilar.others])
+    assert set(np.concatenate([similar.others, dissimilar.others])) == set(range(24))
+
+
+def test_all_pairs_are_all_pairs():
+    labels = check_labels(np.array([0, 0, 1]), "test")
+    similar, dissimilar = all_pairs(labels)
+    assert sorted(zip(*similar, strict=True)) == [(0, 1), (1, 0)]
+    assert sorted(zip(*dissimilar, strict=True)) == [(0, 2), (1, 2), (2, 0), (2, 1)]
+
+
+def test_each_balanced_set_weighs_the_same(three_classes):
+    X, labels = three_classes
+    weights = np.random.RandomState(0).uniform(size=len(X))
+    for pairs in neighbor_pairs(X, labels, 3):
+        w = pair_weights(pairs, labels, weights, "balanced")
+        np.testing.assert_allclose(np.bincount(labels.codes[pairs.anchors], w), 1 / 6)
+        w = pair_weights(pairs, labels, np.ones(len(X)), "uniform")
+        np.testing.assert_array_equal(w, 1)
+        # Within a set, pairs weigh as their anchors do.
+        w = pair_weights(pairs, labels, weights, "balanced")
+        first = labels.codes[pairs.anchors] == 0
+        ratio = w[first] / weights[pairs.anchors[first]]
+        np.testing.assert_allclose(ratio, ratio[0])
+
+
+def test_a_set_whose_examples_weigh_nothing_adds_nothing():
+    labels = check_labels(np.array([0, 0, 1, 1]), "test")
+    pairs = Pairs(np.array([0, 1, 2, 3]), np.array([1, 0, 3, 2]))
+    w = pair_weights(pairs, labels, np.array([0.0, 0, 1, 3]), "balanced")
+    np.testing.assert_allclose(w, [0, 0, 0.0625, 0.1875])

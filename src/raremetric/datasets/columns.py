@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from typing import Any
 
 import numpy as np
@@ -28,31 +28,24 @@ _DATE = re.compile(
 )
 
 
-def to_frame(table: Any, categorical: Collection[str] = (), ignore: Collection[str] = ()) -> Any:
+def to_frame(columns: dict[str, Any], categorical: Collection[str] = ()) -> Any:
     """A DataFrame of float, integer, truth and category columns.
 
     Parameters
     ----------
-    table : pyarrow.Table
-        Its columns are let go one by one, so that it and the DataFrame are not held together.
+    columns : dict of pyarrow.ChunkedArray
+        By name. Emptied on the way, so that not all is held twice.
     categorical : collection of str
         Columns to be taken as categories even if they hold numbers.
-    ignore : collection of str
-        Columns to leave out.
     """
-    pandas = need("pandas")
-    names, columns = list(table.column_names), list(table.columns)
-    del table
     series, empty = {}, []
-    for name in names:
-        column = columns.pop(0)
-        if name in ignore:
-            continue
-        values = convert_column(name, column, as_category=name in categorical)
+    for name in list(columns):
+        values = convert_column(name, columns.pop(name), as_category=name in categorical)
         if values is None:
             empty.append(name)
         else:
             series[name] = values
+    need("pyarrow").default_memory_pool().release_unused()
     if empty:
         warnings.warn(
             f"Left out because they hold no value at all: {', '.join(map(repr, empty))}.",
@@ -60,43 +53,79 @@ def to_frame(table: Any, categorical: Collection[str] = (), ignore: Collection[s
             stacklevel=3,
         )
     # Without a copy, each column keeps its own memory.
-    return pandas.DataFrame(series, copy=False)
+    return need("pandas").DataFrame(series, copy=False)
 
 
 def convert_column(name: str, column: Any, *, as_category: bool) -> Any:
     """One column as NumPy values or as a pandas Categorical; None if it holds no value."""
     types = need("pyarrow.types")
+    if types.is_temporal(column.type):
+        raise TableError(date_sentence(name))
     if column.null_count == len(column):
         return None
-    if types.is_dictionary(column.type) and not _is_text(column.type):
+    if types.is_dictionary(column.type) and not is_text(column.type):
         column = column.cast(column.type.value_type)
     kind = column.type
-    if types.is_temporal(kind):
-        raise TableError(date_sentence(name))
-    if types.is_boolean(kind) and not as_category and not column.null_count:
-        return column.to_numpy()
-    if types.is_decimal(kind) or types.is_boolean(kind) or types.is_floating(kind):
+    if is_text(kind):
+        return _convert_text(name, column, as_category)
+    if not (types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind)):
+        if not types.is_decimal(kind):
+            raise TableError(
+                f"column {name!r} holds values of the type {kind}, which cannot be used as "
+                "features: leave it out."
+            )
         column = column.cast("float64")
-    if types.is_integer(kind) or types.is_floating(column.type):
-        return _as_category(column) if as_category else column.to_numpy()
-    if not _is_text(kind):
+    if as_category:
+        return _categories(*_dictionary(column.cast("string")))
+    if types.is_boolean(kind):
+        column = column.cast("int8")
+    return column.to_numpy()
+
+
+def known_columns(table: Any, names: Sequence[str], text: Collection[str], first_row: int) -> Any:
+    """A DataFrame of columns whose kinds are known: those in `text` categories, others numbers.
+
+    Parameters
+    ----------
+    table : pyarrow.Table
+        Must have the columns.
+    names : sequence of str
+        The columns to take.
+    text : collection of str
+        Which of them are categories.
+    first_row : int
+        Number of the table's first row within the file, for messages.
+    """
+    series = {}
+    for name in names:
+        column = table.column(name)
+        values = convert_column(name, column, as_category=name in text or is_text(column.type))
+        if values is None:
+            values = np.full(table.num_rows, np.nan)
+        elif hasattr(values, "categories") and name not in text:
+            values = _strict_numbers(name, values, first_row)
+        series[name] = values
+    return need("pandas").DataFrame(series, copy=False)
+
+
+def _strict_numbers(name: str, values: Any, first_row: int) -> NDArray[np.float64]:
+    levels = values.categories.tolist()
+    wrong = np.array([not is_numeric(level) for level in levels] + [False])[values.codes]
+    if wrong.any():
+        row = int(np.argmax(wrong))
         raise TableError(
-            f"column {name!r} holds values of the type {kind}, which cannot be used as features: "
-            "leave it out."
+            f"column {name!r} must hold numbers, but data row {first_row + row} holds "
+            f"{levels[values.codes[row]]!r}."
         )
-    return _convert_text(name, column, as_category)
+    return np.array([*map(float, levels), np.nan])[values.codes]
 
 
-def _is_text(kind: Any) -> bool:
+def is_text(kind: Any) -> bool:
+    """Whether an Arrow type is text, coded or not."""
     types = need("pyarrow.types")
     if types.is_dictionary(kind):
         kind = kind.value_type
     return types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind)
-
-
-def _as_category(column: Any) -> Any:
-    levels, codes = _dictionary(column.cast("string"))
-    return _categories(levels, codes)
 
 
 def _dictionary(column: Any) -> tuple[list[str], NDArray]:

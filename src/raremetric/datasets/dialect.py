@@ -19,7 +19,7 @@ DELIMITERS = ("\t", ";", "|", ",", " ")
 # What stands for a missing value in a file, besides an empty field; compared without case.
 MISSING_WORDS = frozenset({"", "?", "na", "n/a", "#n/a", "nan", "null", "<null>", "none", "<na>"})
 
-_DECIMAL_COMMA = re.compile(r"[-+]?\d+,\d+([eE][-+]?\d+)?")
+DECIMAL_COMMA = r"^(\s*[-+]?\d+),(\d+([eE][-+]?\d+)?\s*)$"
 _BOMS = (
     (codecs.BOM_UTF8, "utf-8"),
     (codecs.BOM_UTF16_LE, "utf-16"),
@@ -36,6 +36,7 @@ class Dialect(NamedTuple):
 
     names: list[str]
     has_header: bool
+    numeric: frozenset[str] = frozenset()  # columns that hold numbers only, as far as was seen
     delimiter: str = ","
     decimal: str = "."
     encoding: str = "utf-8"
@@ -66,7 +67,20 @@ def sniff(sample: bytes, header: bool | None = None, target: object = None) -> D
         name_columns(rows[0]) if has_header else [f"column_{i + 1}" for i in range(len(rows[0]))]
     )
     decimal = "," if delimiter != "," and _has_decimal_comma(rows[1:]) else "."
-    return Dialect(names, has_header, delimiter, decimal, encoding)
+    numeric = numeric_columns(names, rows[has_header:], decimal)
+    return Dialect(names, has_header, numeric, delimiter, decimal, encoding)
+
+
+def numeric_columns(
+    names: Sequence[str], rows: Sequence[Sequence[str]], decimal: str = "."
+) -> frozenset[str]:
+    """The columns that hold a number wherever they hold anything, and somewhere do."""
+    found = []
+    for index, name in enumerate(names):
+        fields = [row[index] for row in rows if index < len(row) and not is_missing(row[index])]
+        if fields and all(is_numeric(field.replace(decimal, ".")) for field in fields):
+            found.append(name)
+    return frozenset(found)
 
 
 def is_missing(text: str) -> bool:
@@ -101,7 +115,7 @@ def _decode(sample: bytes) -> tuple[str, str]:
             text = codecs.getincrementaldecoder(encoding)(errors="replace").decode(sample)
             return encoding, text.lstrip("\ufeff")
     if b"\0" in sample:
-        raise TableError("the file holds binary data, not text.")
+        raise TableError("the file holds binary data, not text: save it as CSV or Parquet.")
     try:
         # Incremental: the sample may end within a character.
         return "utf-8", codecs.getincrementaldecoder("utf-8")().decode(sample)
@@ -141,5 +155,4 @@ def _has_header(rows: list[list[str]], target: object) -> bool:
 
 
 def _has_decimal_comma(rows: list[list[str]]) -> bool:
-    fields = [field.strip() for row in rows for field in row]
-    return any(_DECIMAL_COMMA.fullmatch(field) for field in fields)
+    return any(re.match(DECIMAL_COMMA, field) for row in rows for field in row)

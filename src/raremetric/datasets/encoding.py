@@ -181,7 +181,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         warnings.warn(
             f"Column {column.name!r} has {len(levels)} levels, more than max_levels="
             f"{self.max_levels}: they are encoded as ranks, the most frequent first. If it is an "
-            "identifier or free text, leave the column out.",
+            "identifier or free text, leave the column out (`ignore`).",
             UserWarning,
             stacklevel=3,
         )
@@ -204,7 +204,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         holes = [f"{name!r} ({count})" for name, count in counts.items() if count]
         if holes:
             raise ValueError(
-                f"Values are missing in {len(holes)} columns: {', '.join(holes[:10])}. Fill them, "
+                f"Values are missing in {', '.join(holes[:10])}. Fill them, "
                 'or pass missing="impute".'
             )
 
@@ -222,7 +222,7 @@ def date_sentence(name: str) -> str:
     return (
         f"Column {name!r} holds dates or times, and it is not clear what a distance between them "
         "should mean here. Replace it by numbers that mean something (an age in days, the month, "
-        "the hour), or leave it out."
+        "the hour), or leave it out (`ignore`)."
     )
 
 
@@ -231,6 +231,8 @@ def _check_frame(X: Any) -> None:
         raise TypeError(
             f"TableEncoder takes a pandas DataFrame with named columns; got {type(X).__name__}."
         )
+    if not all(isinstance(name, str) for name in X.columns) or not X.columns.is_unique:
+        raise ValueError("TableEncoder needs columns named by text, no name twice.")
 
 
 def _as_floats(column: Any) -> NDArray[np.float64]:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from raremetric.datasets.dialect import (
+    DECIMAL_COMMA,
     MISSING_WORDS,
     SAMPLE_BYTES,
     Dialect,
@@ -19,6 +20,8 @@ from raremetric.datasets.dialect import (
 )
 from raremetric.datasets.extras import need
 from raremetric.datasets.parsers import Attribute, parse_header
+
+PARQUET = frozenset({".parquet", ".pq"})
 
 _ARROW_MISSING = sorted({*MISSING_WORDS, "NA", "N/A", "#N/A", "NaN", "NULL", "None", "<NA>"})
 
@@ -39,12 +42,22 @@ def read_arrow(
     text : collection of str, default=()
         Columns to read as text even if they look like numbers.
     """
-    suffix = next((s for s in reversed(path.suffixes) if s.lower() != ".gz"), "").lower()
-    if suffix in {".parquet", ".pq"}:
+    if _suffix(path) in PARQUET:
         return _read_parquet(path), None
-    if suffix in {".arff", ".dat"} and (offset := _data_offset(path)):
-        return _read_keel(path, offset)
-    return read_csv(path, find_dialect(path, header, target), text=text), None
+    if not is_csv(path):
+        return _read_keel(path, _data_offset(path))
+    dialect = find_dialect(path, header, target)
+    return read_csv(path, dialect._replace(numeric=dialect.numeric.difference(text))), None
+
+
+def is_csv(path: Path) -> bool:
+    """Whether a file is to be read as CSV; a ``.dat`` file is if it has no ``@data`` line."""
+    suffix = _suffix(path)
+    return suffix not in PARQUET and not (suffix in {".arff", ".dat"} and _data_offset(path))
+
+
+def _suffix(path: Path) -> str:
+    return next((s.lower() for s in reversed(path.suffixes) if s.lower() != ".gz"), "")
 
 
 def find_dialect(path: Path, header: bool | None = None, target: object = None) -> Dialect:
@@ -53,23 +66,64 @@ def find_dialect(path: Path, header: bool | None = None, target: object = None) 
         return sniff(stream.read(SAMPLE_BYTES), header, target)
 
 
-def read_csv(path: Path, dialect: Dialect, *, text: Collection[str] = ()) -> Any:
-    """Read a whole CSV file; the types of the columns are inferred over all rows."""
-    options = _csv_options(dialect, text)
-    with _explained(path, dialect):
-        return need("pyarrow.csv").read_csv(str(path), **options)
+def read_csv(path: Path, dialect: Dialect, *, quote: str = '"', offset: int = 0) -> Any:
+    """Read a whole CSV file.
+
+    The types are given to Arrow: where it has to find them out, it holds the whole text. A column
+    that turns out not to be numbers is read as text, in another pass.
+    """
+    while True:
+        try:
+            with _explained(path, dialect), _open_at(path, offset) as stream:
+                options = _csv_options(dialect, quote, comments=offset > 0)
+                return _with_points(need("pyarrow.csv").read_csv(stream, **options), dialect)
+        except _NotANumberError as error:
+            dialect = dialect._replace(numeric=dialect.numeric - {dialect.names[error.column]})
 
 
 def scan_csv(path: Path, dialect: Dialect, block_bytes: int) -> Iterator[Any]:
-    """The record batches of a CSV file, one after another, all columns as text."""
-    options = _csv_options(dialect, dialect.names)
+    """A CSV file as a sequence of small Arrow tables, all columns as text."""
+    options = _csv_options(dialect._replace(numeric=frozenset()))
     options["read_options"].block_size = block_bytes
     with _explained(path, dialect):
-        yield from need("pyarrow.csv").open_csv(str(path), **options)
+        for batch in need("pyarrow.csv").open_csv(str(path), **options):
+            yield _with_points(need("pyarrow").Table.from_batches([batch]), dialect)
 
 
-def _csv_options(dialect: Dialect, text: Collection[str], quote: str = '"') -> dict[str, Any]:
+def _with_points(table: Any, dialect: Dialect) -> Any:
+    """Decimal commas to points in the columns that Arrow read as text."""
+    if dialect.decimal == ".":
+        return table
+    arrow, compute = need("pyarrow"), need("pyarrow.compute")
+    for index, name in enumerate(dialect.names):
+        if name in dialect.numeric:
+            continue
+        chunks = []
+        for chunk in table.column(index).chunks:
+            levels = compute.replace_substring_regex(
+                chunk.dictionary, pattern=DECIMAL_COMMA, replacement=r"\1.\2"
+            )
+            chunks.append(arrow.DictionaryArray.from_arrays(chunk.indices, levels))
+        table = table.set_column(index, name, arrow.chunked_array(chunks))
+    return table
+
+
+class _NotANumberError(Exception):
+    def __init__(self, column: int):
+        self.column = column
+
+
+@contextmanager
+def _open_at(path: Path, offset: int) -> Iterator[Any]:
+    with need("pyarrow").input_stream(str(path)) as stream:  # also opens .gz
+        stream.read(offset)
+        yield stream
+
+
+def _csv_options(dialect: Dialect, quote: str = '"', comments: bool = False) -> dict[str, Any]:
     arrow, arrow_csv = need("pyarrow"), need("pyarrow.csv")
+    # Repeated text is held once.
+    text = arrow.dictionary(arrow.int32(), arrow.string())
     return {
         "read_options": arrow_csv.ReadOptions(
             column_names=dialect.names,
@@ -77,16 +131,18 @@ def _csv_options(dialect: Dialect, text: Collection[str], quote: str = '"') -> d
             encoding="utf8" if dialect.encoding == "utf-8" else dialect.encoding,
         ),
         "parse_options": arrow_csv.ParseOptions(
-            delimiter=dialect.delimiter, quote_char=quote, newlines_in_values=True
+            delimiter=dialect.delimiter,
+            quote_char=quote,
+            newlines_in_values=True,
+            invalid_row_handler=_skip_comment if comments else None,
         ),
         "convert_options": arrow_csv.ConvertOptions(
             null_values=_ARROW_MISSING,
             strings_can_be_null=True,
-            column_types={name: arrow.string() for name in text if name in dialect.names},
+            column_types={
+                name: arrow.float64() if name in dialect.numeric else text for name in dialect.names
+            },
             decimal_point=dialect.decimal,
-            # Repeated text is held once; 1000 levels are as many as anyone can use.
-            auto_dict_encode=True,
-            auto_dict_max_cardinality=1000,
         ),
     }
 
@@ -97,6 +153,8 @@ def _explained(path: Path, dialect: Dialect) -> Iterator[None]:
     try:
         yield
     except need("pyarrow").ArrowInvalid as error:
+        if wrong := re.search(r"In CSV column #(\d+): .*conversion error to double", str(error)):
+            raise _NotANumberError(int(wrong[1])) from error
         if "UTF8" in str(error):
             raise TableError(
                 "the file is not UTF-8 text throughout: save it as UTF-8 and read it again."
@@ -106,6 +164,10 @@ def _explained(path: Path, dialect: Dialect) -> Iterator[None]:
         raise TableError(
             "the file's encoding is not known: save it as UTF-8 and read it again."
         ) from error
+
+
+def _skip_comment(row: Any) -> str:
+    return "skip" if row.text.startswith("%") else "error"
 
 
 def _ragged_row(path: Path, dialect: Dialect) -> str | None:
@@ -153,21 +215,19 @@ def _read_keel(path: Path, offset: int) -> tuple[Any, str]:
         raise TableError(str(error)) from error
     if re.match(r"\s*\{", sample):
         raise TableError("sparse ARFF rows, in braces, are not supported: save it as dense ARFF.")
-    dialect = Dialect(name_columns([attribute.name for attribute in attributes]), False)
-    text = [attribute.name for attribute in attributes if _is_text(attribute)]
+    names = name_columns([attribute.name for attribute in attributes])
+    numeric = frozenset(attribute.name for attribute in attributes if not _is_text(attribute))
     quote = "'" if sample.count("'") > sample.count('"') else '"'
-    options = _csv_options(dialect, text, quote)
-    options["parse_options"].invalid_row_handler = (
-        lambda row: "skip" if row.text.startswith("%") else "error"  # a comment
-    )
-    with _explained(path, dialect), need("pyarrow").OSFile(str(path)) as stream:
-        stream.seek(offset)
-        return need("pyarrow.csv").read_csv(stream, **options), output
+    dialect = Dialect(names, has_header=False, numeric=numeric)
+    table = read_csv(path, dialect, quote=quote, offset=offset)
+    for index, attribute in enumerate(attributes):
+        if attribute.kind == "date":  # of Arrow's type, it is refused unless it is ignored
+            dates = need("pyarrow").nulls(table.num_rows, need("pyarrow").date32())
+            table = table.set_column(index, attribute.name, dates)
+    return table, output
 
 
 def _is_text(attribute: Attribute) -> bool:
-    if attribute.kind in {"date", "relational"}:
-        from raremetric.datasets.encoding import date_sentence
-
-        raise TableError(date_sentence(attribute.name))
-    return attribute.kind in {"nominal", "string"}
+    if attribute.kind == "relational":
+        raise TableError(f"attribute {attribute.name!r} is relational, which is not supported.")
+    return attribute.kind in {"nominal", "string", "date"}

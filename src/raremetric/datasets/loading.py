@@ -172,7 +172,7 @@ def find_row(name: str) -> Row:
         return PAPER[name]
     if name in (collection := keel_collection()):
         return collection[name]
-    near = difflib.get_close_matches(name, [*PAPER, *collection], n=3, cutoff=0.5)
+    near = difflib.get_close_matches(name, {**PAPER, **collection}, n=3, cutoff=0.5)
     hint = f"did you mean {' or '.join(map(repr, near))}?" if near else "see list_datasets()."
     raise ValueError(f"There is no data set named {name!r}: {hint}")
 
@@ -212,7 +212,7 @@ def _verify(row: Row, parsed: Parsed) -> None:
     if is_positive.all() or not is_positive.any():
         problems.append("it does not hold two classes")
     if problems:
-        raise RuntimeError(
+        raise OSError(
             f"The data set {row.name!r} read from {row.file} is not the one known here: "
             f"{'; '.join(problems)}. Is another version of the package installed?"
         )

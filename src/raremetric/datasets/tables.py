@@ -8,17 +8,15 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils import Bunch
-from sklearn.utils.multiclass import type_of_target
 
-from raremetric.datasets.columns import convert_column, to_frame
+from raremetric.datasets.columns import known_columns, to_frame
 from raremetric.datasets.dialect import TableError
 from raremetric.datasets.encoding import TableEncoder
-from raremetric.datasets.extras import need
-from raremetric.datasets.files import find_dialect, read_arrow, scan_csv
+from raremetric.datasets.files import find_dialect, is_csv, read_arrow, scan_csv
+from raremetric.datasets.labels import choose_positive, read_labels
 from raremetric.datasets.openml import read_openml
-from raremetric.validation import check_option
+from raremetric.validation import Labels, check_option
 
 __all__ = ["TableError", "iter_table", "read_table"]
 
@@ -121,12 +119,13 @@ def read_table(
             )
         name = _find_target(table.column_names, named if target is None else target)
         _check_names(table, (*categorical, *ignore))
-        labels = _read_labels(name, table.column(name))
-        table = table.drop_columns([name])
-        frame = to_frame(table, categorical, ignore)
+        columns = {key: table.column(key) for key in table.column_names if key not in ignore}
+        del table  # from here on each column is let go once it is converted
+        labels = read_labels(name, columns.pop(name))
+        chosen = choose_positive(name, labels, positive)
+        frame = to_frame(columns, categorical)
         if not frame.shape[1]:
             raise TableError(f"it holds no usable column besides the target {name!r}.")
-        chosen = _choose_positive(name, labels, positive)
         encoder = TableEncoder(missing=missing, max_levels=max_levels).fit(frame)
     except ValueError as error:
         raise TableError(f"{source}: {error}") from error
@@ -156,18 +155,24 @@ def iter_table(
     path = _existing(path)
     known = list(encoder.feature_names_in_)
     text = [name for name, kind in zip(known, encoder.kinds_, strict=True) if kind != "number"]
+    first_row = 1
     try:
-        if {".parquet", ".pq", ".arff", ".dat"} & set(path.suffixes):
-            table, _ = read_arrow(path)
-            yield _raw_columns(table, known, text)
-            return
-        for batch in scan_csv(path, find_dialect(path, target=known[0]), block_bytes):
-            yield _raw_columns(need("pyarrow").Table.from_batches([batch]), known, text)
+        for table in _pieces(path, known, block_bytes):
+            _check_known(table, known)
+            yield known_columns(table, known, text, first_row)
+            first_row += table.num_rows
     except TableError as error:
         raise TableError(f"{path}: {error}") from error
 
 
-def _raw_columns(table: Any, known: list[str], text: list[str]) -> Any:
+def _pieces(path: Path, known: list[str], block_bytes: int) -> Iterator[Any]:
+    if is_csv(path):
+        yield from scan_csv(path, find_dialect(path, target=known[0]), block_bytes)
+    else:
+        yield read_arrow(path)[0]
+
+
+def _check_known(table: Any, known: list[str]) -> None:
     absent = [name for name in known if name not in table.column_names]
     if absent:
         raise TableError(
@@ -175,11 +180,6 @@ def _raw_columns(table: Any, known: list[str], text: list[str]) -> Any:
             f"{', '.join(map(repr, absent[:10]))}. It has: "
             f"{', '.join(map(repr, table.column_names[:10]))}."
         )
-    series = {}
-    for name in known:
-        values = convert_column(name, table.column(name), as_category=name in text)
-        series[name] = np.full(table.num_rows, np.nan) if values is None else values
-    return need("pandas").DataFrame(series, copy=False)
 
 
 def _existing(path: str | Path) -> Path:
@@ -199,9 +199,17 @@ def _find_target(names: list[str], target: str | int | None) -> str:
         raise TableError(f"target={target} is no position among {len(names)} columns.")
     if target in names:
         return target
-    near = difflib.get_close_matches(str(target), names, n=3, cutoff=0.6)
-    hint = f"Did you mean {' or '.join(map(repr, near))}? " if near else ""
+    hint = _near(str(target), names)
+    if names[0] == "column_1":
+        hint += "The first row was taken for data: pass header=True if it holds the names. "
     raise TableError(f"there is no column {target!r} for the target. {hint}{columns}.")
+
+
+def _near(name: str, names: list[str]) -> str:
+    """Did you mean …? Capitals are no difference."""
+    by_folded = {each.casefold(): each for each in names}
+    near = difflib.get_close_matches(name.casefold(), by_folded, n=3)
+    return f"Did you mean {' or '.join(repr(by_folded[each]) for each in near)}? " if near else ""
 
 
 def _check_names(table: Any, wanted: Collection[str]) -> None:
@@ -209,81 +217,21 @@ def _check_names(table: Any, wanted: Collection[str]) -> None:
         raise TableError("it holds no rows of data.")
     for name in wanted:
         if name not in table.column_names:
-            near = difflib.get_close_matches(str(name), table.column_names, n=1)
-            hint = f" Did you mean {near[0]!r}?" if near else ""
-            raise TableError(f"there is no column {name!r}.{hint}")
-
-
-def _read_labels(name: str, column: Any) -> NDArray:
-    """The class of each row; at least two, and none missing."""
-    values = convert_column(name, column, as_category=not _is_numeric_type(column))
-    if values is None:
-        raise TableError(f"the target column {name!r} is empty.")
-    series = need("pandas").Series(values)
-    if series.isna().any():
-        row = int(np.argmax(series.isna().to_numpy())) + 1
-        raise TableError(
-            f"the target column {name!r} is empty in {int(series.isna().sum())} rows, the first "
-            f"of them data row {row}: remove them."
-        )
-    if hasattr(values, "categories"):
-        labels = _plain_labels(np.asarray(values.categories, dtype=str))[values.codes]
-    else:
-        labels = np.asarray(values)
-    if type_of_target(labels) == "continuous":
-        raise TableError(
-            f"the target column {name!r} holds fractions such as {labels[0]:g}, not classes. "
-            "Name another column, or turn it into classes first."
-        )
-    if (labels == labels[0]).all():
-        raise TableError(
-            f"the target column {name!r} holds a single class, {str(labels[0])!r}, in all "
-            f"{len(labels)} rows; at least two are needed."
-        )
-    return labels
-
-
-def _is_numeric_type(column: Any) -> bool:
-    types = need("pyarrow.types")
-    kind = column.type
-    return types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind)
-
-
-def _plain_labels(levels: NDArray) -> NDArray:
-    """Text, or integers where every level is one."""
-    try:
-        return levels.astype(np.int64)
-    except ValueError:
-        return levels
-
-
-def _choose_positive(name: str, labels: NDArray, positive: Any) -> tuple:
-    """The positive labels as they stand in the file; by default the rarest class."""
-    classes, counts = np.unique(labels, return_counts=True)
-    if positive is None:
-        return (classes[np.argmin(counts)].item(),)
-    wanted = positive if isinstance(positive, list | tuple | set) else [positive]
-    by_text = {str(label): label for label in classes.tolist()}
-    unknown = [label for label in wanted if str(label) not in by_text]
-    if unknown or len({*map(str, wanted)}) >= len(classes):
-        what = f"holds no {unknown[0]!r}" if unknown else "would hold positives only"
-        held = ", ".join(f"{label} ({count})" for label, count in zip(classes, counts, strict=True))
-        raise TableError(f"the target column {name!r} {what}; its classes: {held[:300]}.")
-    return tuple(by_text[str(label)] for label in wanted)
+            raise TableError(f"there is no column {name!r}. {_near(name, table.column_names)}")
 
 
 def _bunch(
-    frame: Any, labels: NDArray, name: str, chosen: tuple, original: bool, encoder: TableEncoder
+    frame: Any, labels: Labels, name: str, chosen: tuple, original: bool, encoder: TableEncoder
 ) -> Bunch:
-    classes = np.unique(labels).tolist()
+    classes = labels.classes.tolist()
     rest = [label for label in classes if label not in chosen]
-    names = [", ".join(map(str, part)) for part in (rest, chosen)]
+    is_positive = np.isin(labels.classes, chosen).astype(np.int64)
     return Bunch(
         data=frame,
-        target=labels if original else np.isin(labels, chosen).astype(np.int64),
+        target=(labels.classes if original else is_positive)[labels.codes],
         encoder=encoder,
         feature_names=list(frame.columns),
         target_name=name,
-        target_names=classes if original else names,
+        target_names=classes if original else [", ".join(map(str, p)) for p in (rest, chosen)],
         positive=chosen,
     )

@@ -19,10 +19,11 @@ def read_labels(name: str, column: Any) -> Labels:
     if values is None:
         raise TableError(f"the target column {name!r} is empty.")
     codes = values.codes
-    if codes.min() < 0:
+    empty = codes < 0
+    if empty.any():
         raise TableError(
-            f"the target column {name!r} is empty in {int((codes < 0).sum())} of {len(codes)} rows, "
-            f"first in data row {int(np.argmax(codes < 0)) + 1}: remove those rows."
+            f"the target column {name!r} is empty in {empty.sum()} of {len(codes)} rows, first in "
+            f"data row {np.argmax(empty) + 1}: remove those rows."
         )
     classes = _classes(values.categories.tolist())
     if classes.dtype.kind == "f":

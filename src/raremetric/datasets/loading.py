@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import hashlib
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cache
 from typing import Any
 
@@ -129,8 +129,7 @@ def load_dataset(
     >>> X.shape, int(y.sum())
     ((178, 13), 59)
     """
-    row = find_row(name)
-    parsed = _read(row)
+    row, parsed = _read(find_row(name))
     is_positive = np.isin(parsed.labels, row.positive)
     target = parsed.labels if original else is_positive.astype(np.int64)
     bunch = Bunch(
@@ -188,13 +187,23 @@ def checksum(X: NDArray[np.float64], labels: NDArray) -> str:
 def _describe(row: Row) -> DatasetInfo:
     if row.n_samples is not None:
         return _info(row, None)
-    return _info(row, _read(row))
+    return _info(*_read(row))
 
 
-def _read(row: Row) -> Parsed:
+def _read(row: Row) -> tuple[Row, Parsed]:
     parsed = row.recipe(package_path(row.file))
+    if not row.positive:
+        row = _with_rarer_positive(row, parsed)
     _verify(row, parsed)
-    return parsed
+    return row, parsed
+
+
+def _with_rarer_positive(row: Row, parsed: Parsed) -> Row:
+    """KEEL calls the rarer class positive, but in ecoli-0_vs_1 it is the other way round."""
+    classes, counts = np.unique(parsed.labels, return_counts=True)
+    label = classes[np.argmin(counts)].item()
+    note = row.note if label == "positive" else f"The rarer class is called {label!r} in the file."
+    return replace(row, positive=(label,), note=note)
 
 
 def _verify(row: Row, parsed: Parsed) -> None:

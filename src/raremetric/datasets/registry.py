@@ -18,12 +18,12 @@ KEEL_URL = "https://sci2s.ugr.es/keel/imbalanced.php"
 class Row:
     """What is known of a data set before it is read.
 
-    Counts and checksum are None for KEEL's collection: there the file itself says.
+    Counts, checksum and positive label are open for KEEL's collection: there the file says.
     """
 
     name: str
     file: str  # package/path
-    positive: tuple[str | int, ...]  # the original labels that count as positive
+    positive: tuple[str | int, ...]  # the labels that count as positive; empty: the rarer one
     n_samples: int | None = None
     n_features: int | None = None
     n_positive: int | None = None
@@ -36,6 +36,9 @@ class Row:
     collection: str = "paper"
 
 
+_LOST_POINTS = (
+    "KEEL's own file has lost the decimal points: 0.49 stands as 49, and 0.7 like 0.07 as 7."
+)
 _ABALONE = [
     Attribute("Sex", "nominal", ("M", "F", "I")),
     *map(Attribute, ("Length", "Diameter", "Height", "Whole_weight")),
@@ -212,7 +215,8 @@ def keel_collection() -> dict[str, Row]:
     for name in names:
         path = with_header[name.replace("_", "-")]
         file = f"{COMMON}/{path.parent.name}/{path.name}"
-        rows[name] = PAPER.get(name) or Row(name, file, ("positive",), collection="keel")
+        note = _LOST_POINTS if name.startswith("ecoli-0-") else ""
+        rows[name] = PAPER.get(name) or Row(name, file, (), note=note, collection="keel")
     return rows
 
 

@@ -50,7 +50,8 @@ def read_table(
     max_levels : int, default=20
         Up to this number of levels, text becomes 0/1 columns, see `TableEncoder`.
     categorical : collection of str, default=()
-        Columns to take as categories even if they hold numbers, such as codes.
+        Columns to take as categories even if they hold numbers, such as codes. Also for nominal
+        attributes of ARFF and KEEL files whose levels are all numbers: they are taken as numbers.
     ignore : collection of str, default=()
         Columns to leave out.
     header : bool or None, default=None

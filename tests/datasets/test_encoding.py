@@ -1,0 +1,135 @@
+"""TableEncoder: numbers, levels, what was not seen, and what is refused."""
+
+import json
+
+import joblib
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import cross_val_score
+from sklearn.pipeline import make_pipeline
+
+from raremetric.datasets import TableEncoder
+
+
+@pytest.fixture
+def table():
+    return pd.DataFrame(
+        {
+            "age": [30.0, np.nan, 50.0, 40.0],
+            "smokes": [True, False, True, True],
+            "color": ["red", "blue", "green", None],
+            "sex": pd.Categorical(["f", "m", "f", "f"]),
+        }
+    )
+
+
+def test_columns_by_hand(table):
+    encoder = TableEncoder().fit(table)
+    names = ["age", "smokes", "color=(missing)", "color=blue", "color=green", "color=red", "sex=m"]
+    assert encoder.get_feature_names_out().tolist() == names
+    expected = [
+        [30, 1, 0, 0, 0, 1, 0],
+        [40, 0, 0, 1, 0, 0, 1],  # the median of 30, 40, 50
+        [50, 1, 0, 0, 1, 0, 0],
+        [40, 1, 1, 0, 0, 0, 0],
+    ]
+    np.testing.assert_array_equal(encoder.transform(table), expected)
+    assert encoder.n_features_in_ == 4
+    assert encoder.kinds_ == ["number", "number", "onehot", "onehot"]
+
+
+def test_new_rows(table):
+    encoder = TableEncoder().fit(table)
+    new = pd.DataFrame(
+        {"sex": ["x", None], "extra": [1, 2], "smokes": [0, 1], "color": ["pink", "red"]}
+    ).assign(age=["33", np.nan])
+    # Order is free, an extra column ignored, numbers may come as text; unseen: all 0, of two 0.5.
+    expected = [[33, 0, 0, 0, 0, 0, 0.5], [40, 1, 0, 0, 0, 1, 0.5]]
+    np.testing.assert_array_equal(encoder.transform(new), expected)
+
+
+def test_many_levels_become_ranks():
+    column = ["a"] * 3 + ["b"] * 5 + ["c", "d"]
+    table = pd.DataFrame({"x": column})
+    with pytest.warns(UserWarning, match="Column 'x' has 4 levels, more than max_levels=3"):
+        encoder = TableEncoder(max_levels=3).fit(table)
+    assert encoder.levels_ == [["b", "a", "c", "d"]]
+    new = pd.DataFrame({"x": ["b", "a", "d", "new", None]})
+    assert encoder.transform(new)[:, 0].tolist() == [0, 1, 3, 4, 4]
+    assert encoder.get_feature_names_out().tolist() == ["x"]
+
+
+def test_target_has_no_influence(table):
+    first = TableEncoder().fit_transform(table, [0, 1, 0, 1])
+    np.testing.assert_array_equal(first, TableEncoder().fit_transform(table, [1, 1, 0, 0]))
+
+
+def test_refuse_missing(table):
+    encoder = TableEncoder(missing="refuse")
+    with pytest.raises(ValueError, match=r"missing in 'age' \(1\), 'color' \(1\)"):
+        encoder.fit(table)
+    whole = table.iloc[[0, 2]]
+    encoder.fit(whole)
+    with pytest.raises(ValueError, match="missing in 'age'"):
+        encoder.transform(table)
+
+
+def test_lacking_columns_are_named(table):
+    encoder = TableEncoder().fit(table)
+    with pytest.raises(ValueError, match=r"lacks 2 of the 4 columns .* 'age', 'color'"):
+        encoder.transform(table.drop(columns=["age", "color"]))
+
+
+@pytest.mark.parametrize(
+    ("column", "words"),
+    [
+        (pd.to_datetime(["2020-01-01", "2020-01-02"]), "holds dates or times"),
+        (pd.to_timedelta([1, 2], "h"), "holds dates or times"),
+        ([1.0, np.inf], "infinite value in row 2"),
+        ([np.nan, np.nan], "is empty"),
+    ],
+)
+def test_refused_columns(column, words):
+    with pytest.raises(ValueError, match=f"Column 'x' .*{words}"):
+        TableEncoder().fit(pd.DataFrame({"x": column}))
+
+
+def test_text_where_numbers_were():
+    encoder = TableEncoder().fit(pd.DataFrame({"x": [1, 2]}))
+    with pytest.raises(ValueError, match=r"Column 'x' was numbers .* row 2 holds 'old'"):
+        encoder.transform(pd.DataFrame({"x": ["1", "old"]}))
+
+
+def test_bad_input_and_parameters(table):
+    with pytest.raises(TypeError, match=r"takes a pandas DataFrame .* got ndarray"):
+        TableEncoder().fit(np.zeros((2, 2)))
+    with pytest.raises(ValueError, match="named by text"):
+        TableEncoder().fit(pd.DataFrame(np.zeros((2, 2))))
+    with pytest.raises(ValueError, match="missing must be one of"):
+        TableEncoder(missing="drop").fit(table)
+    with pytest.raises(ValueError, match="max_levels"):
+        TableEncoder(max_levels=0).fit(table)
+
+
+def test_in_a_pipeline_and_saved(table, tmp_path):
+    X, y = pd.concat([table] * 10, ignore_index=True), np.tile([0, 1, 0, 1], 10)
+    pipeline = make_pipeline(clone(TableEncoder()), LogisticRegression())
+    assert cross_val_score(pipeline, X, y, cv=2).mean() == 1
+    joblib.dump(pipeline.fit(X, y), tmp_path / "model")
+    loaded = joblib.load(tmp_path / "model")
+    np.testing.assert_array_equal(loaded.predict(table), pipeline.predict(table))
+
+
+def test_fitted_attributes_are_plain(table):
+    """So that a saver that trusts only plain types can save it."""
+    state = TableEncoder().fit(table).__getstate__()
+    for value in state.values():
+        json.dumps(value.tolist() if isinstance(value, np.ndarray) else value)
+
+
+def test_set_output(table):
+    frame = TableEncoder().set_output(transform="pandas").fit_transform(table)
+    assert frame["sex=m"].tolist() == [0, 1, 0, 0]

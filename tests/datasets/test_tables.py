@@ -1,0 +1,322 @@
+"""read_table: what it makes of all kinds of files, and what it says of those it refuses."""
+
+import gzip
+from urllib.error import URLError
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.utils import Bunch
+
+from raremetric.datasets import TableError, iter_table, load_dataset, openml, parsers, read_table
+
+PLAIN = "a,b,y\n1,2,u\n3,4,v\n5,6,u\n"
+
+
+@pytest.fixture
+def write(tmp_path):
+    def writer(content, name="file.csv", encoding="utf-8"):
+        path = tmp_path / name
+        path.write_bytes(content if isinstance(content, bytes) else content.encode(encoding))
+        return path
+
+    return writer
+
+
+def encoded(table):
+    return table.encoder.transform(table.data).tolist()
+
+
+@pytest.mark.parametrize(
+    ("content", "encoding"),
+    [
+        (PLAIN, "utf-8"),
+        ("\ufeff" + PLAIN, "utf-8"),
+        (PLAIN, "utf-16"),
+        (PLAIN.replace("\n", "\r\n"), "utf-8"),
+        (PLAIN.replace("\n", "\r"), "utf-8"),
+        (PLAIN.rstrip("\n"), "utf-8"),
+        (PLAIN.replace(",", ";"), "utf-8"),
+        (PLAIN.replace(",", "\t"), "utf-8"),
+        (PLAIN.replace(",", "|"), "utf-8"),
+        (PLAIN.replace(",", " , "), "utf-8"),
+        (PLAIN.replace("3", '"3"'), "utf-8"),
+        (PLAIN.replace("\n", "\n\n"), "utf-8"),
+    ],
+)
+def test_one_table_in_many_spellings(write, content, encoding):
+    table = read_table(write(content, encoding=encoding), target="y")
+    assert table.feature_names == ["a", "b"]
+    assert encoded(table) == [[1, 2], [3, 4], [5, 6]]
+    assert table.target.tolist() == [0, 1, 0]
+    assert table.positive == ("v",)
+    assert table.target_names == ["u", "v"]
+    assert table.target_name == "y"
+
+
+def test_compressed(write):
+    table = read_table(write(gzip.compress(PLAIN.encode()), "file.csv.gz"), target="y")
+    assert encoded(table) == [[1, 2], [3, 4], [5, 6]]
+
+
+def test_decimal_comma(write):
+    table = read_table(write("a;b;y\n1,5;2;u\n-2,5;3;v\n3,25;?;u\n"), target="y")
+    assert encoded(table) == [[1.5, 2], [-2.5, 3], [3.25, 2.5]]
+
+
+def test_no_header(write):
+    path = write("1,2,u\n3,4,v\n5,6,u\n")
+    table = read_table(path, target=-1)
+    assert table.feature_names == ["column_1", "column_2"]
+    assert len(table.target) == 3
+    with pytest.raises(TableError, match=r"first row was taken for data: pass header=True"):
+        read_table(path, target="y")
+    assert read_table(path, target="u", header=True).feature_names == ["1", "2"]
+    # Text only: values that come again are no names.
+    assert len(read_table(write("p,q\nr,q\np,s\nr,s\n"), target=-1).target) == 4
+
+
+def test_quoted_fields(write):
+    table = read_table(write('a,b,y\n"1","x, ""q""\nz",u\n2,"k",v\n3,k,u\n'), target="y")
+    assert table.data["b"].tolist() == ['x, "q"\nz', "k", "k"]
+
+
+def test_not_utf8(write):
+    content = "a,c,y\n1,é,u\n2,ü,v\n3,é,u\n"
+    table = read_table(write(content, encoding="cp1252"), target="y")
+    assert table.encoder.get_feature_names_out().tolist() == ["a", "c=ü"]
+    late = ("a,y\n" + "1,u\n2,v\n" * 50_000).encode() + b"\xe9,u\n"
+    with pytest.raises(TableError, match="save it as UTF-8"):
+        read_table(write(late), target="y")
+
+
+def test_missing_values(write):
+    path = write("a,c,y\n1,p,u\n,q,v\nNA,?,v\n5,p,u\n n/a ,p,u\n")
+    assert encoded(read_table(path, target="y")) == [
+        [1, 0, 1, 0],
+        [3, 0, 0, 1],
+        [3, 1, 0, 0],
+        [5, 0, 1, 0],
+        [3, 0, 1, 0],
+    ]
+    with pytest.raises(TableError, match=r"missing in 'a' \(3\), 'c' \(1\)"):
+        read_table(path, target="y", missing="refuse")
+    with pytest.raises(ValueError, match="missing must be one of"):
+        read_table(path, target="y", missing="drop")
+
+
+def test_positive(write):
+    path = write("a,y\n1,1\n2,2\n3,3\n4,1\n5,3\n")
+    assert read_table(path, target="y").positive == (2,)
+    assert read_table(path, target="y", positive="1").target.tolist() == [1, 0, 0, 1, 0]
+    several = read_table(path, target="y", positive=[2, 3])
+    assert several.target.tolist() == [0, 1, 1, 0, 1]
+    assert several.target_names == ["1", "2, 3"]
+    original = read_table(path, target="y", original=True)
+    assert original.target.tolist() == [1, 2, 3, 1, 3]
+    assert original.target_names == [1, 2, 3]
+    with pytest.raises(TableError, match=r"holds no '9'; its classes: 1 \(2\), 2 \(1\), 3 \(2\)"):
+        read_table(path, target="y", positive="9")
+    with pytest.raises(TableError, match="would hold positives only"):
+        read_table(path, target="y", positive=[1, 2, 3])
+
+
+def test_labels_that_are_the_same_number(write):
+    table = read_table(write("a,y\n1,1\n2,1.0\n3,0\n"), target="y", original=True)
+    assert table.target.tolist() == [1, 1, 0]
+
+
+def test_codes_as_categories(write):
+    path = write("code,a,y\n1,5,u\n2,6,v\nV3,7,u\n1,8,u\n2,9,u\n")
+    table = read_table(path, target="y", categorical=["code"], ignore=["a"])
+    assert table.encoder.get_feature_names_out().tolist() == ["code=1", "code=2", "code=V3"]
+    for option in ("categorical", "ignore"):
+        with pytest.raises(TableError, match=r"no column 'Code'. Did you mean 'code'\?"):
+            read_table(path, target="y", **{option: ["Code"]})
+
+
+REFUSED = {
+    "wrong target": (PLAIN, "Y", r"no column 'Y' for the target. Did you mean 'y'\?.*'a', 'b'"),
+    "no target": (PLAIN, None, "which column holds the class"),
+    "far target": (PLAIN, 7, "target=7 is no position among 3 columns"),
+    "one class": ("a,y\n1,u\n2,u\n", "y", "'y' holds a single class, 'u', in all 2 rows"),
+    "empty target": ("a,y\n1,\n2,\n", "y", "target column 'y' is empty"),
+    "hole in target": ("a,y\n1,u\n2,\n3,v\n", "y", "empty in 1 of 3 rows, first in data row 2"),
+    "fractions": ("a,y\n1,0.5\n2,0.7\n", "y", "2 different numbers such as 0.5, not classes"),
+    "bad number": (
+        "a,y\n" + "1,u\n2,v\n" * 20 + "x7,u\n",
+        "y",
+        "column 'a' holds numbers, except in 1 of 41 rows: data row 41 holds 'x7'",
+    ),
+    "late bad number": ("a,y\n" + "1,u\n2,v\n" * 5000 + "x7,u\n", "y", "row 10001 holds 'x7'"),
+    "bad decimal": ("a;y\n" + "1,5;u\n2,5;v\n" * 500 + "x7;u\n", "y", "row 1001 holds 'x7'"),
+    "repeated header": ("a,a,y\n1,2,u\n1,3,v\n", "y", r"repeats 'a' \('a' in columns 1 and 2\)"),
+    "ragged": ("a,b,y\n1,2,u\n1,2\n3,4,v\n", "y", "line 3 has 2 fields, but the first line has 3"),
+    "ISO date": ("d,y\n2020-01-01,u\n2020-01-02,v\n", "y", "Column 'd' holds dates"),
+    "other date": ("d,y\n31/12/2020,u\n30/12/2020,v\n", "y", "Column 'd' holds dates"),
+    "month": ("d,y\n3 March 2020,u\n4 May 2020,v\n", "y", "Column 'd' holds dates"),
+    "time": ("d,y\n10:30,u\n11:31,v\n", "y", "Column 'd' holds dates"),
+    "nothing": ("", "y", "the file is empty"),
+    "no rows": ("a,y\n", "y", "no rows of data"),
+    "no features": ("y\nu\nv\n", "y", "no usable column besides the target"),
+    "binary": (b"PK\x00\x01", "y", "binary data"),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_refused(write, case):
+    content, target, words = REFUSED[case]
+    path = write(content)
+    with pytest.raises(TableError, match=words) as caught:
+        read_table(path, target=target)
+    message = str(caught.value)
+    assert message.startswith(str(path))
+    assert "\n" not in message
+
+
+def test_empty_column_is_left_out_and_named(write):
+    path = write("a,b,y,\n1,,u,\n2, ?,v,\n3,,u,\n")
+    with pytest.warns(UserWarning, match="no value at all: 'b', 'column_4'"):
+        table = read_table(path, target="y")
+    assert table.feature_names == ["a"]
+
+
+def test_no_file(tmp_path):
+    with pytest.raises(FileNotFoundError, match=r"There is no file .*gone.csv"):
+        read_table(tmp_path / "gone.csv", target="y")
+
+
+def test_parquet(tmp_path):
+    frame = pd.DataFrame(
+        {
+            "i": [1, 2, 3],
+            "f": [0.5, None, 1.5],
+            "t": [True, False, True],
+            "c": pd.Categorical(["p", "q", "p"]),
+            "k": pd.Categorical([7, 8, 7]),
+            "s": ["x", "y", None],
+            "y": [False, True, False],
+        }
+    )
+    path = tmp_path / "file.parquet"
+    frame.to_parquet(path)
+    table = read_table(path, target="y")
+    assert table.target.tolist() == [0, 1, 0]
+    names = ["i", "f", "t", "c=q", "k", "s=(missing)", "s=x", "s=y"]
+    assert table.encoder.get_feature_names_out().tolist() == names
+    assert encoded(table)[1] == [2, 1, 0, 1, 8, 0, 0, 1]
+    (piece,) = iter_table(path, table.encoder)
+    assert table.encoder.transform(piece).tolist() == encoded(table)
+    frame.assign(d=pd.Timestamp("2020-01-01")).to_parquet(path)
+    with pytest.raises(TableError, match="Column 'd' holds dates"):
+        read_table(path, target="y")
+    frame.assign(z=[[1], [2], [3]]).to_parquet(path)
+    with pytest.raises(TableError, match="column 'z' holds values of the type list"):
+        read_table(path, target="y")
+    assert read_table(path, target="y", ignore=["z"]).data.shape == (3, 6)
+    path.write_text("no parquet")
+    with pytest.raises(TableError, match="cannot be read as a Parquet file"):
+        read_table(path, target="y")
+
+
+ARFF = """% a comment
+@RELATION 'two words'
+@ATTRIBUTE 'the a' NUMERIC
+@attribute b {'p q', r}
+@attribute n {1, 2, 3}
+@attribute class {u, v}
+@DATA
+1,'p q',1,u
+% another comment
+?,r,2,v
+3, r, 3, u
+"""
+
+
+def test_arff(write):
+    table = read_table(write(ARFF, "file.arff"))
+    assert table.target_name == "class"
+    # Levels that are all numbers are taken as numbers, as in load_dataset, unless told otherwise.
+    assert table.encoder.get_feature_names_out().tolist() == ["the a", "b=r", "n"]
+    assert encoded(table) == [[1, 0, 1], [2, 1, 2], [3, 1, 3]]
+    table = read_table(write(ARFF, "file.arff"), categorical=["n"])
+    assert table.encoder.get_feature_names_out().tolist() == ["the a", "b=r", "n=1", "n=2", "n=3"]
+    dated = ARFF.replace("NUMERIC", "DATE 'yyyy'")
+    with pytest.raises(TableError, match="Column 'the a' holds dates"):
+        read_table(write(dated, "file.arff"))
+    assert read_table(write(dated, "file.arff"), ignore=["the a"]).data.shape == (3, 2)
+    with pytest.raises(TableError, match="sparse ARFF"):
+        read_table(write("@attribute a real\n@attribute c {u,v}\n@data\n{0 1}\n", "file.arff"))
+    with pytest.raises(TableError, match="relational"):
+        read_table(write("@attribute a relational\n@data\n1\n", "file.arff"))
+    with pytest.raises(TableError, match="cannot read this header line"):
+        read_table(write("@attribute\n@data\n1\n", "file.arff"))
+
+
+@pytest.mark.parametrize("name", ["pima", "wisconsin", "ecoli1"])
+def test_keel_file_gives_the_data_set(name):
+    from raremetric.datasets.registry import keel_collection
+
+    path = parsers.package_path(keel_collection()[name].file)
+    table, known = read_table(path), load_dataset(name)
+    np.testing.assert_array_equal(table.encoder.transform(table.data), known.data)
+    np.testing.assert_array_equal(table.target, known.target)
+
+
+def test_keel_file_without_header(write):
+    assert read_table(write("1, 2, u\n3, 4, v\n", "file.dat"), target=-1).data.shape == (2, 2)
+
+
+def test_openml(monkeypatch):
+    frame = pd.DataFrame({"a": [1, 2, 3], "c": pd.Categorical(["x", "z", "x"])})
+    frame["class"] = pd.Categorical(["good", "bad", "good"])
+    asked = {}
+
+    def fetch(**options):
+        asked.update(options)
+        return Bunch(frame=frame, target_names=["class"])
+
+    monkeypatch.setattr(openml, "fetch_openml", fetch)
+    table = read_table("openml:31")
+    assert asked["data_id"] == 31
+    assert table.positive == ("bad",)
+    assert encoded(table) == [[1, 0], [2, 1], [3, 0]]
+    with pytest.raises(TableError, match='as in "openml:31"'):
+        read_table("openml:credit")
+
+
+@pytest.mark.parametrize(
+    ("error", "words"),
+    [
+        (URLError("no route"), "openml:31: openml.org could not be reached"),
+        (TimeoutError("slow"), "openml.org could not be reached"),
+        (ValueError("Dataset not found"), "OpenML refuses the request: Dataset not found"),
+    ],
+)
+def test_openml_refused(monkeypatch, error, words):
+    def fetch(**options):
+        raise error
+
+    monkeypatch.setattr(openml, "fetch_openml", fetch)
+    with pytest.raises(TableError, match=words):
+        read_table("openml:31")
+
+
+def test_same_raw_columns_for_prediction(write):
+    train = read_table(write("a,c,y\n1,p,u\n2,q,v\n4,p,u\n"), target="y")
+    rows = "".join(f"q,{i},ignored\n" for i in range(1000))
+    path = write("c,a,z\n" + rows + ",?,\n", "new.csv")
+    pieces = list(iter_table(path, train.encoder, block_bytes=1000))
+    assert len(pieces) > 3
+    X = np.vstack([train.encoder.transform(piece) for piece in pieces])
+    np.testing.assert_array_equal(X[:1000], np.c_[np.arange(1000), np.ones(1000)])
+    assert X[1000].tolist() == [2, 0.5]
+
+
+def test_prediction_refuses(write):
+    encoder = read_table(write("a,c,y\n1,p,u\n2,q,v\n4,p,u\n"), target="y").encoder
+    path = write("a,c\n" + "1,p\n" * 1000 + "x,p\n", "new.csv")
+    with pytest.raises(TableError, match="'a' must hold numbers, but data row 1001 holds 'x'"):
+        list(iter_table(path, encoder, block_bytes=1000))
+    with pytest.raises(TableError, match=r"lacks 1 of the columns .*: 'c'. It has: 'a', 'b'"):
+        list(iter_table(write("a,b\n1,2\n", "new.csv"), encoder))

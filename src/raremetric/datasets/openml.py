@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 from urllib.error import URLError
 
@@ -24,7 +25,9 @@ def read_openml(source: str) -> tuple[Any, str | None]:
         raise TableError('OpenML\'s data sets are named by number, as in "openml:31".')
     need("pandas")
     try:
-        bunch = fetch_openml(data_id=int(number), as_frame=True, parser="auto")
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", message="A network error")  # told below
+            bunch = fetch_openml(data_id=int(number), as_frame=True, parser="auto", n_retries=1)
     except (URLError, ConnectionError, TimeoutError) as error:
         raise TableError(
             f"openml.org could not be reached ({error}). Once you are online, it is downloaded "

@@ -3,8 +3,19 @@
 from __future__ import annotations
 
 import numpy as np
+from numba import njit
 
 from raremetric.kernels import jit
+
+
+# Only the order of the additions is free, so that the sum fills vector registers.
+@njit(cache=True, nogil=True, error_model="numpy", fastmath={"reassoc", "contract"})
+def dot(a, b):
+    """Σ a_t b_t."""
+    total = 0.0
+    for t in range(a.shape[0]):
+        total += a[t] * b[t]
+    return total
 
 
 @jit
@@ -16,13 +27,9 @@ def project_on_bound(L, difference, sign, bound, multiplier, gamma, projected, r
     ``row`` are room for Lδ and LᵀLδ.
     """
     n_components, n_features = L.shape
-    p = 0.0
     for r in range(n_components):
-        total = 0.0
-        for t in range(n_features):
-            total += L[r, t] * difference[t]
-        projected[r] = total
-        p += total * total
+        projected[r] = dot(L[r], difference)
+    p = dot(projected, projected)
     if p == 0.0:  # equal points: no metric moves them
         return bound, multiplier
     share = 1.0 if np.isinf(gamma) else gamma / (gamma + 1.0)

@@ -48,8 +48,9 @@ DATA = ("wine", "newthyroid", "bupa", "heart", "vehicle")
 SPLITS = (1, 2, 3)
 ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
 
-# Their learner with its defaults (pylmnn with more iterations) -> ours, asked for the same: three targets, a push weight of one half
-# and the same hinge; or the same pairs, bounds (theirs are handed over), slack price and limits.
+# Their learner with its defaults (pylmnn with more iterations) -> ours, asked for the same: three
+# targets, a push weight of one half and the same hinge; or the same pairs, bounds (theirs are
+# handed over), slack price and limits.
 PEERS = {
     "metric-learn LMNN": LMNN(loss="hinge"),
     "metric-learn ITML": ITML(max_iter=1000, random_state=0),

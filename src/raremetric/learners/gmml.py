@@ -44,8 +44,8 @@ class GMML(MetricLearner):
     n_neighbors : int, default=3
         k, for ``pairs="neighbors"``.
     prior : {"identity", "covariance"} or array of shape (d, d), default="identity"
-        M₀, with d the number of features: the metric that the strengths below pull towards. "covariance" is the inverse of the
-        covariance of the examples.
+        M₀, with d the number of features: the metric that the strengths below pull towards.
+        "covariance" is the inverse of the covariance of the examples.
     similar_strength : float, default=1.0
         How many times M₀⁻¹ is added to S. May be 0 where the similar pairs span all directions.
     dissimilar_strength : float, default=1.0

@@ -42,7 +42,8 @@ class ITML(MetricLearner):
         What both bounds are multiplied by, however they came about. Worth tuning: smaller than
         one, it lets the metric shrink; larger, it makes dissimilar pairs move farther.
     prior : {"identity", "covariance"} or array of shape (d, d), default="identity"
-        M₀, with d the number of features. "covariance" is the inverse of the covariance of the examples.
+        M₀, with d the number of features. "covariance" is the inverse of the covariance of the
+        examples.
     max_iter : int, default=10000
         Bound on the sweeps through all pairs. Bounds that contradict each other, and a large γ,
         need thousands.

@@ -21,6 +21,7 @@ EXPECTED_TO_FAIL = {
 @parametrize_with_checks(
     [
         IML(),
+        IML(solver="lbfgs"),
         IML(dissimilar="fixed", solver="projected"),
         Euclidean(),
         MetricKNNClassifier(),

@@ -1,11 +1,11 @@
 import numpy as np
 import pytest
 
-from raremetric.neighbors import k_nearest, nearest_across_classes, nearest_within_class
+from raremetric.neighbors import nearest_across_classes, nearest_within_class
 from raremetric.pairs import Pairs, all_pairs, neighbor_pairs, pair_weights, random_pairs
 from raremetric.validation import check_labels
 from tests.conftest import make_problem
-from tests.oracles.neighbors import dissimilar_lists, nearest, similar_lists
+from tests.oracles.neighbors import dissimilar_lists, similar_lists
 
 
 @pytest.fixture
@@ -15,17 +15,19 @@ def three_classes():
 
 
 @pytest.mark.parametrize("n_jobs", [None, 2])
-def test_k_nearest_with_duplicates(n_jobs):
-    X = np.random.RandomState(0).randint(3, size=(30, 2)).astype(float)
-    found = k_nearest(X, X, 5, np.arange(30), n_jobs)
-    np.testing.assert_array_equal(found, [nearest(X, i, range(30), 5) for i in range(30)])
+def test_duplicates_and_threads(n_jobs):
+    rng = np.random.RandomState(0)
+    X, y = rng.randint(3, size=(300, 2)).astype(float), rng.randint(2, size=300)
+    found = nearest_within_class(X, check_labels(y, "test"), 5, n_jobs)
+    expected = similar_lists(X, y, 5)
+    for c in (0, 1):
+        np.testing.assert_array_equal(found[c], [expected[i] for i in np.flatnonzero(y == c)])
 
 
-def test_k_nearest_is_shortened_to_what_there_is():
-    X = np.arange(3.0)[:, np.newaxis]
-    assert k_nearest(X, X, 9, np.arange(3)).shape == (3, 2)
-    assert k_nearest(X, X, 9).shape == (3, 3)
-    assert k_nearest(X[:1], X[:1], 9, np.arange(1)).shape == (1, 0)
+def test_lists_are_shortened_to_what_there_is():
+    X, labels = np.arange(4.0)[:, np.newaxis], check_labels(np.array([0, 1, 1, 1]), "test")
+    assert [lists.shape for lists in nearest_within_class(X, labels, 9)] == [(1, 0), (3, 2)]
+    assert [lists.shape for lists in nearest_across_classes(X, labels, 9)] == [(1, 3), (3, 1)]
 
 
 def test_neighbors_within_and_across_classes(three_classes):

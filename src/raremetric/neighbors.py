@@ -2,61 +2,75 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
-from joblib import Parallel, delayed, effective_n_jobs
+from joblib import effective_n_jobs
 from numpy.typing import NDArray
 
 from raremetric.validation import Labels
 
 
-def k_nearest(
-    queries: NDArray, points: NDArray, k: int, own: NDArray | None = None, n_jobs: int | None = None
-) -> NDArray[np.int64]:
-    """Indices of the k nearest points to each query, nearest first.
-
-    Parameters
-    ----------
-    queries : ndarray of shape (n_queries, n_dims)
-    points : ndarray of shape (n_points, n_dims)
-    k : int
-        Lists are shortened to the number of points that can be neighbors.
-    own : ndarray of shape (n_queries,) or None
-        Index of each query among the points: never its own neighbor, even when another point
-        lies on the same spot.
-    n_jobs : int or None
-        Threads over the queries; the result does not depend on it.
-    """
-    from raremetric.kernels import neighbors as kernels
-
-    own = np.full(len(queries), -1, dtype=np.int64) if own is None else own
-    k = min(k, len(points) - int(np.any(own >= 0)))
-    columns = np.ascontiguousarray(points.T)
-    blocks = np.array_split(np.arange(len(queries)), min(effective_n_jobs(n_jobs), len(queries)))
-    found = Parallel(n_jobs=n_jobs, prefer="threads")(
-        delayed(kernels.nearest_rows)(queries[block], columns, k, own[block]) for block in blocks
-    )
-    return np.concatenate([indices for indices, _ in found])
-
-
 def nearest_within_class(
     X: NDArray, labels: Labels, k: int, n_jobs: int | None = None
 ) -> list[NDArray[np.int64]]:
-    """For each class, the k nearest rows of that class to each of its rows, nearest first."""
-    neighbors = []
-    for c in range(len(labels.classes)):
-        members = np.flatnonzero(labels.codes == c)
-        own = np.arange(len(members))
-        neighbors.append(members[k_nearest(X[members], X[members], k, own, n_jobs)])
-    return neighbors
+    """For each class, the k nearest rows of that class to each of its rows, nearest first.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_samples, n_features)
+    labels : Labels
+    k : int
+        Lists are shortened to the number of rows that can be neighbors; a row is never its own
+        neighbor, even when another lies on the same spot.
+    n_jobs : int or None
+        Threads; the result does not depend on it.
+    """
+    return _class_neighbors(X, labels, np.minimum(k, labels.counts - 1), True, n_jobs)
 
 
 def nearest_across_classes(
     X: NDArray, labels: Labels, k: int, n_jobs: int | None = None
 ) -> list[NDArray[np.int64]]:
-    """For each class, the k nearest rows of all other classes to each of its rows."""
-    neighbors = []
-    for c in range(len(labels.classes)):
-        members = labels.codes == c
-        others = np.flatnonzero(~members)
-        neighbors.append(others[k_nearest(X[members], X[others], k, n_jobs=n_jobs)])
-    return neighbors
+    """For each class, the k nearest rows of all other classes to each of its rows.
+
+    Rows at the same distance are taken in the order of their classes, then of their indices.
+    """
+    available = len(X) - labels.counts
+    return _class_neighbors(X, labels, np.minimum(k, available), False, n_jobs)
+
+
+def search_in_parts(
+    search: Callable[[int], tuple[NDArray, NDArray]], n_parts: int
+) -> tuple[NDArray, NDArray]:
+    """Run the parts of a search in as many threads, and merge their lists (indices, distances)."""
+    from raremetric.kernels.neighbors import merge_lists
+
+    if n_parts == 1:
+        return search(0)
+    with ThreadPoolExecutor(n_parts) as threads:
+        (lists, distances), *others = threads.map(search, range(n_parts))
+    for more in others:
+        merge_lists(lists, distances, *more)
+    return lists, distances
+
+
+def _class_neighbors(
+    X: NDArray, labels: Labels, sizes: NDArray, within: bool, n_jobs: int | None
+) -> list[NDArray[np.int64]]:
+    from raremetric.kernels import neighbors as kernels
+
+    order = np.argsort(labels.codes, kind="stable")
+    starts = np.concatenate([[0], np.cumsum(labels.counts)])
+    Z, reach, k = X[order], np.full(len(X), np.inf), int(sizes.max())
+    rows = (Z - X.mean(axis=0)).astype(np.float32)
+    n_parts = effective_n_jobs(n_jobs)
+    lists, _ = search_in_parts(
+        lambda part: kernels.class_neighbors(Z, rows, starts, reach, k, within, part, n_parts),
+        n_parts,
+    )
+    return [
+        order[lists[low:high, :size]]
+        for low, high, size in zip(starts[:-1], starts[1:], sizes, strict=True)
+    ]

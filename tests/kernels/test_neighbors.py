@@ -3,38 +3,64 @@ import pytest
 
 from raremetric.kernels import neighbors as kernels
 from tests.conftest import make_problem
-from tests.oracles.neighbors import dissimilar_lists, nearest
+from tests.oracles.neighbors import dissimilar_lists, similar_lists
 
 pytestmark = pytest.mark.kernels
 
 
-def grid_points(seed, n_samples=20):
+def grouped(X, y):
+    """Rows grouped by class, and where each class starts."""
+    order = np.argsort(y, kind="stable")
+    return X[order], y[order], np.searchsorted(y[order], np.arange(y.max() + 2))
+
+
+def search(Z, starts, k, within, reach=None, part=0, n_parts=1):
+    rows = (Z - Z.mean(axis=0)).astype(np.float32)
+    reach = np.full(len(Z), np.inf) if reach is None else reach
+    return kernels.class_neighbors(Z, rows, starts, reach, k, within, part, n_parts)
+
+
+def grid_points(seed, n_samples=40):
     """Points on a coarse grid: many duplicates and equal distances."""
-    return np.random.RandomState(seed).randint(3, size=(n_samples, 2)).astype(float)
+    rng = np.random.RandomState(seed)
+    return rng.randint(3, size=(n_samples, 2)).astype(float), np.repeat([0, 1], n_samples // 2)
 
 
+@pytest.mark.parametrize("within", [True, False])
 @pytest.mark.parametrize("seed", range(3))
-def test_nearest_rows_breaks_ties_by_index_and_skips_itself(seed):
-    X = grid_points(seed)
-    own = np.arange(len(X))
-    indices, distances = kernels.nearest_rows(X, np.ascontiguousarray(X.T), 4, own)
-    expected = [nearest(X, i, range(len(X)), 4) for i in range(len(X))]
-    np.testing.assert_array_equal(indices, expected)
-    np.testing.assert_array_equal(distances, np.sum((X[:, None] - X[indices]) ** 2, axis=2))
+def test_ties_go_to_the_lowest_index_and_no_row_is_its_own_neighbor(seed, within):
+    Z, y, starts = grouped(*grid_points(seed))
+    indices, distances = search(Z, starts, 4, within)
+    oracle = similar_lists if within else dissimilar_lists
+    np.testing.assert_array_equal(indices, oracle(Z, y, 4))
+    np.testing.assert_array_equal(distances, np.sum((Z[:, None] - Z[indices]) ** 2, axis=2))
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])
-def test_nearest_of_other_classes(n_classes):
-    X, y = make_problem(1, n_classes=n_classes)
-    order = np.argsort(y, kind="stable")
-    X, y = X[order], y[order]
-    starts = np.searchsorted(y, np.arange(n_classes + 1))
-    indices, _ = kernels.nearest_of_other_classes(X, starts, 3)
-    np.testing.assert_array_equal(indices, dissimilar_lists(X, y, 3))
+@pytest.mark.parametrize("scale", [1e-8, 1.0, 1e8])
+def test_any_scale_far_from_the_origin(n_classes, scale):
+    X, y = make_problem(1, n_samples=60, n_features=5, n_classes=n_classes)
+    Z, y, starts = grouped(scale * (X + 1000), y)
+    np.testing.assert_array_equal(search(Z, starts, 3, False)[0], dissimilar_lists(Z, y, 3))
+    np.testing.assert_array_equal(search(Z, starts, 3, True)[0], similar_lists(Z, y, 3))
+
+
+def test_known_lists_and_parts_change_nothing_but_the_cost():
+    X, y = make_problem(2, n_samples=80, n_classes=3)
+    Z, y, starts = grouped(X, y)
+    lists, _ = search(Z, starts, 3, False)
+    moved = Z + 0.1 * np.random.RandomState(0).normal(size=Z.shape)
+    expected = dissimilar_lists(moved, y, 3)
+    reach = kernels.reach_of_lists(moved, lists)
+    np.testing.assert_array_equal(search(moved, starts, 3, False, reach)[0], expected)
+    merged, distances = search(moved, starts, 3, False, reach, 0, 2)
+    kernels.merge_lists(merged, distances, *search(moved, starts, 3, False, reach, 1, 2))
+    np.testing.assert_array_equal(merged, expected)
 
 
 def test_lists_longer_than_the_other_classes_end_in_nothing():
-    X = np.arange(4.0)[:, np.newaxis]
-    indices, distances = kernels.nearest_of_other_classes(X, np.array([0, 3, 4]), 2)
+    Z, starts = np.arange(4.0)[:, np.newaxis], np.array([0, 3, 4])
+    indices, distances = search(Z, starts, 2, False)
     np.testing.assert_array_equal(indices, [[3, -1], [3, -1], [3, -1], [2, 1]])
     np.testing.assert_array_equal(distances[0], [9.0, np.inf])
+    assert np.isinf(kernels.reach_of_lists(Z, indices)[0])

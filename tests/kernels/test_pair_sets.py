@@ -53,8 +53,9 @@ def test_exact_nearest_terms_take_the_largest_hinges():
 
 def test_laplacian_product():
     rng = np.random.RandomState(0)
-    rows, c = rng.normal(size=(5, 3)), rng.normal(size=7)
-    first, second = rng.randint(5, size=(2, 7))
+    rows, c = rng.normal(size=(5, 3)), rng.normal(size=(7, 2))
+    first, second = rng.randint(5, size=7), rng.randint(5, size=(7, 2))
     out = np.zeros_like(rows)
-    kernels.add_laplacian_product(c, first, second, rows, out)
-    np.testing.assert_allclose(out, laplacian_product(c, first, second, rows), atol=1e-12)
+    kernels.add_laplacian_product(c, first, second, -1.0, rows, out)
+    expected = laplacian_product(-c.ravel(), np.repeat(first, 2), second.ravel(), rows)
+    np.testing.assert_allclose(out, expected, atol=1e-12)

@@ -16,9 +16,12 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize_scalar
 
 from raremetric.metric import matrix_from_components, project_psd
+from raremetric.neighbors import search_in_parts
 from raremetric.pairs import Pairs
 from raremetric.validation import Labels
 
+CANDIDATES = 2  # times k rows of other classes are kept in sight between two searches
+RIDGE = 1e-3  # of the mean curvature, against directions in which no pair differs
 LOG_SCALES = (-15.0, 15.0)  # where the best multiple of the starting metric is looked for
 
 
@@ -36,6 +39,8 @@ class PairSetData(NamedTuple):
     margin: float
     regularization: float
     refresh: int  # k, or 0 for fixed pairs
+    n_nearest: int  # how many nearest rows enter the refreshed terms: k and the spare ones
+    lists: NDArray  # (n_samples, candidates), the candidates for neighbors found last
 
 
 class DualPoint(NamedTuple):
@@ -60,6 +65,11 @@ class PairSetObjective:
         m, a and λ.
     refresh : int
         Number k of dissimilar neighbors to find anew at each evaluation; 0 keeps the pairs.
+    spare : int
+        Number of further rows to look at with them, those about to become neighbors: the rounded
+        loss is then smooth also where neighbors change places.
+    n_parts : int
+        Threads in the search for neighbors; no result depends on it.
 
     Notes
     -----
@@ -86,7 +96,11 @@ class PairSetObjective:
         similar_weight: float,
         regularization: float,
         refresh: int = 0,
+        spare: int = 0,
+        n_parts: int = 1,
     ):
+        self.n_parts = n_parts
+        self._inverse: NDArray | None = None
         self.order = np.argsort(labels.codes, kind="stable")
         place = np.argsort(self.order, kind="stable")
         anchors, weights = place[dissimilar.anchors], (1 - similar_weight) * dissimilar_weights
@@ -97,7 +111,7 @@ class PairSetObjective:
             per_row[anchors] = weights
             anchors, weights = np.arange(len(X)), per_row
         self.data = PairSetData(
-            X=np.ascontiguousarray(X[self.order], dtype=np.float64),
+            X=X[self.order] - X.mean(axis=0),  # only differences count
             starts=np.concatenate([[0], np.cumsum(labels.counts)]),
             similar_anchors=place[similar.anchors],
             similar_others=place[similar.others],
@@ -108,12 +122,15 @@ class PairSetObjective:
             margin=float(margin),
             regularization=float(regularization),
             refresh=int(refresh),
+            n_nearest=int(refresh + spare),
+            lists=np.full((len(X), max(refresh + spare, CANDIDATES * refresh)), -1),
         )
 
     def value_and_gradient(self, L: NDArray, width: float = 0.0) -> tuple[float, NDArray]:
         """F and its gradient over L, shape (n_components, n_features)."""
         from raremetric.kernels import pair_sets as kernels
 
+        self.renew_candidates(L)
         return kernels.pair_set_value_and_gradient(np.ascontiguousarray(L), self.data, width)
 
     def value_and_matrix_gradient(self, L: NDArray, width: float = 0.0) -> tuple[float, NDArray]:
@@ -145,32 +162,69 @@ class PairSetObjective:
         """The dissimilar pairs of the exact loss at L, in the rows' original order."""
         anchors, others = self.first_others
         if self.data.refresh:
-            _, _, neighbors, _ = self._terms(L, 0.0)
+            neighbors = self._terms(L, 0.0)[0][:, : self.data.refresh]
             anchors, others = np.repeat(self.data.anchors, self.data.refresh), neighbors.ravel()
             anchors, others = anchors[others >= 0], others[others >= 0]
         return Pairs(self.order[anchors], self.order[others])
 
-    def best_scale(self, L: NDArray) -> float:
-        """The s that minimises F along s·LᵀL: a convex search in one dimension."""
-        found = minimize_scalar(
-            lambda log_s: self.value_and_gradient(np.exp(log_s / 2) * L)[0],
-            bounds=LOG_SCALES,
-            method="bounded",
-            options={"xatol": 1e-2},
-        )
-        return float(np.exp(found.x))
+    def renew_candidates(self, L: NDArray) -> None:
+        """Find the candidates for neighbors under L; the last ones tell how far to look."""
+        if not self.data.refresh:
+            return
+        from raremetric.kernels.neighbors import class_neighbors, reach_of_lists
 
-    def _terms(self, L: NDArray, width: float):
+        lists, starts, k = self.data.lists, self.data.starts, self.data.lists.shape[1]
+        Z = self.data.X @ L.T
+        rows, reach = Z.astype(np.float32), reach_of_lists(Z, lists)
+        lists[:], _ = search_in_parts(
+            lambda part: class_neighbors(Z, rows, starts, reach, k, False, part, self.n_parts),
+            self.n_parts,
+        )
+
+    def best_scale(self, L: NDArray) -> float:
+        """The s that minimises F along s·LᵀL, a convex function of one dimension."""
         from raremetric.kernels import pair_sets as kernels
 
+        self.renew_candidates(L)
+        return kernels.best_scale(np.ascontiguousarray(L), self.data, *LOG_SCALES)
+
+    def run_window(
+        self, L: NDArray, value: float, gradient: NDArray, width: float, history: tuple, n_iter: int
+    ) -> tuple[NDArray, int]:
+        """Compiled iterations of L-BFGS with the candidates as they are."""
+        from raremetric.kernels import lbfgs
+
+        if self._inverse is None:
+            self._inverse = self._inverse_hessian()
+        return lbfgs.run_window(
+            L, value, gradient, self.data, width, self._inverse, tuple(history), n_iter
+        )
+
+    def _inverse_hessian(self) -> NDArray:
+        """An inverse Hessian for each row of L, as if no hinge were at rest.
+
+        The curvature of all pairs' terms counts as positive: Σ 2w δδᵀ + 8λI.
+        """
+        from raremetric.kernels import pair_sets as kernels
+
+        hessian = kernels.pair_curvature(self.data)
+        extra = 8 * self.data.regularization + RIDGE * np.trace(hessian) / len(hessian)
+        return np.linalg.inv(hessian + max(extra, np.finfo(float).tiny) * np.eye(len(hessian)))
+
+    def _terms(self, L: NDArray, width: float):
+        """The dissimilar rows, the hinge terms' value, and the multipliers."""
+        from raremetric.kernels import pair_sets as kernels
+
+        self.renew_candidates(L)
         Z = np.ascontiguousarray(self.data.X @ L.T)
-        return kernels.pair_set_terms(Z, self.data, width)
+        others, reach = kernels.dissimilar_reach(Z, self.data)
+        return others, *kernels.pair_set_terms(Z, others, reach, self.data, width)
 
     def _multipliers(self, L: NDArray, width: float):
         """The hinge terms' value, their gradient A over M, and the multipliers."""
         from raremetric.kernels import pair_sets as kernels
 
-        value, attract, others, repel = self._terms(L, width)
+        others, value, attract, repel = self._terms(L, width)
         product = kernels.pair_set_laplacian(self.data.X, self.data, attract, others, repel)
         A = product.T @ self.data.X
         return value, (A + A.T) / 2, attract, repel

@@ -206,3 +206,17 @@ def test_doubling_a_class_leaves_its_balanced_sets_unchanged():
     L = np.diag([1.0, 2.0, 0.5])
     once = make_objective(X, y).value_and_gradient(L)[0]
     assert make_objective(X, y, w=weights).value_and_gradient(L)[0] == pytest.approx(once)
+
+
+@pytest.mark.parametrize("refreshed", [False, True])
+def test_other_parameters_on_shared_pairs(refreshed):
+    X, y = make_problem(4)
+    first = make_objective(X, y, m=1.0, a=0.5, lam=0.0, refreshed=refreshed)
+    first.value_and_gradient(np.diag([9.0, 1.0, 1.0]))  # moves its own candidates
+    other = first.with_parameters(10.0, 0.2, 0.1)
+    fresh = make_objective(X, y, m=10.0, a=0.2, lam=0.1, refreshed=refreshed)
+    L = np.diag([1.0, 2.0, 0.5])
+    before = first.value_and_gradient(L)[0]
+    assert other.value_and_gradient(L)[0] == pytest.approx(fresh.value_and_gradient(L)[0])
+    assert other.best_scale(np.eye(3)) == pytest.approx(fresh.best_scale(np.eye(3)))
+    assert first.value_and_gradient(L)[0] == before

@@ -9,6 +9,7 @@ the current metric: its term is w times the sum of its k largest hinges, so F st
 
 from __future__ import annotations
 
+from copy import copy
 from typing import NamedTuple
 
 import numpy as np
@@ -101,15 +102,17 @@ class PairSetObjective:
     ):
         self.n_parts = n_parts
         self._inverse: NDArray | None = None
+        self._first_lists: NDArray | None = None
         self.order = np.argsort(labels.codes, kind="stable")
         place = np.argsort(self.order, kind="stable")
-        anchors, weights = place[dissimilar.anchors], (1 - similar_weight) * dissimilar_weights
+        anchors, weights = place[dissimilar.anchors], dissimilar_weights
         self.first_others = Pairs(anchors, place[dissimilar.others])
         if refresh:
             # All pairs of an anchor weigh the same: keep one weight per row.
             per_row = np.zeros(len(X))
             per_row[anchors] = weights
             anchors, weights = np.arange(len(X)), per_row
+        self._set_weights = similar_weights, weights
         self.data = PairSetData(
             X=X[self.order] - X.mean(axis=0),  # only differences count
             starts=np.concatenate([[0], np.cumsum(labels.counts)]),
@@ -118,13 +121,35 @@ class PairSetObjective:
             similar_weights=similar_weight * similar_weights,
             anchors=anchors,
             others=self.first_others.others[:, np.newaxis],
-            anchor_weights=weights,
+            anchor_weights=(1 - similar_weight) * weights,
             margin=float(margin),
             regularization=float(regularization),
             refresh=int(refresh),
             n_nearest=int(refresh + spare),
             lists=np.full((len(X), max(refresh + spare, CANDIDATES * refresh)), -1),
         )
+
+    def with_parameters(
+        self, margin: float, similar_weight: float, regularization: float
+    ) -> PairSetObjective:
+        """The same loss for other m, a and λ: shares all arrays but the candidates for neighbors.
+
+        The candidates start as those under the identity, which are found only once.
+        """
+        if self._first_lists is None:
+            self.renew_candidates(np.eye(self.data.X.shape[1]))
+            self._first_lists = self.data.lists.copy()
+        similar_weights, anchor_weights = self._set_weights
+        other = copy(self)
+        other._inverse = None
+        other.data = self.data._replace(
+            similar_weights=similar_weight * similar_weights,
+            anchor_weights=(1 - similar_weight) * anchor_weights,
+            margin=float(margin),
+            regularization=float(regularization),
+            lists=self._first_lists.copy(),
+        )
+        return other
 
     def value_and_gradient(self, L: NDArray, width: float = 0.0) -> tuple[float, NDArray]:
         """F and its gradient over L, shape (n_components, n_features)."""

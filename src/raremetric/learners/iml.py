@@ -209,20 +209,7 @@ class IML(MetricLearner):
         self._check_parameters()
         weights = check_weights(sample_weight, len(X))
         similar, dissimilar = self._select_pairs(X, labels)
-        objective = PairSetObjective(
-            X,
-            labels,
-            similar,
-            dissimilar,
-            pair_weights(similar, labels, weights, self.set_weights),
-            pair_weights(dissimilar, labels, weights, self.set_weights),
-            margin=self.margin,
-            similar_weight=self.similar_weight,
-            regularization=self.regularization,
-            refresh=self.n_neighbors if self._refreshed() else 0,
-            spare=0 if self.solver == "auto" else self.n_neighbors,
-            n_parts=effective_n_jobs(self.n_jobs),
-        )
+        objective = self._objective(X, labels, similar, dissimilar, weights)
         solution = self._solve(objective, self._start(X, objective))
         self.classes_ = labels.classes
         self.components_ = solution.L
@@ -257,6 +244,24 @@ class IML(MetricLearner):
             return random_pairs(labels, n_pairs, check_random_state(self.random_state))
         warn_small_classes(labels, self.n_neighbors, type(self).__name__)
         return neighbor_pairs(X, labels, self.n_neighbors, self.n_jobs)
+
+    def _objective(
+        self, X: NDArray, labels: Labels, similar: Pairs, dissimilar: Pairs, weights: NDArray
+    ) -> PairSetObjective:
+        return PairSetObjective(
+            X,
+            labels,
+            similar,
+            dissimilar,
+            pair_weights(similar, labels, weights, self.set_weights),
+            pair_weights(dissimilar, labels, weights, self.set_weights),
+            margin=self.margin,
+            similar_weight=self.similar_weight,
+            regularization=self.regularization,
+            refresh=self.n_neighbors if self._refreshed() else 0,
+            spare=0 if self.solver == "auto" else self.n_neighbors,
+            n_parts=effective_n_jobs(self.n_jobs),
+        )
 
     def _start(self, X: NDArray, objective: PairSetObjective) -> NDArray:
         if self.warm_start and hasattr(self, "components_"):

@@ -3,7 +3,7 @@
 import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from raremetric import IML, Euclidean, MetricKNNClassifier
+from raremetric import IML, IMLCV, Euclidean, MetricKNNClassifier
 
 WEIGHTS = (
     "sample_weight multiplies the pairs an example anchors, as documented. A repeated or left out "
@@ -23,6 +23,7 @@ EXPECTED_TO_FAIL = {
         IML(),
         IML(solver="lbfgs"),
         IML(dissimilar="fixed", solver="projected"),
+        IMLCV([{"margin": 1.0}, {"margin": 10.0}], cv=2),
         Euclidean(),
         MetricKNNClassifier(),
         MetricKNNClassifier(Euclidean(), multiclass="one_vs_rest"),

@@ -8,6 +8,7 @@ import pytest
 
 import raremetric
 from raremetric.learners.base import MetricLearner
+from tests.conftest import make_problem
 
 
 def test_public_names():
@@ -40,8 +41,7 @@ def test_every_parameter_and_attribute_is_documented(estimator):
     document = inspect.getdoc(estimator)
     for parameter in inspect.signature(estimator).parameters:
         assert f"\n{parameter} : " in document, f"{estimator.__name__}: {parameter}"
-    X = [[0.0, 1], [1, 0], [0, 2], [3, 1], [4, 1], [5, 5], [2, 2], [1, 1]]
-    fitted = estimator().fit(X, [0, 0, 0, 0, 1, 1, 1, 1])
+    fitted = estimator().fit(*make_problem(0, n_samples=40))
     public = [name for name in vars(fitted) if name.endswith("_") and not name.startswith("_")]
     for attribute in public:
         assert f"\n{attribute} : " in document, f"{estimator.__name__}: {attribute}"

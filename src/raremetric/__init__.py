@@ -2,12 +2,20 @@
 
 from raremetric.classifier import MetricKNNClassifier
 from raremetric.learners.euclidean import Euclidean
+from raremetric.learners.gmml import GMML
 from raremetric.learners.iml import IML
+from raremetric.learners.itml import ITML
+from raremetric.learners.lmnn import LMNN
+from raremetric.tuning import IMLCV
 
 __version__ = "0.1.0.dev0"
 
 __all__ = [
+    "GMML",
     "IML",
+    "IMLCV",
+    "ITML",
+    "LMNN",
     "Euclidean",
     "MetricKNNClassifier",
     "__version__",

@@ -1,0 +1,86 @@
+"""What a learned metric does to the neighbours of a rare class: one picture.
+
+Run: ``python examples/neighborhoods.py [DATASET] [FILE]``; draws docs/images/neighborhoods.png.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import matplotlib
+
+matplotlib.use("Agg")
+import matplotlib.pyplot as plt
+import numpy as np
+from sklearn.metrics import f1_score
+from sklearn.model_selection import train_test_split
+from sklearn.preprocessing import StandardScaler
+
+from raremetric import IML, Euclidean, MetricKNNClassifier, load_dataset
+
+COMMON, RARE, GOOD, BAD = "#b9c0c9", "#d1495b", "#2a9d5c", "#d1495b"
+IMAGE = Path(__file__).parent.parent / "docs" / "images" / "neighborhoods.png"
+
+
+def viewing_plane(Z, y):
+    """Two directions to look along: between the class means, and the widest spread beside it."""
+    between = Z[y == 1].mean(axis=0) - Z[y == 0].mean(axis=0)
+    between /= np.linalg.norm(between)
+    rest = Z - Z.mean(axis=0)
+    rest = rest - np.outer(rest @ between, between)
+    _, _, directions = np.linalg.svd(rest, full_matrices=False)
+    return np.stack([between, directions[0]])
+
+
+def draw_neighborhoods(axes, model, X_train, y_train, X_test, y_test, title):
+    """Training points, and each rare test point with lines to the neighbours that vote on it."""
+    Z_train, Z_test = model.learner_.transform(X_train), model.learner_.transform(X_test)
+    plane = viewing_plane(Z_train, y_train)
+    train, test = Z_train @ plane.T, Z_test[y_test == 1] @ plane.T
+    rows = model.kneighbors(X_test[y_test == 1], return_distance=False)
+    found = model.predict(X_test[y_test == 1]) == 1
+    for point, neighbors in zip(test, rows, strict=True):
+        for row in neighbors:
+            color = GOOD if y_train[row] == 1 else BAD
+            axes.plot(
+                *zip(point, train[row], strict=True), color=color, lw=0.9, alpha=0.7, zorder=1
+            )
+    axes.scatter(*train[y_train == 0].T, s=12, color=COMMON, label="common, to learn from")
+    axes.scatter(*train[y_train == 1].T, s=26, color=RARE, label="rare, to learn from")
+    axes.scatter(*test[found].T, s=60, marker="D", color=GOOD, ec="white", label="rare, found")
+    axes.scatter(*test[~found].T, s=60, marker="X", color="black", ec="white", label="rare, missed")
+    f1 = f1_score(y_test, model.predict(X_test))
+    axes.set_title(f"{title}\n{found.sum()} of {len(found)} rare points found, F1 {f1:.2f}")
+    axes.set_xticks([])
+    axes.set_yticks([])
+    for side in axes.spines.values():
+        side.set_visible(False)
+
+
+def draw(dataset, path, random_state=0):
+    """Plain and learned metric side by side on one split of a data set; returns the path."""
+    X, y = load_dataset(dataset, return_X_y=True)
+    X_train, X_test, y_train, y_test = train_test_split(
+        X, y, test_size=0.5, stratify=y, random_state=random_state
+    )
+    scaler = StandardScaler().fit(X_train)
+    X_train, X_test = scaler.transform(X_train), scaler.transform(X_test)
+    figure, panels = plt.subplots(1, 2, figsize=(11, 4.6), layout="constrained")
+    for axes, learner, title in zip(
+        panels, (Euclidean(), IML()), ("Plain distance", "Learned by IML"), strict=True
+    ):
+        model = MetricKNNClassifier(learner).fit(X_train, y_train)
+        draw_neighborhoods(axes, model, X_train, y_train, X_test, y_test, title)
+    handles, labels = panels[0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside lower center", ncols=4, frameon=False)
+    path = Path(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    figure.savefig(path, dpi=130)
+    plt.close(figure)
+    return path
+
+
+if __name__ == "__main__":
+    name = sys.argv[1] if len(sys.argv) > 1 else "libras"
+    sys.stdout.write(f"{draw(name, sys.argv[2] if len(sys.argv) > 2 else IMAGE)}\n")

@@ -1,0 +1,144 @@
+import logging
+
+import numpy as np
+import pytest
+from sklearn.datasets import make_classification
+from sklearn.metrics import f1_score, make_scorer
+from sklearn.model_selection import GridSearchCV, ParameterGrid, StratifiedKFold
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.preprocessing import StandardScaler
+
+from raremetric import IML, IMLCV, MetricKNNClassifier
+from raremetric.kernels.votes import count_votes
+from raremetric.tuning import PAPER_GRID
+from tests.conftest import make_problem
+
+FEW = {"margin": [1.0, 100.0], "regularization": [0.1, 10.0], "similar_weight": [0.2, 0.8]}
+
+
+@pytest.fixture(scope="module")
+def rare():
+    X, y = make_classification(
+        n_samples=150, n_features=6, weights=[0.8], flip_y=0.05, random_state=0
+    )
+    return StandardScaler().fit_transform(X), np.where(y == 1, "rare", "common")
+
+
+@pytest.mark.kernels
+@pytest.mark.parametrize("k", [1, 3, 4])
+def test_votes_are_those_of_scikit_learn(k):
+    X, y = make_problem(0, n_samples=90, n_classes=3)
+    votes = count_votes(X[:60], y[:60], 3, X[60:], k)
+    knn = KNeighborsClassifier(k).fit(X[:60], y[:60])
+    np.testing.assert_allclose(votes / k, knn.predict_proba(X[60:]))
+
+
+def test_same_scores_and_winner_as_a_grid_search(rare):
+    X, y = rare
+    folds = list(StratifiedKFold(3, shuffle=True, random_state=0).split(X, y))
+    ours = IMLCV(FEW, None, cv=folds).fit(X, y)
+    scorer = make_scorer(f1_score, pos_label="rare", zero_division=0)
+    theirs = GridSearchCV(
+        MetricKNNClassifier(IML()),
+        {f"learner__{name}": values for name, values in FEW.items()},
+        scoring=scorer,
+        cv=folds,
+    ).fit(X, y)
+    by_params = {
+        tuple(sorted(params.items())): score
+        for params, score in zip(
+            theirs.cv_results_["params"], theirs.cv_results_["mean_test_score"], strict=True
+        )
+    }
+    for params, score in zip(
+        ours.cv_results_["params"], ours.cv_results_["mean_test_score"], strict=True
+    ):
+        key = tuple(sorted((f"learner__{name}", value) for name, value in params.items()))
+        assert score == pytest.approx(by_params[key], abs=1e-12)
+    assert ours.best_score_ == pytest.approx(theirs.best_score_)
+
+
+def test_the_winner_is_fitted_on_all_data(rare):
+    X, y = rare
+    search = IMLCV(FEW, None, cv=3).fit(X, y)
+    again = IML(**search.best_params_).fit(X, y)
+    np.testing.assert_array_equal(search.components_, again.components_)
+    np.testing.assert_array_equal(search.transform(X), again.transform(X))
+    results = search.cv_results_
+    assert results["mean_test_score"][search.best_index_] == search.best_score_
+    assert results["rank_test_score"][search.best_index_] == 1
+    assert results["params"][search.best_index_] == search.best_params_
+    assert results["param_margin"][search.best_index_] == search.best_params_["margin"]
+    splits = np.column_stack([results[f"split{f}_test_score"] for f in range(3)])
+    np.testing.assert_allclose(splits.mean(axis=1), results["mean_test_score"])
+    np.testing.assert_allclose(splits.std(axis=1), results["std_test_score"])
+
+
+def test_any_scorer_of_scikit_learn(rare):
+    X, y = rare
+    fast = IMLCV(FEW, None, cv=3, random_state=0).fit(X, y)
+    scorer = make_scorer(f1_score, pos_label="rare", zero_division=0)
+    slow = IMLCV(FEW, None, cv=3, scoring=scorer, random_state=0).fit(X, y)
+    np.testing.assert_allclose(
+        slow.cv_results_["mean_test_score"], fast.cv_results_["mean_test_score"]
+    )
+    balanced = IMLCV(FEW, 2, cv=3, scoring="balanced_accuracy", random_state=0).fit(X, y)
+    assert 0.5 < balanced.best_score_ <= 1
+
+
+def test_candidates_drawn_listed_and_gridded(rare):
+    X, y = rare
+    drawn = IMLCV(n_candidates=4, cv=2, random_state=0).fit(X, y).cv_results_["params"]
+    assert drawn == IMLCV(n_candidates=4, cv=2, random_state=0).fit(X, y).cv_results_["params"]
+    assert len(drawn) == 4
+    assert all(candidate in list(ParameterGrid(PAPER_GRID)) for candidate in drawn)
+    assert len(ParameterGrid(PAPER_GRID)) == 525
+    listed = [{"margin": 5.0}, {"margin": 5.0, "dissimilar": "fixed", "regularization": 0.3}]
+    search = IMLCV(listed, cv=2).fit(X, y)
+    assert search.cv_results_["params"] == listed
+    assert search.cv_results_["param_dissimilar"].mask.tolist() == [True, False]
+
+
+def test_threads_do_not_change_the_result(rare):
+    one = IMLCV(FEW, None, cv=3, random_state=0).fit(*rare)
+    two = IMLCV(FEW, None, cv=3, random_state=0, n_jobs=2).fit(*rare)
+    np.testing.assert_array_equal(
+        one.cv_results_["mean_test_score"], two.cv_results_["mean_test_score"]
+    )
+    assert one.components_.tobytes() == two.components_.tobytes()
+
+
+def test_halving_races_the_candidates(rare):
+    full = IMLCV(FEW, None, cv=3, random_state=0).fit(*rare)
+    race = IMLCV(FEW, None, cv=3, random_state=0, halving=True).fit(*rare)
+    seen = [np.sum(~np.isnan(race.cv_results_[f"split{f}_test_score"])) for f in range(3)]
+    assert seen == [8, 4, 2]
+    finished = ~np.isnan(race.cv_results_["split2_test_score"])
+    assert finished[race.best_index_]
+    np.testing.assert_allclose(
+        race.cv_results_["mean_test_score"][finished],
+        full.cv_results_["mean_test_score"][finished],
+    )
+
+
+def test_progress_is_logged(rare, caplog):
+    with caplog.at_level(logging.INFO, logger="raremetric"):
+        IMLCV([{"margin": 1.0}], cv=3, verbose=1).fit(*rare)
+    assert len(caplog.records) == 3
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"candidates": []}, r"candidates is empty"),
+        ({"candidates": [{"margins": 1}]}, r"'margins', which is no parameter"),
+        ({"candidates": [{"margin": -1}]}, r"margin == -1, must be >= 0"),
+        ({"n_candidates": 0}, r"n_candidates == 0, must be >= 1"),
+        ({"n_neighbors": 0}, r"n_neighbors == 0, must be >= 1"),
+        ({"scoring": "f2"}, r"'f2'"),
+        ({"cv": 200}, r"n_splits=200"),
+    ],
+)
+def test_bad_parameters(parameters, message, rare):
+    with pytest.raises(ValueError, match=message):
+        IMLCV(**{"n_candidates": 2, **parameters}).fit(*rare)

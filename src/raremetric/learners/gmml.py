@@ -108,7 +108,7 @@ class GMML(MetricLearner):
     --------
     >>> import numpy as np
     >>> from sklearn.datasets import load_iris
-    >>> from raremetric.learners.gmml import GMML
+    >>> from raremetric import GMML
     >>> X, y = load_iris(return_X_y=True)
     >>> gmml = GMML(pairs="neighbors", set_weights="balanced").fit(X, y)
     >>> M, S = gmml.get_mahalanobis_matrix(), gmml.similar_scatter_

@@ -111,7 +111,7 @@ class ITML(MetricLearner):
     Examples
     --------
     >>> from sklearn.datasets import load_iris
-    >>> from raremetric.learners.itml import ITML
+    >>> from raremetric import ITML
     >>> X, y = load_iris(return_X_y=True)
     >>> itml = ITML(random_state=0).fit(X, y)
     >>> itml.pair_indices_.shape

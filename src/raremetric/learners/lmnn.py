@@ -102,7 +102,7 @@ class LMNN(MetricLearner):
     Examples
     --------
     >>> from sklearn.datasets import load_iris
-    >>> from raremetric.learners.lmnn import LMNN
+    >>> from raremetric import LMNN
     >>> X, y = load_iris(return_X_y=True)
     >>> lmnn = LMNN(n_components=2).fit(X, y)
     >>> lmnn.transform(X).shape

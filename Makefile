@@ -10,27 +10,29 @@ help:  ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
 
 $(VENV)/bin/python:
+	@echo "Setting up $(VENV); the first installation takes a few minutes."
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/pip install --quiet --upgrade pip
+	$(BIN)/pip install -qq --upgrade pip
 
 $(VENV)/.study: $(VENV)/bin/python pyproject.toml
-	$(BIN)/pip install --quiet -e ".[study]"
+	$(BIN)/pip install -qq -e ".[study]"
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/bin/python pyproject.toml
-	$(BIN)/pip install --quiet -e ".[dev]"
+	$(BIN)/pip install -qq -e ".[dev]"
 	@touch $@
 
 $(VENV)/.docs: $(VENV)/bin/python pyproject.toml
-	$(BIN)/pip install --quiet -e ".[docs]"
+	$(BIN)/pip install -qq -e ".[docs]"
 	@touch $@
 
 demo: $(VENV)/.study  ## learn a metric on real data, print the gain, draw the neighbourhoods
 	$(BIN)/python examples/demo.py
 
-test: $(VENV)/.dev lint  ## lint, then all fast tests with coverage
-	$(BIN)/python -m pytest -m "not slow" --cov=raremetric --cov-report=term-missing:skip-covered
-	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -q -m kernels -p no:cacheprovider
+test: $(VENV)/.dev lint  ## lint, then all fast tests with coverage, then the kernels uncompiled
+	$(BIN)/python -m pytest -m "not slow" --cov=raremetric --cov-report=
+	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -q -m kernels --cov=raremetric --cov-append \
+		--cov-report=term-missing:skip-covered
 
 test-slow: $(VENV)/.dev  ## the tests too slow for every commit
 	$(BIN)/python -m pytest -m slow

@@ -1,0 +1,1 @@
+"""From the rows of a study to tables, figures and a page."""

@@ -1,0 +1,106 @@
+"""The rows of a study: what must be in them, and the scores they hold."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from raremetric.report.extras import need
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+COUNTS = ["tn", "fp", "fn", "tp"]
+KEY = ["dataset", "share", "resampling", "split", "learner"]
+COLUMNS = [*KEY, *COUNTS, "candidate", "seconds"]
+
+
+def check_rows(rows: DataFrame) -> DataFrame:
+    """The columns of a study in their order, sorted by task, after a look at each.
+
+    Parameters
+    ----------
+    rows : DataFrame
+        One row a finished task, with at least `COLUMNS`. `share` may be empty.
+
+    Returns
+    -------
+    DataFrame
+        With `COLUMNS` alone: equal studies give equal frames, whatever order they ran in.
+
+    Raises
+    ------
+    ValueError
+        If there are no rows, a column is missing, a count is no count, or a task is there twice.
+    """
+    missing = [name for name in COLUMNS if name not in rows.columns]
+    if missing:
+        raise ValueError(
+            f"The rows of a study need the columns {', '.join(COLUMNS)}; missing: "
+            f"{', '.join(missing)}."
+        )
+    if rows.empty:
+        raise ValueError(
+            "There is no finished task to report: run `raremetric study run` with this store first."
+        )
+    rows = rows[COLUMNS].copy()
+    rows["share"] = _numbers(rows, "share").round(6)
+    rows["seconds"] = _numbers(rows, "seconds").astype(float)
+    for name in ["split", *COUNTS]:
+        rows[name] = _whole_numbers(rows, name)
+    for name in ["dataset", "resampling", "learner"]:
+        rows[name] = rows[name].astype(str)
+    _check_tasks(rows)
+    return rows.sort_values(KEY, na_position="first", kind="stable", ignore_index=True)
+
+
+def _numbers(rows: DataFrame, name: str):
+    pandas = need("pandas")
+    column = rows[name].replace("", None) if rows[name].dtype == object else rows[name]
+    try:
+        return pandas.to_numeric(column).astype(float)
+    except (ValueError, TypeError) as error:
+        raise ValueError(f"The column {name} must hold numbers: {error}.") from error
+
+
+def _whole_numbers(rows: DataFrame, name: str):
+    column = _numbers(rows, name)
+    wrong = ~((column >= 0) & (column % 1 == 0))
+    if wrong.any():
+        raise ValueError(
+            f"The column {name} must hold whole numbers of at least 0; got "
+            f"{rows.loc[wrong, name].iloc[0]!r} in the row of {_task(rows[wrong])}."
+        )
+    return column.astype(int)
+
+
+def _check_tasks(rows: DataFrame) -> None:
+    twice = rows.duplicated(KEY)
+    if twice.any():
+        raise ValueError(
+            f"A task may be there once only; found twice: {_task(rows[twice])}. "
+            "Report one store at a time."
+        )
+    empty = rows[COUNTS].sum(axis=1) == 0
+    if empty.any():
+        raise ValueError(f"The four counts are all 0 in the row of {_task(rows[empty])}.")
+    outside = rows["share"].notna() & ~rows["share"].between(0, 1, inclusive="neither")
+    if outside.any():
+        raise ValueError(
+            "The column share must be empty or between 0 and 1, such as 0.05 for 5 %; got "
+            f"{rows.loc[outside, 'share'].iloc[0]!r}."
+        )
+
+
+def _task(rows: DataFrame) -> str:
+    return ", ".join(f"{name}={rows[name].iloc[0]}" for name in KEY)
+
+
+def with_scores(rows: DataFrame) -> DataFrame:
+    """The rows with `f1` of the positive class and `accuracy`, both in percent.
+
+    F1 = tp / (tp + (fp + fn) / 2), and 0 where there is no true positive.
+    """
+    errors = rows["fp"] + rows["fn"]
+    f1 = (rows["tp"] / (rows["tp"] + errors / 2)).where(rows["tp"] > 0, 0.0)
+    accuracy = (rows["tp"] + rows["tn"]) / rows[COUNTS].sum(axis=1)
+    return rows.assign(f1=100 * f1, accuracy=100 * accuracy)

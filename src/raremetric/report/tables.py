@@ -1,0 +1,279 @@
+"""The tables of a study in the paper's layout, and as plain columns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from raremetric.report.extras import need
+from raremetric.report.grid import MISSING, Cell, Grid
+from raremetric.report.ranks import AverageRanks, Comparison, average_ranks, paper_average_ranks
+from raremetric.report.summarize import Summary, Table
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+PAPER_SPLITS = 20
+
+
+def long_table(table: Table) -> DataFrame:
+    """One row a cell: the same columns in every study, the paper's empty where it has none."""
+    columns = ["dataset", "learner", "n_splits", "mean", "std", "paper_mean", "paper_std"]
+    if table.by_share:
+        columns = [columns[0], "share", *columns[1:], "accuracy_mean", "accuracy_std"]
+    return table.cells[columns].round(4)
+
+
+def wide_table(table: Table) -> DataFrame:
+    """One row a data set (and share), the figures of each learner side by side."""
+    index = ["dataset", "share"] if table.by_share else ["dataset"]
+    cells = table.cells.assign(difference=table.cells["mean"] - table.cells["paper_mean"])
+    figures = ["mean", "std", "n_splits"]
+    if table.paper:
+        figures += ["paper_mean", "paper_std", "difference"]
+    order = cells[index].drop_duplicates()
+    wide = cells.set_index([*index, "learner"])[figures].unstack("learner")
+    pairs = [(figure, learner) for learner in table.learners for figure in figures]
+    wide = wide[pairs].loc[order.set_index(index).index].round(4)
+    for learner in table.learners:
+        wide["n_splits", learner] = wide["n_splits", learner].fillna(0).astype(int)
+    wide.columns = need("pandas").Index([f"{learner}_{figure}" for figure, learner in pairs])
+    return wide.reset_index()
+
+
+def dataset_grid(table: Table) -> Grid:
+    """Data sets × learners, as in the paper's Tables 2 and 3, or with the share beside the name."""
+    labels = ["Data set", "Minority", "Splits"] if table.by_share else ["Data set", "Splits"]
+    rows = [
+        [*names, _splits_cell(cells["n_splits"]), *_score_cells(cells, table.learners)]
+        for names, cells in _rows_of(table)
+    ]
+    foot = [] if table.by_share else [*_mean_row(table), *_rank_rows(table)]
+    notes = _notes(table)
+    return Grid(table.title, [*labels, *table.learners], rows, foot, len(labels), notes)
+
+
+def share_grid(table: Table) -> Grid:
+    """Shares × learners: mean F1 over the data sets that all learners have finished."""
+    labels = ["Minority", "Data sets", "Splits"]
+    rows = []
+    for share in table.shares:
+        means = table.complete(share=share)
+        splits = table.complete("n_splits", share)
+        scores = means.mean().to_numpy()
+        best = _best(scores)
+        rows.append(
+            [
+                share_cell(share),
+                Cell(str(len(means)), len(means)),
+                _splits_cell(splits.to_numpy().ravel()),
+                *(
+                    Cell(f"{score:.1f}", score, bool(is_best)) if len(means) else Cell(MISSING)
+                    for score, is_best in zip(scores, best, strict=True)
+                ),
+            ]
+        )
+    note = "Mean F1 in percent over the data sets that exist at this share for all learners."
+    return Grid(table.title, [*labels, *table.learners], rows, [], len(labels), [note])
+
+
+def pairs_grid(table: Table, comparison: Comparison) -> Grid:
+    """Each pair of learners with the p-values of both tests."""
+    header = ["Better mean", "Other", "Difference", "Wins", "Ties", "Losses"]
+    header += ["Wilcoxon p", "Holm p", "Nemenyi p"]
+    rows = []
+    for pair in comparison.pairs.itertuples():
+        counts = [Cell(str(count), count) for count in (pair.wins, pair.ties, pair.losses)]
+        tests = [_p_cell(p) for p in (pair.wilcoxon, pair.holm, pair.nemenyi)]
+        difference = Cell(signed(pair.difference), pair.difference)
+        names = [Cell(pair.first, pair.first), Cell(pair.second, pair.second)]
+        rows.append([*names, difference, *counts, *tests])
+    note = (
+        f"Over the {comparison.n_datasets} data sets that all learners have finished. Wilcoxon's "
+        "signed-rank test, two-sided, data sets without a difference left out; Holm's correction "
+        "over all pairs. Bold: below 0.05."
+    )
+    return Grid(f"{table.title}: pairs of learners", header, rows, [], 2, [note])
+
+
+def differences_grid(summary: Summary) -> Grid:
+    """The cells that differ from the paper."""
+    header = ["Table", "Data set", "Learner", "Splits", "Mean", "Paper", "Difference"]
+    header += ["Standard error", "Difference / error"]
+    rows = []
+    for row in summary.differences.itertuples():
+        names = [Cell(name, name) for name in (row.table, row.dataset, row.learner)]
+        figures = (row.mean, row.paper_mean, row.standard_error, row.standard_errors)
+        mean, paper, error, ratio = (Cell(f"{x:.{d}f}", x) for x, d in zip(figures, (1, 1, 2, 1)))
+        splits, difference = Cell(str(row.n_splits), row.n_splits), row.difference
+        shown = Cell(signed(difference), difference)
+        rows.append([*names, splits, mean, paper, shown, error, ratio])
+    caption = "Cells more than two standard errors away from the paper"
+    return Grid(caption, header, rows, [], 3, [_ERROR_NOTE])
+
+
+_ERROR_NOTE = (
+    "The standard error is that of our mean: the sample standard deviation over our splits, "
+    "divided by the square root of their number (at least two). The paper's own error is not "
+    "added, and a difference within half a unit of its printed decimal (0.05) is none. In a study "
+    "that equals the paper but for chance, more than one cell in twenty is expected here, and more "
+    "with few splits."
+)
+
+
+def effort_grid(summary: Summary) -> Grid:
+    """How long the tasks took."""
+    rows = [
+        [
+            Cell(row.learner, row.learner),
+            Cell(f"{row.tasks}", row.tasks),
+            Cell(f"{row.median_seconds:.2f}", row.median_seconds),
+            Cell(f"{row.total_seconds / 3600:.2f}", row.total_seconds),
+        ]
+        for row in summary.effort.itertuples()
+    ]
+    header = ["Learner", "Tasks", "Median seconds", "Total hours"]
+    return Grid("Finished tasks and their time, tuning included", header, rows)
+
+
+def signed(number: float) -> str:
+    """With one decimal and always a sign, but for zero."""
+    text = f"{abs(number):.1f}"
+    if float(text) == 0:
+        return text
+    return ("+" if number > 0 else "−") + text
+
+
+def share_cell(share: float) -> Cell:
+    """A share as a percentage."""
+    return Cell(f"{100 * share:.4g} %", share)
+
+
+def splits_text(counts: Iterable[float]) -> str:
+    """One number of splits, or the smallest and the largest."""
+    numbers = np.asarray(list(counts), dtype=float)
+    numbers = numbers[~np.isnan(numbers)]
+    if not len(numbers):
+        return MISSING
+    low, high = int(numbers.min()), int(numbers.max())
+    return str(low) if low == high else f"{low}–{high}"
+
+
+def _splits_cell(counts: Iterable[float]) -> Cell:
+    text = splits_text(counts)
+    return Cell(text, None if text == MISSING else float(text.partition("–")[0]))
+
+
+def _rows_of(table: Table) -> Iterable[tuple[list[Cell], DataFrame]]:
+    """For each row of the table its labels, and its cells by learner."""
+    keys = ["dataset", "share"] if table.by_share else ["dataset"]
+    for key, cells in table.cells.groupby(keys, sort=False):
+        dataset, *share = key
+        labels = [Cell(dataset, dataset), *(share_cell(each) for each in share)]
+        yield labels, cells.set_index("learner").reindex(table.learners)
+
+
+def _score_cells(cells: DataFrame, learners: list[str]) -> list[Cell]:
+    """Mean ± standard deviation of each learner; with the number of splits where they differ."""
+    uneven = cells["n_splits"].dropna().nunique() > 1
+    best = _best(cells["mean"].to_numpy())
+    found = []
+    for learner, is_best in zip(learners, best, strict=True):
+        cell = cells.loc[learner]
+        if np.isnan(cell["mean"]):
+            found.append(Cell(MISSING))
+            continue
+        text = f"{cell['mean']:.1f} ± {cell['std']:.1f}"
+        if uneven:
+            text += f" ({cell['n_splits']:.0f})"
+        detail = paper_text(cell["mean"], cell["paper_mean"], cell["paper_std"])
+        found.append(Cell(text, float(cell["mean"]), bool(is_best), detail))
+    return found
+
+
+def paper_text(mean: float, paper_mean: float, paper_std: float) -> str:
+    """The difference from the paper, and the paper's value in brackets; empty without one."""
+    if np.isnan(paper_mean):
+        return ""
+    return f"{signed(mean - paper_mean)} ({paper_mean:.1f} ± {paper_std:.1f})"
+
+
+def _best(scores: np.ndarray) -> np.ndarray:
+    """Where the highest of at least two scores is."""
+    rounded = np.round(scores, 9)
+    if np.count_nonzero(~np.isnan(rounded)) < 2:
+        return np.zeros(len(scores), dtype=bool)
+    return rounded == np.nanmax(rounded)
+
+
+def _p_cell(p_value: float) -> Cell:
+    text = "<0.001" if p_value < 0.001 else f"{p_value:.3f}"
+    return Cell(text, p_value, best=p_value < 0.05)
+
+
+def _mean_row(table: Table) -> Iterable[list[Cell]]:
+    means, stds = table.complete(), table.complete("std")
+    if means.empty:
+        return
+    scores = means.mean()
+    best = _best(scores.to_numpy())
+    cells = []
+    for learner, is_best in zip(table.learners, best, strict=True):
+        detail = ""
+        if table.paper and all((name, learner) in table.paper.scores for name in means.index):
+            paper = table.paper.mean_over(means.index, learner)
+            detail = paper_text(scores[learner], paper.mean, paper.std)
+        text = f"{scores[learner]:.1f} ± {stds[learner].mean():.1f}"
+        cells.append(Cell(text, float(scores[learner]), bool(is_best), detail))
+    splits = table.complete("n_splits").to_numpy().ravel()
+    yield [Cell(f"Mean over {_sets(len(means))}"), _splits_cell(splits), *cells]
+
+
+def _rank_rows(table: Table) -> Iterable[list[Cell]]:
+    ranks, paper = average_ranks(table), paper_average_ranks(table)
+    if ranks is None:
+        return
+    splits = _splits_cell(table.complete("n_splits").to_numpy().ravel())
+    for label, name in (
+        (f"Average rank over {_sets(ranks.n_datasets)}", "over_datasets"),
+        (f"Average rank over {_sets(ranks.n_datasets)} and the Mean row", "with_mean_row"),
+    ):
+        yield [Cell(label), splits, *_rank_cells(ranks, paper, name)]
+
+
+def _rank_cells(ranks: AverageRanks, paper: AverageRanks | None, name: str) -> Iterable[Cell]:
+    ours = getattr(ranks, name)
+    best = _best(-np.array(list(ours.values())))
+    for (learner, rank), is_best in zip(ours.items(), best, strict=True):
+        detail = ""
+        if paper:
+            theirs = getattr(paper, name)[learner]
+            gap = f"{rank - theirs:+.2f}".replace("-", "−")
+            detail = f"{gap} ({theirs:.2f})"
+        yield Cell(f"{rank:.2f}", rank, bool(is_best), detail)
+
+
+def _sets(number: int) -> str:
+    return f"{number} data set{'s' * (number != 1)}"
+
+
+def _notes(table: Table) -> list[str]:
+    notes = [
+        "F1 of the positive class in percent: mean ± population standard deviation over the "
+        "splits. Bold: the best of the row."
+    ]
+    if table.n_splits[0] != table.n_splits[1]:
+        notes.append("In brackets the number of splits, where the learners of a row differ in it.")
+    if len(table.cells) < len(table.learners) * table.cells[["dataset", "share"]].drop_duplicates().shape[0]:
+        notes.append(
+            f"{MISSING}: no finished task yet. Means, ranks and tests are over the data sets that "
+            "all learners have finished."
+        )
+    if table.paper:
+        notes.append(
+            f"The paper's figures are over {PAPER_SPLITS} splits. Its means and ranks are taken "
+            "over the same data sets as ours; over all 22 they are the printed ones."
+        )
+    return notes

@@ -1,0 +1,176 @@
+"""The figures printed in the paper's Tables 1 to 3."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from importlib.resources import files
+
+from raremetric.validation import check_option
+
+LEARNERS = ("Euclidean", "LMNN", "ITML", "GMML", "IML")
+TABLES = {"none": "table2", "smote": "table3-smote", "rus": "table3-rus"}
+
+# Learners with the same printed mean, the better one first. The paper ranked unrounded means.
+# Its bold figures and its printed average ranks leave no other order, but for two cycles that
+# change no average: Euclidean and LMNN in splice and sonar of Table 2, and in Table 3 with RUS
+# LMNN and GMML in balance, IML and LMNN in heart, GMML and IML in pima.
+_EQUAL_MEANS: dict[str, dict[str, tuple[str, ...]]] = {
+    "none": {
+        "splice": ("Euclidean", "LMNN"),
+        "sonar": ("ITML", "GMML", "LMNN", "Euclidean"),
+        "australian": ("ITML", "IML"),
+        "heart": ("Euclidean", "ITML"),
+        "wine": ("IML", "LMNN"),
+        "abalone": ("IML", "Euclidean"),
+        "yeast": ("IML", "GMML"),
+    },
+    "smote": {
+        "sonar": ("Euclidean", "ITML"),
+        "heart": ("IML", "Euclidean"),
+        "pima": ("Euclidean", "GMML"),
+        "abalone": ("IML", "ITML"),
+        "Mean": ("LMNN", "ITML"),
+    },
+    "rus": {
+        "balance": ("ITML", "IML", "LMNN", "GMML"),
+        "heart": ("IML", "LMNN"),
+        "pima": ("GMML", "IML"),
+        "glass": ("LMNN", "Euclidean"),
+        "hayes": ("IML", "Euclidean"),
+        "abalone": ("ITML", "GMML"),
+    },
+}
+
+
+@dataclass(frozen=True)
+class PaperDataset:
+    """A row of Table 1.
+
+    Parameters
+    ----------
+    name : str
+    n_samples, n_features, n_classes : int
+        As the paper counts them, see `raremetric.datasets` for what the files hold.
+    positive_label : str
+    n_positive : int
+    positive_percent : float
+    """
+
+    name: str
+    n_samples: int
+    n_features: int
+    n_classes: int
+    positive_label: str
+    n_positive: int
+    positive_percent: float
+
+
+@dataclass(frozen=True)
+class Score:
+    """Mean and population standard deviation of F1 over 20 splits, in percent."""
+
+    mean: float
+    std: float
+
+
+@dataclass(frozen=True)
+class PaperTable:
+    """Table 2, or one half of Table 3.
+
+    Parameters
+    ----------
+    resampling : {"none", "smote", "rus"}
+    scores : dict
+        (data set, learner) → `Score`.
+    mean_row : dict
+        Learner → `Score`, as printed: the means of both columns over the 22 data sets.
+    average_ranks : dict
+        Learner → average rank, as printed: over the 22 data sets and the Mean row.
+    """
+
+    resampling: str
+    scores: dict[tuple[str, str], Score]
+    mean_row: dict[str, Score]
+    average_ranks: dict[str, float]
+
+    def ranks(self, dataset: str, learners: Sequence[str] = LEARNERS) -> list[int]:
+        """Ranks of some learners in one row of the table, 1 for the best.
+
+        Parameters
+        ----------
+        dataset : str
+            Name of a data set, or "Mean".
+        learners : sequence of str, default=the paper's five
+            The learners to rank among each other.
+
+        Returns
+        -------
+        list of int
+            Without ties: where the printed means are equal, the paper's own order.
+        """
+        order = _EQUAL_MEANS[self.resampling].get(dataset, ())
+
+        def key(learner: str) -> tuple[float, int]:
+            row = self.mean_row[learner] if dataset == "Mean" else self.scores[dataset, learner]
+            return -row.mean, order.index(learner) if learner in order else 0
+
+        best_first = sorted(learners, key=key)
+        return [best_first.index(learner) + 1 for learner in learners]
+
+    def mean_over(self, datasets: Iterable[str], learner: str) -> Score:
+        """Mean of a learner's column over some data sets; over all 22, the printed one."""
+        chosen = set(datasets)
+        if chosen == set(paper_datasets()):
+            return self.mean_row[learner]
+        rows = [self.scores[dataset, learner] for dataset in chosen]
+        return Score(
+            mean=sum(row.mean for row in rows) / len(rows),
+            std=sum(row.std for row in rows) / len(rows),
+        )
+
+
+@lru_cache(maxsize=1)
+def paper_datasets() -> dict[str, PaperDataset]:
+    """Table 1, by name, in the order of Table 2: the rarer the positives, the later."""
+    rows = {}
+    for row in _read("table1"):
+        name, n, d, c, label, n_positive, percent = row.values()
+        rows[name] = PaperDataset(
+            name, int(n), int(d), int(c), label, int(n_positive), float(percent)
+        )
+    order = [row["dataset"] for row in _read("table2") if row["dataset"] in rows]
+    return {name: rows[name] for name in order}
+
+
+@lru_cache(maxsize=3)
+def paper_table(resampling: str) -> PaperTable:
+    """Table 2 ("none") or a half of Table 3 ("smote", "rus").
+
+    Examples
+    --------
+    >>> from raremetric.study.paper_values import paper_table
+    >>> paper_table("none").scores["splice", "IML"]
+    Score(mean=87.3, std=0.6)
+    """
+    check_option(resampling, "resampling", tuple(TABLES))
+    rows = {row.pop("dataset"): row for row in _read(TABLES[resampling])}
+    ranks = rows.pop("Average Rank")
+    scores = {
+        (dataset, learner): Score(float(row[f"{learner}_mean"]), float(row[f"{learner}_std"]))
+        for dataset, row in rows.items()
+        for learner in LEARNERS
+    }
+    return PaperTable(
+        resampling=resampling,
+        mean_row={learner: scores.pop(("Mean", learner)) for learner in LEARNERS},
+        average_ranks={learner: float(ranks[f"{learner}_mean"]) for learner in LEARNERS},
+        scores=scores,
+    )
+
+
+def _read(name: str) -> list[dict[str, str]]:
+    text = files("raremetric.study").joinpath("data", f"{name}.csv").read_text("utf-8")
+    return list(csv.DictReader(text.splitlines()))

@@ -1,6 +1,7 @@
 """The command line: what it prints, and how it ends."""
 
 import json
+import re
 import subprocess
 import sys
 
@@ -93,3 +94,37 @@ def test_without_the_study_extra():
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 2
     assert done.stderr == 'The raremetric command needs: pip install "raremetric[study]"\n'
+
+
+def test_a_study_from_start_to_status(run, tmp_path):
+    store = str(tmp_path / "study.sqlite")
+    part = ["--datasets", "wine", "--learners", "Euclidean", "--splits", "2", "--store", store]
+    first = run("study", "run", "table2", *part)
+    assert first.exit_code == 0, first.output
+    assert "2 tasks, 2 to do" in first.output
+    assert "2/2 wine/own/none/2/Euclidean" in first.output
+    again = run("study", "run", "table2", *part)
+    assert "2 tasks, 0 to do" in again.output
+    status = run("study", "status", "table2", *part, "--json")
+    (study,) = json.loads(status.output)["studies"]
+    assert (study["done"], study["failed"], study["left"]) == (2, 0, 0)
+    table = run("study", "status", "table2", *part)
+    assert "table2" in table.output
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["run", "table9"], r"study must be one of 'ablation'"),
+        (["run", "mine.toml"], r"mine.toml is no study that can be read"),
+        (["run", "table2", "--datasets", "wien"], r"Did you mean 'wine'"),
+        (["status"], r"There is no store"),
+    ],
+)
+def test_mistakes_in_a_study_are_one_sentence(run, arguments, message, tmp_path):
+    store = ["--store", str(tmp_path / "none.sqlite")]
+    result = run("study", *arguments, *store)
+    assert result.exit_code == 2
+    assert re.search(message, result.output)
+    assert "Traceback" not in result.output
+    assert not (tmp_path / "none.sqlite").exists()

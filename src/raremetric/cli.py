@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Annotated, NoReturn
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 from raremetric import __version__
 from raremetric.datasets import DatasetInfo, describe_dataset, list_datasets
+
+if TYPE_CHECKING:
+    from raremetric.study.run_task import Result
+    from raremetric.study.tasks import Study, Task
 
 try:
     import typer
@@ -119,3 +124,155 @@ def _details(info: DatasetInfo) -> Table:
         if value:
             table.add_row(heading, value)
     return table
+
+
+study_app = typer.Typer(
+    help="The paper's experiments, or your own: run, resume, look, report.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
+app.add_typer(study_app, name="study")
+StorePath = Annotated[Path, typer.Option("--store", help="The file that keeps the results.")]
+DEFAULT_STORE = Path("study.sqlite")
+
+
+@study_app.command(
+    "run", epilog="Example: raremetric study run table2 --datasets wine,glass --splits 2 --jobs 2"
+)
+def study_run(
+    name: Annotated[
+        str,
+        typer.Argument(
+            help="table2, table3-smote, table3-rus, imbalance, ablation, all, or a TOML file."
+        ),
+    ],
+    store: StorePath = DEFAULT_STORE,
+    datasets: Annotated[str | None, typer.Option(help="Only these, separated by commas.")] = None,
+    learners: Annotated[str | None, typer.Option(help="Only these, separated by commas.")] = None,
+    splits: Annotated[int | None, typer.Option(help="Only the first so many splits.")] = None,
+    jobs: Annotated[int, typer.Option(min=1, help="Processes, or local Dask workers.")] = 1,
+    dask: Annotated[
+        str | None, typer.Option(help="Address of a Dask scheduler, or 'local'.")
+    ] = None,
+    retry_failed: Annotated[bool, typer.Option(help="Try failed tasks again.")] = False,
+) -> None:
+    """Do what is missing of a study; stop it and run it again as often as you like."""
+    from raremetric.study.executors import run_missing
+    from raremetric.study.store import Store
+
+    with user_mistakes():
+        studies = _studies(name, datasets, learners, splits)
+        tasks = list({task.id: task for study in studies for task in study.tasks()}.values())
+        results = Store(store, create=True)
+        missing = results.missing(tasks, retry_failed)
+        typer.echo(f"{len(tasks)} tasks, {len(missing)} to do; results go to {store}.", err=True)
+        try:
+            with _progress(len(missing)) as tell:
+                run_missing(
+                    results, tasks, n_jobs=jobs, dask=dask, retry_failed=retry_failed, tell=tell
+                )
+        except KeyboardInterrupt:
+            left = len(results.missing(tasks, retry_failed))
+            typer.echo(f"Stopped; {left} tasks left. The same command goes on.", err=True)
+            raise typer.Exit(130) from None
+    if failed := [task_id for task_id, _ in results.failures()]:
+        fail(f"{len(failed)} tasks failed, such as {failed[0]}. See: raremetric study status")
+
+
+@study_app.command("status", epilog="Example: raremetric study status table2 --store study.sqlite")
+def study_status(
+    name: Annotated[str, typer.Argument(help="As in study run.")] = "all",
+    store: StorePath = DEFAULT_STORE,
+    datasets: Annotated[str | None, typer.Option(help="Only these, separated by commas.")] = None,
+    learners: Annotated[str | None, typer.Option(help="Only these, separated by commas.")] = None,
+    splits: Annotated[int | None, typer.Option(help="Only the first so many splits.")] = None,
+    jobs: Annotated[int, typer.Option(min=1, help="For the expected time.")] = 1,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Show what is done, failed and left, and how long the rest will take."""
+    from raremetric.study.executors import seconds_left
+    from raremetric.study.store import Store
+
+    with user_mistakes():
+        results = Store(store)
+        known = results.statuses()
+        found: list[dict[str, Any]] = []
+        for study in _studies(name, datasets, learners, splits):
+            tasks = study.tasks()
+            missing = [task for task in tasks if task.id not in known]
+            counts = [known[task.id] for task in tasks if task.id in known]
+            found.append(
+                {
+                    "study": study.name,
+                    "done": sum(status != "failed" for status in counts),
+                    "failed": counts.count("failed"),
+                    "left": len(missing),
+                    "seconds_left": seconds_left(results, missing, jobs) if missing else 0.0,
+                }
+            )
+        failures = results.failures()
+    if as_json:
+        typer.echo(json.dumps({"studies": found, "failures": dict(failures)}, indent=2))
+        return
+    table = Table()
+    for heading in ("study", "done", "failed", "left", "expected time"):
+        table.add_column(heading, justify="left" if heading == "study" else "right")
+    for row in found:
+        cells = (str(row[key]) for key in ("study", "done", "failed", "left"))
+        table.add_row(*cells, _duration(row["seconds_left"]))
+    Console().print(table)
+    for task_id, traceback in failures:
+        typer.echo(f"failed: {task_id}: {traceback.strip().splitlines()[-1]}")
+
+
+def _studies(
+    name: str, datasets: str | None, learners: str | None, splits: int | None
+) -> list[Study]:
+    from raremetric.study.tasks import named_study, read_study, restrict
+
+    studies = [read_study(Path(name))] if name.endswith(".toml") else named_study(name)
+    only = {
+        "datasets": datasets.split(",") if datasets else None,
+        "learners": learners.split(",") if learners else None,
+    }
+    return [restrict(study, **only, splits=splits) for study in studies]
+
+
+@contextmanager
+def _progress(total: int) -> Iterator[Callable[[Task, Result | str], None]]:
+    """A bar with rate and time left on a terminal; plain lines elsewhere."""
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn
+
+    console = Console(stderr=True)
+    if not console.is_terminal:
+        done = 0
+
+        def tell_line(task: Task, outcome: Result | str) -> None:
+            nonlocal done
+            done += 1
+            verdict = "failed" if isinstance(outcome, str) else f"{outcome.seconds:.1f} s"
+            typer.echo(f"{done}/{total} {task.id}: {verdict}", err=True)
+
+        yield tell_line
+        return
+    columns = ("{task.description}", BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, "{task.fields[rate]}", console=console) as progress:
+        bar = progress.add_task("starting", total=total, rate="")
+
+        def tell_bar(task: Task, outcome: Result | str) -> None:
+            speed = progress.tasks[bar].speed
+            progress.update(
+                bar,
+                advance=1,
+                description=f"{task.dataset} {task.learner.name}",
+                rate=f"{60 * speed:.1f}/min" if speed else "",
+            )
+
+        yield tell_bar
+
+
+def _duration(seconds: float | None) -> str:
+    if seconds is None:
+        return "unknown"
+    minutes = round(seconds / 60)
+    return f"{seconds:.0f} s" if seconds < 120 else f"{minutes // 60} h {minutes % 60} min"

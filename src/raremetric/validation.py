@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import warnings
 from collections.abc import Collection
 from numbers import Integral, Real
@@ -11,6 +12,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_array, check_scalar
 from sklearn.utils.multiclass import check_classification_targets
+
+MANY = 12  # options from which on an error no longer lists them all
 
 
 class Labels(NamedTuple):
@@ -64,11 +67,15 @@ def check_integer(value: int, name: str, *, low: int, high: int | None = None) -
 
 
 def check_option(value: object, name: str, allowed: Collection[str]) -> str:
-    """One of a few words."""
-    if not isinstance(value, str) or value not in allowed:
+    """One of a few words, or of many: then the error names the nearest."""
+    if isinstance(value, str) and value in allowed:
+        return value
+    if len(allowed) <= MANY:
         choices = ", ".join(repr(option) for option in sorted(allowed))
         raise ValueError(f"{name} must be one of {choices}; got {value!r}.")
-    return value
+    near = difflib.get_close_matches(str(value), allowed, n=3)
+    hint = f" Did you mean {' or '.join(map(repr, near))}?" if near else ""
+    raise ValueError(f"Unknown {name} {value!r}, not one of the {len(allowed)} there are.{hint}")
 
 
 def check_weights(sample_weight: ArrayLike | None, n_samples: int) -> NDArray[np.float64]:

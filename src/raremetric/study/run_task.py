@@ -1,0 +1,166 @@
+"""One task: tune on the training part, score once on the test part. A pure function."""
+
+from __future__ import annotations
+
+import hashlib
+import platform
+import time
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.metrics import confusion_matrix
+from sklearn.neighbors import KNeighborsClassifier
+
+import raremetric
+from raremetric.datasets import load_dataset, with_minority_share
+from raremetric.datasets.imbalance import TooFewMinorityError
+from raremetric.study.protocol import (
+    KINDS,
+    N_NEIGHBORS,
+    Candidate,
+    candidates,
+    grid_candidates,
+    make_split,
+    prepare,
+    winner,
+)
+from raremetric.study.tasks import Task
+from raremetric.tuning import Fold, rare_f1, score_candidates
+from raremetric.validation import check_labels
+
+TEST_SIZE, TEST_SIZE_OF_VARIANTS = 0.7, 0.5
+POSITIVE = 1
+
+
+@dataclass(frozen=True)
+class Result:
+    """What a finished task leaves behind; no counts where the variant does not exist."""
+
+    tn: int | None = None
+    fp: int | None = None
+    fn: int | None = None
+    tp: int | None = None
+    candidate: dict[str, Any] = field(default_factory=dict)
+    scores: dict[str, float] = field(default_factory=dict)  # printed candidate -> mean F1
+    seconds: float = 0.0
+    seeds: dict[str, int] = field(default_factory=dict)
+    versions: dict[str, str] = field(default_factory=dict)
+    fingerprint: str = ""
+
+    @property
+    def exists(self) -> bool:
+        """Whether there was anything to do: a share may leave too few minority examples."""
+        return self.tp is not None
+
+
+def run_task(task: Task) -> Result:
+    """Tune, refit, test. The same task gives the same result, whoever runs it."""
+    from threadpoolctl import threadpool_limits
+
+    start = time.perf_counter()
+    about: dict[str, Any] = {
+        "seeds": {"split": task.split, "candidates": task.split, "resampling": 42},
+        "versions": versions(),
+        "fingerprint": fingerprint(),
+    }
+    with threadpool_limits(1), warnings.catch_warnings():
+        # Candidates that are cut short, and small classes in folds, are part of the protocol.
+        warnings.simplefilter("ignore")
+        try:
+            X, y = _load(task)
+        except TooFewMinorityError:
+            return Result(**about)
+        test_size = TEST_SIZE if task.share is None else TEST_SIZE_OF_VARIANTS
+        split = make_split(y, task.split, test_size)
+        tried = _candidates(task)
+        X_train, y_train = X[split.train], y[split.train]
+        scores = _validate(task, tried, X_train, y_train, split.folds)
+        best = winner(tried, scores)
+        counts = _test(task, tried[best], X_train, y_train, X[split.test], y[split.test])
+    return Result(
+        **counts,
+        candidate=tried[best].params,
+        scores={c.printed: round(s, 10) for c, s in zip(tried, scores, strict=True)},
+        seconds=time.perf_counter() - start,
+        **about,
+    )
+
+
+def _load(task: Task) -> tuple[NDArray, NDArray]:
+    X, y = load_dataset(task.dataset, return_X_y=True)
+    if task.share is None:
+        return X, y
+    return with_minority_share(X, y, task.share, random_state=task.split)
+
+
+def _candidates(task: Task) -> list[Candidate]:
+    spec = task.learner
+    if spec.grid is not None:
+        return grid_candidates(spec.grid, spec.n_candidates, task.split)
+    return candidates(spec.kind, task.split)[: spec.n_candidates]
+
+
+def _validate(
+    task: Task, tried: Sequence[Candidate], X: NDArray, y: NDArray, folds: Sequence
+) -> list[float]:
+    """Mean F1 of each candidate over the folds."""
+    if len(tried) == 1:
+        return [0.0]  # nothing to choose between
+    scores = []
+    for train, test in folds:
+        X_train, y_train, X_test = prepare(X[train], y[train], X[test], task.resampling)
+        fold = Fold(X_train, check_labels(y_train, "A fold"), X_test, y[test])
+        scores.append(_score_fold(task, tried, fold))
+    return np.mean(scores, axis=0).tolist()
+
+
+def _score_fold(task: Task, tried: Sequence[Candidate], fold: Fold) -> list[float]:
+    spec, score = task.learner, rare_f1(POSITIVE)
+    settings = [{**spec.settings, **candidate.params} for candidate in tried]
+    if spec.kind == "IML":
+        return [f1 for f1, _ in score_candidates(fold, settings, score, N_NEIGHBORS)]
+    y = fold.labels.classes[fold.labels.codes]
+    fitted = (KINDS[spec.kind](**params).fit(fold.X, y) for params in settings)
+    return [score(learner, fold, N_NEIGHBORS) for learner in fitted]
+
+
+def _test(
+    task: Task, chosen: Candidate, X: NDArray, y: NDArray, X_test: NDArray, y_test: NDArray
+) -> dict[str, Any]:
+    """tn, fp, fn, tp of the winner, fitted on the whole training part."""
+    X, y, X_test = prepare(X, y, X_test, task.resampling)
+    learner = KINDS[task.learner.kind](**task.learner.settings, **chosen.params).fit(X, y)
+    knn = KNeighborsClassifier(N_NEIGHBORS, algorithm="brute").fit(learner.transform(X), y)
+    predicted = knn.predict(learner.transform(X_test))
+    counts = confusion_matrix(y_test, predicted, labels=[1 - POSITIVE, POSITIVE]).ravel()
+    return dict(zip(("tn", "fp", "fn", "tp"), counts.tolist(), strict=True))
+
+
+@cache
+def versions() -> dict[str, str]:
+    """Versions of what a result depends on."""
+    names = ("numpy", "scipy", "scikit-learn", "numba", "imbalanced-learn")
+    return {
+        "python": platform.python_version(),
+        "raremetric": raremetric.__version__,
+        **{name: metadata.version(name) for name in names},
+    }
+
+
+@cache
+def fingerprint() -> str:
+    """A mark of the code that computes results: all of the package but report and command line."""
+    root = Path(raremetric.__file__).parent
+    digest = hashlib.sha256()
+    for path in sorted(root.rglob("*.py")):
+        name = path.relative_to(root).as_posix()
+        if not name.startswith(("report/", "cli")):
+            digest.update(name.encode() + path.read_bytes())
+    return digest.hexdigest()[:16]

@@ -1,0 +1,124 @@
+import os
+import random
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+
+import pytest
+
+from raremetric.study.executors import execute, run_missing, seconds_left
+from raremetric.study.run_task import run_task
+from raremetric.study.store import Store
+from raremetric.study.tasks import LearnerSpec, Study
+
+LEARNERS = [
+    LearnerSpec("Euclidean", "Euclidean"),
+    LearnerSpec("IML", "IML", n_candidates=2),
+    LearnerSpec("GMML", "GMML", {"random_state": 1}, n_candidates=3),
+]
+STUDY = Study("quick", ["wine", "newthyroid"], LEARNERS, splits=2)
+WHAT_COUNTS = (
+    "SELECT id, status, tn, fp, fn, tp, candidate, scores, seeds, versions, fingerprint "
+    "FROM tasks ORDER BY id"
+)
+
+
+def contents(path):
+    """All rows, less the times."""
+    with sqlite3.connect(path) as db:
+        return db.execute(WHAT_COUNTS).fetchall()
+
+
+@pytest.fixture(scope="module")
+def uninterrupted(tmp_path_factory):
+    path = tmp_path_factory.mktemp("whole") / "study.sqlite"
+    run_missing(Store(path, create=True), STUDY.tasks())
+    return contents(path)
+
+
+def test_processes_give_the_same_rows(uninterrupted, tmp_path):
+    path = tmp_path / "study.sqlite"
+    run_missing(Store(path, create=True), STUDY.tasks(), n_jobs=2)
+    assert contents(path) == uninterrupted
+
+
+@pytest.mark.filterwarnings("default")
+def test_a_dask_cluster_gives_the_same_rows(uninterrupted, tmp_path):
+    path = tmp_path / "study.sqlite"
+    run_missing(Store(path, create=True), STUDY.tasks(), n_jobs=2, dask="local")
+    assert contents(path) == uninterrupted
+
+
+@pytest.mark.filterwarnings("default")
+def test_no_scheduler_there():
+    with pytest.raises(ValueError, match=r"No Dask scheduler answers at 'tcp://127.0.0.1:9'"):
+        list(execute(run_task, STUDY.tasks(), dask="tcp://127.0.0.1:9"))
+
+
+def test_only_what_is_missing_is_done(tmp_path):
+    store, tasks = Store(tmp_path / "study.sqlite", create=True), STUDY.tasks()
+    told = []
+    run_missing(store, tasks[:3], tell=lambda task, outcome: told.append(task.id))
+    run_missing(store, tasks, tell=lambda task, outcome: told.append(task.id))
+    assert sorted(told) == sorted(task.id for task in tasks)
+    assert seconds_left(store, [], 1) == 0
+    assert seconds_left(store, tasks[:2], 2) > 0
+
+
+def test_a_failure_keeps_its_traceback_and_stops_nothing(tmp_path):
+    store = Store(tmp_path / "study.sqlite", create=True)
+    broken = LearnerSpec("broken", "GMML", {"t": 7.0}, {"random_state": [1, 2]})
+    study = Study("quick", ["wine"], [broken, LEARNERS[0]], splits=1)
+    run_missing(store, study.tasks())
+    ((task_id, traceback),) = store.failures()
+    assert task_id.startswith("wine/own/none/1/broken#")
+    assert traceback.strip().splitlines()[-1].startswith("ValueError: t == 7.0")
+    assert len(store.rows()) == 1
+    assert store.missing(study.tasks()) == []
+    assert len(store.missing(study.tasks(), retry_failed=True)) == 1
+
+
+COORDINATOR = """
+import sys
+from pathlib import Path
+from raremetric.study.executors import run_missing
+from raremetric.study.store import Store
+from tests.study.test_executors import STUDY
+
+if __name__ == "__main__":
+    run_missing(Store(Path(sys.argv[1]), create=True), STUDY.tasks(), n_jobs=int(sys.argv[2]))
+"""
+
+
+def kill_and_resume(path, n_kills, n_jobs, seed):
+    """kill -9 of the coordinator, or of one of its workers, at random moments; then finish."""
+    rng = random.Random(seed)
+    command = [sys.executable, "-c", COORDINATOR, str(path), str(n_jobs)]
+    for kill in range(n_kills):
+        process = subprocess.Popen(command, stderr=subprocess.DEVNULL, start_new_session=True)
+        time.sleep(rng.uniform(0.5, 8))
+        workers = subprocess.run(
+            ["pgrep", "-P", str(process.pid)], capture_output=True, text=True, check=False
+        ).stdout.split()
+        victim = int(rng.choice(workers)) if workers and kill % 2 else process.pid
+        if process.poll() is None:
+            os.kill(victim, signal.SIGKILL)
+        time.sleep(0.5)
+        os.killpg(process.pid, signal.SIGKILL) if process.poll() is None else None
+        process.wait()
+    subprocess.run(command, check=True, timeout=300)
+
+
+def test_a_killed_coordinator_loses_nothing(uninterrupted, tmp_path):
+    path = tmp_path / "study.sqlite"
+    kill_and_resume(path, n_kills=2, n_jobs=1, seed=0)
+    assert contents(path) == uninterrupted
+
+
+@pytest.mark.slow
+def test_ten_kills_of_coordinators_and_workers(uninterrupted, tmp_path):
+    path = tmp_path / "study.sqlite"
+    kill_and_resume(path, n_kills=10, n_jobs=2, seed=1)
+    assert contents(path) == uninterrupted

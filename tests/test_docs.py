@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 import raremetric
+from raremetric.study.tasks import read_study
 
 ROOT = Path(__file__).parent.parent
 OPTIONS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
@@ -41,3 +42,17 @@ def test_no_link_of_the_readme_leads_nowhere():
     text = (ROOT / "README.md").read_text()
     for target in re.findall(r"\]\(([^)#]+)\)", text):
         assert (ROOT / target).exists(), target
+
+
+def test_the_study_on_its_page_can_be_read(tmp_path):
+    text = (ROOT / "docs" / "study.md").read_text()
+    path = tmp_path / "mine.toml"
+    path.write_text(re.search(r"```toml\n(.*?)```", text, re.DOTALL).group(1))
+    assert len(read_study(path).tasks()) == 3 * 5 * 2 * 2
+
+
+def test_the_studies_among_the_examples_can_be_read():
+    paths = list((ROOT / "examples" / "studies").glob("*.toml"))
+    assert paths
+    for path in paths:
+        assert read_study(path).tasks()

@@ -73,6 +73,13 @@ class Grid:
         """Whether a cell has a second line."""
         return any(cell.detail for row in [*self.rows, *self.foot] for cell in row)
 
+    @property
+    def text_columns(self) -> list[bool]:
+        """For each column whether it holds names, not figures."""
+        first = self.rows[0] if self.rows else []
+        names = [isinstance(cell.value, str) for cell in first]
+        return names or [True] * len(self.header)
+
     def of_details(self) -> Grid:
         """The same table with the second line of each cell in place of the first."""
 
@@ -80,14 +87,14 @@ class Grid:
             labels, figures = row[: self.n_labels], row[self.n_labels :]
             return [*labels, *(Cell(cell.detail or MISSING) for cell in figures)]
 
-        caption = f"{self.caption}: difference from the paper, and the paper's value"
-        rows, foot = [list(map(shown, part)) for part in (self.rows, self.foot)]
+        caption = f"{self.caption}; difference from the paper, and the paper's value"
+        rows, foot = (list(map(shown, part)) for part in (self.rows, self.foot))
         return Grid(caption, self.header, rows, foot, self.n_labels)
 
 
 def to_markdown(grid: Grid) -> str:
     """The table for GitHub, its caption as a line in bold above, its notes below."""
-    aligns = [":--"] + ["--:"] * (len(grid.header) - 1)
+    aligns = [":--" if is_text else "--:" for is_text in grid.text_columns]
     lines = [f"**{_markdown(grid.caption)}**", ""]
     lines += [_bars(map(_markdown, grid.header)), _bars(aligns)]
     lines += [_bars(_shown(row, _markdown, "**{}**")) for row in [*grid.rows, *grid.foot]]
@@ -97,7 +104,7 @@ def to_markdown(grid: Grid) -> str:
 
 def to_latex(grid: Grid) -> str:
     r"""The table as a ``table`` with booktabs' rules, to be read by ``\input``."""
-    aligns = "l" * grid.n_labels + "c" * (len(grid.header) - grid.n_labels)
+    aligns = "".join("l" if is_text else "c" for is_text in grid.text_columns)
     lines = [r"\begin{table}[t]\centering", rf"\caption{{{_latex(grid.caption)}}}"]
     lines += [rf"\begin{{tabular}}{{{aligns}}}", r"\toprule"]
     lines += [_row(map(_latex, grid.header)), r"\midrule"]

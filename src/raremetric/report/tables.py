@@ -9,8 +9,8 @@ import numpy as np
 
 from raremetric.report.extras import need
 from raremetric.report.grid import MISSING, Cell, Grid
-from raremetric.report.ranks import AverageRanks, Comparison, average_ranks, paper_average_ranks
-from raremetric.report.summarize import Summary, Table
+from raremetric.report.ranks import AverageRanks, average_ranks, paper_average_ranks
+from raremetric.report.summarize import Table
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -77,65 +77,6 @@ def share_grid(table: Table) -> Grid:
         )
     note = "Mean F1 in percent over the data sets that exist at this share for all learners."
     return Grid(table.title, [*labels, *table.learners], rows, [], len(labels), [note])
-
-
-def pairs_grid(table: Table, comparison: Comparison) -> Grid:
-    """Each pair of learners with the p-values of both tests."""
-    header = ["Better mean", "Other", "Difference", "Wins", "Ties", "Losses"]
-    header += ["Wilcoxon p", "Holm p", "Nemenyi p"]
-    rows = []
-    for pair in comparison.pairs.itertuples():
-        counts = [Cell(str(count), count) for count in (pair.wins, pair.ties, pair.losses)]
-        tests = [_p_cell(p) for p in (pair.wilcoxon, pair.holm, pair.nemenyi)]
-        difference = Cell(signed(pair.difference), pair.difference)
-        names = [Cell(pair.first, pair.first), Cell(pair.second, pair.second)]
-        rows.append([*names, difference, *counts, *tests])
-    note = (
-        f"Over the {comparison.n_datasets} data sets that all learners have finished. Wilcoxon's "
-        "signed-rank test, two-sided, data sets without a difference left out; Holm's correction "
-        "over all pairs. Bold: below 0.05."
-    )
-    return Grid(f"{table.title}: pairs of learners", header, rows, [], 2, [note])
-
-
-def differences_grid(summary: Summary) -> Grid:
-    """The cells that differ from the paper."""
-    header = ["Table", "Data set", "Learner", "Splits", "Mean", "Paper", "Difference"]
-    header += ["Standard error", "Difference / error"]
-    rows = []
-    for row in summary.differences.itertuples():
-        names = [Cell(name, name) for name in (row.table, row.dataset, row.learner)]
-        figures = (row.mean, row.paper_mean, row.standard_error, row.standard_errors)
-        mean, paper, error, ratio = (Cell(f"{x:.{d}f}", x) for x, d in zip(figures, (1, 1, 2, 1)))
-        splits, difference = Cell(str(row.n_splits), row.n_splits), row.difference
-        shown = Cell(signed(difference), difference)
-        rows.append([*names, splits, mean, paper, shown, error, ratio])
-    caption = "Cells more than two standard errors away from the paper"
-    return Grid(caption, header, rows, [], 3, [_ERROR_NOTE])
-
-
-_ERROR_NOTE = (
-    "The standard error is that of our mean: the sample standard deviation over our splits, "
-    "divided by the square root of their number (at least two). The paper's own error is not "
-    "added, and a difference within half a unit of its printed decimal (0.05) is none. In a study "
-    "that equals the paper but for chance, more than one cell in twenty is expected here, and more "
-    "with few splits."
-)
-
-
-def effort_grid(summary: Summary) -> Grid:
-    """How long the tasks took."""
-    rows = [
-        [
-            Cell(row.learner, row.learner),
-            Cell(f"{row.tasks}", row.tasks),
-            Cell(f"{row.median_seconds:.2f}", row.median_seconds),
-            Cell(f"{row.total_seconds / 3600:.2f}", row.total_seconds),
-        ]
-        for row in summary.effort.itertuples()
-    ]
-    header = ["Learner", "Tasks", "Median seconds", "Total hours"]
-    return Grid("Finished tasks and their time, tuning included", header, rows)
 
 
 def signed(number: float) -> str:
@@ -208,11 +149,6 @@ def _best(scores: np.ndarray) -> np.ndarray:
     return rounded == np.nanmax(rounded)
 
 
-def _p_cell(p_value: float) -> Cell:
-    text = "<0.001" if p_value < 0.001 else f"{p_value:.3f}"
-    return Cell(text, p_value, best=p_value < 0.05)
-
-
 def _mean_row(table: Table) -> Iterable[list[Cell]]:
     means, stds = table.complete(), table.complete("std")
     if means.empty:
@@ -266,7 +202,8 @@ def _notes(table: Table) -> list[str]:
     ]
     if table.n_splits[0] != table.n_splits[1]:
         notes.append("In brackets the number of splits, where the learners of a row differ in it.")
-    if len(table.cells) < len(table.learners) * table.cells[["dataset", "share"]].drop_duplicates().shape[0]:
+    n_rows = len(table.cells[["dataset", "share"]].drop_duplicates())
+    if len(table.cells) < n_rows * len(table.learners):
         notes.append(
             f"{MISSING}: no finished task yet. Means, ranks and tests are over the data sets that "
             "all learners have finished."

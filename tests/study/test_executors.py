@@ -1,3 +1,4 @@
+import contextlib
 import os
 import random
 import signal
@@ -106,7 +107,8 @@ def kill_and_resume(path, n_kills, n_jobs, seed):
         if process.poll() is None:
             os.kill(victim, signal.SIGKILL)
         time.sleep(0.5)
-        os.killpg(process.pid, signal.SIGKILL) if process.poll() is None else None
+        with contextlib.suppress(ProcessLookupError):  # workers outlive their coordinator
+            os.killpg(process.pid, signal.SIGKILL)
         process.wait()
     subprocess.run(command, check=True, timeout=300)
 

@@ -152,7 +152,8 @@ def compare(table: Table) -> Comparison | None:
         return None
     from scipy.stats import friedmanchisquare, studentized_range
 
-    scores = table.complete().round(9)
+    means = table.complete()
+    scores = means.round(9)
     n, k = scores.shape
     ranks = dict(zip(table.learners, _ranks(scores.to_numpy()).mean(axis=0).tolist(), strict=True))
     statistic, p_value = 0.0, 1.0
@@ -168,7 +169,7 @@ def compare(table: Table) -> Comparison | None:
         p_value=float(p_value),
         critical_difference=float(quantile * np.sqrt(k * (k + 1) / (6 * n))),
         nemenyi=nemenyi,
-        pairs=_pairs(scores, nemenyi),
+        pairs=_pairs(means, nemenyi),
     )
 
 
@@ -176,7 +177,8 @@ def _pairs(scores: DataFrame, nemenyi: DataFrame) -> DataFrame:
     best_first = scores.mean().sort_values(ascending=False, kind="stable").index
     rows = []
     for first, second in combinations(best_first, 2):
-        difference = (scores[first] - scores[second]).to_numpy().round(9)
+        # Rounded after the subtraction: equal differences must stay equal, they share a rank.
+        difference = (scores[first] - scores[second]).to_numpy().round(6)
         rows.append(
             {
                 "first": first,

@@ -68,7 +68,7 @@ def _whole_numbers(rows: DataFrame, name: str):
     if wrong.any():
         raise ValueError(
             f"The column {name} must hold whole numbers of at least 0; got "
-            f"{rows.loc[wrong, name].iloc[0]!r} in the row of {_task(rows[wrong])}."
+            f"{rows.loc[wrong, name].iloc[0]} in the row of {_task(rows[wrong])}."
         )
     return column.astype(int)
 
@@ -87,7 +87,7 @@ def _check_tasks(rows: DataFrame) -> None:
     if outside.any():
         raise ValueError(
             "The column share must be empty or between 0 and 1, such as 0.05 for 5 %; got "
-            f"{rows.loc[outside, 'share'].iloc[0]!r}."
+            f"{rows.loc[outside, 'share'].iloc[0]:g}."
         )
 
 

@@ -51,8 +51,9 @@ def dataset_grid(table: Table) -> Grid:
         for names, cells in _rows_of(table)
     ]
     foot = [] if table.by_share else [*_mean_row(table), *_rank_rows(table)]
-    notes = _notes(table)
-    return Grid(table.title, [*labels, *table.learners], rows, foot, len(labels), notes)
+    caption = f"{table.title}: each data set" if table.by_share else table.title
+    header = [*labels, *table.learners]
+    return Grid(caption, header, rows, foot, len(labels), _notes(table))
 
 
 def share_grid(table: Table) -> Grid:

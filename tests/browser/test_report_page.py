@@ -1,0 +1,130 @@
+"""The report's page in a real browser: it sorts, changes its theme, and fits a phone."""
+
+from collections import namedtuple
+
+import pytest
+
+from raremetric.report import write_report
+from tests.report.synthetic import whole_study
+
+pytestmark = pytest.mark.browser
+
+Opened = namedtuple("Opened", "page problems")
+TABLE = "#table2 > .scroll table"
+BACKGROUND = "getComputedStyle(document.body).backgroundColor"
+LIGHT, DARK = "rgb(255, 255, 255)", "rgb(21, 23, 27)"
+
+
+@pytest.fixture(scope="module")
+def report(tmp_path_factory):
+    out = tmp_path_factory.mktemp("report")
+    rows = whole_study(seed=1)
+    absent = (rows["dataset"] == "iono") & (rows["learner"] == "IML")
+    details = {"Machine": "a test", "Command": "x" * 300}
+    write_report(rows[~absent], out, title="A study", details=details)
+    return (out / "report.html").as_uri()
+
+
+@pytest.fixture(params=[1280, 375])
+def opened(request, chromium, report):
+    """The page, and all that the browser complains about or would load from elsewhere."""
+    context = chromium.new_context(
+        viewport={"width": request.param, "height": 800}, color_scheme="light"
+    )
+    context.set_default_timeout(5_000)
+    page, problems = context.new_page(), []
+    page.on("console", lambda message: problems.append(message.text))
+    page.on("pageerror", lambda error: problems.append(str(error)))
+    page.on("request", lambda sent: problems.append(sent.url) if sent.url != report else None)
+    page.goto(report)
+    yield Opened(page, problems)
+    context.close()
+    assert problems == []
+
+
+def head(page, name):
+    return page.locator(f"{TABLE} thead th").filter(has=page.get_by_role("button", name=name))
+
+
+def column(page, number):
+    cells = page.locator(f"{TABLE} tbody tr > :nth-child({number})")
+    return [text.partition(" ")[0] for text in cells.all_inner_texts()]
+
+
+def test_sorting_by_a_figure(opened):
+    page = opened.page
+    first = column(page, 1)
+    button = head(page, "Euclidean").locator("button")
+    button.click()
+    assert head(page, "Euclidean").get_attribute("aria-sort") == "descending"
+    figures = [float(text) for text in column(page, 3)]
+    assert figures == sorted(figures, reverse=True)
+    assert column(page, 1) != first
+    assert sorted(column(page, 1)) == sorted(first)
+    button.click()
+    assert head(page, "Euclidean").get_attribute("aria-sort") == "ascending"
+    assert [float(text) for text in column(page, 3)] == sorted(figures)
+    button.click()
+    assert head(page, "Euclidean").get_attribute("aria-sort") is None
+    assert column(page, 1) == first
+
+
+def test_sorting_by_name_with_the_keyboard(opened):
+    page = opened.page
+    head(page, "Data set").locator("button").focus()
+    page.keyboard.press("Enter")
+    assert head(page, "Data set").get_attribute("aria-sort") == "ascending"
+    assert column(page, 1) == sorted(column(page, 1))
+    page.keyboard.press("Space")
+    assert column(page, 1) == sorted(column(page, 1), reverse=True)
+
+
+def test_missing_figures_stay_last_and_the_foot_below(opened):
+    page = opened.page
+    for _ in range(2):
+        page.locator(f"{TABLE} thead th button").last.click()
+        assert column(page, 7)[-1] == "–"
+        last = page.locator(f"{TABLE} tr").last.inner_text()
+        assert last.startswith("Average rank over 21 data sets and the Mean row")
+
+
+def test_one_column_sorts_at_a_time(opened):
+    page = opened.page
+    page.locator(f"{TABLE} thead th button").nth(2).click()
+    page.locator(f"{TABLE} thead th button").nth(3).click()
+    assert page.locator(f"{TABLE} [aria-sort]").count() == 1
+
+
+def test_theme(opened):
+    page = opened.page
+    toggle = page.get_by_role("button", name="Dark theme")
+    assert page.evaluate(BACKGROUND) == LIGHT
+    assert toggle.get_attribute("aria-pressed") == "false"
+    toggle.click()
+    assert page.evaluate(BACKGROUND) == DARK
+    assert toggle.get_attribute("aria-pressed") == "true"
+    ink = "getComputedStyle(document.querySelector('figure svg')).color"
+    assert page.evaluate(ink) == page.evaluate("getComputedStyle(document.body).color")
+    page.reload()
+    assert page.evaluate(BACKGROUND) == DARK
+    page.get_by_role("button", name="Dark theme").click()
+    assert page.evaluate(BACKGROUND) == LIGHT
+
+
+def test_theme_of_the_system(opened):
+    page = opened.page
+    page.emulate_media(color_scheme="dark")
+    assert page.evaluate(BACKGROUND) == DARK
+    assert page.locator("#theme").get_attribute("aria-pressed") == "true"
+    page.locator("#theme").click()
+    assert page.evaluate(BACKGROUND) == LIGHT
+
+
+def test_the_page_never_scrolls_sideways(opened):
+    page = opened.page
+    page.evaluate("document.querySelectorAll('details').forEach((each) => { each.open = true; })")
+    assert page.evaluate(
+        "document.documentElement.scrollWidth <= document.documentElement.clientWidth"
+    )
+    assert page.locator("figure svg").count() == 6
+    assert all(svg.bounding_box()["height"] > 100 for svg in page.locator("figure svg").all())

@@ -128,3 +128,14 @@ def test_mistakes_in_a_study_are_one_sentence(run, arguments, message, tmp_path)
     assert re.search(message, result.output)
     assert "Traceback" not in result.output
     assert not (tmp_path / "none.sqlite").exists()
+
+
+def test_a_report_of_what_there_is(run, tmp_path):
+    store, out = str(tmp_path / "study.sqlite"), tmp_path / "out"
+    part = ["--datasets", "wine,bupa", "--learners", "Euclidean,GMML", "--splits", "2"]
+    assert run("study", "run", "table2", *part, "--store", store).exit_code == 0
+    result = run("study", "report", "--store", store, "--out", str(out))
+    assert result.exit_code == 0, result.output
+    for name in ("results.csv", "table2.csv", "table2.md", "table2.tex", "report.html"):
+        assert (out / name).stat().st_size > 0
+    assert len((out / "results.csv").read_text().splitlines()) == 1 + 2 * 2 * 2

@@ -225,6 +225,23 @@ def study_status(
         typer.echo(f"failed: {task_id}: {traceback.strip().splitlines()[-1]}")
 
 
+@study_app.command("report", epilog="Example: raremetric study report --out results")
+def study_report(
+    out: Annotated[Path, typer.Option(help="The directory to write to.")],
+    store: StorePath = DEFAULT_STORE,
+    title: Annotated[str, typer.Option(help="Heading of the page.")] = "The paper, reproduced",
+) -> None:
+    """Write tables, figures and an HTML page from the results there are."""
+    from raremetric.report import write_report
+    from raremetric.study.store import Store
+
+    with user_mistakes():
+        results = Store(store)
+        paths = write_report(results.rows(), out, title=title, details=results.details())
+    for path in paths:
+        typer.echo(str(path))
+
+
 def _studies(
     name: str, datasets: str | None, learners: str | None, splits: int | None
 ) -> list[Study]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import fcntl
 import json
+import os
+import platform
 import sqlite3
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -166,6 +168,16 @@ class Store:
         )
         with _told(self.path):
             return self._db.execute(query).fetchall()
+
+    def details(self) -> dict[str, str]:
+        """What a report says about where its numbers come from."""
+        sources = self.provenance()
+        return {
+            "store": self.path.name,
+            "code": ", ".join(f"{fingerprint} ({n} tasks)" for fingerprint, _, n in sources),
+            "versions": "; ".join(sorted({versions for _, versions, _ in sources})),
+            "machine": f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores",
+        }
 
     def close(self) -> None:
         """Let the file go."""

@@ -175,13 +175,17 @@ class Store:
         return {
             "store": self.path.name,
             "code": ", ".join(f"{fingerprint} ({n} tasks)" for fingerprint, _, n in sources),
-            "versions": "; ".join(sorted({versions for _, versions, _ in sources})),
+            "versions": "; ".join(sorted({_listed(versions) for _, versions, _ in sources})),
             "machine": f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores",
         }
 
     def close(self) -> None:
         """Let the file go."""
         self._db.close()
+
+
+def _listed(versions: str) -> str:
+    return ", ".join(f"{name} {version}" for name, version in json.loads(versions).items())
 
 
 @contextmanager

@@ -52,7 +52,7 @@ def search_in_parts(
     with ThreadPoolExecutor(n_parts) as threads:
         (lists, distances), *others = threads.map(search, range(n_parts))
     for more in others:
-        merge_lists(lists, distances, *more)
+        lists, distances = merge_lists(lists, distances, *more)
     return lists, distances
 
 
@@ -63,11 +63,11 @@ def _class_neighbors(
 
     order = np.argsort(labels.codes, kind="stable")
     starts = np.concatenate([[0], np.cumsum(labels.counts)])
-    Z, reach, k = X[order], np.full(len(X), np.inf), int(sizes.max())
+    Z, k = X[order], int(sizes.max())
     rows = (Z - X.mean(axis=0)).astype(np.float32)
     n_parts = effective_n_jobs(n_jobs)
     lists, _ = search_in_parts(
-        lambda part: kernels.class_neighbors(Z, rows, starts, reach, k, within, part, n_parts),
+        lambda part: kernels.class_neighbors(Z, rows, starts, k, within, part, n_parts),
         n_parts,
     )
     return [

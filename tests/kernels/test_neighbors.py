@@ -14,10 +14,9 @@ def grouped(X, y):
     return X[order], y[order], np.searchsorted(y[order], np.arange(y.max() + 2))
 
 
-def search(Z, starts, k, within, reach=None, part=0, n_parts=1):
+def search(Z, starts, k, within, part=0, n_parts=1):
     rows = (Z - Z.mean(axis=0)).astype(np.float32)
-    reach = np.full(len(Z), np.inf) if reach is None else reach
-    return kernels.class_neighbors(Z, rows, starts, reach, k, within, part, n_parts)
+    return kernels.class_neighbors(Z, rows, starts, k, within, part, n_parts)
 
 
 def grid_points(seed, n_samples=40):
@@ -45,17 +44,34 @@ def test_any_scale_far_from_the_origin(n_classes, scale):
     np.testing.assert_array_equal(search(Z, starts, 3, True)[0], similar_lists(Z, y, 3))
 
 
-def test_known_lists_and_parts_change_nothing_but_the_cost():
-    X, y = make_problem(2, n_samples=80, n_classes=3)
+@pytest.mark.parametrize("block", [1 << 20, 64])
+@pytest.mark.parametrize("within", [True, False])
+@pytest.mark.parametrize("k", [3, 20])
+def test_blocks_and_parts_change_nothing_but_the_cost(block, within, k, monkeypatch):
+    monkeypatch.setattr(kernels, "BLOCK_ENTRIES", block)  # seen where kernels are not compiled
+    X, y = make_problem(2, n_samples=120, n_classes=3)
     Z, y, starts = grouped(X, y)
-    lists, _ = search(Z, starts, 3, False)
-    moved = Z + 0.1 * np.random.RandomState(0).normal(size=Z.shape)
-    expected = dissimilar_lists(moved, y, 3)
-    reach = kernels.reach_of_lists(moved, lists)
-    np.testing.assert_array_equal(search(moved, starts, 3, False, reach)[0], expected)
-    merged, distances = search(moved, starts, 3, False, reach, 0, 2)
-    kernels.merge_lists(merged, distances, *search(moved, starts, 3, False, reach, 1, 2))
-    np.testing.assert_array_equal(merged, expected)
+    oracle = similar_lists if within else dissimilar_lists
+    merged = search(Z, starts, k, within, 0, 3)
+    for part in (1, 2):
+        merged = kernels.merge_lists(*merged, *search(Z, starts, k, within, part, 3))
+    np.testing.assert_array_equal(merged[0], oracle(Z, y, k))
+    np.testing.assert_array_equal(merged[0], search(Z, starts, k, within)[0])
+
+
+def test_rows_in_single_precision():
+    X, y = make_problem(3, n_samples=60, n_features=5)
+    Z, y, starts = grouped(X.astype(np.float32), y)
+    indices, _ = kernels.class_neighbors(Z, Z, starts, 3, False, 0, 1)
+    np.testing.assert_array_equal(indices, dissimilar_lists(Z.astype(np.float64), y, 3))
+
+
+def test_the_kth_smallest_of_a_few():
+    values = np.array([3.0, 1.0, np.inf, 2.0, 1.0], dtype=np.float32)
+    space = np.empty(4, dtype=np.float32)
+    found = [kernels.kth_smallest(values, k, space) for k in range(1, 5)]
+    assert found == [1.0, 1.0, 2.0, 3.0]
+    assert kernels.kth_smallest(values, 6, space) == np.inf
 
 
 def test_lists_longer_than_the_other_classes_end_in_nothing():
@@ -63,4 +79,3 @@ def test_lists_longer_than_the_other_classes_end_in_nothing():
     indices, distances = search(Z, starts, 2, False)
     np.testing.assert_array_equal(indices, [[3, -1], [3, -1], [3, -1], [2, 1]])
     np.testing.assert_array_equal(distances[0], [9.0, np.inf])
-    assert np.isinf(kernels.reach_of_lists(Z, indices)[0])

@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 
 from raremetric.kernels import pair_sets as kernels
+from raremetric.objectives.pair_sets import PairSetData
 from tests.oracles.pair_sets import laplacian_product, rounded_hinges
 
 pytestmark = pytest.mark.kernels
@@ -15,47 +16,90 @@ def test_pair_distances():
 
 @pytest.mark.parametrize("width", [0.0, 0.5])
 def test_similar_terms(width):
-    distances = np.array([0.5, 1.0, 1.25, 3.0])
-    weights = np.array([1.0, 2.0, 3.0, 0.5])
-    slopes = np.empty(4)
-    value = kernels.similar_terms(distances, weights, width, slopes)
+    Z = np.sqrt([[0.0], [0.5], [1.0], [1.25], [3.0]])  # squared distances to the first row
+    anchors, others = np.zeros(4, dtype=int), np.arange(1, 5)
+    weights, slopes, out = np.array([1.0, 2.0, 3.0, 0.5]), np.empty(4), np.zeros_like(Z)
+    value = kernels.similar_terms(Z, anchors, others, weights, width, slopes, out)
     if width == 0:
         assert value == pytest.approx(3 * 0.25 + 0.5 * 2)
-        np.testing.assert_allclose(slopes, [0, 0, 3, 0.5])
+        expected = [0, 0, 3, 0.5]
     else:
         assert value == pytest.approx(3 * 0.25**2 / (2 * 0.5) + 0.5 * (2 - 0.25))
-        np.testing.assert_allclose(slopes, [0, 0, 3 * 0.5, 0.5])
+        expected = [0, 0, 3 * 0.5, 0.5]
+    np.testing.assert_allclose(slopes, expected, atol=1e-15)
+    np.testing.assert_allclose(out, laplacian_product(expected, anchors, others, Z))
 
 
 @pytest.mark.parametrize("width", [1e-3, 0.1, 2.0])
 @pytest.mark.parametrize("seed", range(4))
-def test_nearest_terms_against_a_bisection(width, seed):
+def test_nearest_term_against_a_bisection(width, seed):
     rng = np.random.RandomState(seed)
-    distances = np.sort(rng.uniform(0, 4, size=(5, 6)), axis=1)
-    distances[0, 4:] = np.inf  # a list that ended early
-    distances[1, 2:5] = distances[1, 2]  # neighbors at equal distance
-    weights = rng.uniform(size=5)
-    slopes = np.empty_like(distances)
-    value = kernels.nearest_terms(distances, weights, 1.5, 3, width, slopes)
-    expected = [rounded_hinges(2.5 - row, 3, width) for row in distances]
-    assert value == pytest.approx(sum(w * v for w, (v, _) in zip(weights, expected, strict=True)))
-    for row, weight, (_, alpha) in zip(slopes, weights, expected, strict=True):
-        np.testing.assert_allclose(row, weight * alpha, atol=1e-9)
+    excess = np.sort(rng.uniform(-1.5, 2.5, size=(5, 6)), axis=1)[:, ::-1].copy()
+    excess[0, 4:] = -np.inf  # a list that ended early
+    excess[1, 2:5] = excess[1, 2]  # neighbors at equal distance
+    slopes = np.empty_like(excess)
+    for p, row in enumerate(excess):
+        value = kernels.nearest_term(row, 0.7, 3, width, slopes, p)
+        expected, alpha = rounded_hinges(row, 3, width)
+        assert value == pytest.approx(0.7 * expected)
+        np.testing.assert_allclose(slopes[p], 0.7 * alpha, atol=1e-9)
 
 
 def test_exact_nearest_terms_take_the_largest_hinges():
-    distances = np.array([[0.5, 1.0, 1.5, 9.0]])
-    slopes = np.empty_like(distances)
-    value = kernels.nearest_terms(distances, np.array([2.0]), 1.0, 2, 0.0, slopes)
+    excess, slopes = np.array([1.5, 1.0, 0.5, -7.0]), np.empty((1, 4))
+    value = kernels.nearest_term(excess, 2.0, 2, 0.0, slopes, 0)
     assert value == pytest.approx(2 * (1.5 + 1.0))
     np.testing.assert_array_equal(slopes, [[2.0, 2.0, 0.0, 0.0]])
 
 
-def test_laplacian_product():
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("refresh", [0, 2])
+def test_terms_and_laplacian(dtype, refresh):
     rng = np.random.RandomState(0)
-    rows, c = rng.normal(size=(5, 3)), rng.normal(size=(7, 2))
-    first, second = rng.randint(5, size=7), rng.randint(5, size=(7, 2))
-    out = np.zeros_like(rows)
-    kernels.add_laplacian_product(c, first, second, -1.0, rows, out)
-    expected = laplacian_product(-c.ravel(), np.repeat(first, 2), second.ravel(), rows)
-    np.testing.assert_allclose(out, expected, atol=1e-12)
+    data = make_data(rng, dtype, refresh)
+    value, product, attract, repel, others, reach = kernels.pair_set_terms(data.X, data, 0.1)
+    X = data.X.astype(float)
+    expected = sum(
+        w * rounded_hinges([np.sum((X[i] - X[j]) ** 2) - 1], 1, 0.1)[0]
+        for i, j, w in zip(
+            data.similar_anchors, data.similar_others, data.similar_weights, strict=True
+        )
+    )
+    for i, weight, row, near in zip(data.anchors, data.anchor_weights, others, reach, strict=True):
+        distances = np.sum((X[i] - X[row]) ** 2, axis=1)
+        np.testing.assert_allclose(near, distances, rtol=1e-5)
+        every = np.sum((X[i] - X[data.lists[i]]) ** 2, axis=1)
+        np.testing.assert_allclose(near, np.sort(every)[: len(near)], rtol=1e-5)
+        expected += weight * rounded_hinges(2 - distances, max(refresh, 1), 0.2)[0]
+    assert value == pytest.approx(expected, rel=1e-5)
+    dense = laplacian_product(attract, data.similar_anchors, data.similar_others, X)
+    for i, row, c in zip(data.anchors, others, repel, strict=True):
+        dense -= laplacian_product(c, np.repeat(i, len(row)), row, X)
+    np.testing.assert_allclose(product, dense, rtol=1e-4, atol=1e-5)
+    again = kernels.pair_set_laplacian(data.X, data, attract, others, repel)
+    np.testing.assert_allclose(again, dense, rtol=1e-4, atol=1e-5)
+
+
+def make_data(rng, dtype, refresh):
+    n, size = 8, 2 * refresh or 1
+    return PairSetData(
+        X=rng.normal(size=(n, 3)).astype(dtype),
+        starts=np.array([0, 4, 8]),
+        similar_anchors=rng.randint(4, size=6),
+        similar_others=4 + rng.randint(4, size=6),
+        similar_weights=rng.uniform(size=6),
+        anchors=np.arange(n),
+        anchor_weights=rng.uniform(size=n),
+        margin=1.0,
+        regularization=0.1,
+        refresh=refresh,
+        n_nearest=refresh or 1,
+        lists=np.array([rng.permutation(np.delete(np.arange(n), i))[:size] for i in range(n)]),
+    )
+
+
+def test_scaled_loss():
+    similar, dissimilar = np.array([0.5, 2.0]), np.array([1.0, 0.1])
+    weights = np.array([1.0, 3.0]), np.array([2.0, 5.0])
+    value = kernels.scaled_loss(2.0, similar, weights[0], dissimilar, weights[1], 2.5)
+    assert value == pytest.approx(3 * 3.0 + 2 * 0.5 + 5 * 2.3)

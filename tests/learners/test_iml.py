@@ -1,4 +1,5 @@
 import logging
+import pickle
 import re
 
 import numpy as np
@@ -7,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.base import clone
-from sklearn.exceptions import ConvergenceWarning
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.metrics import f1_score
 from sklearn.neighbors import KNeighborsClassifier
 
@@ -108,6 +109,21 @@ def test_the_gap_shrinks_with_tol_and_certifies(problem):
     assert tight.duality_gap_ <= 1e-6 * tight.objective_
     assert tight.objective_ <= loose.objective_
     assert loose.objective_ - loose.duality_gap_ <= tight.objective_ + 1e-12
+
+
+def test_the_gap_waits_until_asked_for_and_survives_a_pickle(problem):
+    with pytest.raises(NotFittedError):
+        _ = IML().duality_gap_
+    iml = pickle.loads(pickle.dumps(IML(regularization=0.1).fit(*problem)))
+    gap = iml.set_params(regularization=0.0).duality_gap_  # of the fit, not of new parameters
+    assert 0 <= gap < iml.objective_
+    assert np.isnan(iml.fit(*problem).duality_gap_)
+
+
+def test_a_tight_tolerance_is_met_in_double_precision(problem):
+    tight = IML(tol=1e-8, regularization=1.0, max_iter=2000).fit(*problem)
+    reference = IML(solver="lbfgs", tol=1e-7, regularization=1.0, max_iter=2000).fit(*problem)
+    assert tight.objective_ == pytest.approx(reference.objective_, rel=1e-4)
 
 
 @pytest.mark.parametrize("dissimilar", ["fixed", "refreshed"])

@@ -3,7 +3,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from raremetric.objectives.pair_sets import DualBound, PairSetObjective
+from raremetric.objectives.dual import DualBound, dual_value
+from raremetric.objectives.pair_sets import PairSetObjective
 from raremetric.pairs import neighbor_pairs, pair_weights
 from raremetric.validation import check_labels
 from tests.conftest import make_problem
@@ -114,7 +115,10 @@ def test_value_against_the_oracle(refreshed, n_classes, balanced):
         balanced=balanced,
         sample_weight=weights,
     )
+    assert objective.value(L) == pytest.approx(expected, rel=1e-12)
     assert objective.value_and_gradient(L)[0] == pytest.approx(expected, rel=1e-12)
+    single = objective.in_single_precision().value_and_gradient(L)[0]
+    assert single == pytest.approx(expected, rel=1e-5)
     assert objective.value_and_matrix_gradient(L)[0] == pytest.approx(expected, rel=1e-12)
 
 
@@ -169,9 +173,9 @@ def test_bound_never_exceeds_the_objective(seed, refreshed, m, lam, a, width):
     X, y = make_problem(seed, n_classes=2 + seed % 2)
     objective = make_objective(X, y, m=m, a=a, lam=lam, refreshed=refreshed)
     rng = np.random.RandomState(seed)
-    bound = DualBound(objective)
+    bound = DualBound(lam)
     for _ in range(3):  # alone, then mixed with what came before
-        bound(rng.normal(size=(3, 3)), width)
+        bound.add(objective.dual_point(rng.normal(size=(3, 3)), width))
     for scale in (0.0, 0.1, 1.0, 5.0):  # anywhere, not only where the bound was taken
         value, _ = objective.value_and_gradient(scale * rng.normal(size=(3, 3)))
         assert bound.value <= value * (1 + 1e-12) + 1e-9
@@ -180,10 +184,12 @@ def test_bound_never_exceeds_the_objective(seed, refreshed, m, lam, a, width):
 def test_a_mixture_of_dual_points_is_at_least_as_good_as_the_best_of_them():
     objective = make_objective(*make_problem(0))
     rng = np.random.RandomState(0)
-    points = [rng.normal(size=(3, 3)) for _ in range(4)]
-    bound = DualBound(objective)
-    mixed = [bound(L, 0.1) for L in points]
-    alone = [objective.dual_value(objective.dual_point(L, 0.1)) for L in points]
+    points = [objective.dual_point(rng.normal(size=(3, 3)), 0.1) for _ in range(4)]
+    bound, mixed = DualBound(0.01), []
+    for point in points:
+        bound.add(point)
+        mixed.append(bound.value)
+    alone = [dual_value(point, 0.01) for point in points]
     assert np.all(mixed >= np.maximum.accumulate(alone) - 1e-3 * np.abs(alone))
     assert mixed == sorted(mixed)
 
@@ -220,3 +226,13 @@ def test_other_parameters_on_shared_pairs(refreshed):
     assert other.value_and_gradient(L)[0] == pytest.approx(fresh.value_and_gradient(L)[0])
     assert other.best_scale(np.eye(3)) == pytest.approx(fresh.best_scale(np.eye(3)))
     assert first.value_and_gradient(L)[0] == before
+
+
+@pytest.mark.parametrize("m", [0.0, 1.0, 1e4])
+def test_the_best_scale_is_a_minimum_along_the_ray(m):
+    objective = make_objective(*make_problem(6), m=m, a=0.3, lam=0.05)
+    L = np.diag([1.0, 2.0, 0.5])
+    best = objective.best_scale(L)
+    lowest = objective.value(np.sqrt(best) * L)
+    for factor in (0.8, 1.25):
+        assert lowest <= objective.value(np.sqrt(factor * best) * L) * (1 + 1e-12)

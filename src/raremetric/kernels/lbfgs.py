@@ -1,97 +1,106 @@
-"""L-BFGS over L on the pair-set loss, several iterations in one call."""
+"""L-BFGS over L on the pair-set loss, many iterations in one call."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from raremetric.kernels import jit
+from raremetric.kernels import any_order, jit
 from raremetric.kernels.pair_sets import pair_set_value_and_gradient
 
 TRIALS = 30  # steps tried in one line search
 
 
-@jit
+@any_order
 def inner(a, b):
-    """⟨a, b⟩ of two contiguous matrices."""
-    return np.dot(a.ravel(), b.ravel())
+    """⟨a, b⟩ of two matrices."""
+    total = 0.0
+    for i in range(a.shape[0]):
+        for j in range(a.shape[1]):
+            total += a[i, j] * b[i, j]
+    return total
 
 
 @jit
-def add_multiple(a, factor, b):
-    """A += factor · b for contiguous matrices."""
-    flat, other = a.ravel(), b.ravel()
-    for t in range(flat.shape[0]):
-        flat[t] += factor * other[t]
+def add_multiple(a, factor, b, out):
+    """Out = a + factor · b for matrices."""
+    for i in range(a.shape[0]):
+        for j in range(a.shape[1]):
+            out[i, j] = a[i, j] + factor * b[i, j]
 
 
 @jit
-def direction(gradient, inverse, scale, steps, changes, curvatures, n_stored, newest):
-    """−H·gradient by the two-loop recursion; H starts as scale times G ↦ G·inverse."""
-    memory = steps.shape[0]
-    heading = -gradient
+def direction(gradient, inverse, history, heading):
+    """Heading = −H·gradient by the two-loop recursion; H starts as a multiple of G ↦ G·inverse."""
+    steps, changes, curvatures, state = history
+    memory, n_stored, newest = steps.shape[0], state[0], state[1]
     shares = np.empty(memory)
+    add_multiple(gradient, -2.0, gradient, heading)
     for t in range(n_stored):
         s = (newest - t) % memory
         shares[s] = inner(steps[s], heading) / curvatures[s]
-        add_multiple(heading, -shares[s], changes[s])
-    heading = scale * np.dot(heading, inverse)
+        add_multiple(heading, -shares[s], changes[s], heading)
+    turned = np.dot(heading, inverse)
+    scale = 1.0
+    if n_stored > 0:
+        scale = curvatures[newest] / inner(changes[newest], np.dot(changes[newest], inverse))
+    add_multiple(turned, scale - 1.0, turned, heading)
     for t in range(n_stored - 1, -1, -1):
         s = (newest - t) % memory
         share = shares[s] - inner(changes[s], heading) / curvatures[s]
-        add_multiple(heading, share, steps[s])
-    return heading
+        add_multiple(heading, share, steps[s], heading)
 
 
 @jit
-def search_line(L, data, width, value, slope, heading):
-    """A step that satisfies the weak Wolfe conditions, by bisection and doubling.
-
-    Returns the new point, its value and gradient, and whether any step was good enough.
-    """
-    low, high, step = 0.0, np.inf, 1.0
-    best, best_value, best_gradient, found = L, value, heading, False
-    for _ in range(TRIALS):
-        point = L + step * heading
-        new_value, gradient = pair_set_value_and_gradient(point, data, width)
-        if new_value <= value + 1e-4 * step * slope:
-            best, best_value, best_gradient, found = point, new_value, gradient, True
-            if inner(gradient, heading) >= 0.9 * slope:
-                break
-            low = step
-        else:
-            high = step
-        step = (low + high) / 2.0 if high < np.inf else 2.0 * low
-    return best, best_value, best_gradient, found
+def remember(point, L, new_gradient, gradient, history):
+    """Store a step and the change of the gradient along it, if the loss curves upwards there."""
+    steps, changes, curvatures, state = history
+    slot = (state[1] + 1) % steps.shape[0]
+    add_multiple(point, -1.0, L, steps[slot])
+    add_multiple(new_gradient, -1.0, gradient, changes[slot])
+    curvatures[slot] = inner(steps[slot], changes[slot])
+    if curvatures[slot] > 1e-14 * inner(changes[slot], changes[slot]):
+        state[0], state[1] = min(state[0] + 1, steps.shape[0]), slot
+    elif state[0] == steps.shape[0]:
+        state[0] -= 1  # its slot was the oldest one's
 
 
 @jit
-def run_window(L, value, gradient, data, width, inverse, history, n_iter):
-    """n_iter iterations of L-BFGS on the pair-set loss, its candidates left as they are.
+def run_window(L, value, gradient, data, width, inverse, history, n_iter, patience, small_gain):
+    """Up to n_iter iterations of L-BFGS on the pair-set loss, its candidates left as they are.
 
     ``inverse`` (n_features, n_features) is an inverse Hessian for each row of L, up to scale.
-    history holds steps, changes, curvatures and [stored, newest], all kept up to date. Returns L
-    and the number of iterations that made progress.
+    history holds steps, changes, curvatures and [stored, newest], all kept up to date. Steps
+    satisfy the weak Wolfe conditions, found by bisection and doubling. Ends early when ``patience``
+    iterations gain less than small_gain, or no step leads down. Returns L, its value, the number of
+    iterations and whether it ended early.
     """
-    steps, changes, curvatures, state = history
-    scale = 1.0
+    state, heading, mark = history[3], np.empty_like(L), value
     for iteration in range(n_iter):
-        n_stored, newest = state[0], state[1]
-        if n_stored > 0:
-            change = changes[newest]
-            scale = curvatures[newest] / inner(change, np.dot(change, inverse))
-        heading = direction(gradient, inverse, scale, steps, changes, curvatures, n_stored, newest)
+        direction(gradient, inverse, history, heading)
         slope = inner(heading, gradient)
-        point, new_value, new_gradient, found = search_line(L, data, width, value, slope, heading)
-        if not found:
-            if n_stored == 0:  # not even along the plain gradient: a minimum, or a kink
-                return L, iteration
-            state[0], scale = 0, 1.0
-            continue
-        step, change = point - L, new_gradient - gradient
-        curvature = inner(step, change)
-        if curvature > 1e-14 * inner(change, change):
-            newest = (newest + 1) % steps.shape[0]
-            steps[newest], changes[newest], curvatures[newest] = step, change, curvature
-            state[0], state[1] = min(n_stored + 1, steps.shape[0]), newest
-        L, value, gradient = point, new_value, new_gradient
-    return L, n_iter
+        low, high, step, found = 0.0, np.inf, 1.0, False
+        best, best_value, best_gradient = L, value, gradient
+        for _ in range(TRIALS):
+            point = np.empty_like(L)
+            add_multiple(L, step, heading, point)
+            new_value, new_gradient = pair_set_value_and_gradient(point, data, width)
+            if new_value <= value + 1e-4 * step * slope:
+                best, best_value, best_gradient, found = point, new_value, new_gradient, True
+                if inner(new_gradient, heading) >= 0.9 * slope:
+                    break
+                low = step
+            else:
+                high = step
+            step = (low + high) / 2.0 if high < np.inf else 2.0 * low
+        if found:
+            remember(best, L, best_gradient, gradient, history)
+            L, value, gradient = best, best_value, best_gradient
+        elif state[0] == 0:  # not even along the plain gradient: a minimum, or a kink
+            return L, value, iteration, True
+        else:
+            state[0] = 0
+        if iteration % patience == patience - 1:
+            if mark - value <= small_gain:
+                return L, value, iteration + 1, True
+            mark = value
+    return L, value, n_iter, False

@@ -1,25 +1,24 @@
 """Nearest rows within and across classes: exact, ties broken by the lowest index.
 
-Squared distances are first taken in single precision, by a matrix product for a block of rows at
-a time. Only pairs that come near enough to matter, rounding included, are measured exactly.
+Squared distances are first estimated in single precision, by a matrix product for a block of rows
+at a time. Only pairs that come near enough to matter, rounding included, are measured exactly.
 """
 
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
-from raremetric.kernels import jit
+from raremetric.kernels import any_order, jit
 
 BLOCK_ENTRIES = 1 << 20  # of a block of single-precision distances: 4 MB
-CHUNK = 64  # distances tested together before any is looked at alone
+CHUNK = 64  # estimates tested together before any is looked at alone
+GROUPS = 16  # of rows, whose nearest ones bound the distance to the k-th nearest
 
 
-# Summing in any order lets the loop use vector instructions; infinities keep their meaning.
-@njit(cache=True, nogil=True, error_model="numpy", fastmath={"reassoc", "contract", "nsz"})
+@any_order
 def row_distance(Z, i, j):
-    """‖z_i − z_j‖²."""
-    total = 0.0
+    """‖z_i − z_j‖², in the precision of Z."""
+    total = Z.dtype.type(0)
     for t in range(Z.shape[1]):
         difference = Z[i, t] - Z[j, t]
         total += difference * difference
@@ -28,81 +27,20 @@ def row_distance(Z, i, j):
 
 @jit
 def insert_nearest(i, distance, j, distances, indices):
-    """Put row j on the sorted list of row i, if it belongs there; among equals the lowest index."""
-    k = distances.shape[1]
-    if distance > distances[i, k - 1]:
-        return False
-    slot = k
-    while slot > 0 and (
-        distance < distances[i, slot - 1]
-        or (distance == distances[i, slot - 1] and j < indices[i, slot - 1])
-    ):
-        slot -= 1
-    if slot == k:
-        return False
-    for s in range(k - 1, slot, -1):
-        distances[i, s] = distances[i, s - 1]
-        indices[i, s] = indices[i, s - 1]
-    distances[i, slot] = distance
-    indices[i, slot] = j
-    return True
+    """Put row j on the sorted list of row i, if it belongs there; after those as near.
 
-
-@jit
-def reach_of_lists(Z, lists):
-    """Squared distance to the farthest row on each list: a bound on the k-th nearest."""
-    reach = np.zeros(Z.shape[0])
-    for i in range(Z.shape[0]):
-        for s in range(lists.shape[1]):
-            j = lists[i, s]
-            reach[i] = max(reach[i], row_distance(Z, i, j)) if j >= 0 else np.inf
-    return reach
-
-
-@jit
-def count_near(products, norm, norms, bound, bounds):
-    """How many of a chunk of rows may be near: a loop that vectorises."""
-    near = np.int32(0)
-    for t in range(products.shape[0]):
-        estimate = norm + norms[t] - np.float32(2.0) * products[t]
-        near += np.int32(estimate <= bound) | np.int32(estimate <= bounds[t])
-    return near
-
-
-@jit
-def list_near(products, norm, norms, bound, bounds, near):
-    """Which of a chunk of rows may be near: a loop without branches."""
-    count = np.int64(0)
-    for t in range(products.shape[0]):
-        estimate = norm + norms[t] - np.float32(2.0) * products[t]
-        near[count] = t
-        count += np.int64(estimate <= bound) | np.int64(estimate <= bounds[t])
-    return count
-
-
-@jit
-def scan_row(i, products, first, Z, norms, bounds, slack, distances, indices, near):
-    """Offer row i and the rows first, first + 1, … to each other as neighbors.
-
-    products[t] is the single-precision inner product of row i and row first + t.
+    Offered in the order of their indices, of equally near rows the lowest index is kept.
     """
-    norm = norms[i]
-    for low in range(0, products.shape[0], CHUNK):
-        part = products[low : low + CHUNK]
-        start = first + low
-        others, limits = norms[start : start + len(part)], bounds[start : start + len(part)]
-        if count_near(part, norm, others, bounds[i], limits) == 0:
-            continue
-        for h in range(list_near(part, norm, others, bounds[i], limits, near)):
-            j = start + near[h]
-            distance = row_distance(Z, i, j)
-            if insert_nearest(i, distance, j, distances, indices):
-                bounds[i] = min(bounds[i], np.float32(distances[i, -1] + slack))
-            if insert_nearest(j, distance, i, distances, indices):
-                bounds[j] = min(bounds[j], np.float32(distances[j, -1] + slack))
+    slot = distances.shape[1] - 1
+    if not distance < distances[i, slot]:
+        return
+    while slot > 0 and distance < distances[i, slot - 1]:
+        distances[i, slot], indices[i, slot] = distances[i, slot - 1], indices[i, slot - 1]
+        slot -= 1
+    distances[i, slot], indices[i, slot] = distance, j
 
 
-@jit
+@any_order
 def squared_norms(rows):
     """‖row‖² in the precision of the rows."""
     norms = np.empty(rows.shape[0], dtype=rows.dtype)
@@ -115,24 +53,95 @@ def squared_norms(rows):
 
 
 @jit
-def class_neighbors(Z, rows, starts, reach, k, within, part, n_parts):
+def estimate_row(products, norm, norms, nearest):
+    """Turn inner products into squared distances; note the nearest ones. Loops that vectorise."""
+    for t in range(products.shape[0]):
+        estimate = norm + norms[t] - np.float32(2.0) * products[t]
+        products[t] = estimate
+        nearest[t] = estimate if estimate < nearest[t] else nearest[t]
+
+
+@jit
+def group_nearest(estimates, nearest):
+    """The nearest of the rows t, t + GROUPS, t + 2 GROUPS, … for each group t."""
+    n_whole = estimates.shape[0] // GROUPS * GROUPS
+    for low in range(0, n_whole, GROUPS):
+        part = estimates[low : low + GROUPS]
+        for t in range(GROUPS):
+            nearest[t] = part[t] if part[t] < nearest[t] else nearest[t]
+    for t in range(estimates.shape[0] - n_whole):
+        nearest[t] = min(nearest[t], estimates[n_whole + t])
+
+
+@jit
+def kth_smallest(values, k, sorted_values):
+    """The k-th smallest of a few values, infinity if there are fewer."""
+    if k > values.shape[0]:
+        return np.float32(np.inf)
+    for t in range(k):
+        sorted_values[t] = np.inf
+    for t in range(values.shape[0]):
+        value, slot = values[t], k
+        while slot > 0 and value < sorted_values[slot - 1]:
+            slot -= 1
+            if slot + 1 < k:
+                sorted_values[slot + 1] = sorted_values[slot]
+        if slot < k:
+            sorted_values[slot] = value
+    return sorted_values[k - 1]
+
+
+@jit
+def count_near(estimates, bound, bounds):
+    """How many of a chunk of rows may be near: a loop that vectorises."""
+    near = np.int32(0)
+    for t in range(estimates.shape[0]):
+        near += np.int32(estimates[t] <= bound) | np.int32(estimates[t] <= bounds[t])
+    return near
+
+
+@jit
+def list_near(estimates, bound, bounds, near):
+    """Which of a chunk of rows may be near: a loop without branches."""
+    count = np.int64(0)
+    for t in range(estimates.shape[0]):
+        near[count] = t
+        count += np.int64(estimates[t] <= bound) | np.int64(estimates[t] <= bounds[t])
+    return count
+
+
+@jit
+def scan_row(i, estimates, first, Z, bounds, distances, indices, near):
+    """Offer row i and the rows first, first + 1, … to each other as neighbors."""
+    for low in range(0, estimates.shape[0], CHUNK):
+        part, start = estimates[low : low + CHUNK], first + low
+        limits = bounds[start : start + CHUNK]
+        if count_near(part, bounds[i], limits) == 0:
+            continue
+        for h in range(list_near(part, bounds[i], limits, near)):
+            j = start + near[h]
+            distance = row_distance(Z, i, j)
+            insert_nearest(i, distance, j, distances, indices)
+            insert_nearest(j, distance, i, distances, indices)
+
+
+@jit
+def class_neighbors(Z, rows, starts, k, within, part, n_parts):
     """The k nearest rows to each row, of its own class (``within``) or of all other classes.
 
     Rows are grouped by class: class c owns rows starts[c] to starts[c + 1]. ``rows`` is Z in single
-    precision, moved to the origin, where that says most. reach[i] bounds the
-    distance of the k-th neighbor of row i (infinity where nothing is known). Blocks of rows are
-    dealt out to n_parts workers, of which this is number ``part``: see ``merge_lists``.
-    Lists shorter than k end in index -1 and infinite distance. Each pair is looked at once:
-    cost n² · n_dims / 2 in single precision, memory n · (n_dims + k) and one block.
+    precision, moved to the origin, where that says most. Blocks of rows are dealt out to n_parts
+    workers, of which this is number ``part``: see ``merge_lists``. Lists shorter than k end in
+    index -1 and infinite distance. Each pair is looked at once: cost n² · n_dims / 2 in single
+    precision, memory n · (n_dims + k) and one block.
     """
-    n_samples, n_dims = Z.shape
+    n_samples = Z.shape[0]
     distances = np.full((n_samples, k), np.inf)
     indices = np.full((n_samples, k), -1, dtype=np.int64)
     norms = squared_norms(rows)
-    # What single precision can get wrong, for inner products of n_dims terms.
-    slack = (n_dims + 8) * 2.0**-22 * np.float64(norms.max())
-    bounds = (reach + slack).astype(np.float32)
-    near, block = np.empty(CHUNK, dtype=np.int64), 0
+    # nearest[g, i]: estimated distance of row i to the nearest one seen of group g.
+    nearest = np.full((GROUPS, n_samples), np.float32(np.inf), dtype=np.float32)
+    block = 0
     for c in range(starts.shape[0] - 1):
         low, high = starts[c], starts[c + 1]
         end = high if within else n_samples
@@ -143,21 +152,54 @@ def class_neighbors(Z, rows, starts, reach, k, within, part, n_parts):
             block += 1
             if block % n_parts == part and end > first:
                 products = np.dot(rows[low:stop], rows[first:end].T)
-                for i in range(low, stop):
-                    skip = i + 1 - first if within else 0
-                    scan_row(
-                        i, products[i - low, skip:], first + skip,
-                        Z, norms, bounds, slack, distances, indices, near,
-                    )  # fmt: skip
+                scan_block(Z, norms, products, low, first, within, nearest, distances, indices)
             low = stop
     return indices, distances
 
 
 @jit
+def scan_block(Z, norms, products, low, first, within, nearest, distances, indices):
+    """Offer the rows low, low + 1, … to the rows first, first + 1, … and the other way round."""
+    size, width = products.shape
+    k, end = distances.shape[1], first + width
+    own, ranked = np.empty(GROUPS, dtype=np.float32), np.empty(k, dtype=np.float32)
+    for r in range(size):
+        i = low + r
+        skip = r + 1 if within else 0
+        estimates, start = products[r, skip:], first + skip
+        estimate_row(estimates, norms[i], norms[start:end], nearest[i % GROUPS, start:end])
+        own[:] = np.float32(np.inf)
+        group_nearest(estimates, own)
+        for t in range(GROUPS):
+            g = (start + t) % GROUPS
+            nearest[g, i] = min(nearest[g, i], own[t])
+    # What single precision can get wrong, for inner products of n_dims terms.
+    slack = (Z.shape[1] + 8) * 2.0**-21 * np.float64(norms.max())
+    bounds = np.empty(end, dtype=np.float32)
+    for i in range(low, low + size):
+        bounds[i] = kth_smallest(nearest[:, i], k, ranked) + slack
+    for i in range(first, end):
+        bounds[i] = kth_smallest(nearest[:, i], k, ranked) + slack
+    near = np.empty(CHUNK, dtype=np.int64)
+    for r in range(size):
+        skip = r + 1 if within else 0
+        scan_row(low + r, products[r, skip:], first + skip, Z, bounds, distances, indices, near)
+
+
+@jit
 def merge_lists(indices, distances, more_indices, more_distances):
-    """Take the nearest of two sets of lists, in place in the first."""
+    """The nearest of two sets of sorted lists: indices and distances."""
+    merged, nearest = np.empty_like(indices), np.empty_like(distances)
     for i in range(indices.shape[0]):
-        for s in range(indices.shape[1]):
-            j = more_indices[i, s]
-            if j < 0 or not insert_nearest(i, more_distances[i, s], j, distances, indices):
-                break
+        s, t = 0, 0
+        for slot in range(indices.shape[1]):
+            first = distances[i, s] < more_distances[i, t] or (
+                distances[i, s] == more_distances[i, t] and indices[i, s] < more_indices[i, t]
+            )
+            if first:
+                merged[i, slot], nearest[i, slot] = indices[i, s], distances[i, s]
+                s += 1
+            else:
+                merged[i, slot], nearest[i, slot] = more_indices[i, t], more_distances[i, t]
+                t += 1
+    return merged, nearest

@@ -1,14 +1,15 @@
-"""The hinge losses of sets of similar and dissimilar pairs."""
+"""The hinge losses of sets of similar and dissimilar pairs.
+
+Rows come in double or, where speed counts more, in single precision; sums over pairs are always
+taken in double precision.
+"""
 
 from __future__ import annotations
 
 import numpy as np
 
-from raremetric.kernels import jit
-from raremetric.kernels.neighbors import (
-    insert_nearest,
-    row_distance,
-)
+from raremetric.kernels import any_order, jit
+from raremetric.kernels.neighbors import insert_nearest, row_distance
 
 
 @jit
@@ -18,6 +19,16 @@ def pair_distances(Z, first, second):
     for p in range(first.shape[0]):
         out[p] = row_distance(Z, first[p], second[p])
     return out
+
+
+@jit
+def add_pull(c, i, j, Z, out):
+    """Out += c (e_i − e_j)(e_i − e_j)ᵀ Z."""
+    weight = Z.dtype.type(c)
+    for t in range(Z.shape[1]):
+        step = weight * (Z[i, t] - Z[j, t])
+        out[i, t] += step
+        out[j, t] -= step
 
 
 @jit
@@ -31,13 +42,16 @@ def hinge(excess, width):
 
 
 @jit
-def similar_terms(distances, weights, width, slopes):
-    """Σ w [d² − 1]₊; writes w times the hinge's derivative to slopes."""
+def similar_terms(Z, anchors, others, weights, width, slopes, out):
+    """Σ w [d² − 1]₊; writes w times the hinge's derivative to slopes, adds Lap·Z to out."""
     value = 0.0
-    for p in range(distances.shape[0]):
-        term, slope = hinge(distances[p] - 1.0, width)
+    for p in range(anchors.shape[0]):
+        i, j = anchors[p], others[p]
+        term, slope = hinge(row_distance(Z, i, j) - 1.0, width)
         value += weights[p] * term
         slopes[p] = weights[p] * slope
+        if slopes[p] != 0.0:
+            add_pull(slopes[p], i, j, Z, out)
     return value
 
 
@@ -72,96 +86,77 @@ def cap_level(excess, cap, width):
 
 
 @jit
-def nearest_terms(distances, weights, margin, cap, width, slopes):
-    """Σ_i w_i · (sum of the ``cap`` largest [1 + m − d²_ij]₊) over lists sorted by distance.
+def nearest_term(excess, weight, cap, width, slopes, p):
+    """W · (sum of the ``cap`` largest [u]₊) over falling u = 1 + m − d².
 
-    With width δ > 0 an anchor's term is max Σ α u − (δ/2) Σ α² over 0 ≤ α ≤ 1, Σ α ≤ cap:
-    smooth also where neighbours change places. Writes w_i α_ij to slopes.
+    With width δ > 0 the term is max Σ α u − (δ/2) Σ α² over 0 ≤ α ≤ 1, Σ α ≤ cap: smooth also
+    where neighbors change places. Writes w α to row p of slopes.
     """
-    value = 0.0
-    n_anchors, n_candidates = distances.shape
-    excess = np.empty(n_candidates)
-    for i in range(n_anchors):
-        for j in range(n_candidates):
-            excess[j] = 1.0 + margin - distances[i, j]
-        level = 0.0
-        if width > 0.0 and n_candidates > cap and excess[cap] > 0.0:
-            level = cap_level(excess, cap, width)
-        for j in range(n_candidates):
-            slopes[i, j] = 0.0
-            if excess[j] <= level or (width == 0.0 and j >= cap):
-                continue
-            alpha = 1.0 if width == 0.0 else min(1.0, (excess[j] - level) / width)
-            value += weights[i] * alpha * (excess[j] - alpha * width / 2.0)
-            slopes[i, j] = weights[i] * alpha
+    value, level = 0.0, 0.0
+    if width > 0.0 and excess.shape[0] > cap and excess[cap] > 0.0:
+        level = cap_level(excess, cap, width)
+    for s in range(excess.shape[0]):
+        slopes[p, s] = 0.0
+        if excess[s] <= level or (width == 0.0 and s >= cap):
+            continue
+        alpha = 1.0 if width == 0.0 else min(1.0, (excess[s] - level) / width)
+        value += weight * alpha * (excess[s] - alpha * width / 2.0)
+        slopes[p, s] = weight * alpha
     return value
 
 
 @jit
-def add_laplacian_product(coefficients, first, second, sign, Z, out):
-    """Out += sign · Lap·Z, where Lap sums c (e_i − e_j)(e_i − e_j)ᵀ over the pairs.
+def dissimilar_terms(Z, data, width, others, reach, slopes, out):
+    """Σ_i w_i · (sum of the k largest [1 + m − d²]₊) over each anchor's candidates.
 
-    Row i of ``second`` and ``coefficients`` holds the partners of first[i].
+    Writes the nearest candidates and their squared distances to others and reach, the derivatives
+    to slopes, and takes Lap·Z off out.
     """
-    for p in range(first.shape[0]):
-        i = first[p]
-        for s in range(second.shape[1]):
-            c, j = sign * coefficients[p, s], second[p, s]
-            if c == 0.0 or j < 0:
-                continue
-            for t in range(Z.shape[1]):
-                step = c * (Z[i, t] - Z[j, t])
-                out[i, t] += step
-                out[j, t] -= step
+    value, excess = 0.0, np.empty(reach.shape[1])
+    cap, limit = max(data.refresh, 1), 1.0 + data.margin
+    for p in range(data.anchors.shape[0]):
+        i = data.anchors[p]
+        for s in range(data.lists.shape[1]):
+            j = data.lists[p, s]
+            if j >= 0:
+                insert_nearest(p, row_distance(Z, i, j), j, reach, others)
+        for s in range(excess.shape[0]):
+            excess[s] = limit - reach[p, s]
+        value += nearest_term(excess, data.anchor_weights[p], cap, width * limit, slopes, p)
+        for s in range(excess.shape[0]):
+            if slopes[p, s] != 0.0:
+                add_pull(-slopes[p, s], i, others[p, s], Z, out)
+    return value
 
 
 @jit
-def pair_set_terms(Z, others, reach, data, width):
+def pair_set_terms(Z, data, width):
     """The hinge terms of the pair-set loss at the projected rows Z.
 
-    reach[i, s] is the squared distance of anchor i to others[i, s], in rising order. Returns the
-    value, and the multipliers of the similar and of the dissimilar pairs.
+    Returns their value, Lap·Z, the multipliers of the similar pairs, those of the dissimilar
+    pairs, and for the latter the other rows and their squared distances, nearest first.
     """
-    distances = pair_distances(Z, data.similar_anchors, data.similar_others)
-    attract, repel = np.empty_like(distances), np.empty_like(reach)
-    value = similar_terms(distances, data.similar_weights, width, attract)
-    cap, scale = max(data.refresh, 1), 1.0 + data.margin
-    value += nearest_terms(reach, data.anchor_weights, data.margin, cap, width * scale, repel)
-    return value, attract, repel
-
-
-@jit
-def nearest_on_lists(Z, lists, k):
-    """The k nearest of each row's listed rows, nearest first, and their squared distances."""
-    distances = np.full((lists.shape[0], k), np.inf)
-    indices = np.full((lists.shape[0], k), -1, dtype=np.int64)
-    for i in range(lists.shape[0]):
-        for s in range(lists.shape[1]):
-            if lists[i, s] >= 0:
-                distance = row_distance(Z, i, lists[i, s])
-                insert_nearest(i, distance, lists[i, s], distances, indices)
-    return indices, distances
-
-
-@jit
-def dissimilar_reach(Z, data):
-    """The dissimilar rows of each anchor at Z, nearest first, and how far they are.
-
-    Given ones; or, when they are refreshed, the nearest of the anchor's candidates.
-    """
-    if data.refresh > 0:
-        return nearest_on_lists(Z, data.lists, data.n_nearest)
-    distances = pair_distances(Z, data.anchors, data.others[:, 0])
-    return data.others, distances.reshape((-1, 1))
+    shape = (data.anchors.shape[0], data.n_nearest)
+    others, reach = np.full(shape, -1), np.full(shape, np.inf)
+    attract, repel = np.empty(data.similar_anchors.shape[0]), np.empty(shape)
+    out = np.zeros_like(Z)
+    value = similar_terms(
+        Z, data.similar_anchors, data.similar_others, data.similar_weights, width, attract, out
+    )
+    value += dissimilar_terms(Z, data, width, others, reach, repel, out)
+    return value, out, attract, repel, others, reach
 
 
 @jit
 def pair_set_laplacian(rows, data, attract, others, repel):
     """Lap·rows for the multipliers of the similar (+) and dissimilar (−) pairs."""
     out = np.zeros_like(rows)
-    partners = data.similar_others.reshape((-1, 1))
-    add_laplacian_product(attract.reshape((-1, 1)), data.similar_anchors, partners, 1.0, rows, out)
-    add_laplacian_product(repel, data.anchors, others, -1.0, rows, out)
+    for p in range(data.similar_anchors.shape[0]):
+        add_pull(attract[p], data.similar_anchors[p], data.similar_others[p], rows, out)
+    for p in range(data.anchors.shape[0]):
+        for s in range(others.shape[1]):
+            if others[p, s] >= 0:
+                add_pull(-repel[p, s], data.anchors[p], others[p, s], rows, out)
     return out
 
 
@@ -170,9 +165,18 @@ def add_regularization(value, gradient, L, regularization):
     """Add λ‖LᵀL − I‖² and its gradient 4λL(LᵀL − I), the latter in place."""
     if regularization == 0.0:
         return value
-    residual = np.dot(L.T, L) - np.eye(L.shape[1])
-    gradient += 4.0 * regularization * np.dot(L, residual)
-    return value + regularization * np.sum(residual * residual)
+    residual = np.dot(L.T, L)
+    for j in range(residual.shape[0]):
+        residual[j, j] -= 1.0
+    change = np.dot(L, residual)
+    for i in range(L.shape[0]):
+        for j in range(L.shape[1]):
+            gradient[i, j] += 4.0 * regularization * change[i, j]
+    squares = 0.0
+    for i in range(residual.shape[0]):
+        for j in range(residual.shape[1]):
+            squares += residual[i, j] * residual[i, j]
+    return value + regularization * squares
 
 
 @jit
@@ -182,60 +186,22 @@ def pair_set_value_and_gradient(L, data, width):
     Refreshed neighbors are looked for among the candidates: a lower bound of the loss, exact
     while the candidates hold the nearest.
     """
-    Z = np.dot(data.X, L.T)
-    others, reach = dissimilar_reach(Z, data)
-    value, attract, repel = pair_set_terms(Z, others, reach, data, width)
-    laplacian = pair_set_laplacian(Z, data, attract, others, repel)
-    gradient = 2.0 * np.dot(laplacian.T, data.X)
+    Z = np.dot(data.X, L.astype(data.X.dtype).T)
+    value, laplacian, _, _, _, _ = pair_set_terms(Z, data, width)
+    product = np.dot(laplacian.T, data.X)
+    gradient = np.empty_like(L)
+    for i in range(L.shape[0]):
+        for j in range(L.shape[1]):
+            gradient[i, j] = 2.0 * product[i, j]
     return add_regularization(value, gradient, L, data.regularization), gradient
 
 
-@jit
-def pair_curvature(data):
-    """Σ 2w δδᵀ over all pairs, dissimilar ones as they are listed now: (n_features, n_features)."""
-    others = data.lists[:, : data.refresh] if data.refresh > 0 else data.others[:, :1]
-    product = np.zeros_like(data.X)
-    weights = data.similar_weights.reshape((-1, 1))
-    partners = data.similar_others.reshape((-1, 1))
-    add_laplacian_product(weights, data.similar_anchors, partners, 2.0, data.X, product)
-    weights = np.repeat(data.anchor_weights, others.shape[1]).reshape(others.shape)
-    add_laplacian_product(weights, data.anchors, others, 2.0, data.X, product)
-    return np.dot(product.T, data.X)
-
-
-@jit
-def scaled_loss(scale, distances, reach, data, trace, norm):
-    """F(s·M), less a constant, from the distances under M, tr M and ‖M‖²_F."""
-    value = data.regularization * (scale * scale * norm - 2.0 * scale * trace)
-    for p in range(distances.shape[0]):
-        value += data.similar_weights[p] * max(scale * distances[p] - 1.0, 0.0)
-    for i in range(reach.shape[0]):
-        for s in range(min(reach.shape[1], max(data.refresh, 1))):
-            excess = 1.0 + data.margin - scale * reach[i, s]
-            value += data.anchor_weights[i] * max(excess, 0.0)
+@any_order
+def scaled_loss(s, similar, weights, dissimilar, anchor_weights, limit):
+    """The hinge terms at s·M, from the pairs' squared distances under M; limit is 1 + m."""
+    value = 0.0
+    for p in range(similar.shape[0]):
+        value += weights[p] * max(s * similar[p] - 1.0, 0.0)
+    for p in range(dissimilar.shape[0]):
+        value += anchor_weights[p] * max(limit - s * dissimilar[p], 0.0)
     return value
-
-
-@jit
-def best_scale(L, data, log_low, log_high):
-    """The s that minimises F(s·LᵀL) within 1 %: golden sections of a convex function of s."""
-    Z = np.dot(data.X, L.T)
-    _, reach = dissimilar_reach(Z, data)
-    distances = pair_distances(Z, data.similar_anchors, data.similar_others)
-    M = np.dot(L.T, L)
-    trace, norm = np.trace(M), np.sum(M * M)
-    golden = (np.sqrt(5.0) - 1.0) / 2.0
-    low, high = log_low, log_high
-    left, right = high - golden * (high - low), low + golden * (high - low)
-    f_left = scaled_loss(np.exp(left), distances, reach, data, trace, norm)
-    f_right = scaled_loss(np.exp(right), distances, reach, data, trace, norm)
-    while high - low > 0.01:
-        if f_left <= f_right:
-            high, right, f_right = right, left, f_left
-            left = high - golden * (high - low)
-            f_left = scaled_loss(np.exp(left), distances, reach, data, trace, norm)
-        else:
-            low, left, f_left = left, right, f_right
-            right = low + golden * (high - low)
-            f_right = scaled_loss(np.exp(right), distances, reach, data, trace, norm)
-    return np.exp((low + high) / 2.0)

@@ -10,9 +10,11 @@ from joblib import effective_n_jobs
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
 
 from raremetric.learners.base import MetricLearner, initial_components
-from raremetric.objectives.pair_sets import DualBound, PairSetObjective
+from raremetric.objectives.dual import DualBound
+from raremetric.objectives.pair_sets import PairSetObjective
 from raremetric.pairs import (
     Pairs,
     all_pairs,
@@ -219,12 +221,17 @@ class IML(MetricLearner):
         self.classes_ = labels.classes
         self.components_ = solution.L
         self.objective_ = solution.value
-        self.duality_gap_ = max(solution.value - solution.bound, 0.0)
-        if self.regularization == 0:
-            self.duality_gap_ = np.nan
         self.n_iter_ = solution.n_iter
         self.pair_sets_ = pair_sets(labels, similar, objective.dissimilar_pairs(solution.L))
         return self
+
+    @property
+    def duality_gap_(self) -> float:
+        """The objective is at most this far above its minimum over all metrics; NaN for λ = 0."""
+        check_is_fitted(self)
+        if self._bound.regularization == 0:
+            return np.nan
+        return max(self.objective_ - self._bound.value, 0.0)
 
     def _check_parameters(self) -> None:
         check_integer(self.n_neighbors, "n_neighbors", low=1)
@@ -277,21 +284,21 @@ class IML(MetricLearner):
         return L
 
     def _solve(self, objective: PairSetObjective, L: NDArray) -> Solution:
-        bound = DualBound(objective)
+        self._bound = DualBound(self.regularization)
         limits = {"max_iter": self.max_iter, "tol": self.tol}
         report = self._reporter(self.verbose)
 
-        def exact(point: NDArray) -> float:
-            return objective.value_and_gradient(point)[0]
+        def lower_bound(point: NDArray, width: float) -> float:
+            self._bound.add(objective.dual_point(point, width))
+            return self._bound.value
 
         if self.solver == "auto":
             solution = minimize_compiled(objective, L, **limits, report=report)
-            for width in WIDTHS:
-                bound(solution.L, width)
-            solution = solution._replace(bound=bound.value)
+            for width in WIDTHS if self.regularization > 0 else ():
+                self._bound.add(objective.dual_point(solution.L, width))
         else:
             minimize = self._reference_stage(objective, report)
-            solution = minimize_in_stages(minimize, exact, bound, L, **limits)
+            solution = minimize_in_stages(minimize, objective.value, lower_bound, L, **limits)
         if not solution.converged:
             warnings.warn(
                 f"IML stopped after max_iter={self.max_iter} iterations, before the objective was "

@@ -9,15 +9,16 @@ the current metric: its term is w times the sum of its k largest hinges, so F st
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from copy import copy
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import minimize_scalar
 
-from raremetric.metric import matrix_from_components, project_psd
+from raremetric.metric import matrix_from_components
 from raremetric.neighbors import search_in_parts
+from raremetric.objectives.dual import DualPoint
 from raremetric.pairs import Pairs
 from raremetric.validation import Labels
 
@@ -35,20 +36,12 @@ class PairSetData(NamedTuple):
     similar_others: NDArray  # (n_similar,)
     similar_weights: NDArray  # (n_similar,)
     anchors: NDArray  # (n_dissimilar,), or all rows when refreshed
-    others: NDArray  # (n_dissimilar, 1), unused when refreshed
     anchor_weights: NDArray  # (n_dissimilar,), or one per row when refreshed
     margin: float
     regularization: float
     refresh: int  # k, or 0 for fixed pairs
-    n_nearest: int  # how many nearest rows enter the refreshed terms: k and the spare ones
-    lists: NDArray  # (n_samples, candidates), the candidates for neighbors found last
-
-
-class DualPoint(NamedTuple):
-    """Feasible multipliers α, summed up. Feasible points are convex, so these may be mixed."""
-
-    A: NDArray  # Σ_sim α δδᵀ − Σ_dis α δδᵀ, (n_features, n_features)
-    linear: float  # (1 + m) Σ_dis α − Σ_sim α
+    n_nearest: int  # how many candidates enter the terms: k and the spare ones, or 1
+    lists: NDArray  # (n_samples, candidates) found last, or the other rows (n_dissimilar, 1)
 
 
 class PairSetObjective:
@@ -102,7 +95,7 @@ class PairSetObjective:
     ):
         self.n_parts = n_parts
         self._inverse: NDArray | None = None
-        self._first_lists: NDArray | None = None
+        self._searched_at: NDArray | None = None
         self.order = np.argsort(labels.codes, kind="stable")
         place = np.argsort(self.order, kind="stable")
         anchors, weights = place[dissimilar.anchors], dissimilar_weights
@@ -120,25 +113,24 @@ class PairSetObjective:
             similar_others=place[similar.others],
             similar_weights=similar_weight * similar_weights,
             anchors=anchors,
-            others=self.first_others.others[:, np.newaxis],
             anchor_weights=(1 - similar_weight) * weights,
             margin=float(margin),
             regularization=float(regularization),
             refresh=int(refresh),
-            n_nearest=int(refresh + spare),
-            lists=np.full((len(X), max(refresh + spare, CANDIDATES * refresh)), -1),
+            n_nearest=max(int(refresh + spare), 1),
+            lists=self.first_others.others[:, np.newaxis],
         )
+        if refresh:
+            size = max(refresh + spare, CANDIDATES * refresh)
+            self._start_lists(np.full((len(X), size), -1))
 
     def with_parameters(
         self, margin: float, similar_weight: float, regularization: float
     ) -> PairSetObjective:
         """The same loss for other m, a and λ: shares all arrays but the candidates for neighbors.
 
-        The candidates start as those under the identity, which are found only once.
+        The candidates start as those under the identity.
         """
-        if self._first_lists is None:
-            self.renew_candidates(np.eye(self.data.X.shape[1]))
-            self._first_lists = self.data.lists.copy()
         similar_weights, anchor_weights = self._set_weights
         other = copy(self)
         other._inverse = None
@@ -147,7 +139,26 @@ class PairSetObjective:
             anchor_weights=(1 - similar_weight) * anchor_weights,
             margin=float(margin),
             regularization=float(regularization),
-            lists=self._first_lists.copy(),
+        )
+        if self.data.refresh:
+            other._start_lists(np.full_like(self.data.lists, -1))
+        return other
+
+    def _start_lists(self, lists: NDArray) -> None:
+        """Take the given pairs, neighbors under the identity, as the first candidates."""
+        anchors, others = self.first_others
+        place = np.arange(len(anchors)) - np.searchsorted(anchors, anchors)
+        lists[anchors, place] = others
+        self.data = self.data._replace(lists=lists)
+        # Their spare neighbors are not known, should these be wanted.
+        known = self.data.n_nearest == self.data.refresh
+        self._searched_at = np.eye(self.data.X.shape[1]) if known else None
+
+    def in_single_precision(self) -> PairSetObjective:
+        """The same loss from rows in single precision, with candidates of its own: faster."""
+        other = copy(self)
+        other.data = self.data._replace(
+            X=self.data.X.astype(np.float32), lists=self.data.lists.copy()
         )
         return other
 
@@ -160,135 +171,144 @@ class PairSetObjective:
 
     def value_and_matrix_gradient(self, L: NDArray, width: float = 0.0) -> tuple[float, NDArray]:
         """F and its gradient over M at M = LᵀL, shape (n_features, n_features)."""
-        value, A, _, _ = self._multipliers(L, width)
+        value, _, attract, repel, others, _ = self._terms(L, width)
+        A = self._curvature(attract, others, repel)
         residual = matrix_from_components(L) - np.eye(L.shape[1])
         value += self.data.regularization * np.sum(residual**2)
         return value, A + 2 * self.data.regularization * residual
 
     def dual_point(self, L: NDArray, width: float) -> DualPoint:
         """The multipliers α of the rounded loss at L, as far as the dual problem sees them."""
-        _, A, attract, repel = self._multipliers(L, width)
+        _, _, attract, repel, others, _ = self._terms(L, width)
+        A = self._curvature(attract, others, repel)
         return DualPoint(A, (1 + self.data.margin) * repel.sum() - attract.sum())
-
-    def dual_value(self, point: DualPoint) -> float:
-        """A value that F nowhere falls below; minus infinity when λ = 0.
-
-        The minimum over M ⪰ 0 of linear + ⟨A, M⟩ + λ‖M − I‖², at the projection of I − A/(2λ).
-        """
-        regularization = self.data.regularization
-        if regularization == 0:
-            return -np.inf
-        identity = np.eye(len(point.A))
-        M, _ = project_psd(identity - point.A / (2 * regularization))
-        penalty = regularization * np.sum((M - identity) ** 2)
-        return float(point.linear + np.sum(point.A * M) + penalty)
 
     def dissimilar_pairs(self, L: NDArray) -> Pairs:
         """The dissimilar pairs of the exact loss at L, in the rows' original order."""
         anchors, others = self.first_others
         if self.data.refresh:
-            neighbors = self._terms(L, 0.0)[0][:, : self.data.refresh]
+            self.renew_candidates(L)
+            neighbors = self.data.lists[:, : self.data.refresh]
             anchors, others = np.repeat(self.data.anchors, self.data.refresh), neighbors.ravel()
             anchors, others = anchors[others >= 0], others[others >= 0]
         return Pairs(self.order[anchors], self.order[others])
 
     def renew_candidates(self, L: NDArray) -> None:
-        """Find the candidates for neighbors under L; the last ones tell how far to look."""
-        if not self.data.refresh:
+        """Find the candidates for neighbors under L, unless that was done last."""
+        if not self.data.refresh or _proportional(L, self._searched_at):
             return
-        from raremetric.kernels.neighbors import class_neighbors, reach_of_lists
+        from raremetric.kernels.neighbors import class_neighbors
 
         lists, starts, k = self.data.lists, self.data.starts, self.data.lists.shape[1]
-        Z = self.data.X @ L.T
-        rows, reach = Z.astype(np.float32), reach_of_lists(Z, lists)
+        Z = self._project(L)
+        rows = Z.astype(np.float32, copy=False)
         lists[:], _ = search_in_parts(
-            lambda part: class_neighbors(Z, rows, starts, reach, k, False, part, self.n_parts),
+            lambda part: class_neighbors(Z, rows, starts, k, False, part, self.n_parts),
             self.n_parts,
         )
+        self._searched_at = L.copy()
+
+    def value(self, L: NDArray) -> float:
+        """F, exactly."""
+        return self._scaled(L)(1.0)
 
     def best_scale(self, L: NDArray) -> float:
-        """The s that minimises F along s·LᵀL, a convex function of one dimension."""
-        from raremetric.kernels import pair_sets as kernels
+        """The s that minimises F along s·LᵀL, a convex function of one dimension, within 5 %."""
+        loss = self._scaled(L)
+        return float(np.exp(golden_section(lambda t: loss(np.exp(t)), *LOG_SCALES, accuracy=0.05)))
+
+    def _scaled(self, L: NDArray) -> Callable[[float], float]:
+        """F(s·LᵀL) as a function of s."""
+        from raremetric.kernels.pair_sets import pair_distances, scaled_loss
 
         self.renew_candidates(L)
-        return kernels.best_scale(np.ascontiguousarray(L), self.data, *LOG_SCALES)
+        data, Z, M = self.data, self._project(L), matrix_from_components(L)
+        others = data.lists[:, : max(data.refresh, 1)]
+        anchor, slot = np.nonzero(others >= 0)
+        similar = pair_distances(Z, data.similar_anchors, data.similar_others)
+        dissimilar = pair_distances(Z, data.anchors[anchor], others[anchor, slot])
+        weights, limit = data.anchor_weights[anchor], 1.0 + data.margin
+        square, trace, n_features = np.sum(M * M), np.trace(M), len(M)
+
+        def loss(s: float) -> float:
+            penalty = data.regularization * (s * s * square - 2 * s * trace + n_features)
+            return penalty + scaled_loss(
+                s, similar, data.similar_weights, dissimilar, weights, limit
+            )
+
+        return loss
 
     def run_window(
-        self, L: NDArray, value: float, gradient: NDArray, width: float, history: tuple, n_iter: int
-    ) -> tuple[NDArray, int]:
+        self,
+        L: NDArray,
+        value: float,
+        gradient: NDArray,
+        width: float,
+        history: tuple,
+        n_iter: int,
+        patience: int,
+        small_gain: float,
+    ) -> tuple[NDArray, float, int, bool]:
         """Compiled iterations of L-BFGS with the candidates as they are."""
         from raremetric.kernels import lbfgs
 
         if self._inverse is None:
             self._inverse = self._inverse_hessian()
         return lbfgs.run_window(
-            L, value, gradient, self.data, width, self._inverse, tuple(history), n_iter
-        )
+            L, value, gradient, self.data, width, self._inverse, tuple(history),
+            n_iter, patience, small_gain,
+        )  # fmt: skip
+
+    def _project(self, L: NDArray) -> NDArray:
+        """XLᵀ, in the precision of X."""
+        return self.data.X @ L.T.astype(self.data.X.dtype, copy=False)
 
     def _inverse_hessian(self) -> NDArray:
         """An inverse Hessian for each row of L, as if no hinge were at rest.
 
         The curvature of all pairs' terms counts as positive: Σ 2w δδᵀ + 8λI.
         """
-        from raremetric.kernels import pair_sets as kernels
-
-        hessian = kernels.pair_curvature(self.data)
-        extra = 8 * self.data.regularization + RIDGE * np.trace(hessian) / len(hessian)
+        data = self.data
+        others = data.lists[:, : max(data.refresh, 1)]
+        weights = np.repeat(-2 * data.anchor_weights[:, np.newaxis], others.shape[1], axis=1)
+        hessian = self._curvature(2 * data.similar_weights, others, weights).astype(np.float64)
+        extra = 8 * data.regularization + RIDGE * np.trace(hessian) / len(hessian)
         return np.linalg.inv(hessian + max(extra, np.finfo(float).tiny) * np.eye(len(hessian)))
 
     def _terms(self, L: NDArray, width: float):
-        """The dissimilar rows, the hinge terms' value, and the multipliers."""
-        from raremetric.kernels import pair_sets as kernels
+        """See ``kernels.pair_sets.pair_set_terms``; neighbors are those under L."""
+        from raremetric.kernels.pair_sets import pair_set_terms
 
         self.renew_candidates(L)
-        Z = np.ascontiguousarray(self.data.X @ L.T)
-        others, reach = kernels.dissimilar_reach(Z, self.data)
-        return others, *kernels.pair_set_terms(Z, others, reach, self.data, width)
+        return pair_set_terms(self._project(L), self.data, width)
 
-    def _multipliers(self, L: NDArray, width: float):
-        """The hinge terms' value, their gradient A over M, and the multipliers."""
-        from raremetric.kernels import pair_sets as kernels
+    def _curvature(self, attract: NDArray, others: NDArray, repel: NDArray) -> NDArray:
+        """Σ_sim α δδᵀ − Σ_dis α δδᵀ for multipliers α of the pairs."""
+        from raremetric.kernels.pair_sets import pair_set_laplacian
 
-        others, value, attract, repel = self._terms(L, width)
-        product = kernels.pair_set_laplacian(self.data.X, self.data, attract, others, repel)
-        A = product.T @ self.data.X
-        return value, (A + A.T) / 2, attract, repel
+        A = pair_set_laplacian(self.data.X, self.data, attract, others, repel).T @ self.data.X
+        return (A + A.T) / 2
 
 
-class DualBound:
-    """The best lower bound on F that the points met so far can prove.
+def golden_section(f: Callable[[float], float], low: float, high: float, accuracy: float) -> float:
+    """The minimum of a convex function of one dimension within an interval."""
+    golden = (np.sqrt(5.0) - 1.0) / 2.0
+    left, right = high - golden * (high - low), low + golden * (high - low)
+    f_left, f_right = f(left), f(right)
+    while high - low > accuracy:
+        if f_left <= f_right:
+            high, right, f_right = right, left, f_left
+            left = high - golden * (high - low)
+            f_left = f(left)
+        else:
+            low, left, f_left = left, right, f_right
+            right = low + golden * (high - low)
+            f_right = f(right)
+    return (low + high) / 2.0
 
-    The dual problem is concave: each new point is mixed with the best mixture before it.
-    """
 
-    def __init__(self, objective: PairSetObjective):
-        self.objective = objective
-        self.best: DualPoint | None = None
-        self.value = -np.inf
-
-    def __call__(self, L: NDArray, width: float) -> float:
-        """Take in the dual point of the loss rounded by ``width`` at L; the bound so far."""
-        if self.objective.data.regularization == 0:
-            return self.value
-        new = self.objective.dual_point(L, width)
-        if self.best is None:
-            self.best, self.value = new, self.objective.dual_value(new)
-            return self.value
-
-        best = self.best
-
-        def mixture(share: float) -> DualPoint:
-            return DualPoint(
-                (1 - share) * best.A + share * new.A,
-                (1 - share) * best.linear + share * new.linear,
-            )
-
-        found = minimize_scalar(
-            lambda share: -self.objective.dual_value(mixture(share)),
-            bounds=(0.0, 1.0),
-            method="bounded",
-            options={"maxiter": 15},
-        )
-        if -found.fun > self.value:
-            self.best, self.value = mixture(found.x), float(-found.fun)
-        return self.value
+def _proportional(L: NDArray, other: NDArray | None) -> bool:
+    """Whether two matrices are multiples of each other, hence give the same neighbors."""
+    if other is None or L.shape != other.shape or not other.any():
+        return False
+    return np.array_equal(L, np.abs(L).max() / np.abs(other).max() * other)

@@ -1,4 +1,4 @@
-"""A descent over L in compiled windows of a few iterations: the fast path."""
+"""A descent over L in compiled windows of many iterations: the fast path."""
 
 from __future__ import annotations
 
@@ -11,8 +11,11 @@ from numpy.typing import NDArray
 from raremetric.solvers.stages import NEARLY_NOTHING, Solution
 
 WIDTHS = (1e-2, 1e-3)  # how far the corners of the loss are rounded, one stage each
-WINDOW = 5  # iterations between two looks at the exact neighbors
-MEMORY = 10  # corrections kept
+WINDOWS = (1, 40)  # fewest and most iterations between two looks at the exact neighbors
+MEMORY = 6  # corrections kept
+HASTE = 3.0  # times looser is the first stage's tolerance: the second one goes on from there
+PATIENCE = 5  # iterations whose gain tells whether more are worth while
+SINGLE_PRECISION = 1e-5  # the tightest tolerance that it can serve
 HALVINGS = 12  # of a step that led upwards
 
 
@@ -28,13 +31,30 @@ class History(tuple):
 class WindowedLoss(Protocol):
     """A loss that is costly to evaluate exactly, and cheap near a point where it was."""
 
+    def in_single_precision(self) -> WindowedLoss:
+        """A less exact copy that is evaluated faster."""
+
+    def value(self, L: NDArray) -> float:
+        """The loss itself, not rounded."""
+
     def value_and_gradient(self, L: NDArray, width: float) -> tuple[float, NDArray]:
-        """Evaluate exactly at L."""
+        """Evaluate the rounded loss at L."""
 
     def run_window(
-        self, L: NDArray, value: float, gradient: NDArray, width: float, history: tuple, n_iter: int
-    ) -> tuple[NDArray, int]:
-        """Descend for at most n_iter iterations; the new L and the iterations done."""
+        self,
+        L: NDArray,
+        value: float,
+        gradient: NDArray,
+        width: float,
+        history: tuple,
+        n_iter: int,
+        patience: int,
+        small_gain: float,
+    ) -> tuple[NDArray, float, int, bool]:
+        """Descend for at most n_iter iterations, or until ``patience`` of them gain little.
+
+        Returns L, the value it seems to have, the iterations done and whether it ended early.
+        """
 
 
 def minimize_compiled(
@@ -55,37 +75,46 @@ def minimize_compiled(
     max_iter : int
         Bound on the sum of both stages' iterations.
     tol : float
-        A stage ends when a window of iterations gains less than this fraction of the value.
+        The last stage ends when a few iterations gain less than this fraction of the value.
     report : callable (iteration, value) or None
         Called after each window.
     """
-    n_iter, converged = 0, False
-    for width in WIDTHS:
+    n_iter, converged, window = 0, False, WINDOWS[0]
+    descent = loss.in_single_precision() if tol >= SINGLE_PRECISION else loss
+    for width, stage_tol in zip(WIDTHS, (HASTE * tol, tol), strict=True):
         if n_iter < max_iter:
-            stage = _minimize_stage(loss, L, width, n_iter, max_iter, tol, report)
+            stage, window = _minimize_stage(
+                descent, L, width, window, n_iter, max_iter, stage_tol, report
+            )
             L, n_iter, converged = stage.L, stage.n_iter, stage.converged
-    return Solution(L, loss.value_and_gradient(L, 0.0)[0], n_iter, converged)
+    return Solution(L, loss.value(L), n_iter, converged)
 
 
-def _minimize_stage(loss, L, width, n_iter, max_iter, tol, report) -> Solution:
+def _minimize_stage(loss, L, width, window, n_iter, max_iter, tol, report) -> tuple[Solution, int]:
     history = History(L.shape)
     value, gradient = loss.value_and_gradient(L, width)
-    floor, window = NEARLY_NOTHING * abs(value), 1
+    floor = NEARLY_NOTHING * abs(value)
     while n_iter < max_iter:
-        allowed = min(window, max_iter - n_iter)
-        point, done = loss.run_window(L, value, gradient, width, history, allowed)
+        small_gain = tol * max(abs(value), floor)
+        point, promised, done, settled = loss.run_window(
+            L, value, gradient, width, history,
+            min(window, max_iter - n_iter), PATIENCE, small_gain,
+        )  # fmt: skip
         n_iter += max(done, 1)
         new = (point, *loss.value_and_gradient(point, width))
         misled = new[1] > value  # by neighbors that were so no longer
         if misled:
             new = _step_back(loss, L, value, gradient, width, new)
-        gain, (L, value, gradient) = value - new[1], new
+        gain, missed, (L, value, gradient) = value - new[1], new[1] - promised, new
         if report is not None:
             report(n_iter, value)
-        if gain <= tol * max(abs(value), floor) * window / WINDOW and (not misled or gain == 0):
-            return Solution(L, value, n_iter, True)
-        window = 1 if misled else min(window + 1, WINDOW)
-    return Solution(L, value, n_iter, False)
+        little = small_gain * (1.0 if settled else done / PATIENCE)
+        if gain <= 0 or (not misled and gain <= little) or (settled and missed <= small_gain):
+            return Solution(L, value, n_iter, True), window
+        # The neighbors of the window's start served well, or not.
+        window = window // 2 if missed > 0.5 * (gain + missed) else 2 * window
+        window = min(max(window, WINDOWS[0]), WINDOWS[1])
+    return Solution(L, value, n_iter, False), window
 
 
 def _step_back(loss, L, value, gradient, width, new):

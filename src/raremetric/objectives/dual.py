@@ -1,0 +1,86 @@
+"""What the minimum of the pair-set loss is proved to lie above.
+
+For λ > 0 the dual problem of min F over M ⪰ 0 is to choose multipliers α of the pairs, within the
+bounds of their hinges, so that the minimum over M ⪰ 0 of ⟨A, M⟩ + linear + λ‖M − I‖² is largest.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import minimize_scalar
+
+from raremetric.metric import project_psd
+
+
+class DualPoint(NamedTuple):
+    """Feasible multipliers α, summed up. Feasible points are convex, so these may be mixed."""
+
+    A: NDArray  # Σ_sim α δδᵀ − Σ_dis α δδᵀ, (n_features, n_features)
+    linear: float  # (1 + m) Σ_dis α − Σ_sim α
+
+    def mixed(self, other: DualPoint, share: float) -> DualPoint:
+        """A share of the other point, the rest of this one."""
+        return DualPoint(
+            (1 - share) * self.A + share * other.A,
+            (1 - share) * self.linear + share * other.linear,
+        )
+
+
+def dual_value(point: DualPoint, regularization: float) -> float:
+    """A value that F nowhere falls below; minus infinity when λ = 0.
+
+    The minimum over M ⪰ 0 of linear + ⟨A, M⟩ + λ‖M − I‖², at the projection of I − A/(2λ).
+    """
+    if regularization == 0:
+        return -np.inf
+    identity = np.eye(len(point.A))
+    M, _ = project_psd(identity - point.A / (2 * regularization))
+    penalty = regularization * np.sum((M - identity) ** 2)
+    return float(point.linear + np.sum(point.A * M) + penalty)
+
+
+class DualBound:
+    """The best lower bound on F that some dual points can prove.
+
+    The dual problem is concave: each point is mixed with the best mixture of those before it.
+    That takes a few eigendecompositions, which wait until the bound is asked for.
+
+    Parameters
+    ----------
+    regularization : float
+        λ.
+    """
+
+    def __init__(self, regularization: float):
+        self.regularization = float(regularization)
+        self._waiting: list[DualPoint] = []
+        self._best: DualPoint | None = None
+        self._value = -np.inf
+
+    def add(self, point: DualPoint) -> None:
+        """Take in one more point."""
+        self._waiting.append(point)
+
+    @property
+    def value(self) -> float:
+        """The bound; minus infinity for λ = 0, or without a point."""
+        while self._waiting:
+            self._mix(self._waiting.pop(0))
+        return self._value
+
+    def _mix(self, new: DualPoint) -> None:
+        if self._best is None:
+            self._best, self._value = new, dual_value(new, self.regularization)
+            return
+        best = self._best
+        found = minimize_scalar(
+            lambda share: -dual_value(best.mixed(new, share), self.regularization),
+            bounds=(0.0, 1.0),
+            method="bounded",
+            options={"maxiter": 15},
+        )
+        if -found.fun > self._value:
+            self._best, self._value = best.mixed(new, found.x), float(-found.fun)

@@ -236,6 +236,18 @@ def test_names_are_escaped_everywhere(tmp_path):
     assert r"\textbar{}\_\&\%" in latex
 
 
+def test_many_learners_with_long_names(tmp_path):
+    learners = [f"{number} {'is a learner ' * 6}" for number in range(11)] + ["_hidden"]
+    rows = pd.DataFrame(
+        row(dataset, learner, 1, counts(0.5 + 0.03 * place, 100, 300), share=share)
+        for dataset in ("a", "b")
+        for place, learner in enumerate(learners)
+        for share in (np.nan, 0.5, 0.1)
+    )
+    write(rows, tmp_path)  # Matplotlib warns of what does not fit, and warnings are errors
+    assert len(set(figures.styles(learners).values())) == len(learners)
+
+
 def test_no_rows_writes_nothing(tmp_path):
     with pytest.raises(ValueError, match="no finished task"):
         write(whole_study()[:0], tmp_path / "out")

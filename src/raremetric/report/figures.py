@@ -27,7 +27,10 @@ STYLES = {
     "ML1": ("#17a077", "D"),
     "ML2": ("#3b82c4", "^"),
 }
-OTHERS = [("#b0609c", "P"), ("#6f78d6", "X"), ("#7f9a2b", "*"), ("#a8705a", "h"), ("#2a9db0", "p")]
+# For other learners, each in turn: 35 pairs before one comes again.
+COLORS = ("#b0609c", "#6f78d6", "#7f9a2b", "#a8705a", "#2a9db0")
+MARKERS = ("P", "X", "*", "h", "p", "<", ">")
+LONGEST_NAME = 32
 
 
 @dataclass(frozen=True)
@@ -83,7 +86,7 @@ def draw_dataset(table: Table, dataset: str | None = None) -> Figure:
             _draw_curves(ax, wide.reindex(index=shares, columns=table.learners))
             ax.set_xticks(range(len(shares)), [share_cell(share).text for share in shares])
             ax.set_ylabel(label)
-        _add_legend(figure, axes[0], len(table.learners))
+        _add_legend(figure, axes[0], table.learners)
         title = f"{dataset}: mean over {splits} splits"
         figure.suptitle(title, parse_math=False, fontsize=11)
         caption = f"Accuracy and F1 on {dataset} as the minority shrinks. {_splits(splits)}"
@@ -102,7 +105,7 @@ def draw_means(table: Table) -> Figure:
         ax.set_xticks(range(len(labels)), labels)
         ax.set_xlabel("Share of the minority (number of data sets)")
         ax.set_ylabel("Mean F1 (%)")
-        _add_legend(figure, ax, len(table.learners))
+        _add_legend(figure, ax, table.learners)
         figure.suptitle(
             f"Mean over the data sets, {splits} splits each", parse_math=False, fontsize=11
         )
@@ -118,7 +121,7 @@ def draw_ranks(table: Table, comparison: Comparison) -> Figure:
     posthocs = need("scikit_posthocs")
     splits = splits_text(table.complete("n_splits").to_numpy().ravel())
     # The diagram's labels go through Matplotlib's formula parser.
-    plain = {name: name.replace("$", r"\$") for name in table.learners}
+    plain = {name: short.replace("$", r"\$") for name, short in short_names(table.learners).items()}
     with _drawing((7.5, 1.6 + 0.28 * len(plain)), n_axes=1) as (figure, axes):
         posthocs.critical_difference_diagram(
             {plain[name]: rank for name, rank in comparison.ranks.items()},
@@ -152,8 +155,21 @@ def styles(learners: Iterable[str]) -> dict[str, tuple[str, str]]:
     """Colour and marker of each learner: the paper's always the same, others in turn."""
     names = list(learners)
     unknown = [name for name in names if name not in STYLES]
-    given = {name: OTHERS[number % len(OTHERS)] for number, name in enumerate(unknown)}
+    given = {
+        name: (COLORS[number % len(COLORS)], MARKERS[number % len(MARKERS)])
+        for number, name in enumerate(unknown)
+    }
     return {name: STYLES.get(name) or given[name] for name in names}
+
+
+def short_names(learners: Iterable[str]) -> dict[str, str]:
+    """Names that leave room for the figure; the whole ones where short ones would be the same."""
+    names = list(learners)
+    short = {
+        name: name if len(name) <= LONGEST_NAME else name[: LONGEST_NAME - 1] + "…"
+        for name in names
+    }
+    return short if len(set(short.values())) == len(names) else {name: name for name in names}
 
 
 @contextmanager
@@ -190,14 +206,21 @@ def _draw_curves(ax: Any, wide: Any) -> None:
             markersize=5,
             linewidth=thick,
             zorder=3 if learner == "IML" else 2,
-            label=learner,
         )
     ax.set_xlabel("Share of the minority")
 
 
-def _add_legend(figure: Any, ax: Any, n_learners: int) -> None:
-    lines, labels = ax.get_legend_handles_labels()
-    legend = figure.legend(lines, labels, loc="outside lower center", ncols=min(n_learners, 7))
+def _add_legend(figure: Any, ax: Any, learners: list[str]) -> None:
+    # Matplotlib leaves labels out that begin with an underscore.
+    labels = [re.sub("^_", " _", name) for name in short_names(learners).values()]
+    # About eleven letters to an inch, six of them for the line and the gap.
+    n_columns = int(11 * figure.get_figwidth() / (6 + max(map(len, labels))))
+    legend = figure.legend(
+        ax.get_lines(),
+        labels,
+        loc="outside lower center",
+        ncols=min(max(n_columns, 1), len(labels)),
+    )
     for text in legend.get_texts():
         text.set_parse_math(False)
 

@@ -4,7 +4,11 @@ VENV := .venv
 BIN := $(VENV)/bin
 export PYTHONHASHSEED := 0
 
-.PHONY: help demo test test-slow lint format bench docs clean
+STORE ?= docs/results/paper.sqlite
+JOBS ?= 2
+SPLITS ?= 20
+
+.PHONY: help demo test test-slow test-browser lint format bench paper docs clean
 
 help:  ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -22,6 +26,10 @@ $(VENV)/.dev: $(VENV)/bin/python pyproject.toml
 	$(BIN)/pip install -qq -e ".[dev]"
 	@touch $@
 
+$(VENV)/.browser: $(VENV)/.dev
+	$(BIN)/pip install -qq -e ".[browser]"
+	@touch $@
+
 $(VENV)/.docs: $(VENV)/bin/python pyproject.toml
 	$(BIN)/pip install -qq -e ".[docs]"
 	@touch $@
@@ -30,12 +38,17 @@ demo: $(VENV)/.study  ## learn a metric on real data, print the gain, draw the n
 	$(BIN)/python examples/demo.py
 
 test: $(VENV)/.dev lint  ## lint, then all fast tests with coverage, then the kernels uncompiled
-	$(BIN)/python -m pytest -m "not slow" --cov=raremetric --cov-report=
+	$(BIN)/python -m pytest -m "not slow and not browser" --cov=raremetric --cov-report=
 	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -q -m kernels --cov=raremetric --cov-append \
 		--cov-report=term-missing:skip-covered
 
 test-slow: $(VENV)/.dev  ## the tests too slow for every commit
 	$(BIN)/python -m pytest -m slow
+
+test-browser: $(VENV)/.browser  ## open the report in headless Chromium, installed if we may
+	@command -v chromium >/dev/null || { apt-get -qq update && apt-get -qq install -y chromium; } \
+		|| { echo "Chromium is not there and cannot be installed by this user."; exit 1; }
+	$(BIN)/python -m pytest -m browser tests/browser
 
 lint: $(VENV)/.dev  ## style, types, spelling, and the order of the rooms
 	$(BIN)/ruff check .
@@ -50,6 +63,14 @@ format: $(VENV)/.dev  ## let ruff fix what it can
 
 bench: $(VENV)/.dev  ## ratios of speed, side by side in one run
 	$(BIN)/python benchmarks/run.py
+
+paper: $(VENV)/.study  ## the paper's experiments, as far as a night goes; resumes what is there
+	$(BIN)/raremetric study run table2 --store $(STORE) --jobs $(JOBS) --splits $(SPLITS)
+	$(BIN)/raremetric study run table3-smote --store $(STORE) --jobs $(JOBS) --splits 5
+	$(BIN)/raremetric study run table3-rus --store $(STORE) --jobs $(JOBS) --splits 5
+	$(BIN)/raremetric study run ablation --store $(STORE) --jobs $(JOBS) --splits 3
+	$(BIN)/raremetric study run imbalance --store $(STORE) --jobs $(JOBS) --splits 3
+	$(BIN)/raremetric study report --store $(STORE) --out docs/results
 
 docs: $(VENV)/.docs  ## the HTML documentation in docs/_build
 	$(BIN)/sphinx-build -W --keep-going -b html docs docs/_build

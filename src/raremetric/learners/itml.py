@@ -12,9 +12,9 @@ from sklearn.utils import check_array, check_random_state
 from sklearn.utils.validation import validate_data
 
 from raremetric.learners.base import MetricLearner
-from raremetric.learners.drawing import draw_pairs, sample_rows
 from raremetric.learners.priors import prior_components
 from raremetric.metric import squared_lengths
+from raremetric.pairs import draw_pairs, sample_rows
 from raremetric.solvers.bregman import project_bregman
 from raremetric.validation import check_integer, check_option, check_real
 

@@ -6,8 +6,8 @@ from sklearn.datasets import load_iris
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from raremetric.learners.drawing import draw_pairs, sample_rows
 from raremetric.learners.itml import ITML
+from raremetric.pairs import draw_pairs, sample_rows
 from raremetric.validation import check_labels
 from tests.conftest import make_problem
 

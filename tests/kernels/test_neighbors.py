@@ -44,11 +44,11 @@ def test_any_scale_far_from_the_origin(n_classes, scale):
     np.testing.assert_array_equal(search(Z, starts, 3, True)[0], similar_lists(Z, y, 3))
 
 
-@pytest.mark.parametrize("block", [1 << 20, 64])
+@pytest.mark.parametrize("tile", [1024, 16])
 @pytest.mark.parametrize("within", [True, False])
 @pytest.mark.parametrize("k", [3, 20])
-def test_blocks_and_parts_change_nothing_but_the_cost(block, within, k, monkeypatch):
-    monkeypatch.setattr(kernels, "BLOCK_ENTRIES", block)  # seen where kernels are not compiled
+def test_tiles_and_parts_change_nothing_but_the_cost(tile, within, k, monkeypatch):
+    monkeypatch.setattr(kernels, "TILE", tile)  # seen where kernels are not compiled
     X, y = make_problem(2, n_samples=120, n_classes=3)
     Z, y, starts = grouped(X, y)
     oracle = similar_lists if within else dissimilar_lists

@@ -1,7 +1,8 @@
 """Nearest rows within and across classes: exact, ties broken by the lowest index.
 
-Squared distances are first estimated in single precision, by a matrix product for a block of rows
-at a time. Only pairs that come near enough to matter, rounding included, are measured exactly.
+Squared distances are first estimated in single precision, by a matrix product for a tile of rows
+and others at a time. Only pairs that come near enough to matter, rounding included, are measured
+exactly.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import numpy as np
 
 from raremetric.kernels import any_order, jit
 
-BLOCK_ENTRIES = 1 << 20  # of a block of single-precision distances: 4 MB
+TILE = 1024  # rows and others whose distances are estimated together: 4 MB
 CHUNK = 64  # estimates tested together before any is looked at alone
 GROUPS = 16  # of rows, whose nearest ones bound the distance to the k-th nearest
 
@@ -111,18 +112,54 @@ def list_near(estimates, bound, bounds, near):
 
 
 @jit
-def scan_row(i, estimates, first, Z, bounds, distances, indices, near):
+def scan_row(i, estimates, first, Z, bound, bounds, distances, indices, near):
     """Offer row i and the rows first, first + 1, … to each other as neighbors."""
     for low in range(0, estimates.shape[0], CHUNK):
-        part, start = estimates[low : low + CHUNK], first + low
-        limits = bounds[start : start + CHUNK]
-        if count_near(part, bounds[i], limits) == 0:
+        part, limits = estimates[low : low + CHUNK], bounds[low : low + CHUNK]
+        if count_near(part, bound, limits) == 0:
             continue
-        for h in range(list_near(part, bounds[i], limits, near)):
-            j = start + near[h]
+        for h in range(list_near(part, bound, limits, near)):
+            j = first + low + near[h]
             distance = row_distance(Z, i, j)
             insert_nearest(i, distance, j, distances, indices)
             insert_nearest(j, distance, i, distances, indices)
+
+
+@jit
+def group_bounds(nearest, first, slack, distances):
+    """How far the k-th nearest can be: by the groups of this tile, or by the lists so far."""
+    k = distances.shape[1]
+    bounds, ranked = np.empty(nearest.shape[0], np.float32), np.empty(k, np.float32)
+    for r in range(nearest.shape[0]):
+        by_groups = kth_smallest(nearest[r], k, ranked)
+        bounds[r] = min(by_groups, np.float32(distances[first + r, k - 1])) + slack
+    return bounds
+
+
+@jit
+def scan_tile(Z, norms, products, low, first, slack, distances, indices):
+    """Offer the rows low, low + 1, … to the later ones of first, first + 1, … and vice versa."""
+    size, width = products.shape
+    own = np.full((size, GROUPS), np.float32(np.inf), np.float32)
+    theirs = np.full((GROUPS, width), np.float32(np.inf), np.float32)
+    for r in range(size):
+        skip = max(low + r + 1 - first, 0)
+        estimates, others = products[r, skip:], norms[first + skip : first + width]
+        estimate_row(estimates, norms[low + r], others, theirs[r % GROUPS, skip:])
+        group_nearest(estimates, own[r])
+    if low == first:  # each row meets the later ones in ``own`` and the earlier ones in ``theirs``
+        for r in range(size):
+            for g in range(GROUPS):
+                own[r, g] = theirs[g, r] = min(own[r, g], theirs[g, r])
+    bounds = group_bounds(own, low, slack, distances)
+    limits = group_bounds(theirs.T, first, slack, distances)
+    near = np.empty(CHUNK, dtype=np.int64)
+    for r in range(size):
+        skip = max(low + r + 1 - first, 0)
+        scan_row(
+            low + r, products[r, skip:], first + skip, Z, bounds[r], limits[skip:],
+            distances, indices, near,
+        )  # fmt: skip
 
 
 @jit
@@ -130,60 +167,28 @@ def class_neighbors(Z, rows, starts, k, within, part, n_parts):
     """The k nearest rows to each row, of its own class (``within``) or of all other classes.
 
     Rows are grouped by class: class c owns rows starts[c] to starts[c + 1]. ``rows`` is Z in single
-    precision, moved to the origin, where that says most. Blocks of rows are dealt out to n_parts
-    workers, of which this is number ``part``: see ``merge_lists``. Lists shorter than k end in
-    index -1 and infinite distance. Each pair is looked at once: cost n² · n_dims / 2 in single
-    precision, memory n · (n_dims + k) and one block.
+    precision, moved to the origin, where that says most. Tiles are dealt out to n_parts workers, of
+    which this is number ``part``: see ``merge_lists``. Lists shorter than k end in index -1 and
+    infinite distance. Each pair is looked at once: cost n² · n_dims / 2 in single precision, memory
+    n · (n_dims + k) and one tile.
     """
-    n_samples = Z.shape[0]
+    n_samples, n_dims = Z.shape
     distances = np.full((n_samples, k), np.inf)
     indices = np.full((n_samples, k), -1, dtype=np.int64)
     norms = squared_norms(rows)
-    # nearest[g, i]: estimated distance of row i to the nearest one seen of group g.
-    nearest = np.full((GROUPS, n_samples), np.float32(np.inf), dtype=np.float32)
-    block = 0
-    for c in range(starts.shape[0] - 1):
-        low, high = starts[c], starts[c + 1]
-        end = high if within else n_samples
-        while low < high:
-            first = low if within else high
-            size = max(16, BLOCK_ENTRIES // max(end - first, 1))
-            stop = min(low + size, high)
-            block += 1
-            if block % n_parts == part and end > first:
-                products = np.dot(rows[low:stop], rows[first:end].T)
-                scan_block(Z, norms, products, low, first, within, nearest, distances, indices)
-            low = stop
-    return indices, distances
-
-
-@jit
-def scan_block(Z, norms, products, low, first, within, nearest, distances, indices):
-    """Offer the rows low, low + 1, … to the rows first, first + 1, … and the other way round."""
-    size, width = products.shape
-    k, end = distances.shape[1], first + width
-    own, ranked = np.empty(GROUPS, dtype=np.float32), np.empty(k, dtype=np.float32)
-    for r in range(size):
-        i = low + r
-        skip = r + 1 if within else 0
-        estimates, start = products[r, skip:], first + skip
-        estimate_row(estimates, norms[i], norms[start:end], nearest[i % GROUPS, start:end])
-        own[:] = np.float32(np.inf)
-        group_nearest(estimates, own)
-        for t in range(GROUPS):
-            g = (start + t) % GROUPS
-            nearest[g, i] = min(nearest[g, i], own[t])
     # What single precision can get wrong, for inner products of n_dims terms.
-    slack = (Z.shape[1] + 8) * 2.0**-21 * np.float64(norms.max())
-    bounds = np.empty(end, dtype=np.float32)
-    for i in range(low, low + size):
-        bounds[i] = kth_smallest(nearest[:, i], k, ranked) + slack
-    for i in range(first, end):
-        bounds[i] = kth_smallest(nearest[:, i], k, ranked) + slack
-    near = np.empty(CHUNK, dtype=np.int64)
-    for r in range(size):
-        skip = r + 1 if within else 0
-        scan_row(low + r, products[r, skip:], first + skip, Z, bounds, distances, indices, near)
+    slack = np.float32((n_dims + 8) * 2.0**-21 * np.float64(norms.max()))
+    tile = 0
+    for c in range(starts.shape[0] - 1):
+        end = starts[c + 1] if within else n_samples
+        for low in range(starts[c], starts[c + 1], TILE):
+            stop = min(low + TILE, starts[c + 1])
+            for first in range(low if within else starts[c + 1], end, TILE):
+                tile += 1
+                if tile % n_parts == part:
+                    products = np.dot(rows[low:stop], rows[first : min(first + TILE, end)].T)
+                    scan_tile(Z, norms, products, low, first, slack, distances, indices)
+    return indices, distances
 
 
 @jit

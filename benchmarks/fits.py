@@ -1,0 +1,128 @@
+"""Fits and tuning runs side by side: CPU time of one thread, both sides in one run."""
+
+from __future__ import annotations
+
+import time
+import warnings
+
+import numpy as np
+from plain_iml import PlainIML
+from sklearn.model_selection import RandomizedSearchCV, StratifiedKFold, train_test_split
+from sklearn.neighbors import KNeighborsClassifier, NeighborhoodComponentsAnalysis
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from raremetric import IML, IMLCV, load_dataset
+
+DATA = (
+    "wine", "sonar", "pima", "vehicle", "german",
+    "segmentation", "pageblocks", "splice", "spambase",
+)  # fmt: skip
+GRID = {
+    "margin": [1, 10, 100, 1000, 10_000],
+    "regularization": [0, 0.01, 0.1, 1, 10],
+    "similar_weight": np.arange(0, 1.01, 0.05),
+}
+
+
+def training_part(name: str) -> tuple[np.ndarray, np.ndarray]:
+    """The protocol's first training part, standardised."""
+    X, y = load_dataset(name, return_X_y=True)
+    X, _, y, _ = train_test_split(
+        np.asarray(X, dtype=float),
+        np.asarray(y),
+        test_size=0.7,
+        stratify=y,
+        random_state=np.random.RandomState(1),
+    )
+    return StandardScaler().fit_transform(X), y
+
+
+def grid_points(n_points: int, seed: int = 0) -> list[dict[str, float]]:
+    """Settings drawn at random from the paper's grid."""
+    rng = np.random.RandomState(seed)
+    return [
+        {name: float(rng.choice(values)) for name, values in GRID.items()} for _ in range(n_points)
+    ]
+
+
+def timed_fit(learner, X, y) -> float:
+    """CPU seconds of a fit."""
+    started = time.process_time()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        learner.fit(X, y)
+    return time.process_time() - started
+
+
+def compare_with_plain(names, n_points: int) -> list[dict]:
+    """One row a data set: IML against the plain NumPy + SciPy version at the same settings."""
+    rows = []
+    for name in names:
+        X, y = training_part(name)
+        IML().fit(X[:, :2], y)  # compiles
+        seconds, plain_seconds, excess = 0.0, 0.0, []
+        for setting in grid_points(n_points):
+            plain, ours = PlainIML(**setting), IML(**setting)
+            plain_seconds += timed_fit(plain, X, y)
+            seconds += timed_fit(ours, X, y)
+            excess.append((ours.objective_ - plain.objective_) / max(plain.objective_, 1e-12))
+        rows.append(
+            {
+                "data": name,
+                "shape": list(X.shape),
+                "seconds": seconds,
+                "plain_seconds": plain_seconds,
+                "ratio": plain_seconds / seconds,
+                "excess": excess,
+            }
+        )
+    return rows
+
+
+def compare_with_nca(names) -> list[dict]:
+    """One row a data set: IML against scikit-learn's NCA, both with their defaults."""
+    rows = []
+    for name in names:
+        X, y = training_part(name)
+        IML().fit(X[:, :2], y)
+        seconds = timed_fit(IML(), X, y)
+        other = timed_fit(NeighborhoodComponentsAnalysis(random_state=0), X, y)
+        rows.append({"data": name, "seconds": seconds, "nca_seconds": other})
+        rows[-1]["ratio"] = other / seconds
+    return rows
+
+
+def compare_tuning(names, n_candidates: int) -> list[dict]:
+    """One row a data set: IMLCV against RandomizedSearchCV around the plain version.
+
+    Both score the same candidates on the same five folds by the F1 of 3-NN.
+    """
+    rows = []
+    candidates = grid_points(n_candidates, seed=1)
+    for name in names:
+        X, y = training_part(name)
+        folds = StratifiedKFold(5, shuffle=True, random_state=0)
+        ours = IMLCV(candidates=candidates, cv=folds, random_state=0)
+        IMLCV(candidates=candidates[:2], cv=folds).fit(X[:, :2], y)  # compiles
+        seconds = timed_fit(ours, X, y)
+        plain = RandomizedSearchCV(
+            make_pipeline(PlainIML(), KNeighborsClassifier(3)),
+            [{f"plainiml__{key}": [value] for key, value in c.items()} for c in candidates],
+            n_iter=n_candidates,
+            cv=folds,
+            scoring="f1",
+            random_state=0,
+        )
+        other = timed_fit(plain, X, y)
+        rows.append(
+            {
+                "data": name,
+                "seconds": seconds,
+                "plain_seconds": other,
+                "ratio": other / seconds,
+                "score": float(ours.best_score_),
+                "plain_score": float(plain.best_score_),
+            }
+        )
+    return rows

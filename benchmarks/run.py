@@ -1,0 +1,164 @@
+"""Ratios of speed, both sides in one run: one Markdown table a question, and all of it as JSON.
+
+    python benchmarks/run.py [--quick] [--only QUESTION]
+
+Questions: plain, nca, baselines, tuning, rows, features, threads, start. CPU time of one thread;
+compilation happens before the clock starts. Writes ``benchmarks/results/bench.json``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from growth import ONE_THREAD
+
+os.environ.update(ONE_THREAD)  # before NumPy is imported
+
+import fits
+import growth
+import numpy as np
+
+OUT = Path(__file__).parent / "results" / "bench.json"
+QUICK_DATA = ("wine", "german")
+
+
+def plain(quick: bool) -> list[dict]:
+    return fits.compare_with_plain(QUICK_DATA if quick else fits.DATA, 5 if quick else 20)
+
+
+def nca(quick: bool) -> list[dict]:
+    return fits.compare_with_nca(QUICK_DATA if quick else ("wine", "sonar", "german", "vehicle"))
+
+
+def tuning(quick: bool) -> list[dict]:
+    return fits.compare_tuning(QUICK_DATA[:1] if quick else QUICK_DATA, 10 if quick else 100)
+
+
+def baselines(quick: bool) -> list[dict]:
+    """LMNN and ITML beside metric-learn and pylmnn, where their environment can be made."""
+    from baselines import compare
+
+    try:
+        return compare(data=("wine",), splits=(1,)) if quick else compare()
+    except (subprocess.CalledProcessError, OSError) as error:
+        return [{"peer": "metric-learn, pylmnn", "ratio": None, "skipped": str(error)}]
+
+
+def rows(quick: bool) -> list[dict]:
+    return growth.growth_with_rows((1000, 3000) if quick else growth.ROWS)
+
+
+def features(quick: bool) -> list[dict]:
+    return growth.growth_with_features((5, 30) if quick else growth.FEATURES)
+
+
+def threads(quick: bool) -> list[dict]:
+    return growth.growth_with_threads(5000 if quick else 20_000)
+
+
+def start(quick: bool) -> list[dict]:
+    """Imports, the first fit on an empty cache, and the first two of a later process."""
+    import tempfile
+
+    def clock(code: str, **environment: str) -> float:
+        started = time.perf_counter()
+        command = [sys.executable, "-c", code]
+        subprocess.run(command, check=True, env={**os.environ, **environment})
+        return time.perf_counter() - started
+
+    def best(code: str, **environment: str) -> float:
+        return min(clock(code, **environment) for _ in range(1 if quick else 5))
+
+    one_fit = (
+        "import numpy as np; from raremetric import IML;"
+        "X = np.random.RandomState(0).normal(size=(60, 4)); y = (X[:, 0] > 0.5).astype(int);"
+        "IML().fit(X, y)"
+    )
+    with tempfile.TemporaryDirectory() as cache:
+        compiled = clock(one_fit, NUMBA_CACHE_DIR=cache)
+        first = best(one_fit, NUMBA_CACHE_DIR=cache)
+        second = best(one_fit + "; IML().fit(X, y)", NUMBA_CACHE_DIR=cache) - first
+    imported, theirs = best("import raremetric"), best("import sklearn.neighbors")
+    return [
+        {"what": "import raremetric / import sklearn.neighbors", "ratio": imported / theirs},
+        {"what": "first fit, nothing cached: seconds more than the import", "seconds": compiled - imported},  # noqa: E501
+        {"what": "first fit of a later process: seconds more than the second", "seconds": first - imported - second},  # noqa: E501
+    ]  # fmt: skip
+
+
+QUESTIONS: dict[str, Callable[[bool], list[dict]]] = {
+    question.__name__: question
+    for question in (plain, nca, baselines, tuning, rows, features, threads, start)
+}
+
+
+def as_text(value) -> str:
+    if isinstance(value, float):
+        return f"{value:.3g}"
+    if isinstance(value, list):  # relative differences of the objective
+        if value and isinstance(value[0], float):
+            return f"median {np.median(value):.0e}, worst {np.max(value):.0e}"
+        return " x ".join(map(str, value))
+    return "" if value is None else str(value)
+
+
+def markdown(table: list[dict]) -> str:
+    """The rows as a Markdown table."""
+    names = list(dict.fromkeys(name for row in table for name in row))
+    lines = [names, ["---"] * len(names)]
+    lines += [[as_text(row.get(name)) for name in names] for row in table]
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+
+
+def summary(name: str, table: list[dict]) -> str:
+    """The figures that a requirement names."""
+    if name == "plain":
+        ratios = [row["ratio"] for row in table]
+        excess = np.concatenate([row["excess"] for row in table])
+        return (
+            f"geometric mean {np.exp(np.mean(np.log(ratios))):.1f}, lowest {min(ratios):.1f}; "
+            f"objective: median difference {np.median(excess):.1e}, "
+            f"{np.mean(excess > 1e-3):.1%} of the fits more than 1e-3 worse"
+        )
+    if name == "threads":
+        speed_up = table[0]["wall_seconds"] / table[1]["wall_seconds"]
+        same = table[0]["bits"] == table[1]["bits"]
+        return (
+            f"two threads: {speed_up:.2f} times the speed, {'the same' if same else 'OTHER'} bits"
+        )
+    if name == "rows" and len(table) >= 4:
+        half = len(table) // 2
+        exponent = np.polyfit(
+            np.log([row["n_samples"] for row in table[:half]]),
+            np.log([row["seconds"] for row in table[:half]]),
+            1,
+        )[0]
+        return f'dissimilar="fixed", search for neighbors included: time ~ n^{exponent:.2f}'
+    return ""
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--quick", action="store_true", help="small data, a minute in all")
+    parser.add_argument("--only", choices=list(QUESTIONS), help="one table")
+    options = parser.parse_args()
+    results = json.loads(OUT.read_text()) if OUT.exists() and options.only else {}
+    for name, question in QUESTIONS.items():
+        if options.only not in (None, name):
+            continue
+        table = question(options.quick)
+        results[name] = table
+        print(f"\n## {name}\n\n{markdown(table)}\n\n{summary(name, table)}", flush=True)
+        OUT.parent.mkdir(exist_ok=True)
+        OUT.write_text(json.dumps(results, indent=1))
+
+
+if __name__ == "__main__":
+    main()

@@ -59,13 +59,6 @@ def test_tiles_and_parts_change_nothing_but_the_cost(tile, within, k, monkeypatc
     np.testing.assert_array_equal(merged[0], search(Z, starts, k, within)[0])
 
 
-def test_rows_in_single_precision():
-    X, y = make_problem(3, n_samples=60, n_features=5)
-    Z, y, starts = grouped(X.astype(np.float32), y)
-    indices, _ = kernels.class_neighbors(Z, Z, starts, 3, False, 0, 1)
-    np.testing.assert_array_equal(indices, dissimilar_lists(Z.astype(np.float64), y, 3))
-
-
 def test_the_kth_smallest_of_a_few():
     values = np.array([3.0, 1.0, np.inf, 2.0, 1.0], dtype=np.float32)
     space = np.empty(4, dtype=np.float32)

@@ -156,6 +156,7 @@ class PairSetObjective:
 
     def in_single_precision(self) -> PairSetObjective:
         """The same loss from rows in single precision, with candidates of its own: faster."""
+        self._inverse = self._inverse_hessian()
         other = copy(self)
         other.data = self.data._replace(
             X=self.data.X.astype(np.float32), lists=self.data.lists.copy()
@@ -200,8 +201,8 @@ class PairSetObjective:
         from raremetric.kernels.neighbors import class_neighbors
 
         lists, starts, k = self.data.lists, self.data.starts, self.data.lists.shape[1]
-        Z = self._project(L)
-        rows = Z.astype(np.float32, copy=False)
+        projected = self._project(L)
+        Z, rows = (projected.astype(t, copy=False) for t in (np.float64, np.float32))
         lists[:], _ = search_in_parts(
             lambda part: class_neighbors(Z, rows, starts, k, False, part, self.n_parts),
             self.n_parts,
@@ -271,7 +272,7 @@ class PairSetObjective:
         data = self.data
         others = data.lists[:, : max(data.refresh, 1)]
         weights = np.repeat(-2 * data.anchor_weights[:, np.newaxis], others.shape[1], axis=1)
-        hessian = self._curvature(2 * data.similar_weights, others, weights).astype(np.float64)
+        hessian = self._curvature(2 * data.similar_weights, others, weights)
         extra = 8 * data.regularization + RIDGE * np.trace(hessian) / len(hessian)
         return np.linalg.inv(hessian + max(extra, np.finfo(float).tiny) * np.eye(len(hessian)))
 

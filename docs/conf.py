@@ -13,5 +13,7 @@ numpydoc_show_class_members = False
 templates_path = ["_templates"]
 exclude_patterns = ["_build"]
 myst_enable_extensions = ["dollarmath"]
+# Inherited docstrings refer to labels of scikit-learn's own documentation.
+suppress_warnings = ["ref.ref"]
 html_theme = "furo"
 html_title = "raremetric"

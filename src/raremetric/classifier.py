@@ -41,7 +41,7 @@ class MetricKNNClassifier(ClassifierMixin, BaseEstimator):
         Class labels.
     n_features_in_ : int
         Number of features seen in ``fit``.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (n_features,)
         Names of the features, when ``X`` has string column names.
 
     Notes

@@ -114,11 +114,13 @@ def load_dataset(
         target : ndarray of shape (n_samples,)
             1 for the positive class, 0 otherwise; the labels if `original`.
         feature_names : list of str
+            Names of the columns of `data`.
         target_names : list
             What the values of `target` stand for, in increasing order.
         positive : tuple
             The original labels that count as positive.
         source, licence, DESCR : str
+            Where it comes from, what one may do with it, and both in words.
         frame : DataFrame
             Data and target together, only if `as_frame`.
 

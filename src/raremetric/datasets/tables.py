@@ -75,6 +75,7 @@ def read_table(
         feature_names : list of str
             Names of the raw columns.
         target_name : str
+            Name of the column with the class.
         target_names : list
             What the values of `target` stand for, in increasing order.
         positive : tuple

@@ -74,7 +74,7 @@ class GMML(MetricLearner):
         Class labels seen in ``fit``.
     n_features_in_ : int
         Number of features seen in ``fit``.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (n_features,)
         Names of the features, when ``X`` has string column names.
 
     Notes

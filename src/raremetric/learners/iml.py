@@ -108,7 +108,7 @@ class IML(MetricLearner):
         Class labels seen in ``fit``.
     n_features_in_ : int
         Number of features seen in ``fit``.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (n_features,)
         Names of the features, when ``X`` has string column names.
 
     Notes
@@ -122,7 +122,7 @@ class IML(MetricLearner):
         \tfrac{1-a}{2C |Dis_c|} \sum_{Dis_c} [1 + m - d_M^2(x, x')]_+ \Big)
         + \lambda \|M - I\|_F^2 .
 
-    For two classes these are the paper's four sets with weights 1/(4 |set|). The gradient over L
+    For two classes these are the paper's four sets and weights. The gradient over L
     is 2LΣcδδᵀ + 4λL(M − I), with c the weighted slope of the pair's hinge.
 
     The paper's ablations are settings: ``IML(set_weights="uniform")`` is ML2, and

@@ -73,7 +73,7 @@ class ITML(MetricLearner):
         Class labels seen in ``fit``. Not set by ``fit_pairs``.
     n_features_in_ : int
         Number of features seen in ``fit``.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (n_features,)
         Names of the features, when ``X`` has string column names.
 
     Notes

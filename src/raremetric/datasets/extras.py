@@ -8,12 +8,10 @@ from types import ModuleType
 from raremetric.datasets.parsers import INSTALL_HINT
 
 
-def need(module: str) -> ModuleType:
-    """Import a module of the ``datasets`` extra, or say how to install it."""
+def need(module: str, asker: str = "This", hint: str = INSTALL_HINT) -> ModuleType:
+    """Import a module of an extra (``datasets``, unless told), or say how to install it."""
     try:
         return import_module(module)
     except ImportError as error:
         package = module.partition(".")[0]
-        raise ImportError(
-            f"This needs {package}, which is not installed: {INSTALL_HINT}"
-        ) from error
+        raise ImportError(f"{asker} needs {package}, which is not installed: {hint}") from error

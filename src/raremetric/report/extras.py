@@ -1,17 +1,7 @@
 """Optional packages of the report, imported at the moment they are needed."""
 
-from __future__ import annotations
+from functools import partial
 
-from importlib import import_module
-from typing import Any
+from raremetric.datasets.extras import need as need_of_extra
 
-
-def need(module: str) -> Any:
-    """Import a module of the ``study`` extra, or say how to install it."""
-    try:
-        return import_module(module)
-    except ImportError as error:
-        package = module.partition(".")[0]
-        raise ImportError(
-            f'The report needs {package}, which is not installed: pip install "raremetric[study]"'
-        ) from error
+need = partial(need_of_extra, asker="The report", hint='pip install "raremetric[study]"')

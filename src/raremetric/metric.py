@@ -28,6 +28,13 @@ def squared_lengths(L: NDArray, differences: NDArray) -> NDArray:
     return np.einsum("ij,ij->i", projected, projected)
 
 
+def axis_shares(L: NDArray) -> NDArray:
+    """M_jj / trace(M) for each feature j; zeros where M is zero."""
+    stretch = np.einsum("ij,ij->j", L, L)
+    total = stretch.sum()
+    return stretch / total if total else stretch
+
+
 def project_psd(M: NDArray, rank: int | None = None) -> tuple[NDArray, NDArray]:
     """The nearest PSD matrix in Frobenius norm, and an L with LᵀL equal to it.
 

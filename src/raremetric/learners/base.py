@@ -14,13 +14,16 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from raremetric.learners.display import MetricDisplayMixin
 from raremetric.metric import matrix_from_components, squared_lengths
 from raremetric.validation import Labels, check_integer, check_labels, check_option
 
 logger = logging.getLogger("raremetric")
 
 
-class MetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class MetricLearner(
+    MetricDisplayMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
+):
     """Base of all learners of a Mahalanobis metric d²(x, x') = ‖L(x − x')‖².
 
     A subclass sets ``components_`` (L) in ``fit``.

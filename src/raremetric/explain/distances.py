@@ -1,0 +1,238 @@
+"""Why two points are near, and which features the metric uses."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator
+from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import (
+    MaxAbsScaler,
+    MinMaxScaler,
+    PowerTransformer,
+    QuantileTransformer,
+    RobustScaler,
+    StandardScaler,
+)
+from sklearn.utils import check_array
+from sklearn.utils.validation import check_is_fitted
+
+from raremetric.learners.base import MetricLearner
+from raremetric.metric import axis_shares
+
+# Each of their output columns depends on the same input column alone: the split stays exact.
+COLUMNWISE = (
+    MaxAbsScaler,
+    MinMaxScaler,
+    PowerTransformer,
+    QuantileTransformer,
+    RobustScaler,
+    StandardScaler,
+)
+
+
+def distance_contributions(learner: BaseEstimator, a: ArrayLike, b: ArrayLike) -> NDArray:
+    """How much each feature adds to the squared learned distance: an exact split of d²_M(a, b).
+
+    Parameters
+    ----------
+    learner : fitted metric learner, classifier or Pipeline
+        A learner such as :class:`raremetric.IML`; a fitted
+        :class:`raremetric.MetricKNNClassifier` over one; or a pipeline of scalers that work
+        column by column and one of these.
+    a, b : array-like of shape (n_features,) or (n_pairs, n_features)
+        Two points, or as many of the one as of the other; a single point is compared with each of
+        several.
+
+    Returns
+    -------
+    ndarray of shape (n_features,) or (n_pairs, n_features)
+        Contributions that sum to the squared distance. **They may be negative**: where two
+        features are correlated under the metric, a difference in one can undo a part of the
+        difference in the other.
+
+    Notes
+    -----
+    With δ = a − b (after the scalers), feature j contributes δ_j (M δ)_j, so that the sum is
+    δᵀMδ = d²_M(a, b). For a metric behind another map, such as a kernel's features, there is no
+    such split: see :func:`counterfactual_changes`.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from sklearn.preprocessing import StandardScaler
+    >>> from raremetric import IML
+    >>> from raremetric.explain import distance_contributions
+    >>> X, y = load_wine(return_X_y=True)
+    >>> model = make_pipeline(StandardScaler(), IML()).fit(X, y)
+    >>> parts = distance_contributions(model, X[0], X[1])
+    >>> z = model.transform(X[:2])
+    >>> bool(abs(parts.sum() - ((z[0] - z[1]) ** 2).sum()) < 1e-10)
+    True
+    """
+    scalers, metric = _split_model(learner)
+    a, b, single = _pairs(a, b, _n_features(scalers, metric))
+    differences = _scaled(scalers, a) - _scaled(scalers, b)
+    L = metric.components_
+    parts = differences * (differences @ L.T @ L)
+    return parts[0] if single else parts
+
+
+def feature_weights(learner: BaseEstimator) -> NDArray:
+    """What the metric stretches: of each feature its share of the trace of M.
+
+    Parameters
+    ----------
+    learner : fitted metric learner, classifier or Pipeline
+        As for :func:`distance_contributions`.
+
+    Returns
+    -------
+    ndarray of shape (n_features,)
+        M_jj / trace(M); they sum to 1.
+
+    Notes
+    -----
+    M_jj is the squared distance between two points that differ by one unit in feature j alone, in
+    the units in which the learner sees it: standard deviations behind a ``StandardScaler``. Without
+    a scaler the weights also tell the features' units and cannot be compared. Under correlated
+    features the weight may be spread over them, or sit on one of them.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> from sklearn.preprocessing import StandardScaler
+    >>> from raremetric import IML
+    >>> from raremetric.explain import feature_weights
+    >>> X, y = load_wine(return_X_y=True)
+    >>> weights = feature_weights(IML().fit(StandardScaler().fit_transform(X), y))
+    >>> weights.shape, round(float(weights.sum()), 6)
+    ((13,), 1.0)
+    """
+    return axis_shares(_split_model(learner)[1].components_)
+
+
+def counterfactual_changes(transformer: BaseEstimator, a: ArrayLike, b: ArrayLike) -> NDArray:
+    """How much the squared distance would change if a feature of b were the same as in a.
+
+    For any map, also one for which no exact split of the distance exists. These are answers to one
+    question a feature, **not parts of the distance**: they do not sum to it.
+
+    Parameters
+    ----------
+    transformer : fitted transformer, classifier or Pipeline
+        What has a ``transform``: the distance is the plain one after it. Of a fitted classifier or
+        a pipeline that ends in one, its learner is taken.
+    a, b : array-like of shape (n_features,) or (n_pairs, n_features)
+        As for :func:`distance_contributions`.
+
+    Returns
+    -------
+    ndarray of shape (n_features,) or (n_pairs, n_features)
+        d²(a, b with feature j of a) − d²(a, b): negative where the points would be nearer.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from raremetric import Euclidean
+    >>> from raremetric.explain import counterfactual_changes
+    >>> plain = Euclidean().fit(np.eye(3), [0, 1, 1])
+    >>> counterfactual_changes(plain, [1.0, 2.0, 3.0], [1.0, 0.0, 4.0])
+    array([ 0., -4., -1.])
+    """
+    steps = metric_steps(transformer)
+    for step in steps:
+        check_is_fitted(step)
+    a, b, single = _pairs(a, b, steps[0].n_features_in_)
+    target = _scaled(steps, a)
+    before = _squared(target - _scaled(steps, b))
+    changes = np.empty_like(b)
+    for j in range(b.shape[1]):
+        equal = b.copy()
+        equal[:, j] = a[:, j]
+        changes[:, j] = _squared(target - _scaled(steps, equal)) - before
+    return changes[0] if single else changes
+
+
+def has_exact_split(model: BaseEstimator) -> bool:
+    """Whether :func:`distance_contributions` can split this model's distance."""
+    *scalers, metric = metric_steps(model)
+    return isinstance(metric, MetricLearner) and all(_is_columnwise(step) for step in scalers)
+
+
+def metric_steps(model: Any) -> list:
+    """A model as the maps that lead to its metric, one after the other."""
+    if isinstance(model, Pipeline):
+        steps = [step for _, step in model.steps if step not in (None, "passthrough")]
+        return [each for step in steps for each in metric_steps(step)]
+    if hasattr(model, "learners_"):
+        check_is_fitted(model)
+        if len(model.learners_) > 1:
+            raise ValueError(
+                "This classifier has a metric for each class: pass one of its learners_."
+            )
+        return metric_steps(model.learners_[0])
+    if not hasattr(model, "transform"):
+        raise TypeError(
+            f"Cannot explain a {type(model).__name__}: it has no learned distance. Pass a fitted "
+            "learner, a MetricKNNClassifier, or a pipeline that ends in one."
+        )
+    return [model]
+
+
+def _split_model(model: Any) -> tuple[list, MetricLearner]:
+    *scalers, metric = metric_steps(model)
+    wrong = [step for step in scalers if not _is_columnwise(step)]
+    if wrong or not isinstance(metric, MetricLearner):
+        name = type(wrong[0] if wrong else metric).__name__
+        raise ValueError(
+            f"No exact split of the distance exists behind {name}, which mixes the features. Use "
+            "counterfactual_changes, which tells what would change if a feature were equal."
+        )
+    check_is_fitted(metric)
+    return scalers, metric
+
+
+def _is_columnwise(step: Any) -> bool:
+    return isinstance(step, COLUMNWISE)
+
+
+def _n_features(scalers: list, metric: MetricLearner) -> int:
+    return (scalers[0] if scalers else metric).n_features_in_
+
+
+def _pairs(a: ArrayLike, b: ArrayLike, n_features: int) -> tuple[NDArray, NDArray, bool]:
+    """Both as matrices of one shape, and whether two single points came."""
+    single = np.ndim(a) <= 1 and np.ndim(b) <= 1
+    points = []
+    for name, value in (("a", a), ("b", b)):
+        matrix = check_array(np.atleast_2d(value), dtype=np.float64, input_name=name)
+        if matrix.shape[1] != n_features:
+            raise ValueError(
+                f"{name} has {matrix.shape[1]} features, but the model was fitted on {n_features}."
+            )
+        points.append(matrix)
+    n_a, n_b = map(len, points)
+    if n_a != n_b and 1 not in (n_a, n_b):
+        raise ValueError(
+            f"a holds {n_a} points and b {n_b}: give as many of both, or one of either."
+        )
+    a, b = np.broadcast_arrays(*points)
+    return a, b, single
+
+
+def _scaled(steps: list, X: NDArray) -> NDArray:
+    """Points after some steps; columns are taken by position, whatever names `fit` saw."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "X does not have valid feature names", UserWarning)
+        for step in steps:
+            X = np.asarray(step.transform(X), dtype=np.float64)
+    return X
+
+
+def _squared(differences: NDArray) -> NDArray:
+    return np.einsum("ij,ij->i", differences, differences)

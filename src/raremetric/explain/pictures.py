@@ -1,0 +1,132 @@
+"""What separates a point from its neighbors, drawn."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator
+from sklearn.utils import check_array
+
+from raremetric.explain.distances import (
+    counterfactual_changes,
+    distance_contributions,
+    has_exact_split,
+    metric_steps,
+)
+from raremetric.learners import display
+from raremetric.validation import check_integer
+
+POSITIVE_COLOR, NEGATIVE_COLOR = "#d9541e", "#3b82c4"
+
+
+def plot_neighbors(
+    model: BaseEstimator,
+    x: ArrayLike,
+    neighbors: ArrayLike,
+    *,
+    feature_names: ArrayLike | None = None,
+    labels: ArrayLike | None = None,
+    n_features: int = 8,
+    axes: Any = None,
+) -> Any:
+    """Draw what separates a point from its neighbors, one panel a neighbor.
+
+    Parameters
+    ----------
+    model : fitted metric learner, classifier or Pipeline
+        As for :func:`distance_contributions`. Where it has no exact split, the panels show
+        :func:`counterfactual_changes` and say so.
+    x : array-like of shape (n_features,)
+        The point.
+    neighbors : array-like of shape (n_neighbors, n_features)
+        For instance ``X_train[model.kneighbors([x])[1][0]]``.
+    feature_names : array-like of shape (n_features,) or None, default=None
+        None for the names seen in ``fit``, or x0, x1, …
+    labels : array-like of shape (n_neighbors,) or None, default=None
+        Titles of the panels, such as the neighbors' classes.
+    n_features : int, default=8
+        How many features to show; the others share one bar.
+    axes : sequence of matplotlib Axes or None, default=None
+        One for each neighbor; None for a new figure.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        The figure of the axes.
+    """
+    x = check_array(np.atleast_2d(np.asarray(x, dtype=np.float64)), input_name="x")
+    neighbors = check_array(np.atleast_2d(np.asarray(neighbors, dtype=np.float64)))
+    exact = has_exact_split(model)
+    parts = (distance_contributions if exact else counterfactual_changes)(model, x[0], neighbors)
+    names = _names(model, feature_names, parts.shape[1])
+    titles = [f"neighbor {i + 1}" for i in range(len(parts))] if labels is None else list(labels)
+    if len(titles) != len(parts):
+        raise ValueError(f"labels has {len(titles)} entries for {len(parts)} neighbors.")
+    return draw_parts(parts, names, titles, exact=exact, n_features=n_features, axes=axes)
+
+
+def draw_parts(
+    parts: NDArray,
+    names: ArrayLike,
+    titles: list[str],
+    *,
+    exact: bool = True,
+    n_features: int = 8,
+    axes: Any = None,
+) -> Any:
+    """Bars of contributions, (n_neighbors, n_features), as `plot_neighbors` shows them."""
+    check_integer(n_features, "n_features", low=1)
+    order = np.argsort(-np.abs(parts).sum(axis=0), kind="stable")
+    shown, others = order[:n_features], order[n_features:]
+    # A rest of changes would not be the change of the rest.
+    with_rest = bool(len(others)) and exact
+    bars = np.column_stack([parts[:, shown], parts[:, others].sum(axis=1)])
+    bars = bars if with_rest else bars[:, :-1]
+    ticks = [str(names[j]) for j in shown] + [f"{len(others)} others"] * with_rest
+    if axes is None:
+        axes = _new_axes(len(parts), len(ticks))
+    for ax, row, title in zip(axes, bars, titles, strict=True):
+        colors = np.where(row < 0, NEGATIVE_COLOR, POSITIVE_COLOR)
+        ax.barh(range(len(row)), row, color=colors)
+        ax.axvline(0, color="0.4", linewidth=0.8)
+        ax.set_title(title, fontsize=10, parse_math=False)
+        ax.locator_params(axis="x", nbins=4)
+    axes[0].set_yticks(range(len(ticks)), ticks)
+    for text in axes[0].get_yticklabels():
+        text.set_parse_math(False)
+    axes[0].invert_yaxis()
+    figure = axes[0].figure
+    figure.supxlabel(
+        "part of the squared distance"
+        if exact
+        else "change of the squared distance if the feature were equal (no exact split exists)",
+        fontsize=10,
+    )
+    return figure
+
+
+def _names(model: Any, given: ArrayLike | None, n_features: int) -> NDArray:
+    names = (
+        display.feature_names(metric_steps(model)[0])
+        if given is None
+        else np.asarray(given, dtype=object)
+    )
+    if len(names) != n_features:
+        raise ValueError(f"feature_names has {len(names)} entries for {n_features} features.")
+    return names
+
+
+def _new_axes(n_panels: int, n_bars: int) -> Any:
+    try:
+        from matplotlib.backends.backend_agg import FigureCanvasAgg
+        from matplotlib.figure import Figure
+    except ImportError as error:
+        raise ImportError(
+            'Drawing needs matplotlib, which is not installed: pip install "raremetric[study]"'
+        ) from error
+    size = (2.5 + 2.6 * n_panels, 1.2 + 0.3 * n_bars)
+    figure = Figure(figsize=size, layout="constrained")
+    FigureCanvasAgg(figure)
+    return figure.subplots(1, n_panels, squeeze=False, sharey=True)[0]

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
-from sklearn.neighbors import NearestNeighbors
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from raremetric.learners.iml import IML
+from raremetric.neighbors import NeighborIndex
 from raremetric.validation import check_integer, check_labels, check_option
 
 
@@ -103,7 +103,7 @@ class MetricKNNClassifier(ClassifierMixin, BaseEstimator):
         if not per_class:
             self.learner_ = self.learners_[0]
         self._indices = [
-            NearestNeighbors(n_neighbors=k, n_jobs=self.n_jobs).fit(_project(learner, table))
+            NeighborIndex(n_neighbors=k, n_jobs=self.n_jobs).fit(_project(learner, table))
             for learner in self.learners_
         ]
         return self

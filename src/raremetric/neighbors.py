@@ -8,8 +8,24 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 from joblib import effective_n_jobs
 from numpy.typing import NDArray
+from sklearn.neighbors import NearestNeighbors
 
 from raremetric.validation import Labels
+
+
+class NeighborIndex(NearestNeighbors):
+    """scikit-learn's search, saved without its tree, which is grown again from the points.
+
+    A tree is memory that compiled code walks without looking: none is ever taken from a file.
+    """
+
+    def __getstate__(self):
+        return {name: value for name, value in super().__getstate__().items() if name != "_tree"}
+
+    def __setstate__(self, state):
+        super().__setstate__(state)
+        if "_fit_X" in state:
+            self.fit(state["_fit_X"])
 
 
 def nearest_within_class(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import warnings
 from collections.abc import Collection, Sequence
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -104,10 +105,20 @@ def known_columns(table: Any, names: Sequence[str], text: Collection[str], first
         else:
             values = convert_column(name, column, as_category=name in text)
         series[name] = np.full(table.num_rows, np.nan) if values is None else values
-    return need("pandas").DataFrame(series, copy=False)
+    numbers = need("pandas").RangeIndex(first_row, first_row + table.num_rows)
+    return need("pandas").DataFrame(series, index=numbers, copy=False)
+
+
+def as_texts(column: Any) -> list[str]:
+    """The values of a column as they stand in the file; empty where one is missing."""
+    return ["" if value is None else str(value) for value in column.to_pylist()]
 
 
 def _strict_numbers(name: str, column: Any, first_row: int) -> NDArray[np.float64]:
+    with suppress(need("pyarrow").ArrowInvalid):  # Arrow is fast, and knows clean numbers only
+        values = column.cast("string").cast("float64").to_numpy()
+        if not np.isinf(values).any():
+            return values
     numbers = _parse_numbers(column)
     if numbers.n_wrong:
         raise TableError(

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils import Bunch
 
-from raremetric.datasets.columns import known_columns, to_frame
+from raremetric.datasets.columns import as_texts, known_columns, to_frame
 from raremetric.datasets.dialect import TableError
 from raremetric.datasets.encoding import TableEncoder
 from raremetric.datasets.files import find_dialect, is_csv, read_arrow, scan_csv
@@ -32,6 +32,7 @@ def read_table(
     ignore: Collection[str] = (),
     header: bool | None = None,
     original: bool = False,
+    row_names: str | None = None,
 ) -> Bunch:
     r"""Read a file of examples, one a row, with the class in one of its columns.
 
@@ -59,6 +60,8 @@ def read_table(
         are called ``column_1``, ``column_2``, …
     original : bool, default=False
         Target as the labels of the file instead of 1 and 0.
+    row_names : str or None, default=None
+        Column with a name of each row, such as an identifier: kept apart from the features.
 
     Returns
     -------
@@ -80,6 +83,10 @@ def read_table(
             What the values of `target` stand for, in increasing order.
         positive : tuple
             The labels that count as positive.
+        classes : list
+            All labels in the file.
+        row_names : list of str or None
+            Names of the rows, if a column was named for them.
 
     Raises
     ------
@@ -120,22 +127,29 @@ def read_table(
                 _existing(path), target=target, header=header, text=categorical
             )
         name = _find_target(table.column_names, named if target is None else target)
-        _check_names(table, (*categorical, *ignore))
+        _check_names(table, (*categorical, *ignore, *([row_names] if row_names else [])))
         columns = {key: table.column(key) for key in table.column_names if key not in ignore}
         del table  # from here on each column is let go once it is converted
         labels = read_labels(name, columns.pop(name))
         chosen = choose_positive(name, labels, positive)
+        names = as_texts(columns.pop(row_names)) if row_names in columns else None
         frame = to_frame(columns, categorical)
         if not frame.shape[1]:
             raise TableError(f"it holds no usable column besides the target {name!r}.")
         encoder = TableEncoder(missing=missing, max_levels=max_levels).fit(frame)
     except ValueError as error:
         raise TableError(f"{source}: {error}") from error
-    return _bunch(frame, labels, name, chosen, original, encoder)
+    bunch = _bunch(frame, labels, name, chosen, original, encoder)
+    bunch.row_names = names
+    return bunch
 
 
 def iter_table(
-    path: str | Path, encoder: TableEncoder, *, block_bytes: int = 1 << 24
+    path: str | Path,
+    encoder: TableEncoder,
+    *,
+    block_bytes: int = 1 << 24,
+    row_names: str | None = None,
 ) -> Iterator[Any]:
     """Read a file in pieces for prediction: the raw columns that a fitted encoder takes.
 
@@ -148,11 +162,14 @@ def iter_table(
         Fitted: says which columns to read, and which of them are numbers.
     block_bytes : int, default=16 MB
         Bytes of the file to a piece.
+    row_names : str or None, default=None
+        Column with a name of each row, if the file has it.
 
     Yields
     ------
     DataFrame
-        Some rows, ready for ``encoder.transform`` or a pipeline that starts with it.
+        Some rows, ready for ``encoder.transform`` or a pipeline that starts with it. Its index
+        holds the numbers of the rows in the file, from 1 on, or their names.
     """
     path = _existing(path)
     known = list(encoder.feature_names_in_)
@@ -161,10 +178,21 @@ def iter_table(
     try:
         for table in _pieces(path, known, block_bytes):
             _check_known(table, known)
-            yield known_columns(table, known, text, first_row)
+            frame = known_columns(table, known, text, first_row)
+            if row_names in table.column_names:
+                frame.index = as_texts(table.column(row_names))
+            yield frame
             first_row += table.num_rows
     except TableError as error:
         raise TableError(f"{path}: {error}") from error
+
+
+def column_names(path: str | Path, known: str) -> list[str]:
+    """The columns of a file, one of which is likely to be called `known`."""
+    path = _existing(path)
+    if is_csv(path):
+        return find_dialect(path, target=known).names
+    return read_arrow(path)[0].column_names
 
 
 def _pieces(path: Path, known: list[str], block_bytes: int) -> Iterator[Any]:
@@ -236,4 +264,5 @@ def _bunch(
         target_name=name,
         target_names=classes if original else [", ".join(map(str, p)) for p in (rest, chosen)],
         positive=chosen,
+        classes=classes,
     )

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
-from sklearn.utils import check_array
 
 from raremetric.explain.distances import (
     counterfactual_changes,
@@ -26,8 +26,8 @@ def plot_neighbors(
     x: ArrayLike,
     neighbors: ArrayLike,
     *,
-    feature_names: ArrayLike | None = None,
-    labels: ArrayLike | None = None,
+    feature_names: Sequence[str] | None = None,
+    labels: Sequence[str] | None = None,
     n_features: int = 8,
     axes: Any = None,
 ) -> Any:
@@ -56,10 +56,9 @@ def plot_neighbors(
     matplotlib.figure.Figure
         The figure of the axes.
     """
-    x = check_array(np.atleast_2d(np.asarray(x, dtype=np.float64)), input_name="x")
-    neighbors = check_array(np.atleast_2d(np.asarray(neighbors, dtype=np.float64)))
     exact = has_exact_split(model)
-    parts = (distance_contributions if exact else counterfactual_changes)(model, x[0], neighbors)
+    split = distance_contributions if exact else counterfactual_changes
+    parts = split(model, x, np.atleast_2d(neighbors))
     names = _names(model, feature_names, parts.shape[1])
     titles = [f"neighbor {i + 1}" for i in range(len(parts))] if labels is None else list(labels)
     if len(titles) != len(parts):
@@ -69,7 +68,7 @@ def plot_neighbors(
 
 def draw_parts(
     parts: NDArray,
-    names: ArrayLike,
+    names: NDArray,
     titles: list[str],
     *,
     exact: bool = True,
@@ -107,7 +106,7 @@ def draw_parts(
     return figure
 
 
-def _names(model: Any, given: ArrayLike | None, n_features: int) -> NDArray:
+def _names(model: Any, given: Sequence[str] | None, n_features: int) -> NDArray:
     names = (
         display.feature_names(metric_steps(model)[0])
         if given is None

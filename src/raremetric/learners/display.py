@@ -6,6 +6,7 @@ from html import escape
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
 
 from raremetric.metric import axis_shares
 
@@ -19,7 +20,7 @@ _ROW = (
 )
 
 
-class MetricDisplayMixin:
+class MetricDisplayMixin(BaseEstimator):
     """Adds the features that a metric stretches most to an estimator's HTML."""
 
     def _repr_html_inner(self):

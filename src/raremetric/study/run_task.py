@@ -156,11 +156,11 @@ def versions() -> dict[str, str]:
 
 @cache
 def fingerprint() -> str:
-    """A mark of the code that computes results: all of the package but report and command line."""
+    """A mark of the code that computes results: all of the package but what only shows or saves."""
     root = Path(raremetric.__file__).parent
     digest = hashlib.sha256()
     for path in sorted(root.rglob("*.py")):
         name = path.relative_to(root).as_posix()
-        if not name.startswith(("report/", "cli")):
+        if not name.startswith(("report/", "cli", "table/", "explain/", "export")):
             digest.update(name.encode() + path.read_bytes())
     return digest.hexdigest()[:16]

@@ -1,0 +1,47 @@
+"""The ``raremetric`` command. Thin: parse, call, print."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+try:
+    import typer
+except ImportError:
+    sys.stderr.write('The raremetric command needs: pip install "raremetric[study]"\n')
+    raise SystemExit(2) from None
+
+from raremetric import __version__
+from raremetric.cli import datasets, study, table
+from raremetric.cli.common import EXIT_CODES
+
+app = typer.Typer(
+    help="Metric learning for the class you care about and have few examples of.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    epilog=EXIT_CODES,
+)
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(__version__)
+        raise typer.Exit
+
+
+@app.callback()
+def main(
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version", callback=_print_version, is_eager=True, help="Print the version."
+        ),
+    ] = False,
+) -> None:
+    """Metric learning for the class you care about and have few examples of."""
+
+
+table.add_to(app)
+datasets.add_to(app)
+app.add_typer(study.study_app, name="study")

@@ -1,0 +1,110 @@
+"""``raremetric datasets``: what comes with the package."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from raremetric.cli.common import AsJson, print_json, user_mistakes
+from raremetric.datasets import DatasetInfo, describe_dataset, list_datasets, load_dataset
+from raremetric.table.files import replacing
+
+
+def complete_dataset(incomplete: str) -> list[str]:
+    """Names of data sets for the shell."""
+    return [name for name in list_datasets() if name.startswith(incomplete)]
+
+
+def datasets(
+    name: Annotated[
+        str | None,
+        typer.Argument(help="Show this data set only.", autocompletion=complete_dataset),
+    ] = None,
+    collection: Annotated[
+        str | None, typer.Option(help='Only the "paper" or the "keel" collection.')
+    ] = None,
+    export: Annotated[
+        Path | None, typer.Option("--export", help="Write the data set to this CSV file.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """List the data sets that come with raremetric, show one, or write one to a file."""
+    with user_mistakes():
+        if export is not None:
+            _export(name, export, as_json)
+            return
+        names = list_datasets(collection) if name is None else [name]
+        infos = [describe_dataset(each) for each in names]
+    if as_json:
+        found = [info.to_dict() for info in infos]
+        print_json(found if name is None else found[0])
+    elif name is None:
+        Console().print(_overview(infos))
+    else:
+        Console().print(_details(infos[0]))
+
+
+def _export(name: str | None, path: Path, as_json: bool) -> None:
+    if name is None:
+        raise ValueError("Which data set? For instance: raremetric datasets wine --export wine.csv")
+    bunch: Any = load_dataset(name, original=True, as_frame=True)
+    target = "class"
+    frame = bunch.data.assign(**{target: bunch.target.to_numpy()})
+    with replacing(path) as stream:
+        frame.to_csv(stream, index=False)
+    if as_json:
+        print_json({"file": str(path), "target": target, "positive": list(bunch.positive)})
+        return
+    options = " ".join(f"--positive {shlex.quote(str(label))}" for label in bunch.positive)
+    typer.echo(
+        f"{path}: {len(frame)} rows. Try: raremetric compare {path} --target class {options}"
+    )
+
+
+def add_to(app: typer.Typer) -> None:
+    """Register the command."""
+    app.command(epilog="Example: raremetric datasets wine --export wine.csv")(datasets)
+
+
+def _overview(infos: list[DatasetInfo]) -> Table:
+    table = Table(title=f"{len(infos)} data sets", title_justify="left")
+    table.add_column("name", no_wrap=True)
+    for heading in ("n", "d", "n⁺", "share"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    table.add_column("source", no_wrap=True)
+    for info in infos:
+        counts = (info.n_samples, info.n_features, info.n_positive)
+        table.add_row(info.name, *map(str, counts), f"{info.share:.2%}", _short(info.source))
+    return table
+
+
+def _short(source: str) -> str:
+    """UCI 109 or KEEL: the whole address is shown with a single data set."""
+    repository, number = ("UCI", source.rpartition("/")[2]) if "uci.edu" in source else ("KEEL", "")
+    return f"{repository} {number}".strip()
+
+
+def _details(info: DatasetInfo) -> Table:
+    table = Table(title=info.name, title_justify="left", show_header=False)
+    rows = {
+        "examples (n)": str(info.n_samples),
+        "features (d)": str(info.n_features),
+        "positive (n⁺)": f"{info.n_positive} ({info.share:.2%})",
+        "positive label": ", ".join(map(str, info.positive)),
+        "rows": "in the paper's order" if info.paper_order else "not in the paper's order",
+        "collection": info.collection,
+        "source": info.source,
+        "licence": info.licence,
+        "note": info.note,
+    }
+    if info.collection != "paper":
+        del rows["rows"]
+    for heading, value in rows.items():
+        if value:
+            table.add_row(heading, value)
+    return table

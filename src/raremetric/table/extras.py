@@ -1,0 +1,7 @@
+"""Optional packages of the commands for one's own table."""
+
+from functools import partial
+
+from raremetric.datasets.extras import need as need_of_extra
+
+need = partial(need_of_extra, asker="This", hint='pip install "raremetric[study]"')

@@ -254,7 +254,7 @@ def test_no_rows_writes_nothing(tmp_path):
     assert not (tmp_path / "out").exists()
 
 
-@pytest.mark.parametrize("step", [(figures, "_save"), (render, "_template")])
+@pytest.mark.parametrize("step", [(figures, "save"), (render, "_template")])
 def test_a_step_that_fails_leaves_what_was_there(tmp_path, monkeypatch, step):
     (tmp_path / "report.html").write_text("before")
 

@@ -6,9 +6,9 @@ import json
 import os
 import sys
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Annotated, Any, NoReturn
+from typing import Annotated, Any, NoReturn, Protocol
 
 import typer
 from rich.console import Console
@@ -17,6 +17,7 @@ from rich.progress import (
     MofNCompleteColumn,
     Progress,
     ProgressColumn,
+    TaskID,
     TextColumn,
     TimeElapsedColumn,
     TimeRemainingColumn,
@@ -71,15 +72,13 @@ def print_json(value: Any) -> None:
 
 
 @contextmanager
-def progress(
-    total: int | None, description: str = "", *, counted: bool = True
-) -> Iterator[Callable[..., None]]:
+def progress(total: int | None, description: str, *, counted: bool = True) -> Iterator[Step]:
     """A bar on a terminal; elsewhere a line for each step that has something to say.
 
     Parameters
     ----------
     total : int or None
-        Number of steps; None where it is not known: the bar then only shows that work goes on.
+        Number of steps; None where it is not known: the bar then shows that work goes on.
     description : str
         What is done.
     counted : bool
@@ -87,31 +86,61 @@ def progress(
 
     Yields
     ------
-    callable (description=None, line=None)
-        To be called after each step: what comes next, and what to print where there is no bar.
+    Step
+        To be called after each step.
     """
     console = Console(stderr=True)
-    done = 0
     if not console.is_terminal:
-
-        def tell_line(description: str | None = None, line: str | None = None) -> None:
-            nonlocal done
-            done += 1
-            if line is not None:
-                typer.echo(f"{done}/{total} {line}", err=True)
-
-        yield tell_line
+        yield LineStep(total)
         return
     columns: list[ProgressColumn] = [
         TextColumn("{task.description}", markup=False),
         BarColumn(),
-        *([MofNCompleteColumn()] if total is not None and counted else []),
-        TimeElapsedColumn() if total is None else TimeRemainingColumn(elapsed_when_finished=True),
+        *([MofNCompleteColumn()] if counted else []),
+        TimeElapsedColumn(),
+        TimeRemainingColumn(),
     ]
     with Progress(*columns, console=console, transient=True) as shown:
-        bar = shown.add_task(description, total=total)
+        yield BarStep(shown, shown.add_task(description, total=total))
 
-        def tell_bar(description: str | None = None, line: str | None = None) -> None:
-            shown.update(bar, advance=1, description=description)
 
-        yield tell_bar
+class Step(Protocol):
+    """What progress is told by."""
+
+    def __call__(self, description: str | None = None, line: str | None = None) -> None:
+        """One step is done: what to show beside the bar, and what to print where there is none."""
+
+    def begin(self, total: int, description: str) -> None:
+        """The number of steps is known now."""
+
+
+class LineStep:
+    """A line on stderr a step."""
+
+    def __init__(self, total: int | None):
+        self.total, self.done = total, 0
+
+    def __call__(self, description: str | None = None, line: str | None = None) -> None:
+        """Count, and print the line if there is one."""
+        self.done += 1
+        if line is not None:
+            typer.echo(f"{self.done}/{self.total} {line}", err=True)
+
+    def begin(self, total: int, description: str) -> None:
+        """Keep the number."""
+        self.total = total
+
+
+class BarStep:
+    """A bar that moves."""
+
+    def __init__(self, shown: Progress, bar: TaskID):
+        self.shown, self.bar = shown, bar
+
+    def __call__(self, description: str | None = None, line: str | None = None) -> None:
+        """Move on by one."""
+        self.shown.update(self.bar, advance=1, description=description)
+
+    def begin(self, total: int, description: str) -> None:
+        """Show how far it will go."""
+        self.shown.update(self.bar, total=total, description=description)

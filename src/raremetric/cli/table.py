@@ -3,27 +3,31 @@
 from __future__ import annotations
 
 import json
+import shlex
 import sys
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
 import typer
-from rich import box
 from rich.console import Console
-from rich.table import Table
 
 from raremetric.cli.common import AsJson, fail, note, print_json, progress, user_mistakes
+from raremetric.cli.shown import comparison_table, neighbors_table, weights_table
 
 if TYPE_CHECKING:
+    from raremetric.table.comparison import FoldResult
     from raremetric.table.model import Explanation, TableModel
 
 N_SHOWN = 10
 SAME_POINT = 1e-12  # distance
 
 TableFile = Annotated[
-    str, typer.Argument(help="CSV (also .gz), Parquet, ARFF or KEEL file, or openml:ID.")
+    str,
+    typer.Argument(
+        metavar="FILE", help="CSV (also .gz), Parquet, ARFF or KEEL file, or openml:ID."
+    ),
 ]
 Target = Annotated[
     str | None, typer.Option(help="Column with the class; ARFF and KEEL files know theirs.")
@@ -38,7 +42,7 @@ Ignore = Annotated[str | None, typer.Option(help="Columns to leave out, separate
 Categorical = Annotated[
     str | None, typer.Option(help="Columns of codes to take as categories, separated by commas.")
 ]
-ModelFile = Annotated[Path, typer.Argument(help="A file saved by fit.")]
+ModelFile = Annotated[Path, typer.Argument(metavar="MODEL", help="A file saved by fit.")]
 Seed = Annotated[int, typer.Option(help="Of folds and draws.")]
 
 
@@ -48,6 +52,83 @@ def complete_model(incomplete: str) -> list[str]:
 
     names = [name for name, method in METHODS.items() if method.has_neighbors]
     return [name for name in names if name.startswith(incomplete)]
+
+
+def complete_methods(incomplete: str) -> list[str]:
+    """Names of all methods, for the shell; also after a comma."""
+    from raremetric.table.methods import METHODS
+
+    given, comma, last = incomplete.rpartition(",")
+    return [given + comma + name for name in METHODS if name.startswith(last)]
+
+
+def compare(
+    file: TableFile,
+    target: Target = None,
+    positive: Positive = None,
+    methods: Annotated[
+        str | None,
+        typer.Option(
+            help="Only these, separated by commas; see below.", autocompletion=complete_methods
+        ),
+    ] = None,
+    resampling: Annotated[
+        str, typer.Option(help="none, smote, rus, or several, separated by commas.")
+    ] = "none",
+    folds: Annotated[int, typer.Option(min=2, help="Outer folds.")] = 5,
+    max_rows: Annotated[
+        int, typer.Option(min=20, help="Of a longer table draw so many rows.")
+    ] = 5000,
+    out: Annotated[Path, typer.Option("--out", "-o", help="The page to write.")] = Path(
+        "comparison.html"
+    ),
+    ignore: Ignore = None,
+    categorical: Categorical = None,
+    seed: Seed = 0,
+    jobs: Annotated[int, typer.Option(min=1, help="Processes.")] = 1,
+    as_json: AsJson = False,
+) -> None:
+    """Compare methods by honest nested cross-validation; print a table and write a page."""
+    from raremetric.report import comparison_page
+    from raremetric.table.comparison import compare_table, title_of
+    from raremetric.table.files import replacing
+
+    with user_mistakes("Stopped before a method was through all folds; nothing was written."):
+        with progress(None, f"reading {file}") as step:
+
+            def tell(total: int, result: FoldResult | None) -> None:
+                if result is None:
+                    step.begin(total, "comparing")
+                    return
+                title = title_of(result.method, result.resampling)
+                step(title, f"{title}, fold {result.fold + 1}: {result.seconds:.1f} s")
+
+            found = compare_table(
+                file,
+                target,
+                positive,
+                methods=names(methods) or None,
+                resamplings=names(resampling),
+                n_folds=folds,
+                max_rows=max_rows,
+                seed=seed,
+                n_jobs=jobs,
+                ignore=names(ignore),
+                categorical=names(categorical),
+                tell=tell,
+            )
+        with replacing(out) as stream:
+            stream.write(comparison_page(found, shlex.join(["raremetric", *sys.argv[1:]])).encode())
+    if found.remark:
+        note(found.remark)
+    rows = found.summary()
+    if as_json:
+        print_json({"file": str(out), "rows": len(found.y), "methods": rows})
+    else:
+        Console().print(comparison_table(found, rows))
+        typer.echo(f"Curves, confusion matrices and pictures are in {out}.")
+    if not found.is_whole:
+        raise typer.Exit(130)
 
 
 def fit(
@@ -105,7 +186,7 @@ def fit(
         f"{fitted.X.shape[1]} features."
     )
     typer.echo(f"Fitted {fitted.method} in {about['seconds']:.1f} s; saved to {out}.")
-    Console().print(_weights_table(fitted.weights()))
+    Console().print(weights_table(fitted.weights(), N_SHOWN))
 
 
 def predict(
@@ -185,11 +266,11 @@ def explain(
         f"{fitted.class_names[1]!r} {found.probability:.2f}.",
         highlight=False,
     )
-    console.print(_neighbors_table(found, features))
+    console.print(neighbors_table(found, features))
     if found.neighbors[0]["distance"] < SAME_POINT:
         note("its first neighbor is the same point: was this row one of those fitted on?")
     if found.exact:
-        console.print(_weights_table(found.weights, features))
+        console.print(weights_table(found.weights, features))
     if plot is not None:
         typer.echo(f"Drawn in {plot}.")
 
@@ -197,63 +278,6 @@ def explain(
 def _parts_by_name(found: Explanation) -> list[dict[str, float]]:
     columns = list(found.values)
     return [dict(zip(columns, row, strict=True)) for row in found.parts.tolist()]
-
-
-def _neighbors_table(found: Explanation, n_shown: int) -> Table:
-    """One row a column of the file; of each neighbor its value, and its part of the distance."""
-    order = (-abs(found.parts)).sum(axis=0).argsort(kind="stable")
-    n_shown = n_shown + 1 if len(order) == n_shown + 1 else n_shown
-    shown, rest = order[:n_shown], order[n_shown:]
-    table = Table(
-        title="Its neighbors, and what each column adds to the squared distance"
-        if found.exact
-        else "Its neighbors, and how the squared distance would change if a column were equal "
-        "(this model has no exact split of the distance)",
-        title_justify="left",
-        box=box.SIMPLE_HEAD,
-        show_footer=True,
-    )
-    table.add_column("column", footer="squared distance")
-    table.add_column("this row", justify="right")
-    for each in found.neighbors:
-        table.add_column(f"{each['id']}\n{each['class']}", justify="right", style="dim")
-        table.add_column("adds" if found.exact else "change", footer=f"{each['distance'] ** 2:.3g}")
-    columns = list(found.values)
-    for j in shown:
-        name = columns[j]
-        cells = [
-            cell
-            for each, part in zip(found.neighbors, found.parts[:, j], strict=True)
-            for cell in (_value(each["values"][name]), _part(part))
-        ]
-        table.add_row(name, _value(found.values[name]), *cells)
-    if len(rest) and found.exact:
-        sums = found.parts[:, rest].sum(axis=1)
-        table.add_row(
-            f"{len(rest)} others", "", *(cell for part in sums for cell in ("", _part(part)))
-        )
-    return table
-
-
-def _part(part: float) -> str:
-    return f"{part:+.3g}" if part else "0"
-
-
-def _value(value: Any) -> str:
-    if value is None:
-        return "(new)"
-    return value if isinstance(value, str) else f"{value:.6g}"
-
-
-def _weights_table(weights: dict[str, float], n_shown: int = N_SHOWN) -> Table:
-    table = Table(title="What the metric stretches most", title_justify="left", box=box.SIMPLE_HEAD)
-    table.add_column("feature")
-    table.add_column("share", justify="right")
-    table.add_column("")
-    largest = max([*weights.values(), 1e-300])
-    for name, share in list(weights.items())[:n_shown]:
-        table.add_row(name, f"{share:.1%}", "█" * round(24 * share / largest))
-    return table
 
 
 def _draw(found: Explanation, path: Path, n_features: int) -> None:
@@ -279,6 +303,9 @@ def names(text: str | None) -> list[str]:
 
 def add_to(app: typer.Typer) -> None:
     """Register the commands."""
+    app.command(epilog="Example: raremetric compare claims.csv --target fraud -o page.html")(
+        compare
+    )
     app.command(epilog="Example: raremetric fit claims.csv --target fraud -o model.skops")(fit)
     app.command(epilog="Example: raremetric predict model.skops new.csv -o found.csv")(predict)
     app.command(epilog="Example: raremetric explain model.skops new.csv --row 17")(explain)

@@ -78,6 +78,7 @@ def draw_parts(
     """Bars of contributions, (n_neighbors, n_features), as `plot_neighbors` shows them."""
     check_integer(n_features, "n_features", low=1)
     order = np.argsort(-np.abs(parts).sum(axis=0), kind="stable")
+    n_features += len(order) == n_features + 1  # one other has room, too
     shown, others = order[:n_features], order[n_features:]
     # A rest of changes would not be the change of the rest.
     with_rest = bool(len(others)) and exact
@@ -91,6 +92,7 @@ def draw_parts(
         ax.barh(range(len(row)), row, color=colors)
         ax.axvline(0, color="0.4", linewidth=0.8)
         ax.set_title(title, fontsize=10, parse_math=False)
+        ax.spines[["top", "right"]].set_visible(False)
         ax.locator_params(axis="x", nbins=4)
     axes[0].set_yticks(range(len(ticks)), ticks)
     for text in axes[0].get_yticklabels():
@@ -128,4 +130,4 @@ def _new_axes(n_panels: int, n_bars: int) -> Any:
     size = (2.5 + 2.6 * n_panels, 1.2 + 0.3 * n_bars)
     figure = Figure(figsize=size, layout="constrained")
     FigureCanvasAgg(figure)
-    return figure.subplots(1, n_panels, squeeze=False, sharey=True)[0]
+    return figure.subplots(1, n_panels, squeeze=False, sharex=True, sharey=True)[0]

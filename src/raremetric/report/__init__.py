@@ -1,5 +1,6 @@
-"""From the rows of a study to tables, figures and a page."""
+"""From results to tables, figures and pages."""
 
+from raremetric.report.comparison import comparison_page
 from raremetric.report.write import write_report
 
-__all__ = ["write_report"]
+__all__ = ["comparison_page", "write_report"]

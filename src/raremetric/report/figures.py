@@ -78,7 +78,7 @@ def draw_dataset(table: Table, dataset: str | None = None) -> Figure:
     cells = table.cells[table.cells["dataset"] == dataset]
     shares = sorted(cells["share"].unique(), reverse=True)
     splits = splits_text(cells["n_splits"])
-    with _drawing((9.0, 3.8), n_axes=2) as (figure, axes):
+    with drawing((9.0, 3.8), n_axes=2) as (figure, axes):
         for ax, column, label in zip(
             axes, ("accuracy_mean", "mean"), ("Accuracy (%)", "F1 (%)"), strict=True
         ):
@@ -86,11 +86,11 @@ def draw_dataset(table: Table, dataset: str | None = None) -> Figure:
             _draw_curves(ax, wide.reindex(index=shares, columns=table.learners))
             ax.set_xticks(range(len(shares)), [share_cell(share).text for share in shares])
             ax.set_ylabel(label)
-        _add_legend(figure, axes[0], table.learners)
+        add_legend(figure, axes[0], table.learners)
         title = f"{dataset}: mean over {splits} splits"
         figure.suptitle(title, parse_math=False, fontsize=11)
         caption = f"Accuracy and F1 on {dataset} as the minority shrinks. {_splits(splits)}"
-        return _save(figure, f"{table.name}-{slug(dataset)}", caption)
+        return save(figure, f"{table.name}-{slug(dataset)}", caption)
 
 
 def draw_means(table: Table) -> Figure:
@@ -98,14 +98,14 @@ def draw_means(table: Table) -> Figure:
     means = {share: table.complete(share=share) for share in table.shares}
     splits = splits_text(table.cells["n_splits"])
     wide = need("pandas").DataFrame({share: part.mean() for share, part in means.items()}).T
-    with _drawing((8.0, 4.2), n_axes=1) as (figure, axes):
+    with drawing((8.0, 4.2), n_axes=1) as (figure, axes):
         ax = axes[0]
         _draw_curves(ax, wide)
         labels = [f"{share_cell(share).text}\n({len(part)})" for share, part in means.items()]
         ax.set_xticks(range(len(labels)), labels)
         ax.set_xlabel("Share of the minority (number of data sets)")
         ax.set_ylabel("Mean F1 (%)")
-        _add_legend(figure, ax, table.learners)
+        add_legend(figure, ax, table.learners)
         figure.suptitle(
             f"Mean over the data sets, {splits} splits each", parse_math=False, fontsize=11
         )
@@ -113,7 +113,7 @@ def draw_means(table: Table) -> Figure:
             "Mean F1 over the data sets as the minority shrinks; in brackets the number of data "
             f"sets that exist at that share. {_splits(splits)}"
         )
-        return _save(figure, f"{table.name}-mean", caption)
+        return save(figure, f"{table.name}-mean", caption)
 
 
 def draw_ranks(table: Table, comparison: Comparison) -> Figure:
@@ -122,7 +122,7 @@ def draw_ranks(table: Table, comparison: Comparison) -> Figure:
     splits = splits_text(table.complete("n_splits").to_numpy().ravel())
     # The diagram's labels go through Matplotlib's formula parser.
     plain = {name: short.replace("$", r"\$") for name, short in short_names(table.learners).items()}
-    with _drawing((7.5, 1.6 + 0.28 * len(plain)), n_axes=1) as (figure, axes):
+    with drawing((7.5, 1.6 + 0.28 * len(plain)), n_axes=1) as (figure, axes):
         posthocs.critical_difference_diagram(
             {plain[name]: rank for name, rank in comparison.ranks.items()},
             comparison.nemenyi.rename(index=plain, columns=plain),
@@ -148,7 +148,7 @@ def draw_ranks(table: Table, comparison: Comparison) -> Figure:
             "bar differ by less than Nemenyi's critical difference of "
             f"{comparison.critical_difference:.2f} at the 5 % level. {_splits(splits)}"
         )
-        return _save(figure, f"{table.name}-ranks", caption)
+        return save(figure, f"{table.name}-ranks", caption)
 
 
 def styles(learners: Iterable[str]) -> dict[str, tuple[str, str]]:
@@ -173,8 +173,8 @@ def short_names(learners: Iterable[str]) -> dict[str, str]:
 
 
 @contextmanager
-def _drawing(size: tuple[float, float], n_axes: int):
-    """A figure outside Matplotlib's global state, and its axes side by side."""
+def drawing(size: tuple[float, float], n_axes: int, n_rows: int = 1):
+    """A figure outside Matplotlib's global state, and its axes, row by row."""
     matplotlib = need("matplotlib")
     colors = ["text.color", "axes.edgecolor", "axes.labelcolor", "xtick.color", "ytick.color"]
     settings = dict.fromkeys([*colors, "grid.color"], INK) | {
@@ -191,7 +191,7 @@ def _drawing(size: tuple[float, float], n_axes: int):
     with matplotlib.rc_context(settings):
         figure = need("matplotlib.figure").Figure(figsize=size, layout="constrained")
         need("matplotlib.backends.backend_agg").FigureCanvasAgg(figure)
-        yield figure, figure.subplots(1, n_axes, squeeze=False)[0]
+        yield figure, figure.subplots(n_rows, n_axes // n_rows, squeeze=False).ravel()
 
 
 def _draw_curves(ax: Any, wide: Any) -> None:
@@ -210,7 +210,8 @@ def _draw_curves(ax: Any, wide: Any) -> None:
     ax.set_xlabel("Share of the minority")
 
 
-def _add_legend(figure: Any, ax: Any, learners: list[str]) -> None:
+def add_legend(figure: Any, ax: Any, learners: list[str]) -> None:
+    """Names of the lines below the figure, in as many columns as there is room for."""
     # Matplotlib leaves labels out that begin with an underscore.
     labels = [re.sub("^_", " _", name) for name in short_names(learners).values()]
     # About eleven letters to an inch, six of them for the line and the gap.
@@ -229,7 +230,8 @@ def _splits(splits: str) -> str:
     return f"Splits behind each figure: {splits}."
 
 
-def _save(figure: Any, name: str, caption: str) -> Figure:
+def save(figure: Any, name: str, caption: str) -> Figure:
+    """The drawing in all its forms."""
     png, svg, clear = BytesIO(), BytesIO(), BytesIO()
     no_date = {"Date": None}  # equal studies give equal files
     figure.savefig(png, format="png", dpi=150, metadata={"Software": None})

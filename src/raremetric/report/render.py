@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from importlib.resources import files
+from typing import Any
 
 from raremetric.report.extras import need
 from raremetric.report.figures import Figure
@@ -64,21 +65,29 @@ def render_page(
     str
         HTML. Every text in it is escaped; styles, script and figures are inside.
     """
-    jinja2, markup = need("jinja2"), need("markupsafe").Markup
-    environment = jinja2.Environment(
-        autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
-    )
-    page = environment.from_string(_template("report.html")).render(
+    return fill(
+        "report.html",
         title=title,
         details=details,
         overview=overview(summary),
         sections=sections,
         differences=differences,
         effort=effort,
-        style=markup(_template("report.css")),
-        script=markup(_template("report.js")),
     )
-    return page.lstrip()
+
+
+def fill(template: str, **values: Any) -> str:
+    """A page from a template of this package, with styles and script inside."""
+    jinja2, markup = need("jinja2"), need("markupsafe").Markup
+    environment = jinja2.Environment(
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        loader=jinja2.FunctionLoader(_template),
+    )
+    style, script = markup(_template("report.css")), markup(_template("report.js"))
+    return environment.get_template(template).render(style=style, script=script, **values).lstrip()
 
 
 def overview(summary: Summary) -> str:

@@ -28,6 +28,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
 
 from raremetric.datasets import read_table
+from raremetric.table.extras import need
 from raremetric.table.methods import METHODS, Setting, find_method
 from raremetric.table.model import class_names, fit_quietly, n_folds_for
 from raremetric.validation import check_integer, check_option
@@ -77,6 +78,8 @@ class Comparison:
         Leading directions of the standardised table, found on the first fold's training part.
     remark : str
         What is to be known, or empty.
+    is_whole : bool
+        False where it was stopped before all methods were through.
     """
 
     source: str
@@ -89,6 +92,7 @@ class Comparison:
     results: list[FoldResult] = field(default_factory=list)
     plain: NDArray[np.float64] | None = None
     remark: str = ""
+    is_whole: bool = True
 
     def entries(self) -> dict[tuple[str, str], list[FoldResult]]:
         """The results of each method and resampling, fold by fold."""
@@ -211,7 +215,8 @@ def compare_table(
             results.append(result)
             tell(len(tasks), result)
     except KeyboardInterrupt:
-        partial = Comparison(**about, remark=f"{remark} Stopped before all methods were done.")
+        stopped = f"{remark} Stopped: only the methods that were through all folds are shown."
+        partial = Comparison(**about, remark=stopped.strip(), is_whole=False)
         if not partial.entries():
             raise
         return partial
@@ -246,22 +251,27 @@ def run_fold(
     """Tune, fit and test one method on one outer fold."""
     train, test = fold
     start = time.perf_counter()
+    with need("threadpoolctl").threadpool_limits(1):
+        X = _encode(encoder, data, train)
+        model = fit_quietly(METHODS[method].build(setting), X[train], y[train])
+        seconds = time.perf_counter() - start
+        best = getattr(model, "best_estimator_", model)
+        return FoldResult(
+            method=method,
+            resampling=setting.resampling,
+            fold=number,
+            test=test,
+            predicted=model.predict(X[test]),
+            score=_scores(model, X[test]),
+            seconds=seconds,
+            plane=_plane(_project(best, X), train) if number == 0 and _has_metric(best) else None,
+        )
+
+
+def _encode(encoder: Any, data: Any, train: NDArray) -> NDArray:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # told once, when the file was read
-        X = encoder.fit(data.iloc[train]).transform(data)
-        model = fit_quietly(METHODS[method].build(setting), X[train], y[train])
-    seconds = time.perf_counter() - start
-    best = getattr(model, "best_estimator_", model)
-    return FoldResult(
-        method=method,
-        resampling=setting.resampling,
-        fold=number,
-        test=test,
-        predicted=model.predict(X[test]),
-        score=_scores(model, X[test]),
-        seconds=seconds,
-        plane=_plane(_project(best, X), train) if number == 0 and _has_metric(best) else None,
-    )
+        return encoder.fit(data.iloc[train]).transform(data)
 
 
 def _scores(model: Any, X: NDArray) -> NDArray:
@@ -280,9 +290,7 @@ def _project(model: Pipeline, X: NDArray) -> NDArray:
 
 
 def _plain_plane(encoder: Any, data: Any, train: NDArray) -> NDArray:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)
-        X = encoder.fit(data.iloc[train]).transform(data)
+    X = _encode(encoder, data, train)
     return _plane(StandardScaler().fit(X[train]).transform(X), train)
 
 

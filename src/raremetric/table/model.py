@@ -24,6 +24,7 @@ from raremetric.explain import (
 )
 from raremetric.study.run_task import versions
 from raremetric.table.decoding import decode, largest_by_column, sum_by_column
+from raremetric.table.extras import need
 from raremetric.table.methods import METHODS, Setting
 from raremetric.validation import check_integer, check_option
 
@@ -279,8 +280,11 @@ def _slim(model: Pipeline) -> Pipeline:
 
 
 def fit_quietly(model: Any, X: NDArray, y: NDArray) -> Any:
-    """Fit a searched model: candidates that are cut short are judged as they are."""
-    with warnings.catch_warnings():
+    """Fit a searched model: candidates that are cut short are judged as they are.
+
+    On one thread: the many small fits of a search are slowed down by more, several times over.
+    """
+    with need("threadpoolctl").threadpool_limits(1), warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         warnings.filterwarnings("ignore", ".* wants n_neighbors", UserWarning)
         return model.fit(X, y)

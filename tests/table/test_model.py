@@ -1,0 +1,130 @@
+"""A model of a table: what it predicts, and how it explains it."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.preprocessing import StandardScaler
+
+from raremetric.datasets import TableError, read_table
+from raremetric.explain import feature_weights
+from raremetric.table import fit_table
+from raremetric.table.decoding import decode, largest_by_column, sum_by_column
+from raremetric.table.model import n_folds_for
+from tests.table.conftest import make_table
+
+
+def test_the_plain_model_is_scikit_learns(path):
+    table = read_table(path, "state", ignore=["id"])
+    X = StandardScaler().fit_transform(table.encoder.transform(table.data))
+    knn = KNeighborsClassifier(3, algorithm="brute").fit(X, table.target)
+    (found,) = fit_table(path, "state", method="plain", ignore=["id"]).predict_file(path)
+    np.testing.assert_array_equal(found.positive, knn.predict(X) == 1)
+    np.testing.assert_allclose(found.probability, knn.predict_proba(X)[:, 1])
+    np.testing.assert_allclose(found.distances, knn.kneighbors(X)[0], atol=1e-6)
+    assert found.rows.tolist() == list(range(1, 121))
+    assert found.names is None
+
+
+def test_pieces_give_what_the_whole_gives(model, path):
+    (whole,) = model.predict_file(path)
+    pieces = list(model.predict_file(path, block_bytes=1000))
+    assert len(pieces) > 3
+    for name in ("rows", "positive", "probability", "neighbors", "distances"):
+        parts = np.concatenate([getattr(piece, name) for piece in pieces])
+        np.testing.assert_array_equal(parts, getattr(whole, name))
+    assert [name for piece in pieces for name in piece.names] == [f"r{i}" for i in range(120)]
+
+
+def test_columns_are_found_by_name(model, path, tmp_path):
+    frame = make_table()
+    shuffled = tmp_path / "shuffled.csv"
+    frame[["new", "weight", "state", "size", "colour"]].assign(more=1).to_csv(shuffled, index=False)
+    (expected,) = model.predict_file(path)
+    (found,) = model.predict_file(shuffled)
+    np.testing.assert_array_equal(found.probability, expected.probability)
+    assert found.names is None
+    assert model.unused_columns(shuffled) == ["more"]
+    assert model.unused_columns(path) == []
+    frame.drop(columns=["colour", "size"]).to_csv(shuffled, index=False)
+    with pytest.raises(TableError, match=r"lacks 2 of the columns.*'size', 'colour'"):
+        list(model.predict_file(shuffled))
+
+
+def test_parts_sum_to_the_distance_of_each_neighbor(model, path):
+    found = model.explain_file(path, row=10, n_neighbors=5)
+    assert found.exact
+    assert found.parts.shape == (5, 4)
+    distances = np.array([each["distance"] for each in found.neighbors])
+    np.testing.assert_allclose(found.parts.sum(axis=1), distances**2, atol=1e-10)
+    assert list(found.values) == ["size", "weight", "colour", "new"]
+    np.testing.assert_allclose(found.parts.shape, (5, len(found.values)))
+    assert [each["id"] for each in found.neighbors] == [
+        model.ids[i] for i in model._kneighbors(model.X[[9]], 5)[1][0]
+    ]
+
+
+def test_equal_columns_add_nothing(model, path):
+    found = model.explain_file(path, row=10)
+    for each, parts in zip(found.neighbors, found.parts, strict=True):
+        for value, other, part in zip(
+            found.values.values(), each["values"].values(), parts, strict=True
+        ):
+            assert value != other or part == 0
+
+
+def test_weights_by_name(model, path):
+    weights = model.explain_file(path, row=1).weights
+    assert set(weights) == {*model.encoder.get_feature_names_out()}
+    assert list(weights.values()) == sorted(weights.values(), reverse=True)
+    np.testing.assert_allclose(
+        [weights[name] for name in model.encoder.get_feature_names_out()],
+        feature_weights(model.classifier),
+    )
+
+
+def test_values_come_back(model, path):
+    frame = make_table()
+    encoded = model.encoder.transform(frame)
+    for row in (0, 3, 5):
+        values = decode(model.encoder, encoded[row])
+        raw = frame.iloc[row]
+        assert values["size"] == raw["size"]
+        assert values["new"] == raw["new"]
+        missing = pd.isna(raw["colour"])
+        assert values["colour"] == ("(missing)" if missing else raw["colour"])
+    new = frame.assign(colour="black", new="perhaps")
+    values = decode(model.encoder, model.encoder.transform(new)[0])
+    assert (values["colour"], values["new"]) == (None, None)
+
+
+def test_sums_and_largest_by_column(model):
+    # Encoded: size, weight, colour (missing, blue, green, red), new=yes.
+    assert len(model.encoder.get_feature_names_out()) == 7
+    parts = np.array([[1.0, 2.0, 3.0, -5.0, 4.0, 0.0, 6.0]])
+    assert sum_by_column(model.encoder, parts).tolist() == [[1, 2, 2, 6]]
+    assert largest_by_column(model.encoder, parts).tolist() == [[1, 2, -5, 6]]
+
+
+def test_several_positive_classes_have_a_name(tmp_path):
+    frame = make_table()
+    frame["state"] = np.where(np.arange(120) % 3 == 0, "odd", frame["state"])
+    path = tmp_path / "three.csv"
+    frame.to_csv(path, index=False)
+    model = fit_table(path, "state", "ill", method="plain", ignore=["id"])
+    assert model.class_names == ["not ill", "ill"]
+
+
+def test_mistakes(path, tmp_path, model):
+    with pytest.raises(ValueError, match=r"model must be one of .*'iml'.*; got 'forest'"):
+        fit_table(path, "state", method="forest")
+    with pytest.raises(ValueError, match="got 'logistic'"):
+        fit_table(path, "state", method="logistic")
+    with pytest.raises(TableError, match="no column 'name'"):
+        fit_table(path, "state", method="plain", row_names="name")
+    with pytest.raises(TableError, match="there is no row 121, only 120"):
+        model.explain_file(path, row=121)
+    with pytest.raises(ValueError, match="The rare class has 3 examples; at least 4"):
+        n_folds_for(np.array([0] * 20 + [1] * 3))
+    assert n_folds_for(np.array([0] * 20 + [1] * 5)) == 2
+    assert n_folds_for(np.array([0] * 20 + [1] * 50)) == 5

@@ -1,0 +1,182 @@
+"""Saved models: the same to the last bit, elsewhere; and nothing strange is ever run."""
+
+import json
+import subprocess
+import sys
+import warnings
+from pathlib import Path
+from zipfile import ZipFile
+
+import numpy as np
+import pytest
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer
+
+import raremetric
+from raremetric.table import METHODS, ModelFileError, fit_table, load_model, save_model
+from raremetric.table.saving import CARD
+
+skops = pytest.importorskip("skops.io")
+
+PREDICT = """
+import sys
+import numpy as np
+from raremetric.table import load_model
+(found,) = load_model(sys.argv[1]).predict_file(sys.argv[2])
+np.savez(sys.argv[3], *[np.asarray(part) for part in found])
+"""
+
+
+@pytest.fixture
+def saved(model, tmp_path):
+    path = tmp_path / "model.skops"
+    save_model(model, path)
+    return path
+
+
+def change_card(path, **changes):
+    """The same file with another card."""
+    with ZipFile(path) as archive:
+        parts = {name: archive.read(name) for name in archive.namelist()}
+    card = json.loads(parts[CARD])
+    for name, value in changes.items():
+        (card["versions"] if name in card["versions"] else card)[name] = value
+    parts[CARD] = json.dumps(card).encode()
+    with ZipFile(path, "w") as archive:
+        for name, content in parts.items():
+            archive.writestr(name, content)
+
+
+@pytest.mark.parametrize(
+    "method", [name for name, method in METHODS.items() if method.has_neighbors]
+)
+def test_another_process_predicts_the_same_bits(method, path, tmp_path):
+    model = fit_table(path, "state", method=method, row_names="id")
+    save_model(model, tmp_path / "model.skops")
+    (expected,) = model.predict_file(path)
+    arguments = [tmp_path / "model.skops", path, tmp_path / "found.npz"]
+    subprocess.run([sys.executable, "-c", PREDICT, *map(str, arguments)], check=True)
+    with np.load(tmp_path / "found.npz") as found:
+        assert len(found.files) == len(expected)
+        for name, part in zip(found.files, expected, strict=True):
+            part = np.asarray(part)
+            assert found[name].dtype == part.dtype
+            assert found[name].tobytes() == part.tobytes()
+
+
+def test_all_parts_come_back(model, saved):
+    again = load_model(saved)
+    assert again.class_names == ["well", "ill"]
+    assert again.target_name == "state"
+    assert again.versions == model.versions
+    assert again.ids.tolist() == [f"r{i}" for i in range(120)]
+    assert again.weights() == model.weights()
+    assert again.encoder.levels_ == model.encoder.levels_
+
+
+def test_no_tree_is_in_the_file(saved):
+    assert not any("Tree" in name for name in skops.get_untrusted_types(file=saved))
+
+
+class Marker:
+    """What would leave a trace if it were made or called."""
+
+    def __init__(self, path):
+        self.path = path
+
+    def __setstate__(self, state):
+        Path(state["path"]).write_text("run")
+
+    def __call__(self, X):
+        Path(self.path).write_text("run")
+        return X
+
+
+@pytest.mark.parametrize("disguise", [lambda marker: marker, FunctionTransformer])
+def test_a_tampered_file_is_refused_and_not_run(model, tmp_path, disguise):
+    marker, path = tmp_path / "marker", tmp_path / "model.skops"
+    before = model.classifier
+    model.classifier = make_pipeline(disguise(Marker(str(marker))), *before)
+    try:
+        save_model(model, path)
+    finally:
+        model.classifier = before
+    # The file does what it is made for where it is trusted.
+    skops.load(path, trusted=skops.get_untrusted_types(file=path))
+    assert marker.exists()
+    marker.unlink()
+    with pytest.raises(ModelFileError, match=r"Marker. It was not loaded, and nothing in it"):
+        load_model(path)
+    assert not marker.exists()
+
+
+def test_functions_of_ours_are_no_types(model, tmp_path):
+    path = tmp_path / "model.skops"
+    before = model.classifier
+    model.classifier = make_pipeline(FunctionTransformer(fit_table), *before)
+    try:
+        save_model(model, path)
+    finally:
+        model.classifier = before
+    with pytest.raises(ModelFileError, match=r"raremetric.table.model.fit_table"):
+        load_model(path)
+
+
+@pytest.mark.parametrize(("number", "words"), [(2, "a newer"), (0, "an older"), (None, "an older")])
+def test_another_format_is_refused(saved, number, words):
+    change_card(saved, format=number, raremetric="9.9")
+    sentence = rf"saved by {words} raremetric \(9.9\), in format {number}; this one .* format 1"
+    with pytest.raises(ModelFileError, match=sentence):
+        load_model(saved)
+
+
+def test_another_version_is_told(saved):
+    change_card(saved, raremetric="0.0.1")
+    words = rf"saved by raremetric 0.0.1 \(here {raremetric.__version__}\): its predictions may"
+    with pytest.warns(UserWarning, match=words):
+        load_model(saved)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        change_card(saved, raremetric=raremetric.__version__)
+        load_model(saved)
+
+
+@pytest.mark.parametrize("content", [b"", b"row,class\n1,2\n", b"PK\x03\x04 and nothing more"])
+def test_other_files_are_no_models(tmp_path, content):
+    path = tmp_path / "model.skops"
+    path.write_bytes(content)
+    with pytest.raises(ModelFileError, match=r"is no model saved by raremetric. Make one with"):
+        load_model(path)
+
+
+def test_a_cut_file_and_a_strange_object(saved, tmp_path):
+    with ZipFile(saved) as archive:
+        parts = {name: archive.read(name) for name in archive.namelist()}
+    arrays = [name for name in parts if name.endswith(".npy")]
+    with ZipFile(tmp_path / "cut.skops", "w") as archive:
+        for name, content in parts.items():
+            if name != arrays[0]:
+                archive.writestr(name, content)
+    with pytest.raises(ModelFileError, match="is damaged"):
+        load_model(tmp_path / "cut.skops")
+    other = tmp_path / "other.skops"
+    skops.dump([1, 2], other)
+    with ZipFile(other, "a") as archive:
+        archive.writestr(CARD, parts[CARD])
+    with pytest.raises(ModelFileError, match="holds a list, not a model"):
+        load_model(other)
+    with pytest.raises(FileNotFoundError, match="There is no file"):
+        load_model(tmp_path / "none.skops")
+
+
+def test_nothing_partial_is_left(model, saved, tmp_path, monkeypatch):
+    before = saved.read_bytes()
+    monkeypatch.setattr(Path, "replace", lambda *_: (_ for _ in ()).throw(OSError("full")))
+    with pytest.raises(OSError, match="full"):
+        save_model(model, saved)
+    assert saved.read_bytes() == before
+    assert [each.name for each in tmp_path.iterdir()] == ["model.skops"]
+    with pytest.raises(FileNotFoundError, match="There is no directory"):
+        save_model(model, tmp_path / "no" / "model.skops")
+    with pytest.raises(IsADirectoryError, match="is a directory"):
+        save_model(model, tmp_path)

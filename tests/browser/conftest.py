@@ -1,6 +1,7 @@
 """A headless Chromium, or the reason why there is none."""
 
 import shutil
+from collections import namedtuple
 
 import pytest
 
@@ -14,6 +15,9 @@ FLAGS = [
     "--disable-component-update",
     "--disable-sync",
 ]
+Opened = namedtuple("Opened", "page problems")
+BACKGROUND = "getComputedStyle(document.body).backgroundColor"
+LIGHT, DARK = "rgb(255, 255, 255)", "rgb(21, 23, 27)"
 NAMES = ("chromium", "chromium-browser", "google-chrome")
 
 
@@ -29,3 +33,17 @@ def chromium():
         browser = driver.chromium.launch(executable_path=program, args=FLAGS)
         yield browser
         browser.close()
+
+
+def opened_page(chromium, url, width):
+    """A page, and all that the browser complains about or would load from elsewhere."""
+    context = chromium.new_context(viewport={"width": width, "height": 800}, color_scheme="light")
+    context.set_default_timeout(5_000)
+    page, problems = context.new_page(), []
+    page.on("console", lambda message: problems.append(message.text))
+    page.on("pageerror", lambda error: problems.append(str(error)))
+    page.on("request", lambda sent: problems.append(sent.url) if sent.url != url else None)
+    page.goto(url)
+    yield Opened(page, problems)
+    context.close()
+    assert problems == []

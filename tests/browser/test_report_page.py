@@ -1,18 +1,14 @@
 """The report's page in a real browser: it sorts, changes its theme, and fits a phone."""
 
-from collections import namedtuple
-
 import pytest
 
 from raremetric.report import write_report
+from tests.browser.conftest import BACKGROUND, DARK, LIGHT, opened_page
 from tests.report.synthetic import whole_study
 
 pytestmark = pytest.mark.browser
 
-Opened = namedtuple("Opened", "page problems")
 TABLE = "#table2 > .scroll table"
-BACKGROUND = "getComputedStyle(document.body).backgroundColor"
-LIGHT, DARK = "rgb(255, 255, 255)", "rgb(21, 23, 27)"
 
 
 @pytest.fixture(scope="module")
@@ -27,19 +23,7 @@ def report(tmp_path_factory):
 
 @pytest.fixture(params=[1280, 375])
 def opened(request, chromium, report):
-    """The page, and all that the browser complains about or would load from elsewhere."""
-    context = chromium.new_context(
-        viewport={"width": request.param, "height": 800}, color_scheme="light"
-    )
-    context.set_default_timeout(5_000)
-    page, problems = context.new_page(), []
-    page.on("console", lambda message: problems.append(message.text))
-    page.on("pageerror", lambda error: problems.append(str(error)))
-    page.on("request", lambda sent: problems.append(sent.url) if sent.url != report else None)
-    page.goto(report)
-    yield Opened(page, problems)
-    context.close()
-    assert problems == []
+    yield from opened_page(chromium, report, request.param)
 
 
 def head(page, name):

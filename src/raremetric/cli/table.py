@@ -69,7 +69,8 @@ def compare(
     methods: Annotated[
         str | None,
         typer.Option(
-            help="Only these, separated by commas; see below.", autocompletion=complete_methods
+            help="Only these, by commas: plain, iml, lmnn, itml, gmml, logistic, boosting.",
+            autocompletion=complete_methods,
         ),
     ] = None,
     resampling: Annotated[

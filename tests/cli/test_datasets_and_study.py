@@ -5,17 +5,11 @@ import re
 import subprocess
 import sys
 
+import numpy as np
 import pytest
-from typer.testing import CliRunner
 
 from raremetric import __version__
-from raremetric.cli import app
-from raremetric.datasets import list_datasets
-
-
-@pytest.fixture
-def run():
-    return lambda *words: CliRunner().invoke(app, words, env={"COLUMNS": "100"})
+from raremetric.datasets import list_datasets, load_dataset, read_table
 
 
 def test_lists_all(run):
@@ -56,9 +50,24 @@ def test_json(run):
     assert one["share"] == pytest.approx(59 / 178)
 
 
+def test_export(run, tmp_path):
+    path = tmp_path / "wine.csv"
+    result = run("datasets", "wine", "--export", path)
+    assert result.exit_code == 0, result.output
+    assert f"Try: raremetric compare {path} --target class --positive 0" in result.stdout
+    table = read_table(path, "class", "0")
+    assert table.data.shape == (178, 13)
+    assert table.target.sum() == 59
+    np.testing.assert_array_equal(table.data.to_numpy(), load_dataset("wine", return_X_y=True)[0])
+    found = json.loads(run("datasets", "pageblocks", "--export", path, "--json").stdout)
+    assert found == {"file": str(path), "target": "class", "positive": [3, 4, 5]}
+
+
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
+        (["datasets", "--export", "x.csv"], "Which data set? For instance: raremetric datasets"),
+        (["datasets", "wine", "--export", "/no/where/x.csv"], "There is no directory '/no/where'"),
         (["datasets", "wime"], "There is no data set named 'wime': did you mean 'wine'"),
         (["datasets", "--collection", "uci"], "collection must be one of 'keel', 'paper'"),
         (["dataset"], "No such command 'dataset'."),
@@ -103,8 +112,9 @@ def test_a_study_from_start_to_status(run, tmp_path):
     assert first.exit_code == 0, first.output
     assert "2 tasks, 2 to do" in first.output
     assert "2/2 wine/own/none/2/Euclidean" in first.output
-    again = run("study", "run", "table2", *part)
-    assert "2 tasks, 0 to do" in again.output
+    again = run("study", "run", "table2", *part, "--json")
+    assert "2 tasks, 0 to do" in again.stderr
+    assert json.loads(again.stdout) == {"store": store, "tasks": 2, "done": 0, "failed": []}
     status = run("study", "status", "table2", *part, "--json")
     (study,) = json.loads(status.output)["studies"]
     assert (study["done"], study["failed"], study["left"]) == (2, 0, 0)
@@ -134,8 +144,9 @@ def test_a_report_of_what_there_is(run, tmp_path):
     store, out = str(tmp_path / "study.sqlite"), tmp_path / "out"
     part = ["--datasets", "wine,bupa", "--learners", "Euclidean,GMML", "--splits", "2"]
     assert run("study", "run", "table2", *part, "--store", store).exit_code == 0
-    result = run("study", "report", "--store", store, "--out", str(out))
+    result = run("study", "report", "--store", store, "--out", str(out), "--json")
     assert result.exit_code == 0, result.output
+    assert {*json.loads(result.stdout)["files"]} == {str(path) for path in out.iterdir()}
     for name in ("results.csv", "table2.csv", "table2.md", "table2.tex", "report.html"):
         assert (out / name).stat().st_size > 0
     assert len((out / "results.csv").read_text().splitlines()) == 1 + 2 * 2 * 2

@@ -1,0 +1,231 @@
+"""compare, fit, predict, explain: as a stranger would type them."""
+
+import csv
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pandas as pd
+import pytest
+
+from raremetric.cli import app, table
+from raremetric.table import METHODS, comparison
+from tests.table.conftest import make_table
+from tests.table.test_comparison import stopping
+
+COMMAND = [sys.executable, "-c", "from raremetric.cli import app; app(prog_name='raremetric')"]
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory):
+    path = tmp_path_factory.mktemp("table") / "mine.csv"
+    make_table().to_csv(path, index=False)
+    return path
+
+
+@pytest.fixture
+def saved(run, path, tmp_path):
+    saved = tmp_path / "model.skops"
+    result = run("fit", path, "--target", "state", "--id", "id", "-o", saved, "--model", "gmml")
+    assert result.exit_code == 0, result.output
+    assert "120 rows" in result.stdout
+    assert "of class 'ill'" in result.stdout
+    assert "4 columns, 7 features" in result.stdout
+    assert f"saved to {saved}" in result.stdout
+    assert "What the metric stretches most" in result.stdout
+    return saved
+
+
+def test_fit_predict_explain(run, path, saved, tmp_path):
+    out, plot = tmp_path / "found.csv", tmp_path / "why.png"
+    result = run("predict", saved, path, "-o", out)
+    assert result.exit_code == 0, result.output
+    found = pd.read_csv(out)
+    n_ill = (found["class"] == "ill").sum()
+    assert f"120 rows, {n_ill} predicted 'ill'; written to {out}" in result.stdout
+    printed = run("predict", saved, path)
+    assert printed.stdout.replace("\r", "") == out.read_text()
+    lines = [json.loads(line) for line in run("predict", saved, path, "--json").stdout.splitlines()]
+    assert [line["class"] for line in lines] == found["class"].tolist()
+    summary = json.loads(run("predict", saved, path, "-o", out, "--json").stdout)
+    assert (summary["rows"], summary["positive"]) == (120, n_ill)
+
+    result = run("explain", saved, path, "--row", "7", "--plot", plot)
+    assert result.exit_code == 0, result.output
+    assert f"Row 7 of {path}" in result.stdout.replace("\n", "")
+    assert "r6" in result.stdout
+    assert "its first neighbor is the same point" in result.stderr
+    assert plot.read_bytes().startswith(b"\x89PNG")
+    reasons = json.loads(run("explain", saved, path, "--row", "7", "--json").stdout)
+    assert reasons["exact"]
+    for each, parts in zip(reasons["neighbors"], reasons["parts"], strict=True):
+        assert sum(parts.values()) == pytest.approx(each["distance"] ** 2, abs=1e-10)
+
+
+def test_fit_in_json(run, path, tmp_path):
+    result = run(
+        *("fit", path, "--target", "state", "--ignore", "id,new", "--model", "plain"),
+        *("-o", tmp_path / "m.skops", "--json"),
+    )
+    about = json.loads(result.stdout)
+    assert about["columns"] == ["size", "weight", "colour"]
+    assert about["rows"] == 120
+    assert sum(about["weights"].values()) == pytest.approx(1)
+
+
+def test_compare(run, path, tmp_path):
+    page = tmp_path / "page.html"
+    words = ["compare", path, "--target", "state", "--ignore", "id", "-o", page]
+    few = ["--methods", "plain,logistic", "--folds", "2"]
+    result = run(*words, *few)
+    assert result.exit_code == 0, result.output
+    for name in ("plain distance", "logistic", "balanced", "MCC", "120 rows"):
+        assert name in result.stdout
+    assert "4/4 logistic regression, fold 2" in result.stderr
+    assert page.read_text().startswith("<!DOCTYPE html>")
+    found = json.loads(run(*words, *few, "--resampling", "none,smote", "--json").stdout)
+    assert [row["title"] for row in found["methods"]] == [
+        "plain distance",
+        "plain distance + SMOTE",
+        "logistic regression",
+        "logistic regression + SMOTE",
+    ]
+    assert set(found["methods"][0]["F1"]) == {"mean", "std"}
+
+
+def test_compare_stopped(run, path, tmp_path, monkeypatch):
+    page = tmp_path / "page.html"
+    words = ["compare", path, "--target", "state", "--ignore", "id", "-o", page, "--folds", "2"]
+    monkeypatch.setattr(comparison, "_as_they_come", stopping(1))
+    result = run(*words)
+    assert result.exit_code == 130
+    sentence = "Stopped before a method was through all folds; nothing was written."
+    assert result.stderr.splitlines()[-1] == sentence
+    assert not page.exists()
+    monkeypatch.setattr(comparison, "_as_they_come", stopping(3))
+    result = run(*words)
+    assert result.exit_code == 130
+    assert "only the methods that were through all folds are shown" in result.stderr
+    assert page.exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["fit", "{path}", "-o", "{out}"], "which column holds the class?"),
+        (["fit", "{path}", "--target", "stat", "-o", "{out}"], "Did you mean 'state'?"),
+        (["fit", "none.csv", "--target", "state", "-o", "{out}"], "There is no file 'none.csv'."),
+        (["fit", "{path}", "--target", "state"], "Missing option '--out' / '-o'."),
+        (["fit", "{path}", "--target", "state", "-o", "/no/x"], "There is no directory '/no'"),
+        (["fit", "{path}", "--target", "state", "--model", "x", "-o", "{out}"], "model must be"),
+        (["fit", "{path}", "--target", "state", "--positive", "x", "-o", "{out}"], "no 'x'"),
+        (["compare", "{path}", "--target", "state", "--methods", "x"], "method must be one of"),
+        (["predict", "{path}", "{path}"], "is no model saved by raremetric"),
+        (["explain", "{path}", "{path}"], "Missing option '--row'."),
+    ],
+)
+def test_mistakes_are_one_sentence(run, path, tmp_path, words, sentence):
+    out = tmp_path / "out"
+    result = run(*(word.format(path=path, out=out) for word in words))
+    assert result.exit_code == 2
+    assert result.stdout == ""
+    assert sentence in result.stderr.splitlines()[-1]
+    assert "Traceback" not in result.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_mistakes_with_a_model(run, path, saved, tmp_path):
+    lacking, out = tmp_path / "lacking.csv", tmp_path / "out.csv"
+    make_table().drop(columns="size").to_csv(lacking, index=False)
+    result = run("predict", saved, lacking, "-o", out)
+    assert result.exit_code == 2
+    assert "lacks 1 of the columns that the model was fitted on: 'size'" in result.stderr
+    assert not out.exists()
+    result = run("explain", saved, path, "--row", "500")
+    assert "there is no row 500, only 120" in result.stderr
+    result = run("explain", saved, path, "--row", "5", "--plot", tmp_path / "x.gif")
+    assert result.exit_code == 2
+    assert "the name must end in .png, .svg, .pdf" in result.stderr
+    make_table().assign(more=1).to_csv(lacking, index=False)
+    assert (
+        "Note: columns that the model does not use: more." in run("predict", saved, lacking).stderr
+    )
+
+
+def test_help_has_an_example_each(run):
+    overview = run("--help").stdout
+    assert "Exit codes: 0 done;" in overview
+    for name in ("compare", "fit", "predict", "explain", "datasets"):
+        assert name in overview
+        text = run(name, "--help").stdout
+        assert f"Example: raremetric {name}" in text
+        assert "--json" in text
+    for name in ("run", "status", "report"):
+        text = run("study", name, "--help").stdout
+        assert f"Example: raremetric study {name}" in text
+        assert "--json" in text
+
+
+def test_help_names_all_methods(run):
+    text = " ".join(run("compare", "--help").stdout.split())
+    for name in METHODS:
+        assert name in text
+    text = " ".join(run("fit", "--help").stdout.split())
+    for name, method in METHODS.items():
+        assert (name in text) == method.has_neighbors
+
+
+def complete(words, place):
+    """What the shell is told."""
+    environment = {
+        **os.environ,
+        "_RAREMETRIC_COMPLETE": "complete_bash",
+        "COMP_WORDS": f"raremetric {words}",
+        "COMP_CWORD": str(place),
+    }
+    done = subprocess.run(COMMAND, env=environment, capture_output=True, text=True, check=False)
+    return done.stdout.split()
+
+
+def test_completion():
+    assert {"compare", "explain", "fit", "predict"} <= {*complete("", 1)}
+    assert complete("datasets pageb", 2)[0] == "pageblocks"
+    assert complete("fit x.csv --model gm", 4) == ["gmml"]
+    assert table.complete_methods("plain,lo") == ["plain,logistic"]
+    assert app.registered_commands
+
+
+def test_ctrl_c_is_one_sentence(path, tmp_path):
+    words = ["compare", path, "--target", "state", "--ignore", "id", "--jobs", "1"]
+    process = subprocess.Popen(
+        [*COMMAND, *map(str, words)], cwd=tmp_path, stderr=subprocess.PIPE, text=True
+    )
+    process.stderr.readline()  # the first fold is done
+    time.sleep(0.05)
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate(timeout=120)
+    assert process.returncode == 130
+    assert "Stopped" in errors.splitlines()[-1]
+    assert "Traceback" not in errors
+
+
+def test_a_reader_that_has_enough(path, saved):
+    with subprocess.Popen(
+        [*COMMAND, "predict", str(saved), str(path)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        process.stdout.close()
+        errors = process.stderr.read()
+        assert process.wait(timeout=120) == 0
+    assert errors == ""
+
+
+def test_output_is_csv(run, path, saved):
+    rows = list(csv.reader(run("predict", saved, path).stdout.splitlines()))
+    assert rows[0][:4] == ["row", "id", "class", "probability"]
+    assert {len(row) for row in rows} == {10}

@@ -10,7 +10,7 @@ from raremetric.datasets import TableError, read_table
 from raremetric.explain import feature_weights
 from raremetric.table import fit_table
 from raremetric.table.decoding import decode, largest_by_column, sum_by_column
-from raremetric.table.model import n_folds_for
+from raremetric.table.fitting import n_folds_for
 from tests.table.conftest import make_table
 
 
@@ -24,6 +24,18 @@ def test_the_plain_model_is_scikit_learns(path):
     np.testing.assert_allclose(found.distances, knn.kneighbors(X)[0], atol=1e-6)
     assert found.rows.tolist() == list(range(1, 121))
     assert found.names is None
+
+
+@pytest.mark.parametrize("k", [3, 4])
+def test_votes_are_counted_as_the_classifier_does(path, k):
+    model = fit_table(path, "state", method="gmml", ignore=["id"])
+    model.classifier.set_params(model__n_neighbors=k)
+    model.classifier.fit(model.X, model.y)
+    (found,) = model.predict_file(path)
+    shares = model.classifier.predict_proba(model.X)[:, 1]
+    assert k == 3 or 0.5 in shares
+    np.testing.assert_array_equal(found.probability, shares)
+    np.testing.assert_array_equal(found.positive, model.classifier.predict(model.X) == 1)
 
 
 def test_pieces_give_what_the_whole_gives(model, path):

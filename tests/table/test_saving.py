@@ -118,7 +118,7 @@ def test_functions_of_ours_are_no_types(model, tmp_path):
         save_model(model, path)
     finally:
         model.classifier = before
-    with pytest.raises(ModelFileError, match=r"raremetric.table.model.fit_table"):
+    with pytest.raises(ModelFileError, match=r"raremetric.table.fitting.fit_table"):
         load_model(path)
 
 

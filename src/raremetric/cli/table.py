@@ -187,7 +187,8 @@ def fit(
         f"{fitted.X.shape[1]} features."
     )
     typer.echo(f"Fitted {fitted.method} in {about['seconds']:.1f} s; saved to {out}.")
-    Console().print(weights_table(fitted.weights(), N_SHOWN))
+    if weights := fitted.weights():
+        Console().print(weights_table(weights, N_SHOWN))
 
 
 def predict(
@@ -270,7 +271,7 @@ def explain(
     console.print(neighbors_table(found, features))
     if found.neighbors[0]["distance"] < SAME_POINT:
         note("its first neighbor is the same point: was this row one of those fitted on?")
-    if found.exact:
+    if found.weights:
         console.print(weights_table(found.weights, features))
     if plot is not None:
         typer.echo(f"Drawn in {plot}.")

@@ -148,7 +148,7 @@ def iter_table(
     path: str | Path,
     encoder: TableEncoder,
     *,
-    block_bytes: int = 1 << 24,
+    block_bytes: int = 1 << 22,
     row_names: str | None = None,
 ) -> Iterator[Any]:
     """Read a file in pieces for prediction: the raw columns that a fitted encoder takes.
@@ -160,8 +160,8 @@ def iter_table(
         piece, other formats at once.
     encoder : TableEncoder
         Fitted: says which columns to read, and which of them are numbers.
-    block_bytes : int, default=16 MB
-        Bytes of the file to a piece.
+    block_bytes : int, default=4 MB
+        Bytes of the file to a piece; Arrow reads up to 32 of them ahead.
     row_names : str or None, default=None
         Column with a name of each row, if the file has it.
 

@@ -15,6 +15,7 @@ from sklearn.preprocessing import StandardScaler
 
 from raremetric.classifier import MetricKNNClassifier
 from raremetric.learners.iml import IML
+from raremetric.rare import RareClassifier
 from raremetric.study.protocol import KINDS, N_NEIGHBORS, RESAMPLING, candidates, resample
 from raremetric.study.tasks import PAPER_LEARNERS
 from raremetric.table.extras import need
@@ -82,11 +83,14 @@ def _pipeline(setting: Setting, model: BaseEstimator) -> Pipeline:
     """Resample what is learned from, standardise by it, learn."""
     if setting.resampling == "none":
         return Pipeline([("scale", StandardScaler()), ("model", model)])
-    sampler = need("imblearn").FunctionSampler(
+    steps = [("resample", _sampler(setting)), ("scale", StandardScaler()), ("model", model)]
+    return need("imblearn.pipeline").Pipeline(steps)
+
+
+def _sampler(setting: Setting) -> BaseEstimator:
+    return need("imblearn").FunctionSampler(
         func=resample, kw_args={"resampling": setting.resampling}, validate=False
     )
-    steps = [("resample", sampler), ("scale", StandardScaler()), ("model", model)]
-    return need("imblearn.pipeline").Pipeline(steps)
 
 
 def _searched(setting: Setting, model: BaseEstimator, grid: Any) -> GridSearchCV:
@@ -113,6 +117,14 @@ def _iml(**vote: Any) -> Callable[[Setting], BaseEstimator]:
         return _searched(setting, _neighbors(IML(), **vote), _grid(drawn))
 
     return build
+
+
+def _rare(setting: Setting) -> BaseEstimator:
+    """Tunes itself, and scales by itself."""
+    model = RareClassifier(pos_label=1, random_state=setting.seed)
+    if setting.resampling == "none":
+        return model
+    return need("imblearn.pipeline").Pipeline([("resample", _sampler(setting)), ("model", model)])
 
 
 def _learner(kind: str) -> Callable[[Setting], BaseEstimator]:
@@ -147,6 +159,7 @@ METHODS = {
     for method in (
         Method("plain", "plain distance", _plain),
         Method("iml", "IML", _iml()),
+        Method("rare", "RareClassifier", _rare),
         Method("lmnn", "LMNN", _learner("LMNN")),
         Method("itml", "ITML", _learner("ITML")),
         Method("gmml", "GMML", _learner("GMML")),

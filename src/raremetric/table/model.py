@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import clone
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import Pipeline
 
-from raremetric.datasets import TableEncoder, TableError, iter_table, read_table
+from raremetric.classifier import MetricKNNClassifier
+from raremetric.datasets import TableEncoder, TableError, iter_table
 from raremetric.datasets.tables import column_names
 from raremetric.explain import (
     counterfactual_changes,
@@ -22,11 +19,11 @@ from raremetric.explain import (
     feature_weights,
     has_exact_split,
 )
-from raremetric.study.run_task import versions
+from raremetric.study.protocol import N_NEIGHBORS
 from raremetric.table.decoding import decode, largest_by_column, sum_by_column
-from raremetric.table.extras import need
-from raremetric.table.methods import METHODS, Setting
-from raremetric.validation import check_integer, check_option
+from raremetric.validation import check_integer
+
+VOTES = (None, "majority")
 
 
 class Predictions(NamedTuple):
@@ -64,8 +61,8 @@ class TableModel:
         Name of the method.
     encoder : TableEncoder
         From raw columns to numbers.
-    classifier : Pipeline
-        Scaler and classifier, fitted.
+    classifier : estimator
+        Fitted on encoded numbers: a scaler and a classifier, or one that needs none.
     X : ndarray of shape (n_samples, n_features)
         The encoded examples.
     y : ndarray of shape (n_samples,)
@@ -84,7 +81,7 @@ class TableModel:
 
     method: str
     encoder: TableEncoder
-    classifier: Pipeline
+    classifier: Any
     X: NDArray[np.float64]
     y: NDArray[np.int64]
     ids: NDArray
@@ -98,12 +95,20 @@ class TableModel:
 
     @property
     def n_neighbors(self) -> int:
-        """How many neighbors decide."""
-        return self._last.n_neighbors
+        """How many neighbors decide; of RareClassifier, how many are shown."""
+        return getattr(self._last, "n_neighbors", N_NEIGHBORS)
+
+    @property
+    def metric(self) -> Pipeline:
+        """What distances are measured by; of several metrics, the one that counts most."""
+        ensemble = getattr(self.classifier, "ensemble_", None)
+        if ensemble is None:
+            return self.classifier
+        return ensemble.neighborhoods[ensemble.members[0].place].pipeline
 
     @property
     def _last(self) -> Any:
-        return self.classifier[-1]
+        return self.classifier[-1] if isinstance(self.classifier, Pipeline) else self.classifier
 
     def predict(self, X: Any, first_row: int = 1) -> Predictions:
         """Classify rows.
@@ -117,20 +122,33 @@ class TableModel:
             Number of the first row, for files read in pieces.
         """
         encoded = self.encoder.transform(X)
-        scores = self.classifier.predict_proba(encoded)[:, 1]
         distances, neighbors = self._kneighbors(encoded)
+        positive, probability = self._decide(encoded, neighbors)
         named = self.id_name is not None and X.index.dtype == object
         return Predictions(
             rows=np.arange(first_row, first_row + len(encoded)),
             names=X.index.tolist() if named else None,
-            positive=self.classifier.predict(encoded) == 1,
-            probability=scores,
+            positive=positive,
+            probability=probability,
             neighbors=neighbors,
             distances=distances,
         )
 
+    def _decide(self, encoded: NDArray, neighbors: NDArray) -> tuple[NDArray, NDArray]:
+        """Whether rows are positive, and with what probability."""
+        if self._counts_votes:  # they are found already: no second search
+            probability = self.y[neighbors].mean(axis=1)
+            return probability > 0.5, probability  # of equal votes, the first class wins
+        model = self.classifier
+        return model.predict(encoded) == 1, model.predict_proba(encoded)[:, 1]
+
+    @property
+    def _counts_votes(self) -> bool:
+        last = self._last
+        return isinstance(last, MetricKNNClassifier) and getattr(last, "vote", None) in VOTES
+
     def predict_file(
-        self, path: str | Path, *, block_bytes: int = 1 << 24
+        self, path: str | Path, *, block_bytes: int = 1 << 22
     ) -> Iterator[Predictions]:
         """Classify a file piece by piece, so that it may be larger than memory.
 
@@ -138,7 +156,7 @@ class TableModel:
         ----------
         path : str or Path
             As for `read_table`; columns are found by name.
-        block_bytes : int, default=16 MB
+        block_bytes : int, default=4 MB
             Bytes of a CSV file to a piece.
 
         Yields
@@ -185,14 +203,14 @@ class TableModel:
         k = self.n_neighbors if n_neighbors is None else n_neighbors
         check_integer(k, "n_neighbors", low=1, high=len(self.X))
         distances, nearest = self._kneighbors(encoded, k)
-        model, exact = self.classifier, has_exact_split(self.classifier)
+        exact = has_exact_split(self.metric)
         split = distance_contributions if exact else counterfactual_changes
-        parts = split(model, encoded[0], self.X[nearest[0]])
+        parts = split(self.metric, encoded[0], self.X[nearest[0]])
         by_column = sum_by_column if exact else largest_by_column
         return Explanation(
             row=row,
-            predicted=self.class_names[int(model.predict(encoded)[0])],
-            probability=float(model.predict_proba(encoded)[0, 1]),
+            predicted=self.class_names[int(self.classifier.predict(encoded)[0])],
+            probability=float(self.classifier.predict_proba(encoded)[0, 1]),
             neighbors=[
                 {
                     "id": self.ids[i].item(),
@@ -205,103 +223,21 @@ class TableModel:
             values=decode(self.encoder, encoded[0]),
             parts=by_column(self.encoder, parts),
             exact=exact,
-            weights=self.weights() if exact else {},
+            weights=self.weights(),
         )
 
     def weights(self) -> dict[str, float]:
-        """What the metric stretches: encoded feature → share, the largest first."""
-        shares = feature_weights(self.classifier)
+        """What the metric stretches: encoded feature → share, the largest first.
+
+        Nothing for a metric behind a map that mixes the features.
+        """
+        if not has_exact_split(self.metric):
+            return {}
+        shares = feature_weights(self.metric)
         names = self.encoder.get_feature_names_out()
         return {str(names[j]): float(shares[j]) for j in np.argsort(-shares, kind="stable")}
 
     def _kneighbors(self, encoded: NDArray, k: int | None = None) -> tuple[NDArray, NDArray]:
-        return self._last.kneighbors(self.classifier[:-1].transform(encoded), k)
-
-
-def fit_table(
-    path: str | Path,
-    target: str | int | None = None,
-    positive: Any = None,
-    *,
-    method: str = "iml",
-    row_names: str | None = None,
-    seed: int = 0,
-    categorical: Collection[str] = (),
-    ignore: Collection[str] = (),
-) -> TableModel:
-    """Read a file, encode, scale, tune and fit.
-
-    Parameters
-    ----------
-    path, target, positive, categorical, ignore
-        As for `raremetric.datasets.read_table`.
-    method : str, default="iml"
-        One of those that decide by neighbors: "plain", "iml", "lmnn", "itml", "gmml".
-    row_names : str or None, default=None
-        Column that names the examples; None to number them.
-    seed : int, default=0
-        For the folds of the tuning and the draw of candidates.
-
-    Returns
-    -------
-    TableModel
-        Fitted on all rows.
-    """
-    allowed = [name for name, each in METHODS.items() if each.has_neighbors]
-    check_option(method, "model", allowed)
-    table = read_table(
-        path, target, positive, categorical=categorical, ignore=ignore, row_names=row_names
-    )
-    X = table.encoder.transform(table.data)
-    setting = Setting(n_folds=n_folds_for(table.target), seed=seed)
-    fitted = fit_quietly(METHODS[method].build(setting), X, table.target)
-    ids = np.arange(1, len(X) + 1) if table.row_names is None else np.array(table.row_names)
-    return TableModel(
-        method=method,
-        encoder=table.encoder,
-        classifier=_slim(fitted.best_estimator_ if isinstance(fitted, GridSearchCV) else fitted),
-        X=X,
-        y=table.target,
-        ids=ids,
-        id_name=row_names,
-        target_name=table.target_name,
-        class_names=class_names(table),
-        versions=versions(),
-    )
-
-
-def _slim(model: Pipeline) -> Pipeline:
-    """Without what only tuning and fitting needed: other candidates, pairs."""
-    last = model[-1]
-    learner = getattr(last.learner_, "best_learner_", last.learner_)
-    vars(learner).pop("pair_sets_", None)
-    last.learner, last.learner_, last.learners_ = clone(learner), learner, [learner]
-    return model
-
-
-def fit_quietly(model: Any, X: NDArray, y: NDArray) -> Any:
-    """Fit a searched model: candidates that are cut short are judged as they are.
-
-    On one thread: the many small fits of a search are slowed down by more, several times over.
-    """
-    with need("threadpoolctl").threadpool_limits(1), warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        warnings.filterwarnings("ignore", ".* wants n_neighbors", UserWarning)
-        return model.fit(X, y)
-
-
-def n_folds_for(y: NDArray, most: int = 5) -> int:
-    """As many folds as the rare class has examples, at most `most`."""
-    n_rare = int(np.bincount(y).min())
-    if n_rare < 4:
-        raise ValueError(
-            f"The rare class has {n_rare} examples; at least 4 are needed to tune and to learn."
-        )
-    return min(most, n_rare // 2)
-
-
-def class_names(table: Any) -> list[str]:
-    """What 0 and 1 stand for; several classes together are called by what they are not."""
-    other, positive = table.target_names
-    n_other = len(table.classes) - len(table.positive)
-    return [str(other) if n_other == 1 else f"not {positive}", str(positive)]
+        if isinstance(self.classifier, Pipeline):
+            encoded = self.classifier[:-1].transform(encoded)
+        return self._last.kneighbors(encoded, self.n_neighbors if k is None else k)

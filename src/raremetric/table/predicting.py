@@ -12,7 +12,7 @@ from raremetric.table.extras import need
 from raremetric.table.files import replacing
 from raremetric.table.model import Predictions, TableModel
 
-BLOCK_BYTES = 1 << 24
+BLOCK_BYTES = 1 << 22  # Arrow reads up to 32 of them ahead
 
 
 def prediction_columns(model: TableModel, found: Predictions) -> dict[str, Any]:

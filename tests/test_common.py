@@ -3,7 +3,16 @@
 import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from raremetric import IML, IMLCV, Euclidean, MetricKNNClassifier
+from raremetric import (
+    IML,
+    IMLCV,
+    BalancedDiscriminant,
+    Euclidean,
+    ImportanceWeights,
+    KernelLandmarks,
+    MetricKNNClassifier,
+    RareClassifier,
+)
 
 WEIGHTS = (
     "sample_weight multiplies the pairs an example anchors, as documented. A repeated or left out "
@@ -25,6 +34,11 @@ EXPECTED_TO_FAIL = {
         IML(dissimilar="fixed", solver="projected"),
         IMLCV([{"margin": 1.0}, {"margin": 10.0}], cv=2),
         Euclidean(),
+        BalancedDiscriminant(),
+        ImportanceWeights(n_estimators=5),
+        KernelLandmarks(),
+        KernelLandmarks("rbf", n_landmarks=10, n_components=5),
+        RareClassifier(budget=1e-6, random_state=0),
         MetricKNNClassifier(),
         MetricKNNClassifier(Euclidean(), multiclass="one_vs_rest"),
     ],

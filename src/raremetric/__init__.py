@@ -1,11 +1,14 @@
 """Metric learning for the class you care about and have few examples of."""
 
 from raremetric.classifier import MetricKNNClassifier
+from raremetric.features import ImportanceWeights, KernelLandmarks
+from raremetric.learners.discriminant import BalancedDiscriminant
 from raremetric.learners.euclidean import Euclidean
 from raremetric.learners.gmml import GMML
 from raremetric.learners.iml import IML
 from raremetric.learners.itml import ITML
 from raremetric.learners.lmnn import LMNN
+from raremetric.rare import RareClassifier
 from raremetric.tuning import IMLCV
 
 __version__ = "0.1.0.dev0"
@@ -16,8 +19,12 @@ __all__ = [
     "IMLCV",
     "ITML",
     "LMNN",
+    "BalancedDiscriminant",
     "Euclidean",
+    "ImportanceWeights",
+    "KernelLandmarks",
     "MetricKNNClassifier",
+    "RareClassifier",
     "__version__",
     "list_datasets",
     "load_dataset",

@@ -1,0 +1,164 @@
+"""What RareClassifier tries: views of the features, maps, learners, readings."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, clone
+from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import QuantileTransformer, StandardScaler
+
+from raremetric.decision import (
+    READINGS,
+    ClassNeighbors,
+    Reading,
+    class_scores,
+    distance_floor,
+    nearest_of_each_class,
+)
+from raremetric.features import ImportanceWeights, KernelLandmarks
+from raremetric.learners.base import MetricLearner
+from raremetric.learners.discriminant import BalancedDiscriminant
+from raremetric.learners.euclidean import Euclidean
+from raremetric.learners.iml import IML
+from raremetric.validation import Labels
+
+# How much each group counts: chosen on the KEEL sets at odd places and on splits 1 to 5.
+VOICES = {
+    "importance, laplacian": 3.0,
+    "linear": 2.0,
+    "standard, laplacian": 1.0,
+    "rank, laplacian": 1.0,
+}
+MAX_NEIGHBORS = max(reading.size for reading in READINGS)
+
+
+class Branch(NamedTuple):
+    """Learners that share the steps before them."""
+
+    group: str  # the best of each group are averaged, and the groups with each other
+    name: str
+    steps: tuple[BaseEstimator, ...]
+    learners: tuple[MetricLearner, ...]
+
+
+class Neighborhood(NamedTuple):
+    """A fitted metric with the examples that it measures distances to."""
+
+    pipeline: Pipeline
+    Z: NDArray[np.float64]  # the examples, as the pipeline maps them
+    labels: Labels
+    floor: float
+
+    def neighbors(self, X, k: int = MAX_NEIGHBORS) -> ClassNeighbors:
+        """The k nearest examples of each class."""
+        return self.nearest(np.asarray(self.pipeline.transform(X)), k)
+
+    def nearest(self, Z: NDArray, k: int = MAX_NEIGHBORS) -> ClassNeighbors:
+        """The k nearest examples of each class to rows that are mapped already."""
+        return nearest_of_each_class(self.Z, self.labels, Z, k)
+
+    def scores(self, found: ClassNeighbors, readings: Sequence[Reading]) -> NDArray:
+        """How much nearer the positive class is, (n_readings, n_rows)."""
+        return np.stack([class_scores(found.distances, self.floor, r)[:, 1] for r in readings])
+
+
+def branches(budget: str) -> list[Branch]:
+    """The views, maps and learners of a budget."""
+    standard = (StandardScaler(),)
+    importance = (StandardScaler(), ImportanceWeights())
+    ranks = (QuantileTransformer(output_distribution="normal"), StandardScaler())
+    found = [
+        *_kernel_branches("importance", importance),
+        Branch("linear", "standard", standard, (Euclidean(), *_imls())),
+    ]
+    if budget == "thorough":
+        found += _kernel_branches("standard", standard)
+        found += _kernel_branches("rank", ranks)
+    return found
+
+
+def _kernel_branches(name: str, view: tuple[BaseEstimator, ...]) -> list[Branch]:
+    return [
+        Branch(
+            f"{name}, laplacian",
+            f"{name}, laplacian {width:g}",
+            (*view, KernelLandmarks(width=width)),
+            _discriminants(),
+        )
+        for width in (0.5, 2.0)
+    ]
+
+
+def _discriminants() -> tuple[MetricLearner, ...]:
+    return tuple(
+        BalancedDiscriminant(shrinkage, stretch)
+        for shrinkage in (0.01, 0.1, 0.5)
+        for stretch in (1.0, 3.0, 10.0)
+    )
+
+
+def _imls() -> tuple[MetricLearner, ...]:
+    return tuple(
+        IML(margin=margin, similar_weight=weight, regularization=regularization)
+        for margin, weight, regularization in (
+            (100.0, 0.5, 0.01),
+            (10.0, 0.5, 0.1),
+            (1.0, 0.5, 0.01),
+            (1000.0, 0.3, 0.1),
+            (100.0, 0.8, 1.0),
+        )
+    )
+
+
+def fit_neighborhoods(
+    tried: Sequence[Branch], X: NDArray, labels: Labels, seed: int, queries: NDArray
+) -> Iterator[tuple[Neighborhood, NDArray]]:
+    """Fit every learner of every branch, and map the queries by it.
+
+    Steps that branches have in common are fitted, and applied, once.
+    """
+    y = labels.classes[labels.codes]
+    fitted: dict[tuple[str, ...], tuple[list[BaseEstimator], NDArray, NDArray]]
+    fitted = {(): ([], X, queries)}
+    for branch in tried:
+        path: tuple[str, ...] = ()
+        for template in branch.steps:
+            before, path = path, (*path, repr(template))
+            if path not in fitted:
+                steps, Z, mapped = fitted[before]
+                step = _seeded(template, seed, len(X)).fit(Z, y)
+                fitted[path] = ([*steps, step], step.transform(Z), step.transform(mapped))
+        steps, Z, mapped = fitted[path]
+        for template in branch.learners:
+            learner = clone(template).fit(Z, y)
+            pipeline = Pipeline([(type(s).__name__.lower(), s) for s in (*steps, learner)])
+            L = learner.components_
+            projected = Z @ L.T
+            floor = distance_floor(projected)
+            yield Neighborhood(pipeline, projected, labels, floor), mapped @ L.T
+
+
+def keep_learners(tried: Sequence[Branch], chosen: Sequence[int]) -> list[Branch]:
+    """The branches with those learners only whose places, counted through all, are chosen."""
+    kept, place = [], 0
+    for branch in tried:
+        learners = tuple(
+            learner for own, learner in enumerate(branch.learners, place) if own in chosen
+        )
+        place += len(branch.learners)
+        if learners:
+            kept.append(branch._replace(learners=learners))
+    return kept
+
+
+def _seeded(template: BaseEstimator, seed: int, n_samples: int) -> BaseEstimator:
+    step = clone(template)
+    if "random_state" in step.get_params():
+        step.set_params(random_state=seed)
+    if isinstance(step, QuantileTransformer):
+        step.set_params(n_quantiles=min(200, n_samples))
+    return step

@@ -1,0 +1,183 @@
+"""What each candidate is worth on examples that it did not learn from, and the best together."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from joblib import Parallel, delayed
+from numpy.typing import NDArray
+from scipy.stats import rankdata
+from sklearn.model_selection import StratifiedKFold
+
+from raremetric.decision import (
+    READINGS,
+    Reading,
+    Utility,
+    actual_utility,
+    average_precision,
+    best_threshold,
+    fit_sigmoid,
+    log_loss,
+)
+from raremetric.learners.base import MetricLearner
+from raremetric.rare.candidates import Branch, fit_neighborhoods
+from raremetric.validation import Labels, check_labels
+
+N_FOLDS = 5
+KEPT_OF_GROUP = 5
+
+
+class Judgement(NamedTuple):
+    """Of each candidate, out of fold."""
+
+    utility: NDArray[np.float64]  # what is to be maximised, at the candidate's own threshold
+    log_loss: NDArray[np.float64]
+    average_precision: NDArray[np.float64]
+
+
+class Candidate(NamedTuple):
+    """One metric with one reading."""
+
+    branch: Branch
+    metric: int  # its place among the learners of all branches
+    learner: MetricLearner
+    reading: Reading
+
+
+class Part(NamedTuple):
+    """A candidate's part in the final score: weight · (score − mean) / spread."""
+
+    candidate: int
+    weight: float
+    mean: float
+    spread: float
+
+
+def list_candidates(tried: Sequence[Branch]) -> list[Candidate]:
+    """All candidates, in the order of ``score_repeat``."""
+    metrics = [(branch, learner) for branch in tried for learner in branch.learners]
+    return [
+        Candidate(branch, metric, learner, reading)
+        for metric, (branch, learner) in enumerate(metrics)
+        for reading in READINGS
+    ]
+
+
+def n_repeats(n_samples: int, n_positive: int) -> int:
+    """More where less is known: few examples, or few of them positive."""
+    if n_samples <= 500 or (n_positive < 40 and n_samples <= 2000):
+        return 4
+    return 2 if n_samples <= 1000 else 1
+
+
+def make_folds(
+    labels: Labels, repeats: int, rng: np.random.RandomState
+) -> list[list[tuple[NDArray, NDArray]]]:
+    """Stratified folds for each repeat; no more folds than the rarer class has examples."""
+    n_folds = int(min(N_FOLDS, labels.counts.min()))
+    rows = np.zeros(len(labels.codes))
+    return [
+        list(StratifiedKFold(n_folds, shuffle=True, random_state=rng).split(rows, labels.codes))
+        for _ in range(repeats)
+    ]
+
+
+def score_repeat(
+    tried: Sequence[Branch],
+    X: NDArray,
+    labels: Labels,
+    folds: Sequence[tuple[NDArray, NDArray]],
+    seed: int,
+    n_jobs: int | None = None,
+) -> NDArray[np.float32]:
+    """Scores of each example by all candidates when it was left out, (n_candidates, n_samples).
+
+    Candidates come in the order of branches, learners and readings.
+    """
+
+    def score(train: NDArray, test: NDArray) -> NDArray:
+        part = check_labels(labels.codes[train], "A fold of RareClassifier")
+        fitted = fit_neighborhoods(tried, X[train], part, seed, X[test])
+        return np.concatenate(
+            [each.scores(each.nearest(mapped), READINGS) for each, mapped in fitted]
+        )
+
+    results = Parallel(n_jobs=n_jobs, prefer="threads")(
+        delayed(score)(train, test) for train, test in folds
+    )
+    scores = np.empty((len(results[0]), len(X)), dtype=np.float32)
+    for (_, test), part in zip(folds, results, strict=True):
+        scores[:, test] = part
+    return scores
+
+
+def judge(scores: NDArray, positive: NDArray, utility: Utility) -> Judgement:
+    """Judge scores of shape (n_candidates, n_repeats, n_samples)."""
+    n_candidates, repeats, _ = scores.shape
+    pooled, truth = scores.reshape(n_candidates, -1).astype(np.float64), np.tile(positive, repeats)
+    p = fit_sigmoid(pooled, truth)(pooled)
+    called = np.stack([row >= best_threshold(row, utility) for row in p])
+    return Judgement(
+        actual_utility(called, truth, utility),
+        log_loss(p, truth),
+        average_precision(scores, positive).mean(axis=-1),
+    )
+
+
+def rank(judgement: Judgement, groups: Sequence[str], threshold_free: bool) -> NDArray[np.int64]:
+    """Place of each candidate within its group, from 1.
+
+    By the sum of its ranks in utility, log-loss and average precision; where no threshold
+    matters, by average precision alone. Of equals the first.
+    """
+    places = np.zeros(len(groups), dtype=np.int64)
+    for group in dict.fromkeys(groups):
+        members = np.flatnonzero(np.asarray(groups) == group)
+        standing = rankdata(-judgement.average_precision[members])
+        if not threshold_free:
+            standing += rankdata(-judgement.utility[members])
+            standing += rankdata(judgement.log_loss[members])
+        places[members[np.argsort(standing, kind="stable")]] = np.arange(1, len(members) + 1)
+    return places
+
+
+def choose_parts(
+    scores: NDArray, groups: Sequence[str], places: NDArray, voices: Mapping[str, float]
+) -> list[Part]:
+    """The best of each group, standardised and averaged; then the groups, by their voices.
+
+    Parameters
+    ----------
+    scores : ndarray of shape (n_candidates, n_repeats, n_samples)
+    groups : sequence of str
+        The group of each candidate.
+    places : ndarray of shape (n_candidates,)
+        See ``rank``.
+    voices : mapping of str to float
+        How much each group counts.
+    """
+    parts = []
+    for group in dict.fromkeys(groups):
+        best = np.flatnonzero((np.asarray(groups) == group) & (places <= KEPT_OF_GROUP))
+        pooled = scores[best].reshape(len(best), -1).astype(np.float64)
+        means, spreads = pooled.mean(axis=1), pooled.std(axis=1)
+        spreads = np.where(spreads > 0, spreads, 1.0)
+        together = ((pooled - means[:, np.newaxis]) / spreads[:, np.newaxis]).mean(axis=0)
+        weight = voices[group] / (len(best) * max(float(together.std()), 1e-12))
+        parts += [
+            Part(int(c), weight, float(mean), float(spread))
+            for c, mean, spread in zip(best, means, spreads, strict=True)
+        ]
+    total = sum(part.weight for part in parts)
+    return [part._replace(weight=part.weight / total) for part in parts]
+
+
+def combine(parts: Sequence[Part], scores: Sequence[NDArray]) -> NDArray[np.float64]:
+    """The final score, from the scores of each part's candidate."""
+    terms = [
+        part.weight * (np.asarray(own, dtype=np.float64) - part.mean) / part.spread
+        for part, own in zip(parts, scores, strict=True)
+    ]
+    return np.sum(terms, axis=0)

@@ -1,0 +1,119 @@
+"""From a budget to an ensemble: collect evidence, decide, fit what counts."""
+
+from __future__ import annotations
+
+import time
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from raremetric.decision import Sigmoid, actual_utility, best_threshold, fit_sigmoid
+from raremetric.rare.aims import Aim
+from raremetric.rare.candidates import (
+    VOICES,
+    Branch,
+    branches,
+    fit_neighborhoods,
+    keep_learners,
+)
+from raremetric.rare.ensemble import Ensemble, Member
+from raremetric.rare.evidence import (
+    Part,
+    choose_parts,
+    combine,
+    judge,
+    list_candidates,
+    make_folds,
+    n_repeats,
+    rank,
+    score_repeat,
+)
+from raremetric.validation import Labels
+
+BUDGETS = ("fast", "thorough")
+MOST_REPEATS = 4
+FOR_SEARCH = 0.9  # of a budget in seconds; the rest is for fitting what was chosen
+
+
+class Verdict(NamedTuple):
+    """Which candidates count how much, and where the threshold is."""
+
+    parts: list[Part]
+    calibration: Sigmoid
+    threshold: float
+    score: float
+    table: dict[str, NDArray]
+
+
+def collect(
+    X: NDArray, labels: Labels, seed: int, budget: Any, start: float, n_jobs: int | None
+) -> tuple[list[Branch], NDArray]:
+    """What was tried, and out-of-fold scores (n_candidates, n_repeats, n_samples)."""
+    timed = budget not in BUDGETS
+    repeats = MOST_REPEATS if timed else n_repeats(len(X), int(labels.counts.min()))
+    folds = make_folds(labels, repeats, np.random.RandomState(seed))
+
+    def score(tried: list[Branch], repeat: int) -> NDArray:
+        return score_repeat(tried, X, labels, folds[repeat], seed, n_jobs)
+
+    if not timed:
+        tried = branches(budget)
+        return tried, np.stack([score(tried, repeat) for repeat in range(repeats)], axis=1)
+
+    def affords(seconds: float) -> bool:
+        return time.perf_counter() - start + seconds < FOR_SEARCH * budget
+
+    began = time.perf_counter()
+    tried = branches("fast")
+    found = [score(tried, 0)]
+    took = time.perf_counter() - began
+    if affords(2 * took):  # the other views take about as long, and one more such repeat
+        others = branches("thorough")[len(tried) :]
+        tried, found = tried + others, [np.concatenate([found[0], score(others, 0)])]
+        took = time.perf_counter() - began
+    while len(found) < repeats and affords(took):
+        found.append(score(tried, len(found)))
+    return tried, np.stack(found, axis=1)
+
+
+def decide(scores: NDArray, tried: list[Branch], positive: NDArray, aim: Aim) -> Verdict:
+    """Choose who counts how much, calibrate their average and put its threshold."""
+    candidates = list_candidates(tried)
+    groups = [candidate.branch.group for candidate in candidates]
+    judgement = judge(scores, positive, aim.utility)
+    places = rank(judgement, groups, aim.threshold_free)
+    parts = choose_parts(scores, groups, places, VOICES)
+    together = combine(parts, [scores[part.candidate].reshape(-1) for part in parts])
+    truth = np.tile(positive, scores.shape[1])
+    calibration = fit_sigmoid(together, truth)
+    p = calibration(together)
+    threshold = best_threshold(p, aim.utility)
+    weights = np.zeros(len(candidates))
+    weights[[part.candidate for part in parts]] = [part.weight for part in parts]
+    table = {
+        "group": np.array(groups),
+        "branch": np.array([candidate.branch.name for candidate in candidates]),
+        "learner": np.array([repr(candidate.learner) for candidate in candidates]),
+        "reading": np.array([str(candidate.reading) for candidate in candidates]),
+        **judgement._asdict(),
+        "rank_in_group": places,
+        "weight": weights,
+    }
+    score = float(actual_utility(p >= threshold, truth, aim.utility))
+    return Verdict(parts, calibration, threshold, score, table)
+
+
+def assemble(
+    tried: list[Branch], verdict: Verdict, X: NDArray, labels: Labels, seed: int
+) -> Ensemble:
+    """Fit on all examples the metrics that count."""
+    candidates = list_candidates(tried)
+    chosen = sorted({candidates[part.candidate].metric for part in verdict.parts})
+    fitted = fit_neighborhoods(keep_learners(tried, chosen), X, labels, seed, X[:1])
+    members = []
+    for part in sorted(verdict.parts, key=lambda part: -part.weight):
+        own = candidates[part.candidate]
+        name = f"{own.branch.name}, {own.learner!r}, {own.reading}"
+        members.append(Member(name, chosen.index(own.metric), own.reading, part))
+    return Ensemble(members, [each for each, _ in fitted], verdict.calibration)

@@ -14,7 +14,14 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import QuantileTransformer, RobustScaler, StandardScaler
 
-from raremetric import GMML, IML, Euclidean, MetricKNNClassifier
+from raremetric import (
+    GMML,
+    IML,
+    Euclidean,
+    ImportanceWeights,
+    MetricKNNClassifier,
+    RareClassifier,
+)
 from raremetric.explain import (
     counterfactual_changes,
     distance_contributions,
@@ -123,6 +130,19 @@ def test_changes_behind_a_kernel():
 def test_points_that_do_not_fit(a, b, sentence):
     with pytest.raises(ValueError, match=sentence):
         distance_contributions(learner_of(np.eye(3)), a, b)
+
+
+def test_the_metrics_of_rare_classifier():
+    X, y = make_problem(6, n_samples=60)
+    model = RareClassifier(random_state=0).fit(X, y)
+    with pytest.raises(TypeError, match="decides by several metrics"):
+        distance_contributions(model, X[0], X[1])
+    curved = model.ensemble_.neighborhoods[model.ensemble_.members[0].place].pipeline
+    assert counterfactual_changes(curved, X[0], X[1:4]).shape == (3, 3)
+    weighted = make_pipeline(StandardScaler(), ImportanceWeights(random_state=0), GMML()).fit(X, y)
+    parts = distance_contributions(weighted, X[0], X[1])
+    z = weighted.transform(X[:2])
+    assert parts.sum() == pytest.approx(((z[0] - z[1]) ** 2).sum())
 
 
 def test_models_without_a_metric():

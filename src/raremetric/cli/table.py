@@ -69,7 +69,7 @@ def compare(
     methods: Annotated[
         str | None,
         typer.Option(
-            help="Only these, by commas: plain, iml, lmnn, itml, gmml, logistic, boosting.",
+            help="Only these, by commas: plain, iml, rare, lmnn, itml, gmml, logistic, boosting.",
             autocompletion=complete_methods,
         ),
     ] = None,
@@ -139,8 +139,8 @@ def fit(
     positive: Positive = None,
     model: Annotated[
         str,
-        typer.Option(help="plain, iml, lmnn, itml or gmml.", autocompletion=complete_model),
-    ] = "iml",
+        typer.Option(help="rare, iml, plain, lmnn, itml or gmml.", autocompletion=complete_model),
+    ] = "rare",
     row_id: Annotated[
         str | None, typer.Option("--id", help="Column that names the rows; not a feature.")
     ] = None,

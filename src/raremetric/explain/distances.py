@@ -20,11 +20,13 @@ from sklearn.preprocessing import (
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
+from raremetric.features import ImportanceWeights
 from raremetric.learners.base import MetricLearner
 from raremetric.metric import axis_shares
 
 # Each of their output columns depends on the same input column alone: the split stays exact.
 COLUMNWISE = (
+    ImportanceWeights,
     MaxAbsScaler,
     MinMaxScaler,
     PowerTransformer,
@@ -176,6 +178,11 @@ def metric_steps(model: Any) -> list:
                 "This classifier has a metric for each class: pass one of its learners_."
             )
         return metric_steps(model.learners_[0])
+    if hasattr(model, "ensemble_"):
+        raise TypeError(
+            f"{type(model).__name__} decides by several metrics: pass the pipeline of one of "
+            "ensemble_.neighborhoods."
+        )
     if not hasattr(model, "transform"):
         raise TypeError(
             f"Cannot explain a {type(model).__name__}: it has no learned distance. Pass a fitted "

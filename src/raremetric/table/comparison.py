@@ -29,8 +29,8 @@ from sklearn.preprocessing import StandardScaler
 
 from raremetric.datasets import read_table
 from raremetric.table.extras import need
-from raremetric.table.methods import METHODS, Setting, find_method
 from raremetric.table.fitting import class_names, fit_quietly, n_folds_for
+from raremetric.table.methods import METHODS, Setting, find_method
 from raremetric.validation import check_integer, check_option
 
 MEASURES: dict[str, Callable[..., float]] = {

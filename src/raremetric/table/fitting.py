@@ -26,7 +26,7 @@ def fit_table(
     target: str | int | None = None,
     positive: Any = None,
     *,
-    method: str = "iml",
+    method: str = "rare",
     row_names: str | None = None,
     seed: int = 0,
     categorical: Collection[str] = (),
@@ -38,8 +38,8 @@ def fit_table(
     ----------
     path, target, positive, categorical, ignore
         As for `raremetric.datasets.read_table`.
-    method : str, default="iml"
-        One of those that decide by neighbors: "plain", "iml", "lmnn", "itml", "gmml".
+    method : str, default="rare"
+        One of those that decide by neighbors: "rare", "iml", "plain", "lmnn", "itml", "gmml".
     row_names : str or None, default=None
         Column that names the examples; None to number them.
     seed : int, default=0

@@ -119,6 +119,17 @@ def test_changes_behind_a_kernel():
         distance_contributions(model, X[0], X[1])
 
 
+def test_columns_that_are_equal_together():
+    X, y = make_problem(3, n_samples=30)
+    model = make_pipeline(KernelPCA(5, kernel="rbf"), GMML()).fit(X, y)
+    changes = counterfactual_changes(model, X[0], X[1], groups=[[0, 2], [1], [0, 1, 2]])
+    z = model.transform(np.stack([X[0], X[1], [X[0, 0], X[1, 1], X[0, 2]]]))
+    d2 = ((z[0] - z) ** 2).sum(axis=1)
+    np.testing.assert_allclose(changes[0], d2[2] - d2[1])
+    np.testing.assert_allclose(changes[1], counterfactual_changes(model, X[0], X[1])[1])
+    np.testing.assert_allclose(changes[2], -d2[1])
+
+
 @pytest.mark.parametrize(
     ("a", "b", "sentence"),
     [
@@ -175,7 +186,7 @@ def test_a_picture_of_the_neighbors():
 
 
 def test_a_picture_says_when_there_is_no_split():
-    X, y = make_problem(5, n_samples=30)
+    X, y = make_problem(5, n_samples=30, n_features=5)
     model = make_pipeline(KernelPCA(4, kernel="rbf"), GMML()).fit(X, y)
     figure = plot_neighbors(model, X[0], X[1:3], n_features=2)
     assert "no exact split" in figure.get_supxlabel()

@@ -4,9 +4,8 @@ import json
 import subprocess
 import sys
 
-import numpy as np
-import pandas as pd
 import pytest
+from benchmarks.large_prediction import write_table
 
 pytest.importorskip("resource")  # POSIX only
 
@@ -23,24 +22,6 @@ table = read_table(sys.argv[1], target="y")
 size = int(table.data.memory_usage(deep=True).sum() + table.target.nbytes)
 print(json.dumps({"before": before, "peak": peak(), "size": size, "shape": table.data.shape}))
 """
-
-
-def write_table(path, n_bytes):
-    """Numbers with a fraction, whole numbers, text, missing values: repeated up to the size."""
-    rng = np.random.default_rng(0)
-    n = 100_000
-    frame = pd.DataFrame(rng.normal(size=(n, 12)).round(6), columns=[f"f{i}" for i in range(12)])
-    for i in range(4):
-        frame[f"i{i}"] = rng.integers(0, 100_000, n)
-    frame["color"] = rng.choice(["red", "green", "blue"], n)
-    frame["city"] = rng.choice([f"city {i}" for i in range(15)], n)
-    frame["y"] = np.where(rng.random(n) < 0.02, "rare", "common")
-    frame.loc[rng.random(n) < 0.01, "f3"] = np.nan
-    header, _, body = frame.to_csv(index=False).encode().partition(b"\n")
-    with path.open("wb") as stream:
-        stream.write(header + b"\n")
-        while stream.tell() < n_bytes:
-            stream.write(body)
 
 
 @pytest.mark.slow

@@ -9,7 +9,7 @@ from sklearn.preprocessing import StandardScaler
 from raremetric.datasets import TableError, read_table
 from raremetric.explain import feature_weights
 from raremetric.table import fit_table
-from raremetric.table.decoding import decode, largest_by_column, sum_by_column
+from raremetric.table.decoding import column_groups, decode, sum_by_column
 from raremetric.table.fitting import n_folds_for
 from tests.table.conftest import make_table
 
@@ -76,6 +76,23 @@ def test_parts_sum_to_the_distance_of_each_neighbor(model, path):
     ]
 
 
+def test_a_metric_without_a_split(path):
+    model = fit_table(path, "state", ignore=["id"])  # RareClassifier
+    found = model.explain_file(path, row=10)
+    assert not found.exact
+    assert found.weights == {}
+    assert found.n_metrics > 1
+    assert found.parts.shape == (3, 4)
+    nearest = model.X[[each["id"] - 1 for each in found.neighbors]]
+    equal = nearest.copy()
+    equal[:, 2:6] = model.X[9, 2:6]  # the 0/1 columns of colour
+    z = model.metric.transform(np.vstack([model.X[[9]], nearest, equal]))
+    d2 = ((z[0] - z[1:]) ** 2).sum(axis=1)
+    np.testing.assert_allclose(found.parts[:, 2], d2[3:] - d2[:3], atol=1e-9)
+    (predicted,) = model.predict_file(path)
+    np.testing.assert_array_equal(predicted.positive, model.classifier.predict(model.X) == 1)
+
+
 def test_equal_columns_add_nothing(model, path):
     found = model.explain_file(path, row=10)
     for each, parts in zip(found.neighbors, found.parts, strict=True):
@@ -110,12 +127,12 @@ def test_values_come_back(model, path):
     assert (values["colour"], values["new"]) == (None, None)
 
 
-def test_sums_and_largest_by_column(model):
+def test_sums_by_column(model):
     # Encoded: size, weight, colour (missing, blue, green, red), new=yes.
     assert len(model.encoder.get_feature_names_out()) == 7
     parts = np.array([[1.0, 2.0, 3.0, -5.0, 4.0, 0.0, 6.0]])
     assert sum_by_column(model.encoder, parts).tolist() == [[1, 2, 2, 6]]
-    assert largest_by_column(model.encoder, parts).tolist() == [[1, 2, -5, 6]]
+    assert column_groups(model.encoder) == [[0], [1], [2, 3, 4, 5], [6]]
 
 
 def test_several_positive_classes_have_a_name(tmp_path):

@@ -2,16 +2,13 @@
 
 import io
 import json
-import subprocess
-import sys
 
 import numpy as np
 import pandas as pd
 import pytest
+from benchmarks.large_prediction import measure
 
-from raremetric.table import save_model
 from raremetric.table.predicting import prediction_rows, write_predictions
-from tests.datasets.test_memory import write_table
 
 
 def test_the_file_says_what_the_model_says(model, path, tmp_path):
@@ -52,37 +49,12 @@ def test_a_failure_leaves_what_was_there(model, path, tmp_path):
     assert sorted(each.name for each in tmp_path.iterdir()) == ["bad.csv", "out.csv"]
 
 
-MEASURE = """
-import resource, sys
-from raremetric.table import load_model
-from raremetric.table.predicting import write_predictions
-
-print(write_predictions(load_model(sys.argv[1]), sys.argv[2], sys.argv[3])["rows"])
-print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024)
-"""
-
-
 @pytest.mark.slow
-def test_memory_does_not_grow_with_the_file(tmp_path):
+@pytest.mark.parametrize("method", ["plain", "rare"])
+def test_memory_does_not_grow_with_the_file(tmp_path, method):
     """The whole of it, 2 GB, is measured by `python benchmarks/large_prediction.py`."""
     pytest.importorskip("resource")
-    from raremetric.table import fit_table
-
-    small, large = tmp_path / "small.csv", tmp_path / "large.csv"
-    write_table(large, 3 * 10**8)
-    with large.open() as stream:
-        small.write_text("".join(line for _, line in zip(range(501), stream, strict=False)))
-    save_model(fit_table(small, "y", method="plain"), tmp_path / "model.skops")
-    try:
-        arguments = [tmp_path / "model.skops", large, tmp_path / "out.csv"]
-        done = subprocess.run(
-            [sys.executable, "-c", MEASURE, *map(str, arguments)],
-            capture_output=True,
-            text=True,
-            check=True,
-        )
-    finally:
-        large.unlink()
-    rows, peak = map(int, done.stdout.split())
-    assert rows > 10**6
-    assert peak < 10**9
+    small, large = (measure(tmp_path, size, method) for size in (10**8, 3 * 10**8))
+    assert large["rows"] > 2 * small["rows"]
+    assert large["peak"] < 1.25 * small["peak"]
+    assert large["peak"] < 10**9

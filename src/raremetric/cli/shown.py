@@ -8,6 +8,8 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
+SAME_POINT = 1e-7  # distance: nothing but rounding is nearer
+
 if TYPE_CHECKING:
     from raremetric.table.comparison import Comparison
     from raremetric.table.model import Explanation
@@ -47,19 +49,19 @@ def neighbors_table(found: Explanation, n_shown: int) -> Table:
     n_shown = n_shown + 1 if len(order) == n_shown + 1 else n_shown
     shown, rest = order[:n_shown], order[n_shown:]
     table = Table(
-        title="Its neighbors, and what each column adds to the squared distance"
+        title="Its neighbors, and what each column adds to the squared distance d²."
         if found.exact
-        else "Its neighbors, and how the squared distance would change if a column were equal "
-        "(this model has no exact split of the distance)",
+        else "Its neighbors, and how much the squared distance d² would change if a column were "
+        "the same as in this row. (Behind a curved map there is no exact split of d².)",
         title_justify="left",
         box=box.SIMPLE_HEAD,
         show_footer=True,
     )
-    table.add_column("column", footer="squared distance")
+    table.add_column("column", footer="d²", no_wrap=True)
     table.add_column("this row", justify="right")
     for each in found.neighbors:
         table.add_column(f"{each['id']}\n{each['class']}", justify="right", style="dim")
-        table.add_column("adds" if found.exact else "change", footer=f"{each['distance'] ** 2:.3g}")
+        table.add_column("adds" if found.exact else "change", footer=_square(each["distance"]))
     columns = list(found.values)
     for j in shown:
         name = columns[j]
@@ -75,6 +77,10 @@ def neighbors_table(found: Explanation, n_shown: int) -> Table:
             f"{len(rest)} others", "", *(cell for part in sums for cell in ("", _part(part)))
         )
     return table
+
+
+def _square(distance: float) -> str:
+    return "0" if distance < SAME_POINT else f"{distance**2:.3g}"
 
 
 def _part(part: float) -> str:

@@ -14,14 +14,13 @@ import typer
 from rich.console import Console
 
 from raremetric.cli.common import AsJson, fail, note, print_json, progress, user_mistakes
-from raremetric.cli.shown import comparison_table, neighbors_table, weights_table
+from raremetric.cli.shown import SAME_POINT, comparison_table, neighbors_table, weights_table
 
 if TYPE_CHECKING:
     from raremetric.table.comparison import FoldResult
     from raremetric.table.model import Explanation, TableModel
 
 N_SHOWN = 10
-SAME_POINT = 1e-12  # distance
 
 TableFile = Annotated[
     str,
@@ -268,6 +267,10 @@ def explain(
         f"{fitted.class_names[1]!r} {found.probability:.2f}.",
         highlight=False,
     )
+    if found.n_metrics > 1:
+        console.print(
+            f"{found.n_metrics} metrics decide together; below, the one that counts most."
+        )
     console.print(neighbors_table(found, features))
     if found.neighbors[0]["distance"] < SAME_POINT:
         note("its first neighbor is the same point: was this row one of those fitted on?")

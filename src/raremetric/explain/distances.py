@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -118,7 +119,13 @@ def feature_weights(learner: BaseEstimator) -> NDArray:
     return axis_shares(_split_model(learner)[1].components_)
 
 
-def counterfactual_changes(transformer: BaseEstimator, a: ArrayLike, b: ArrayLike) -> NDArray:
+def counterfactual_changes(
+    transformer: BaseEstimator,
+    a: ArrayLike,
+    b: ArrayLike,
+    *,
+    groups: Sequence[Sequence[int]] | None = None,
+) -> NDArray:
     """How much the squared distance would change if a feature of b were the same as in a.
 
     For any map, also one for which no exact split of the distance exists. These are answers to one
@@ -131,11 +138,14 @@ def counterfactual_changes(transformer: BaseEstimator, a: ArrayLike, b: ArrayLik
         a pipeline that ends in one, its learner is taken.
     a, b : array-like of shape (n_features,) or (n_pairs, n_features)
         As for :func:`distance_contributions`.
+    groups : sequence of sequences of int or None, default=None
+        Features to be made equal together, such as the 0/1 columns of one category; None for each
+        feature by itself.
 
     Returns
     -------
-    ndarray of shape (n_features,) or (n_pairs, n_features)
-        d²(a, b with feature j of a) − d²(a, b): negative where the points would be nearer.
+    ndarray of shape (n_groups,) or (n_pairs, n_groups)
+        d²(a, b with these features of a) − d²(a, b): negative where the points would be nearer.
 
     Examples
     --------
@@ -152,11 +162,12 @@ def counterfactual_changes(transformer: BaseEstimator, a: ArrayLike, b: ArrayLik
     a, b, single = _pairs(a, b, steps[0].n_features_in_)
     target = _scaled(steps, a)
     before = _squared(target - _scaled(steps, b))
-    changes = np.empty_like(b)
-    for j in range(b.shape[1]):
+    groups = [[j] for j in range(b.shape[1])] if groups is None else groups
+    changes = np.empty((len(b), len(groups)))
+    for place, columns in enumerate(groups):
         equal = b.copy()
-        equal[:, j] = a[:, j]
-        changes[:, j] = _squared(target - _scaled(steps, equal)) - before
+        equal[:, columns] = a[:, columns]
+        changes[:, place] = _squared(target - _scaled(steps, equal)) - before
     return changes[0] if single else changes
 
 

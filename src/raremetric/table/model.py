@@ -20,7 +20,7 @@ from raremetric.explain import (
     has_exact_split,
 )
 from raremetric.study.protocol import N_NEIGHBORS
-from raremetric.table.decoding import decode, largest_by_column, sum_by_column
+from raremetric.table.decoding import column_groups, decode, sum_by_column
 from raremetric.validation import check_integer
 
 VOTES = (None, "majority")
@@ -48,6 +48,7 @@ class Explanation(NamedTuple):
     parts: NDArray[np.float64]  # (k, n_columns)
     exact: bool  # whether parts sum to the squared distance; else they are changes
     weights: dict[str, float]  # by encoded feature, largest first; empty if not exact
+    n_metrics: int = 1  # how many decide; the neighbors are those of the one that counts most
 
 
 class TableModel:
@@ -101,10 +102,14 @@ class TableModel:
     @property
     def metric(self) -> Pipeline:
         """What distances are measured by; of several metrics, the one that counts most."""
-        ensemble = getattr(self.classifier, "ensemble_", None)
+        ensemble = self._ensemble
         if ensemble is None:
             return self.classifier
         return ensemble.neighborhoods[ensemble.members[0].place].pipeline
+
+    @property
+    def _ensemble(self) -> Any:
+        return getattr(self.classifier, "ensemble_", None)
 
     @property
     def _last(self) -> Any:
@@ -204,9 +209,11 @@ class TableModel:
         check_integer(k, "n_neighbors", low=1, high=len(self.X))
         distances, nearest = self._kneighbors(encoded, k)
         exact = has_exact_split(self.metric)
-        split = distance_contributions if exact else counterfactual_changes
-        parts = split(self.metric, encoded[0], self.X[nearest[0]])
-        by_column = sum_by_column if exact else largest_by_column
+        pair = (self.metric, encoded[0], self.X[nearest[0]])
+        if exact:
+            parts = sum_by_column(self.encoder, distance_contributions(*pair))
+        else:
+            parts = counterfactual_changes(*pair, groups=column_groups(self.encoder))
         return Explanation(
             row=row,
             predicted=self.class_names[int(self.classifier.predict(encoded)[0])],
@@ -221,9 +228,10 @@ class TableModel:
                 for i, distance in zip(nearest[0], distances[0], strict=True)
             ],
             values=decode(self.encoder, encoded[0]),
-            parts=by_column(self.encoder, parts),
+            parts=parts,
             exact=exact,
             weights=self.weights(),
+            n_metrics=len(ensemble.members) if (ensemble := self._ensemble) else 1,
         )
 
     def weights(self) -> dict[str, float]:

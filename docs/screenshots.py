@@ -1,0 +1,77 @@
+"""The pictures of docs/table.md: `python docs/screenshots.py` (needs raremetric[browser]).
+
+Runs the page's own commands on the table of examples/untidy.py, and photographs the terminal and
+the page in headless Chromium.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from playwright.sync_api import sync_playwright
+from rich.console import Console
+from rich.terminal_theme import MONOKAI
+from rich.text import Text
+
+HERE = Path(__file__).parent
+WIDTH = 88
+CALL = [sys.executable, "-c", "from raremetric.cli import app; app(prog_name='raremetric')"]
+TERMINALS = {
+    "table-compare": "compare abalone.csv --target age --ignore shell",
+    "table-fit": "fit abalone.csv --target age --id shell --model iml -o model.skops",
+    "table-explain": "explain model.skops new.csv --row 1 --plot why.png",
+}
+
+
+def main() -> None:
+    with tempfile.TemporaryDirectory() as name, sync_playwright() as driver:
+        folder = Path(name)
+        browser = driver.chromium.launch(
+            executable_path=shutil.which("chromium"),
+            args=["--no-sandbox", "--disable-gpu", "--disable-background-networking"],
+        )
+        subprocess.run([sys.executable, HERE.parent / "examples/untidy.py"], cwd=folder, check=True)
+        lines = (folder / "abalone.csv").read_text().splitlines()
+        # The last rows are new: they are not among those fitted on.
+        (folder / "new.csv").write_text("\n".join([lines[0], *lines[-30:]]))
+        for picture, command in TERMINALS.items():
+            if command.startswith("fit"):
+                (folder / "abalone.csv").write_text("\n".join(lines[:-30]))
+            svg = folder / f"{picture}.svg"
+            svg.write_text(terminal(command, folder))
+            photograph(browser, svg, HERE / "images" / f"{picture}.png", "svg")
+        page = folder / "comparison.html"
+        photograph(browser, page, HERE / "images" / "table-page.png")
+        shutil.copy(folder / "why.png", HERE / "images" / "table-why.png")
+        browser.close()
+
+
+def terminal(command: str, folder: Path) -> str:
+    """What a terminal shows of a command, as SVG."""
+    environment = {**os.environ, "COLUMNS": str(WIDTH), "FORCE_COLOR": "1"}
+    done = subprocess.run(
+        [*CALL, *command.split()], cwd=folder, env=environment, stdout=subprocess.PIPE, check=True
+    )
+    console = Console(record=True, width=WIDTH, file=open(os.devnull, "w"))  # noqa: SIM115, PTH123
+    console.print(f"$ raremetric {command}", highlight=False)
+    console.print(Text.from_ansi(done.stdout.decode()))
+    return console.export_svg(title="raremetric", theme=MONOKAI)
+
+
+def photograph(browser, path: Path, out: Path, selector: str | None = None) -> None:
+    page = browser.new_page(viewport={"width": 1000, "height": 800})
+    page.goto(path.as_uri())
+    if selector is None:
+        page.screenshot(path=out, full_page=True)
+    else:
+        page.locator(selector).first.screenshot(path=out)
+    page.close()
+
+
+if __name__ == "__main__":
+    main()

@@ -7,7 +7,7 @@ serves all of them, and every threshold on each.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -71,21 +71,30 @@ def _nearest(Z: NDArray, queries: NDArray, k: int) -> tuple[NDArray, NDArray]:
     places = np.empty((len(queries), k), dtype=np.int64)
     center = Z.mean(axis=0)  # distances do not change, their rounding does
     Z, queries = Z - center, queries - center
-    norms = np.einsum("ij,ij->i", Z, Z)
     size = max(1, BLOCK // len(Z))
     for low in range(0, len(queries), size):
-        part = slice(low, low + size)
-        squares = norms - 2.0 * queries[part] @ Z.T  # less the query's own norm, the same for all
+        part = queries[low : low + size]
+        squares = squared_distances(part, Z)
         if k < len(Z):
             near = np.sort(np.argpartition(squares, k - 1, axis=1)[:, :k], axis=1)
         else:
-            near = np.broadcast_to(np.arange(k), (len(squares), k))
-        differences = queries[part, np.newaxis] - Z[near]
-        exact = np.sqrt(np.einsum("ijk,ijk->ij", differences, differences))
-        order = np.argsort(exact, axis=1, kind="stable")
-        distances[part] = np.take_along_axis(exact, order, axis=1)
-        places[part] = np.take_along_axis(near, order, axis=1)
+            near = np.tile(np.arange(k), (len(part), 1))
+        found = np.take_along_axis(squares, near, axis=1)
+        # Where two rows nearly coincide their inner product cannot say how nearly.
+        rows, slots = np.nonzero(found < 1e-6 * squares.max(axis=1, keepdims=True))
+        found[rows, slots] = np.sum((part[rows] - Z[near[rows, slots]]) ** 2, axis=1)
+        order = np.argsort(found, axis=1, kind="stable")
+        distances[low : low + size] = np.sqrt(np.take_along_axis(found, order, axis=1))
+        places[low : low + size] = np.take_along_axis(near, order, axis=1)
     return distances, places
+
+
+def squared_distances(A: NDArray, B: NDArray) -> NDArray:
+    """‖a − b‖² for all rows of A and B, by one matrix product."""
+    squares = A @ (-2.0 * B.T)
+    squares += np.einsum("ij,ij->i", A, A)[:, np.newaxis]
+    squares += np.einsum("ij,ij->i", B, B)
+    return np.maximum(squares, 0.0, out=squares)
 
 
 def distance_floor(Z: NDArray, n_rows: int = 60) -> float:
@@ -95,24 +104,26 @@ def distance_floor(Z: NDArray, n_rows: int = 60) -> float:
     spaced, speak for all.
     """
     rows = np.unique(np.linspace(0, len(Z) - 1, n_rows).astype(int))
-    differences = np.stack([np.einsum("ij,ij->i", Z - row, Z - row) for row in Z[rows]])
-    differences[differences <= 1e-12 * differences.max(initial=0.0)] = np.inf
-    nearest = differences.min(axis=1)
+    Z = Z - Z.mean(axis=0)
+    squares = squared_distances(Z[rows], Z)
+    squares[squares <= 1e-10 * squares.max(initial=0.0)] = np.inf
+    nearest = squares.min(axis=1)
     nearest = nearest[np.isfinite(nearest)]
     return 0.1 * float(np.sqrt(np.median(nearest))) if len(nearest) else 1.0
 
 
-def class_scores(distances: list[NDArray], floor: float, reading: Reading) -> NDArray:
-    """How much nearer each class is than all others: (n_queries, n_classes)."""
+def class_scores(
+    distances: list[NDArray], floor: float, readings: Sequence[Reading]
+) -> NDArray[np.float64]:
+    """How much nearer each class is than all others: (n_readings, n_queries, n_classes)."""
     logs = [np.log(np.maximum(part, floor)) for part in distances]
-    own = np.column_stack([reading(part) for part in logs])
+    own = np.stack([[reading(part) for part in logs] for reading in readings])
     if len(logs) == 2:
-        return own[:, ::-1] - own
-    scores = np.empty_like(own)
-    for c in range(len(logs)):
-        others = np.sort(np.hstack([*logs[:c], *logs[c + 1 :]]), axis=1)
-        scores[:, c] = reading(others) - own[:, c]
-    return scores
+        others = own[:, ::-1]
+    else:
+        rest = [np.sort(np.hstack(logs[:c] + logs[c + 1 :]), axis=1) for c in range(len(logs))]
+        others = np.stack([[reading(part) for part in rest] for reading in readings])
+    return (others - own).transpose(0, 2, 1)
 
 
 class Sigmoid(NamedTuple):

@@ -268,7 +268,8 @@ def median_distance(distances: NDArray) -> float:
 
 def kernel_projection(kernel: NDArray, n_components: int) -> NDArray:
     """UΛ^-½ of a kernel matrix, for its leading eigenvalues that stand out from rounding."""
-    values, axes = linalg.eigh(kernel)
-    values, axes = values[::-1][:n_components], axes[:, ::-1][:, :n_components]
+    first = max(0, len(kernel) - n_components)
+    values, axes = linalg.eigh(kernel, subset_by_index=[first, len(kernel) - 1])
+    values, axes = values[::-1], axes[:, ::-1]
     present = values > 1e-8 * values[0]
     return axes[:, present] / np.sqrt(values[present])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg
@@ -86,27 +88,48 @@ class BalancedDiscriminant(MetricLearner):
         self : BalancedDiscriminant
         """
         X, labels = self._check_training_data(X, y)
+        return self.fit_moments(class_moments(X, labels))
+
+    def fit_moments(self, moments: Moments) -> BalancedDiscriminant:
+        """Compute the metric from the moments of the classes, which other settings may share.
+
+        Parameters
+        ----------
+        moments : Moments
+            From ``class_moments``.
+
+        Returns
+        -------
+        self : BalancedDiscriminant
+        """
         shrinkage = check_real(self.shrinkage, "shrinkage", low=0, high=1, closed="right")
         stretch = check_real(self.stretch, "stretch", low=1)
-        means, covariance = class_moments(X, labels)
-        variances, axes = linalg.eigh(covariance)
-        variances = shrink_variances(variances, shrinkage)
+        axes, variances = moments.axes, shrink_variances(moments.variances, shrinkage)
         self.covariance_ = (axes * variances) @ axes.T
         whitening = (axes / np.sqrt(variances)) @ axes.T
-        between = between_directions(means @ whitening)
+        between = between_directions(moments.means @ whitening)
         self.components_ = whitening + (stretch - 1) * between @ (between.T @ whitening)
-        self.classes_ = labels.classes
+        self.classes_ = moments.classes
         self.n_iter_ = 0
         self.objective_ = 0.0
         return self
 
 
-def class_moments(X: NDArray, labels: Labels) -> tuple[NDArray, NDArray]:
-    """Means of the classes, (n_classes, n_features), and the mean of their covariances."""
+class Moments(NamedTuple):
+    """Means of the classes, and the mean of their covariances by its axes and variances."""
+
+    classes: NDArray
+    means: NDArray[np.float64]  # (n_classes, n_features)
+    variances: NDArray[np.float64]  # (n_features,)
+    axes: NDArray[np.float64]  # (n_features, n_features), in columns
+
+
+def class_moments(X: NDArray, labels: Labels) -> Moments:
+    """Moments in which every class counts the same."""
     means = np.stack([X[labels.codes == c].mean(axis=0) for c in range(len(labels.classes))])
     weights = 1 / (len(labels.classes) * labels.counts[labels.codes])
     centered = (X - means[labels.codes]) * np.sqrt(weights)[:, np.newaxis]
-    return means, centered.T @ centered
+    return Moments(labels.classes, means, *linalg.eigh(centered.T @ centered))
 
 
 def shrink_variances(variances: NDArray, shrinkage: float) -> NDArray:

@@ -21,7 +21,7 @@ from raremetric.decision import (
 )
 from raremetric.features import ImportanceWeights, KernelLandmarks
 from raremetric.learners.base import MetricLearner
-from raremetric.learners.discriminant import BalancedDiscriminant
+from raremetric.learners.discriminant import BalancedDiscriminant, class_moments
 from raremetric.learners.euclidean import Euclidean
 from raremetric.learners.iml import IML
 from raremetric.validation import Labels
@@ -63,7 +63,7 @@ class Neighborhood(NamedTuple):
 
     def scores(self, found: ClassNeighbors, readings: Sequence[Reading]) -> NDArray:
         """How much nearer the positive class is, (n_readings, n_rows)."""
-        return np.stack([class_scores(found.distances, self.floor, r)[:, 1] for r in readings])
+        return class_scores(found.distances, self.floor, readings)[:, :, 1]
 
 
 def branches(budget: str) -> list[Branch]:
@@ -133,13 +133,27 @@ def fit_neighborhoods(
                 step = _seeded(template, seed, len(X)).fit(Z, y)
                 fitted[path] = ([*steps, step], step.transform(Z), step.transform(mapped))
         steps, Z, mapped = fitted[path]
-        for template in branch.learners:
-            learner = clone(template).fit(Z, y)
+        for learner in fit_learners(branch.learners, Z, y, labels):
             pipeline = Pipeline([(type(s).__name__.lower(), s) for s in (*steps, learner)])
             L = learner.components_
             projected = Z @ L.T
             floor = distance_floor(projected)
             yield Neighborhood(pipeline, projected, labels, floor), mapped @ L.T
+
+
+def fit_learners(
+    templates: Sequence[MetricLearner], Z: NDArray, y: NDArray, labels: Labels
+) -> Iterator[MetricLearner]:
+    """Fitted copies; discriminants of the same data share the moments of the classes."""
+    moments = None
+    for template in templates:
+        learner = clone(template)
+        if not isinstance(learner, BalancedDiscriminant):
+            yield learner.fit(Z, y)
+            continue
+        moments = class_moments(Z, labels) if moments is None else moments
+        learner.n_features_in_ = Z.shape[1]
+        yield learner.fit_moments(moments)
 
 
 def keep_learners(tried: Sequence[Branch], chosen: Sequence[int]) -> list[Branch]:

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 import raremetric
+from raremetric import explain, export
 from raremetric.study.tasks import read_study
 
 ROOT = Path(__file__).parent.parent
@@ -25,7 +26,23 @@ def test_docstrings(name):
         assert runner.run(test).failed == 0
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/guide.md"])
+@pytest.mark.parametrize(
+    "function",
+    [
+        explain.distance_contributions,
+        explain.feature_weights,
+        explain.counterfactual_changes,
+        export.to_onnx,
+    ],
+)
+def test_docstrings_of_functions(function):
+    tests = doctest.DocTestFinder(recurse=False).find(function)
+    assert sum(len(test.examples) for test in tests) > 0
+    for test in tests:
+        assert doctest.DocTestRunner(optionflags=OPTIONS).run(test).failed == 0
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/guide.md", "docs/table.md"])
 def test_pages(page):
     result = doctest.testfile(str(ROOT / page), module_relative=False, optionflags=OPTIONS)
     assert result.attempted > 0

@@ -96,6 +96,17 @@ def test_compare(run, path, tmp_path):
     assert set(found["methods"][0]["F1"]) == {"mean", "std"}
 
 
+def test_a_terminal_has_bars(run, path, saved, tmp_path, monkeypatch):
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    words = ["compare", path, "--target", "state", "--ignore", "id", "-o", tmp_path / "page.html"]
+    result = run(*words, "--methods", "plain", "--folds", "2")
+    assert result.exit_code == 0, result.output
+    assert "plain distance" in result.stderr
+    assert "2/2" in result.stderr
+    assert "fold 2" not in result.stderr
+    assert "predicting" in run("predict", saved, path, "-o", tmp_path / "out.csv").stderr
+
+
 def test_compare_stopped(run, path, tmp_path, monkeypatch):
     page = tmp_path / "page.html"
     words = ["compare", path, "--target", "state", "--ignore", "id", "-o", page, "--folds", "2"]

@@ -137,7 +137,8 @@ def study_report(
 
     with user_mistakes():
         results = Store(store)
-        paths = write_report(results.rows(), out, title=title, details=results.details())
+        with progress(None, "writing the report"):
+            paths = write_report(results.rows(), out, title=title, details=results.details())
     if as_json:
         print_json({"files": [str(path) for path in paths]})
         return

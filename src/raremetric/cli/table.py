@@ -255,7 +255,8 @@ def explain(
 
     with user_mistakes():
         fitted = load_model(model)
-        found = fitted.explain_file(file, row, neighbors)
+        with progress(None, f"looking for row {row}"):
+            found = fitted.explain_file(file, row, neighbors)
         if plot is not None:
             _draw(found, plot, features)
     if as_json:

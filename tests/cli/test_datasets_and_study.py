@@ -114,7 +114,7 @@ def test_a_study_from_start_to_status(run, tmp_path):
     assert "2/2 wine/own/none/2/Euclidean" in first.output
     again = run("study", "run", "table2", *part, "--json")
     assert "2 tasks, 0 to do" in again.stderr
-    assert json.loads(again.stdout) == {"store": store, "tasks": 2, "done": 0, "failed": []}
+    assert json.loads(again.stdout) == {"store": store, "tasks": 2, "run": 0, "failed": []}
     status = run("study", "status", "table2", *part, "--json")
     (study,) = json.loads(status.output)["studies"]
     assert (study["done"], study["failed"], study["left"]) == (2, 0, 0)

@@ -11,7 +11,7 @@ import time
 import pandas as pd
 import pytest
 
-from raremetric.cli import app, table
+from raremetric.cli import app, compare
 from raremetric.table import METHODS, comparison
 from tests.table.conftest import make_table
 from tests.table.test_comparison import stopping
@@ -205,7 +205,7 @@ def test_completion():
     assert {"compare", "explain", "fit", "predict"} <= {*complete("", 1)}
     assert complete("datasets pageb", 2)[0] == "pageblocks"
     assert complete("fit x.csv --model gm", 4) == ["gmml"]
-    assert table.complete_methods("plain,lo") == ["plain,logistic"]
+    assert compare.complete_methods("plain,lo") == ["plain,logistic"]
     assert app.registered_commands
 
 

@@ -12,7 +12,7 @@ except ImportError:
     raise SystemExit(2) from None
 
 from raremetric import __version__
-from raremetric.cli import datasets, study, table
+from raremetric.cli import compare, datasets, model, study
 from raremetric.cli.common import EXIT_CODES
 
 app = typer.Typer(
@@ -42,6 +42,6 @@ def main(
     """Metric learning for the class you care about and have few examples of."""
 
 
-table.add_to(app)
-datasets.add_to(app)
+for command in (compare, model, datasets):
+    command.add_to(app)
 app.add_typer(study.study_app, name="study")

@@ -72,7 +72,7 @@ def study_run(
     failed = [task_id for task_id, _ in results.failures()]
     if as_json:
         print_json(
-            {"store": str(store), "tasks": len(tasks), "done": len(missing), "failed": failed}
+            {"store": str(store), "tasks": len(tasks), "run": len(missing), "failed": failed}
         )
     if failed:
         fail(f"{len(failed)} tasks failed, such as {failed[0]}. See: raremetric study status")

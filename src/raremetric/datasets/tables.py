@@ -13,6 +13,7 @@ from sklearn.utils import Bunch
 from raremetric.datasets.columns import as_texts, known_columns, to_frame
 from raremetric.datasets.dialect import TableError
 from raremetric.datasets.encoding import TableEncoder
+from raremetric.datasets.extras import need
 from raremetric.datasets.files import find_dialect, is_csv, read_arrow, scan_csv
 from raremetric.datasets.labels import choose_positive, read_labels
 from raremetric.datasets.openml import read_openml
@@ -180,7 +181,8 @@ def iter_table(
             _check_known(table, known)
             frame = known_columns(table, known, text, first_row)
             if row_names in table.column_names:
-                frame.index = as_texts(table.column(row_names))
+                names = as_texts(table.column(row_names))
+                frame.index = need("pandas").Index(names, name=row_names)
             yield frame
             first_row += table.num_rows
     except TableError as error:

@@ -122,14 +122,14 @@ class TableModel:
         ----------
         X : DataFrame
             With the raw columns of the training file, in any order; others are ignored. If the
-            model has an ``id_name``, its index holds the names.
+            model has an ``id_name``, an index of that name holds the names.
         first_row : int, default=1
             Number of the first row, for files read in pieces.
         """
         encoded = self.encoder.transform(X)
         distances, neighbors = self._kneighbors(encoded)
         positive, probability = self._decide(encoded, neighbors)
-        named = self.id_name is not None and X.index.dtype == object
+        named = self.id_name is not None and X.index.name == self.id_name
         return Predictions(
             rows=np.arange(first_row, first_row + len(encoded)),
             names=X.index.tolist() if named else None,

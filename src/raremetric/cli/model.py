@@ -1,9 +1,8 @@
-"""``raremetric compare|fit|predict|explain``: for one's own table."""
+"""``raremetric fit|predict|explain``: a model of one's own table."""
 
 from __future__ import annotations
 
 import json
-import shlex
 import sys
 import time
 from pathlib import Path
@@ -14,35 +13,18 @@ import typer
 from rich.console import Console
 
 from raremetric.cli.common import AsJson, fail, note, print_json, progress, user_mistakes
-from raremetric.cli.shown import SAME_POINT, comparison_table, neighbors_table, weights_table
+from raremetric.cli.options import Categorical, Ignore, Positive, Seed, TableFile, Target, names
+from raremetric.cli.shown import SAME_POINT, neighbors_table, weights_table
 
 if TYPE_CHECKING:
-    from raremetric.table.comparison import FoldResult
     from raremetric.table.model import Explanation, TableModel
 
 N_SHOWN = 10
 
-TableFile = Annotated[
-    str,
-    typer.Argument(
-        metavar="FILE", help="CSV (also .gz), Parquet, ARFF or KEEL file, or openml:ID."
-    ),
-]
-Target = Annotated[
-    str | None, typer.Option(help="Column with the class; ARFF and KEEL files know theirs.")
-]
-Positive = Annotated[
-    list[str] | None,
-    typer.Option(
-        metavar="LABEL", help="The class of interest; repeat it for several. Default: the rarest."
-    ),
-]
-Ignore = Annotated[str | None, typer.Option(help="Columns to leave out, separated by commas.")]
-Categorical = Annotated[
-    str | None, typer.Option(help="Columns of codes to take as categories, separated by commas.")
+NewFile = Annotated[
+    str, typer.Argument(metavar="FILE", help="CSV (also .gz), Parquet, ARFF or KEEL file.")
 ]
 ModelFile = Annotated[Path, typer.Argument(metavar="MODEL", help="A file saved by fit.")]
-Seed = Annotated[int, typer.Option(help="Of folds and draws.")]
 
 
 def complete_model(incomplete: str) -> list[str]:
@@ -51,84 +33,6 @@ def complete_model(incomplete: str) -> list[str]:
 
     names = [name for name, method in METHODS.items() if method.has_neighbors]
     return [name for name in names if name.startswith(incomplete)]
-
-
-def complete_methods(incomplete: str) -> list[str]:
-    """Names of all methods, for the shell; also after a comma."""
-    from raremetric.table.methods import METHODS
-
-    given, comma, last = incomplete.rpartition(",")
-    return [given + comma + name for name in METHODS if name.startswith(last)]
-
-
-def compare(
-    file: TableFile,
-    target: Target = None,
-    positive: Positive = None,
-    methods: Annotated[
-        str | None,
-        typer.Option(
-            help="Only these, by commas: plain, iml, rare, lmnn, itml, gmml, logistic, boosting.",
-            autocompletion=complete_methods,
-        ),
-    ] = None,
-    resampling: Annotated[
-        str, typer.Option(help="none, smote, rus, or several, separated by commas.")
-    ] = "none",
-    folds: Annotated[int, typer.Option(min=2, help="Outer folds.")] = 5,
-    max_rows: Annotated[
-        int, typer.Option(min=20, help="Of a longer table draw so many rows.")
-    ] = 5000,
-    out: Annotated[Path, typer.Option("--out", "-o", help="The page to write.")] = Path(
-        "comparison.html"
-    ),
-    ignore: Ignore = None,
-    categorical: Categorical = None,
-    seed: Seed = 0,
-    jobs: Annotated[int, typer.Option(min=1, help="Processes.")] = 1,
-    as_json: AsJson = False,
-) -> None:
-    """Compare methods by honest nested cross-validation; print a table and write a page."""
-    from raremetric.report import comparison_page
-    from raremetric.table.comparison import compare_table, title_of
-    from raremetric.table.files import replacing
-
-    with user_mistakes("Stopped before a method was through all folds; nothing was written."):
-        with progress(None, f"reading {file}") as step:
-
-            def tell(total: int, result: FoldResult | None) -> None:
-                if result is None:
-                    step.begin(total, "comparing")
-                    return
-                title = title_of(result.method, result.resampling)
-                step(title, f"{title}, fold {result.fold + 1}: {result.seconds:.1f} s")
-
-            found = compare_table(
-                file,
-                target,
-                positive,
-                methods=names(methods) or None,
-                resamplings=names(resampling),
-                n_folds=folds,
-                max_rows=max_rows,
-                seed=seed,
-                n_jobs=jobs,
-                ignore=names(ignore),
-                categorical=names(categorical),
-                tell=tell,
-            )
-        with replacing(out) as stream:
-            stream.write(comparison_page(found, shlex.join(["raremetric", *sys.argv[1:]])).encode())
-    if found.remark:
-        note(found.remark)
-    rows = found.summary()
-    if as_json:
-        print_json({"file": str(out), "rows": len(found.y), "methods": rows})
-    else:
-        Console().print(comparison_table(found, rows))
-        typer.echo(f"Curves, confusion matrices and pictures are in {out}.")
-    if not found.is_whole:
-        raise typer.Exit(130)
 
 
 def fit(
@@ -192,7 +96,7 @@ def fit(
 
 def predict(
     model: ModelFile,
-    file: TableFile,
+    file: NewFile,
     out: Annotated[
         Path | None, typer.Option("--out", "-o", help="CSV file to write; default: stdout.")
     ] = None,
@@ -239,7 +143,7 @@ def _tell_unused(fitted: TableModel, file: str) -> None:
 
 def explain(
     model: ModelFile,
-    file: TableFile,
+    file: NewFile,
     row: Annotated[int, typer.Option(min=1, help="Number of the row; the first is 1.")],
     neighbors: Annotated[
         int | None, typer.Option(min=1, help="How many to show; default: those that decide.")
@@ -302,16 +206,8 @@ def _draw(found: Explanation, path: Path, n_features: int) -> None:
         figure.savefig(stream, format=path.suffix[1:], dpi=150)
 
 
-def names(text: str | None) -> list[str]:
-    """Names separated by commas."""
-    return [name.strip() for name in text.split(",") if name.strip()] if text else []
-
-
 def add_to(app: typer.Typer) -> None:
     """Register the commands."""
-    app.command(epilog="Example: raremetric compare claims.csv --target fraud -o page.html")(
-        compare
-    )
     app.command(epilog="Example: raremetric fit claims.csv --target fraud -o model.skops")(fit)
     app.command(epilog="Example: raremetric predict model.skops new.csv -o found.csv")(predict)
     app.command(epilog="Example: raremetric explain model.skops new.csv --row 17")(explain)

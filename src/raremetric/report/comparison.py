@@ -15,6 +15,7 @@ from raremetric.report.render import Section, fill
 from raremetric.table.comparison import MEASURES, Comparison, FoldResult, title_of
 
 RECALLS = np.linspace(0, 1, 201)
+MATRICES_IN_A_ROW = 4
 COMMON_COLOR, RARE_COLOR = "#8a8a8a", "#d9541e"
 SHOWN_METRICS = ("rare", "iml", "iml-score", "gmml", "lmnn", "itml")  # the first there is
 
@@ -117,8 +118,7 @@ def _curve(y: NDArray, score: NDArray) -> NDArray:
 def draw_counts(comparison: Comparison) -> Figure:
     """A confusion matrix a method, shaded by the share of its row."""
     entries = comparison.entries()
-    n_columns = min(4, len(entries))
-    n_rows = -(-len(entries) // n_columns)
+    n_columns, n_rows = MATRICES_IN_A_ROW, -(-len(entries) // MATRICES_IN_A_ROW)
     size = (2.6 * n_columns + 0.8, 2.5 * n_rows + 0.3)
     names = [name if len(name) <= 12 else name[:11] + "…" for name in comparison.class_names]
     with drawing(size, n_columns * n_rows, n_rows) as (figure, axes):
@@ -163,16 +163,7 @@ def draw_directions(comparison: Comparison) -> Figure | None:
             for label, color, marker, size in groups:
                 for rows, alpha in ((~held_out, 0.22), (held_out, 0.95)):
                     points = plane[rows & (comparison.y == label)]
-                    ax.scatter(
-                        *points.T,
-                        s=size,
-                        c=color,
-                        marker=marker,
-                        alpha=alpha,
-                        linewidths=0,
-                        rasterized=False,
-                        label=f"_{label}",
-                    )
+                    ax.scatter(*points.T, s=size, c=color, marker=marker, alpha=alpha, linewidths=0)
             ax.set_title(title, fontsize=10, parse_math=False)
             ax.set(xticks=[], yticks=[], xlabel="first direction", ylabel="second direction")
             _clip(ax, plane)

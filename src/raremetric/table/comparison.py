@@ -31,6 +31,7 @@ from raremetric.datasets import read_table
 from raremetric.table.extras import need
 from raremetric.table.fitting import class_names, fit_quietly, n_folds_for
 from raremetric.table.methods import METHODS, Setting, find_method
+from raremetric.table.model import leading_metric
 from raremetric.validation import check_integer, check_option
 
 MEASURES: dict[str, Callable[..., float]] = {
@@ -264,7 +265,7 @@ def run_fold(
             predicted=model.predict(X[test]),
             score=_scores(model, X[test]),
             seconds=seconds,
-            plane=_plane(_project(best, X), train) if number == 0 and _has_metric(best) else None,
+            plane=_learned_plane(best, X, train) if number == 0 else None,
         )
 
 
@@ -280,13 +281,14 @@ def _scores(model: Any, X: NDArray) -> NDArray:
     return model.predict_proba(X)[:, 1]
 
 
-def _has_metric(model: Any) -> bool:
-    return isinstance(model, Pipeline) and hasattr(model[-1], "learner_")
-
-
-def _project(model: Pipeline, X: NDArray) -> NDArray:
-    """Points under the learned metric; imblearn's pipelines leave resampling out here."""
-    return model[-1].learner_.transform(model.named_steps["scale"].transform(X))
+def _learned_plane(model: Any, X: NDArray, train: NDArray) -> NDArray | None:
+    """Rows under the learned metric, or None; imblearn's pipelines leave resampling out here."""
+    last = model[-1] if isinstance(model, Pipeline) else model
+    if hasattr(last, "ensemble_"):
+        return _plane(leading_metric(last.ensemble_).transform(X), train)
+    if hasattr(last, "learner_"):
+        return _plane(last.learner_.transform(model.named_steps["scale"].transform(X)), train)
+    return None
 
 
 def _plain_plane(encoder: Any, data: Any, train: NDArray) -> NDArray:

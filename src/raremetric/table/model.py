@@ -102,10 +102,7 @@ class TableModel:
     @property
     def metric(self) -> Pipeline:
         """What distances are measured by; of several metrics, the one that counts most."""
-        ensemble = self._ensemble
-        if ensemble is None:
-            return self.classifier
-        return ensemble.neighborhoods[ensemble.members[0].place].pipeline
+        return self.classifier if self._ensemble is None else leading_metric(self._ensemble)
 
     @property
     def _ensemble(self) -> Any:
@@ -249,3 +246,8 @@ class TableModel:
         if isinstance(self.classifier, Pipeline):
             encoded = self.classifier[:-1].transform(encoded)
         return self._last.kneighbors(encoded, self.n_neighbors if k is None else k)
+
+
+def leading_metric(ensemble: Any) -> Pipeline:
+    """Of the metrics that decide in RareClassifier the one that counts most."""
+    return ensemble.neighborhoods[ensemble.members[0].place].pipeline

@@ -320,3 +320,23 @@ def test_prediction_refuses(write):
         list(iter_table(path, encoder, block_bytes=1000))
     with pytest.raises(TableError, match=r"lacks 1 of the columns .*: 'c'. It has: 'a', 'b'"):
         list(iter_table(write("a,b\n1,2\n", "new.csv"), encoder))
+
+
+def test_pieces_with_decimal_commas_and_names_of_rows(write):
+    content = "id;size;kind\n" + "\n".join(f"r{i};{i},5;{'ab'[i % 2]}" for i in range(200))
+    path = write(content)
+    table = read_table(path, "kind", row_names="id")
+    assert table.row_names == [f"r{i}" for i in range(200)]
+    assert table.classes == ["a", "b"]
+    pieces = list(iter_table(path, table.encoder, block_bytes=500, row_names="id"))
+    assert len(pieces) > 2
+    assert [value for piece in pieces for value in piece["size"]] == [i + 0.5 for i in range(200)]
+    assert [name for piece in pieces for name in piece.index] == table.row_names
+    numbered = list(iter_table(path, table.encoder, block_bytes=500))
+    assert [row for piece in numbered for row in piece.index] == list(range(1, 201))
+
+
+def test_what_is_infinite_is_no_number_in_a_piece_either(write):
+    encoder = read_table(write("a,b\n1,x\n2,y\n3,x\n"), "b").encoder
+    with pytest.raises(TableError, match=r"'a' must hold numbers, but data row 2 holds 'inf'"):
+        list(iter_table(write("a\n1\ninf\n", "new.csv"), encoder))

@@ -90,7 +90,8 @@ def read_csv(path: Path, dialect: Dialect, *, quote: str = '"', offset: int = 0)
 
 def scan_csv(path: Path, dialect: Dialect, block_bytes: int) -> Iterator[Any]:
     """A CSV file as a sequence of small Arrow tables, all columns as text."""
-    options = _csv_options(dialect._replace(numeric=frozenset()))
+    dialect = dialect._replace(numeric=frozenset())
+    options = _csv_options(dialect)
     options["read_options"].block_size = block_bytes
     with _explained(path, dialect):
         for batch in need("pyarrow.csv").open_csv(str(path), **options):

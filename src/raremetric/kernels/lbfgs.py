@@ -7,7 +7,8 @@ import numpy as np
 from raremetric.kernels import any_order, jit
 from raremetric.kernels.pair_sets import pair_set_value_and_gradient
 
-TRIALS = 30  # steps tried in one line search
+TRIALS = 12  # steps tried in one line search
+HOPELESS = 0.1  # share of the gain asked of a few iterations that one must promise
 
 
 @any_order
@@ -78,6 +79,8 @@ def run_window(L, value, gradient, data, width, inverse, history, n_iter, patien
     for iteration in range(n_iter):
         direction(gradient, inverse, history, heading)
         slope = inner(heading, gradient)
+        if -slope <= HOPELESS * small_gain:  # the step promises half of that
+            return L, value, iteration, True
         low, high, step, found = 0.0, np.inf, 1.0, False
         best, best_value, best_gradient = L, value, gradient
         for _ in range(TRIALS):

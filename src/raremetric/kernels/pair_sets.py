@@ -9,7 +9,9 @@ from __future__ import annotations
 import numpy as np
 
 from raremetric.kernels import any_order, jit
-from raremetric.kernels.neighbors import insert_nearest, row_distance
+from raremetric.kernels.neighbors import row_distance
+
+LANES = 8  # numbers of single precision in a vector
 
 
 @jit
@@ -106,26 +108,51 @@ def nearest_term(excess, weight, cap, width, slopes, p):
 
 
 @jit
+def nearest_candidates(Z, i, candidates, near, who):
+    """Squared distances from row i to its nearest candidates, rising, and these rows.
+
+    Returns how many there are. A candidate of -1 is none; of equally near ones the first stays.
+    """
+    size, count, farthest = near.shape[0], 0, np.inf
+    for s in range(candidates.shape[0]):
+        j = candidates[s]
+        if j < 0:
+            continue
+        distance = np.float64(row_distance(Z, i, j))
+        if distance >= farthest:
+            continue
+        slot = min(count, size - 1)
+        while slot > 0 and distance < near[slot - 1]:
+            near[slot], who[slot] = near[slot - 1], who[slot - 1]
+            slot -= 1
+        near[slot], who[slot] = distance, j
+        count = min(count + 1, size)
+        if count == size:
+            farthest = near[size - 1]
+    return count
+
+
+@jit
 def dissimilar_terms(Z, data, width, others, reach, slopes, out):
     """Σ_i w_i · (sum of the k largest [1 + m − d²]₊) over each anchor's candidates.
 
     Writes the nearest candidates and their squared distances to others and reach, the derivatives
     to slopes, and takes Lap·Z off out.
     """
-    value, excess = 0.0, np.empty(reach.shape[1])
+    value, size = 0.0, reach.shape[1]
+    near, who, excess = np.empty(size), np.empty(size, dtype=np.int64), np.empty(size)
     cap, limit = max(data.refresh, 1), 1.0 + data.margin
     for p in range(data.anchors.shape[0]):
         i = data.anchors[p]
-        for s in range(data.lists.shape[1]):
-            j = data.lists[p, s]
-            if j >= 0:
-                insert_nearest(p, row_distance(Z, i, j), j, reach, others)
-        for s in range(excess.shape[0]):
+        count = nearest_candidates(Z, i, data.lists[p], near, who)
+        for s in range(size):
+            reach[p, s] = near[s] if s < count else np.inf
+            others[p, s] = who[s] if s < count else -1
             excess[s] = limit - reach[p, s]
         value += nearest_term(excess, data.anchor_weights[p], cap, width * limit, slopes, p)
-        for s in range(excess.shape[0]):
+        for s in range(count):
             if slopes[p, s] != 0.0:
-                add_pull(-slopes[p, s], i, others[p, s], Z, out)
+                add_pull(-slopes[p, s], i, who[s], Z, out)
     return value
 
 
@@ -137,7 +164,7 @@ def pair_set_terms(Z, data, width):
     pairs, and for the latter the other rows and their squared distances, nearest first.
     """
     shape = (data.anchors.shape[0], data.n_nearest)
-    others, reach = np.full(shape, -1), np.full(shape, np.inf)
+    others, reach = np.empty(shape, dtype=np.int64), np.empty(shape)
     attract, repel = np.empty(data.similar_anchors.shape[0]), np.empty(shape)
     out = np.zeros_like(Z)
     value = similar_terms(
@@ -186,7 +213,13 @@ def pair_set_value_and_gradient(L, data, width):
     Refreshed neighbors are looked for among the candidates: a lower bound of the loss, exact
     while the candidates hold the nearest.
     """
-    Z = np.dot(data.X, L.astype(data.X.dtype).T)
+    # Columns of zeros make rows of whole vectors, for which distances are found faster.
+    whole = -(-L.shape[0] // LANES) * LANES
+    axes = np.zeros((L.shape[1], whole), dtype=data.X.dtype)
+    for i in range(L.shape[0]):
+        for j in range(L.shape[1]):
+            axes[j, i] = L[i, j]
+    Z = np.dot(data.X, axes)
     value, laplacian, _, _, _, _ = pair_set_terms(Z, data, width)
     product = np.dot(laplacian.T, data.X)
     gradient = np.empty_like(L)

@@ -200,14 +200,26 @@ class PairSetObjective:
             return
         from raremetric.kernels.neighbors import class_neighbors
 
-        lists, starts, k = self.data.lists, self.data.starts, self.data.lists.shape[1]
+        starts, k = self.data.starts, max(self.data.n_nearest, CANDIDATES * self.data.refresh)
         projected = self._project(L)
         Z, rows = (projected.astype(t, copy=False) for t in (np.float64, np.float32))
-        lists[:], _ = search_in_parts(
+        lists, _ = search_in_parts(
             lambda part: class_neighbors(Z, rows, starts, k, False, part, self.n_parts),
             self.n_parts,
         )
+        self.data = self.data._replace(lists=lists)
         self._searched_at = L.copy()
+
+    @property
+    def candidates(self):
+        return self.data.lists, self._searched_at
+
+    def look_also_at(self, before):
+        lists, self._searched_at = before
+        if not self.data.refresh: return
+        new = self.data.lists[:, :self.data.refresh]
+        known = (new[:, :, np.newaxis] == lists[:, np.newaxis, :]).any(axis=2)
+        self.data = self.data._replace(lists=np.hstack([lists, np.where(known, -1, new)]))
 
     def value(self, L: NDArray) -> float:
         """F, exactly."""

@@ -16,6 +16,8 @@ MEMORY = 6  # corrections kept
 HASTE = 3.0  # times looser is the first stage's tolerance: the second one goes on from there
 PATIENCE = 5  # iterations whose gain tells whether more are worth while
 SINGLE_PRECISION = 1e-5  # the tightest tolerance that it can serve
+LESSONS = 12
+LAST = 1.0
 HALVINGS = 12  # of a step that led upwards
 
 
@@ -81,7 +83,7 @@ def minimize_compiled(
     """
     n_iter, converged, window = 0, False, WINDOWS[0]
     descent = loss.in_single_precision() if tol >= SINGLE_PRECISION else loss
-    for width, stage_tol in zip(WIDTHS, (HASTE * tol, tol), strict=True):
+    for width, stage_tol in zip(WIDTHS, [HASTE * tol] * (len(WIDTHS)-1)+[LAST*tol], strict=True):
         if n_iter < max_iter:
             stage, window = _minimize_stage(
                 descent, L, width, window, n_iter, max_iter, stage_tol, report
@@ -94,6 +96,7 @@ def _minimize_stage(loss, L, width, window, n_iter, max_iter, tol, report) -> tu
     history = History(L.shape)
     value, gradient = loss.value_and_gradient(L, width)
     floor = NEARLY_NOTHING * abs(value)
+    lessons = 0
     while n_iter < max_iter:
         small_gain = tol * max(abs(value), floor)
         point, promised, done, settled = loss.run_window(
@@ -101,8 +104,15 @@ def _minimize_stage(loss, L, width, window, n_iter, max_iter, tol, report) -> tu
             min(window, max_iter - n_iter), PATIENCE, small_gain,
         )  # fmt: skip
         n_iter += max(done, 1)
+        before = loss.candidates
         new = (point, *loss.value_and_gradient(point, width))
         misled = new[1] > value  # by neighbors that were so no longer
+        if misled and lessons < LESSONS:
+            lessons += 1
+            loss.look_also_at(before)
+            window = max(window // 2, WINDOWS[0])
+            continue
+        lessons = 0
         if misled:
             new = _step_back(loss, L, value, gradient, width, new)
         gain, missed, (L, value, gradient) = value - new[1], new[1] - promised, new

@@ -13,8 +13,8 @@ HOPELESS = 0.1  # share of the gain asked of a few iterations that one must prom
 
 @any_order
 def inner(a, b):
-    """⟨a, b⟩ of two matrices."""
-    total = 0.0
+    """⟨a, b⟩ of two matrices, in the higher of their precisions."""
+    total = a.dtype.type(0) * b.dtype.type(0)
     for i in range(a.shape[0]):
         for j in range(a.shape[1]):
             total += a[i, j] * b[i, j]
@@ -23,7 +23,8 @@ def inner(a, b):
 
 @jit
 def add_multiple(a, factor, b, out):
-    """Out = a + factor · b for matrices."""
+    """Out = a + factor · b for matrices, in the precision of the result or a higher one."""
+    factor = out.dtype.type(factor)
     for i in range(a.shape[0]):
         for j in range(a.shape[1]):
             out[i, j] = a[i, j] + factor * b[i, j]
@@ -75,7 +76,7 @@ def run_window(L, value, gradient, data, width, inverse, history, n_iter, patien
     iterations gain less than small_gain, or no step leads down. Returns L, its value, the number of
     iterations and whether it ended early.
     """
-    state, heading, mark = history[3], np.empty_like(L), value
+    state, heading, mark = history[3], np.empty(L.shape, dtype=inverse.dtype), value
     for iteration in range(n_iter):
         direction(gradient, inverse, history, heading)
         slope = inner(heading, gradient)

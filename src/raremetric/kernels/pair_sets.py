@@ -188,21 +188,21 @@ def pair_set_laplacian(rows, data, attract, others, repel):
 
 
 @jit
-def add_regularization(value, gradient, L, regularization):
-    """Add λ‖LᵀL − I‖² and its gradient 4λL(LᵀL − I), the latter in place."""
+def add_regularization(value, gradient, axes, regularization):
+    """Add λ‖LᵀL − I‖² and its gradient 4λL(LᵀL − I), the latter in place; axes is Lᵀ."""
     if regularization == 0.0:
         return value
-    residual = np.dot(L.T, L)
+    residual = np.dot(axes, axes.T)
     for j in range(residual.shape[0]):
         residual[j, j] -= 1.0
-    change = np.dot(L, residual)
-    for i in range(L.shape[0]):
-        for j in range(L.shape[1]):
+    change = np.dot(axes.T, residual)
+    for i in range(gradient.shape[0]):
+        for j in range(gradient.shape[1]):
             gradient[i, j] += 4.0 * regularization * change[i, j]
     squares = 0.0
     for i in range(residual.shape[0]):
         for j in range(residual.shape[1]):
-            squares += residual[i, j] * residual[i, j]
+            squares += np.float64(residual[i, j]) * residual[i, j]
     return value + regularization * squares
 
 
@@ -226,7 +226,7 @@ def pair_set_value_and_gradient(L, data, width):
     for i in range(L.shape[0]):
         for j in range(L.shape[1]):
             gradient[i, j] = 2.0 * product[i, j]
-    return add_regularization(value, gradient, L, data.regularization), gradient
+    return add_regularization(value, gradient, axes, data.regularization), gradient
 
 
 @any_order

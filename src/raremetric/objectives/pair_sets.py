@@ -158,6 +158,7 @@ class PairSetObjective:
         """The same loss from rows in single precision, with candidates of its own: faster."""
         self._inverse = self._inverse_hessian()
         other = copy(self)
+        other._inverse = self._inverse.astype(np.float32)
         other.data = self.data._replace(
             X=self.data.X.astype(np.float32), lists=self.data.lists.copy()
         )
@@ -209,6 +210,10 @@ class PairSetObjective:
         )
         self.data = self.data._replace(lists=lists)
         self._searched_at = L.copy()
+
+    @property
+    def dtype(self):
+        return self.data.X.dtype
 
     @property
     def candidates(self):

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
 from raremetric.solvers.stages import NEARLY_NOTHING, Solution
 
@@ -24,9 +24,9 @@ HALVINGS = 12  # of a step that led upwards
 class History(tuple):
     """What L-BFGS remembers: steps, changes of the gradient, curvatures, [stored, newest]."""
 
-    def __new__(cls, shape: tuple[int, int]):
+    def __new__(cls, shape: tuple[int, int], dtype: DTypeLike = np.float64):
         """Nothing stored yet, for matrices of a given shape."""
-        steps, changes = np.zeros((MEMORY, *shape)), np.zeros((MEMORY, *shape))
+        steps, changes = np.zeros((2, MEMORY, *shape), dtype)
         return tuple.__new__(cls, (steps, changes, np.zeros(MEMORY), np.array([0, -1])))
 
 
@@ -93,7 +93,7 @@ def minimize_compiled(
 
 
 def _minimize_stage(loss, L, width, window, n_iter, max_iter, tol, report) -> tuple[Solution, int]:
-    history = History(L.shape)
+    history = History(L.shape, loss.dtype)
     value, gradient = loss.value_and_gradient(L, width)
     floor = NEARLY_NOTHING * abs(value)
     lessons = 0

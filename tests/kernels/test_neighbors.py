@@ -16,7 +16,7 @@ def grouped(X, y):
 
 def search(Z, starts, k, within, part=0, n_parts=1):
     rows = (Z - Z.mean(axis=0)).astype(np.float32)
-    return kernels.class_neighbors(Z, rows, starts, k, within, part, n_parts)
+    return kernels.class_neighbors(Z, rows, starts, k, within, True, part, n_parts)
 
 
 def grid_points(seed, n_samples=40):

@@ -76,8 +76,10 @@ def run_window(L, value, gradient, data, width, inverse, history, n_iter, patien
     iterations gain less than small_gain, or no step leads down. Returns L, its value, the number of
     iterations and whether it ended early.
     """
-    state, heading, mark = history[3], np.empty(L.shape, dtype=inverse.dtype), value
+    state, heading = history[3], np.empty(L.shape, dtype=inverse.dtype)
+    recent = np.full(patience, np.inf)  # values before the last iterations
     for iteration in range(n_iter):
+        recent[iteration % patience] = value
         direction(gradient, inverse, history, heading)
         slope = inner(heading, gradient)
         if -slope <= HOPELESS * small_gain:  # the step promises half of that
@@ -103,8 +105,6 @@ def run_window(L, value, gradient, data, width, inverse, history, n_iter, patien
             return L, value, iteration, True
         else:
             state[0] = 0
-        if iteration % patience == patience - 1:
-            if mark - value <= small_gain:
-                return L, value, iteration + 1, True
-            mark = value
+        if recent[(iteration + 1) % patience] - value <= small_gain:
+            return L, value, iteration + 1, True
     return L, value, n_iter, False

@@ -32,13 +32,14 @@ def insert_nearest(i, distance, j, distances, indices):
 
     Offered in the order of their indices, of equally near rows the lowest index is kept.
     """
-    slot = distances.shape[1] - 1
-    if not distance < distances[i, slot]:
+    near, who = distances[i], indices[i]
+    slot = near.shape[0] - 1
+    if not distance < near[slot]:
         return
-    while slot > 0 and distance < distances[i, slot - 1]:
-        distances[i, slot], indices[i, slot] = distances[i, slot - 1], indices[i, slot - 1]
+    while slot > 0 and distance < near[slot - 1]:
+        near[slot], who[slot] = near[slot - 1], who[slot - 1]
         slot -= 1
-    distances[i, slot], indices[i, slot] = distance, j
+    near[slot], who[slot] = distance, j
 
 
 @any_order
@@ -112,7 +113,7 @@ def list_near(estimates, bound, bounds, near):
 
 
 @jit
-def scan_row(i, estimates, first, Z, bound, bounds, distances, indices, near):
+def scan_row(i, estimates, first, Z, exact, bound, bounds, distances, indices, near):
     """Offer row i and the rows first, first + 1, … to each other as neighbors."""
     for low in range(0, estimates.shape[0], CHUNK):
         part, limits = estimates[low : low + CHUNK], bounds[low : low + CHUNK]
@@ -120,7 +121,9 @@ def scan_row(i, estimates, first, Z, bound, bounds, distances, indices, near):
             continue
         for h in range(list_near(part, bound, limits, near)):
             j = first + low + near[h]
-            distance = row_distance(Z, i, j)
+            distance = np.float64(part[near[h]])
+            if exact:
+                distance = np.float64(row_distance(Z, i, j))
             insert_nearest(i, distance, j, distances, indices)
             insert_nearest(j, distance, i, distances, indices)
 
@@ -137,7 +140,7 @@ def group_bounds(nearest, first, slack, distances):
 
 
 @jit
-def scan_tile(Z, norms, products, low, first, slack, distances, indices):
+def scan_tile(Z, exact, norms, products, low, first, slack, distances, indices):
     """Offer the rows low, low + 1, … to the later ones of first, first + 1, … and vice versa."""
     size, width = products.shape
     own = np.full((size, GROUPS), np.float32(np.inf), np.float32)
@@ -157,17 +160,18 @@ def scan_tile(Z, norms, products, low, first, slack, distances, indices):
     for r in range(size):
         skip = max(low + r + 1 - first, 0)
         scan_row(
-            low + r, products[r, skip:], first + skip, Z, bounds[r], limits[skip:],
+            low + r, products[r, skip:], first + skip, Z, exact, bounds[r], limits[skip:],
             distances, indices, near,
         )  # fmt: skip
 
 
 @jit
-def class_neighbors(Z, rows, starts, k, within, part, n_parts):
+def class_neighbors(Z, rows, starts, k, within, exact, part, n_parts):
     """The k nearest rows to each row, of its own class (``within``) or of all other classes.
 
     Rows are grouped by class: class c owns rows starts[c] to starts[c + 1]. ``rows`` is Z in single
-    precision, moved to the origin, where that says most. Tiles are dealt out to n_parts workers, of
+    precision, moved to the origin, where that says most; unless ``exact``, what it says is
+    taken as it is. Tiles are dealt out to n_parts workers, of
     which this is number ``part``: see ``merge_lists``. Lists shorter than k end in index -1 and
     infinite distance. Each pair is looked at once: cost n² · n_dims / 2 in single precision, memory
     n · (n_dims + k) and one tile.
@@ -177,7 +181,7 @@ def class_neighbors(Z, rows, starts, k, within, part, n_parts):
     indices = np.full((n_samples, k), -1, dtype=np.int64)
     norms = squared_norms(rows)
     # What single precision can get wrong, for inner products of n_dims terms.
-    slack = np.float32((n_dims + 8) * 2.0**-21 * np.float64(norms.max()))
+    slack = np.float32((n_dims + 8) * 2.0**-21 * np.float64(norms.max()) if exact else 0.0)
     tile = 0
     for c in range(starts.shape[0] - 1):
         end = starts[c + 1] if within else n_samples
@@ -187,7 +191,7 @@ def class_neighbors(Z, rows, starts, k, within, part, n_parts):
                 tile += 1
                 if tile % n_parts == part:
                     products = np.dot(rows[low:stop], rows[first : min(first + TILE, end)].T)
-                    scan_tile(Z, norms, products, low, first, slack, distances, indices)
+                    scan_tile(Z, exact, norms, products, low, first, slack, distances, indices)
     return indices, distances
 
 

@@ -105,12 +105,15 @@ class PairSetObjective:
             per_row = np.zeros(len(X))
             per_row[anchors] = weights
             anchors, weights = np.arange(len(X)), per_row
+        similar, similar_weights = merge_mutual(
+            Pairs(place[similar.anchors], place[similar.others]), similar_weights, len(X)
+        )
         self._set_weights = similar_weights, weights
         self.data = PairSetData(
             X=X[self.order] - X.mean(axis=0),  # only differences count
             starts=np.concatenate([[0], np.cumsum(labels.counts)]),
-            similar_anchors=place[similar.anchors],
-            similar_others=place[similar.others],
+            similar_anchors=similar.anchors,
+            similar_others=similar.others,
             similar_weights=similar_weight * similar_weights,
             anchors=anchors,
             anchor_weights=(1 - similar_weight) * weights,
@@ -202,10 +205,10 @@ class PairSetObjective:
         from raremetric.kernels.neighbors import class_neighbors
 
         starts, k = self.data.starts, max(self.data.n_nearest, CANDIDATES * self.data.refresh)
-        projected = self._project(L)
-        Z, rows = (projected.astype(t, copy=False) for t in (np.float64, np.float32))
+        Z, exact = self._project(L), self.dtype == np.float64
+        rows = Z.astype(np.float32, copy=False)
         lists, _ = search_in_parts(
-            lambda part: class_neighbors(Z, rows, starts, k, False, part, self.n_parts),
+            lambda part: class_neighbors(Z, rows, starts, k, False, exact, part, self.n_parts),
             self.n_parts,
         )
         self.data = self.data._replace(lists=lists)
@@ -306,6 +309,13 @@ class PairSetObjective:
 
         A = pair_set_laplacian(self.data.X, self.data, attract, others, repel).T @ self.data.X
         return (A + A.T) / 2
+
+
+def merge_mutual(pairs: Pairs, weights: NDArray, n_samples: int) -> tuple[Pairs, NDArray]:
+    """Each unordered pair once, with the sum of its weights: (i, j) is as long as (j, i)."""
+    low, high = np.minimum(*pairs), np.maximum(*pairs)
+    keys, place = np.unique(low * n_samples + high, return_inverse=True)
+    return Pairs(*np.divmod(keys, n_samples)), np.bincount(place, weights, minlength=len(keys))
 
 
 def golden_section(f: Callable[[float], float], low: float, high: float, accuracy: float) -> float:

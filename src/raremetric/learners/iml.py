@@ -311,8 +311,8 @@ class IML(MetricLearner):
 
         if self.solver == "auto":
             solution = minimize_compiled(objective, L, **limits, report=report)
-            for width in WIDTHS if self.regularization > 0 else ():
-                self._bound.add(objective.dual_point(solution.L, width))
+            if self.regularization > 0:
+                self._bound.add(objective.dual_point(solution.L, WIDTHS[-1]))
         else:
             minimize = self._reference_stage(objective, report)
             solution = minimize_in_stages(minimize, objective.value, lower_bound, L, **limits)

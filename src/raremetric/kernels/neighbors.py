@@ -12,7 +12,6 @@ import numpy as np
 from raremetric.kernels import any_order, jit
 
 TILE = 1024  # rows and others whose distances are estimated together: 4 MB
-CHUNK = 64  # estimates tested together before any is looked at alone
 GROUPS = 16  # of rows, whose nearest ones bound the distance to the k-th nearest
 
 
@@ -94,38 +93,31 @@ def kth_smallest(values, k, sorted_values):
 
 
 @jit
-def count_near(estimates, bound, bounds):
-    """How many of a chunk of rows may be near: a loop that vectorises."""
-    near = np.int32(0)
+def mark_near(estimates, bound, bounds, marks):
+    """Mark the rows that may be near by 1, the others by 0: a loop that vectorises."""
     for t in range(estimates.shape[0]):
-        near += np.int32(estimates[t] <= bound) | np.int32(estimates[t] <= bounds[t])
-    return near
+        marks[t] = np.uint8(estimates[t] <= bound) | np.uint8(estimates[t] <= bounds[t])
 
 
 @jit
-def list_near(estimates, bound, bounds, near):
-    """Which of a chunk of rows may be near: a loop without branches."""
-    count = np.int64(0)
-    for t in range(estimates.shape[0]):
-        near[count] = t
-        count += np.int64(estimates[t] <= bound) | np.int64(estimates[t] <= bounds[t])
-    return count
-
-
-@jit
-def scan_row(i, estimates, first, Z, exact, bound, bounds, distances, indices, near):
+def scan_row(i, estimates, first, Z, exact, bound, bounds, distances, indices, words):
     """Offer row i and the rows first, first + 1, … to each other as neighbors."""
-    for low in range(0, estimates.shape[0], CHUNK):
-        part, limits = estimates[low : low + CHUNK], bounds[low : low + CHUNK]
-        if count_near(part, bound, limits) == 0:
+    marks, size = words.view(np.uint8), estimates.shape[0]
+    mark_near(estimates, bound, bounds, marks)
+    marks[size : -(-size // 8) * 8] = 0
+    for w in range(-(-size // 8)):
+        if words[w] == 0:
             continue
-        for h in range(list_near(part, bound, limits, near)):
-            j = first + low + near[h]
-            distance = np.float64(part[near[h]])
+        for t in range(8 * w, 8 * w + 8):
+            if marks[t] == 0:
+                continue
+            j, distance = first + t, np.float64(estimates[t])
             if exact:
                 distance = np.float64(row_distance(Z, i, j))
-            insert_nearest(i, distance, j, distances, indices)
-            insert_nearest(j, distance, i, distances, indices)
+            if estimates[t] <= bound:
+                insert_nearest(i, distance, j, distances, indices)
+            if estimates[t] <= bounds[t]:
+                insert_nearest(j, distance, i, distances, indices)
 
 
 @jit
@@ -156,12 +148,12 @@ def scan_tile(Z, exact, norms, products, low, first, slack, distances, indices):
                 own[r, g] = theirs[g, r] = min(own[r, g], theirs[g, r])
     bounds = group_bounds(own, low, slack, distances)
     limits = group_bounds(theirs.T, first, slack, distances)
-    near = np.empty(CHUNK, dtype=np.int64)
+    words = np.empty(TILE // 8, dtype=np.uint64)  # eight marks each
     for r in range(size):
         skip = max(low + r + 1 - first, 0)
         scan_row(
             low + r, products[r, skip:], first + skip, Z, exact, bounds[r], limits[skip:],
-            distances, indices, near,
+            distances, indices, words,
         )  # fmt: skip
 
 

@@ -215,19 +215,22 @@ class PairSetObjective:
         self._searched_at = L
 
     @property
-    def dtype(self):
+    def dtype(self) -> np.dtype:
+        """Precision of the rows."""
         return self.data.X.dtype
 
     @property
-    def candidates(self):
+    def candidates(self) -> tuple[NDArray, NDArray | None]:
+        """The candidates for neighbors, and the L under which they are the nearest."""
         return self.data.lists, self._searched_at
 
-    def look_also_at(self, before):
+    def look_also_at(self, before: tuple[NDArray, NDArray | None]) -> None:
+        """Return to the candidates of before, and add the neighbors that were found since."""
         lists, self._searched_at = before
-        if not self.data.refresh: return
-        new = self.data.lists[:, :self.data.refresh]
-        known = (new[:, :, np.newaxis] == lists[:, np.newaxis, :]).any(axis=2)
-        self.data = self.data._replace(lists=np.hstack([lists, np.where(known, -1, new)]))
+        found = self.data.lists[:, : self.data.refresh]
+        known = (found[:, :, np.newaxis] == lists[:, np.newaxis, :]).any(axis=2)
+        lists = np.hstack([lists, np.where(known, -1, found)])
+        self.data = self.data._replace(lists=lists)
 
     def value(self, L: NDArray) -> float:
         """F, exactly."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
@@ -16,9 +16,7 @@ MEMORY = 6  # corrections kept
 HASTE = 3.0  # times looser is the first stage's tolerance: the second one goes on from there
 PATIENCE = 5  # iterations whose gain tells whether more are worth while
 SINGLE_PRECISION = 1e-5  # the tightest tolerance that it can serve
-LESSONS = 12
-LAST = 1.0
-HALVINGS = 12  # of a step that led upwards
+LESSONS = 12  # windows in a row that may lead upwards, each for neighbors that are then known
 
 
 class History(tuple):
@@ -33,6 +31,14 @@ class History(tuple):
 class WindowedLoss(Protocol):
     """A loss that is costly to evaluate exactly, and cheap near a point where it was."""
 
+    @property
+    def dtype(self) -> np.dtype:
+        """Precision in which steps are remembered."""
+
+    @property
+    def candidates(self) -> Any:
+        """What is looked at in a cheap evaluation."""
+
     def in_single_precision(self) -> WindowedLoss:
         """A less exact copy that is evaluated faster."""
 
@@ -41,6 +47,9 @@ class WindowedLoss(Protocol):
 
     def value_and_gradient(self, L: NDArray, width: float) -> tuple[float, NDArray]:
         """Evaluate the rounded loss at L."""
+
+    def look_also_at(self, before: Any) -> None:
+        """Return to earlier candidates, but keep those found since in sight."""
 
     def run_window(
         self,
@@ -83,7 +92,7 @@ def minimize_compiled(
     """
     n_iter, converged, window = 0, False, WINDOWS[0]
     descent = loss.in_single_precision() if tol >= SINGLE_PRECISION else loss
-    for width, stage_tol in zip(WIDTHS, [HASTE * tol] * (len(WIDTHS)-1)+[LAST*tol], strict=True):
+    for width, stage_tol in zip(WIDTHS, (HASTE * tol, tol), strict=True):
         if n_iter < max_iter:
             stage, window = _minimize_stage(
                 descent, L, width, window, n_iter, max_iter, stage_tol, report
@@ -93,10 +102,9 @@ def minimize_compiled(
 
 
 def _minimize_stage(loss, L, width, window, n_iter, max_iter, tol, report) -> tuple[Solution, int]:
-    history = History(L.shape, loss.dtype)
+    history, lessons = History(L.shape, loss.dtype), 0
     value, gradient = loss.value_and_gradient(L, width)
     floor = NEARLY_NOTHING * abs(value)
-    lessons = 0
     while n_iter < max_iter:
         small_gain = tol * max(abs(value), floor)
         point, promised, done, settled = loss.run_window(
@@ -105,33 +113,21 @@ def _minimize_stage(loss, L, width, window, n_iter, max_iter, tol, report) -> tu
         )  # fmt: skip
         n_iter += max(done, 1)
         before = loss.candidates
-        new = (point, *loss.value_and_gradient(point, width))
-        misled = new[1] > value  # by neighbors that were so no longer
-        if misled and lessons < LESSONS:
-            lessons += 1
+        new_value, new_gradient = loss.value_and_gradient(point, width)
+        gain, missed = value - new_value, new_value - promised
+        if gain < 0 and lessons < LESSONS:  # misled by neighbors that were so no longer
             loss.look_also_at(before)
-            window = max(window // 2, WINDOWS[0])
+            lessons, window = lessons + 1, max(window // 2, WINDOWS[0])
             continue
         lessons = 0
-        if misled:
-            new = _step_back(loss, L, value, gradient, width, new)
-        gain, missed, (L, value, gradient) = value - new[1], new[1] - promised, new
+        if gain > 0:
+            L, value, gradient = point, new_value, new_gradient
         if report is not None:
             report(n_iter, value)
         little = small_gain * (1.0 if settled else done / PATIENCE)
-        if gain <= 0 or (not misled and gain <= little) or (settled and missed <= small_gain):
+        if gain <= little or (settled and missed <= small_gain):
             return Solution(L, value, n_iter, True), window
         # The neighbors of the window's start served well, or not.
         window = window // 2 if missed > 0.5 * (gain + missed) else 2 * window
         window = min(max(window, WINDOWS[0]), WINDOWS[1])
     return Solution(L, value, n_iter, False), window
-
-
-def _step_back(loss, L, value, gradient, width, new):
-    """Halve the step until the exact loss falls; stay at L if it never does."""
-    for _ in range(HALVINGS):
-        point = (L + new[0]) / 2
-        new = (point, *loss.value_and_gradient(point, width))
-        if new[1] < value:
-            return new
-    return L, value, gradient

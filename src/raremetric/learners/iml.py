@@ -297,7 +297,7 @@ class IML(MetricLearner):
             return initial_components(self.components_, X, self.n_components)
         L = initial_components(self.init, X, self.n_components)
         if isinstance(self.init, str) and self.init == "auto":
-            return np.sqrt(objective.best_scale(L)) * L
+            return objective.best_multiple(L)
         return L
 
     def _solve(self, objective: PairSetObjective, L: NDArray) -> Solution:

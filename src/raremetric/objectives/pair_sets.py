@@ -9,7 +9,6 @@ the current metric: its term is w times the sum of its k largest hinges, so F st
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from copy import copy
 from typing import NamedTuple
 
@@ -19,12 +18,12 @@ from numpy.typing import NDArray
 from raremetric.metric import matrix_from_components
 from raremetric.neighbors import search_in_parts
 from raremetric.objectives.dual import DualPoint
+from raremetric.objectives.rays import Ray, best_on_ray, loss_on_ray, measure_ray
 from raremetric.pairs import Pairs
 from raremetric.validation import Labels
 
 CANDIDATES = 2  # times k rows of other classes are kept in sight between two searches
 RIDGE = 1e-3  # of the mean curvature, against directions in which no pair differs
-LOG_SCALES = (-15.0, 15.0)  # where the best multiple of the starting metric is looked for
 
 
 class PairSetData(NamedTuple):
@@ -94,6 +93,8 @@ class PairSetObjective:
         n_parts: int = 1,
     ):
         self.n_parts = n_parts
+        self.similar_weight = similar_weight
+        self._shared: dict = {}  # what does not depend on m, a and λ, found when first needed
         self._inverse: NDArray | None = None
         self._searched_at: NDArray | None = None
         self.order = np.argsort(labels.codes, kind="stable")
@@ -136,7 +137,7 @@ class PairSetObjective:
         """
         similar_weights, anchor_weights = self._set_weights
         other = copy(self)
-        other._inverse = None
+        other._inverse, other.similar_weight = None, similar_weight
         other.data = self.data._replace(
             similar_weights=similar_weight * similar_weights,
             anchor_weights=(1 - similar_weight) * anchor_weights,
@@ -200,7 +201,8 @@ class PairSetObjective:
 
     def renew_candidates(self, L: NDArray) -> None:
         """Find the candidates for neighbors under L, unless that was done last."""
-        if not self.data.refresh or _proportional(L, self._searched_at):
+        known = self._searched_at
+        if not self.data.refresh or L is known or (known is not None and np.array_equal(L, known)):
             return
         from raremetric.kernels.neighbors import class_neighbors
 
@@ -234,33 +236,24 @@ class PairSetObjective:
 
     def value(self, L: NDArray) -> float:
         """F, exactly."""
-        return self._scaled(L)(1.0)
+        return loss_on_ray(self._ray(L), self.data)(1.0)
 
-    def best_scale(self, L: NDArray) -> float:
-        """The s that minimises F along s·LᵀL, a convex function of one dimension, within 5 %."""
-        loss = self._scaled(L)
-        return float(np.exp(golden_section(lambda t: loss(np.exp(t)), *LOG_SCALES, accuracy=0.05)))
+    def best_multiple(self, L: NDArray) -> NDArray:
+        """The multiple of L with the lowest F, within 5 % in F's argument LᵀL."""
+        best = np.sqrt(best_on_ray(self._ray(L), self.data)) * L
+        self._searched_at = best  # the same neighbors
+        return best
 
-    def _scaled(self, L: NDArray) -> Callable[[float], float]:
-        """F(s·LᵀL) as a function of s."""
-        from raremetric.kernels.pair_sets import pair_distances, scaled_loss
-
+    def _ray(self, L: NDArray) -> Ray:
+        """The metrics s·LᵀL; the ray through the identity is shared with other parameters."""
+        at_identity = np.array_equal(L, np.eye(*L.shape))
+        if at_identity and "ray" in self._shared:
+            return self._shared["ray"]
         self.renew_candidates(L)
-        data, Z, M = self.data, self._project(L), matrix_from_components(L)
-        others = data.lists[:, : max(data.refresh, 1)]
-        anchor, slot = np.nonzero(others >= 0)
-        similar = pair_distances(Z, data.similar_anchors, data.similar_others)
-        dissimilar = pair_distances(Z, data.anchors[anchor], others[anchor, slot])
-        weights, limit = data.anchor_weights[anchor], 1.0 + data.margin
-        square, trace, n_features = np.sum(M * M), np.trace(M), len(M)
-
-        def loss(s: float) -> float:
-            penalty = data.regularization * (s * s * square - 2 * s * trace + n_features)
-            return penalty + scaled_loss(
-                s, similar, data.similar_weights, dissimilar, weights, limit
-            )
-
-        return loss
+        ray = measure_ray(L, self._project(L), self.data)
+        if at_identity and L.shape[0] == L.shape[1]:
+            self._shared["ray"] = ray
+        return ray
 
     def run_window(
         self,
@@ -292,12 +285,22 @@ class PairSetObjective:
 
         The curvature of all pairs' terms counts as positive: Σ 2w δδᵀ + 8λI.
         """
-        data = self.data
-        others = data.lists[:, : max(data.refresh, 1)]
-        weights = np.repeat(-2 * data.anchor_weights[:, np.newaxis], others.shape[1], axis=1)
-        hessian = self._curvature(2 * data.similar_weights, others, weights)
-        extra = 8 * data.regularization + RIDGE * np.trace(hessian) / len(hessian)
+        if "scatters" not in self._shared:
+            self._shared["scatters"] = self._scatters()
+        of_similar, of_dissimilar = self._shared["scatters"]
+        a = self.similar_weight
+        hessian = 2 * a * of_similar + 2 * (1 - a) * of_dissimilar
+        extra = 8 * self.data.regularization + RIDGE * np.trace(hessian) / len(hessian)
         return np.linalg.inv(hessian + max(extra, np.finfo(float).tiny) * np.eye(len(hessian)))
+
+    def _scatters(self) -> tuple[NDArray, NDArray]:
+        """Σ w δδᵀ of the similar pairs, and of the dissimilar pairs under the identity."""
+        (similar, dissimilar), (anchors, others) = self._set_weights, self.first_others
+        differences = self.data.X[anchors] - self.data.X[others]
+        per_pair = dissimilar[anchors] if self.data.refresh else dissimilar
+        none = np.zeros((len(self.data.anchors), 0))
+        of_similar = self._curvature(similar, none.astype(np.int64), none)
+        return of_similar, (per_pair[:, np.newaxis] * differences).T @ differences
 
     def _terms(self, L: NDArray, width: float):
         """See ``kernels.pair_sets.pair_set_terms``; neighbors are those under L."""
@@ -319,29 +322,3 @@ def merge_mutual(pairs: Pairs, weights: NDArray, n_samples: int) -> tuple[Pairs,
     low, high = np.minimum(*pairs), np.maximum(*pairs)
     keys, place = np.unique(low * n_samples + high, return_inverse=True)
     return Pairs(*np.divmod(keys, n_samples)), np.bincount(place, weights, minlength=len(keys))
-
-
-def golden_section(f: Callable[[float], float], low: float, high: float, accuracy: float) -> float:
-    """The minimum of a convex function of one dimension within an interval."""
-    golden = (np.sqrt(5.0) - 1.0) / 2.0
-    left, right = high - golden * (high - low), low + golden * (high - low)
-    f_left, f_right = f(left), f(right)
-    while high - low > accuracy:
-        if f_left <= f_right:
-            high, right, f_right = right, left, f_left
-            left = high - golden * (high - low)
-            f_left = f(left)
-        else:
-            low, left, f_left = left, right, f_right
-            right = low + golden * (high - low)
-            f_right = f(right)
-    return (low + high) / 2.0
-
-
-def _proportional(L: NDArray, other: NDArray | None) -> bool:
-    """Whether two matrices are multiples of each other, hence give the same neighbors."""
-    if L is other:
-        return True
-    if other is None or L.shape != other.shape or not other.any():
-        return False
-    return np.array_equal(L, np.abs(L).max() / np.abs(other).max() * other)

@@ -68,7 +68,13 @@ class WindowedLoss(Protocol):
         """
 
 
-def minimize_compiled(
+def minimize_compiled(loss: WindowedLoss, L: NDArray, **settings) -> Solution:
+    """Descend, and evaluate the loss exactly at the end; parameters as in ``descend``."""
+    solution = descend(loss, L, **settings)
+    return solution._replace(value=loss.value(solution.L))
+
+
+def descend(
     loss: WindowedLoss,
     L: NDArray,
     *,
@@ -76,7 +82,7 @@ def minimize_compiled(
     tol: float,
     report: Callable[[int, float], None] | None = None,
 ) -> Solution:
-    """Minimise a loss rounded first a little, then less.
+    """Minimise a loss rounded first a little, then less; the value returned is the rounded one.
 
     Parameters
     ----------
@@ -90,15 +96,14 @@ def minimize_compiled(
     report : callable (iteration, value) or None
         Called after each window.
     """
-    n_iter, converged, window = 0, False, WINDOWS[0]
+    solution, window = Solution(L, np.inf, 0, False), WINDOWS[0]
     descent = loss.in_single_precision() if tol >= SINGLE_PRECISION else loss
     for width, stage_tol in zip(WIDTHS, (HASTE * tol, tol), strict=True):
-        if n_iter < max_iter:
-            stage, window = _minimize_stage(
-                descent, L, width, window, n_iter, max_iter, stage_tol, report
+        if solution.n_iter < max_iter:
+            solution, window = _minimize_stage(
+                descent, solution.L, width, window, solution.n_iter, max_iter, stage_tol, report
             )
-            L, n_iter, converged = stage.L, stage.n_iter, stage.converged
-    return Solution(L, loss.value(L), n_iter, converged)
+    return solution
 
 
 def _minimize_stage(loss, L, width, window, n_iter, max_iter, tol, report) -> tuple[Solution, int]:

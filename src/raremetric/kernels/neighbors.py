@@ -104,8 +104,10 @@ def scan_row(i, estimates, first, Z, exact, bound, bounds, distances, indices, w
     """Offer row i and the rows first, first + 1, … to each other as neighbors."""
     marks, size = words.view(np.uint8), estimates.shape[0]
     mark_near(estimates, bound, bounds, marks)
-    marks[size : -(-size // 8) * 8] = 0
-    for w in range(-(-size // 8)):
+    n_words = -(-size // 8)
+    for t in range(size, 8 * n_words):
+        marks[t] = 0
+    for w in range(n_words):
         if words[w] == 0:
             continue
         for t in range(8 * w, 8 * w + 8):
@@ -163,17 +165,20 @@ def class_neighbors(Z, rows, starts, k, within, exact, part, n_parts):
 
     Rows are grouped by class: class c owns rows starts[c] to starts[c + 1]. ``rows`` is Z in single
     precision, moved to the origin, where that says most; unless ``exact``, what it says is
-    taken as it is. Tiles are dealt out to n_parts workers, of
+    taken as it is and Z is not read. Tiles are dealt out to n_parts workers, of
     which this is number ``part``: see ``merge_lists``. Lists shorter than k end in index -1 and
     infinite distance. Each pair is looked at once: cost n² · n_dims / 2 in single precision, memory
     n · (n_dims + k) and one tile.
     """
-    n_samples, n_dims = Z.shape
+    n_samples, n_dims = rows.shape
     distances = np.full((n_samples, k), np.inf)
     indices = np.full((n_samples, k), -1, dtype=np.int64)
     norms = squared_norms(rows)
+    largest = np.float32(0.0)
+    for i in range(n_samples):
+        largest = max(largest, norms[i])
     # What single precision can get wrong, for inner products of n_dims terms.
-    slack = np.float32((n_dims + 8) * 2.0**-21 * np.float64(norms.max()) if exact else 0.0)
+    slack = np.float32((n_dims + 8) * 2.0**-21 * largest if exact else 0.0)
     tile = 0
     for c in range(starts.shape[0] - 1):
         end = starts[c + 1] if within else n_samples

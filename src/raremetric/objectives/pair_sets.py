@@ -209,6 +209,7 @@ class PairSetObjective:
         starts, k = self.data.starts, max(self.data.n_nearest, CANDIDATES * self.data.refresh)
         Z, exact = self._project(L), self.dtype == np.float64
         rows = Z.astype(np.float32, copy=False)
+        Z = Z if exact else np.empty((0, 0))  # compiled for double precision only
         lists, _ = search_in_parts(
             lambda part: class_neighbors(Z, rows, starts, k, False, exact, part, self.n_parts),
             self.n_parts,

@@ -241,7 +241,11 @@ class PairSetObjective:
 
     def best_multiple(self, L: NDArray) -> NDArray:
         """The multiple of L with the lowest F, within 5 % in F's argument LᵀL."""
-        best = np.sqrt(best_on_ray(self._ray(L), self.data)) * L
+        ray = self._ray(L)
+        scale = best_on_ray(ray, self.data)
+        if loss_on_ray(ray, self.data)(scale) <= 0:
+            return L
+        best = np.sqrt(scale) * L
         self._searched_at = best  # the same neighbors
         return best
 

@@ -14,20 +14,26 @@ HOPELESS = 0.1  # share of the gain asked of a few iterations that one must prom
 @any_order
 def inner(a, b):
     """⟨a, b⟩ of two matrices, in the higher of their precisions."""
-    total = a.dtype.type(0) * b.dtype.type(0)
-    for i in range(a.shape[0]):
-        for j in range(a.shape[1]):
-            total += a[i, j] * b[i, j]
+    x, y, total = a.ravel(), b.ravel(), a.dtype.type(0) * b.dtype.type(0)
+    for t in range(x.shape[0]):
+        total += x[t] * y[t]
     return total
 
 
 @jit
 def add_multiple(a, factor, b, out):
     """Out = a + factor · b for matrices, in the precision of the result or a higher one."""
-    factor = out.dtype.type(factor)
-    for i in range(a.shape[0]):
-        for j in range(a.shape[1]):
-            out[i, j] = a[i, j] + factor * b[i, j]
+    x, y, z, factor = a.ravel(), b.ravel(), out.ravel(), out.dtype.type(factor)
+    for t in range(x.shape[0]):
+        z[t] = x[t] + factor * y[t]
+
+
+@jit
+def add_to(out, factor, b):
+    """Out += factor · b: a loop that vectorises, which that above does not if out is a."""
+    z, y, factor = out.ravel(), b.ravel(), out.dtype.type(factor)
+    for t in range(z.shape[0]):
+        z[t] += factor * y[t]
 
 
 @jit
@@ -40,7 +46,7 @@ def direction(gradient, inverse, history, heading):
     for t in range(n_stored):
         s = (newest - t) % memory
         shares[s] = inner(steps[s], heading) / curvatures[s]
-        add_multiple(heading, -shares[s], changes[s], heading)
+        add_to(heading, -shares[s], changes[s])
     turned = np.dot(heading, inverse)
     scale = 1.0
     if n_stored > 0:
@@ -49,7 +55,7 @@ def direction(gradient, inverse, history, heading):
     for t in range(n_stored - 1, -1, -1):
         s = (newest - t) % memory
         share = shares[s] - inner(changes[s], heading) / curvatures[s]
-        add_multiple(heading, share, steps[s], heading)
+        add_to(heading, share, steps[s])
 
 
 @jit

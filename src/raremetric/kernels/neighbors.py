@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from raremetric.kernels import any_order, jit
+from raremetric.kernels import any_order, inlined, jit
 
 TILE = 1024  # rows and others whose distances are estimated together: 4 MB
 GROUPS = 16  # of rows, whose nearest ones bound the distance to the k-th nearest
 
 
-@any_order
+@inlined
 def row_distance(Z, i, j):
     """‖z_i − z_j‖², in the precision of Z."""
     total = Z.dtype.type(0)
@@ -25,7 +25,7 @@ def row_distance(Z, i, j):
     return total
 
 
-@jit
+@inlined
 def insert_nearest(i, distance, j, distances, indices):
     """Put row j on the sorted list of row i, if it belongs there; after those as near.
 

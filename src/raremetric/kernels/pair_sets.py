@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from raremetric.kernels import any_order, jit
+from raremetric.kernels import any_order, inlined, jit
 from raremetric.kernels.neighbors import row_distance
 
 LANES = 8  # numbers of single precision in a vector
@@ -23,7 +23,7 @@ def pair_distances(Z, first, second):
     return out
 
 
-@jit
+@inlined
 def add_pull(c, i, j, Z, out):
     """Out += c (e_i − e_j)(e_i − e_j)ᵀ Z."""
     weight = Z.dtype.type(c)
@@ -33,7 +33,7 @@ def add_pull(c, i, j, Z, out):
         out[j, t] -= step
 
 
-@jit
+@inlined
 def hinge(excess, width):
     """[u]₊ with its corner rounded over (0, width), and its derivative."""
     if excess <= 0.0:
@@ -107,7 +107,7 @@ def nearest_term(excess, weight, cap, width, slopes, p):
     return value
 
 
-@jit
+@inlined
 def nearest_candidates(Z, i, candidates, near, who):
     """Squared distances from row i to its nearest candidates, rising, and these rows.
 

@@ -13,7 +13,7 @@ from raremetric.solvers.stages import NEARLY_NOTHING, Solution
 WIDTHS = (1e-2, 1e-3)  # how far the corners of the loss are rounded, one stage each
 WINDOWS = (1, 40)  # fewest and most iterations between two looks at the exact neighbors
 MEMORY = 6  # corrections kept
-HASTE = 5.0  # times looser is the first stage's tolerance: the second one goes on from there
+HASTE = 4.0  # times looser is the first stage's tolerance: the second one goes on from there
 PATIENCE = 5  # iterations whose gain tells whether more are worth while
 SINGLE_PRECISION = 1e-5  # the tightest tolerance that it can serve
 LESSONS = 12  # windows in a row that may lead upwards, each for neighbors that are then known

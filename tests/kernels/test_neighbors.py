@@ -44,6 +44,16 @@ def test_any_scale_far_from_the_origin(n_classes, scale):
     np.testing.assert_array_equal(search(Z, starts, 3, True)[0], similar_lists(Z, y, 3))
 
 
+@pytest.mark.parametrize("within", [True, False])
+def test_estimates_alone_find_the_same_neighbors_where_none_are_equally_near(within):
+    Z, _, starts = grouped(*make_problem(3, n_samples=90, n_features=4))
+    rows, unread = (Z - Z.mean(axis=0)).astype(np.float32), np.empty((0, 0))
+    indices, distances = kernels.class_neighbors(unread, rows, starts, 5, within, False, 0, 1)
+    expected, exact = search(Z, starts, 5, within)
+    np.testing.assert_array_equal(indices, expected)
+    np.testing.assert_allclose(distances, exact, atol=1e-4)
+
+
 @pytest.mark.parametrize("tile", [1024, 16])
 @pytest.mark.parametrize("within", [True, False])
 @pytest.mark.parametrize("k", [3, 20])

@@ -5,6 +5,8 @@ from hypothesis import strategies as st
 
 from raremetric import IML
 from raremetric.objectives.dual import DualBound, dual_value
+from raremetric.objectives.pair_sets import merge_mutual
+from raremetric.pairs import Pairs
 from raremetric.validation import check_labels
 from tests.conftest import make_problem
 from tests.oracles.pair_sets import iml_loss
@@ -231,3 +233,45 @@ def test_the_best_scale_is_a_minimum_along_the_ray(m):
     lowest = objective.value(best)
     for factor in (0.8, 1.25):
         assert lowest <= objective.value(np.sqrt(factor) * best) * (1 + 1e-12)
+
+
+@pytest.mark.parametrize("rank", [2, 9])
+def test_single_precision_gradient(rank):
+    X, y = make_problem(1, n_samples=40, n_features=9)
+    L = np.random.RandomState(rank).normal(size=(rank, 9))
+    objective = make_objective(X, y, m=10.0, lam=0.1)
+    _, gradient = objective.value_and_gradient(L, 0.05)
+    _, single = objective.in_single_precision().value_and_gradient(L, 0.05)
+    np.testing.assert_allclose(single, gradient, rtol=0, atol=1e-5 * np.abs(gradient).max())
+
+
+def test_a_start_whose_multiple_fits_everything_stays_as_it_is():
+    # With a = 0 and λ = 0 any metric that is large enough has no loss.
+    X, y = make_problem(2)
+    L = np.diag([1.0, 2.0, 0.5])
+    np.testing.assert_array_equal(make_objective(X, y, a=0.0, lam=0.0).best_multiple(L), L)
+
+
+def test_candidates_of_two_metrics_are_kept_in_sight():
+    X, y = make_problem(3, n_samples=60)
+    objective = make_objective(X, y, m=10.0)
+    first, second = np.diag([1.0, 2.0, 0.5]), np.diag([0.01, 0.1, 9.0])
+    value, gradient = objective.value_and_gradient(first, 0.1)
+    before = objective.candidates
+    objective.value_and_gradient(second, 0.1)
+    neighbors = objective.data.lists[:, :3]
+    objective.look_also_at(before)
+    for row, old, new in zip(objective.data.lists, before[0], neighbors, strict=True):
+        there = row[row >= 0].tolist()
+        assert len(there) == len(set(there))
+        assert set(there) == set(old[old >= 0]) | set(new)
+    again, same = objective.value_and_gradient(first, 0.1)  # searches no more
+    assert objective.data.lists.shape[1] == before[0].shape[1] + 3
+    assert again == value
+    np.testing.assert_allclose(same, gradient, rtol=1e-12)
+
+
+def test_mutual_pairs_are_merged():
+    pairs = Pairs(np.array([0, 1, 4, 2, 3]), np.array([1, 0, 2, 4, 0]))
+    merged, weights = merge_mutual(pairs, np.array([1.0, 2.0, 4.0, 8.0, 16.0]), 5)
+    assert list(zip(*merged, weights, strict=True)) == [(0, 1, 3.0), (0, 3, 16.0), (2, 4, 12.0)]

@@ -14,6 +14,4 @@ ANY_ORDER = {"reassoc", "contract", "nsz"}
 jit = njit(cache=True, nogil=True, error_model="numpy")
 any_order = njit(cache=True, nogil=True, error_model="numpy", fastmath=ANY_ORDER)
 # The innermost functions, a few instructions each: a call would cost more than they do.
-inlined = njit(
-    cache=True, nogil=True, error_model="numpy", fastmath=ANY_ORDER, forceinline=True
-)
+inlined = njit(cache=True, nogil=True, error_model="numpy", fastmath=ANY_ORDER, forceinline=True)

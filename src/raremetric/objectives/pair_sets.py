@@ -96,7 +96,6 @@ class PairSetObjective:
         self.similar_weight = similar_weight
         self._shared: dict = {}  # what does not depend on m, a and λ, found when first needed
         self._inverse: NDArray | None = None
-        self._searched_at: NDArray | None = None
         self.order = np.argsort(labels.codes, kind="stable")
         place = np.argsort(self.order, kind="stable")
         anchors, weights = place[dissimilar.anchors], dissimilar_weights
@@ -125,8 +124,10 @@ class PairSetObjective:
             lists=self.first_others.others[:, np.newaxis],
         )
         if refresh:
-            size = max(refresh + spare, CANDIDATES * refresh)
-            self._start_lists(np.full((len(X), size), -1))
+            self.data = self.data._replace(lists=self._first_lists())
+        # Spare neighbors are not known, should these be wanted.
+        self._searched_at = np.eye(X.shape[1]) if refresh and not spare else None
+        self._first_candidates = self.candidates
 
     def with_parameters(
         self, margin: float, similar_weight: float, regularization: float
@@ -143,29 +144,28 @@ class PairSetObjective:
             anchor_weights=(1 - similar_weight) * anchor_weights,
             margin=float(margin),
             regularization=float(regularization),
+            lists=self._first_candidates[0],
         )
-        if self.data.refresh:
-            other._start_lists(np.full_like(self.data.lists, -1))
+        other._searched_at = self._first_candidates[1]
         return other
 
-    def _start_lists(self, lists: NDArray) -> None:
-        """Take the given pairs, neighbors under the identity, as the first candidates."""
+    def _first_lists(self) -> NDArray:
+        """The given pairs, neighbors under the identity, as candidates: (n_samples, candidates)."""
         anchors, others = self.first_others
-        place = np.arange(len(anchors)) - np.searchsorted(anchors, anchors)
-        lists[anchors, place] = others
-        self.data = self.data._replace(lists=lists)
-        # Their spare neighbors are not known, should these be wanted.
-        known = self.data.n_nearest == self.data.refresh
-        self._searched_at = np.eye(self.data.X.shape[1]) if known else None
+        lists = np.full((len(self.data.X), self._n_candidates), -1)
+        lists[anchors, np.arange(len(anchors)) - np.searchsorted(anchors, anchors)] = others
+        return lists
+
+    @property
+    def _n_candidates(self) -> int:
+        return max(self.data.n_nearest, CANDIDATES * self.data.refresh)
 
     def in_single_precision(self) -> PairSetObjective:
         """The same loss from rows in single precision, with candidates of its own: faster."""
         self._inverse = self._inverse_hessian()
         other = copy(self)
         other._inverse = self._inverse.astype(np.float32)
-        other.data = self.data._replace(
-            X=self.data.X.astype(np.float32), lists=self.data.lists.copy()
-        )
+        other.data = self.data._replace(X=self.data.X.astype(np.float32))
         return other
 
     def value_and_gradient(self, L: NDArray, width: float = 0.0) -> tuple[float, NDArray]:
@@ -206,7 +206,7 @@ class PairSetObjective:
             return
         from raremetric.kernels.neighbors import class_neighbors
 
-        starts, k = self.data.starts, max(self.data.n_nearest, CANDIDATES * self.data.refresh)
+        starts, k = self.data.starts, self._n_candidates
         Z, exact = self._project(L), self.dtype == np.float64
         rows = Z.astype(np.float32, copy=False)
         Z = Z if exact else np.empty((0, 0))  # compiled for double precision only
@@ -240,13 +240,17 @@ class PairSetObjective:
         return loss_on_ray(self._ray(L), self.data)(1.0)
 
     def best_multiple(self, L: NDArray) -> NDArray:
-        """The multiple of L with the lowest F, within 5 % in F's argument LᵀL."""
+        """The multiple of L with the lowest F, within 5 % in LᵀL; L itself where that is zero.
+
+        A multiple that fits everything would leave nothing to learn about directions.
+        """
         ray = self._ray(L)
         scale = best_on_ray(ray, self.data)
         if loss_on_ray(ray, self.data)(scale) <= 0:
             return L
         best = np.sqrt(scale) * L
-        self._searched_at = best  # the same neighbors
+        if self._searched_at is not None:
+            self._searched_at = best  # the same neighbors as for L
         return best
 
     def _ray(self, L: NDArray) -> Ray:
@@ -300,12 +304,12 @@ class PairSetObjective:
 
     def _scatters(self) -> tuple[NDArray, NDArray]:
         """Σ w δδᵀ of the similar pairs, and of the dissimilar pairs under the identity."""
-        (similar, dissimilar), (anchors, others) = self._set_weights, self.first_others
-        differences = self.data.X[anchors] - self.data.X[others]
-        per_pair = dissimilar[anchors] if self.data.refresh else dissimilar
-        none = np.zeros((len(self.data.anchors), 0))
-        of_similar = self._curvature(similar, none.astype(np.int64), none)
-        return of_similar, (per_pair[:, np.newaxis] * differences).T @ differences
+        (similar, dissimilar), lists = self._set_weights, self._first_candidates[0]
+        repel = np.repeat(dissimilar[:, np.newaxis], lists.shape[1], axis=1)
+        return (
+            self._curvature(similar, lists, np.zeros_like(repel)),
+            -self._curvature(np.zeros_like(similar), lists, repel),
+        )
 
     def _terms(self, L: NDArray, width: float):
         """See ``kernels.pair_sets.pair_set_terms``; neighbors are those under L."""

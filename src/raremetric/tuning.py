@@ -20,7 +20,7 @@ from raremetric.classifier import MetricKNNClassifier
 from raremetric.learners.base import MetricLearner
 from raremetric.learners.iml import IML
 from raremetric.objectives.pair_sets import PairSetObjective
-from raremetric.solvers.compiled import minimize_compiled
+from raremetric.solvers.compiled import descend
 from raremetric.validation import Labels, check_integer, check_labels, check_weights
 
 PAPER_GRID = {
@@ -289,7 +289,7 @@ def score_candidates(
         start = time.perf_counter()
         L = learner._start(fold.X, objective)
         if learner.solver == "auto":
-            solution = minimize_compiled(objective, L, max_iter=learner.max_iter, tol=learner.tol)
+            solution = descend(objective, L, max_iter=learner.max_iter, tol=learner.tol)
         else:
             solution = learner._solve(objective, L)
         learner.components_ = solution.L

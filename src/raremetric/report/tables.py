@@ -10,7 +10,7 @@ import numpy as np
 from raremetric.report.extras import need
 from raremetric.report.grid import MISSING, Cell, Grid
 from raremetric.report.ranks import AverageRanks, average_ranks, paper_average_ranks
-from raremetric.report.summarize import Table
+from raremetric.report.summarize import SCORES, Table
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -196,10 +196,15 @@ def _sets(number: int) -> str:
     return f"{number} data set{'s' * (number != 1)}"
 
 
+def _of_score(table: Table) -> str:
+    name = SCORES[table.score]
+    return name[0].upper() + name[1:]
+
+
 def _notes(table: Table) -> list[str]:
     notes = [
-        "F1 of the positive class in percent: mean ± population standard deviation over the "
-        "splits. Bold: the best of the row."
+        f"{_of_score(table)} of the positive class in percent: mean ± population standard "
+        "deviation over the splits. Bold: the best of the row."
     ]
     if table.n_splits[0] != table.n_splits[1]:
         notes.append("In brackets the number of splits, where the learners of a row differ in it.")

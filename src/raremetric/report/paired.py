@@ -36,9 +36,11 @@ def paired(first: Series, second: Series) -> dict[str, Any]:
 
 def lead_table(table: Table) -> DataFrame | None:
     """The leader minus each other learner; None without it, or with nothing to compare."""
-    scores = table.complete()
     others = [name for name in table.learners if name != LEADER]
-    if table.by_share or LEADER not in table.learners or not others or scores.empty:
+    if table.by_share or LEADER not in table.learners or not others:
+        return None
+    scores = table.complete()
+    if scores.empty:
         return None
     rows = [{"learner": name, **paired(scores[LEADER], scores[name])} for name in others]
     return need("pandas").DataFrame(rows)
@@ -46,9 +48,11 @@ def lead_table(table: Table) -> DataFrame | None:
 
 def few_table(table: Table) -> DataFrame | None:
     """Means where positives are few, and minus plain neighbors; None where that has no meaning."""
+    if not table.few or PLAIN not in table.learners:
+        return None
     scores = table.complete()
     few = scores[scores.index.isin(table.few)]
-    if few.empty or PLAIN not in table.learners:
+    if few.empty:
         return None
     rows = []
     for name in table.learners:

@@ -12,13 +12,19 @@ import numpy as np
 
 from raremetric.report.differences import find_differences
 from raremetric.report.rows import check_rows, few_positives, with_scores
+from raremetric.study.contenders import CONTENDERS
 from raremetric.study.paper_values import TABLES, PaperTable, paper_datasets, paper_table
 from raremetric.study.tasks import HALVES, LEARNERS, PAPER_LEARNERS, RARE_REGIME, rare_regime
 
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-BEYOND = [name for name in LEARNERS if name not in PAPER_LEARNERS]
+BEYOND = [
+    name
+    for kind in ("IML", *CONTENDERS)
+    for name, spec in LEARNERS.items()
+    if spec.kind == kind and name not in PAPER_LEARNERS
+]
 COMPARED = ("Euclidean", "IML")  # of the paper's learners, beyond the paper
 LEARNER_ORDER = ("Euclidean", "LMNN", "ITML", "GMML", "ML1", "ML2", "IML", *BEYOND)
 ABLATION = ("ML1", "ML2", "IML")

@@ -21,7 +21,7 @@ from raremetric.study.alternatives import ALTERNATIVES, F1, N_CANDIDATES, tune
 from raremetric.study.protocol import Candidate, candidates, grid_candidates
 from raremetric.validation import check_labels
 
-CONTENDERS = ("RareClassifier", "IML-score", *ALTERNATIVES)
+CONTENDERS = (*ALTERNATIVES, "IML-score", "RareClassifier")
 IML_METRICS = 10  # drawn from the paper's grid, each with all readings
 
 

@@ -15,14 +15,17 @@ ODD, EVEN = rare_regime("rare-regime-odd"), rare_regime("rare-regime-even")
 RARE = ["glass5", "zoo-3", "page-blocks0", "pima", "iris0", "wisconsin"]
 
 
-def study_of(scores, **extra):
+def rows_of(scores, **extra):
     """One split a cell with F1s in percent: data set -> learner -> F1."""
-    rows = [
+    return pd.DataFrame(
         row(dataset, learner, 1, counts(f1 / 100, 100, 900), **extra)
         for dataset, learners in scores.items()
         for learner, f1 in learners.items()
-    ]
-    return summarize(pd.DataFrame(rows)).tables
+    )
+
+
+def study_of(scores, **extra):
+    return summarize(rows_of(scores, **extra)).tables
 
 
 def test_a_store_with_both_has_table_2_and_beyond():
@@ -34,10 +37,18 @@ def test_a_store_with_both_has_table_2_and_beyond():
     assert (table2.name, beyond.name) == ("table2", "beyond")
     assert table2.learners == ["Euclidean", "LMNN", "ITML", "GMML", "IML"]
     assert beyond.learners == list(NAMED["beyond"]["learners"])
-    assert beyond.title == "Beyond the paper: F1 without resampling"
+    assert beyond.title == "F1 beyond the paper"
     known = beyond.cells.groupby("learner")["paper_mean"].count()
     assert set(known[known > 0].index) == {"Euclidean", "IML"}
     assert set(summary.differences["table"]) == {"table2"}  # each cell once
+
+
+def test_beyond_compares_on_the_splits_that_it_has():
+    scores = {"wine": {"Euclidean": 50, "SVM-rbf": 60}}
+    late = [row("wine", "Euclidean", 2, counts(0.9, 100, 900))]
+    rows = pd.concat([rows_of(scores), pd.DataFrame(late)])
+    (table,) = summarize(rows).tables
+    assert table.matrix().loc["wine"].tolist() == [50.0, 60.0]
 
 
 def test_beyond_alone_is_one_table():

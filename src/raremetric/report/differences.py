@@ -30,10 +30,12 @@ def find_differences(tables: list[Table]) -> DataFrame:
         standard_errors (the difference counted in them), the largest first.
     """
     pandas = need("pandas")
-    cells = pandas.concat([table.cells.assign(table=table.name) for table in tables])
+    cells = pandas.concat(
+        [table.cells.assign(table=table.name, resampling=table.resampling) for table in tables]
+    )
     cells = cells[cells["paper_mean"].notna() & (cells["n_splits"] >= 2)]
-    # A cell may stand in Table 2 and again beyond the paper.
-    cells = cells.drop_duplicates(["dataset", "learner", "mean", "std", "paper_mean"])
+    # The same may stand in Table 2 and again beyond the paper.
+    cells = cells.drop_duplicates(["resampling", "dataset", "learner"])
     difference = cells["mean"] - cells["paper_mean"]
     # The population's deviation over √(n−1) is the sample's over √n.
     error = cells["std"] / np.sqrt(cells["n_splits"] - 1)

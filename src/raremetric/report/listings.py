@@ -11,7 +11,7 @@ from raremetric.report.paired import LEADER, PLAIN
 from raremetric.report.ranks import LEVEL, Comparison
 from raremetric.report.rows import FEW
 from raremetric.report.summarize import Summary, Table
-from raremetric.report.tables import signed
+from raremetric.report.tables import sets_text, signed
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -79,8 +79,8 @@ def few_grid(table: Table, few: DataFrame) -> Grid:
     ]
     count = int(few["n_few"].iloc[0])
     notes = [
-        f"{count} data sets leave fewer than {FEW} positives to learn from. Differences are "
-        "paired, as are their standard errors over these data sets."
+        f"Over {sets_text(count)} with fewer than {FEW} positives to learn from. Differences are "
+        "paired, and so are their standard errors over these data sets."
     ]
     leader = few[few["learner"] == LEADER]
     if len(leader):

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from raremetric.report.differences import find_differences
+from raremetric.report.extras import need
 from raremetric.report.rows import check_rows, few_positives, with_scores
 from raremetric.study.contenders import CONTENDERS
 from raremetric.study.paper_values import TABLES, PaperTable, paper_datasets, paper_table
@@ -148,9 +149,11 @@ def _plain_tables(scored: DataFrame) -> Iterable[Table]:
             name = TABLES.get(resampling, f"table-{slug(resampling)}")
             yield _table(name, "F1", resampling, others)
         if beyond.any():
-            chosen = part[beyond | part["learner"].isin(COMPARED)]
-            title = "Beyond the paper: F1"
-            yield _table(f"beyond{_suffix(resampling)}", title, resampling, chosen)
+            # The paper's learners on the same splits: they may have been run on more.
+            splits = need("pandas").MultiIndex.from_frame(part[["dataset", "split"]])
+            same = part["learner"].isin(COMPARED) & splits.isin(splits[beyond])
+            name = f"beyond{_suffix(resampling)}"
+            yield _table(name, "F1 beyond the paper", resampling, part[beyond | same])
 
 
 def _share_tables(scored: DataFrame) -> Iterable[Table]:
@@ -176,10 +179,10 @@ def _own_size_tables(scored: DataFrame) -> Iterable[Table]:
             for name, title, part in _regimes(rows, float(test_size)):
                 few = few_positives(part) if name in RARE_REGIME else []
                 name += _suffix(resampling)
-                yield _table(name, f"{title}: F1", resampling, part, few=few)
+                yield _table(name, f"F1 {title}", resampling, part, few=few)
                 known = part[part["average_precision"].notna()]
                 if not known.empty:
-                    title += ": average precision"
+                    title = f"Average precision {title}"
                     score = "average_precision"
                     yield _table(f"{name}-precision", title, resampling, known, score, few)
 
@@ -192,11 +195,11 @@ def _regimes(rows: DataFrame, test_size: float) -> Iterable[tuple[str, str, Data
             chosen = left["dataset"].isin(rare_regime(name))
             if chosen.any():
                 places = name.rpartition("-")[2]
-                yield name, f"The rare regime, {places} places", left[chosen]
+                yield name, f"in the rare regime, {places} places", left[chosen]
             left = left[~chosen]
     if not left.empty:
         percent = f"{100 * test_size:g}"
-        yield f"test-size-{slug(percent)}", f"Tested on {percent} %", left
+        yield f"test-size-{slug(percent)}", f"on {percent} % of each data set", left
 
 
 def _suffix(resampling: str) -> str:
@@ -233,8 +236,9 @@ def _table(
     cells = _with_paper(_cells(part, score), paper)
     if cells["paper_mean"].isna().all():
         paper = None
-    how = "" if not as_in_paper and resampling == "none" else _how(resampling)
-    number = NUMBERS[resampling] if paper and name == TABLES[resampling] else ""
+    in_paper = name in TABLES.values()
+    how = "" if not in_paper and resampling == "none" else _how(resampling)
+    number = NUMBERS[resampling] if paper and in_paper else ""
     return Table(
         name=name,
         title=f"{number}{title}{how}",

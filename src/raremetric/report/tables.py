@@ -165,7 +165,7 @@ def _mean_row(table: Table) -> Iterable[list[Cell]]:
         text = f"{scores[learner]:.1f} ± {stds[learner].mean():.1f}"
         cells.append(Cell(text, float(scores[learner]), bool(is_best), detail))
     splits = table.complete("n_splits").to_numpy().ravel()
-    yield [Cell(f"Mean over {_sets(len(means))}"), _splits_cell(splits), *cells]
+    yield [Cell(f"Mean over {sets_text(len(means))}"), _splits_cell(splits), *cells]
 
 
 def _rank_rows(table: Table) -> Iterable[list[Cell]]:
@@ -174,8 +174,8 @@ def _rank_rows(table: Table) -> Iterable[list[Cell]]:
         return
     splits = _splits_cell(table.complete("n_splits").to_numpy().ravel())
     for label, name in (
-        (f"Average rank over {_sets(ranks.n_datasets)}", "over_datasets"),
-        (f"Average rank over {_sets(ranks.n_datasets)} and the Mean row", "with_mean_row"),
+        (f"Average rank over {sets_text(ranks.n_datasets)}", "over_datasets"),
+        (f"Average rank over {sets_text(ranks.n_datasets)} and the Mean row", "with_mean_row"),
     ):
         yield [Cell(label), splits, *_rank_cells(ranks, paper, name)]
 
@@ -192,7 +192,8 @@ def _rank_cells(ranks: AverageRanks, paper: AverageRanks | None, name: str) -> I
         yield Cell(f"{rank:.2f}", rank, bool(is_best), detail)
 
 
-def _sets(number: int) -> str:
+def sets_text(number: int) -> str:
+    """So many data sets."""
     return f"{number} data set{'s' * (number != 1)}"
 
 

@@ -74,7 +74,8 @@ def check_option(value: object, name: str, allowed: Collection[str]) -> str:
     if len(allowed) <= MANY:
         choices = ", ".join(repr(option) for option in sorted(allowed))
         raise ValueError(f"{name} must be one of {choices}; got {value!r}.")
-    near = difflib.get_close_matches(str(value), allowed, n=3)
+    folded = {option.casefold(): option for option in allowed}
+    near = [folded[key] for key in difflib.get_close_matches(str(value).casefold(), folded, n=3)]
     hint = f" Did you mean {' or '.join(map(repr, near))}?" if near else ""
     raise ValueError(f"Unknown {name} {value!r}, not one of the {len(allowed)} there are.{hint}")
 

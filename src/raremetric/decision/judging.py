@@ -40,10 +40,18 @@ def log_loss(p: NDArray, positive: NDArray) -> NDArray:
 
 
 def average_precision(scores: NDArray, positive: NDArray) -> NDArray:
-    """Average precision of scores of shape (..., n), for many scores at once."""
-    hits = positive[np.argsort(-scores, axis=-1, kind="stable")]
-    precision = np.cumsum(hits, axis=-1) / np.arange(1, hits.shape[-1] + 1)
-    return np.sum(hits * precision, axis=-1) / np.count_nonzero(positive)
+    """Average precision of scores of shape (..., n), for many scores at once.
+
+    Examples with the same score are called together: their order says nothing.
+    """
+    order = np.argsort(-scores, axis=-1)
+    ranked, hits = np.take_along_axis(scores, order, axis=-1), positive[order]
+    n = hits.shape[-1]
+    places = np.where(np.diff(ranked, axis=-1, append=-np.inf) != 0, np.arange(n), n)
+    ends = np.minimum.accumulate(places[..., ::-1], axis=-1)[..., ::-1]  # of each one's equals
+    precision = np.cumsum(hits, axis=-1) / np.arange(1, n + 1)
+    at_end = np.take_along_axis(precision, ends, axis=-1)
+    return np.sum(hits * at_end, axis=-1) / np.count_nonzero(positive)
 
 
 def judge(scores: NDArray, positive: NDArray, utility: Utility) -> Judgement:

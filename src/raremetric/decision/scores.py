@@ -53,7 +53,8 @@ class ClassNeighbors(NamedTuple):
 def nearest_of_each_class(Z: NDArray, labels: Labels, queries: NDArray, k: int) -> ClassNeighbors:
     """The k nearest rows of Z of each class to each query, exactly, in blocks of bounded memory.
 
-    Ties go to the lowest row number.
+    Equally near rows come in the order of their numbers; which of them come, when not all can, is
+    not said.
     """
     members = [np.flatnonzero(labels.codes == c) for c in range(len(labels.classes))]
     found = [_nearest(Z[rows], queries, min(k, len(rows))) for rows in members]
@@ -66,13 +67,13 @@ def nearest_of_each_class(Z: NDArray, labels: Labels, queries: NDArray, k: int) 
 def _nearest(Z: NDArray, queries: NDArray, k: int) -> tuple[NDArray, NDArray]:
     distances = np.empty((len(queries), k))
     places = np.empty((len(queries), k), dtype=np.int64)
-    center = Z.mean(axis=0)  # distances do not change, their rounding does
-    Z, queries = Z - center, queries - center
-    norms = np.einsum("ij,ij->i", Z, Z)
+    center = Z.mean(axis=0)  # products of small numbers lose fewer digits
+    rows, others = Z - center, queries - center
+    norms = np.einsum("ij,ij->i", rows, rows)
     size = max(1, BLOCK // len(Z))
     for low in range(0, len(queries), size):
         part = slice(low, low + size)
-        squares = norms - 2.0 * queries[part] @ Z.T  # less the query's own norm, the same for all
+        squares = norms - 2.0 * others[part] @ rows.T  # less the query's own norm, the same for all
         if k < len(Z):
             near = np.sort(np.argpartition(squares, k - 1, axis=1)[:, :k], axis=1)
         else:

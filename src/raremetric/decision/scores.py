@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.spatial.distance import cdist
 
 from raremetric.validation import Labels
 
@@ -93,9 +94,9 @@ def distance_floor(Z: NDArray, n_rows: int = 60) -> float:
     spaced, speak for all.
     """
     rows = np.unique(np.linspace(0, len(Z) - 1, n_rows).astype(int))
-    differences = np.stack([np.einsum("ij,ij->i", Z - row, Z - row) for row in Z[rows]])
-    differences[differences <= 1e-12 * differences.max(initial=0.0)] = np.inf
-    nearest = differences.min(axis=1)
+    squares = cdist(Z[rows], Z, "sqeuclidean")
+    squares[squares <= 1e-12 * squares.max(initial=0.0)] = np.inf
+    nearest = squares.min(axis=1)
     nearest = nearest[np.isfinite(nearest)]
     return 0.1 * float(np.sqrt(np.median(nearest))) if len(nearest) else 1.0
 

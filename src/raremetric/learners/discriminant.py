@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg
@@ -85,20 +88,39 @@ class BalancedDiscriminant(MetricLearner):
         -------
         self : BalancedDiscriminant
         """
-        X, labels = self._check_training_data(X, y)
+        fit_settings([self], X, y)
+        return self
+
+    def _fit_spectrum(self, spectrum: Spectrum) -> None:
         shrinkage = check_real(self.shrinkage, "shrinkage", low=0, high=1, closed="right")
         stretch = check_real(self.stretch, "stretch", low=1)
-        means, covariance = class_moments(X, labels)
-        variances, axes = linalg.eigh(covariance)
-        variances = shrink_variances(variances, shrinkage)
+        variances = shrink_variances(spectrum.variances, shrinkage)
+        axes = spectrum.axes
         self.covariance_ = (axes * variances) @ axes.T
         whitening = (axes / np.sqrt(variances)) @ axes.T
-        between = between_directions(means @ whitening)
+        between = between_directions(spectrum.means @ whitening)
         self.components_ = whitening + (stretch - 1) * between @ (between.T @ whitening)
-        self.classes_ = labels.classes
         self.n_iter_ = 0
         self.objective_ = 0.0
-        return self
+
+
+class Spectrum(NamedTuple):
+    """Means of the classes, (n_classes, n_features), and the mean covariance's axes."""
+
+    means: NDArray[np.float64]
+    variances: NDArray[np.float64]
+    axes: NDArray[np.float64]
+
+
+def fit_settings(learners: Sequence[BalancedDiscriminant], X, y) -> None:
+    """Fit several settings to the same data: one eigendecomposition serves them all."""
+    first = learners[0]
+    X, labels = first._check_training_data(X, y)
+    means, covariance = class_moments(X, labels)
+    spectrum = Spectrum(means, *linalg.eigh(covariance))
+    for learner in learners:
+        learner.classes_, learner.n_features_in_ = labels.classes, first.n_features_in_
+        learner._fit_spectrum(spectrum)
 
 
 def class_moments(X: NDArray, labels: Labels) -> tuple[NDArray, NDArray]:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import difflib
 import warnings
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
 from numbers import Integral, Real
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_array, check_scalar
 from sklearn.utils.multiclass import check_classification_targets
 
@@ -118,3 +120,15 @@ def warn_small_classes(labels: Labels, n_neighbors: int, owner: str) -> None:
         UserWarning,
         stacklevel=3,
     )
+
+
+@contextmanager
+def quiet_repeats() -> Iterator[None]:
+    """Fit parts of the data without the warnings that a fit on all of them gives once.
+
+    A fit that is cut short is judged as it is.
+    """
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        warnings.filterwarnings("ignore", r"\w+ wants n_neighbors", UserWarning)
+        yield

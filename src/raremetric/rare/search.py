@@ -9,7 +9,15 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from raremetric.decision import Sigmoid, actual_utility, best_threshold, fit_sigmoid
+from raremetric.decision import (
+    Judgement,
+    Sigmoid,
+    actual_utility,
+    best_threshold,
+    fit_sigmoid,
+    judge,
+    rank,
+)
 from raremetric.rare.aims import Aim
 from raremetric.rare.candidates import (
     VOICES,
@@ -20,15 +28,12 @@ from raremetric.rare.candidates import (
 )
 from raremetric.rare.ensemble import Ensemble, Member
 from raremetric.rare.evidence import (
-    Judgement,
     Part,
     choose_parts,
     combine,
-    judge,
     list_candidates,
     make_folds,
     n_repeats,
-    rank,
     score_repeat,
 )
 from raremetric.validation import Labels

@@ -8,7 +8,7 @@ STORE ?= docs/results/paper.sqlite
 JOBS ?= 2
 SPLITS ?= 20
 
-.PHONY: help demo test test-slow test-browser lint format bench paper docs clean
+.PHONY: help demo test test-slow test-browser lint format bench paper beyond docs clean
 
 help:  ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -71,6 +71,13 @@ paper: $(VENV)/.study  ## the paper's experiments, as far as a night goes; resum
 	$(BIN)/raremetric study run ablation --store $(STORE) --jobs $(JOBS) --splits 3
 	$(BIN)/raremetric study run imbalance --store $(STORE) --jobs $(JOBS) --splits 3
 	$(BIN)/raremetric study report --store $(STORE) --out docs/results
+
+beyond: STORE = docs/results/beyond.sqlite
+beyond: $(VENV)/.study  ## RareClassifier against its alternatives; resumes what is there
+	$(BIN)/raremetric study run beyond --store $(STORE) --jobs $(JOBS) --splits $(SPLITS)
+	$(BIN)/raremetric study run rare-regime --store $(STORE) --jobs $(JOBS)
+	$(BIN)/raremetric study report --store $(STORE) --out docs/results/beyond \
+		--title "Beyond the paper"
 
 docs: $(VENV)/.docs  ## the HTML documentation in docs/_build
 	$(BIN)/sphinx-build -W --keep-going -b html docs docs/_build

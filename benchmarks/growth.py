@@ -1,4 +1,8 @@
-"""How time and memory grow with rows, features and threads; each fit in a process of its own."""
+"""How time and memory grow with rows, features and threads; each fit in a process of its own.
+
+``path_seconds`` are the CPU seconds along the longest path through the threads: what as many idle
+cores would need, also when measured on busy ones.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +14,7 @@ import time
 
 ROWS = (1000, 3000, 10_000, 30_000, 100_000)
 FEATURES = (5, 30, 100, 300)
+THREADED = (10_000, 20_000, 40_000)
 ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
 
 
@@ -24,6 +29,38 @@ def make_data(n_samples: int, n_features: int, share: float = 0.01):
     return X, y
 
 
+def clock_parts() -> list[float]:
+    """CPU seconds of each part of each search from now on, each in its own thread."""
+    from raremetric.kernels import neighbors
+
+    search, seconds = neighbors.class_neighbors, []
+
+    def clocked(*arguments):
+        started = time.thread_time()
+        found = search(*arguments)
+        seconds.append(time.thread_time() - started)
+        return found
+
+    neighbors.class_neighbors = clocked
+    return seconds
+
+
+def clock_selection() -> list[float]:
+    """CPU seconds of each choice of pairs under the plain distance from now on."""
+    from raremetric import IML
+
+    select, seconds = IML._select_pairs, []
+
+    def clocked(*arguments):
+        started = time.process_time()
+        pairs = select(*arguments)
+        seconds.append(time.process_time() - started)
+        return pairs
+
+    IML._select_pairs = clocked
+    return seconds
+
+
 def measure(n_samples: int, n_features: int, dissimilar: str, n_jobs: int, share: float) -> dict:
     """Fit once in this process: seconds, peak memory, iterations and the bits of the result."""
     import hashlib
@@ -35,9 +72,11 @@ def measure(n_samples: int, n_features: int, dissimilar: str, n_jobs: int, share
     X, y = make_data(n_samples, n_features, share)
     warnings.simplefilter("ignore")
     IML(dissimilar=dissimilar, n_jobs=n_jobs).fit(*make_data(100, 3, 0.2))  # compiles
+    searches, selection = clock_parts(), clock_selection()
     iml = IML(dissimilar=dissimilar, n_jobs=n_jobs)
-    wall, cpu = time.perf_counter(), time.process_time()
+    wall, cpu, main = time.perf_counter(), time.process_time(), time.thread_time()
     iml.fit(X, y)
+    longest = [max(searches[i : i + n_jobs]) for i in range(0, len(searches), n_jobs)]
     return {
         "n_samples": n_samples,
         "n_features": n_features,
@@ -45,6 +84,8 @@ def measure(n_samples: int, n_features: int, dissimilar: str, n_jobs: int, share
         "n_jobs": n_jobs,
         "wall_seconds": time.perf_counter() - wall,
         "seconds": time.process_time() - cpu,
+        "path_seconds": time.thread_time() - main + (sum(longest) if n_jobs > 1 else 0.0),
+        "seconds_given_neighbors": time.process_time() - cpu - sum(selection),
         "n_iter": iml.n_iter_,
         "peak_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
         "bits": hashlib.sha256(iml.components_.tobytes()).hexdigest()[:12],
@@ -68,11 +109,17 @@ def growth_with_rows(sizes=ROWS, n_features: int = 30) -> list[dict]:
 
 
 def growth_with_features(sizes=FEATURES, n_samples: int = 2000) -> list[dict]:
-    return [measure_apart(n_samples, d, "refreshed", 1, 0.1) for d in sizes]
+    return [
+        measure_apart(n_samples, d, dissimilar, 1, 0.1)
+        for dissimilar in ("fixed", "refreshed")
+        for d in sizes
+    ]
 
 
-def growth_with_threads(n_samples: int = 20_000, n_features: int = 30) -> list[dict]:
-    return [measure_apart(n_samples, n_features, "refreshed", n_jobs, 0.1) for n_jobs in (1, 2)]
+def growth_with_threads(sizes=THREADED, n_features: int = 30) -> list[dict]:
+    return [
+        measure_apart(n, n_features, "refreshed", n_jobs, 0.1) for n in sizes for n_jobs in (1, 2)
+    ]
 
 
 if __name__ == "__main__":

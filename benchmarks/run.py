@@ -13,7 +13,6 @@ import json
 import os
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -60,18 +59,21 @@ def features(quick: bool) -> list[dict]:
 
 
 def threads(quick: bool) -> list[dict]:
-    return growth.growth_with_threads(5000 if quick else 20_000)
+    return growth.growth_with_threads((5000,) if quick else growth.THREADED)
 
 
 def start(quick: bool) -> list[dict]:
     """Imports, the first fit on an empty cache, and the first two of a later process."""
+    import resource
     import tempfile
 
     def clock(code: str, **environment: str) -> float:
-        started = time.perf_counter()
+        """CPU seconds of a new process."""
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
         command = [sys.executable, "-c", code]
         subprocess.run(command, check=True, env={**os.environ, **environment})
-        return time.perf_counter() - started
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
     def best(code: str, **environment: str) -> float:
         return min(clock(code, **environment) for _ in range(1 if quick else 5))
@@ -128,20 +130,33 @@ def summary(name: str, table: list[dict]) -> str:
             f"{np.mean(excess > 1e-3):.1%} of the fits more than 1e-3 worse"
         )
     if name == "threads":
-        speed_up = table[0]["wall_seconds"] / table[1]["wall_seconds"]
-        same = table[0]["bits"] == table[1]["bits"]
-        return (
-            f"two threads: {speed_up:.2f} times the speed, {'the same' if same else 'OTHER'} bits"
+        return "; ".join(
+            speed_up(one, two) for one, two in zip(table[::2], table[1::2], strict=True)
         )
-    if name == "rows" and len(table) >= 4:
-        half = len(table) // 2
-        exponent = np.polyfit(
-            np.log([row["n_samples"] for row in table[:half]]),
-            np.log([row["seconds"] for row in table[:half]]),
-            1,
-        )[0]
-        return f'dissimilar="fixed", search for neighbors included: time ~ n^{exponent:.2f}'
+    if name in ("rows", "features"):
+        size = {"rows": "n_samples", "features": "n_features"}[name]
+        fixed = [row for row in table if row["dissimilar"] == "fixed"]
+        return (
+            f'dissimilar="fixed": time ~ {size}^{exponent(fixed, size, "seconds"):.2f}, and '
+            f"^{exponent(fixed, size, 'seconds_given_neighbors'):.2f} given the neighbors"
+        )
     return ""
+
+
+def speed_up(one: dict, two: dict) -> str:
+    """What a second thread gains, by the clock and on idle cores."""
+    by_clock, idle = (one[f"{kind}_seconds"] / two[f"{kind}_seconds"] for kind in ("wall", "path"))
+    bits = "the same" if one["bits"] == two["bits"] else "OTHER"
+    return (
+        f"{one['n_samples']} rows on two threads: {by_clock:.2f} times the speed by the clock, "
+        f"{idle:.2f} on idle cores, {bits} bits"
+    )
+
+
+def exponent(table: list[dict], size: str, seconds: str) -> float:
+    """The slope of log time over log size."""
+    sizes, times = (np.log([row[key] for row in table]) for key in (size, seconds))
+    return float(np.polyfit(sizes, times, 1)[0])
 
 
 def main() -> None:

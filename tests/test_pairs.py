@@ -76,6 +76,15 @@ def test_each_balanced_set_weighs_the_same(three_classes):
         np.testing.assert_allclose(ratio, ratio[0])
 
 
+def test_inverse_weights_are_the_share_of_the_other_classes():
+    labels = check_labels(np.array([0, 1, 1, 2, 2, 2]), "test")
+    pairs = Pairs(np.array([0, 1, 1, 3]), np.array([1, 2, 0, 4]))
+    w = pair_weights(pairs, labels, np.ones(6), "inverse")
+    np.testing.assert_allclose(w, [5 / 6, 4 / 6, 4 / 6, 3 / 6])
+    heavy = pair_weights(pairs, labels, np.array([1.0, 3, 1, 1, 1, 1]), "inverse")
+    np.testing.assert_allclose(heavy, w)  # within a set of one anchor nothing can shift
+
+
 def test_a_set_whose_examples_weigh_nothing_adds_nothing():
     labels = check_labels(np.array([0, 0, 1, 1]), "test")
     pairs = Pairs(np.array([0, 1, 2, 3]), np.array([1, 0, 3, 2]))

@@ -99,6 +99,24 @@ def test_candidates_drawn_listed_and_gridded(rare):
     assert search.cv_results_["param_dissimilar"].mask.tolist() == [True, False]
 
 
+def test_the_later_weights_are_tuned_without_similar_weight(rare):
+    X, y = rare
+    grid = {"set_weights": ["inverse"], "margin": [1.0, 100.0], "regularization": [0.1, 10.0]}
+    folds = list(StratifiedKFold(2, shuffle=True, random_state=0).split(X, y))
+    search = IMLCV(grid, None, cv=folds).fit(X, y)
+    scorer = make_scorer(f1_score, pos_label="rare", zero_division=0)
+    for f, (train, test) in enumerate(folds):
+        for params, score in zip(
+            search.cv_results_["params"],
+            search.cv_results_[f"split{f}_test_score"],
+            strict=True,
+        ):
+            knn = MetricKNNClassifier(IML(**params)).fit(X[train], y[train])
+            assert score == pytest.approx(scorer(knn, X[test], y[test]))
+    with pytest.raises(ValueError, match=r"similar_weight == 0.2, but set_weights"):
+        IMLCV({**grid, "similar_weight": [0.2]}, None, cv=folds).fit(X, y)
+
+
 def test_threads_do_not_change_the_result(rare):
     one = IMLCV(FEW, None, cv=3, random_state=0).fit(*rare)
     two = IMLCV(FEW, None, cv=3, random_state=0, n_jobs=2).fit(*rare)

@@ -83,7 +83,7 @@ def _class_neighbors(
     rows = (Z - X.mean(axis=0)).astype(np.float32)
     n_parts = effective_n_jobs(n_jobs)
     lists, _ = search_in_parts(
-        lambda part: kernels.class_neighbors(Z, rows, starts, k, within, part, n_parts),
+        lambda part: kernels.class_neighbors(Z, rows, starts, k, within, True, part, n_parts),
         n_parts,
     )
     return [

@@ -100,14 +100,19 @@ def pair_weights(
     """Weight of each pair in its set, the set being the pairs of one anchor class.
 
     ``"balanced"`` gives each of the 2C sets a total of 1/(2C), ``"uniform"`` gives each pair a
-    weight of one. A sample weight multiplies the pairs of its anchor; the set's total stays.
+    weight of one, and ``"inverse"`` the share of the examples that are not of its anchor's class.
+    A sample weight multiplies the pairs of its anchor; the set's total stays.
     """
     n_classes = len(labels.classes)
     set_of_pair = labels.codes[pairs.anchors]
     weights = sample_weight[pairs.anchors]
     totals = np.bincount(set_of_pair, weights, minlength=n_classes)
     sizes = np.bincount(set_of_pair, minlength=n_classes)
-    target = 1 / (2 * n_classes) if scheme == "balanced" else sizes
+    target = {
+        "balanced": np.full(n_classes, 1 / (2 * n_classes)),
+        "uniform": sizes,
+        "inverse": sizes * (1 - labels.counts / labels.counts.sum()),
+    }[scheme]
     # A set that is empty or whose examples all weigh nothing adds nothing.
     factors = np.divide(target, totals, out=np.zeros(n_classes), where=totals > 0)
     return weights * factors[set_of_pair]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-import warnings
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
@@ -11,7 +10,6 @@ import numpy as np
 from joblib import Parallel, delayed
 from numpy.typing import NDArray
 from scipy.stats import rankdata
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import check_scoring
 from sklearn.model_selection import ParameterGrid, check_cv
 from sklearn.utils import check_random_state
@@ -20,8 +18,14 @@ from raremetric.classifier import MetricKNNClassifier
 from raremetric.learners.base import MetricLearner
 from raremetric.learners.iml import IML
 from raremetric.objectives.pair_sets import PairSetObjective
-from raremetric.solvers.compiled import minimize_compiled
-from raremetric.validation import Labels, check_integer, check_labels, check_weights
+from raremetric.solvers.compiled import descend
+from raremetric.validation import (
+    Labels,
+    check_integer,
+    check_labels,
+    check_weights,
+    quiet_repeats,
+)
 
 PAPER_GRID = {
     "margin": [1.0, 10.0, 100.0, 1000.0, 10_000.0],
@@ -289,7 +293,7 @@ def score_candidates(
         start = time.perf_counter()
         L = learner._start(fold.X, objective)
         if learner.solver == "auto":
-            solution = minimize_compiled(objective, L, max_iter=learner.max_iter, tol=learner.tol)
+            solution = descend(objective, L, max_iter=learner.max_iter, tol=learner.tol)
         else:
             solution = learner._solve(objective, L)
         learner.components_ = solution.L
@@ -299,11 +303,7 @@ def score_candidates(
     learners = [IML(n_neighbors=k, **candidate) for candidate in candidates]
     for learner in learners:
         learner._check_parameters()
-    with warnings.catch_warnings():
-        # A candidate that is cut short is judged as it is, and small classes are told of once,
-        # when the winner is fitted on all data.
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        warnings.filterwarnings("ignore", "IML wants n_neighbors", UserWarning)
+    with quiet_repeats():
         return Parallel(n_jobs=n_jobs, prefer="threads")(
             delayed(fit_and_score)(learner, objective_of(learner, candidate))
             for learner, candidate in zip(learners, candidates, strict=True)

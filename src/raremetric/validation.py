@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import difflib
 import warnings
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
 from numbers import Integral, Real
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_array, check_scalar
 from sklearn.utils.multiclass import check_classification_targets
 
@@ -34,7 +36,8 @@ def check_labels(y: ArrayLike, owner: str) -> Labels:
     owner : str
         Who asks, for the error message.
     """
-    check_classification_targets(y)
+    if np.asarray(y).dtype.kind not in "biuSU":  # else nothing to find out, and that takes time
+        check_classification_targets(y)
     classes, codes, counts = np.unique(y, return_inverse=True, return_counts=True)
     if len(classes) < 2:
         raise ValueError(
@@ -73,7 +76,8 @@ def check_option(value: object, name: str, allowed: Collection[str]) -> str:
     if len(allowed) <= MANY:
         choices = ", ".join(repr(option) for option in sorted(allowed))
         raise ValueError(f"{name} must be one of {choices}; got {value!r}.")
-    near = difflib.get_close_matches(str(value), allowed, n=3)
+    folded = {option.casefold(): option for option in allowed}
+    near = [folded[key] for key in difflib.get_close_matches(str(value).casefold(), folded, n=3)]
     hint = f" Did you mean {' or '.join(map(repr, near))}?" if near else ""
     raise ValueError(f"Unknown {name} {value!r}, not one of the {len(allowed)} there are.{hint}")
 
@@ -116,3 +120,15 @@ def warn_small_classes(labels: Labels, n_neighbors: int, owner: str) -> None:
         UserWarning,
         stacklevel=3,
     )
+
+
+@contextmanager
+def quiet_repeats() -> Iterator[None]:
+    """Fit parts of the data without the warnings that a fit on all of them gives once.
+
+    A fit that is cut short is judged as it is.
+    """
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        warnings.filterwarnings("ignore", r"\w+ wants n_neighbors", UserWarning)
+        yield

@@ -10,6 +10,7 @@ import pytest
 
 from raremetric import __version__
 from raremetric.datasets import list_datasets, load_dataset, read_table
+from raremetric.study.tasks import GROUPS, NAMED, named_study
 
 
 def test_lists_all(run):
@@ -138,6 +139,24 @@ def test_mistakes_in_a_study_are_one_sentence(run, arguments, message, tmp_path)
     assert re.search(message, result.output)
     assert "Traceback" not in result.output
     assert not (tmp_path / "none.sqlite").exists()
+
+
+def test_beyond_the_paper_from_start_to_report(run, tmp_path):
+    store, out = str(tmp_path / "study.sqlite"), tmp_path / "out"
+    part = ["--datasets", "zoo-3,iris0", "--learners", "Euclidean,SVM-rbf,logistic-regression"]
+    done = run("study", "run", "rare-regime-odd", *part, "--splits", "1", "--store", store)
+    assert done.exit_code == 0, done.output
+    assert run("study", "report", "--store", store, "--out", str(out)).exit_code == 0
+    odd = "zoo-3" in named_study("rare-regime-odd")[0].datasets
+    names = ["rare-regime-odd.md", "rare-regime-odd-precision.csv"]
+    for name in names if odd else [name.replace("odd", "even") for name in names]:
+        assert "zoo-3" in (out / name).read_text()
+
+
+def test_the_help_names_every_study(run):
+    text = run("study", "run", "--help").output
+    for name in (*NAMED, *GROUPS):
+        assert name in text
 
 
 def test_a_report_of_what_there_is(run, tmp_path):

@@ -16,7 +16,7 @@ def grouped(X, y):
 
 def search(Z, starts, k, within, part=0, n_parts=1):
     rows = (Z - Z.mean(axis=0)).astype(np.float32)
-    return kernels.class_neighbors(Z, rows, starts, k, within, part, n_parts)
+    return kernels.class_neighbors(Z, rows, starts, k, within, True, part, n_parts)
 
 
 def grid_points(seed, n_samples=40):
@@ -42,6 +42,16 @@ def test_any_scale_far_from_the_origin(n_classes, scale):
     Z, y, starts = grouped(scale * (X + 1000), y)
     np.testing.assert_array_equal(search(Z, starts, 3, False)[0], dissimilar_lists(Z, y, 3))
     np.testing.assert_array_equal(search(Z, starts, 3, True)[0], similar_lists(Z, y, 3))
+
+
+@pytest.mark.parametrize("within", [True, False])
+def test_estimates_alone_find_the_same_neighbors_where_none_are_equally_near(within):
+    Z, _, starts = grouped(*make_problem(3, n_samples=90, n_features=4))
+    rows, unread = (Z - Z.mean(axis=0)).astype(np.float32), np.empty((0, 0))
+    indices, distances = kernels.class_neighbors(unread, rows, starts, 5, within, False, 0, 1)
+    expected, exact = search(Z, starts, 5, within)
+    np.testing.assert_array_equal(indices, expected)
+    np.testing.assert_allclose(distances, exact, atol=1e-4)
 
 
 @pytest.mark.parametrize("tile", [1024, 16])

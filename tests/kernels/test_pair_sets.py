@@ -103,3 +103,19 @@ def test_scaled_loss():
     weights = np.array([1.0, 3.0]), np.array([2.0, 5.0])
     value = kernels.scaled_loss(2.0, similar, weights[0], dissimilar, weights[1], 2.5)
     assert value == pytest.approx(3 * 3.0 + 2 * 0.5 + 5 * 2.3)
+
+
+@pytest.mark.parametrize("size", [1, 3, 6])
+def test_nearest_candidates_are_the_nearest_of_those_there_are(size):
+    rng = np.random.RandomState(size)
+    Z = rng.normal(size=(9, 2))
+    Z[5] = Z[3]  # equally near: the first stays
+    candidates = np.array([-1, 7, 3, 5, -1, 2, 8])
+    near, who = np.empty(size), np.empty(size, dtype=np.int64)
+    count = kernels.nearest_candidates(Z, 0, candidates, near, who)
+    there = candidates[candidates >= 0]
+    distances = np.sum((Z[there] - Z[0]) ** 2, axis=1)
+    expected = there[np.argsort(distances, kind="stable")][:size]
+    assert count == min(size, 5)
+    np.testing.assert_array_equal(who[:count], expected[:count])
+    np.testing.assert_allclose(near[:count], np.sort(distances)[:count])

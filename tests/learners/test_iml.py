@@ -128,10 +128,12 @@ def test_a_tight_tolerance_is_met_in_double_precision(problem):
 
 @pytest.mark.parametrize("dissimilar", ["fixed", "refreshed"])
 @pytest.mark.parametrize("lam", [0.0, 0.01, 1.0])
+@pytest.mark.parametrize("scheme", ["balanced", "inverse"])
 @pytest.mark.filterwarnings("ignore:IML stopped after")
-def test_the_fast_solver_agrees_with_the_reference(lam, dissimilar):
+def test_the_fast_solver_agrees_with_the_reference(lam, dissimilar, scheme):
     X, y = make_problem(3, n_samples=80, n_features=6, n_classes=3)
     settings = {"margin": 10.0, "regularization": lam, "dissimilar": dissimilar}
+    settings["set_weights"] = scheme
     reference = IML(solver="lbfgs", max_iter=3000, **settings).fit(X, y)
     fast = IML(**settings).fit(X, y)
     assert fast.objective_ <= reference.objective_ * (1 + 1e-3)
@@ -306,6 +308,11 @@ class TestBadInput:
             ({"pairs": "some"}, ValueError, r"pairs must be one of 'all', .*got 'some'"),
             ({"dissimilar": 1}, ValueError, r"dissimilar must be one of .*got 1"),
             ({"set_weights": "x"}, ValueError, r"set_weights must be one of"),
+            (
+                {"set_weights": "inverse", "similar_weight": 0.3},
+                ValueError,
+                r'similar_weight == 0.3, but set_weights="inverse" fixes .* leave .* 0.5',
+            ),
             ({"solver": "sgd"}, ValueError, r"solver must be one of 'auto', 'lbfgs'"),
             ({"init": "random"}, ValueError, r"init must be one of 'auto', 'identity', 'pca'"),
             (

@@ -3,9 +3,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from raremetric import IML
 from raremetric.objectives.dual import DualBound, dual_value
-from raremetric.objectives.pair_sets import PairSetObjective
-from raremetric.pairs import neighbor_pairs, pair_weights
+from raremetric.objectives.pair_sets import merge_mutual
+from raremetric.pairs import Pairs
 from raremetric.validation import check_labels
 from tests.conftest import make_problem
 from tests.oracles.pair_sets import iml_loss
@@ -17,19 +18,8 @@ FIVE_LABELS = np.array([1, 1, 0, 0, 0])
 def make_objective(X, y, *, k=3, m=1.0, a=0.5, lam=0.01, refreshed=True, scheme="balanced", w=None):
     labels = check_labels(y, "test")
     weights = np.ones(len(X)) if w is None else np.asarray(w, dtype=float)
-    similar, dissimilar = neighbor_pairs(X, labels, k)
-    return PairSetObjective(
-        X,
-        labels,
-        similar,
-        dissimilar,
-        pair_weights(similar, labels, weights, scheme),
-        pair_weights(dissimilar, labels, weights, scheme),
-        margin=m,
-        similar_weight=a,
-        regularization=lam,
-        refresh=k if refreshed else 0,
-    )
+    iml = IML(k, m, a, lam, dissimilar="refreshed" if refreshed else "fixed", set_weights=scheme)
+    return iml._objective(X, labels, *iml._select_pairs(X, labels), weights)
 
 
 @pytest.mark.parametrize(
@@ -50,6 +40,9 @@ def make_objective(X, y, *, k=3, m=1.0, a=0.5, lam=0.01, refreshed=True, scheme=
             [3, 1, 1, 1, 2],
             0.25 * (2 * 3 + 3 * 9) + 0.75 * (2 * 10 + 3 * 11.5) + 9,
         ),
+        # Sums, a pair of the two points weighing 3/5 and one of the three points 2/5; no a.
+        ("inverse", None, 3 / 5 * (6 + 30) + 2 / 5 * (21 + 46) + 9),
+        ("inverse", [3, 1, 1, 1, 2], 3 / 5 * 2 * (3 + 10) + 2 / 5 * 3 * (9 + 11.5) + 9),
     ],
 )
 @pytest.mark.parametrize("refreshed", [False, True])
@@ -59,7 +52,7 @@ def test_five_points_by_hand(scheme, weights, expected, refreshed):
         FIVE_LABELS,
         k=1,
         m=40.0,
-        a=0.25,
+        a=0.5 if scheme == "inverse" else 0.25,
         lam=0.5,
         refreshed=refreshed,
         scheme=scheme,
@@ -96,23 +89,23 @@ def test_refreshed_neighbors_follow_the_metric():
 
 @pytest.mark.parametrize("refreshed", [False, True])
 @pytest.mark.parametrize("n_classes", [2, 3])
-@pytest.mark.parametrize("balanced", [False, True])
-def test_value_against_the_oracle(refreshed, n_classes, balanced):
+@pytest.mark.parametrize("scheme", ["balanced", "uniform", "inverse"])
+def test_value_against_the_oracle(refreshed, n_classes, scheme):
     X, y = make_problem(3, n_classes=n_classes)
     rng = np.random.RandomState(0)
     L, weights = rng.normal(size=(2, 3)), rng.uniform(0.1, 2, size=len(X))
-    scheme = "balanced" if balanced else "uniform"
-    objective = make_objective(X, y, m=10, a=0.3, refreshed=refreshed, scheme=scheme, w=weights)
+    a = 0.5 if scheme == "inverse" else 0.3
+    objective = make_objective(X, y, m=10, a=a, refreshed=refreshed, scheme=scheme, w=weights)
     expected = iml_loss(
         L,
         X,
         y,
         k=3,
         m=10,
-        a=0.3,
+        a=a,
         lam=0.01,
         refreshed=refreshed,
-        balanced=balanced,
+        scheme=scheme,
         sample_weight=weights,
     )
     assert objective.value(L) == pytest.approx(expected, rel=1e-12)
@@ -134,11 +127,14 @@ def central_differences(f, L, step=1e-6):
 @pytest.mark.parametrize("width", [0.0, 0.05])
 @pytest.mark.parametrize("refreshed", [False, True])
 @pytest.mark.parametrize("rank", [2, 4])
-@pytest.mark.parametrize("n_classes", [2, 3])
-def test_gradient_by_central_differences(width, refreshed, rank, n_classes):
+@pytest.mark.parametrize(
+    ("n_classes", "scheme"), [(2, "balanced"), (3, "balanced"), (3, "inverse")]
+)
+def test_gradient_by_central_differences(width, refreshed, rank, n_classes, scheme):
     X, y = make_problem(rank, n_samples=30, n_features=4, n_classes=n_classes)
     L = np.random.RandomState(rank).normal(size=(rank, 4))  # kinks have probability zero
-    objective = make_objective(X, y, m=10.0, a=0.4, lam=0.1, refreshed=refreshed)
+    a = 0.5 if scheme == "inverse" else 0.4
+    objective = make_objective(X, y, m=10.0, a=a, lam=0.1, refreshed=refreshed, scheme=scheme)
     _, gradient = objective.value_and_gradient(L, width)
     numeric = central_differences(lambda A: objective.value_and_gradient(A, width)[0], L)
     np.testing.assert_allclose(gradient, numeric, rtol=1e-6, atol=1e-6 * np.abs(numeric).max())
@@ -167,11 +163,12 @@ def test_loss_ignores_the_order_of_rows_and_the_names_of_classes(seed, refreshed
     lam=st.sampled_from([0.01, 1.0, 10.0]),
     a=st.floats(0, 1),
     width=st.sampled_from([0.0, 1e-3, 0.3]),
+    scheme=st.sampled_from(["balanced", "inverse"]),
 )
 @settings(max_examples=60, deadline=None)
-def test_bound_never_exceeds_the_objective(seed, refreshed, m, lam, a, width):
+def test_bound_never_exceeds_the_objective(seed, refreshed, m, lam, a, width, scheme):
     X, y = make_problem(seed, n_classes=2 + seed % 2)
-    objective = make_objective(X, y, m=m, a=a, lam=lam, refreshed=refreshed)
+    objective = make_objective(X, y, m=m, a=a, lam=lam, refreshed=refreshed, scheme=scheme)
     rng = np.random.RandomState(seed)
     bound = DualBound(lam)
     for _ in range(3):  # alone, then mixed with what came before
@@ -224,7 +221,7 @@ def test_other_parameters_on_shared_pairs(refreshed):
     L = np.diag([1.0, 2.0, 0.5])
     before = first.value_and_gradient(L)[0]
     assert other.value_and_gradient(L)[0] == pytest.approx(fresh.value_and_gradient(L)[0])
-    assert other.best_scale(np.eye(3)) == pytest.approx(fresh.best_scale(np.eye(3)))
+    np.testing.assert_allclose(other.best_multiple(np.eye(3)), fresh.best_multiple(np.eye(3)))
     assert first.value_and_gradient(L)[0] == before
 
 
@@ -232,7 +229,49 @@ def test_other_parameters_on_shared_pairs(refreshed):
 def test_the_best_scale_is_a_minimum_along_the_ray(m):
     objective = make_objective(*make_problem(6), m=m, a=0.3, lam=0.05)
     L = np.diag([1.0, 2.0, 0.5])
-    best = objective.best_scale(L)
-    lowest = objective.value(np.sqrt(best) * L)
+    best = objective.best_multiple(L)
+    lowest = objective.value(best)
     for factor in (0.8, 1.25):
-        assert lowest <= objective.value(np.sqrt(factor * best) * L) * (1 + 1e-12)
+        assert lowest <= objective.value(np.sqrt(factor) * best) * (1 + 1e-12)
+
+
+@pytest.mark.parametrize("rank", [2, 9])
+def test_single_precision_gradient(rank):
+    X, y = make_problem(1, n_samples=40, n_features=9)
+    L = np.random.RandomState(rank).normal(size=(rank, 9))
+    objective = make_objective(X, y, m=10.0, lam=0.1)
+    _, gradient = objective.value_and_gradient(L, 0.05)
+    _, single = objective.in_single_precision().value_and_gradient(L, 0.05)
+    np.testing.assert_allclose(single, gradient, rtol=0, atol=1e-5 * np.abs(gradient).max())
+
+
+def test_a_start_whose_multiple_fits_everything_stays_as_it_is():
+    # With a = 0 and λ = 0 any metric that is large enough has no loss.
+    X, y = make_problem(2)
+    L = np.diag([1.0, 2.0, 0.5])
+    np.testing.assert_array_equal(make_objective(X, y, a=0.0, lam=0.0).best_multiple(L), L)
+
+
+def test_candidates_of_two_metrics_are_kept_in_sight():
+    X, y = make_problem(3, n_samples=60)
+    objective = make_objective(X, y, m=10.0)
+    first, second = np.diag([1.0, 2.0, 0.5]), np.diag([0.01, 0.1, 9.0])
+    value, gradient = objective.value_and_gradient(first, 0.1)
+    before = objective.candidates
+    objective.value_and_gradient(second, 0.1)
+    neighbors = objective.data.lists[:, :3]
+    objective.look_also_at(before)
+    for row, old, new in zip(objective.data.lists, before[0], neighbors, strict=True):
+        there = row[row >= 0].tolist()
+        assert len(there) == len(set(there))
+        assert set(there) == set(old[old >= 0]) | set(new)
+    again, same = objective.value_and_gradient(first, 0.1)  # searches no more
+    assert objective.data.lists.shape[1] == before[0].shape[1] + 3
+    assert again == value
+    np.testing.assert_allclose(same, gradient, rtol=1e-12)
+
+
+def test_mutual_pairs_are_merged():
+    pairs = Pairs(np.array([0, 1, 4, 2, 3]), np.array([1, 0, 2, 4, 0]))
+    merged, weights = merge_mutual(pairs, np.array([1.0, 2.0, 4.0, 8.0, 16.0]), 5)
+    assert list(zip(*merged, weights, strict=True)) == [(0, 1, 3.0), (0, 3, 16.0), (2, 4, 12.0)]

@@ -4,13 +4,18 @@ import cvxpy as cp
 import numpy as np
 
 from tests.oracles.neighbors import dissimilar_lists, similar_lists
+from tests.oracles.pair_sets import set_weight
 
 
-def iml_optimum(X, y, *, k, m, a, lam, refreshed):
+def iml_optimum(X, y, *, k, m, a, lam, refreshed, scheme="balanced"):
     """min F(M) over M ⪰ 0, by Clarabel; refreshed terms as sums of the k largest hinges."""
     d = X.shape[1]
     M = cp.Variable((d, d), PSD=True)
     n_classes = len(np.unique(y))
+    shares = (1, 1) if scheme == "inverse" else (a, 1 - a)
+
+    def weight(share, i, n_pairs):
+        return share * set_weight(scheme, n_classes, n_pairs, np.mean(y != y[i])) / n_pairs
 
     def squared(i, others):
         outer = [np.outer(X[i] - X[j], X[i] - X[j]).ravel() for j in others]
@@ -22,13 +27,14 @@ def iml_optimum(X, y, *, k, m, a, lam, refreshed):
         members = np.flatnonzero(y == y[i])
         n_similar = sum(len(similar[j]) for j in members)
         n_dissimilar = sum(len(dissimilar[j]) for j in members)
-        loss += a / (2 * n_classes * n_similar) * cp.sum(cp.pos(squared(i, similar[i]) - 1))
-        weight = (1 - a) / (2 * n_classes * n_dissimilar)
+        attract = weight(shares[0], i, n_similar)
+        loss += attract * cp.sum(cp.pos(squared(i, similar[i]) - 1))
+        repel = weight(shares[1], i, n_dissimilar)
         if refreshed:
             others = np.flatnonzero(y != y[i])
-            loss += weight * cp.sum_largest(cp.pos(1 + m - squared(i, others)), k)
+            loss += repel * cp.sum_largest(cp.pos(1 + m - squared(i, others)), k)
         else:
-            loss += weight * cp.sum(cp.pos(1 + m - squared(i, dissimilar[i])))
+            loss += repel * cp.sum(cp.pos(1 + m - squared(i, dissimilar[i])))
     problem = cp.Problem(cp.Minimize(loss))
     problem.solve(solver=cp.CLARABEL)
     return float(problem.value)

@@ -3,7 +3,9 @@
 import numpy as np
 import pandas as pd
 
+from raremetric.datasets import describe_dataset
 from raremetric.study.paper_values import LEARNERS, TABLES, paper_datasets, paper_table
+from raremetric.study.tasks import NAMED
 
 SHARES = (0.5, 0.4, 0.3, 0.2, 0.1, 0.05, 0.04, 0.03, 0.02, 0.01)
 
@@ -15,7 +17,9 @@ def counts(f1, n_positive, n_negative):
     return {"tn": n_negative - fp, "fp": fp, "fn": n_positive - tp, "tp": tp}
 
 
-def row(dataset, learner, split, confusion, *, share=np.nan, resampling="none", seconds=1.0):
+def row(
+    dataset, learner, split, confusion, *, share=np.nan, resampling="none", seconds=1.0, **rest
+):
     return {
         "dataset": dataset,
         "share": share,
@@ -25,6 +29,7 @@ def row(dataset, learner, split, confusion, *, share=np.nan, resampling="none", 
         **confusion,
         "candidate": "{}",
         "seconds": seconds,
+        **rest,
     }
 
 
@@ -67,6 +72,34 @@ def share_study(n_splits=3, seed=0, learners=(*LEARNERS, "ML1", "ML2"), n_datase
                     f1 = 0.85 - slope * (0.5 - share) ** 1.5 * 2 + 0.04 * rng.normal()
                     confusion = counts(f1, round(400 * share), round(400 * (1 - share)))
                     rows.append(row(dataset, learner, split, confusion, share=share))
+    return pd.DataFrame(rows)
+
+
+def beyond_study(n_splits=3, seed=0, datasets=None):
+    """The paper's data sets with learners beyond it; no average precision for the paper's own."""
+    rng = np.random.RandomState(seed)
+    rows = []
+    for dataset in datasets or paper_datasets():
+        for split in range(1, n_splits + 1):
+            for place, learner in enumerate(NAMED["beyond"]["learners"]):
+                confusion = counts(0.6 + 0.02 * place + 0.05 * rng.normal(), 300, 900)
+                known = {} if place < 2 else {"average_precision": rng.uniform(0.5, 1)}
+                rows.append(row(dataset, learner, split, confusion, **known))
+    return pd.DataFrame(rows)
+
+
+def rare_study(datasets, n_splits=2, seed=0):
+    """KEEL's data sets, halved: as many positives to test on as half of those that there are."""
+    rng = np.random.RandomState(seed)
+    rows = []
+    for dataset in datasets:
+        about = describe_dataset(dataset)
+        n_positive = about.n_positive // 2
+        for split in range(1, n_splits + 1):
+            for learner in NAMED["rare-regime-odd"]["learners"]:
+                confusion = counts(rng.uniform(), n_positive, about.n_samples // 2 - n_positive)
+                extra = {"average_precision": rng.uniform(), "test_size": 0.5}
+                rows.append(row(dataset, learner, split, confusion, **extra))
     return pd.DataFrame(rows)
 
 

@@ -115,6 +115,8 @@ def test_no_rows():
         (lambda rows: rows.assign(tn=None), "tn must hold whole numbers"),
         (lambda rows: rows.assign(seconds="soon"), "seconds must hold numbers"),
         (lambda rows: rows.assign(share=5), "share must be empty or between 0 and 1"),
+        (lambda rows: rows.assign(average_precision=75), "average_precision must be empty or betw"),
+        (lambda rows: rows.assign(test_size=1.0), "test_size must be empty or between 0 and 1"),
         (lambda rows: rows.assign(split=1), "found twice: dataset=wine"),
         (lambda rows: rows.assign(tn=0, fp=0, fn=0, tp=0), "four counts are all 0"),
     ],

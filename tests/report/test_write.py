@@ -17,7 +17,7 @@ from tests.report.synthetic import counts, paper_like_study, row, share_study, w
 DETAILS = {"Machine": "a test", "Command": "pytest"}
 TABLES = ["table2", "table3-smote", "table3-rus", "imbalance", "ablation"]
 COLUMNS = ["dataset", "share", "resampling", "split", "learner"]
-COLUMNS += ["tn", "fp", "fn", "tp", "candidate", "seconds"]
+COLUMNS += ["tn", "fp", "fn", "tp", "candidate", "seconds", "average_precision", "test_size"]
 CELL_COLUMNS = ["dataset", "learner", "n_splits", "mean", "std", "paper_mean", "paper_std"]
 NASTY = '<script>alert("$x^$")</script>|_&%'
 

@@ -19,17 +19,22 @@ PROBLEMS = [
 ]
 
 
+SCHEMES = [(*problem, "balanced") for problem in PROBLEMS]
+SCHEMES += [(seed, m, lam, 0.5, "inverse") for seed, m, lam, _ in PROBLEMS[:4]]
+
+
 @pytest.mark.parametrize("refreshed", [False, True], ids=["fixed", "refreshed"])
-@pytest.mark.parametrize(("seed", "m", "lam", "a"), PROBLEMS)
-def test_solvers_reach_the_conic_optimum(seed, m, lam, a, refreshed):
+@pytest.mark.parametrize(("seed", "m", "lam", "a", "scheme"), SCHEMES)
+def test_solvers_reach_the_conic_optimum(seed, m, lam, a, scheme, refreshed):
     X, y = make_problem(seed, n_samples=20, n_classes=2 + seed % 2)
-    optimum = iml_optimum(X, y, k=3, m=m, a=a, lam=lam, refreshed=refreshed)
+    optimum = iml_optimum(X, y, k=3, m=m, a=a, lam=lam, refreshed=refreshed, scheme=scheme)
     for solver in ("lbfgs", "projected"):
         iml = IML(
             margin=m,
             similar_weight=a,
             regularization=lam,
             dissimilar="refreshed" if refreshed else "fixed",
+            set_weights=scheme,
             solver=solver,
             max_iter=2000,
             tol=5e-5,

@@ -1,3 +1,4 @@
+import dataclasses
 import sqlite3
 import subprocess
 import sys
@@ -36,6 +37,32 @@ def test_round_trip_and_what_is_missing(path):
     store.save(TASKS[2], DONE)
     assert store.failures() == []
     assert store.provenance()[0][0::2] == ("abc", 2)
+
+
+def columns(path):
+    with sqlite3.connect(path) as db:
+        return [name for _, name, *_ in db.execute("PRAGMA table_info(tasks)")]
+
+
+def test_a_store_from_before_average_precision(path):
+    store = Store(path, create=True)
+    store.save(TASKS[0], DONE)
+    store.close()
+    with sqlite3.connect(path) as db:
+        for name in ("average_precision", "test_size"):
+            db.execute(f"ALTER TABLE tasks DROP COLUMN {name}")
+    before = path.read_bytes()
+    store = Store(path)
+    assert store.rows()["average_precision"].isna().all()
+    assert path.read_bytes() == before  # reading leaves it as it is
+    half = Task("wine", None, "none", 1, PAPER_LEARNERS["IML"], 0.5)
+    with store.writing():
+        store.save(half, dataclasses.replace(DONE, average_precision=0.75))
+    assert columns(path)[-2:] == ["average_precision", "test_size"]
+    rows = store.rows().set_index("test_size")
+    assert rows.loc[0.5, "average_precision"] == 0.75
+    assert rows["average_precision"].isna().tolist().count(True) == 1
+    assert store.missing([*TASKS, half]) == TASKS[1:]
 
 
 def test_no_store_without_being_asked(path):

@@ -1,5 +1,6 @@
 import pytest
 
+from raremetric.datasets import list_datasets
 from raremetric.study.tasks import (
     PAPER_LEARNERS,
     LearnerSpec,
@@ -17,9 +18,12 @@ from raremetric.study.tasks import (
         ("table3-smote", 22 * 5 * 20),
         ("imbalance", 22 * 10 * 5 * 20),
         ("ablation", 22 * 10 * 3 * 20),
+        ("beyond", 22 * 10 * 20),
+        ("rare-regime-odd", 50 * 10 * 5),
+        ("rare-regime-even", 50 * 10 * 5),
     ],
 )
-def test_the_papers_studies_are_enumerated(name, n_tasks):
+def test_the_known_studies_are_enumerated(name, n_tasks):
     (study,) = named_study(name)
     ids = [task.id for task in study.tasks()]
     assert len(ids) == len(set(ids)) == n_tasks
@@ -35,6 +39,29 @@ def test_all_is_all():
     ]
     with pytest.raises(ValueError, match=r"study must be one of 'ablation'.*got 'table4'"):
         named_study("table4")
+
+
+def test_the_rare_regime_is_keels_list_in_two_parts():
+    odd, even = named_study("rare-regime")
+    names = list_datasets("keel")
+    assert odd.datasets[:2] == [names[0], names[2]]
+    assert even.datasets[:2] == [names[1], names[3]]
+    assert sorted([*odd.datasets, *even.datasets]) == names
+    assert odd.tasks()[0].id == f"{names[0]}/own@0.5/none/1/Euclidean"
+    assert odd.tasks()[0].test_size == 0.5
+
+
+def test_beyond_shares_the_papers_tasks():
+    ids = {
+        name: {task.id for task in named_study(name)[0].tasks()} for name in ("table2", "beyond")
+    }
+    assert len(ids["table2"] & ids["beyond"]) == 2 * 22 * 20
+
+
+def test_no_resampling_for_learners_with_a_threshold():
+    (study,) = named_study("table3-smote")
+    with pytest.raises(ValueError, match=r"SVM-rbf put a threshold .*table3-smote has smote"):
+        restrict(study, learners=["IML", "SVM-rbf"])
 
 
 def test_ids_are_stable_and_tell_settings_apart():
@@ -59,7 +86,7 @@ def test_a_part_of_a_study():
     ]
     with pytest.raises(ValueError, match=r"Unknown data set 'wien'.*Did you mean 'wine'"):
         restrict(study, ["wien"])
-    with pytest.raises(ValueError, match=r"learner must be one of .*got 'iml'"):
+    with pytest.raises(ValueError, match=r"Unknown learner 'iml'.*Did you mean 'IML'"):
         restrict(study, learners=["iml"])
     with pytest.raises(ValueError, match=r"splits == 0"):
         restrict(study, splits=0)
@@ -93,6 +120,17 @@ def test_a_users_own_study(tmp_path):
     assert len(study.tasks()) == 2 * 2 * 2 * 2
 
 
+def test_a_users_own_study_beyond_the_paper(tmp_path):
+    path = tmp_path / "mine.toml"
+    path.write_text(
+        "datasets = ['wine']\ntest_size = 0.5\nsplits = 1\n[learners.RareClassifier-fast]\n"
+        "[learners.seconds]\nkind = 'RareClassifier'\nsettings = {budget = 2.0}\n"
+    )
+    first, second = read_study(path).tasks()
+    assert first.id == "wine/own@0.5/none/1/RareClassifier-fast"
+    assert second.learner.settings == {"budget": 2.0}
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
@@ -101,6 +139,12 @@ def test_a_users_own_study(tmp_path):
         ("datasets = ['wine']\nrows = 3\n[learners.IML]", r"it has datasets, learners, rows"),
         ("datasets = ['wine']\n[learners.Mine]", r"kind of learner 'Mine' must be one of"),
         ("datasets = ['wine']\n[learners.IML]\nseed = 1", r"unknown fields seed"),
+        ("datasets = ['wine']\ntest_size = 1\n[learners.IML]", r"test_size must be .*got 1\."),
+        ("datasets = ['wine']\ntest_size = 'half'\n[learners.IML]", r"test_size must be .*'half'"),
+        (
+            "datasets = ['wine']\nresampling = ['smote']\n[learners.IML-score]",
+            r"IML-score put a threshold",
+        ),
         ("datasets = ['wine']\nresampling = ['ros']\n[learners.IML]", r"resampling must be one"),
     ],
 )

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from raremetric.study.tasks import Study, Task
 
 study_app = typer.Typer(
-    help="The paper's experiments, or your own: run, resume, look, report.",
+    help="The paper's experiments, those beyond it, or your own: run, resume, look, report.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )
@@ -31,7 +31,10 @@ def study_run(
     name: Annotated[
         str,
         typer.Argument(
-            help="table2, table3-smote, table3-rus, imbalance, ablation, all, or a TOML file."
+            help="Of the paper: table2, table3-smote, table3-rus, imbalance, ablation, or all of "
+            "these. Beyond it, RareClassifier against what one might use instead: beyond (the "
+            "paper's data sets), rare-regime (KEEL's), rare-regime-odd, rare-regime-even. Or a "
+            "TOML file."
         ),
     ],
     store: StorePath = DEFAULT_STORE,

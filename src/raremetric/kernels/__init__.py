@@ -9,8 +9,9 @@ are short; and NumPy's broadcasting, of which one assignment can cost seconds, i
 
 from numba import njit
 
-jit = njit(cache=True, nogil=True, error_model="numpy")
 # Summing in any order lets a loop use vector instructions; infinities keep their meaning.
-any_order = njit(
-    cache=True, nogil=True, error_model="numpy", fastmath={"reassoc", "contract", "nsz"}
-)
+ANY_ORDER = {"reassoc", "contract", "nsz"}
+jit = njit(cache=True, nogil=True, error_model="numpy")
+any_order = njit(cache=True, nogil=True, error_model="numpy", fastmath=ANY_ORDER)
+# The innermost functions, a few instructions each: a call would cost more than they do.
+inlined = njit(cache=True, nogil=True, error_model="numpy", fastmath=ANY_ORDER, forceinline=True)

@@ -7,25 +7,33 @@ import numpy as np
 from raremetric.kernels import any_order, jit
 from raremetric.kernels.pair_sets import pair_set_value_and_gradient
 
-TRIALS = 30  # steps tried in one line search
+TRIALS = 12  # steps tried in one line search
+HOPELESS = 0.1  # share of the gain asked of a few iterations that one must promise
 
 
 @any_order
 def inner(a, b):
-    """⟨a, b⟩ of two matrices."""
-    total = 0.0
-    for i in range(a.shape[0]):
-        for j in range(a.shape[1]):
-            total += a[i, j] * b[i, j]
+    """⟨a, b⟩ of two matrices, in the higher of their precisions."""
+    x, y, total = a.ravel(), b.ravel(), a.dtype.type(0) * b.dtype.type(0)
+    for t in range(x.shape[0]):
+        total += x[t] * y[t]
     return total
 
 
 @jit
 def add_multiple(a, factor, b, out):
-    """Out = a + factor · b for matrices."""
-    for i in range(a.shape[0]):
-        for j in range(a.shape[1]):
-            out[i, j] = a[i, j] + factor * b[i, j]
+    """Out = a + factor · b for matrices, in the precision of the result or a higher one."""
+    x, y, z, factor = a.ravel(), b.ravel(), out.ravel(), out.dtype.type(factor)
+    for t in range(x.shape[0]):
+        z[t] = x[t] + factor * y[t]
+
+
+@jit
+def add_to(out, factor, b):
+    """Out += factor · b: a loop that vectorises, which that above does not if out is a."""
+    z, y, factor = out.ravel(), b.ravel(), out.dtype.type(factor)
+    for t in range(z.shape[0]):
+        z[t] += factor * y[t]
 
 
 @jit
@@ -38,7 +46,7 @@ def direction(gradient, inverse, history, heading):
     for t in range(n_stored):
         s = (newest - t) % memory
         shares[s] = inner(steps[s], heading) / curvatures[s]
-        add_multiple(heading, -shares[s], changes[s], heading)
+        add_to(heading, -shares[s], changes[s])
     turned = np.dot(heading, inverse)
     scale = 1.0
     if n_stored > 0:
@@ -47,7 +55,7 @@ def direction(gradient, inverse, history, heading):
     for t in range(n_stored - 1, -1, -1):
         s = (newest - t) % memory
         share = shares[s] - inner(changes[s], heading) / curvatures[s]
-        add_multiple(heading, share, steps[s], heading)
+        add_to(heading, share, steps[s])
 
 
 @jit
@@ -74,10 +82,14 @@ def run_window(L, value, gradient, data, width, inverse, history, n_iter, patien
     iterations gain less than small_gain, or no step leads down. Returns L, its value, the number of
     iterations and whether it ended early.
     """
-    state, heading, mark = history[3], np.empty_like(L), value
+    state, heading = history[3], np.empty(L.shape, dtype=inverse.dtype)
+    recent = np.full(patience, np.inf)  # values before the last iterations
     for iteration in range(n_iter):
+        recent[iteration % patience] = value
         direction(gradient, inverse, history, heading)
         slope = inner(heading, gradient)
+        if -slope <= HOPELESS * small_gain:  # the step promises half of that
+            return L, value, iteration, True
         low, high, step, found = 0.0, np.inf, 1.0, False
         best, best_value, best_gradient = L, value, gradient
         for _ in range(TRIALS):
@@ -99,8 +111,6 @@ def run_window(L, value, gradient, data, width, inverse, history, n_iter, patien
             return L, value, iteration, True
         else:
             state[0] = 0
-        if iteration % patience == patience - 1:
-            if mark - value <= small_gain:
-                return L, value, iteration + 1, True
-            mark = value
+        if recent[(iteration + 1) % patience] - value <= small_gain:
+            return L, value, iteration + 1, True
     return L, value, n_iter, False

@@ -9,14 +9,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from raremetric.kernels import any_order, jit
+from raremetric.kernels import any_order, inlined, jit
 
 TILE = 1024  # rows and others whose distances are estimated together: 4 MB
-CHUNK = 64  # estimates tested together before any is looked at alone
 GROUPS = 16  # of rows, whose nearest ones bound the distance to the k-th nearest
 
 
-@any_order
+@inlined
 def row_distance(Z, i, j):
     """‖z_i − z_j‖², in the precision of Z."""
     total = Z.dtype.type(0)
@@ -26,19 +25,20 @@ def row_distance(Z, i, j):
     return total
 
 
-@jit
+@inlined
 def insert_nearest(i, distance, j, distances, indices):
     """Put row j on the sorted list of row i, if it belongs there; after those as near.
 
     Offered in the order of their indices, of equally near rows the lowest index is kept.
     """
-    slot = distances.shape[1] - 1
-    if not distance < distances[i, slot]:
+    near, who = distances[i], indices[i]
+    slot = near.shape[0] - 1
+    if not distance < near[slot]:
         return
-    while slot > 0 and distance < distances[i, slot - 1]:
-        distances[i, slot], indices[i, slot] = distances[i, slot - 1], indices[i, slot - 1]
+    while slot > 0 and distance < near[slot - 1]:
+        near[slot], who[slot] = near[slot - 1], who[slot - 1]
         slot -= 1
-    distances[i, slot], indices[i, slot] = distance, j
+    near[slot], who[slot] = distance, j
 
 
 @any_order
@@ -93,36 +93,33 @@ def kth_smallest(values, k, sorted_values):
 
 
 @jit
-def count_near(estimates, bound, bounds):
-    """How many of a chunk of rows may be near: a loop that vectorises."""
-    near = np.int32(0)
+def mark_near(estimates, bound, bounds, marks):
+    """Mark the rows that may be near by 1, the others by 0: a loop that vectorises."""
     for t in range(estimates.shape[0]):
-        near += np.int32(estimates[t] <= bound) | np.int32(estimates[t] <= bounds[t])
-    return near
+        marks[t] = np.uint8(estimates[t] <= bound) | np.uint8(estimates[t] <= bounds[t])
 
 
 @jit
-def list_near(estimates, bound, bounds, near):
-    """Which of a chunk of rows may be near: a loop without branches."""
-    count = np.int64(0)
-    for t in range(estimates.shape[0]):
-        near[count] = t
-        count += np.int64(estimates[t] <= bound) | np.int64(estimates[t] <= bounds[t])
-    return count
-
-
-@jit
-def scan_row(i, estimates, first, Z, bound, bounds, distances, indices, near):
+def scan_row(i, estimates, first, Z, exact, bound, bounds, distances, indices, words):
     """Offer row i and the rows first, first + 1, … to each other as neighbors."""
-    for low in range(0, estimates.shape[0], CHUNK):
-        part, limits = estimates[low : low + CHUNK], bounds[low : low + CHUNK]
-        if count_near(part, bound, limits) == 0:
+    marks, size = words.view(np.uint8), estimates.shape[0]
+    mark_near(estimates, bound, bounds, marks)
+    n_words = -(-size // 8)
+    for t in range(size, 8 * n_words):
+        marks[t] = 0
+    for w in range(n_words):
+        if words[w] == 0:
             continue
-        for h in range(list_near(part, bound, limits, near)):
-            j = first + low + near[h]
-            distance = row_distance(Z, i, j)
-            insert_nearest(i, distance, j, distances, indices)
-            insert_nearest(j, distance, i, distances, indices)
+        for t in range(8 * w, 8 * w + 8):
+            if marks[t] == 0:
+                continue
+            j, distance = first + t, np.float64(estimates[t])
+            if exact:
+                distance = np.float64(row_distance(Z, i, j))
+            if estimates[t] <= bound:
+                insert_nearest(i, distance, j, distances, indices)
+            if estimates[t] <= bounds[t]:
+                insert_nearest(j, distance, i, distances, indices)
 
 
 @jit
@@ -137,7 +134,7 @@ def group_bounds(nearest, first, slack, distances):
 
 
 @jit
-def scan_tile(Z, norms, products, low, first, slack, distances, indices):
+def scan_tile(Z, exact, norms, products, low, first, slack, distances, indices):
     """Offer the rows low, low + 1, … to the later ones of first, first + 1, … and vice versa."""
     size, width = products.shape
     own = np.full((size, GROUPS), np.float32(np.inf), np.float32)
@@ -153,31 +150,35 @@ def scan_tile(Z, norms, products, low, first, slack, distances, indices):
                 own[r, g] = theirs[g, r] = min(own[r, g], theirs[g, r])
     bounds = group_bounds(own, low, slack, distances)
     limits = group_bounds(theirs.T, first, slack, distances)
-    near = np.empty(CHUNK, dtype=np.int64)
+    words = np.empty(TILE // 8, dtype=np.uint64)  # eight marks each
     for r in range(size):
         skip = max(low + r + 1 - first, 0)
         scan_row(
-            low + r, products[r, skip:], first + skip, Z, bounds[r], limits[skip:],
-            distances, indices, near,
+            low + r, products[r, skip:], first + skip, Z, exact, bounds[r], limits[skip:],
+            distances, indices, words,
         )  # fmt: skip
 
 
 @jit
-def class_neighbors(Z, rows, starts, k, within, part, n_parts):
+def class_neighbors(Z, rows, starts, k, within, exact, part, n_parts):
     """The k nearest rows to each row, of its own class (``within``) or of all other classes.
 
     Rows are grouped by class: class c owns rows starts[c] to starts[c + 1]. ``rows`` is Z in single
-    precision, moved to the origin, where that says most. Tiles are dealt out to n_parts workers, of
+    precision, moved to the origin, where that says most; unless ``exact``, what it says is
+    taken as it is and Z is not read. Tiles are dealt out to n_parts workers, of
     which this is number ``part``: see ``merge_lists``. Lists shorter than k end in index -1 and
     infinite distance. Each pair is looked at once: cost n² · n_dims / 2 in single precision, memory
     n · (n_dims + k) and one tile.
     """
-    n_samples, n_dims = Z.shape
+    n_samples, n_dims = rows.shape
     distances = np.full((n_samples, k), np.inf)
     indices = np.full((n_samples, k), -1, dtype=np.int64)
     norms = squared_norms(rows)
+    largest = np.float32(0.0)
+    for i in range(n_samples):
+        largest = max(largest, norms[i])
     # What single precision can get wrong, for inner products of n_dims terms.
-    slack = np.float32((n_dims + 8) * 2.0**-21 * np.float64(norms.max()))
+    slack = np.float32((n_dims + 8) * 2.0**-21 * largest if exact else 0.0)
     tile = 0
     for c in range(starts.shape[0] - 1):
         end = starts[c + 1] if within else n_samples
@@ -187,7 +188,7 @@ def class_neighbors(Z, rows, starts, k, within, part, n_parts):
                 tile += 1
                 if tile % n_parts == part:
                     products = np.dot(rows[low:stop], rows[first : min(first + TILE, end)].T)
-                    scan_tile(Z, norms, products, low, first, slack, distances, indices)
+                    scan_tile(Z, exact, norms, products, low, first, slack, distances, indices)
     return indices, distances
 
 

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from raremetric.kernels import any_order, jit
-from raremetric.kernels.neighbors import insert_nearest, row_distance
+from raremetric.kernels import any_order, inlined, jit
+from raremetric.kernels.neighbors import row_distance
+
+LANES = 8  # numbers of single precision in a vector
 
 
 @jit
@@ -21,7 +23,7 @@ def pair_distances(Z, first, second):
     return out
 
 
-@jit
+@inlined
 def add_pull(c, i, j, Z, out):
     """Out += c (e_i − e_j)(e_i − e_j)ᵀ Z."""
     weight = Z.dtype.type(c)
@@ -31,7 +33,7 @@ def add_pull(c, i, j, Z, out):
         out[j, t] -= step
 
 
-@jit
+@inlined
 def hinge(excess, width):
     """[u]₊ with its corner rounded over (0, width), and its derivative."""
     if excess <= 0.0:
@@ -105,6 +107,31 @@ def nearest_term(excess, weight, cap, width, slopes, p):
     return value
 
 
+@inlined
+def nearest_candidates(Z, i, candidates, near, who):
+    """Squared distances from row i to its nearest candidates, rising, and these rows.
+
+    Returns how many there are. A candidate of -1 is none; of equally near ones the first stays.
+    """
+    size, count, farthest = near.shape[0], 0, np.inf
+    for s in range(candidates.shape[0]):
+        j = candidates[s]
+        if j < 0:
+            continue
+        distance = np.float64(row_distance(Z, i, j))
+        if distance >= farthest:
+            continue
+        slot = min(count, size - 1)
+        while slot > 0 and distance < near[slot - 1]:
+            near[slot], who[slot] = near[slot - 1], who[slot - 1]
+            slot -= 1
+        near[slot], who[slot] = distance, j
+        count = min(count + 1, size)
+        if count == size:
+            farthest = near[size - 1]
+    return count
+
+
 @jit
 def dissimilar_terms(Z, data, width, others, reach, slopes, out):
     """Σ_i w_i · (sum of the k largest [1 + m − d²]₊) over each anchor's candidates.
@@ -112,20 +139,20 @@ def dissimilar_terms(Z, data, width, others, reach, slopes, out):
     Writes the nearest candidates and their squared distances to others and reach, the derivatives
     to slopes, and takes Lap·Z off out.
     """
-    value, excess = 0.0, np.empty(reach.shape[1])
+    value, size = 0.0, reach.shape[1]
+    near, who, excess = np.empty(size), np.empty(size, dtype=np.int64), np.empty(size)
     cap, limit = max(data.refresh, 1), 1.0 + data.margin
     for p in range(data.anchors.shape[0]):
         i = data.anchors[p]
-        for s in range(data.lists.shape[1]):
-            j = data.lists[p, s]
-            if j >= 0:
-                insert_nearest(p, row_distance(Z, i, j), j, reach, others)
-        for s in range(excess.shape[0]):
+        count = nearest_candidates(Z, i, data.lists[p], near, who)
+        for s in range(size):
+            reach[p, s] = near[s] if s < count else np.inf
+            others[p, s] = who[s] if s < count else -1
             excess[s] = limit - reach[p, s]
         value += nearest_term(excess, data.anchor_weights[p], cap, width * limit, slopes, p)
-        for s in range(excess.shape[0]):
+        for s in range(count):
             if slopes[p, s] != 0.0:
-                add_pull(-slopes[p, s], i, others[p, s], Z, out)
+                add_pull(-slopes[p, s], i, who[s], Z, out)
     return value
 
 
@@ -137,7 +164,7 @@ def pair_set_terms(Z, data, width):
     pairs, and for the latter the other rows and their squared distances, nearest first.
     """
     shape = (data.anchors.shape[0], data.n_nearest)
-    others, reach = np.full(shape, -1), np.full(shape, np.inf)
+    others, reach = np.empty(shape, dtype=np.int64), np.empty(shape)
     attract, repel = np.empty(data.similar_anchors.shape[0]), np.empty(shape)
     out = np.zeros_like(Z)
     value = similar_terms(
@@ -161,21 +188,21 @@ def pair_set_laplacian(rows, data, attract, others, repel):
 
 
 @jit
-def add_regularization(value, gradient, L, regularization):
-    """Add λ‖LᵀL − I‖² and its gradient 4λL(LᵀL − I), the latter in place."""
+def add_regularization(value, gradient, axes, regularization):
+    """Add λ‖LᵀL − I‖² and its gradient 4λL(LᵀL − I), the latter in place; axes is Lᵀ."""
     if regularization == 0.0:
         return value
-    residual = np.dot(L.T, L)
+    residual = np.dot(axes, axes.T)
     for j in range(residual.shape[0]):
         residual[j, j] -= 1.0
-    change = np.dot(L, residual)
-    for i in range(L.shape[0]):
-        for j in range(L.shape[1]):
+    change = np.dot(axes.T, residual)
+    for i in range(gradient.shape[0]):
+        for j in range(gradient.shape[1]):
             gradient[i, j] += 4.0 * regularization * change[i, j]
     squares = 0.0
     for i in range(residual.shape[0]):
         for j in range(residual.shape[1]):
-            squares += residual[i, j] * residual[i, j]
+            squares += np.float64(residual[i, j]) * residual[i, j]
     return value + regularization * squares
 
 
@@ -186,14 +213,20 @@ def pair_set_value_and_gradient(L, data, width):
     Refreshed neighbors are looked for among the candidates: a lower bound of the loss, exact
     while the candidates hold the nearest.
     """
-    Z = np.dot(data.X, L.astype(data.X.dtype).T)
+    # Columns of zeros make rows of whole vectors, for which distances are found faster.
+    whole = -(-L.shape[0] // LANES) * LANES
+    axes = np.zeros((L.shape[1], whole), dtype=data.X.dtype)
+    for i in range(L.shape[0]):
+        for j in range(L.shape[1]):
+            axes[j, i] = L[i, j]
+    Z = np.dot(data.X, axes)
     value, laplacian, _, _, _, _ = pair_set_terms(Z, data, width)
     product = np.dot(laplacian.T, data.X)
     gradient = np.empty_like(L)
     for i in range(L.shape[0]):
         for j in range(L.shape[1]):
             gradient[i, j] = 2.0 * product[i, j]
-    return add_regularization(value, gradient, L, data.regularization), gradient
+    return add_regularization(value, gradient, axes, data.regularization), gradient
 
 
 @any_order

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -87,49 +88,47 @@ class BalancedDiscriminant(MetricLearner):
         -------
         self : BalancedDiscriminant
         """
-        X, labels = self._check_training_data(X, y)
-        return self.fit_moments(class_moments(X, labels))
-
-    def fit_moments(self, moments: Moments) -> BalancedDiscriminant:
-        """Compute the metric from the moments of the classes, which other settings may share.
-
-        Parameters
-        ----------
-        moments : Moments
-            From ``class_moments``.
-
-        Returns
-        -------
-        self : BalancedDiscriminant
-        """
-        shrinkage = check_real(self.shrinkage, "shrinkage", low=0, high=1, closed="right")
-        stretch = check_real(self.stretch, "stretch", low=1)
-        axes, variances = moments.axes, shrink_variances(moments.variances, shrinkage)
-        self.covariance_ = (axes * variances) @ axes.T
-        whitening = (axes / np.sqrt(variances)) @ axes.T
-        between = between_directions(moments.means @ whitening)
-        self.components_ = whitening + (stretch - 1) * between @ (between.T @ whitening)
-        self.classes_ = moments.classes
-        self.n_iter_ = 0
-        self.objective_ = 0.0
+        fit_settings([self], X, y)
         return self
 
+    def _fit_spectrum(self, spectrum: Spectrum) -> None:
+        shrinkage = check_real(self.shrinkage, "shrinkage", low=0, high=1, closed="right")
+        stretch = check_real(self.stretch, "stretch", low=1)
+        variances = shrink_variances(spectrum.variances, shrinkage)
+        axes = spectrum.axes
+        self.covariance_ = (axes * variances) @ axes.T
+        whitening = (axes / np.sqrt(variances)) @ axes.T
+        between = between_directions(spectrum.means @ whitening)
+        self.components_ = whitening + (stretch - 1) * between @ (between.T @ whitening)
+        self.n_iter_ = 0
+        self.objective_ = 0.0
 
-class Moments(NamedTuple):
-    """Means of the classes, and the mean of their covariances by its axes and variances."""
 
-    classes: NDArray
-    means: NDArray[np.float64]  # (n_classes, n_features)
-    variances: NDArray[np.float64]  # (n_features,)
-    axes: NDArray[np.float64]  # (n_features, n_features), in columns
+class Spectrum(NamedTuple):
+    """Means of the classes, (n_classes, n_features), and the mean covariance's axes."""
+
+    means: NDArray[np.float64]
+    variances: NDArray[np.float64]
+    axes: NDArray[np.float64]
 
 
-def class_moments(X: NDArray, labels: Labels) -> Moments:
-    """Moments in which every class counts the same."""
+def fit_settings(learners: Sequence[BalancedDiscriminant], X, y) -> None:
+    """Fit several settings to the same data: one eigendecomposition serves them all."""
+    first = learners[0]
+    X, labels = first._check_training_data(X, y)
+    means, covariance = class_moments(X, labels)
+    spectrum = Spectrum(means, *linalg.eigh(covariance))
+    for learner in learners:
+        learner.classes_, learner.n_features_in_ = labels.classes, first.n_features_in_
+        learner._fit_spectrum(spectrum)
+
+
+def class_moments(X: NDArray, labels: Labels) -> tuple[NDArray, NDArray]:
+    """Means of the classes, (n_classes, n_features), and the mean of their covariances."""
     means = np.stack([X[labels.codes == c].mean(axis=0) for c in range(len(labels.classes))])
     weights = 1 / (len(labels.classes) * labels.counts[labels.codes])
     centered = (X - means[labels.codes]) * np.sqrt(weights)[:, np.newaxis]
-    return Moments(labels.classes, means, *linalg.eigh(centered.T @ centered))
+    return means, centered.T @ centered
 
 
 def shrink_variances(variances: NDArray, shrinkage: float) -> NDArray:

@@ -52,7 +52,7 @@ class IML(MetricLearner):
         m ≥ 0: squared distances across classes are pushed beyond 1 + m.
     similar_weight : float, default=0.5
         a between 0 and 1: the share of the similar pairs in the loss; the dissimilar ones
-        have 1 − a.
+        have 1 − a. With ``set_weights="inverse"`` there is no a: leave it at 0.5.
     regularization : float, default=0.01
         λ ≥ 0: the pull of M towards the identity.
     pairs : {"neighbors", "random", "all"}, default="neighbors"
@@ -62,9 +62,10 @@ class IML(MetricLearner):
         Whether an example's neighbors of other classes are found anew under the current metric
         at every step, as in the program behind the paper's numbers, or chosen once under the
         plain distance, as the paper's text reads. Both are convex in M.
-    set_weights : {"balanced", "uniform"}, default="balanced"
-        Each of the 2C sets (C classes) has a total weight of 1/(2C), or each pair has a weight
-        of one.
+    set_weights : {"balanced", "uniform", "inverse"}, default="balanced"
+        Each of the 2C sets (C classes) has a total weight of 1/(2C); or each pair has a weight
+        of one; or, "inverse", each pair of class c has the weight 1 − n_c/n, without a: the later
+        weights of the same authors.
     solver : {"auto", "lbfgs", "projected"}, default="auto"
         "auto" is a compiled L-BFGS over L, many times faster than the two others, which go on
         until they have proved how good they are: SciPy's L-BFGS-B over L, and accelerated
@@ -126,7 +127,15 @@ class IML(MetricLearner):
     is 2LΣcδδᵀ + 4λL(M − I), with c the weighted slope of the pair's hinge.
 
     The paper's ablations are settings: ``IML(set_weights="uniform")`` is ML2, and
-    ``IML(pairs="random", set_weights="uniform")`` is ML1.
+    ``IML(pairs="random", set_weights="uniform")`` is ML1. ``IML(set_weights="inverse")`` is the
+    later IML of [2]_, whose sets are summed, not averaged: for two classes with n⁺ and n⁻
+    examples, each pair of the first weighs n⁻/n and each of the second n⁺/n,
+
+    .. math::
+
+        F(M) = \sum_{c=1}^{C} \Big(1 - \frac{n_c}{n}\Big) \Big(
+        \sum_{Sim_c} [d_M^2(x, x') - 1]_+ + \sum_{Dis_c} [1 + m - d_M^2(x, x')]_+ \Big)
+        + \lambda \|M - I\|_F^2 .
 
     Departures from the paper: more than two classes share one metric; the start is scaled
     (``init="identity"`` is the paper's); the corners of the hinges are rounded during the
@@ -144,6 +153,8 @@ class IML(MetricLearner):
     ----------
     .. [1] L. Gautheron, E. Morvant, A. Habrard and M. Sebban. "Metric Learning from Imbalanced
        Data". ICTAI, 2019.
+    .. [2] L. Gautheron, A. Habrard, E. Morvant and M. Sebban. "Metric Learning from Imbalanced
+       Data with Generalization Guarantees". Pattern Recognition Letters, 2020.
 
     Examples
     --------
@@ -240,7 +251,12 @@ class IML(MetricLearner):
         check_real(self.regularization, "regularization", low=0)
         check_option(self.pairs, "pairs", ("neighbors", "random", "all"))
         check_option(self.dissimilar, "dissimilar", ("refreshed", "fixed"))
-        check_option(self.set_weights, "set_weights", ("balanced", "uniform"))
+        check_option(self.set_weights, "set_weights", ("balanced", "uniform", "inverse"))
+        if self.set_weights == "inverse" and self.similar_weight != 0.5:
+            raise ValueError(
+                f'similar_weight == {self.similar_weight}, but set_weights="inverse" fixes the '
+                "weights of similar and dissimilar pairs; leave similar_weight at its default, 0.5."
+            )
         check_option(self.solver, "solver", ("auto", "lbfgs", "projected"))
         check_integer(self.max_iter, "max_iter", low=1)
         check_real(self.tol, "tol", low=0, closed="neither")
@@ -260,13 +276,14 @@ class IML(MetricLearner):
     def _objective(
         self, X: NDArray, labels: Labels, similar: Pairs, dissimilar: Pairs, weights: NDArray
     ) -> PairSetObjective:
+        whole = 2.0 if self.set_weights == "inverse" else 1.0  # makes up for a = 1 − a = ½
         return PairSetObjective(
             X,
             labels,
             similar,
             dissimilar,
-            pair_weights(similar, labels, weights, self.set_weights),
-            pair_weights(dissimilar, labels, weights, self.set_weights),
+            whole * pair_weights(similar, labels, weights, self.set_weights),
+            whole * pair_weights(dissimilar, labels, weights, self.set_weights),
             margin=self.margin,
             similar_weight=self.similar_weight,
             regularization=self.regularization,
@@ -280,7 +297,7 @@ class IML(MetricLearner):
             return initial_components(self.components_, X, self.n_components)
         L = initial_components(self.init, X, self.n_components)
         if isinstance(self.init, str) and self.init == "auto":
-            return np.sqrt(objective.best_scale(L)) * L
+            return objective.best_multiple(L)
         return L
 
     def _solve(self, objective: PairSetObjective, L: NDArray) -> Solution:
@@ -294,8 +311,8 @@ class IML(MetricLearner):
 
         if self.solver == "auto":
             solution = minimize_compiled(objective, L, **limits, report=report)
-            for width in WIDTHS if self.regularization > 0 else ():
-                self._bound.add(objective.dual_point(solution.L, width))
+            if self.regularization > 0:
+                self._bound.add(objective.dual_point(solution.L, WIDTHS[-1]))
         else:
             minimize = self._reference_stage(objective, report)
             solution = minimize_in_stages(minimize, objective.value, lower_bound, L, **limits)

@@ -9,7 +9,6 @@ the current metric: its term is w times the sum of its k largest hinges, so F st
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from copy import copy
 from typing import NamedTuple
 
@@ -19,12 +18,12 @@ from numpy.typing import NDArray
 from raremetric.metric import matrix_from_components
 from raremetric.neighbors import search_in_parts
 from raremetric.objectives.dual import DualPoint
+from raremetric.objectives.rays import Ray, best_on_ray, loss_on_ray, measure_ray
 from raremetric.pairs import Pairs
 from raremetric.validation import Labels
 
 CANDIDATES = 2  # times k rows of other classes are kept in sight between two searches
 RIDGE = 1e-3  # of the mean curvature, against directions in which no pair differs
-LOG_SCALES = (-15.0, 15.0)  # where the best multiple of the starting metric is looked for
 
 
 class PairSetData(NamedTuple):
@@ -94,8 +93,9 @@ class PairSetObjective:
         n_parts: int = 1,
     ):
         self.n_parts = n_parts
+        self.similar_weight = similar_weight
+        self._shared: dict = {}  # what does not depend on m, a and λ, found when first needed
         self._inverse: NDArray | None = None
-        self._searched_at: NDArray | None = None
         self.order = np.argsort(labels.codes, kind="stable")
         place = np.argsort(self.order, kind="stable")
         anchors, weights = place[dissimilar.anchors], dissimilar_weights
@@ -105,12 +105,15 @@ class PairSetObjective:
             per_row = np.zeros(len(X))
             per_row[anchors] = weights
             anchors, weights = np.arange(len(X)), per_row
+        similar, similar_weights = merge_mutual(
+            Pairs(place[similar.anchors], place[similar.others]), similar_weights, len(X)
+        )
         self._set_weights = similar_weights, weights
         self.data = PairSetData(
             X=X[self.order] - X.mean(axis=0),  # only differences count
             starts=np.concatenate([[0], np.cumsum(labels.counts)]),
-            similar_anchors=place[similar.anchors],
-            similar_others=place[similar.others],
+            similar_anchors=similar.anchors,
+            similar_others=similar.others,
             similar_weights=similar_weight * similar_weights,
             anchors=anchors,
             anchor_weights=(1 - similar_weight) * weights,
@@ -121,8 +124,10 @@ class PairSetObjective:
             lists=self.first_others.others[:, np.newaxis],
         )
         if refresh:
-            size = max(refresh + spare, CANDIDATES * refresh)
-            self._start_lists(np.full((len(X), size), -1))
+            self.data = self.data._replace(lists=self._first_lists())
+        # Spare neighbors are not known, should these be wanted.
+        self._searched_at = np.eye(X.shape[1]) if refresh and not spare else None
+        self._first_candidates = self.candidates
 
     def with_parameters(
         self, margin: float, similar_weight: float, regularization: float
@@ -133,34 +138,34 @@ class PairSetObjective:
         """
         similar_weights, anchor_weights = self._set_weights
         other = copy(self)
-        other._inverse = None
+        other._inverse, other.similar_weight = None, similar_weight
         other.data = self.data._replace(
             similar_weights=similar_weight * similar_weights,
             anchor_weights=(1 - similar_weight) * anchor_weights,
             margin=float(margin),
             regularization=float(regularization),
+            lists=self._first_candidates[0],
         )
-        if self.data.refresh:
-            other._start_lists(np.full_like(self.data.lists, -1))
+        other._searched_at = self._first_candidates[1]
         return other
 
-    def _start_lists(self, lists: NDArray) -> None:
-        """Take the given pairs, neighbors under the identity, as the first candidates."""
+    def _first_lists(self) -> NDArray:
+        """The given pairs, neighbors under the identity, as candidates: (n_samples, candidates)."""
         anchors, others = self.first_others
-        place = np.arange(len(anchors)) - np.searchsorted(anchors, anchors)
-        lists[anchors, place] = others
-        self.data = self.data._replace(lists=lists)
-        # Their spare neighbors are not known, should these be wanted.
-        known = self.data.n_nearest == self.data.refresh
-        self._searched_at = np.eye(self.data.X.shape[1]) if known else None
+        lists = np.full((len(self.data.X), self._n_candidates), -1)
+        lists[anchors, np.arange(len(anchors)) - np.searchsorted(anchors, anchors)] = others
+        return lists
+
+    @property
+    def _n_candidates(self) -> int:
+        return max(self.data.n_nearest, CANDIDATES * self.data.refresh)
 
     def in_single_precision(self) -> PairSetObjective:
         """The same loss from rows in single precision, with candidates of its own: faster."""
         self._inverse = self._inverse_hessian()
         other = copy(self)
-        other.data = self.data._replace(
-            X=self.data.X.astype(np.float32), lists=self.data.lists.copy()
-        )
+        other._inverse = self._inverse.astype(np.float32)
+        other.data = self.data._replace(X=self.data.X.astype(np.float32))
         return other
 
     def value_and_gradient(self, L: NDArray, width: float = 0.0) -> tuple[float, NDArray]:
@@ -196,48 +201,68 @@ class PairSetObjective:
 
     def renew_candidates(self, L: NDArray) -> None:
         """Find the candidates for neighbors under L, unless that was done last."""
-        if not self.data.refresh or _proportional(L, self._searched_at):
+        known = self._searched_at
+        if not self.data.refresh or L is known or (known is not None and np.array_equal(L, known)):
             return
         from raremetric.kernels.neighbors import class_neighbors
 
-        lists, starts, k = self.data.lists, self.data.starts, self.data.lists.shape[1]
-        projected = self._project(L)
-        Z, rows = (projected.astype(t, copy=False) for t in (np.float64, np.float32))
-        lists[:], _ = search_in_parts(
-            lambda part: class_neighbors(Z, rows, starts, k, False, part, self.n_parts),
+        starts, k = self.data.starts, self._n_candidates
+        Z, exact = self._project(L), self.dtype == np.float64
+        rows = Z.astype(np.float32, copy=False)
+        Z = Z if exact else np.empty((0, 0))  # compiled for double precision only
+        lists, _ = search_in_parts(
+            lambda part: class_neighbors(Z, rows, starts, k, False, exact, part, self.n_parts),
             self.n_parts,
         )
-        self._searched_at = L.copy()
+        self.data = self.data._replace(lists=lists)
+        self._searched_at = L
+
+    @property
+    def dtype(self) -> np.dtype:
+        """Precision of the rows."""
+        return self.data.X.dtype
+
+    @property
+    def candidates(self) -> tuple[NDArray, NDArray | None]:
+        """The candidates for neighbors, and the L under which they are the nearest."""
+        return self.data.lists, self._searched_at
+
+    def look_also_at(self, before: tuple[NDArray, NDArray | None]) -> None:
+        """Return to the candidates of before, and add the neighbors that were found since."""
+        lists, self._searched_at = before
+        found = self.data.lists[:, : self.data.refresh]
+        known = (found[:, :, np.newaxis] == lists[:, np.newaxis, :]).any(axis=2)
+        lists = np.hstack([lists, np.where(known, -1, found)])
+        self.data = self.data._replace(lists=lists)
 
     def value(self, L: NDArray) -> float:
         """F, exactly."""
-        return self._scaled(L)(1.0)
+        return loss_on_ray(self._ray(L), self.data)(1.0)
 
-    def best_scale(self, L: NDArray) -> float:
-        """The s that minimises F along s·LᵀL, a convex function of one dimension, within 5 %."""
-        loss = self._scaled(L)
-        return float(np.exp(golden_section(lambda t: loss(np.exp(t)), *LOG_SCALES, accuracy=0.05)))
+    def best_multiple(self, L: NDArray) -> NDArray:
+        """The multiple of L with the lowest F, within 5 % in LᵀL; L itself where that is zero.
 
-    def _scaled(self, L: NDArray) -> Callable[[float], float]:
-        """F(s·LᵀL) as a function of s."""
-        from raremetric.kernels.pair_sets import pair_distances, scaled_loss
+        A multiple that fits everything would leave nothing to learn about directions.
+        """
+        ray = self._ray(L)
+        scale = best_on_ray(ray, self.data)
+        if loss_on_ray(ray, self.data)(scale) <= 0:
+            return L
+        best = np.sqrt(scale) * L
+        if self._searched_at is not None:
+            self._searched_at = best  # the same neighbors as for L
+        return best
 
+    def _ray(self, L: NDArray) -> Ray:
+        """The metrics s·LᵀL; the ray through the identity is shared with other parameters."""
+        at_identity = np.array_equal(L, np.eye(*L.shape))
+        if at_identity and "ray" in self._shared:
+            return self._shared["ray"]
         self.renew_candidates(L)
-        data, Z, M = self.data, self._project(L), matrix_from_components(L)
-        others = data.lists[:, : max(data.refresh, 1)]
-        anchor, slot = np.nonzero(others >= 0)
-        similar = pair_distances(Z, data.similar_anchors, data.similar_others)
-        dissimilar = pair_distances(Z, data.anchors[anchor], others[anchor, slot])
-        weights, limit = data.anchor_weights[anchor], 1.0 + data.margin
-        square, trace, n_features = np.sum(M * M), np.trace(M), len(M)
-
-        def loss(s: float) -> float:
-            penalty = data.regularization * (s * s * square - 2 * s * trace + n_features)
-            return penalty + scaled_loss(
-                s, similar, data.similar_weights, dissimilar, weights, limit
-            )
-
-        return loss
+        ray = measure_ray(L, self._project(L), self.data)
+        if at_identity and L.shape[0] == L.shape[1]:
+            self._shared["ray"] = ray
+        return ray
 
     def run_window(
         self,
@@ -269,12 +294,22 @@ class PairSetObjective:
 
         The curvature of all pairs' terms counts as positive: Σ 2w δδᵀ + 8λI.
         """
-        data = self.data
-        others = data.lists[:, : max(data.refresh, 1)]
-        weights = np.repeat(-2 * data.anchor_weights[:, np.newaxis], others.shape[1], axis=1)
-        hessian = self._curvature(2 * data.similar_weights, others, weights)
-        extra = 8 * data.regularization + RIDGE * np.trace(hessian) / len(hessian)
+        if "scatters" not in self._shared:
+            self._shared["scatters"] = self._scatters()
+        of_similar, of_dissimilar = self._shared["scatters"]
+        a = self.similar_weight
+        hessian = 2 * a * of_similar + 2 * (1 - a) * of_dissimilar
+        extra = 8 * self.data.regularization + RIDGE * np.trace(hessian) / len(hessian)
         return np.linalg.inv(hessian + max(extra, np.finfo(float).tiny) * np.eye(len(hessian)))
+
+    def _scatters(self) -> tuple[NDArray, NDArray]:
+        """Σ w δδᵀ of the similar pairs, and of the dissimilar pairs under the identity."""
+        (similar, dissimilar), lists = self._set_weights, self._first_candidates[0]
+        repel = np.repeat(dissimilar[:, np.newaxis], lists.shape[1], axis=1)
+        return (
+            self._curvature(similar, lists, np.zeros_like(repel)),
+            -self._curvature(np.zeros_like(similar), lists, repel),
+        )
 
     def _terms(self, L: NDArray, width: float):
         """See ``kernels.pair_sets.pair_set_terms``; neighbors are those under L."""
@@ -291,25 +326,8 @@ class PairSetObjective:
         return (A + A.T) / 2
 
 
-def golden_section(f: Callable[[float], float], low: float, high: float, accuracy: float) -> float:
-    """The minimum of a convex function of one dimension within an interval."""
-    golden = (np.sqrt(5.0) - 1.0) / 2.0
-    left, right = high - golden * (high - low), low + golden * (high - low)
-    f_left, f_right = f(left), f(right)
-    while high - low > accuracy:
-        if f_left <= f_right:
-            high, right, f_right = right, left, f_left
-            left = high - golden * (high - low)
-            f_left = f(left)
-        else:
-            low, left, f_left = left, right, f_right
-            right = low + golden * (high - low)
-            f_right = f(right)
-    return (low + high) / 2.0
-
-
-def _proportional(L: NDArray, other: NDArray | None) -> bool:
-    """Whether two matrices are multiples of each other, hence give the same neighbors."""
-    if other is None or L.shape != other.shape or not other.any():
-        return False
-    return np.array_equal(L, np.abs(L).max() / np.abs(other).max() * other)
+def merge_mutual(pairs: Pairs, weights: NDArray, n_samples: int) -> tuple[Pairs, NDArray]:
+    """Each unordered pair once, with the sum of its weights: (i, j) is as long as (j, i)."""
+    low, high = np.minimum(*pairs), np.maximum(*pairs)
+    keys, place = np.unique(low * n_samples + high, return_inverse=True)
+    return Pairs(*np.divmod(keys, n_samples)), np.bincount(place, weights, minlength=len(keys))

@@ -21,7 +21,7 @@ from raremetric.decision import (
 )
 from raremetric.features import ImportanceWeights, KernelLandmarks
 from raremetric.learners.base import MetricLearner
-from raremetric.learners.discriminant import BalancedDiscriminant, class_moments
+from raremetric.learners.discriminant import BalancedDiscriminant, fit_settings
 from raremetric.learners.euclidean import Euclidean
 from raremetric.learners.iml import IML
 from raremetric.validation import Labels
@@ -133,7 +133,7 @@ def fit_neighborhoods(
                 step = _seeded(template, seed, len(X)).fit(Z, y)
                 fitted[path] = ([*steps, step], step.transform(Z), step.transform(mapped))
         steps, Z, mapped = fitted[path]
-        for learner in fit_learners(branch.learners, Z, y, labels):
+        for learner in _fit_learners(branch.learners, Z, y):
             pipeline = Pipeline([(type(s).__name__.lower(), s) for s in (*steps, learner)])
             L = learner.components_
             projected = Z @ L.T
@@ -141,19 +141,18 @@ def fit_neighborhoods(
             yield Neighborhood(pipeline, projected, labels, floor), mapped @ L.T
 
 
-def fit_learners(
-    templates: Sequence[MetricLearner], Z: NDArray, y: NDArray, labels: Labels
-) -> Iterator[MetricLearner]:
-    """Fitted copies; discriminants of the same data share the moments of the classes."""
-    moments = None
-    for template in templates:
-        learner = clone(template)
-        if not isinstance(learner, BalancedDiscriminant):
-            yield learner.fit(Z, y)
-            continue
-        moments = class_moments(Z, labels) if moments is None else moments
-        learner.n_features_in_ = Z.shape[1]
-        yield learner.fit_moments(moments)
+def _fit_learners(
+    templates: Sequence[MetricLearner], Z: NDArray, y: NDArray
+) -> list[MetricLearner]:
+    """Copies, fitted; all discriminants at once."""
+    learners = [clone(template) for template in templates]
+    discriminants = [each for each in learners if isinstance(each, BalancedDiscriminant)]
+    if discriminants:
+        fit_settings(discriminants, Z, y)
+    for learner in learners:
+        if learner not in discriminants:
+            learner.fit(Z, y)
+    return learners
 
 
 def keep_learners(tried: Sequence[Branch], chosen: Sequence[int]) -> list[Branch]:

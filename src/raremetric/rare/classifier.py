@@ -136,11 +136,10 @@ class RareClassifier(ClassifierMixin, BaseEstimator):
         binary = check_labels(y == self.pos_label_, type(self).__name__)
         seed = check_random_state(self.random_state).randint(2**31 - 1)
         tried, scores = collect(X, binary, seed, self.budget, start, self.n_jobs)
-        verdict = decide(scores, tried, binary.codes == 1, aim)
-        self.ensemble_ = assemble(tried, verdict, X, binary, seed)
+        choice, self.cv_results_ = decide(scores, tried, binary.codes == 1, aim)
+        self.ensemble_ = assemble(tried, choice, X, binary, seed)
         self.n_repeats_ = scores.shape[1]
-        self.threshold_, self.best_score_ = verdict.threshold, verdict.score
-        self.cv_results_ = verdict.table
+        self.threshold_, self.best_score_ = choice.threshold, choice.score
         return self
 
     def _check_budget(self) -> None:

@@ -8,33 +8,14 @@ from typing import NamedTuple
 import numpy as np
 from joblib import Parallel, delayed
 from numpy.typing import NDArray
-from scipy.stats import rankdata
-from sklearn.model_selection import StratifiedKFold
 
-from raremetric.decision import (
-    READINGS,
-    Reading,
-    Utility,
-    actual_utility,
-    average_precision,
-    best_threshold,
-    fit_sigmoid,
-    log_loss,
-)
+from raremetric.decision import READINGS, Reading, stratified_folds
 from raremetric.learners.base import MetricLearner
 from raremetric.rare.candidates import Branch, fit_neighborhoods
 from raremetric.validation import Labels, check_labels
 
 N_FOLDS = 5
 KEPT_OF_GROUP = 5
-
-
-class Judgement(NamedTuple):
-    """Of each candidate, out of fold."""
-
-    utility: NDArray[np.float64]  # what is to be maximised, at the candidate's own threshold
-    log_loss: NDArray[np.float64]
-    average_precision: NDArray[np.float64]
 
 
 class Candidate(NamedTuple):
@@ -76,12 +57,7 @@ def make_folds(
     labels: Labels, repeats: int, rng: np.random.RandomState
 ) -> list[list[tuple[NDArray, NDArray]]]:
     """Stratified folds for each repeat; no more folds than the rarer class has examples."""
-    n_folds = int(min(N_FOLDS, labels.counts.min()))
-    rows = np.zeros(len(labels.codes))
-    return [
-        list(StratifiedKFold(n_folds, shuffle=True, random_state=rng).split(rows, labels.codes))
-        for _ in range(repeats)
-    ]
+    return [stratified_folds(labels, N_FOLDS, rng) for _ in range(repeats)]
 
 
 def score_repeat(
@@ -111,36 +87,6 @@ def score_repeat(
     for (_, test), part in zip(folds, results, strict=True):
         scores[:, test] = part
     return scores
-
-
-def judge(scores: NDArray, positive: NDArray, utility: Utility) -> Judgement:
-    """Judge scores of shape (n_candidates, n_repeats, n_samples)."""
-    n_candidates, repeats, _ = scores.shape
-    pooled, truth = scores.reshape(n_candidates, -1).astype(np.float64), np.tile(positive, repeats)
-    p = fit_sigmoid(pooled, truth)(pooled)
-    called = np.stack([row >= best_threshold(row, utility) for row in p])
-    return Judgement(
-        actual_utility(called, truth, utility),
-        log_loss(p, truth),
-        average_precision(scores, positive).mean(axis=-1),
-    )
-
-
-def rank(judgement: Judgement, groups: Sequence[str], threshold_free: bool) -> NDArray[np.int64]:
-    """Place of each candidate within its group, from 1.
-
-    By the sum of its ranks in utility, log-loss and average precision; where no threshold
-    matters, by average precision alone. Of equals the first.
-    """
-    places = np.zeros(len(groups), dtype=np.int64)
-    for group in dict.fromkeys(groups):
-        members = np.flatnonzero(np.asarray(groups) == group)
-        standing = rankdata(-judgement.average_precision[members])
-        if not threshold_free:
-            standing += rankdata(-judgement.utility[members])
-            standing += rankdata(judgement.log_loss[members])
-        places[members[np.argsort(standing, kind="stable")]] = np.arange(1, len(members) + 1)
-    return places
 
 
 def choose_parts(

@@ -3,12 +3,21 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from raremetric.decision import Sigmoid, actual_utility, best_threshold, fit_sigmoid
+from raremetric.decision import (
+    Judgement,
+    Sigmoid,
+    actual_utility,
+    best_threshold,
+    fit_sigmoid,
+    judge,
+    rank,
+)
 from raremetric.rare.aims import Aim
 from raremetric.rare.candidates import (
     VOICES,
@@ -22,11 +31,9 @@ from raremetric.rare.evidence import (
     Part,
     choose_parts,
     combine,
-    judge,
     list_candidates,
     make_folds,
     n_repeats,
-    rank,
     score_repeat,
 )
 from raremetric.validation import Labels
@@ -36,14 +43,15 @@ MOST_REPEATS = 4
 FOR_SEARCH = 0.9  # of a budget in seconds; the rest is for fitting what was chosen
 
 
-class Verdict(NamedTuple):
+class Choice(NamedTuple):
     """Which candidates count how much, and where the threshold is."""
 
+    judgement: Judgement
+    places: NDArray[np.int64]  # of each candidate within its group
     parts: list[Part]
     calibration: Sigmoid
     threshold: float
-    score: float
-    table: dict[str, NDArray]
+    score: float  # out-of-fold utility of the average, at that threshold
 
 
 def collect(
@@ -77,43 +85,69 @@ def collect(
     return tried, np.stack(found, axis=1)
 
 
-def decide(scores: NDArray, tried: list[Branch], positive: NDArray, aim: Aim) -> Verdict:
-    """Choose who counts how much, calibrate their average and put its threshold."""
-    candidates = list_candidates(tried)
-    groups = [candidate.branch.group for candidate in candidates]
+def choose(
+    scores: NDArray,
+    groups: Sequence[str],
+    positive: NDArray,
+    aim: Aim,
+    voices: Mapping[str, float] = VOICES,
+) -> Choice:
+    """Judge candidates of any kind by their out-of-fold scores, and average the best.
+
+    Parameters
+    ----------
+    scores : ndarray of shape (n_candidates, n_repeats, n_samples)
+        The higher, the more like a positive.
+    groups : sequence of str
+        The group of each candidate.
+    positive : ndarray of bool of shape (n_samples,)
+    aim : Aim
+    voices : mapping of str to float
+        How much each group counts.
+    """
     judgement = judge(scores, positive, aim.utility)
     places = rank(judgement, groups, aim.threshold_free)
-    parts = choose_parts(scores, groups, places, VOICES)
+    parts = choose_parts(scores, groups, places, voices)
     together = combine(parts, [scores[part.candidate].reshape(-1) for part in parts])
     truth = np.tile(positive, scores.shape[1])
     calibration = fit_sigmoid(together, truth)
     p = calibration(together)
     threshold = best_threshold(p, aim.utility)
+    score = float(actual_utility(p >= threshold, truth, aim.utility))
+    return Choice(judgement, places, parts, calibration, threshold, score)
+
+
+def decide(
+    scores: NDArray, tried: list[Branch], positive: NDArray, aim: Aim
+) -> tuple[Choice, dict[str, NDArray]]:
+    """Choose among metrics with readings; also a table of all that was tried."""
+    candidates = list_candidates(tried)
+    groups = [candidate.branch.group for candidate in candidates]
+    choice = choose(scores, groups, positive, aim)
     weights = np.zeros(len(candidates))
-    weights[[part.candidate for part in parts]] = [part.weight for part in parts]
+    weights[[part.candidate for part in choice.parts]] = [part.weight for part in choice.parts]
     table = {
         "group": np.array(groups),
         "branch": np.array([candidate.branch.name for candidate in candidates]),
         "learner": np.array([repr(candidate.learner) for candidate in candidates]),
         "reading": np.array([str(candidate.reading) for candidate in candidates]),
-        **judgement._asdict(),
-        "rank_in_group": places,
+        **choice.judgement._asdict(),
+        "rank_in_group": choice.places,
         "weight": weights,
     }
-    score = float(actual_utility(p >= threshold, truth, aim.utility))
-    return Verdict(parts, calibration, threshold, score, table)
+    return choice, table
 
 
 def assemble(
-    tried: list[Branch], verdict: Verdict, X: NDArray, labels: Labels, seed: int
+    tried: list[Branch], choice: Choice, X: NDArray, labels: Labels, seed: int
 ) -> Ensemble:
     """Fit on all examples the metrics that count."""
     candidates = list_candidates(tried)
-    chosen = sorted({candidates[part.candidate].metric for part in verdict.parts})
+    chosen = sorted({candidates[part.candidate].metric for part in choice.parts})
     fitted = fit_neighborhoods(keep_learners(tried, chosen), X, labels, seed, X[:1])
     members = []
-    for part in sorted(verdict.parts, key=lambda part: -part.weight):
+    for part in sorted(choice.parts, key=lambda part: -part.weight):
         own = candidates[part.candidate]
         name = f"{own.branch.name}, {own.learner!r}, {own.reading}"
         members.append(Member(name, chosen.index(own.metric), own.reading, part))
-    return Ensemble(members, [each for each, _ in fitted], verdict.calibration)
+    return Ensemble(members, [each for each, _ in fitted], choice.calibration)

@@ -1,11 +1,20 @@
-"""What a report lists beside its tables: pairs of learners, differences from the paper, time."""
+"""What a report lists beside its tables: pairs, differences, few positives, time."""
 
 from __future__ import annotations
 
-from raremetric.report.grid import Cell, Grid
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from raremetric.report.grid import MISSING, Cell, Grid
+from raremetric.report.paired import LEADER, PLAIN
 from raremetric.report.ranks import LEVEL, Comparison
+from raremetric.report.rows import FEW
 from raremetric.report.summarize import Summary, Table
-from raremetric.report.tables import signed
+from raremetric.report.tables import sets_text, signed
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 _ERROR_NOTE = (
     "The standard error is that of our mean: the sample standard deviation over our splits, "
@@ -32,6 +41,62 @@ def pairs_grid(table: Table, comparison: Comparison) -> Grid:
         "over all pairs. Bold: below 0.05."
     )
     return Grid(f"{table.title}: pairs of learners", header, rows, [], 2, [note])
+
+
+def lead_grid(table: Table, lead: DataFrame) -> Grid:
+    """How far the leader is ahead of each other learner."""
+    header = ["Learner", "Data sets", f"{LEADER} minus it", "Standard error"]
+    header += ["Wins", "Ties", "Losses"]
+    rows = [
+        [
+            Cell(row.learner, row.learner),
+            Cell(str(row.n_datasets), row.n_datasets),
+            *_difference_cells(row.difference, row.standard_error),
+            *(Cell(str(count), count) for count in (row.wins, row.ties, row.losses)),
+        ]
+        for row in lead.itertuples()
+    ]
+    note = (
+        "Paired over the data sets that all learners have finished, the mean over the splits of "
+        "each taken first; the standard error is that of the mean over data sets. Wins count the "
+        f"data sets on which {LEADER} has the higher mean. Bold: two standard errors ahead."
+    )
+    return Grid(f"{table.title}: {LEADER} minus each other", header, rows, [], 1, [note])
+
+
+def few_grid(table: Table, few: DataFrame) -> Grid:
+    """Means over the data sets with few positives, and how they compare with plain neighbors."""
+    header = ["Learner", "All data sets", f"Fewer than {FEW} positives", f"Minus {PLAIN} there"]
+    header.append("Standard error")
+    rows = [
+        [
+            Cell(row.learner, row.learner),
+            Cell(f"{row.mean:.1f}", row.mean),
+            Cell(f"{row.mean_few:.1f}", row.mean_few),
+            *_difference_cells(row.difference, row.standard_error),
+        ]
+        for row in few.itertuples()
+    ]
+    count = int(few["n_few"].iloc[0])
+    notes = [
+        f"Over {sets_text(count)} with fewer than {FEW} positives to learn from. Differences are "
+        "paired, and so are their standard errors over these data sets."
+    ]
+    leader = few[few["learner"] == LEADER]
+    if len(leader):
+        gap = float(leader["difference"].iloc[0])
+        where = "ahead of" if gap >= 0 else "behind"
+        notes.append(
+            f"{LEADER} is {abs(gap):.1f} points {where} plain 3-NN ({PLAIN}) on average over them."
+        )
+    return Grid(f"{table.title}, where positives are few", header, rows, [], 1, notes)
+
+
+def _difference_cells(difference: float, error: float) -> list[Cell]:
+    if np.isnan(error):
+        return [Cell(signed(difference), difference), Cell(MISSING)]
+    ahead = difference > 2 * error
+    return [Cell(signed(difference), difference, best=ahead), Cell(f"{error:.2f}", error)]
 
 
 def differences_grid(summary: Summary) -> Grid:

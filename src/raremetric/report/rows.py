@@ -4,14 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from raremetric.datasets import describe_dataset
 from raremetric.report.extras import need
 
 if TYPE_CHECKING:
     from pandas import DataFrame
 
 COUNTS = ["tn", "fp", "fn", "tp"]
-KEY = ["dataset", "share", "resampling", "split", "learner"]
-COLUMNS = [*KEY, *COUNTS, "candidate", "seconds"]
+COLUMNS = ["dataset", "share", "resampling", "split", "learner", *COUNTS, "candidate", "seconds"]
+LATER = ["average_precision", "test_size"]  # may be absent, and are then empty
+BOUNDS = {"share": "neither", "test_size": "neither", "average_precision": "both"}
+KEY = ["dataset", "share", "test_size", "resampling", "split", "learner"]
+
+FEW = 20  # positives to learn from: fewer are few
 
 
 def check_rows(rows: DataFrame) -> DataFrame:
@@ -20,12 +25,14 @@ def check_rows(rows: DataFrame) -> DataFrame:
     Parameters
     ----------
     rows : DataFrame
-        One row a finished task, with at least `COLUMNS`. `share` may be empty.
+        One row a finished task, with at least `COLUMNS`. `share` may be empty, and `LATER`
+        absent or empty.
 
     Returns
     -------
     DataFrame
-        With `COLUMNS` alone: equal studies give equal frames, whatever order they ran in.
+        With `COLUMNS` and `LATER` alone: equal studies give equal frames, whatever order they
+        ran in.
 
     Raises
     ------
@@ -42,8 +49,9 @@ def check_rows(rows: DataFrame) -> DataFrame:
         raise ValueError(
             "There is no finished task to report: run `raremetric study run` with this store first."
         )
-    rows = rows[COLUMNS].copy()
-    rows["share"] = _numbers(rows, "share").round(6)
+    rows = rows.reindex(columns=[*COLUMNS, *LATER])
+    for name in ["share", *LATER]:
+        rows[name] = _numbers(rows, name).round(6)
     rows["seconds"] = _numbers(rows, "seconds").astype(float)
     for name in ["split", *COUNTS]:
         rows[name] = _whole_numbers(rows, name)
@@ -83,12 +91,13 @@ def _check_tasks(rows: DataFrame) -> None:
     empty = rows[COUNTS].sum(axis=1) == 0
     if empty.any():
         raise ValueError(f"The four counts are all 0 in the row of {_task(rows[empty])}.")
-    outside = rows["share"].notna() & ~rows["share"].between(0, 1, inclusive="neither")
-    if outside.any():
-        raise ValueError(
-            "The column share must be empty or between 0 and 1, such as 0.05 for 5 %; got "
-            f"{rows.loc[outside, 'share'].iloc[0]:g}."
-        )
+    for name, bounds in BOUNDS.items():
+        outside = rows[name].notna() & ~rows[name].between(0, 1, inclusive=bounds)
+        if outside.any():
+            raise ValueError(
+                f"The column {name} must be empty or between 0 and 1, such as 0.05 for 5 %; got "
+                f"{rows.loc[outside, name].iloc[0]:g}."
+            )
 
 
 def _task(rows: DataFrame) -> str:
@@ -96,11 +105,21 @@ def _task(rows: DataFrame) -> str:
 
 
 def with_scores(rows: DataFrame) -> DataFrame:
-    """The rows with `f1` of the positive class and `accuracy`, both in percent.
+    """The rows with `f1` of the positive class, `accuracy` and `average_precision` in percent.
 
     F1 = tp / (tp + (fp + fn) / 2), and 0 where there is no true positive.
     """
     errors = rows["fp"] + rows["fn"]
     f1 = (rows["tp"] / (rows["tp"] + errors / 2)).where(rows["tp"] > 0, 0.0)
     accuracy = (rows["tp"] + rows["tn"]) / rows[COUNTS].sum(axis=1)
-    return rows.assign(f1=100 * f1, accuracy=100 * accuracy)
+    return rows.assign(
+        f1=100 * f1, accuracy=100 * accuracy, average_precision=100 * rows["average_precision"]
+    )
+
+
+def few_positives(rows: DataFrame) -> list[str]:
+    """The data sets that leave few positives to learn from, when those in the test part are out."""
+    tested = (rows["tp"] + rows["fn"]).groupby(rows["dataset"]).mean()
+    return [
+        name for name, count in tested.items() if describe_dataset(name).n_positive - count < FEW
+    ]

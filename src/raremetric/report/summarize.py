@@ -4,20 +4,30 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from raremetric.report.differences import find_differences
 from raremetric.report.extras import need
-from raremetric.report.rows import check_rows, with_scores
+from raremetric.report.rows import check_rows, few_positives, with_scores
+from raremetric.study.contenders import CONTENDERS
 from raremetric.study.paper_values import TABLES, PaperTable, paper_datasets, paper_table
+from raremetric.study.tasks import HALVES, LEARNERS, PAPER_LEARNERS, RARE_REGIME, rare_regime
 
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-LEARNER_ORDER = ("Euclidean", "LMNN", "ITML", "GMML", "ML1", "ML2", "IML")
+BEYOND = [
+    name
+    for kind in ("IML", *CONTENDERS)
+    for name, spec in LEARNERS.items()
+    if spec.kind == kind and name not in PAPER_LEARNERS
+]
+COMPARED = ("Euclidean", "IML")  # of the paper's learners, beyond the paper
+LEARNER_ORDER = ("Euclidean", "LMNN", "ITML", "GMML", "ML1", "ML2", "IML", *BEYOND)
 ABLATION = ("ML1", "ML2", "IML")
 RESAMPLINGS = {
     "none": "without resampling",
@@ -25,7 +35,7 @@ RESAMPLINGS = {
     "rus": "with random under-sampling",
 }
 NUMBERS = {"none": "Table 2: ", "smote": "Table 3a: ", "rus": "Table 3b: "}
-HALF_A_DIGIT = 0.05  # the paper prints one decimal
+SCORES = {"f1": "F1", "average_precision": "average precision"}
 
 
 @dataclass(frozen=True)
@@ -47,6 +57,10 @@ class Table:
         std, accuracy_mean, accuracy_std, paper_mean, paper_std; the last four NaN where absent.
     paper : PaperTable or None
         What the paper prints; None where it prints nothing on these data sets and learners.
+    score : {"f1", "average_precision"}
+        What the means are of.
+    few : list of str
+        In the rare regime, the data sets with few positives to learn from.
     """
 
     name: str
@@ -57,6 +71,8 @@ class Table:
     datasets: list[str]
     cells: DataFrame
     paper: PaperTable | None
+    score: str = "f1"
+    few: list[str] = field(default_factory=list)
 
     @cached_property
     def shares(self) -> list[float]:
@@ -114,7 +130,7 @@ def summarize(rows: DataFrame) -> Summary:
     """
     rows = check_rows(rows)
     scored = with_scores(rows)
-    tables = [*_plain_tables(scored), *_share_tables(scored)]
+    tables = [*_plain_tables(scored), *_share_tables(scored), *_own_size_tables(scored)]
     return Summary(
         rows=rows,
         tables=tables,
@@ -124,15 +140,27 @@ def summarize(rows: DataFrame) -> Summary:
 
 
 def _plain_tables(scored: DataFrame) -> Iterable[Table]:
-    """One table for each kind of resampling: the paper's Tables 2 and 3."""
-    for resampling, part in _by_resampling(scored[scored["share"].isna()]):
-        yield _table(TABLES.get(resampling, f"table-{slug(resampling)}"), "F1", resampling, part)
+    """For each resampling the paper's Table 2 or 3, and one beyond it where that was run."""
+    plain = scored[scored["share"].isna() & scored["test_size"].isna()]
+    for resampling, part in _by_resampling(plain):
+        beyond = part["learner"].isin(BEYOND)
+        others = part[~beyond]
+        if not beyond.any() or set(others["learner"]) - set(COMPARED):
+            name = TABLES.get(resampling, f"table-{slug(resampling)}")
+            yield _table(name, "F1", resampling, others)
+        if beyond.any():
+            # The paper's learners on the same splits: they may have been run on more.
+            splits = need("pandas").MultiIndex.from_frame(part[["dataset", "split"]])
+            same = part["learner"].isin(COMPARED) & splits.isin(splits[beyond])
+            name = f"beyond{_suffix(resampling)}"
+            yield _table(name, "F1 beyond the paper", resampling, part[beyond | same])
 
 
 def _share_tables(scored: DataFrame) -> Iterable[Table]:
     """The third experiment, and the fourth where one of its two variants was run."""
-    for resampling, part in _by_resampling(scored[scored["share"].notna()]):
-        suffix = "" if resampling == "none" else f"-{slug(resampling)}"
+    varied = scored[scored["share"].notna() & scored["test_size"].isna()]
+    for resampling, part in _by_resampling(varied):
+        suffix = _suffix(resampling)
         variants = part["learner"].isin(set(ABLATION) - {"IML"})
         others = part[~variants]
         if not variants.any() or set(others["learner"]) - {"IML"}:
@@ -142,6 +170,40 @@ def _share_tables(scored: DataFrame) -> Iterable[Table]:
             title = "Ablation: IML without its parts, as the minority shrinks"
             chosen = part[part["learner"].isin(ABLATION)]
             yield _table(f"ablation{suffix}", title, resampling, chosen)
+
+
+def _own_size_tables(scored: DataFrame) -> Iterable[Table]:
+    """Studies with a test size of their own: F1, and average precision where it is known."""
+    for test_size, sized in scored[scored["test_size"].notna()].groupby("test_size"):
+        for resampling, rows in _by_resampling(sized):
+            for name, title, part in _regimes(rows, float(test_size)):
+                few = few_positives(part) if name in RARE_REGIME else []
+                name += _suffix(resampling)
+                yield _table(name, f"F1 {title}", resampling, part, few=few)
+                known = part[part["average_precision"].notna()]
+                if not known.empty:
+                    title = f"Average precision {title}"
+                    score = "average_precision"
+                    yield _table(f"{name}-precision", title, resampling, known, score, few)
+
+
+def _regimes(rows: DataFrame, test_size: float) -> Iterable[tuple[str, str, DataFrame]]:
+    """The rare regime at odd and at even places, and whatever else has that test size."""
+    left = rows
+    if test_size == HALVES["test_size"]:
+        for name in RARE_REGIME:
+            chosen = left["dataset"].isin(rare_regime(name))
+            if chosen.any():
+                places = name.rpartition("-")[2]
+                yield name, f"in the rare regime, {places} places", left[chosen]
+            left = left[~chosen]
+    if not left.empty:
+        percent = f"{100 * test_size:g}"
+        yield f"test-size-{slug(percent)}", f"on {percent} % of each data set", left
+
+
+def _suffix(resampling: str) -> str:
+    return "" if resampling == "none" else f"-{slug(resampling)}"
 
 
 def _by_resampling(rows: DataFrame) -> list[tuple[str, DataFrame]]:
@@ -160,22 +222,34 @@ def slug(name: str) -> str:
     return re.sub(r"[^A-Za-z0-9]+", "-", name).strip("-") or "unnamed"
 
 
-def _table(name: str, title: str, resampling: str, part: DataFrame) -> Table:
+def _table(
+    name: str,
+    title: str,
+    resampling: str,
+    part: DataFrame,
+    score: str = "f1",
+    few: Iterable[str] = (),
+) -> Table:
     by_share = bool(part["share"].notna().any())
-    paper = None if by_share or resampling not in TABLES else paper_table(resampling)
-    cells = _with_paper(_cells(part), paper)
+    as_in_paper = not (by_share or part["test_size"].notna().any())
+    paper = paper_table(resampling) if as_in_paper and resampling in TABLES else None
+    cells = _with_paper(_cells(part, score), paper)
     if cells["paper_mean"].isna().all():
         paper = None
-    how = "" if by_share and resampling == "none" else _how(resampling)
+    in_paper = name in TABLES.values()
+    how = "" if not in_paper and resampling == "none" else _how(resampling)
+    number = NUMBERS[resampling] if paper and in_paper else ""
     return Table(
         name=name,
-        title=f"{NUMBERS[resampling] if paper else ''}{title}{how}",
+        title=f"{number}{title}{how}",
         resampling=resampling,
         by_share=by_share,
         learners=in_order(cells["learner"].unique(), LEARNER_ORDER),
         datasets=in_order(cells["dataset"].unique(), paper_datasets()),
         cells=cells,
         paper=paper,
+        score=score,
+        few=list(few),
     )
 
 
@@ -183,13 +257,13 @@ def _how(resampling: str) -> str:
     return " " + RESAMPLINGS.get(resampling, f"with {resampling}")
 
 
-def _cells(part: DataFrame) -> DataFrame:
+def _cells(part: DataFrame, score: str) -> DataFrame:
     """Mean and population standard deviation over the splits of each cell, in percent."""
     groups = part.groupby(["dataset", "share", "learner"], dropna=False, sort=False)
     cells = groups.agg(
         n_splits=("split", "size"),
-        mean=("f1", "mean"),
-        std=("f1", _population_std),
+        mean=(score, "mean"),
+        std=(score, _population_std),
         accuracy_mean=("accuracy", "mean"),
         accuracy_std=("accuracy", _population_std),
     ).reset_index()
@@ -219,38 +293,6 @@ def _with_paper(cells: DataFrame, paper: PaperTable | None) -> DataFrame:
         paper_mean=[score.mean if score else np.nan for score in scores],
         paper_std=[score.std if score else np.nan for score in scores],
     )
-
-
-def find_differences(tables: list[Table]) -> DataFrame:
-    """The cells whose mean is more than two standard errors away from the paper's.
-
-    The standard error is that of our mean, s / √n with the sample standard deviation s over n
-    splits (so n ≥ 2); the paper's own error is not added. A difference within half a unit of the
-    paper's printed decimal is none.
-
-    Returns
-    -------
-    DataFrame
-        table, dataset, learner, n_splits, mean, paper_mean, difference, standard_error,
-        standard_errors (the difference counted in them), the largest first.
-    """
-    pandas = need("pandas")
-    cells = pandas.concat([table.cells.assign(table=table.name) for table in tables])
-    cells = cells[cells["paper_mean"].notna() & (cells["n_splits"] >= 2)]
-    difference = cells["mean"] - cells["paper_mean"]
-    # The population's deviation over √(n−1) is the sample's over √n.
-    error = cells["std"] / np.sqrt(cells["n_splits"] - 1)
-    found = cells.assign(
-        difference=difference,
-        standard_error=error,
-        standard_errors=np.divide(
-            difference.abs(), error, out=np.full(len(cells), np.inf), where=error > 0
-        ),
-    )[difference.abs() > np.maximum(2 * error, HALF_A_DIGIT)]
-    columns = ["table", "dataset", "learner", "n_splits", "mean", "paper_mean"]
-    columns += ["difference", "standard_error", "standard_errors"]
-    order = found.sort_values("standard_errors", ascending=False, kind="stable")
-    return order[columns].reset_index(drop=True)
 
 
 def _effort(rows: DataFrame) -> DataFrame:

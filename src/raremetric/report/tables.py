@@ -10,7 +10,7 @@ import numpy as np
 from raremetric.report.extras import need
 from raremetric.report.grid import MISSING, Cell, Grid
 from raremetric.report.ranks import AverageRanks, average_ranks, paper_average_ranks
-from raremetric.report.summarize import Table
+from raremetric.report.summarize import SCORES, Table
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -165,7 +165,7 @@ def _mean_row(table: Table) -> Iterable[list[Cell]]:
         text = f"{scores[learner]:.1f} ± {stds[learner].mean():.1f}"
         cells.append(Cell(text, float(scores[learner]), bool(is_best), detail))
     splits = table.complete("n_splits").to_numpy().ravel()
-    yield [Cell(f"Mean over {_sets(len(means))}"), _splits_cell(splits), *cells]
+    yield [Cell(f"Mean over {sets_text(len(means))}"), _splits_cell(splits), *cells]
 
 
 def _rank_rows(table: Table) -> Iterable[list[Cell]]:
@@ -174,8 +174,8 @@ def _rank_rows(table: Table) -> Iterable[list[Cell]]:
         return
     splits = _splits_cell(table.complete("n_splits").to_numpy().ravel())
     for label, name in (
-        (f"Average rank over {_sets(ranks.n_datasets)}", "over_datasets"),
-        (f"Average rank over {_sets(ranks.n_datasets)} and the Mean row", "with_mean_row"),
+        (f"Average rank over {sets_text(ranks.n_datasets)}", "over_datasets"),
+        (f"Average rank over {sets_text(ranks.n_datasets)} and the Mean row", "with_mean_row"),
     ):
         yield [Cell(label), splits, *_rank_cells(ranks, paper, name)]
 
@@ -192,14 +192,20 @@ def _rank_cells(ranks: AverageRanks, paper: AverageRanks | None, name: str) -> I
         yield Cell(f"{rank:.2f}", rank, bool(is_best), detail)
 
 
-def _sets(number: int) -> str:
+def sets_text(number: int) -> str:
+    """So many data sets."""
     return f"{number} data set{'s' * (number != 1)}"
+
+
+def _of_score(table: Table) -> str:
+    name = SCORES[table.score]
+    return name[0].upper() + name[1:]
 
 
 def _notes(table: Table) -> list[str]:
     notes = [
-        "F1 of the positive class in percent: mean ± population standard deviation over the "
-        "splits. Bold: the best of the row."
+        f"{_of_score(table)} of the positive class in percent: mean ± population standard "
+        "deviation over the splits. Bold: the best of the row."
     ]
     if table.n_splits[0] != table.n_splits[1]:
         notes.append("In brackets the number of splits, where the learners of a row differ in it.")

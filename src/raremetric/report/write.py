@@ -7,8 +7,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from raremetric.report.figures import table_figures
-from raremetric.report.grid import to_latex, to_markdown
-from raremetric.report.listings import differences_grid, effort_grid, pairs_grid
+from raremetric.report.grid import Grid, to_latex, to_markdown
+from raremetric.report.listings import (
+    differences_grid,
+    effort_grid,
+    few_grid,
+    lead_grid,
+    pairs_grid,
+)
+from raremetric.report.paired import few_table, lead_table
 from raremetric.report.ranks import compare, why_no_comparison
 from raremetric.report.render import Section, render_page
 from raremetric.report.summarize import Table, summarize
@@ -27,8 +34,9 @@ def write_report(
     ----------
     rows : DataFrame
         One row a finished task: dataset, share (empty where it does not apply), resampling,
-        split, learner, tn, fp, fn, tp, candidate, seconds. The study may be incomplete, and its
-        data sets and learners need not be the paper's.
+        split, learner, tn, fp, fn, tp, candidate, seconds; average_precision and test_size may
+        be there. The study may be incomplete, and its data sets and learners need not be the
+        paper's.
     out : Path or str
         The directory to write to, made if it is not there.
     title : str
@@ -41,7 +49,8 @@ def write_report(
     list of Path
         The files written: ``results.csv`` and ``report.html``; for each table NAME the files
         ``NAME.csv`` (one row a cell), ``NAME-wide.csv``, ``NAME.md``, ``NAME.tex``, its figures
-        as PNG and SVG, and ``NAME-tests.csv``; ``differences.csv`` and ``.md`` where the paper
+        as PNG and SVG, and ``NAME-tests.csv``; beyond the paper ``NAME-lead.csv``, and in the
+        rare regime ``NAME-few.csv``; ``differences.csv`` and ``.md`` where the paper
         has figures for the same cells.
 
     Raises
@@ -85,16 +94,17 @@ def _section(table: Table) -> tuple[Section, dict[str, bytes]]:
     grid = dataset_grid(table)
     shown = share_grid(table) if table.by_share else grid
     tests = [pairs_grid(table, comparison)] if comparison else []
+    extra, files = _beyond(table)
     section = Section(
         name=table.name,
         title=table.title,
-        grids=[shown],
+        grids=[shown, *extra],
         figures=figures,
         folded=[grid] if table.by_share else tests,
         remark="" if table.by_share else why_no_comparison(table),
     )
-    parts = [shown, *([shown.of_details()] if shown.has_details else []), *tests]
-    files = {
+    parts = [shown, *([shown.of_details()] if shown.has_details else []), *extra, *tests]
+    files |= {
         f"{table.name}.csv": _csv(long_table(table)),
         f"{table.name}-wide.csv": _csv(wide_table(table)),
         f"{table.name}.md": "\n".join(map(to_markdown, parts)).encode(),
@@ -105,6 +115,19 @@ def _section(table: Table) -> tuple[Section, dict[str, bytes]]:
     for figure in figures:
         files |= {f"{figure.name}.svg": figure.svg, f"{figure.name}.png": figure.png}
     return section, files
+
+
+def _beyond(table: Table) -> tuple[list[Grid], dict[str, bytes]]:
+    """What only tables beyond the paper have: how far we are ahead, and where positives are few."""
+    lead, few = lead_table(table), few_table(table)
+    grids, files = [], {}
+    if lead is not None:
+        grids.append(lead_grid(table, lead))
+        files[f"{table.name}-lead.csv"] = _csv(lead.round(4))
+    if few is not None:
+        grids.append(few_grid(table, few))
+        files[f"{table.name}-few.csv"] = _csv(few.round(4))
+    return grids, files
 
 
 def _csv(frame: DataFrame) -> bytes:

@@ -3,33 +3,41 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
 from raremetric.solvers.stages import NEARLY_NOTHING, Solution
 
 WIDTHS = (1e-2, 1e-3)  # how far the corners of the loss are rounded, one stage each
 WINDOWS = (1, 40)  # fewest and most iterations between two looks at the exact neighbors
 MEMORY = 6  # corrections kept
-HASTE = 3.0  # times looser is the first stage's tolerance: the second one goes on from there
+HASTE = 4.0  # times looser is the first stage's tolerance: the second one goes on from there
 PATIENCE = 5  # iterations whose gain tells whether more are worth while
 SINGLE_PRECISION = 1e-5  # the tightest tolerance that it can serve
-HALVINGS = 12  # of a step that led upwards
+LESSONS = 12  # windows in a row that may lead upwards, each for neighbors that are then known
 
 
 class History(tuple):
     """What L-BFGS remembers: steps, changes of the gradient, curvatures, [stored, newest]."""
 
-    def __new__(cls, shape: tuple[int, int]):
+    def __new__(cls, shape: tuple[int, int], dtype: DTypeLike = np.float64):
         """Nothing stored yet, for matrices of a given shape."""
-        steps, changes = np.zeros((MEMORY, *shape)), np.zeros((MEMORY, *shape))
+        steps, changes = np.zeros((2, MEMORY, *shape), dtype)
         return tuple.__new__(cls, (steps, changes, np.zeros(MEMORY), np.array([0, -1])))
 
 
 class WindowedLoss(Protocol):
     """A loss that is costly to evaluate exactly, and cheap near a point where it was."""
+
+    @property
+    def dtype(self) -> np.dtype:
+        """Precision in which steps are remembered."""
+
+    @property
+    def candidates(self) -> Any:
+        """What is looked at in a cheap evaluation."""
 
     def in_single_precision(self) -> WindowedLoss:
         """A less exact copy that is evaluated faster."""
@@ -39,6 +47,9 @@ class WindowedLoss(Protocol):
 
     def value_and_gradient(self, L: NDArray, width: float) -> tuple[float, NDArray]:
         """Evaluate the rounded loss at L."""
+
+    def look_also_at(self, before: Any) -> None:
+        """Return to earlier candidates, but keep those found since in sight."""
 
     def run_window(
         self,
@@ -57,7 +68,13 @@ class WindowedLoss(Protocol):
         """
 
 
-def minimize_compiled(
+def minimize_compiled(loss: WindowedLoss, L: NDArray, **settings) -> Solution:
+    """Descend, and evaluate the loss exactly at the end; parameters as in ``descend``."""
+    solution = descend(loss, L, **settings)
+    return solution._replace(value=loss.value(solution.L))
+
+
+def descend(
     loss: WindowedLoss,
     L: NDArray,
     *,
@@ -65,7 +82,7 @@ def minimize_compiled(
     tol: float,
     report: Callable[[int, float], None] | None = None,
 ) -> Solution:
-    """Minimise a loss rounded first a little, then less.
+    """Minimise a loss rounded first a little, then less; the value returned is the rounded one.
 
     Parameters
     ----------
@@ -79,19 +96,18 @@ def minimize_compiled(
     report : callable (iteration, value) or None
         Called after each window.
     """
-    n_iter, converged, window = 0, False, WINDOWS[0]
+    solution, window = Solution(L, np.inf, 0, False), WINDOWS[0]
     descent = loss.in_single_precision() if tol >= SINGLE_PRECISION else loss
     for width, stage_tol in zip(WIDTHS, (HASTE * tol, tol), strict=True):
-        if n_iter < max_iter:
-            stage, window = _minimize_stage(
-                descent, L, width, window, n_iter, max_iter, stage_tol, report
+        if solution.n_iter < max_iter:
+            solution, window = _minimize_stage(
+                descent, solution.L, width, window, solution.n_iter, max_iter, stage_tol, report
             )
-            L, n_iter, converged = stage.L, stage.n_iter, stage.converged
-    return Solution(L, loss.value(L), n_iter, converged)
+    return solution
 
 
 def _minimize_stage(loss, L, width, window, n_iter, max_iter, tol, report) -> tuple[Solution, int]:
-    history = History(L.shape)
+    history, lessons = History(L.shape, loss.dtype), 0
     value, gradient = loss.value_and_gradient(L, width)
     floor = NEARLY_NOTHING * abs(value)
     while n_iter < max_iter:
@@ -101,27 +117,22 @@ def _minimize_stage(loss, L, width, window, n_iter, max_iter, tol, report) -> tu
             min(window, max_iter - n_iter), PATIENCE, small_gain,
         )  # fmt: skip
         n_iter += max(done, 1)
-        new = (point, *loss.value_and_gradient(point, width))
-        misled = new[1] > value  # by neighbors that were so no longer
-        if misled:
-            new = _step_back(loss, L, value, gradient, width, new)
-        gain, missed, (L, value, gradient) = value - new[1], new[1] - promised, new
+        before = loss.candidates
+        new_value, new_gradient = loss.value_and_gradient(point, width)
+        gain, missed = value - new_value, new_value - promised
+        if gain < 0 and lessons < LESSONS:  # misled by neighbors that were so no longer
+            loss.look_also_at(before)
+            lessons, window = lessons + 1, max(window // 2, WINDOWS[0])
+            continue
+        lessons = 0
+        if gain > 0:
+            L, value, gradient = point, new_value, new_gradient
         if report is not None:
             report(n_iter, value)
         little = small_gain * (1.0 if settled else done / PATIENCE)
-        if gain <= 0 or (not misled and gain <= little) or (settled and missed <= small_gain):
+        if gain <= little or (settled and missed <= small_gain):
             return Solution(L, value, n_iter, True), window
         # The neighbors of the window's start served well, or not.
         window = window // 2 if missed > 0.5 * (gain + missed) else 2 * window
         window = min(max(window, WINDOWS[0]), WINDOWS[1])
     return Solution(L, value, n_iter, False), window
-
-
-def _step_back(loss, L, value, gradient, width, new):
-    """Halve the step until the exact loss falls; stay at L if it never does."""
-    for _ in range(HALVINGS):
-        point = (L + new[0]) / 2
-        new = (point, *loss.value_and_gradient(point, width))
-        if new[1] < value:
-            return new
-    return L, value, gradient

@@ -15,12 +15,13 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.metrics import confusion_matrix
+from sklearn.metrics import average_precision_score, confusion_matrix
 from sklearn.neighbors import KNeighborsClassifier
 
 import raremetric
 from raremetric.datasets import load_dataset, with_minority_share
 from raremetric.datasets.imbalance import TooFewMinorityError
+from raremetric.study.contenders import CONTENDERS, Answer, contend, contender_candidates
 from raremetric.study.protocol import (
     KINDS,
     N_NEIGHBORS,
@@ -48,11 +49,12 @@ class Result:
     fn: int | None = None
     tp: int | None = None
     candidate: dict[str, Any] = field(default_factory=dict)
-    scores: dict[str, float] = field(default_factory=dict)  # printed candidate -> mean F1
+    scores: dict[str, float] = field(default_factory=dict)  # printed candidate -> validated F1
     seconds: float = 0.0
     seeds: dict[str, int] = field(default_factory=dict)
     versions: dict[str, str] = field(default_factory=dict)
     fingerprint: str = ""
+    average_precision: float | None = None  # on the test part
 
     @property
     def exists(self) -> bool:
@@ -77,20 +79,29 @@ def run_task(task: Task) -> Result:
             X, y = _load(task)
         except TooFewMinorityError:
             return Result(**about)
-        test_size = TEST_SIZE if task.share is None else TEST_SIZE_OF_VARIANTS
-        split = make_split(y, task.split, test_size)
+        split = make_split(y, task.split, _test_size(task))
+        X_train, y_train, X_test = X[split.train], y[split.train], X[split.test]
         tried = _candidates(task)
-        X_train, y_train = X[split.train], y[split.train]
-        scores = _validate(task, tried, X_train, y_train, split.folds)
-        best = winner(tried, scores)
-        counts = _test(task, tried[best], X_train, y_train, X[split.test], y[split.test])
+        if task.learner.kind in CONTENDERS:
+            spec = task.learner
+            answer = contend(spec.kind, spec.settings, tried, X_train, y_train, X_test, task.split)
+        else:
+            answer = _vote(task, tried, X_train, y_train, X_test, split.folds)
+    counts = confusion_matrix(y[split.test], answer.called, labels=[1 - POSITIVE, POSITIVE])
     return Result(
-        **counts,
-        candidate=tried[best].params,
-        scores={c.printed: round(s, 10) for c, s in zip(tried, scores, strict=True)},
+        **dict(zip(("tn", "fp", "fn", "tp"), counts.ravel().tolist(), strict=True)),
+        candidate=answer.candidate,
+        scores={name: round(score, 10) for name, score in answer.validation.items()},
         seconds=time.perf_counter() - start,
+        average_precision=float(average_precision_score(y[split.test], answer.scores)),
         **about,
     )
+
+
+def _test_size(task: Task) -> float:
+    if task.test_size is not None:
+        return task.test_size
+    return TEST_SIZE if task.share is None else TEST_SIZE_OF_VARIANTS
 
 
 def _load(task: Task) -> tuple[NDArray, NDArray]:
@@ -102,9 +113,34 @@ def _load(task: Task) -> tuple[NDArray, NDArray]:
 
 def _candidates(task: Task) -> list[Candidate]:
     spec = task.learner
+    if spec.kind in CONTENDERS:
+        return contender_candidates(spec.kind, spec.grid, spec.n_candidates, task.split)
     if spec.grid is not None:
         return grid_candidates(spec.grid, spec.n_candidates, task.split)
     return candidates(spec.kind, task.split)[: spec.n_candidates]
+
+
+def _vote(
+    task: Task,
+    tried: Sequence[Candidate],
+    X: NDArray,
+    y: NDArray,
+    X_test: NDArray,
+    folds: Sequence,
+) -> Answer:
+    """The paper's way: the winner of the folds, refitted, and three neighbors that vote."""
+    scores = _validate(task, tried, X, y, folds)
+    chosen = tried[winner(tried, scores)]
+    X, y, X_test = prepare(X, y, X_test, task.resampling)
+    learner = KINDS[task.learner.kind](**task.learner.settings, **chosen.params).fit(X, y)
+    knn = KNeighborsClassifier(N_NEIGHBORS, algorithm="brute").fit(learner.transform(X), y)
+    shares = knn.predict_proba(learner.transform(X_test))
+    return Answer(
+        knn.classes_[np.argmax(shares, axis=1)],
+        shares[:, list(knn.classes_).index(POSITIVE)],
+        chosen.params,
+        {c.printed: s for c, s in zip(tried, scores, strict=True)},
+    )
 
 
 def _validate(
@@ -129,18 +165,6 @@ def _score_fold(task: Task, tried: Sequence[Candidate], fold: Fold) -> list[floa
     y = fold.labels.classes[fold.labels.codes]
     fitted = (KINDS[spec.kind](**params).fit(fold.X, y) for params in settings)
     return [score(learner, fold, N_NEIGHBORS) for learner in fitted]
-
-
-def _test(
-    task: Task, chosen: Candidate, X: NDArray, y: NDArray, X_test: NDArray, y_test: NDArray
-) -> dict[str, Any]:
-    """tn, fp, fn, tp of the winner, fitted on the whole training part."""
-    X, y, X_test = prepare(X, y, X_test, task.resampling)
-    learner = KINDS[task.learner.kind](**task.learner.settings, **chosen.params).fit(X, y)
-    knn = KNeighborsClassifier(N_NEIGHBORS, algorithm="brute").fit(learner.transform(X), y)
-    predicted = knn.predict(learner.transform(X_test))
-    counts = confusion_matrix(y_test, predicted, labels=[1 - POSITIVE, POSITIVE]).ravel()
-    return dict(zip(("tn", "fp", "fn", "tp"), counts.tolist(), strict=True))
 
 
 @cache

@@ -33,9 +33,8 @@ CREATE TABLE tasks (
     finished TEXT NOT NULL DEFAULT (strftime('%Y-%m-%dT%H:%M:%SZ', 'now'))
 )
 """
-REPORTED = (
-    "dataset, share, resampling, split, learner, tn, fp, fn, tp, candidate, seconds"  # one row each
-)
+LATER = {"average_precision": "REAL", "test_size": "REAL"}  # columns that older stores lack
+REPORTED = "dataset, share, resampling, split, learner, tn, fp, fn, tp, candidate, seconds"
 
 
 class StoreError(ValueError):
@@ -71,6 +70,7 @@ class Store:
             db.execute(f"PRAGMA application_id = {APPLICATION}")
             db.execute(f"PRAGMA user_version = {VERSION}")
             db.execute(SCHEMA)
+            _add_columns(db)
         db.close()
         draft.rename(self.path)
 
@@ -98,6 +98,8 @@ class Store:
                 raise StoreError(
                     f"{self.path} is in use by another study run. Wait for it or stop it."
                 ) from None
+            with _told(self.path), self._db:
+                _add_columns(self._db)
             yield self
 
     def save(self, task: Task, result: Result) -> None:
@@ -119,6 +121,7 @@ class Store:
             "resampling": task.resampling,
             "split": task.split,
             "learner": task.learner.name,
+            "test_size": task.test_size,
             **fields,
         }
         places = ", ".join(f":{name}" for name in row)
@@ -156,8 +159,11 @@ class Store:
         """One row a finished task, as reports take them."""
         import pandas as pd
 
-        query = f"SELECT {REPORTED} FROM tasks WHERE status = 'done' ORDER BY id"
         with _told(self.path):
+            lacking = _lacking(self._db)
+            later = (f"NULL AS {name}" if name in lacking else name for name in LATER)
+            columns = ", ".join([REPORTED, *later])
+            query = f"SELECT {columns} FROM tasks WHERE status = 'done' ORDER BY id"
             return pd.read_sql_query(query, self._db)
 
     def provenance(self) -> list[tuple[str, str, int]]:
@@ -182,6 +188,17 @@ class Store:
     def close(self) -> None:
         """Let the file go."""
         self._db.close()
+
+
+def _lacking(db: sqlite3.Connection) -> list[str]:
+    """Columns that came after the store was made."""
+    there = {name for _, name, *_ in db.execute("PRAGMA table_info(tasks)")}
+    return [name for name in LATER if name not in there]
+
+
+def _add_columns(db: sqlite3.Connection) -> None:
+    for name in _lacking(db):
+        db.execute(f"ALTER TABLE tasks ADD COLUMN {name} {LATER[name]}")
 
 
 def _listed(versions: str) -> str:

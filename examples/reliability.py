@@ -1,0 +1,84 @@
+"""Is a probability of 0.3 right three times in ten? One picture of votes and calibrated scores.
+
+A dot is the share of the rare class among examples with about that probability when they were left
+out, over ten repeats; the larger, the more examples. Its bar is the 95 % interval of that share.
+Run: ``python examples/reliability.py [DATASET] [FILE]``; draws docs/images/reliability.png.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import matplotlib
+
+matplotlib.use("Agg")
+import matplotlib.pyplot as plt
+import numpy as np
+from scipy.stats import beta
+from sklearn.metrics import brier_score_loss
+from sklearn.model_selection import StratifiedKFold, cross_val_predict
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from raremetric import BalancedDiscriminant, MetricKNNClassifier, load_dataset
+
+IMAGE = Path(__file__).parent.parent / "docs" / "images" / "reliability.png"
+BINS = np.linspace(0, 1, 11)
+N_REPEATS = 10
+
+
+def held_out_probabilities(classifier, X, y):
+    """Of the rare class, (n_repeats, n_samples)."""
+    model = make_pipeline(StandardScaler(), classifier)
+    repeats = [StratifiedKFold(5, shuffle=True, random_state=s) for s in range(N_REPEATS)]
+    return np.stack(
+        [cross_val_predict(model, X, y, cv=cv, method="predict_proba")[:, 1] for cv in repeats]
+    )
+
+
+def draw_reliability(axes, p, y, title):
+    """Observed against predicted shares, and how many rows there are at each."""
+    truth = np.tile(y, (len(p), 1))
+    place = np.clip(np.digitize(p, BINS) - 1, 0, len(BINS) - 2)
+    axes.plot([0, 1], [0, 1], color="#b9c0c9", lw=1, zorder=0)
+    for i in np.unique(place):
+        inside = place == i
+        n, hits = inside.sum() / len(p), truth[inside].sum() / len(p)  # rows, not repeats
+        low, high = beta.ppf([0.025, 0.975], hits + 0.5, n - hits + 0.5)
+        predicted = p[inside].mean()
+        axes.plot([predicted, predicted], [low, high], color="#d1495b", lw=1.2)
+        axes.scatter(predicted, hits / n, s=8 + 60 * np.sqrt(n / len(y)), color="#d1495b", zorder=2)
+    loss = np.mean([brier_score_loss(y, row) for row in p])
+    axes.set_title(f"{title}\nBrier score {loss:.3f}")
+    axes.set_xlabel("probability of the rare class")
+    axes.set_xlim(-0.02, 1.02)
+    axes.set_ylim(-0.02, 1.02)
+    axes.set_aspect("equal")
+    for side in ("top", "right"):
+        axes.spines[side].set_visible(False)
+
+
+def draw(dataset, path):
+    """The share of votes beside the calibrated score; the path."""
+    X, y = load_dataset(dataset, return_X_y=True)
+    metric = BalancedDiscriminant()
+    models = {
+        "Share of three votes": MetricKNNClassifier(metric),
+        "Calibrated score": MetricKNNClassifier(metric, "auto", vote="score", random_state=0),
+    }
+    figure, panels = plt.subplots(1, 2, figsize=(9, 4.6), layout="constrained", sharey=True)
+    for axes, (title, model) in zip(panels, models.items(), strict=True):
+        draw_reliability(axes, held_out_probabilities(model, X, y), y, title)
+    panels[0].set_ylabel("share of the rare class")
+    figure.suptitle(f"{dataset}: {len(y)} examples, {y.mean():.0%} of the rare class")
+    path = Path(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    figure.savefig(path, dpi=130)
+    plt.close(figure)
+    return path
+
+
+if __name__ == "__main__":
+    name = sys.argv[1] if len(sys.argv) > 1 else "yeast3"
+    sys.stdout.write(f"{draw(name, sys.argv[2] if len(sys.argv) > 2 else IMAGE)}\n")

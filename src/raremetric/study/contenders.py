@@ -1,0 +1,138 @@
+"""Learners that score and put a threshold, by their kind: ours, and the alternatives."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import expit
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils import check_random_state
+
+from raremetric.learners.iml import IML
+from raremetric.rare import RareClassifier
+from raremetric.rare.candidates import Branch
+from raremetric.rare.ensemble import Ensemble
+from raremetric.rare.evidence import make_folds, n_repeats, score_repeat
+from raremetric.rare.search import assemble, decide
+from raremetric.study.alternatives import ALTERNATIVES, F1, N_CANDIDATES, tune
+from raremetric.study.protocol import Candidate, candidates, grid_candidates
+from raremetric.validation import check_labels
+
+CONTENDERS = (*ALTERNATIVES, "IML-score", "RareClassifier")
+IML_METRICS = 10  # drawn from the paper's grid, each with all readings
+
+
+class Answer(NamedTuple):
+    """What a learner says of the test part, and how it came to it."""
+
+    called: NDArray  # 0 or 1 for each row
+    scores: NDArray  # the higher, the more like a positive
+    candidate: dict[str, Any]  # what was chosen
+    validation: dict[str, float]  # name of a candidate -> its F1 out of fold
+
+
+def contender_candidates(
+    kind: str, grid: dict[str, list] | None, n_candidates: int | None, split: int
+) -> list[Candidate]:
+    """What a contender may choose from on a split; nothing for one that brings its own."""
+    if kind == "RareClassifier":
+        return []
+    if grid is None and kind == "IML-score":
+        return candidates("IML", split)[: n_candidates or IML_METRICS]
+    if grid is None:
+        grid, n_candidates = ALTERNATIVES[kind].grid, n_candidates or N_CANDIDATES
+    return grid_candidates(grid, n_candidates, split)
+
+
+def contend(
+    kind: str,
+    settings: dict[str, Any],
+    tried: Sequence[Candidate],
+    X: NDArray,
+    y: NDArray,
+    queries: NDArray,
+    split: int,
+) -> Answer:
+    """Tune on (X, y), y being 0 or 1, and answer the queries; the folds are the same for all."""
+    if kind == "RareClassifier":
+        return _rare_classifier(settings, X, y, queries, split)
+    seed = check_random_state(split).randint(2**31 - 1)  # as RareClassifier draws its own
+    if kind == "IML-score":
+        return _iml_scores(settings, tried, X, y, queries, seed)
+    return _alternative(kind, settings, tried, X, y, queries, seed)
+
+
+def _rare_classifier(
+    settings: dict[str, Any], X: NDArray, y: NDArray, queries: NDArray, split: int
+) -> Answer:
+    model = RareClassifier(**settings, pos_label=1, random_state=split).fit(X, y)
+    return Answer(
+        model.predict(queries),
+        model.decision_function(queries),
+        _members(model.ensemble_, model.threshold_, model.n_repeats_),
+        {"average": model.best_score_},
+    )
+
+
+def _iml_scores(
+    settings: dict[str, Any],
+    tried: Sequence[Candidate],
+    X: NDArray,
+    y: NDArray,
+    queries: NDArray,
+    seed: int,
+) -> Answer:
+    """The paper's metric alone in RareClassifier's machinery: readings, average, threshold."""
+    metrics = tuple(IML(**settings, **candidate.params) for candidate in tried)
+    branches = [Branch("linear", "standard", (StandardScaler(),), metrics)]
+    labels = check_labels(y, "The training part")
+    repeats = n_repeats(len(X), int(labels.counts.min()))
+    folds = make_folds(labels, repeats, np.random.RandomState(seed))
+    found = [score_repeat(branches, X, labels, each, seed) for each in folds]
+    choice, _ = decide(np.stack(found, axis=1), branches, y == 1, F1)
+    ensemble = assemble(branches, choice, X, labels, seed)
+    log_odds = ensemble.log_odds(queries)
+    called = expit(log_odds) >= choice.threshold
+    chosen = _members(ensemble, choice.threshold, repeats)
+    return Answer(called.astype(int), log_odds, chosen, {"average": choice.score})
+
+
+def _alternative(
+    kind: str,
+    settings: dict[str, Any],
+    tried: Sequence[Candidate],
+    X: NDArray,
+    y: NDArray,
+    queries: NDArray,
+    seed: int,
+) -> Answer:
+    params = [candidate.params for candidate in tried]
+    tuned = tune(ALTERNATIVES[kind].score, params, X, y, queries, seed, **settings)
+    choice = tuned.choice
+    weights = {tried[part.candidate].printed: part.weight for part in choice.parts}
+    utilities = choice.judgement.utility.tolist()
+    return Answer(
+        tuned.called.astype(int),
+        tuned.log_odds,
+        _chosen(weights, choice.threshold, tuned.n_repeats),
+        {
+            "average": choice.score,
+            **{own.printed: utility for own, utility in zip(tried, utilities, strict=True)},
+        },
+    )
+
+
+def _members(ensemble: Ensemble, threshold: float, repeats: int) -> dict[str, Any]:
+    weights = {member.name: member.part.weight for member in ensemble.members}
+    return _chosen(weights, threshold, repeats)
+
+
+def _chosen(weights: dict[str, float], threshold: float, repeats: int) -> dict[str, Any]:
+    return {
+        "members": {name: round(weight, 6) for name, weight in weights.items()},
+        "threshold": round(threshold, 6),
+        "repeats": repeats,
+    }

@@ -1,0 +1,324 @@
+"""The adjusted vote and the score vote of MetricKNNClassifier."""
+
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.special import expit, logit
+from sklearn.frozen import FrozenEstimator
+from sklearn.metrics import f1_score
+from sklearn.model_selection import GroupKFold, KFold, RepeatedStratifiedKFold, StratifiedKFold
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from raremetric import IML, BalancedDiscriminant, Euclidean, MetricKNNClassifier
+from raremetric.decision import best_threshold, f_utility, fit_sigmoid
+from tests.conftest import make_problem
+from tests.oracles.votes import adjusted_vote, nearness, winner
+
+
+def rare_problem(seed=0, n_samples=60, n_positive=14, shift=1.2):
+    rng = np.random.default_rng(seed)
+    y = np.zeros(n_samples, dtype=int)
+    y[:n_positive] = 1
+    X = rng.normal(size=(n_samples, 3)) + shift * y[:, np.newaxis]
+    order = rng.permutation(n_samples)
+    return X[order], y[order]
+
+
+def queries(n=40, seed=1):
+    return np.random.default_rng(seed).normal(0.5, 1.5, size=(n, 3))
+
+
+@pytest.mark.parametrize("gamma", [0.3, 0.8, 1.0, 2.5])
+@pytest.mark.parametrize("swap", [False, True])
+def test_two_classes_and_three_neighbors_compare_the_second_nearest(gamma, swap):
+    X, y = rare_problem()
+    y, rare = (1 - y, 0) if swap else (y, 1)
+    model = MetricKNNClassifier(Euclidean(), vote="adjusted", gamma=gamma).fit(X, y)
+    Q = queries()
+    distances = np.linalg.norm(Q[:, np.newaxis] - X, axis=2)
+    near = np.sort(distances[:, y == rare], axis=1)[:, 1]
+    far = np.sort(distances[:, y != rare], axis=1)[:, 1]
+    np.testing.assert_array_equal(model.predict(Q) == rare, gamma * near < far)
+    factors = np.where(np.arange(2) == rare, gamma, 1.0)
+    voted = [int(np.argmax(adjusted_vote(X, y, q, factors, 3))) for q in Q]
+    np.testing.assert_array_equal(model.predict(Q), voted)
+    sign = 1 if rare == 1 else -1
+    np.testing.assert_allclose(
+        model.decision_function(Q), sign * (np.log(far) - np.log(gamma * near)), rtol=1e-9
+    )
+    np.testing.assert_allclose(model.gamma_, factors)
+
+
+@pytest.mark.parametrize("k", [1, 2, 3, 4, 7])
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_adjusted_vote_is_the_brute_force_one(k, n_classes):
+    X, y = make_problem(0, n_samples=45, n_classes=n_classes)
+    gamma = {0: 0.7, 1: 1.3}
+    factors = np.array([0.7, 1.3, 1.0])[:n_classes]
+    model = MetricKNNClassifier(Euclidean(), k, vote="adjusted", gamma=gamma).fit(X, y)
+    Q = queries()
+    assert model.predict(Q).tolist() == [winner(X, y, q, factors, k) for q in Q]
+    assert model.n_neighbors_ == k
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_factors_of_one_are_the_plain_vote(n_classes):
+    X, y = make_problem(2, n_samples=45, n_classes=n_classes)
+    plain = MetricKNNClassifier(Euclidean(), 1).fit(X, y)
+    adjusted = MetricKNNClassifier(Euclidean(), 1, vote="adjusted", gamma={}).fit(X, y)
+    np.testing.assert_array_equal(plain.predict(queries()), adjusted.predict(queries()))
+
+
+def test_auto_gamma_has_the_best_f1_on_the_folds():
+    X, y = rare_problem(3, shift=0.7)
+    folds = list(StratifiedKFold(4).split(X, y))
+
+    def held_out_f1(gamma):
+        called = np.zeros(len(y), dtype=int)
+        for train, test in folds:
+            called[test] = [winner(X[train], y[train], q, [1.0, gamma], 3) for q in X[test]]
+        return f1_score(y, called)
+
+    model = MetricKNNClassifier(Euclidean(), vote="adjusted", cv=folds).fit(X, y)
+    grid = np.geomspace(0.1, 10, 41)
+    values = [held_out_f1(g) for g in grid]
+    assert model.gamma_[0] == 1
+    assert held_out_f1(model.gamma_[1]) == pytest.approx(max(values))
+    equal = grid[np.isclose(values, max(values))]
+    assert abs(np.log(model.gamma_[1])) == pytest.approx(np.abs(np.log(equal)).min())
+    assert max(values) > held_out_f1(1.0)  # else this problem tests nothing
+
+
+def test_auto_gamma_of_three_classes_does_not_lose_to_the_plain_vote_on_the_folds():
+    X, y = make_problem(5, n_samples=60, n_classes=3)
+    keep = (y != 2) | (np.cumsum(y == 2) <= 8)
+    X, y = X[keep], y[keep]
+    folds = list(StratifiedKFold(4).split(X, y))
+
+    def macro(gamma):
+        called = np.zeros(len(y), dtype=int)
+        for train, test in folds:
+            called[test] = [winner(X[train], y[train], q, gamma, 3) for q in X[test]]
+        return f1_score(y, called, average="macro")
+
+    model = MetricKNNClassifier(Euclidean(), vote="adjusted", cv=folds).fit(X, y)
+    counts = np.bincount(y)
+    assert counts.max() in counts[model.gamma_ == 1]  # only ratios matter: one class stays
+    assert macro(model.gamma_) > macro(np.ones(3))
+
+
+@pytest.mark.parametrize("k", [3, 5])
+def test_score_is_read_calibrated_and_cut_as_documented(k):
+    X, y = rare_problem(4)
+    folds = list(StratifiedKFold(5, shuffle=True, random_state=7).split(X, y))
+    m = (k + 1) // 2
+    held = np.empty(len(y))
+    for train, test in folds:
+        held[test] = [nearness(X[train], y[train], q, [1, 1], m)[1] for q in X[test]]
+    sigmoid = fit_sigmoid(held, y == 1)
+    threshold = best_threshold(sigmoid(held), f_utility(1.0))
+    model = MetricKNNClassifier(Euclidean(), k, vote="score", random_state=7).fit(X, y)
+    Q = queries()
+    scores = np.array([nearness(X, y, q, [1, 1], m)[1] for q in Q])
+    log_odds = sigmoid.slope * scores + sigmoid.intercept
+    assert model.threshold_ == pytest.approx(threshold)
+    np.testing.assert_allclose(model.predict_proba(Q)[:, 1], expit(log_odds), rtol=1e-6)
+    np.testing.assert_allclose(
+        model.decision_function(Q), log_odds - logit(threshold), rtol=1e-5, atol=1e-9
+    )
+    np.testing.assert_array_equal(model.predict(Q) == 1, model.predict_proba(Q)[:, 1] >= threshold)
+
+
+def test_score_of_three_classes_takes_the_farthest_above_its_threshold():
+    X, y = make_problem(1, n_samples=60, n_classes=3)
+    labels = np.array(["a", "b", "c"])[y]
+    folds = list(StratifiedKFold(3).split(X, y))
+    held = np.empty((len(y), 3))
+    for train, test in folds:
+        held[test] = [nearness(X[train], y[train], q, [1, 1, 1], 2) for q in X[test]]
+    model = MetricKNNClassifier(Euclidean(), vote="score", cv=folds).fit(X, labels)
+    Q = queries()
+    scores = np.array([nearness(X, y, q, [1, 1, 1], 2) for q in Q])
+    p, above = np.empty((40, 3)), np.empty((40, 3))
+    for c in range(3):
+        sigmoid = fit_sigmoid(held[:, c], y == c)
+        threshold = best_threshold(sigmoid(held[:, c]), f_utility(1.0))
+        log_odds = sigmoid.slope * scores[:, c] + sigmoid.intercept
+        p[:, c], above[:, c] = expit(log_odds), log_odds - logit(threshold)
+        assert model.threshold_[c] == pytest.approx(threshold)
+    np.testing.assert_allclose(model.decision_function(Q), above, rtol=1e-5, atol=1e-9)
+    np.testing.assert_allclose(model.predict_proba(Q), p / p.sum(axis=1, keepdims=True), rtol=1e-6)
+    assert model.predict(Q).tolist() == ["abc"[c] for c in above.argmax(axis=1)]
+
+
+@pytest.mark.parametrize("vote", ["adjusted", "score"])
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("n_neighbors", [3, "auto"])
+@pytest.mark.parametrize("multiclass", ["joint", "one_vs_rest"])
+def test_decisions_probabilities_and_predictions_agree(vote, n_classes, n_neighbors, multiclass):
+    X, y = make_problem(1, n_samples=60, n_classes=n_classes)
+    model = MetricKNNClassifier(
+        BalancedDiscriminant(), n_neighbors, vote=vote, multiclass=multiclass, random_state=0
+    ).fit(X, y)
+    values, p = model.decision_function(queries()), model.predict_proba(queries())
+    called = np.argmax(values, axis=1) if n_classes > 2 else (values > 0).astype(int)
+    np.testing.assert_array_equal(model.predict(queries()), called)
+    np.testing.assert_allclose(p.sum(axis=1), 1)
+    assert (p > 0).all()
+    again = MetricKNNClassifier(
+        BalancedDiscriminant(),
+        n_neighbors,
+        vote=vote,
+        multiclass=multiclass,
+        random_state=0,
+        n_jobs=2,
+    ).fit(X, y)
+    np.testing.assert_array_equal(again.decision_function(queries()), values)
+    assert model.kneighbors(X, label=0, return_distance=False).shape == (60, model.n_neighbors_)
+
+
+def test_each_class_is_read_off_its_own_metric():
+    X, y = make_problem(1, n_samples=60, n_classes=3)
+    model = MetricKNNClassifier(
+        BalancedDiscriminant(), vote="adjusted", gamma={2: 0.5}, multiclass="one_vs_rest"
+    ).fit(X, y)
+    for c, learner in enumerate(model.learners_):
+        Z, Q = learner.transform(X), learner.transform(queries())
+        votes = [adjusted_vote(Z, y, q, [1, 1, 0.5], 3)[c] for q in Q]
+        np.testing.assert_array_equal(np.rint(model.decision_function(queries())[:, c]), votes)
+
+
+def test_a_prefit_metric_is_tuned_by_leaving_one_out():
+    X, y = rare_problem(6)
+    X[5], X[6], X[7], X[8] = (X[4],) * 4  # an example may hide among its duplicates
+    metric = BalancedDiscriminant().fit(X, y)
+    Z = metric.transform(X)
+    held = np.empty(len(y))
+    nonzero = np.linalg.norm(Z[:, np.newaxis] - Z, axis=2)
+    floor = 0.1 * np.median([row[row > 1e-9].min() for row in nonzero])
+    for i in range(len(y)):
+        rest = np.arange(len(y)) != i
+        second = [np.sort(nonzero[i, rest & (y == c)])[1] for c in (0, 1)]
+        held[i] = np.log(max(second[0], floor)) - np.log(max(second[1], floor))
+    expected = fit_sigmoid(held, y == 1)
+    model = MetricKNNClassifier(metric, vote="score", prefit=True).fit(X, y)
+    assert model._vote.calibration.sigmoid.slope[0] == pytest.approx(float(expected.slope))
+    frozen = MetricKNNClassifier(FrozenEstimator(metric), vote="score").fit(X, y)
+    assert frozen.learner_.estimator is metric
+
+
+def test_auto_neighbors_of_the_plain_vote_have_the_best_f1_on_the_folds():
+    X, y = rare_problem(8, shift=0.8)
+    folds = list(StratifiedKFold(4).split(X, y))
+    model = MetricKNNClassifier(Euclidean(), "auto", cv=folds).fit(X, y)
+    f1 = {}
+    for k in (3, 7, 15, 31):
+        called = np.zeros(len(y), dtype=int)
+        for train, test in folds:
+            fixed = MetricKNNClassifier(Euclidean(), k).fit(X[train], y[train])
+            called[test] = fixed.predict(X[test])
+        f1[k] = f1_score(y, called, zero_division=0)
+    assert model.n_neighbors_ == max(f1, key=f1.get)
+    fixed = MetricKNNClassifier(Euclidean(), model.n_neighbors_).fit(X, y)
+    np.testing.assert_array_equal(model.predict_proba(queries()), fixed.predict_proba(queries()))
+
+
+@pytest.mark.parametrize("vote", ["adjusted", "score"])
+def test_pandas_text_labels_and_pipelines(vote):
+    X, y = rare_problem()
+    table = pd.DataFrame(X, columns=["a", "b", "c"], index=np.arange(100, 160))
+    learner = BalancedDiscriminant().set_output(transform="pandas")
+    text = np.where(y == 1, "fraud", "fine")
+    model = MetricKNNClassifier(learner, vote=vote, random_state=0).fit(table, text)
+    assert set(model.predict(table)) == {"fraud", "fine"}
+    plain = MetricKNNClassifier(BalancedDiscriminant(), vote=vote, random_state=0).fit(X, text)
+    np.testing.assert_array_equal(model.predict(table), plain.predict(X))
+    piped = make_pipeline(
+        StandardScaler(), MetricKNNClassifier(make_pipeline(StandardScaler(), learner), vote=vote)
+    )
+    assert set(piped.fit(table, text).predict(table)) == {"fraud", "fine"}
+
+
+@pytest.mark.parametrize("vote", ["adjusted", "score"])
+@pytest.mark.parametrize("n_neighbors", [9, "auto"])
+@pytest.mark.parametrize("prefit", [False, True])
+def test_fewer_examples_than_folds_and_neighbors(vote, n_neighbors, prefit):
+    X, y = rare_problem(n_samples=20, n_positive=3)
+    learner = Euclidean().fit(X, y) if prefit else Euclidean()
+    model = MetricKNNClassifier(learner, n_neighbors, vote=vote, prefit=prefit, random_state=0).fit(
+        X, y
+    )
+    assert np.isfinite(model.decision_function(queries())).all()
+    if (vote, n_neighbors) == ("adjusted", 9):  # three can never be five of nine
+        assert not model.predict(queries()).any()
+
+
+def test_small_classes_are_told_of_once():
+    X, y = rare_problem(n_samples=30, n_positive=3)
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        MetricKNNClassifier(IML(max_iter=500), vote="score", random_state=0).fit(X, y)
+    assert [str(w.message)[:22] for w in told] == ["IML wants n_neighbors="]
+
+
+def test_repeated_folds_count_each_example_as_often():
+    X, y = rare_problem()
+    cv = RepeatedStratifiedKFold(n_splits=3, n_repeats=2, random_state=0)
+    twice = MetricKNNClassifier(Euclidean(), vote="score", cv=cv).fit(X, y)
+    listed = MetricKNNClassifier(Euclidean(), vote="score", cv=list(cv.split(X, y))).fit(X, y)
+    assert twice.threshold_ == listed.threshold_
+    np.testing.assert_array_equal(
+        twice.decision_function(queries()), listed.decision_function(queries())
+    )
+
+
+def test_the_majority_has_no_decision_function(problem):
+    model = MetricKNNClassifier(Euclidean()).fit(*problem)
+    assert not hasattr(model, "decision_function")
+    assert hasattr(MetricKNNClassifier(vote="score"), "decision_function")
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"gamma": 0.5}, r"gamma=0.5 has no meaning with vote='majority'. Set vote='adjusted'"),
+        ({"gamma": 0.5, "vote": "score"}, r"no meaning with vote='score'"),
+        ({"gamma": 0.0, "vote": "adjusted"}, r"gamma == 0.0, must be > 0"),
+        ({"gamma": {1: -1.0}, "vote": "adjusted"}, r"gamma\[1\] == -1.0, must be > 0"),
+        ({"gamma": {7: 0.5}, "vote": "adjusted"}, r"factor for 7, but the classes are \[0, 1\]"),
+        ({"gamma": "best", "vote": "adjusted"}, r"gamma must be 'auto', a number or .* 'best'"),
+        ({"vote": "loud"}, r"vote must be one of 'adjusted', 'majority', 'score'; got 'loud'"),
+        ({"cv": 1, "vote": "score"}, r"cv == 1, must be >= 2"),
+        ({"cv": KFold(2), "vote": "score"}, r"A fold of cv .* one class"),
+        ({"n_neighbors": 99, "vote": "score"}, r"n_neighbors=99 .* among 24 examples"),
+    ],
+)
+def test_what_makes_no_sense(parameters, message, problem):
+    X, y = problem
+    order = np.argsort(y)
+    with pytest.raises(ValueError, match=message):
+        MetricKNNClassifier(Euclidean(), **parameters).fit(X[order], y[order])
+
+
+def test_a_word_for_the_number_of_neighbors(problem):
+    with pytest.raises(TypeError, match=r"n_neighbors must be an int or 'auto'; got 'many'"):
+        MetricKNNClassifier(Euclidean(), "many").fit(*problem)
+
+
+def test_a_fold_without_one_of_three_classes():
+    X, y = make_problem(0, n_samples=30, n_classes=3)
+    order = np.argsort(y)
+    folds = list(GroupKFold(3).split(X, groups=y[order]))
+    with pytest.raises(ValueError, match=r"A fold of cv leaves no example of class \d to learn"):
+        MetricKNNClassifier(Euclidean(), vote="score", cv=folds).fit(X[order], y[order])
+
+
+@pytest.mark.parametrize("parameters", [{"vote": "adjusted"}, {"vote": "score"}, {}])
+def test_one_example_of_a_class(parameters):
+    X, y = rare_problem(n_samples=20, n_positive=1)
+    text = np.where(y == 1, "fraud", "fine")
+    with pytest.raises(ValueError, match=r"at least 2 of each class; class 'fraud' has 1"):
+        MetricKNNClassifier(Euclidean(), "auto", **parameters).fit(X, text)

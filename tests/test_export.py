@@ -69,6 +69,13 @@ def test_what_cannot_be_exported():
         to_onnx(model)
 
 
+def test_only_the_majority_is_exported():
+    X, y = make_problem(1, n_samples=40)
+    model = MetricKNNClassifier(GMML(), vote="score", random_state=0).fit(X, y)
+    with pytest.raises(ValueError, match="this classifier has vote='score'"):
+        to_onnx(model)
+
+
 def test_without_the_extra(monkeypatch):
     monkeypatch.setitem(sys.modules, "skl2onnx", None)
     with pytest.raises(ImportError, match=r'pip install "raremetric\[onnx\]"'):

@@ -85,12 +85,12 @@ def _neighbor_steps(model: MetricKNNClassifier) -> list:
     check_is_fitted(model)
     if len(model.learners_) > 1:
         raise ValueError("A classifier with a metric for each class cannot be exported to ONNX.")
-    vote = getattr(model, "vote", "majority")
-    if vote != "majority":
+    if model.vote != "majority":
         raise ValueError(
-            f"Only the majority vote can be exported to ONNX; this classifier has vote={vote!r}."
+            "Only the majority vote can be exported to ONNX; this classifier has "
+            f"vote={model.vote!r}."
         )
     points, codes = model._indices[0]._fit_X, model._codes
-    neighbors = KNeighborsClassifier(model.n_neighbors, algorithm="brute")
+    neighbors = KNeighborsClassifier(model.n_neighbors_, algorithm="brute")
     neighbors.fit(np.asarray(points), model.classes_[codes])
     return [*_steps(model.learner_), neighbors]

@@ -186,7 +186,7 @@ def test_help_names_all_methods(run):
         assert name in text
     text = " ".join(run("fit", "--help").stdout.split())
     for name, method in METHODS.items():
-        assert (name in text) == method.has_neighbors
+        assert (f" {name}" in text) == method.has_neighbors
 
 
 def complete(words, place):

@@ -33,7 +33,8 @@ def compare(
     methods: Annotated[
         str | None,
         typer.Option(
-            help="Only these, by commas: plain, iml, rare, lmnn, itml, gmml, logistic, boosting.",
+            help="Only these, separated by commas: plain, iml, iml-score, rare, lmnn, itml, gmml, "
+            "logistic, boosting.",
             autocompletion=complete_methods,
         ),
     ] = None,

@@ -42,7 +42,9 @@ def fit(
     positive: Positive = None,
     model: Annotated[
         str,
-        typer.Option(help="rare, iml, plain, lmnn, itml or gmml.", autocompletion=complete_model),
+        typer.Option(
+            help="rare, iml, iml-score, plain, lmnn, itml or gmml.", autocompletion=complete_model
+        ),
     ] = "rare",
     row_id: Annotated[
         str | None, typer.Option("--id", help="Column that names the rows; not a feature.")

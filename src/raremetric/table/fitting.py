@@ -39,7 +39,8 @@ def fit_table(
     path, target, positive, categorical, ignore
         As for `raremetric.datasets.read_table`.
     method : str, default="rare"
-        One of those that decide by neighbors: "rare", "iml", "plain", "lmnn", "itml", "gmml".
+        One of those that decide by neighbors: "rare", "iml", "iml-score", "plain", "lmnn",
+        "itml", "gmml".
     row_names : str or None, default=None
         Column that names the examples; None to number them.
     seed : int, default=0

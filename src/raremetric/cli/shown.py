@@ -60,7 +60,8 @@ def neighbors_table(found: Explanation, n_shown: int) -> Table:
     table.add_column("column", footer="d²", no_wrap=True)
     table.add_column("this row", justify="right")
     for each in found.neighbors:
-        table.add_column(f"{each['id']}\n{each['class']}", justify="right", style="dim")
+        name = f"row {each['id']}" if isinstance(each["id"], int) else each["id"]
+        table.add_column(f"{name}\n{each['class']}", justify="right", style="dim")
         table.add_column("adds" if found.exact else "change", footer=_square(each["distance"]))
     columns = list(found.values)
     for j in shown:
@@ -90,7 +91,7 @@ def _part(part: float) -> str:
 def _value(value: Any) -> str:
     if value is None:
         return "(new)"
-    return value if isinstance(value, str) else f"{value:.6g}"
+    return value if isinstance(value, str) else f"{value:.4g}"
 
 
 def weights_table(weights: dict[str, float], n_shown: int) -> Table:

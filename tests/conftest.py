@@ -21,3 +21,24 @@ def make_problem(seed=0, n_samples=24, n_features=3, n_classes=2):
 @pytest.fixture
 def problem():
     return make_problem()
+
+
+@pytest.fixture
+def few_candidates(monkeypatch):
+    """RareClassifier with two cheap branches: for what does not depend on what is tried."""
+    from sklearn.preprocessing import StandardScaler
+
+    from raremetric import BalancedDiscriminant, Euclidean, KernelLandmarks
+    from raremetric.rare import search
+    from raremetric.rare.candidates import Branch
+
+    def branches(budget):
+        scaled = (StandardScaler(),)
+        mapped = (*scaled, KernelLandmarks(n_landmarks=30, n_components=10))
+        found = [
+            Branch("linear", "standard", scaled, (Euclidean(), BalancedDiscriminant())),
+            Branch("standard, laplacian", "standard, laplacian 1", mapped, (Euclidean(),)),
+        ]
+        return found if budget == "thorough" else found[:1]
+
+    monkeypatch.setattr(search, "branches", branches)

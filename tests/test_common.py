@@ -48,7 +48,6 @@ def expected_failures(estimator):
         ImportanceWeights(n_estimators=5),
         KernelLandmarks(),
         KernelLandmarks("rbf", n_landmarks=10, n_components=5),
-        RareClassifier(budget=1e-6, random_state=0),
         MetricKNNClassifier(),
         MetricKNNClassifier(Euclidean(), multiclass="one_vs_rest"),
         MetricKNNClassifier(Euclidean(), "auto"),
@@ -59,4 +58,16 @@ def expected_failures(estimator):
     expected_failed_checks=expected_failures,
 )
 def test_sklearn_checks(estimator, check):
+    check(estimator)
+
+
+# The checks are about the estimator, not about what it tries: a few candidates will do.
+@parametrize_with_checks([RareClassifier(budget=1e-6, random_state=0)])
+def test_sklearn_checks_of_the_ensemble(estimator, check, few_candidates):
+    check(estimator)
+
+
+@pytest.mark.slow
+@parametrize_with_checks([RareClassifier(budget=1e-6, random_state=0)])
+def test_sklearn_checks_of_the_ensemble_with_all_candidates(estimator, check):
     check(estimator)

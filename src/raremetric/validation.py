@@ -124,9 +124,10 @@ def warn_small_classes(labels: Labels, n_neighbors: int, owner: str) -> None:
 
 @contextmanager
 def quiet_repeats() -> Iterator[None]:
-    """Fit parts of the data without the warnings that a fit on all of them gives once.
+    """Fit candidates, or parts of the data, without the same warnings from each of them.
 
-    A fit that is cut short is judged as it is.
+    A fit that is cut short is judged as it is. Small classes are told of by the fit on all data,
+    where the user chose the learner.
     """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)

@@ -18,11 +18,12 @@ LEARNERS = [
     LearnerSpec("Euclidean", "Euclidean"),
     LearnerSpec("IML", "IML", n_candidates=2),
     LearnerSpec("GMML", "GMML", {"random_state": 1}, n_candidates=3),
+    LearnerSpec("SVM-rbf", "SVM-rbf", n_candidates=2),
 ]
 STUDY = Study("quick", ["wine", "newthyroid"], LEARNERS, splits=2)
 WHAT_COUNTS = (
-    "SELECT id, status, tn, fp, fn, tp, candidate, scores, seeds, versions, fingerprint "
-    "FROM tasks ORDER BY id"
+    "SELECT id, status, tn, fp, fn, tp, average_precision, candidate, scores, seeds, versions, "
+    "fingerprint FROM tasks ORDER BY id"
 )
 
 

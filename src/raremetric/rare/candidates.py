@@ -57,9 +57,9 @@ class Neighborhood(NamedTuple):
         """The k nearest examples of each class."""
         return self.nearest(np.asarray(self.pipeline.transform(X)), k)
 
-    def nearest(self, Z: NDArray, k: int = MAX_NEIGHBORS) -> ClassNeighbors:
+    def nearest(self, Z: NDArray, k: int = MAX_NEIGHBORS, exact: bool = True) -> ClassNeighbors:
         """The k nearest examples of each class to rows that are mapped already."""
-        return nearest_of_each_class(self.Z, self.labels, Z, k)
+        return nearest_of_each_class(self.Z, self.labels, Z, k, exact)
 
     def scores(self, found: ClassNeighbors, readings: Sequence[Reading]) -> NDArray:
         """How much nearer the positive class is, (n_readings, n_rows)."""

@@ -16,7 +16,14 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from raremetric.rare.aims import check_aim
 from raremetric.rare.plots import plot_candidates
 from raremetric.rare.search import BUDGETS, assemble, collect, decide
-from raremetric.validation import Labels, check_integer, check_labels, check_option, check_real
+from raremetric.validation import (
+    Labels,
+    check_integer,
+    check_labels,
+    check_option,
+    check_real,
+    quiet_repeats,
+)
 
 
 class RareClassifier(ClassifierMixin, BaseEstimator):
@@ -135,9 +142,10 @@ class RareClassifier(ClassifierMixin, BaseEstimator):
         self.pos_label_ = self._positive(labels)
         binary = check_labels(y == self.pos_label_, type(self).__name__)
         seed = check_random_state(self.random_state).randint(2**31 - 1)
-        tried, scores = collect(X, binary, seed, self.budget, start, self.n_jobs)
-        choice, self.cv_results_ = decide(scores, tried, binary.codes == 1, aim)
-        self.ensemble_ = assemble(tried, choice, X, binary, seed)
+        with quiet_repeats():
+            tried, scores = collect(X, binary, seed, self.budget, start, self.n_jobs)
+            choice, self.cv_results_ = decide(scores, tried, binary.codes == 1, aim)
+            self.ensemble_ = assemble(tried, choice, X, binary, seed)
         self.n_repeats_ = scores.shape[1]
         self.threshold_, self.best_score_ = choice.threshold, choice.score
         return self

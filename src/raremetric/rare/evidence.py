@@ -77,7 +77,7 @@ def score_repeat(
         part = check_labels(labels.codes[train], "A fold of RareClassifier")
         fitted = fit_neighborhoods(tried, X[train], part, seed, X[test])
         return np.concatenate(
-            [each.scores(each.nearest(mapped), READINGS) for each, mapped in fitted]
+            [each.scores(each.nearest(mapped, exact=False), READINGS) for each, mapped in fitted]
         )
 
     results = Parallel(n_jobs=n_jobs, prefer="threads")(

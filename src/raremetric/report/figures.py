@@ -26,6 +26,8 @@ STYLES = {
     "IML": ("#d9541e", "o"),
     "ML1": ("#17a077", "D"),
     "ML2": ("#3b82c4", "^"),
+    "RareClassifier-fast": ("#e0709a", "*"),
+    "RareClassifier-thorough": ("#c2255c", "*"),
 }
 # For other learners, each in turn: 35 pairs before one comes again.
 COLORS = ("#b0609c", "#6f78d6", "#7f9a2b", "#a8705a", "#2a9db0")

@@ -44,7 +44,7 @@ def main() -> None:
                 (folder / "abalone.csv").write_text("\n".join(lines[:-30]))
             svg = folder / f"{picture}.svg"
             svg.write_text(terminal(command, folder))
-            photograph(browser, svg, HERE / "images" / f"{picture}.png", "svg")
+            photograph(browser, svg, HERE / "images" / f"{picture}.png", is_drawing=True)
         page = folder / "comparison.html"
         photograph(browser, page, HERE / "images" / "table-page.png")
         shutil.copy(folder / "why.png", HERE / "images" / "table-why.png")
@@ -63,13 +63,14 @@ def terminal(command: str, folder: Path) -> str:
     return console.export_svg(title="raremetric", theme=MONOKAI)
 
 
-def photograph(browser, path: Path, out: Path, selector: str | None = None) -> None:
+def photograph(browser, path: Path, out: Path, is_drawing: bool = False) -> None:
     page = browser.new_page(viewport={"width": 1000, "height": 800})
-    page.goto(path.as_uri())
-    if selector is None:
-        page.screenshot(path=out, full_page=True)
+    if is_drawing:
+        page.set_content(f"<body style='margin:0'>{path.read_text()}</body>")
+        page.locator("svg").first.screenshot(path=out)
     else:
-        page.locator(selector).first.screenshot(path=out)
+        page.goto(path.as_uri())
+        page.screenshot(path=out, full_page=True)
     page.close()
 
 

@@ -1,5 +1,6 @@
 """Saved models: the same to the last bit, elsewhere; and nothing strange is ever run."""
 
+import copy
 import json
 import subprocess
 import sys
@@ -167,6 +168,15 @@ def test_a_cut_file_and_a_strange_object(saved, tmp_path):
         load_model(other)
     with pytest.raises(FileNotFoundError, match="There is no file"):
         load_model(tmp_path / "none.skops")
+
+
+@pytest.mark.parametrize("attribute", ["vote", "n_neighbors_", "learners_"])
+def test_a_model_made_otherwise_is_told_not_a_traceback(model, tmp_path, attribute):
+    path, other = tmp_path / "model.skops", copy.deepcopy(model)
+    delattr(other.classifier[-1], attribute)
+    save_model(other, path)
+    with pytest.raises(ModelFileError, match=r"cannot classify even its own first.*Fit it again"):
+        load_model(path)
 
 
 def test_nothing_partial_is_left(model, saved, tmp_path, monkeypatch):

@@ -33,8 +33,8 @@ def compare(
     methods: Annotated[
         str | None,
         typer.Option(
-            help="Only these, separated by commas: plain, iml, iml-score, rare, lmnn, itml, gmml, "
-            "logistic, boosting.",
+            help="Only some of plain, iml, iml-score, rare, lmnn, itml, gmml, logistic, boosting; "
+            "separated by commas.",
             autocompletion=complete_methods,
         ),
     ] = None,

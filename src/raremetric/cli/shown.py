@@ -85,7 +85,7 @@ def _square(distance: float) -> str:
 
 
 def _part(part: float) -> str:
-    return f"{part:+.3g}" if part else "0"
+    return f"{part:+.2g}" if part else "0"
 
 
 def _value(value: Any) -> str:

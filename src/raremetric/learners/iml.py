@@ -75,7 +75,8 @@ class IML(MetricLearner):
         makes the problem non-convex; ``duality_gap_`` then also holds what the rank costs.
     init : {"auto", "identity", "pca"} or array of shape (n_components, n_features), default="auto"
         Where to start. "identity" and "pca" are the unit and the principal axes; "auto" takes the
-        first (or, for a lower rank, the second) and stretches it by the factor that fits best.
+        first (or, for a lower rank, the second) and stretches it by the factor that fits best (not
+        if that brings it next to zero, or fits everything).
     max_iter : int, default=200
         Bound on the iterations.
     tol : float, default=1e-4

@@ -23,6 +23,7 @@ from raremetric.pairs import Pairs
 from raremetric.validation import Labels
 
 CANDIDATES = 2  # times k rows of other classes are kept in sight between two searches
+COLLAPSE = 5e-3  # a start must have a loss lower than the metric 0 by at least this fraction
 RIDGE = 1e-3  # of the mean curvature, against directions in which no pair differs
 
 
@@ -240,13 +241,16 @@ class PairSetObjective:
         return loss_on_ray(self._ray(L), self.data)(1.0)
 
     def best_multiple(self, L: NDArray) -> NDArray:
-        """The multiple of L with the lowest F, within 5 % in LᵀL; L itself where that is zero.
+        """The multiple of L with the lowest F, within 5 % in LᵀL; or L itself.
 
-        A multiple that fits everything would leave nothing to learn about directions.
+        A multiple that fits everything would leave nothing to learn about directions, and from one
+        that fits hardly more than the metric 0 does, a stationary point, first steps gain so little
+        that they would be the last.
         """
         ray = self._ray(L)
-        scale = best_on_ray(ray, self.data)
-        if loss_on_ray(ray, self.data)(scale) <= 0:
+        loss, scale = loss_on_ray(ray, self.data), best_on_ray(ray, self.data)
+        lowest = loss(scale)
+        if lowest <= 0 or lowest >= loss(1.0) or lowest > (1 - COLLAPSE) * loss(0.0):
             return L
         best = np.sqrt(scale) * L
         if self._searched_at is not None:

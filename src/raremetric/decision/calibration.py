@@ -19,7 +19,11 @@ class Sigmoid(NamedTuple):
 
     def __call__(self, scores: NDArray) -> NDArray:
         """Probabilities; the last axis of ``scores`` holds the examples."""
-        return expit(self.slope[..., np.newaxis] * scores + self.intercept[..., np.newaxis])
+        return expit(self.log_odds(scores))
+
+    def log_odds(self, scores: NDArray) -> NDArray:
+        """Their logarithmic odds; the last axis of ``scores`` holds the examples."""
+        return self.slope[..., np.newaxis] * scores + self.intercept[..., np.newaxis]
 
 
 def fit_sigmoid(scores: NDArray, positive: NDArray, n_iter: int = 30) -> Sigmoid:

@@ -85,7 +85,7 @@ class Calibration(NamedTuple):
 
     def log_odds(self, scores: NDArray) -> NDArray:
         """From scores to log-odds, both (n_rows, n_classes)."""
-        values = self.sigmoid.slope * scores[:, self.classes] + self.sigmoid.intercept
+        values = self.sigmoid.log_odds(scores[:, self.classes].T).T
         return _both_sides(values, self.classes)
 
     def probabilities(self, scores: NDArray) -> NDArray:

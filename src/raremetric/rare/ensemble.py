@@ -40,7 +40,7 @@ class Ensemble(NamedTuple):
             [member.part for member in self.members],
             [self._scores(member, found) for member in self.members],
         )
-        return self.calibration.slope * total + self.calibration.intercept
+        return self.calibration.log_odds(total)
 
     def kneighbors(self, X: NDArray, k: int, member: int) -> tuple[NDArray, NDArray]:
         """Distances and rows of the k nearest examples, of any class, under a member's metric."""

@@ -187,5 +187,5 @@ def tune(
     choice = choose(found, ["all"] * len(settings), y == 1, F1, {"all": 1.0})
     chosen = [settings[part.candidate] for part in choice.parts]
     together = combine(choice.parts, list(score(X, y, queries, chosen, seed)))
-    log_odds = choice.calibration.slope * together + choice.calibration.intercept
+    log_odds = choice.calibration.log_odds(together)
     return Tuned(log_odds, expit(log_odds) >= choice.threshold, choice, repeats)

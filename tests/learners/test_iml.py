@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
+from scipy.optimize import minimize
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.metrics import f1_score
@@ -15,6 +16,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from raremetric import IML
 from tests.conftest import make_problem
 from tests.oracles.neighbors import dissimilar_lists, similar_lists
+from tests.oracles.pair_sets import iml_loss
 
 
 def unlike_scales(seed, n_samples=300, share=0.1):
@@ -40,6 +42,21 @@ def test_the_learned_metric_finds_more_of_the_rare_class():
     assert scores["learned"] > scores["plain"] + 0.1
     M = iml.get_mahalanobis_matrix()
     assert np.argmax(np.diag(M)) == 0
+
+
+def test_where_nothing_keeps_distances_small_the_way_is_the_paper_programs():
+    # With a = 0 and λ = 0 every metric that is large enough has no loss.
+    X, y = make_problem(3, n_samples=30, n_features=3)
+    loss = {"k": 3, "m": 50.0, "a": 0.0, "lam": 0.0, "refreshed": True}
+    found = minimize(
+        lambda flat: iml_loss(flat.reshape(3, 3), X, y, **loss), np.eye(3).ravel(),
+        method="L-BFGS-B",
+    )  # fmt: skip
+    learned = IML(margin=50.0, similar_weight=0.0, regularization=0.0).fit(X, y)
+    assert learned.objective_ == 0
+    np.testing.assert_allclose(learned.components_, found.x.reshape(3, 3), rtol=1e-3, atol=1e-3)
+    # Not a multiple of the identity, which has no loss either.
+    assert np.abs(found.x.reshape(3, 3) - found.x[0] * np.eye(3)).max() > 0.1
 
 
 def test_fitting_twice_gives_the_same_bits(problem):

@@ -23,7 +23,7 @@ from raremetric.pairs import (
     pair_weights,
     random_pairs,
 )
-from raremetric.solvers.compiled import WIDTHS, minimize_compiled
+from raremetric.solvers.compiled import WIDTHS, descend
 from raremetric.solvers.lbfgs import minimize_lbfgs
 from raremetric.solvers.projected import minimize_projected
 from raremetric.solvers.stages import Solution, minimize_in_stages
@@ -69,7 +69,8 @@ class IML(MetricLearner):
     solver : {"auto", "lbfgs", "projected"}, default="auto"
         "auto" is a compiled L-BFGS over L, many times faster than the two others, which go on
         until they have proved how good they are: SciPy's L-BFGS-B over L, and accelerated
-        projected gradient descent over M.
+        projected gradient descent over M. With a = 0 and λ = 0 any metric that is large enough has
+        no loss, and "auto" takes the first that SciPy comes to, as the paper's program did.
     n_components : int or None, default=None
         Rank of the metric: the number of rows of L. None keeps all n_features. A lower rank
         makes the problem non-convex; ``duality_gap_`` then also holds what the rank costs.
@@ -311,7 +312,8 @@ class IML(MetricLearner):
             return self._bound.value
 
         if self.solver == "auto":
-            solution = minimize_compiled(objective, L, **limits, report=report)
+            solution = self._descend(objective, L, report)
+            solution = solution._replace(value=objective.value(solution.L))
             if self.regularization > 0:
                 self._bound.add(objective.dual_point(solution.L, WIDTHS[-1]))
         else:
@@ -326,15 +328,24 @@ class IML(MetricLearner):
             )
         return solution
 
+    def _descend(self, objective: PairSetObjective, L: NDArray, report=None) -> Solution:
+        """The fast path; the value returned is that of a rounded loss."""
+        limits = {"max_iter": self.max_iter, "tol": self.tol}
+        if self.similar_weight == 0 and self.regularization == 0:
+            # Any metric that is large enough has no loss: the way there decides which. Take the
+            # way of the paper's program.
+            return minimize_lbfgs(objective.value_and_gradient, L, **limits, report=report)
+        return descend(objective, L, **limits, report=report)
+
     def _reference_stage(self, objective: PairSetObjective, report) -> Callable[..., Solution]:
         """A function that minimises the loss rounded by a given width."""
-        descend: Callable[..., Solution] = minimize_lbfgs
+        solve: Callable[..., Solution] = minimize_lbfgs
         evaluate = objective.value_and_gradient
         if self.solver == "projected":
-            descend, evaluate = minimize_projected, objective.value_and_matrix_gradient
+            solve, evaluate = minimize_projected, objective.value_and_matrix_gradient
 
         def minimize(L: NDArray, width: float, max_iter: int, tol: float) -> Solution:
-            return descend(
+            return solve(
                 lambda point: evaluate(point, width), L, max_iter=max_iter, tol=tol, report=report
             )
 

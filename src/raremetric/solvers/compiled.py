@@ -68,12 +68,6 @@ class WindowedLoss(Protocol):
         """
 
 
-def minimize_compiled(loss: WindowedLoss, L: NDArray, **settings) -> Solution:
-    """Descend, and evaluate the loss exactly at the end; parameters as in ``descend``."""
-    solution = descend(loss, L, **settings)
-    return solution._replace(value=loss.value(solution.L))
-
-
 def descend(
     loss: WindowedLoss,
     L: NDArray,

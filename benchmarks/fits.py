@@ -12,7 +12,7 @@ from sklearn.neighbors import KNeighborsClassifier, NeighborhoodComponentsAnalys
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from raremetric import IML, IMLCV, load_dataset
+from raremetric import IML, IMLCV, RareClassifier, load_dataset
 
 DATA = (
     "wine", "sonar", "pima", "vehicle", "german",
@@ -147,3 +147,30 @@ def compare_tuning(names, n_candidates: int) -> list[dict]:
             }
         )
     return rows
+
+
+def compare_rare(n_samples: int, n_features: int, n_trees: int, n_candidates: int) -> list[dict]:
+    """RareClassifier("fast") against a balanced random forest tuned by RandomizedSearchCV."""
+    from imblearn.ensemble import BalancedRandomForestClassifier
+    from sklearn.datasets import make_classification
+
+    X, y = make_classification(
+        n_samples, n_features, n_informative=n_features // 2, weights=[0.9], random_state=0
+    )
+    RareClassifier("fast").fit(X[:60, :2], np.arange(60) % 3 == 0)  # compiles
+    seconds = timed_fit(RareClassifier("fast", random_state=0), X, y)
+    forest = RandomizedSearchCV(
+        BalancedRandomForestClassifier(n_trees, random_state=0),
+        {
+            "max_features": ["sqrt", 0.3, 0.6, 1.0],
+            "min_samples_leaf": [1, 2, 4, 8],
+            "criterion": ["gini", "entropy"],
+        },
+        n_iter=n_candidates,
+        cv=5,
+        scoring="f1",
+        random_state=0,
+    )
+    other = timed_fit(forest, X, y)
+    shape = [n_samples, n_features]
+    return [{"shape": shape, "seconds": seconds, "forest_seconds": other, "ratio": other / seconds}]

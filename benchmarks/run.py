@@ -2,8 +2,9 @@
 
     python benchmarks/run.py [--quick] [--only QUESTION]
 
-Questions: plain, other_points, nca, baselines, tuning, rows, features, threads, start. CPU time of
-one thread; compilation happens before the clock starts. Writes ``benchmarks/results/bench.json``.
+Questions: plain, other_points, nca, baselines, tuning, rare, rows, features, threads, start. CPU
+time of one thread; compilation happens before the clock starts. Writes
+``benchmarks/results/bench.json``.
 """
 
 from __future__ import annotations
@@ -55,6 +56,10 @@ def baselines(quick: bool) -> list[dict]:
         return [{"peer": "metric-learn, pylmnn", "ratio": None, "skipped": str(error)}]
 
 
+def rare(quick: bool) -> list[dict]:
+    return fits.compare_rare(*((300, 5, 20, 2) if quick else (2000, 20, 200, 20)))
+
+
 def rows(quick: bool) -> list[dict]:
     return growth.growth_with_rows((1000, 3000) if quick else growth.ROWS)
 
@@ -100,10 +105,8 @@ def start(quick: bool) -> list[dict]:
     ]  # fmt: skip
 
 
-QUESTIONS: dict[str, Callable[[bool], list[dict]]] = {
-    question.__name__: question
-    for question in (plain, other_points, nca, baselines, tuning, rows, features, threads, start)
-}
+ASKED = (plain, other_points, nca, baselines, tuning, rare, rows, features, threads, start)
+QUESTIONS: dict[str, Callable[[bool], list[dict]]] = {each.__name__: each for each in ASKED}
 
 
 def as_text(value) -> str:

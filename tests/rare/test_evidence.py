@@ -11,7 +11,6 @@ from raremetric.rare.evidence import (
     combine,
     list_candidates,
     make_folds,
-    n_repeats,
     score_repeat,
 )
 from raremetric.validation import check_labels
@@ -22,17 +21,31 @@ TRIED = [Branch("linear", "plain", (StandardScaler(),), (Euclidean(), BalancedDi
 
 
 @pytest.mark.parametrize(
-    ("n_samples", "n_positive", "repeats"),
-    [(500, 250, 4), (501, 39, 4), (2001, 39, 1), (501, 40, 2), (1000, 40, 2), (1001, 40, 1)],
+    ("n_samples", "n_positive", "repeats", "n_folds"),
+    [
+        (500, 250, 2, 10),
+        (501, 39, 2, 10),
+        (2001, 39, 1, 5),
+        (501, 40, 2, 5),
+        (1000, 40, 2, 5),
+        (1001, 40, 1, 5),
+        (300, 4, 2, 4),
+    ],
 )
-def test_more_repeats_where_less_is_known(n_samples, n_positive, repeats):
-    assert n_repeats(n_samples, n_positive) == repeats
+def test_more_folds_where_less_is_known(n_samples, n_positive, repeats, n_folds):
+    labels = check_labels(np.arange(n_samples) < n_positive, "A test")
+    made = make_folds(labels, 0)
+    assert [len(folds) for folds in made] == [n_folds] * repeats
+    for folds in made:
+        tested = np.sort(np.concatenate([test for _, test in folds]))
+        np.testing.assert_array_equal(tested, np.arange(n_samples))
+    assert len(make_folds(labels, 0, repeats=3)) == 3
 
 
 def test_scores_come_from_examples_of_other_folds_in_the_order_of_the_candidates():
     X, y = make_problem(0, n_samples=40)
     labels = check_labels(y, "A test")
-    folds = make_folds(labels, 2, np.random.RandomState(0))
+    folds = make_folds(labels, 0, repeats=2)
     assert not np.array_equal(folds[0][0][1], folds[1][0][1])
     scores = score_repeat(TRIED, X, labels, folds[0], seed=0)
     candidates = list_candidates(TRIED)
@@ -54,7 +67,7 @@ def test_scores_come_from_examples_of_other_folds_in_the_order_of_the_candidates
 def test_threads_do_not_change_scores():
     X, y = make_problem(0, n_samples=40)
     labels = check_labels(y, "A test")
-    (folds,) = make_folds(labels, 1, np.random.RandomState(0))
+    (folds,) = make_folds(labels, 0, repeats=1)
     np.testing.assert_array_equal(
         score_repeat(TRIED, X, labels, folds, 0, n_jobs=1),
         score_repeat(TRIED, X, labels, folds, 0, n_jobs=2),

@@ -43,7 +43,7 @@ def test_a_contender_is_a_pure_function_with_three_positives_to_learn_from(kind)
     assert dataclasses.replace(first, seconds=0) == dataclasses.replace(second, seconds=0)
     assert sum(counts(first)) == 51
     assert 0 <= first.average_precision <= 1
-    assert first.candidate["repeats"] == (1 if settings else 4)
+    assert first.candidate["repeats"] == (1 if settings else 2)
     assert json.loads(json.dumps(first.candidate)) == first.candidate
 
 

@@ -37,7 +37,7 @@ class Reading(NamedTuple):
 
 READINGS = (
     *(Reading(size) for size in (2, 4, 8, 16)),
-    *(Reading(size, averaged=True) for size in (2, 5, 10, 20)),
+    *(Reading(size, averaged=True) for size in (2, 5, 10, 20, 40, 80)),
 )
 
 

@@ -89,14 +89,14 @@ def _kernel_branches(name: str, view: tuple[BaseEstimator, ...]) -> list[Branch]
             (*view, KernelLandmarks(width=width)),
             _discriminants(),
         )
-        for width in (0.5, 2.0)
+        for width in (0.5, 2.0, 8.0)
     ]
 
 
 def _discriminants() -> tuple[MetricLearner, ...]:
     return tuple(
         BalancedDiscriminant(shrinkage, stretch)
-        for shrinkage in (0.01, 0.1, 0.5)
+        for shrinkage in (0.1, 0.5, 0.9)
         for stretch in (1.0, 3.0, 10.0)
     )
 

@@ -14,7 +14,6 @@ from raremetric.learners.base import MetricLearner
 from raremetric.rare.candidates import Branch, fit_neighborhoods
 from raremetric.validation import Labels, check_labels
 
-N_FOLDS = 5
 KEPT_OF_GROUP = 5
 
 
@@ -46,18 +45,27 @@ def list_candidates(tried: Sequence[Branch]) -> list[Candidate]:
     ]
 
 
-def n_repeats(n_samples: int, n_positive: int) -> int:
-    """More where less is known: few examples, or few of them positive."""
-    if n_samples <= 500 or (n_positive < 40 and n_samples <= 2000):
-        return 4
-    return 2 if n_samples <= 1000 else 1
-
-
 def make_folds(
-    labels: Labels, repeats: int, rng: np.random.RandomState
+    labels: Labels, seed: int, repeats: int | None = None
 ) -> list[list[tuple[NDArray, NDArray]]]:
-    """Stratified folds for each repeat; no more folds than the rarer class has examples."""
-    return [stratified_folds(labels, N_FOLDS, rng) for _ in range(repeats)]
+    """Stratified folds for each repeat; no more folds than the rarer class has examples.
+
+    Where examples or positives are few, more folds: what is learned without a fifth of them has
+    other distances than what is learned with all, and so another threshold.
+
+    Parameters
+    ----------
+    labels : Labels
+    seed : int
+    repeats : int or None
+        How many; None leaves it to the number of examples.
+    """
+    n_samples, rarest = len(labels.codes), int(labels.counts.min())
+    few = n_samples <= 500 or (rarest < 40 and n_samples <= 2000)
+    if repeats is None:
+        repeats = 2 if few or n_samples <= 1000 else 1
+    rng = np.random.RandomState(seed)
+    return [stratified_folds(labels, 10 if few else 5, rng) for _ in range(repeats)]
 
 
 def score_repeat(

@@ -33,7 +33,6 @@ from raremetric.rare.evidence import (
     combine,
     list_candidates,
     make_folds,
-    n_repeats,
     score_repeat,
 )
 from raremetric.validation import Labels
@@ -59,15 +58,14 @@ def collect(
 ) -> tuple[list[Branch], NDArray]:
     """What was tried, and out-of-fold scores (n_candidates, n_repeats, n_samples)."""
     timed = budget not in BUDGETS
-    repeats = MOST_REPEATS if timed else n_repeats(len(X), int(labels.counts.min()))
-    folds = make_folds(labels, repeats, np.random.RandomState(seed))
+    folds = make_folds(labels, seed, MOST_REPEATS if timed else None)
 
     def score(tried: list[Branch], repeat: int) -> NDArray:
         return score_repeat(tried, X, labels, folds[repeat], seed, n_jobs)
 
     if not timed:
         tried = branches(budget)
-        return tried, np.stack([score(tried, repeat) for repeat in range(repeats)], axis=1)
+        return tried, np.stack([score(tried, repeat) for repeat in range(len(folds))], axis=1)
 
     def affords(seconds: float) -> bool:
         return time.perf_counter() - start + seconds < FOR_SEARCH * budget
@@ -80,7 +78,7 @@ def collect(
         others = branches("thorough")[len(tried) :]
         tried, found = tried + others, [np.concatenate([found[0], score(others, 0)])]
         took = time.perf_counter() - began
-    while len(found) < repeats and affords(took):
+    while len(found) < len(folds) and affords(took):
         found.append(score(tried, len(found)))
     return tried, np.stack(found, axis=1)
 

@@ -16,7 +16,7 @@ from sklearn.preprocessing import StandardScaler
 
 from raremetric.features import KERNELS, median_distance
 from raremetric.rare.aims import check_aim
-from raremetric.rare.evidence import combine, make_folds, n_repeats
+from raremetric.rare.evidence import combine, make_folds
 from raremetric.rare.search import Choice, choose
 from raremetric.validation import check_labels
 
@@ -178,14 +178,13 @@ def tune(
         A cap on the repeats of the cross-validation, where a fit is dear.
     """
     labels = check_labels(y, "The training part")
-    repeats = n_repeats(len(X), int(labels.counts.min()))
-    repeats = repeats if most_repeats is None else min(repeats, most_repeats)
-    found = np.empty((len(settings), repeats, len(X)))
-    for repeat, folds in enumerate(make_folds(labels, repeats, np.random.RandomState(seed))):
+    repeats = make_folds(labels, seed)[:most_repeats]
+    found = np.empty((len(settings), len(repeats), len(X)))
+    for repeat, folds in enumerate(repeats):
         for train, test in folds:
             found[:, repeat, test] = score(X[train], y[train], X[test], settings, seed)
     choice = choose(found, ["all"] * len(settings), y == 1, F1, {"all": 1.0})
     chosen = [settings[part.candidate] for part in choice.parts]
     together = combine(choice.parts, list(score(X, y, queries, chosen, seed)))
     log_odds = choice.calibration.log_odds(together)
-    return Tuned(log_odds, expit(log_odds) >= choice.threshold, choice, repeats)
+    return Tuned(log_odds, expit(log_odds) >= choice.threshold, choice, len(repeats))

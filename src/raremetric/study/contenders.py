@@ -15,7 +15,7 @@ from raremetric.learners.iml import IML
 from raremetric.rare import RareClassifier
 from raremetric.rare.candidates import Branch
 from raremetric.rare.ensemble import Ensemble
-from raremetric.rare.evidence import make_folds, n_repeats, score_repeat
+from raremetric.rare.evidence import make_folds, score_repeat
 from raremetric.rare.search import assemble, decide
 from raremetric.study.alternatives import ALTERNATIVES, F1, N_CANDIDATES, tune
 from raremetric.study.protocol import Candidate, candidates, grid_candidates
@@ -89,14 +89,12 @@ def _iml_scores(
     metrics = tuple(IML(**settings, **candidate.params) for candidate in tried)
     branches = [Branch("linear", "standard", (StandardScaler(),), metrics)]
     labels = check_labels(y, "The training part")
-    repeats = n_repeats(len(X), int(labels.counts.min()))
-    folds = make_folds(labels, repeats, np.random.RandomState(seed))
-    found = [score_repeat(branches, X, labels, each, seed) for each in folds]
+    found = [score_repeat(branches, X, labels, folds, seed) for folds in make_folds(labels, seed)]
     choice, _ = decide(np.stack(found, axis=1), branches, y == 1, F1)
     ensemble = assemble(branches, choice, X, labels, seed)
     log_odds = ensemble.log_odds(queries)
     called = expit(log_odds) >= choice.threshold
-    chosen = _members(ensemble, choice.threshold, repeats)
+    chosen = _members(ensemble, choice.threshold, len(found))
     return Answer(called.astype(int), log_odds, chosen, {"average": choice.score})
 
 

@@ -107,7 +107,7 @@ class KernelLandmarks(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         n_landmarks = check_integer(self.n_landmarks, "n_landmarks", low=1)
         n_components = check_integer(self.n_components, "n_components", low=1)
         rng = check_random_state(self.random_state)
-        rows = choose_landmarks(len(X), y, n_landmarks, rng)
+        rows = draw_evenly(len(X), y, n_landmarks, rng)
         self.landmarks_ = X[rows]
         distances = self._distances(self.landmarks_)
         self.width_ = width * median_distance(distances)
@@ -231,11 +231,9 @@ class ImportanceWeights(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         return tags
 
 
-def choose_landmarks(
-    n_samples: int, y, n_landmarks: int, rng: np.random.RandomState
-) -> NDArray[np.int64]:
-    """Rows to serve as landmarks, in rising order; spread evenly over the classes."""
-    if n_landmarks >= n_samples:
+def draw_evenly(n_samples: int, y, n_drawn: int, rng: np.random.RandomState) -> NDArray[np.int64]:
+    """Rows in rising order: all, or a number of them spread evenly over the classes."""
+    if n_drawn >= n_samples:
         return np.arange(n_samples)
     _, codes, counts = np.unique(
         np.zeros(n_samples) if y is None else column_or_1d(y),
@@ -244,7 +242,7 @@ def choose_landmarks(
     )
     chosen = [
         rng.permutation(np.flatnonzero(codes == c))[:quota]
-        for c, quota in enumerate(even_quotas(counts, n_landmarks))
+        for c, quota in enumerate(even_quotas(counts, n_drawn))
     ]
     return np.sort(np.concatenate(chosen))
 

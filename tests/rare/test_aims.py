@@ -8,6 +8,17 @@ POSITIVE = np.array([1, 1, 1, 0, 0, 0, 0, 0], dtype=bool)
 CALLED = np.array([1, 1, 0, 1, 0, 0, 0, 0], dtype=bool)  # tn 4, fp 1, fn 1, tp 2
 
 
+def test_examples_that_stand_for_several():
+    # As if each example had been listed as often as it counts.
+    worth = np.array([10.0, 3.0])
+    often = np.where(POSITIVE, 3, 10)
+    for scoring in ("f1", "f2", "balanced_accuracy", [[0, 1], [5, 0]]):
+        aim = check_aim(scoring)
+        listed = actual_utility(np.repeat(CALLED, often), np.repeat(POSITIVE, often), aim.utility)
+        weighed = actual_utility(CALLED, POSITIVE, aim.counting(worth).utility)
+        assert weighed == pytest.approx(listed)
+
+
 @pytest.mark.parametrize(
     ("scoring", "value"),
     [

@@ -114,6 +114,33 @@ def test_repeats_and_threads_give_the_same_result():
         assert models[0].threshold_ == other.threshold_
 
 
+def test_of_a_large_table_rows_are_drawn_that_speak_for_all():
+    X, y = rare_problem(n_samples=1200, n_positive=60)
+    model = RareClassifier(SOON, max_samples=240, random_state=0).fit(X, y)
+    drawn = model.ensemble_.rows
+    assert len(drawn) == 240
+    assert y[drawn].sum() == 60
+    distances, rows = model.kneighbors(X[drawn[:9]], 1)
+    np.testing.assert_array_equal(rows[:, 0], drawn[:9])
+    np.testing.assert_allclose(distances, 0, atol=1e-9)
+    reason = model.explain(X[:1])[0][0]
+    assert y[reason["positive"]["rows"]].all()
+    assert not y[reason["negative"]["rows"]].any()
+    # A quarter of the drawn rows is positive, one in twenty of all.
+    X, y = rare_problem(seed=1, n_samples=2000, n_positive=100)
+    p = model.predict_proba(X)[:, 1]
+    assert p.mean() == pytest.approx(0.05, abs=0.02)
+    assert 60 < model.predict(X).sum() < 160
+    assert f1_score(y, model.predict(X)) > 0.5
+
+
+@pytest.mark.parametrize("most", [3, 10.5, "all"])
+def test_too_few_rows_to_draw(most):
+    X, y = rare_problem()
+    with pytest.raises((TypeError, ValueError), match="max_samples"):
+        RareClassifier(SOON, max_samples=most).fit(X, y)
+
+
 def test_three_positives_and_no_warnings():
     X, y = rare_problem(n_samples=30, n_positive=3)
     with warnings.catch_warnings():

@@ -6,6 +6,7 @@ import re
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from raremetric.decision import Utility, balanced_utility, cost_utility, f_utility
 from raremetric.validation import check_real
@@ -16,6 +17,15 @@ class Aim(NamedTuple):
 
     utility: Utility
     threshold_free: bool = False
+
+    def counting(self, worth: NDArray) -> Aim:
+        """The same where an example stands for several: worth[0] negatives, worth[1] positives."""
+        utility, (negatives, positives) = self.utility, worth
+
+        def of_all(tn: NDArray, fp: NDArray, fn: NDArray, tp: NDArray) -> NDArray:
+            return utility(negatives * tn, negatives * fp, positives * fn, positives * tp)
+
+        return self._replace(utility=of_all)
 
 
 def check_aim(scoring) -> Aim:

@@ -13,6 +13,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from raremetric.features import draw_evenly
 from raremetric.rare.aims import check_aim
 from raremetric.rare.plots import plot_candidates
 from raremetric.rare.search import BUDGETS, assemble, collect, decide
@@ -47,8 +48,12 @@ class RareClassifier(ClassifierMixin, BaseEstimator):
     pos_label : class label or None, default=None
         The class that matters; None is the rarest. With more than two classes every class is
         told from the rest in its turn, and this must be None.
+    max_samples : int or None, default=10_000
+        From more rows than these, so many are drawn to learn from and to be neighbors, each class
+        giving the same number as far as it has so many; probabilities and threshold are then
+        those for all rows. None takes all: time grows with the square of their number.
     random_state : int, RandomState instance or None, default=None
-        For folds, forests and landmarks.
+        For folds, forests, landmarks and drawn rows.
     n_jobs : int or None, default=None
         Threads over the folds. The result does not depend on it.
 
@@ -104,12 +109,14 @@ class RareClassifier(ClassifierMixin, BaseEstimator):
         *,
         scoring="f1",
         pos_label=None,
+        max_samples=10_000,
         random_state=None,
         n_jobs=None,
     ):
         self.budget = budget
         self.scoring = scoring
         self.pos_label = pos_label
+        self.max_samples = max_samples
         self.random_state = random_state
         self.n_jobs = n_jobs
 
@@ -141,11 +148,17 @@ class RareClassifier(ClassifierMixin, BaseEstimator):
         aim = check_aim(self.scoring)
         self.pos_label_ = self._positive(labels)
         binary = check_labels(y == self.pos_label_, type(self).__name__)
-        seed = check_random_state(self.random_state).randint(2**31 - 1)
+        rng = check_random_state(self.random_state)
+        seed = rng.randint(2**31 - 1)
+        rows = self._draw(binary, rng)
+        X, drawn = X[rows], check_labels(binary.codes[rows] == 1, type(self).__name__)
+        worth = binary.counts / drawn.counts  # how many examples each drawn one stands for
         with quiet_repeats():
-            tried, scores = collect(X, binary, seed, self.budget, start, self.n_jobs)
-            choice, self.cv_results_ = decide(scores, tried, binary.codes == 1, aim)
-            self.ensemble_ = assemble(tried, choice, X, binary, seed)
+            tried, scores = collect(X, drawn, seed, self.budget, start, self.n_jobs)
+            aim = aim.counting(worth)
+            choice, self.cv_results_ = decide(scores, tried, drawn.codes == 1, aim)
+            choice = choice.with_odds(worth[1] / worth[0])
+            self.ensemble_ = assemble(tried, choice, X, drawn, seed, rows)
         self.n_repeats_ = scores.shape[1]
         self.threshold_, self.best_score_ = choice.threshold, choice.score
         return self
@@ -159,6 +172,12 @@ class RareClassifier(ClassifierMixin, BaseEstimator):
             raise TypeError(
                 f"budget must be 'fast', 'thorough' or a number of seconds; got {self.budget!r}."
             )
+
+    def _draw(self, labels: Labels, rng: np.random.RandomState) -> NDArray[np.int64]:
+        if self.max_samples is None:
+            return np.arange(len(labels.codes))
+        most = check_integer(self.max_samples, "max_samples", low=4)
+        return draw_evenly(len(labels.codes), labels.codes, most, rng)
 
     def _positive(self, labels: Labels) -> Any:
         known = labels.classes.tolist()

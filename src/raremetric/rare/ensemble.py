@@ -27,11 +27,12 @@ class Ensemble(NamedTuple):
     members: list[Member]
     neighborhoods: list[Neighborhood]
     calibration: Sigmoid
+    rows: NDArray[np.int64]  # of the training data: the examples
 
     @property
     def n_examples(self) -> int:
         """How many examples there are to be near to."""
-        return len(self.neighborhoods[0].Z)
+        return len(self.rows)
 
     def log_odds(self, X: NDArray) -> NDArray:
         """Log-odds of the positive class, (n_rows,)."""
@@ -47,7 +48,8 @@ class Ensemble(NamedTuple):
         found = self.neighborhoods[self.members[member].place].neighbors(X, k)
         distances, indices = np.hstack(found.distances), np.hstack(found.indices)
         order = np.argsort(distances, axis=1, kind="stable")[:, :k]
-        return np.take_along_axis(distances, order, 1), np.take_along_axis(indices, order, 1)
+        indices = self.rows[np.take_along_axis(indices, order, 1)]
+        return np.take_along_axis(distances, order, 1), indices
 
     def reasons(self, X: NDArray) -> list[list[dict[str, Any]]]:
         """For each row what every member says, and the examples that it says it by."""
@@ -68,7 +70,7 @@ class Ensemble(NamedTuple):
 
         def side(c: int, i: int) -> dict[str, NDArray]:
             return {
-                "rows": near.indices[c][i, :count],
+                "rows": self.rows[near.indices[c][i, :count]],
                 "distances": near.distances[c][i, :count],
             }
 

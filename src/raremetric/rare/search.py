@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import expit, logit
 
 from raremetric.decision import (
     Judgement,
@@ -51,6 +52,15 @@ class Choice(NamedTuple):
     calibration: Sigmoid
     threshold: float
     score: float  # out-of-fold utility of the average, at that threshold
+
+    def with_odds(self, factor: float) -> Choice:
+        """The same decisions where positives are so many times as frequent."""
+        shift = np.log(factor)
+        slope, intercept = self.calibration
+        return self._replace(
+            calibration=Sigmoid(slope, intercept + shift),
+            threshold=float(expit(logit(self.threshold) + shift)),
+        )
 
 
 def collect(
@@ -137,9 +147,14 @@ def decide(
 
 
 def assemble(
-    tried: list[Branch], choice: Choice, X: NDArray, labels: Labels, seed: int
+    tried: list[Branch],
+    choice: Choice,
+    X: NDArray,
+    labels: Labels,
+    seed: int,
+    rows: NDArray | None = None,
 ) -> Ensemble:
-    """Fit on all examples the metrics that count."""
+    """Fit on all examples the metrics that count; ``rows`` are their numbers, if not 0, 1, ..."""
     candidates = list_candidates(tried)
     chosen = sorted({candidates[part.candidate].metric for part in choice.parts})
     fitted = fit_neighborhoods(keep_learners(tried, chosen), X, labels, seed, X[:1])
@@ -148,4 +163,5 @@ def assemble(
         own = candidates[part.candidate]
         name = f"{own.branch.name}, {own.learner!r}, {own.reading}"
         members.append(Member(name, chosen.index(own.metric), own.reading, part))
-    return Ensemble(members, [each for each, _ in fitted], choice.calibration)
+    rows = np.arange(len(X)) if rows is None else rows
+    return Ensemble(members, [each for each, _ in fitted], choice.calibration, rows)

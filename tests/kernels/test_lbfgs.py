@@ -54,18 +54,18 @@ def test_a_step_along_which_the_loss_does_not_curve_is_forgotten():
 def test_a_window_descends_and_says_when_it_settled():
     data = make_data(np.random.RandomState(1), np.float64, 0)  # smooth: no neighbors to change
     L, width = np.eye(3), 0.1
-    value, gradient = kernels.pair_set_value_and_gradient(L, data, width)
+    value, gradient, *_ = kernels.pair_set_value_and_gradient(L, data, width)
     history, inverse = tuple(History((3, 3))), np.eye(3)
     first, lower, done, settled = kernels.run_window(
         L, value, gradient, data, width, inverse, history, 3, 5, 1e-9
     )
     assert lower < value
     assert (done, settled) == (3, False)
-    lower, gradient = kernels.pair_set_value_and_gradient(first, data, width)
+    lower, gradient, *_ = kernels.pair_set_value_and_gradient(first, data, width)
     point, lowest, done, settled = kernels.run_window(
         first, lower, gradient, data, width, inverse, history, 500, 5, 1e-9
     )
     assert settled
     assert lowest < lower
-    _, gradient = kernels.pair_set_value_and_gradient(point, data, width)
+    _, gradient, *_ = kernels.pair_set_value_and_gradient(point, data, width)
     assert np.abs(gradient).max() < 1e-3

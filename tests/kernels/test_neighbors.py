@@ -3,6 +3,7 @@ import pytest
 
 from raremetric.kernels import neighbors as kernels
 from tests.conftest import make_problem
+from tests.kernels import from_python
 from tests.oracles.neighbors import dissimilar_lists, similar_lists
 
 pytestmark = pytest.mark.kernels
@@ -71,10 +72,10 @@ def test_tiles_and_parts_change_nothing_but_the_cost(tile, within, k, monkeypatc
 
 def test_the_kth_smallest_of_a_few():
     values = np.array([3.0, 1.0, np.inf, 2.0, 1.0], dtype=np.float32)
-    space = np.empty(4, dtype=np.float32)
-    found = [kernels.kth_smallest(values, k, space) for k in range(1, 5)]
+    space, smallest = np.empty(4, dtype=np.float32), from_python(kernels.kth_smallest)
+    found = [smallest(values, k, space) for k in range(1, 5)]
     assert found == [1.0, 1.0, 2.0, 3.0]
-    assert kernels.kth_smallest(values, 6, space) == np.inf
+    assert smallest(values, 6, space) == np.inf
 
 
 def test_lists_longer_than_the_other_classes_end_in_nothing():

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from raremetric.kernels import any_order, jit
+from raremetric.kernels import internal, internal_any_order, jit, merged
 from raremetric.kernels.pair_sets import pair_set_value_and_gradient
 
 TRIALS = 12  # steps tried in one line search
 HOPELESS = 0.1  # share of the gain asked of a few iterations that one must promise
 
 
-@any_order
+@internal_any_order
 def inner(a, b):
     """⟨a, b⟩ of two matrices, in the higher of their precisions."""
     x, y, total = a.ravel(), b.ravel(), a.dtype.type(0) * b.dtype.type(0)
@@ -20,7 +20,7 @@ def inner(a, b):
     return total
 
 
-@jit
+@internal
 def add_multiple(a, factor, b, out):
     """Out = a + factor · b for matrices, in the precision of the result or a higher one."""
     x, y, z, factor = a.ravel(), b.ravel(), out.ravel(), out.dtype.type(factor)
@@ -28,7 +28,7 @@ def add_multiple(a, factor, b, out):
         z[t] = x[t] + factor * y[t]
 
 
-@jit
+@internal
 def add_to(out, factor, b):
     """Out += factor · b: a loop that vectorises, which that above does not if out is a."""
     z, y, factor = out.ravel(), b.ravel(), out.dtype.type(factor)
@@ -36,29 +36,30 @@ def add_to(out, factor, b):
         z[t] += factor * y[t]
 
 
-@jit
+@merged
 def direction(gradient, inverse, history, heading):
     """Heading = −H·gradient by the two-loop recursion; H starts as a multiple of G ↦ G·inverse."""
     steps, changes, curvatures, state = history
     memory, n_stored, newest = steps.shape[0], state[0], state[1]
-    shares = np.empty(memory)
-    add_multiple(gradient, -2.0, gradient, heading)
+    shares, rest = np.empty(memory, np.float64), np.empty(heading.shape, heading.dtype)
+    add_multiple(gradient, -2.0, gradient, rest)
     for t in range(n_stored):
         s = (newest - t) % memory
-        shares[s] = inner(steps[s], heading) / curvatures[s]
-        add_to(heading, -shares[s], changes[s])
-    turned = np.dot(heading, inverse)
+        shares[s] = inner(steps[s], rest) / curvatures[s]
+        add_to(rest, -shares[s], changes[s])
     scale = 1.0
     if n_stored > 0:
-        scale = curvatures[newest] / inner(changes[newest], np.dot(changes[newest], inverse))
-    add_multiple(turned, scale - 1.0, turned, heading)
+        np.dot(changes[newest], inverse, heading)
+        scale = curvatures[newest] / inner(changes[newest], heading)
+    np.dot(rest, inverse, heading)
+    add_to(heading, scale - 1.0, heading)
     for t in range(n_stored - 1, -1, -1):
         s = (newest - t) % memory
         share = shares[s] - inner(changes[s], heading) / curvatures[s]
         add_to(heading, share, steps[s])
 
 
-@jit
+@merged
 def remember(point, L, new_gradient, gradient, history):
     """Store a step and the change of the gradient along it, if the loss curves upwards there."""
     steps, changes, curvatures, state = history
@@ -82,8 +83,10 @@ def run_window(L, value, gradient, data, width, inverse, history, n_iter, patien
     iterations gain less than small_gain, or no step leads down. Returns L, its value, the number of
     iterations and whether it ended early.
     """
-    state, heading = history[3], np.empty(L.shape, dtype=inverse.dtype)
-    recent = np.full(patience, np.inf)  # values before the last iterations
+    state, heading = history[3], np.empty(L.shape, inverse.dtype)
+    recent = np.empty(patience, np.float64)  # values before the last iterations
+    for t in range(patience):
+        recent[t] = np.inf
     for iteration in range(n_iter):
         recent[iteration % patience] = value
         direction(gradient, inverse, history, heading)
@@ -93,12 +96,12 @@ def run_window(L, value, gradient, data, width, inverse, history, n_iter, patien
         low, high, step, found = 0.0, np.inf, 1.0, False
         best, best_value, best_gradient = L, value, gradient
         for _ in range(TRIALS):
-            point = np.empty_like(L)
+            point = np.empty(L.shape, np.float64)
             add_multiple(L, step, heading, point)
-            new_value, new_gradient = pair_set_value_and_gradient(point, data, width)
+            new_value, new_gradient, _, _, _ = pair_set_value_and_gradient(point, data, width)
             if new_value <= value + 1e-4 * step * slope:
                 best, best_value, best_gradient, found = point, new_value, new_gradient, True
-                if inner(new_gradient, heading) >= 0.9 * slope:
+                if inner(heading, new_gradient) >= 0.9 * slope:
                     break
                 low = step
             else:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from raremetric.kernels import any_order, inlined, jit
+from raremetric.kernels import inlined, internal, internal_any_order, jit, merged
 
 TILE = 1024  # rows and others whose distances are estimated together: 4 MB
 GROUPS = 16  # of rows, whose nearest ones bound the distance to the k-th nearest
@@ -41,19 +41,25 @@ def insert_nearest(i, distance, j, distances, indices):
     near[slot], who[slot] = distance, j
 
 
-@any_order
-def squared_norms(rows):
-    """‖row‖² in the precision of the rows."""
-    norms = np.empty(rows.shape[0], dtype=rows.dtype)
+@internal_any_order
+def squared_norms(rows, norms):
+    """‖row‖² of each row, written to norms."""
     for i in range(rows.shape[0]):
         total = rows[i, 0] * rows[i, 0]
         for t in range(1, rows.shape[1]):
             total += rows[i, t] * rows[i, t]
         norms[i] = total
-    return norms
 
 
-@jit
+@internal
+def fill_with_infinity(values):
+    """Set all entries of a matrix to infinity."""
+    for i in range(values.shape[0]):
+        for j in range(values.shape[1]):
+            values[i, j] = np.inf
+
+
+@internal
 def estimate_row(products, norm, norms, nearest):
     """Turn inner products into squared distances; note the nearest ones. Loops that vectorise."""
     for t in range(products.shape[0]):
@@ -62,7 +68,7 @@ def estimate_row(products, norm, norms, nearest):
         nearest[t] = estimate if estimate < nearest[t] else nearest[t]
 
 
-@jit
+@internal
 def group_nearest(estimates, nearest):
     """The nearest of the rows t, t + GROUPS, t + 2 GROUPS, … for each group t."""
     n_whole = estimates.shape[0] // GROUPS * GROUPS
@@ -74,7 +80,7 @@ def group_nearest(estimates, nearest):
         nearest[t] = min(nearest[t], estimates[n_whole + t])
 
 
-@jit
+@internal
 def kth_smallest(values, k, sorted_values):
     """The k-th smallest of a few values, infinity if there are fewer."""
     if k > values.shape[0]:
@@ -92,14 +98,14 @@ def kth_smallest(values, k, sorted_values):
     return sorted_values[k - 1]
 
 
-@jit
+@internal
 def mark_near(estimates, bound, bounds, marks):
     """Mark the rows that may be near by 1, the others by 0: a loop that vectorises."""
     for t in range(estimates.shape[0]):
         marks[t] = np.uint8(estimates[t] <= bound) | np.uint8(estimates[t] <= bounds[t])
 
 
-@jit
+@internal
 def scan_row(i, estimates, first, Z, exact, bound, bounds, distances, indices, words):
     """Offer row i and the rows first, first + 1, … to each other as neighbors."""
     marks, size = words.view(np.uint8), estimates.shape[0]
@@ -122,7 +128,7 @@ def scan_row(i, estimates, first, Z, exact, bound, bounds, distances, indices, w
                 insert_nearest(j, distance, i, distances, indices)
 
 
-@jit
+@internal
 def group_bounds(nearest, first, slack, distances):
     """How far the k-th nearest can be: by the groups of this tile, or by the lists so far."""
     k = distances.shape[1]
@@ -133,12 +139,14 @@ def group_bounds(nearest, first, slack, distances):
     return bounds
 
 
-@jit
+@merged
 def scan_tile(Z, exact, norms, products, low, first, slack, distances, indices):
     """Offer the rows low, low + 1, … to the later ones of first, first + 1, … and vice versa."""
     size, width = products.shape
-    own = np.full((size, GROUPS), np.float32(np.inf), np.float32)
-    theirs = np.full((GROUPS, width), np.float32(np.inf), np.float32)
+    own, theirs = np.empty((size, GROUPS), norms.dtype), np.empty((GROUPS, width), norms.dtype)
+    turned = np.empty((width, GROUPS), norms.dtype)
+    fill_with_infinity(own)
+    fill_with_infinity(theirs)
     for r in range(size):
         skip = max(low + r + 1 - first, 0)
         estimates, others = products[r, skip:], norms[first + skip : first + width]
@@ -148,9 +156,12 @@ def scan_tile(Z, exact, norms, products, low, first, slack, distances, indices):
         for r in range(size):
             for g in range(GROUPS):
                 own[r, g] = theirs[g, r] = min(own[r, g], theirs[g, r])
+    for g in range(GROUPS):
+        for t in range(width):
+            turned[t, g] = theirs[g, t]
     bounds = group_bounds(own, low, slack, distances)
-    limits = group_bounds(theirs.T, first, slack, distances)
-    words = np.empty(TILE // 8, dtype=np.uint64)  # eight marks each
+    limits = group_bounds(turned, first, slack, distances)
+    words = np.empty(TILE // 8, np.uint64)  # eight marks each
     for r in range(size):
         skip = max(low + r + 1 - first, 0)
         scan_row(
@@ -171,12 +182,14 @@ def class_neighbors(Z, rows, starts, k, within, exact, part, n_parts):
     n · (n_dims + k) and one tile.
     """
     n_samples, n_dims = rows.shape
-    distances = np.full((n_samples, k), np.inf)
-    indices = np.full((n_samples, k), -1, dtype=np.int64)
-    norms = squared_norms(rows)
-    largest = np.float32(0.0)
+    distances, indices = np.empty((n_samples, k), np.float64), np.empty((n_samples, k), np.int64)
+    norms, largest = np.empty(n_samples, np.float32), np.float32(0.0)
+    fill_with_infinity(distances)
+    squared_norms(rows, norms)
     for i in range(n_samples):
         largest = max(largest, norms[i])
+        for s in range(k):
+            indices[i, s] = -1
     # What single precision can get wrong, for inner products of n_dims terms.
     slack = np.float32((n_dims + 8) * 2.0**-21 * largest if exact else 0.0)
     tile = 0
@@ -187,7 +200,9 @@ def class_neighbors(Z, rows, starts, k, within, exact, part, n_parts):
             for first in range(low if within else starts[c + 1], end, TILE):
                 tile += 1
                 if tile % n_parts == part:
-                    products = np.dot(rows[low:stop], rows[first : min(first + TILE, end)].T)
+                    others = rows[first : min(first + TILE, end)]
+                    products = np.empty((stop - low, others.shape[0]), rows.dtype)
+                    np.dot(rows[low:stop], others.T, products)
                     scan_tile(Z, exact, norms, products, low, first, slack, distances, indices)
     return indices, distances
 
@@ -195,7 +210,7 @@ def class_neighbors(Z, rows, starts, k, within, exact, part, n_parts):
 @jit
 def merge_lists(indices, distances, more_indices, more_distances):
     """The nearest of two sets of sorted lists: indices and distances."""
-    merged, nearest = np.empty_like(indices), np.empty_like(distances)
+    chosen, nearest = np.empty_like(indices), np.empty_like(distances)
     for i in range(indices.shape[0]):
         s, t = 0, 0
         for slot in range(indices.shape[1]):
@@ -203,9 +218,9 @@ def merge_lists(indices, distances, more_indices, more_distances):
                 distances[i, s] == more_distances[i, t] and indices[i, s] < more_indices[i, t]
             )
             if first:
-                merged[i, slot], nearest[i, slot] = indices[i, s], distances[i, s]
+                chosen[i, slot], nearest[i, slot] = indices[i, s], distances[i, s]
                 s += 1
             else:
-                merged[i, slot], nearest[i, slot] = more_indices[i, t], more_distances[i, t]
+                chosen[i, slot], nearest[i, slot] = more_indices[i, t], more_distances[i, t]
                 t += 1
-    return merged, nearest
+    return chosen, nearest

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from raremetric.kernels import any_order, inlined, jit
+from raremetric.kernels import any_order, inlined, internal, jit
 from raremetric.kernels.neighbors import row_distance
 
 LANES = 8  # numbers of single precision in a vector
@@ -17,7 +17,7 @@ LANES = 8  # numbers of single precision in a vector
 @jit
 def pair_distances(Z, first, second):
     """‖z_i − z_j‖² for each pair (i, j)."""
-    out = np.empty(first.shape[0])
+    out = np.empty(first.shape[0], np.float64)
     for p in range(first.shape[0]):
         out[p] = row_distance(Z, first[p], second[p])
     return out
@@ -43,21 +43,21 @@ def hinge(excess, width):
     return excess - width / 2.0, 1.0
 
 
-@jit
-def similar_terms(Z, anchors, others, weights, width, slopes, out):
+@internal
+def similar_terms(Z, data, width, slopes, out):
     """Σ w [d² − 1]₊; writes w times the hinge's derivative to slopes, adds Lap·Z to out."""
     value = 0.0
-    for p in range(anchors.shape[0]):
-        i, j = anchors[p], others[p]
+    for p in range(slopes.shape[0]):
+        i, j, weight = data.similar_anchors[p], data.similar_others[p], data.similar_weights[p]
         term, slope = hinge(row_distance(Z, i, j) - 1.0, width)
-        value += weights[p] * term
-        slopes[p] = weights[p] * slope
+        value += weight * term
+        slopes[p] = weight * slope
         if slopes[p] != 0.0:
             add_pull(slopes[p], i, j, Z, out)
     return value
 
 
-@jit
+@internal
 def cap_level(excess, cap, width):
     """The smallest τ ≥ 0 with Σ clip((u − τ)/width, 0, 1) ≤ cap.
 
@@ -132,23 +132,21 @@ def nearest_candidates(Z, i, candidates, near, who):
     return count
 
 
-@jit
-def dissimilar_terms(Z, data, width, others, reach, slopes, out):
+@internal
+def dissimilar_terms(Z, data, width, others, slopes, out):
     """Σ_i w_i · (sum of the k largest [1 + m − d²]₊) over each anchor's candidates.
 
-    Writes the nearest candidates and their squared distances to others and reach, the derivatives
-    to slopes, and takes Lap·Z off out.
+    Writes the nearest candidates to others, the derivatives to slopes, and takes Lap·Z off out.
     """
-    value, size = 0.0, reach.shape[1]
-    near, who, excess = np.empty(size), np.empty(size, dtype=np.int64), np.empty(size)
+    value, (n_anchors, size) = 0.0, others.shape
+    near, excess = np.empty(size, np.float64), np.empty(size, np.float64)
     cap, limit = max(data.refresh, 1), 1.0 + data.margin
-    for p in range(data.anchors.shape[0]):
-        i = data.anchors[p]
+    for p in range(n_anchors):
+        i, who = data.anchors[p], others[p]
         count = nearest_candidates(Z, i, data.lists[p], near, who)
         for s in range(size):
-            reach[p, s] = near[s] if s < count else np.inf
-            others[p, s] = who[s] if s < count else -1
-            excess[s] = limit - reach[p, s]
+            excess[s] = limit - near[s] if s < count else -np.inf
+            who[s] = who[s] if s < count else -1
         value += nearest_term(excess, data.anchor_weights[p], cap, width * limit, slopes, p)
         for s in range(count):
             if slopes[p, s] != 0.0:
@@ -157,52 +155,33 @@ def dissimilar_terms(Z, data, width, others, reach, slopes, out):
 
 
 @jit
-def pair_set_terms(Z, data, width):
-    """The hinge terms of the pair-set loss at the projected rows Z.
-
-    Returns their value, Lap·Z, the multipliers of the similar pairs, those of the dissimilar
-    pairs, and for the latter the other rows and their squared distances, nearest first.
-    """
-    shape = (data.anchors.shape[0], data.n_nearest)
-    others, reach = np.empty(shape, dtype=np.int64), np.empty(shape)
-    attract, repel = np.empty(data.similar_anchors.shape[0]), np.empty(shape)
-    out = np.zeros_like(Z)
-    value = similar_terms(
-        Z, data.similar_anchors, data.similar_others, data.similar_weights, width, attract, out
-    )
-    value += dissimilar_terms(Z, data, width, others, reach, repel, out)
-    return value, out, attract, repel, others, reach
-
-
-@jit
-def pair_set_laplacian(rows, data, attract, others, repel):
-    """Lap·rows for the multipliers of the similar (+) and dissimilar (−) pairs."""
-    out = np.zeros_like(rows)
-    for p in range(data.similar_anchors.shape[0]):
-        add_pull(attract[p], data.similar_anchors[p], data.similar_others[p], rows, out)
-    for p in range(data.anchors.shape[0]):
-        for s in range(others.shape[1]):
-            if others[p, s] >= 0:
-                add_pull(-repel[p, s], data.anchors[p], others[p, s], rows, out)
+def laplacian_product(rows, first, second, weights):
+    """Σ w (e_i − e_j)(e_i − e_j)ᵀ rows over the pairs (i, j); a second row of -1 is none."""
+    out = np.zeros(rows.shape, rows.dtype)
+    for p in range(first.shape[0]):
+        if second[p] >= 0:
+            add_pull(weights[p], first[p], second[p], rows, out)
     return out
 
 
-@jit
+@internal
 def add_regularization(value, gradient, axes, regularization):
     """Add λ‖LᵀL − I‖² and its gradient 4λL(LᵀL − I), the latter in place; axes is Lᵀ."""
     if regularization == 0.0:
         return value
-    residual = np.dot(axes, axes.T)
-    for j in range(residual.shape[0]):
-        residual[j, j] -= 1.0
-    change = np.dot(axes.T, residual)
-    for i in range(gradient.shape[0]):
-        for j in range(gradient.shape[1]):
-            gradient[i, j] += 4.0 * regularization * change[i, j]
+    n_features, whole = axes.shape
+    residual = np.empty((n_features, n_features), axes.dtype)
+    change = np.empty((whole, n_features), axes.dtype)
+    np.dot(axes, axes.T, residual)
     squares = 0.0
-    for i in range(residual.shape[0]):
-        for j in range(residual.shape[1]):
+    for i in range(n_features):
+        residual[i, i] -= 1.0
+        for j in range(n_features):
             squares += np.float64(residual[i, j]) * residual[i, j]
+    np.dot(axes.T, residual, change)
+    for i in range(gradient.shape[0]):
+        for j in range(n_features):
+            gradient[i, j] += 4.0 * regularization * change[i, j]
     return value + regularization * squares
 
 
@@ -211,22 +190,30 @@ def pair_set_value_and_gradient(L, data, width):
     """The pair-set loss and its gradient over L: 2 (Lap Z)ᵀX + 4λL(LᵀL − I).
 
     Refreshed neighbors are looked for among the candidates: a lower bound of the loss, exact
-    while the candidates hold the nearest.
+    while the candidates hold the nearest. Returns also the multipliers of the similar pairs, those
+    of the dissimilar pairs, and for the latter the other rows, nearest first.
     """
+    n_samples, (n_components, n_features), dtype = data.X.shape[0], L.shape, data.X.dtype
     # Columns of zeros make rows of whole vectors, for which distances are found faster.
-    whole = -(-L.shape[0] // LANES) * LANES
-    axes = np.zeros((L.shape[1], whole), dtype=data.X.dtype)
-    for i in range(L.shape[0]):
-        for j in range(L.shape[1]):
-            axes[j, i] = L[i, j]
-    Z = np.dot(data.X, axes)
-    value, laplacian, _, _, _, _ = pair_set_terms(Z, data, width)
-    product = np.dot(laplacian.T, data.X)
-    gradient = np.empty_like(L)
-    for i in range(L.shape[0]):
-        for j in range(L.shape[1]):
+    whole = -(-n_components // LANES) * LANES
+    axes, product = np.empty((n_features, whole), dtype), np.empty((whole, n_features), dtype)
+    Z, laplacian = np.empty((n_samples, whole), dtype), np.zeros((n_samples, whole), dtype)
+    for j in range(n_features):
+        for i in range(whole):
+            axes[j, i] = L[i, j] if i < n_components else 0.0
+    np.dot(data.X, axes, Z)
+    attract = np.empty(data.similar_anchors.shape[0], np.float64)
+    shape = (data.anchors.shape[0], data.n_nearest)
+    others, repel = np.empty(shape, np.int64), np.empty(shape, np.float64)
+    value = similar_terms(Z, data, width, attract, laplacian)
+    value += dissimilar_terms(Z, data, width, others, repel, laplacian)
+    np.dot(laplacian.T, data.X, product)
+    gradient = np.empty((n_components, n_features), np.float64)
+    for i in range(n_components):
+        for j in range(n_features):
             gradient[i, j] = 2.0 * product[i, j]
-    return add_regularization(value, gradient, axes, data.regularization), gradient
+    value = add_regularization(value, gradient, axes, data.regularization)
+    return value, gradient, attract, repel, others
 
 
 @any_order

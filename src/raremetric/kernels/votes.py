@@ -15,7 +15,8 @@ def count_votes(train, codes, n_classes, test, k):
     Distances come from a matrix product in double precision; among equals the lowest index votes.
     """
     products = np.dot(test, train.T)
-    norms = squared_norms(train)
+    norms = np.empty(train.shape[0])
+    squared_norms(train, norms)
     votes = np.zeros((test.shape[0], n_classes), dtype=np.int64)
     distances, indices = np.empty((1, k)), np.empty((1, k), dtype=np.int64)
     for i in range(test.shape[0]):

@@ -23,7 +23,7 @@ from raremetric.pairs import (
     pair_weights,
     random_pairs,
 )
-from raremetric.solvers.compiled import WIDTHS, descend
+from raremetric.solvers.compiled import WIDTHS, as_exact_as, descend
 from raremetric.solvers.lbfgs import minimize_lbfgs
 from raremetric.solvers.projected import minimize_projected
 from raremetric.solvers.stages import Solution, minimize_in_stages
@@ -315,7 +315,8 @@ class IML(MetricLearner):
             solution = self._descend(objective, L, report)
             solution = solution._replace(value=objective.value(solution.L))
             if self.regularization > 0:
-                self._bound.add(objective.dual_point(solution.L, WIDTHS[-1]))
+                rough = as_exact_as(self.tol, objective)
+                self._bound.add(objective.dual_point(solution.L, WIDTHS[-1], rough))
         else:
             minimize = self._reference_stage(objective, report)
             solution = minimize_in_stages(minimize, objective.value, lower_bound, L, **limits)

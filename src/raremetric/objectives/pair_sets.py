@@ -171,23 +171,24 @@ class PairSetObjective:
 
     def value_and_gradient(self, L: NDArray, width: float = 0.0) -> tuple[float, NDArray]:
         """F and its gradient over L, shape (n_components, n_features)."""
-        from raremetric.kernels import pair_sets as kernels
-
-        self.renew_candidates(L)
-        return kernels.pair_set_value_and_gradient(np.ascontiguousarray(L), self.data, width)
+        return self._evaluate(L, width)[:2]
 
     def value_and_matrix_gradient(self, L: NDArray, width: float = 0.0) -> tuple[float, NDArray]:
         """F and its gradient over M at M = LᵀL, shape (n_features, n_features)."""
-        value, _, attract, repel, others, _ = self._terms(L, width)
-        A = self._curvature(attract, others, repel)
+        value, _, attract, repel, others = self._evaluate(L, width)
+        A = self._of_similar(attract) - self._of_dissimilar(others, repel.ravel())
         residual = matrix_from_components(L) - np.eye(L.shape[1])
-        value += self.data.regularization * np.sum(residual**2)
         return value, A + 2 * self.data.regularization * residual
 
-    def dual_point(self, L: NDArray, width: float) -> DualPoint:
-        """The multipliers α of the rounded loss at L, as far as the dual problem sees them."""
-        _, _, attract, repel, others, _ = self._terms(L, width)
-        A = self._curvature(attract, others, repel)
+    def dual_point(
+        self, L: NDArray, width: float, multipliers_from: PairSetObjective | None = None
+    ) -> DualPoint:
+        """The multipliers α of the rounded loss at L, as far as the dual problem sees them.
+
+        Any multipliers within their bounds will do, also those of a less exact copy of the loss.
+        """
+        _, _, attract, repel, others = (multipliers_from or self)._evaluate(L, width)
+        A = self._of_similar(attract) - self._of_dissimilar(others, repel.ravel())
         return DualPoint(A, (1 + self.data.margin) * repel.sum() - attract.sum())
 
     def dissimilar_pairs(self, L: NDArray) -> Pairs:
@@ -309,25 +310,32 @@ class PairSetObjective:
     def _scatters(self) -> tuple[NDArray, NDArray]:
         """Σ w δδᵀ of the similar pairs, and of the dissimilar pairs under the identity."""
         (similar, dissimilar), lists = self._set_weights, self._first_candidates[0]
-        repel = np.repeat(dissimilar[:, np.newaxis], lists.shape[1], axis=1)
-        return (
-            self._curvature(similar, lists, np.zeros_like(repel)),
-            -self._curvature(np.zeros_like(similar), lists, repel),
-        )
+        repeated = np.repeat(dissimilar, lists.shape[1])
+        return self._of_similar(similar), self._of_dissimilar(lists, repeated)
 
-    def _terms(self, L: NDArray, width: float):
-        """See ``kernels.pair_sets.pair_set_terms``; neighbors are those under L."""
-        from raremetric.kernels.pair_sets import pair_set_terms
+    def _evaluate(self, L: NDArray, width: float) -> tuple:
+        """See ``kernels.pair_sets.pair_set_value_and_gradient``; neighbors are those under L."""
+        from raremetric.kernels.pair_sets import pair_set_value_and_gradient
 
         self.renew_candidates(L)
-        return pair_set_terms(self._project(L), self.data, width)
+        return pair_set_value_and_gradient(np.ascontiguousarray(L), self.data, width)
 
-    def _curvature(self, attract: NDArray, others: NDArray, repel: NDArray) -> NDArray:
-        """Σ_sim α δδᵀ − Σ_dis α δδᵀ for multipliers α of the pairs."""
-        from raremetric.kernels.pair_sets import pair_set_laplacian
+    def _of_similar(self, weights: NDArray) -> NDArray:
+        """Σ w δδᵀ of the similar pairs."""
+        return scatter(self.data.X, self.data.similar_anchors, self.data.similar_others, weights)
 
-        A = pair_set_laplacian(self.data.X, self.data, attract, others, repel).T @ self.data.X
-        return (A + A.T) / 2
+    def _of_dissimilar(self, others: NDArray, weights: NDArray) -> NDArray:
+        """Σ w δδᵀ of the anchors with other rows, (n_anchors, n_others); one weight a pair."""
+        anchors = np.repeat(self.data.anchors, others.shape[1])
+        return scatter(self.data.X, anchors, others.ravel(), weights)
+
+
+def scatter(X: NDArray, first: NDArray, second: NDArray, weights: NDArray) -> NDArray:
+    """Σ w δδᵀ over pairs of rows, a second row of -1 being none."""
+    from raremetric.kernels.pair_sets import laplacian_product
+
+    A = laplacian_product(X, first, second, weights).T @ X
+    return (A + A.T) / 2
 
 
 def merge_mutual(pairs: Pairs, weights: NDArray, n_samples: int) -> tuple[Pairs, NDArray]:

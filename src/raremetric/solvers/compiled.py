@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Any, Protocol, Self, TypeVar
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
@@ -39,7 +39,7 @@ class WindowedLoss(Protocol):
     def candidates(self) -> Any:
         """What is looked at in a cheap evaluation."""
 
-    def in_single_precision(self) -> WindowedLoss:
+    def in_single_precision(self) -> Self:
         """A less exact copy that is evaluated faster."""
 
     def value(self, L: NDArray) -> float:
@@ -68,6 +68,14 @@ class WindowedLoss(Protocol):
         """
 
 
+Loss = TypeVar("Loss", bound=WindowedLoss)
+
+
+def as_exact_as(tol: float, loss: Loss) -> Loss:
+    """The loss in the lowest precision that serves a tolerance."""
+    return loss.in_single_precision() if tol >= SINGLE_PRECISION else loss
+
+
 def descend(
     loss: WindowedLoss,
     L: NDArray,
@@ -91,7 +99,7 @@ def descend(
         Called after each window.
     """
     solution, window = Solution(L, np.inf, 0, False), WINDOWS[0]
-    descent = loss.in_single_precision() if tol >= SINGLE_PRECISION else loss
+    descent = as_exact_as(tol, loss)
     for width, stage_tol in zip(WIDTHS, (HASTE * tol, tol), strict=True):
         if solution.n_iter < max_iter:
             solution, window = _minimize_stage(

@@ -73,7 +73,8 @@ def branches(budget: str) -> list[Branch]:
     ranks = (QuantileTransformer(output_distribution="normal"), StandardScaler())
     found = [
         *_kernel_branches("importance", importance),
-        Branch("linear", "standard", standard, (Euclidean(), *_imls())),
+        Branch("linear", "standard", standard, (Euclidean(), *_imls(), *_discriminants())),
+        Branch("linear", "rank", ranks, _discriminants()),
     ]
     if budget == "thorough":
         found += _kernel_branches("standard", standard)

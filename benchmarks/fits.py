@@ -122,7 +122,8 @@ def compare_tuning(names, n_candidates: int) -> list[dict]:
         X, y = training_part(name)
         folds = StratifiedKFold(5, shuffle=True, random_state=0)
         ours = IMLCV(candidates=candidates, cv=folds, random_state=0)
-        IMLCV(candidates=candidates[:2], cv=folds).fit(X[:, :2], y)  # compiles
+        undetermined = {"margin": 1.0, "regularization": 0.0, "similar_weight": 0.0}
+        IMLCV(candidates=[candidates[0], undetermined], cv=folds).fit(X[:, :2], y)  # compiles
         seconds = timed_fit(ours, X, y)
         plain = RandomizedSearchCV(
             make_pipeline(PlainIML(), KNeighborsClassifier(3)),
@@ -174,3 +175,32 @@ def compare_rare(n_samples: int, n_features: int, n_trees: int, n_candidates: in
     other = timed_fit(forest, X, y)
     shape = [n_samples, n_features]
     return [{"shape": shape, "seconds": seconds, "forest_seconds": other, "ratio": other / seconds}]
+
+
+def draw_from_large(n_samples: int, drawn: tuple[int, ...]) -> list[dict]:
+    """RareClassifier("fast") on a large table of which so many rows are drawn to learn from."""
+    from sklearn.datasets import make_classification
+    from sklearn.metrics import average_precision_score, f1_score
+
+    n_tested = n_samples // 10
+    X, y = make_classification(
+        n_samples + n_tested, 20, n_informative=8, n_clusters_per_class=4, weights=[0.98],
+        flip_y=0.005, random_state=0,
+    )  # fmt: skip
+    rows = []
+    for most in drawn:
+        model = RareClassifier("fast", max_samples=most, random_state=0)
+        seconds = timed_fit(model, X[:n_samples], y[:n_samples])
+        X_test, y_test = X[n_samples:], y[n_samples:]
+        rows.append(
+            {
+                "shape": [n_samples, 20],
+                "drawn": most,
+                "seconds": seconds,
+                "f1": float(f1_score(y_test, model.predict(X_test))),
+                "average_precision": float(
+                    average_precision_score(y_test, model.decision_function(X_test))
+                ),
+            }
+        )
+    return rows

@@ -57,7 +57,10 @@ def baselines(quick: bool) -> list[dict]:
 
 
 def rare(quick: bool) -> list[dict]:
-    return fits.compare_rare(*((300, 5, 20, 2) if quick else (2000, 20, 200, 20)))
+    if quick:
+        return fits.compare_rare(300, 5, 20, 2) + fits.draw_from_large(2000, (300,))
+    drawn = fits.draw_from_large(50_000, (2000, 5000, 10_000))
+    return fits.compare_rare(2000, 20, 200, 20) + drawn
 
 
 def rows(quick: bool) -> list[dict]:

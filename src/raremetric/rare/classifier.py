@@ -38,9 +38,9 @@ class RareClassifier(ClassifierMixin, BaseEstimator):
     ----------
     budget : {"fast", "thorough"} or float, default="fast"
         How much to try. "fast" has curved metrics on weighted features and linear ones;
-        "thorough" adds two more views of the features, at about twice the time. A number is
-        a time in seconds: the more of it, the more is tried, and the result then depends on the
-        machine.
+        "thorough" adds curved ones on two more views of the features, at about twice the time. A
+        number is a time in seconds: the more of it, the more is tried, and the result then depends
+        on the machine.
     scoring : str or array of shape (2, 2), default="f1"
         What to maximise: "f1"; "f2", "f0.5" or any other F-beta; "balanced_accuracy";
         "average_precision", which needs no threshold: the one of F1 is used; or the costs of

@@ -15,7 +15,7 @@ from raremetric.table.extras import need
 from raremetric.table.files import replacing
 from raremetric.table.model import TableModel
 
-FORMAT = 1  # to be raised when files of before can no longer be read
+FORMAT = 2  # to be raised when files of before can no longer be read
 CARD = "raremetric.json"
 
 

@@ -150,6 +150,28 @@ def compare_tuning(names, n_candidates: int) -> list[dict]:
     return rows
 
 
+def tune_on_threads(names, n_candidates: int, repeats: int = 3) -> list[dict]:
+    """IMLCV on one thread and on two, in turn, by the clock; of each the fastest run."""
+    rows = []
+    for name in names:
+        X, y = training_part(name)
+        IML().fit(X[:, :2], y)  # compiles
+        seconds: dict[int, float] = {}
+        scores = []
+        for n_jobs in (1, 2) * repeats:
+            search = IMLCV(candidates=grid_points(n_candidates, seed=1), n_jobs=n_jobs)
+            started = time.perf_counter()
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                search.set_params(random_state=0).fit(X, y)
+            taken = time.perf_counter() - started
+            seconds[n_jobs] = min(seconds.get(n_jobs, np.inf), taken)
+            scores.append(search.cv_results_["mean_test_score"].tobytes())
+        ratio = seconds[1] / seconds[2]
+        rows.append({"data": name, "ratio": ratio, "same_scores": len(set(scores)) == 1})
+    return rows
+
+
 def compare_rare(n_samples: int, n_features: int, n_trees: int, n_candidates: int) -> list[dict]:
     """RareClassifier("fast") against a balanced random forest tuned by RandomizedSearchCV."""
     from imblearn.ensemble import BalancedRandomForestClassifier

@@ -2,9 +2,9 @@
 
     python benchmarks/run.py [--quick] [--only QUESTION]
 
-Questions: plain, other_points, nca, baselines, tuning, rare, rows, features, threads, start. CPU
-time of one thread; compilation happens before the clock starts. Writes
-``benchmarks/results/bench.json``.
+Questions: plain, other_points, nca, baselines, tuning, rare, rows, features, threads,
+tuning_threads, start. CPU time of one thread, but for the two about threads; compilation happens
+before the clock starts. Writes ``benchmarks/results/bench.json``.
 """
 
 from __future__ import annotations
@@ -75,6 +75,10 @@ def threads(quick: bool) -> list[dict]:
     return growth.growth_with_threads((5000,) if quick else growth.THREADED)
 
 
+def tuning_threads(quick: bool) -> list[dict]:
+    return fits.tune_on_threads(QUICK_DATA[:1] if quick else fits.DATA[-4:], 5 if quick else 30)
+
+
 def start(quick: bool) -> list[dict]:
     """Imports, the first fit on an empty cache, and the first two of a later process."""
     import resource
@@ -108,7 +112,10 @@ def start(quick: bool) -> list[dict]:
     ]  # fmt: skip
 
 
-ASKED = (plain, other_points, nca, baselines, tuning, rare, rows, features, threads, start)
+ASKED = (
+    plain, other_points, nca, baselines, tuning, rare, rows, features, threads, tuning_threads,
+    start,
+)  # fmt: skip
 QUESTIONS: dict[str, Callable[[bool], list[dict]]] = {each.__name__: each for each in ASKED}
 
 

@@ -89,7 +89,7 @@ def draw_dataset(table: Table, dataset: str | None = None) -> Figure:
             ax.set_xticks(range(len(shares)), [share_cell(share).text for share in shares])
             ax.set_ylabel(label)
         add_legend(figure, axes[0], table.learners)
-        title = f"{dataset}: mean over {splits} splits"
+        title = f"{dataset}; splits: {splits}"
         figure.suptitle(title, parse_math=False, fontsize=11)
         caption = f"Accuracy and F1 on {dataset} as the minority shrinks. {_splits(splits)}"
         return save(figure, f"{table.name}-{slug(dataset)}", caption)
@@ -108,9 +108,7 @@ def draw_means(table: Table) -> Figure:
         ax.set_xlabel("Share of the minority (number of data sets)")
         ax.set_ylabel("Mean F1 (%)")
         add_legend(figure, ax, table.learners)
-        figure.suptitle(
-            f"Mean over the data sets, {splits} splits each", parse_math=False, fontsize=11
-        )
+        figure.suptitle(f"Mean over the data sets; splits: {splits}", parse_math=False, fontsize=11)
         caption = (
             "Mean F1 over the data sets as the minority shrinks; in brackets the number of data "
             f"sets that exist at that share. {_splits(splits)}"
@@ -140,7 +138,7 @@ def draw_ranks(table: Table, comparison: Comparison) -> Figure:
         axes[0].set_xticks(range(1, len(plain) + 1))
         axes[0].spines["top"].set(visible=True, bounds=(1, len(plain)))
         title = (
-            f"Average rank over {comparison.n_datasets} data sets, {splits} splits each "
+            f"Average rank over {comparison.n_datasets} data sets; splits: {splits} "
             f"(critical difference {comparison.critical_difference:.2f})"
         )
         figure.suptitle(title, fontsize=11)

@@ -115,11 +115,11 @@ def test_repeats_and_threads_give_the_same_result():
 
 
 def test_of_a_large_table_rows_are_drawn_that_speak_for_all():
-    X, y = rare_problem(n_samples=1200, n_positive=60)
-    model = RareClassifier(SOON, max_samples=240, random_state=0).fit(X, y)
+    X, y = rare_problem(n_samples=600, n_positive=30)
+    model = RareClassifier(SOON, max_samples=120, random_state=0).fit(X, y)
     drawn = model.ensemble_.rows
-    assert len(drawn) == 240
-    assert y[drawn].sum() == 60
+    assert len(drawn) == 120
+    assert y[drawn].sum() == 30
     distances, rows = model.kneighbors(X[drawn[:9]], 1)
     np.testing.assert_array_equal(rows[:, 0], drawn[:9])
     np.testing.assert_allclose(distances, 0, atol=1e-9)
@@ -127,10 +127,10 @@ def test_of_a_large_table_rows_are_drawn_that_speak_for_all():
     assert y[reason["positive"]["rows"]].all()
     assert not y[reason["negative"]["rows"]].any()
     # A quarter of the drawn rows is positive, one in twenty of all.
-    X, y = rare_problem(seed=1, n_samples=2000, n_positive=100)
+    X, y = rare_problem(seed=1, n_samples=1000, n_positive=50)
     p = model.predict_proba(X)[:, 1]
     assert p.mean() == pytest.approx(0.05, abs=0.02)
-    assert 60 < model.predict(X).sum() < 160
+    assert 30 < model.predict(X).sum() < 90
     assert f1_score(y, model.predict(X)) > 0.5
 
 

@@ -5,6 +5,7 @@ BIN := $(VENV)/bin
 export PYTHONHASHSEED := 0
 
 STORE ?= docs/results/paper.sqlite
+REFERENCE ?= docs/results/reference.sqlite
 JOBS ?= 2
 SPLITS ?= 20
 
@@ -71,6 +72,10 @@ paper: $(VENV)/.study  ## the paper's experiments, as far as a night goes; resum
 	$(BIN)/raremetric study run ablation --store $(STORE) --jobs $(JOBS) --splits 3
 	$(BIN)/raremetric study run imbalance --store $(STORE) --jobs $(JOBS) --splits 3
 	$(BIN)/raremetric study report --store $(STORE) --out docs/results
+	$(BIN)/raremetric study run table2 --learners IML,IML-reference \
+		--datasets wine,hayes,newthyroid,glass --store $(REFERENCE) --jobs $(JOBS) --splits 20
+	$(BIN)/raremetric study report --store $(REFERENCE) --out docs/results/reference \
+		--title "The fast solver beside the reference"
 
 beyond: STORE = docs/results/beyond.sqlite
 beyond: $(VENV)/.study  ## RareClassifier against its alternatives; resumes what is there

@@ -220,6 +220,14 @@ class TestWithFewCandidates:
         assert tried[0] == tried[2] == ["standard"]
         assert tried[1] == tried[3] == ["standard", "standard, laplacian 1"]
 
+    def test_time_enough_for_all_gives_what_thorough_gives(self, monkeypatch):
+        X, y = rare_problem()
+        monkeypatch.setattr("raremetric.rare.search.MOST_REPEATS", 2)
+        thorough, late = (
+            RareClassifier(budget, random_state=0).fit(X, y) for budget in ("thorough", 600)
+        )
+        np.testing.assert_array_equal(late.predict_proba(X), thorough.predict_proba(X))
+
     def test_three_classes(self):
         X, y = make_problem(1, n_samples=60, n_classes=3)
         words = np.array(["a", "b", "c"])[y]

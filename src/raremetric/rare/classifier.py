@@ -174,10 +174,10 @@ class RareClassifier(ClassifierMixin, BaseEstimator):
             )
 
     def _draw(self, labels: Labels, rng: np.random.RandomState) -> NDArray[np.int64]:
-        if self.max_samples is None:
-            return np.arange(len(labels.codes))
-        most = check_integer(self.max_samples, "max_samples", low=4)
-        return draw_evenly(len(labels.codes), labels.codes, most, rng)
+        most = n_samples = len(labels.codes)
+        if self.max_samples is not None:
+            most = check_integer(self.max_samples, "max_samples", low=4)
+        return draw_evenly(n_samples, labels.codes, most, rng)
 
     def _positive(self, labels: Labels) -> Any:
         known = labels.classes.tolist()

@@ -65,7 +65,7 @@ def test_the_forest_is_imbalanced_learns():
     imblearn = pytest.importorskip("imblearn.ensemble")
     X, y = make_problem(0, n_samples=300)
     y = y & (np.arange(300) % 3 == 0)  # one in six
-    params = {"max_features": "sqrt", "min_samples_leaf": 4, "criterion": "gini"}
+    params = {"max_features": "sqrt", "min_samples_leaf": 4}
     score = ALTERNATIVES["balanced-forest"].score
     ours = expit([score(X[:200], y[:200], X[200:], [params], seed)[0] for seed in range(5)])
     theirs = imblearn.BalancedRandomForestClassifier(

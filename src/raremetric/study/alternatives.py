@@ -68,12 +68,14 @@ def score_by_forest(
     """Log-odds of the balanced random forest of Chen, Liaw and Breiman (2004).
 
     Each tree learns from as many examples of the one class as of the other, drawn with
-    replacement. imbalanced-learn's forest is the same and takes four times as long: it prepares
-    and checks every tree's sample anew.
+    replacement. imbalanced-learn's forest is the same and takes several times as long: it prepares
+    and checks every tree's sample anew. The squared error of a 0 or 1 is half its Gini impurity,
+    so that a regression tree, quicker to set up, splits as a classification tree does.
     """
-    from sklearn.tree import DecisionTreeClassifier
+    from sklearn.tree import DecisionTreeRegressor
 
     X, queries = X.astype(np.float32), queries.astype(np.float32)  # as trees want them
+    values = y.astype(np.float64)
     classes = [np.flatnonzero(y == label) for label in (0, 1)]
     size = min(map(len, classes))
 
@@ -81,9 +83,9 @@ def score_by_forest(
         rng, p = np.random.RandomState(seed), np.zeros(len(queries))
         for _ in range(N_TREES):
             rows = np.concatenate([rng.choice(own, size) for own in classes])
-            tree = DecisionTreeClassifier(**params, random_state=rng.randint(2**31 - 1))
-            tree.fit(X[rows], y[rows], check_input=False)
-            p += tree.predict_proba(queries, check_input=False)[:, 1] / N_TREES
+            tree = DecisionTreeRegressor(**params, random_state=rng.randint(2**31 - 1))
+            tree.fit(X[rows], values[rows], check_input=False)
+            p += tree.predict(queries, check_input=False) / N_TREES
         # Half a tree more or less: a forest is never certain.
         return logit(np.clip(p, 0.5 / N_TREES, 1 - 0.5 / N_TREES))
 
@@ -137,7 +139,7 @@ ALTERNATIVES = {
         {
             "max_features": ["sqrt", 0.3, 0.6, 1.0],
             "min_samples_leaf": [1, 2, 4, 8],
-            "criterion": ["gini", "entropy"],
+            "max_depth": [None, 8, 4],
         },
     ),
     "SVM-rbf": Family(score_by_svm("rbf"), _SVM_GRID),

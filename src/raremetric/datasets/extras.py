@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from importlib import import_module
 from types import ModuleType
 
@@ -15,3 +16,6 @@ def need(module: str, asker: str = "This", hint: str = INSTALL_HINT) -> ModuleTy
     except ImportError as error:
         package = module.partition(".")[0]
         raise ImportError(f"{asker} needs {package}, which is not installed: {hint}") from error
+
+
+need_to_draw = partial(need, asker="Drawing", hint='pip install "raremetric[study]"')

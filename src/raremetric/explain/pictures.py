@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 
+from raremetric.datasets.extras import need_to_draw
 from raremetric.explain.distances import (
     counterfactual_changes,
     distance_contributions,
@@ -120,14 +121,7 @@ def _names(model: Any, given: Sequence[str] | None, n_features: int) -> NDArray:
 
 
 def _new_axes(n_panels: int, n_bars: int) -> Any:
-    try:
-        from matplotlib.backends.backend_agg import FigureCanvasAgg
-        from matplotlib.figure import Figure
-    except ImportError as error:
-        raise ImportError(
-            'Drawing needs matplotlib, which is not installed: pip install "raremetric[study]"'
-        ) from error
     size = (2.5 + 2.6 * n_panels, 1.2 + 0.3 * n_bars)
-    figure = Figure(figsize=size, layout="constrained")
-    FigureCanvasAgg(figure)
+    figure = need_to_draw("matplotlib.figure").Figure(figsize=size, layout="constrained")
+    need_to_draw("matplotlib.backends.backend_agg").FigureCanvasAgg(figure)
     return figure.subplots(1, n_panels, squeeze=False, sharex=True, sharey=True)[0]

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
+from raremetric.datasets.extras import need_to_draw
+
 
 def plot_candidates(results: dict, ax=None):
     """One line a branch: its candidates by utility, those that count with their weight as size."""
-    try:
-        from matplotlib import pyplot as plt
-    except ImportError as error:
-        raise ImportError("Drawing needs Matplotlib: pip install matplotlib.") from error
+    plt = need_to_draw("matplotlib.pyplot")
     names = list(dict.fromkeys(results["branch"].tolist()))
     if ax is None:
         _, ax = plt.subplots(figsize=(7, 1 + 0.45 * len(names)), layout="constrained")

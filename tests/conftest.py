@@ -32,13 +32,12 @@ def few_candidates(monkeypatch):
     from raremetric.rare import search
     from raremetric.rare.candidates import Branch
 
-    def branches(budget):
+    def branches():
         scaled = (StandardScaler(),)
         mapped = (*scaled, KernelLandmarks(n_landmarks=30, n_components=10))
-        found = [
+        return [
             Branch("linear", "standard", scaled, (Euclidean(), BalancedDiscriminant())),
-            Branch("standard, laplacian", "standard, laplacian 1", mapped, (Euclidean(),)),
+            Branch("importance, laplacian", "standard, laplacian 1", mapped, (Euclidean(),)),
         ]
-        return found if budget == "thorough" else found[:1]
 
     monkeypatch.setattr(search, "branches", branches)

@@ -93,7 +93,12 @@ def test_readings():
     assert Reading(2, averaged=True)(logs).tolist() == [0.5, 2.5]
     assert Reading(9)(logs).tolist() == [5, 4]  # fewer than nine: the last
     assert Reading(9, averaged=True)(logs).tolist() == [2, 3]
-    assert [str(reading) for reading in READINGS[3:5]] == ["nearest 16", "mean of 2"]
+    squares = Reading(2, averaged=True, squared=True)(logs)
+    np.testing.assert_allclose(squares, np.exp(2.0 * logs[:, :2]).mean(axis=1))
+    assert Reading(1, squared=True)(np.log([[3.0]])) == pytest.approx(9)
+    names = [str(reading) for reading in READINGS]
+    assert names[3:5] == ["nearest 16", "mean of 2"]
+    assert names[-1] == "mean of 80, squared"
 
 
 def test_scores_of_two_classes_by_hand():

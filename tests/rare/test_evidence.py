@@ -39,13 +39,16 @@ def test_more_folds_where_less_is_known(n_samples, n_positive, repeats, n_folds)
     for folds in made:
         tested = np.sort(np.concatenate([test for _, test in folds]))
         np.testing.assert_array_equal(tested, np.arange(n_samples))
-    assert len(make_folds(labels, 0, repeats=3)) == 3
+    thorough = make_folds(labels, 0, thorough=True)
+    assert len(thorough) == 2 * repeats
+    for folds, same in zip(made, thorough, strict=False):
+        np.testing.assert_array_equal(folds[0][1], same[0][1])
 
 
 def test_scores_come_from_examples_of_other_folds_in_the_order_of_the_candidates():
     X, y = make_problem(0, n_samples=40)
     labels = check_labels(y, "A test")
-    folds = make_folds(labels, 0, repeats=2)
+    folds = make_folds(labels, 0)
     assert not np.array_equal(folds[0][0][1], folds[1][0][1])
     scores = score_repeat(TRIED, X, labels, folds[0], seed=0)
     candidates = list_candidates(TRIED)
@@ -67,7 +70,7 @@ def test_scores_come_from_examples_of_other_folds_in_the_order_of_the_candidates
 def test_threads_do_not_change_scores():
     X, y = make_problem(0, n_samples=40)
     labels = check_labels(y, "A test")
-    (folds,) = make_folds(labels, 0, repeats=1)
+    folds, _ = make_folds(labels, 0)
     np.testing.assert_array_equal(
         score_repeat(TRIED, X, labels, folds, 0, n_jobs=1),
         score_repeat(TRIED, X, labels, folds, 0, n_jobs=2),

@@ -97,12 +97,12 @@ def test_tuning_one_candidate_by_hand(data):
     assert tuned.n_repeats == 2
 
 
-def test_the_five_best_count_alike_and_repeats_can_be_capped(data):
+def test_the_five_best_count_alike_and_thorough_is_twice_the_repeats(data):
     X, y, queries = data
     settings = [{"C": C} for C in np.logspace(-3, 3, 7)]
     score = ALTERNATIVES["logistic-regression"].score
-    tuned = tune(score, settings, X, y, queries, 0, most_repeats=1)
-    assert tuned.n_repeats == 1
+    tuned = tune(score, settings, X, y, queries, 0, thorough=True)
+    assert tuned.n_repeats == 4
     weights = [part.weight for part in tuned.choice.parts]
     assert len(weights) == 5
     np.testing.assert_allclose(weights, 0.2)

@@ -1,8 +1,8 @@
 """From distances to scores.
 
-The score of a class is how much farther the other classes are: s = log d_others − log d_own, each
-read off the distances to the nearest examples, in one of several ways. One search for neighbors
-serves all of them, and every threshold on each.
+The score of a class is how much farther the other classes are: s = log d_others − log d_own, or
+d²_others − d²_own, each read off the distances to the nearest examples, in one of several ways. One
+search for neighbors serves all of them, and every threshold on each.
 """
 
 from __future__ import annotations
@@ -22,22 +22,27 @@ class Reading(NamedTuple):
     """How the distance to a class is read off the distances to its nearest examples."""
 
     size: int  # m
-    averaged: bool = False  # the mean of the logs of the first m, or the log of the m-th
+    averaged: bool = False  # the mean over the first m, or the m-th
+    squared: bool = False  # of the squared distances, or of their logarithms
 
     def __call__(self, log_distances: NDArray) -> NDArray:
         """Read sorted log-distances, (n, k); all of them where there are fewer than m."""
         count = min(self.size, log_distances.shape[1])
-        if self.averaged:
-            return log_distances[:, :count].mean(axis=1)
-        return log_distances[:, count - 1]
+        read = log_distances[:, slice(count) if self.averaged else slice(count - 1, count)]
+        return (np.exp(2 * read) if self.squared else read).mean(axis=1)
 
     def __str__(self) -> str:
-        return f"mean of {self.size}" if self.averaged else f"nearest {self.size}"
+        kind = "mean of" if self.averaged else "nearest"
+        return f"{kind} {self.size}, squared" if self.squared else f"{kind} {self.size}"
 
 
+# Ratios of distances tell classes apart that are mixed in small patches. Far from all examples
+# they even out; differences of squares do not, and suit classes with a smooth border between them:
+# over all examples they would be a linear discriminant.
 READINGS = (
     *(Reading(size) for size in (2, 4, 8, 16)),
     *(Reading(size, averaged=True) for size in (2, 5, 10, 20, 40, 80)),
+    *(Reading(size, averaged=True, squared=True) for size in (20, 80)),
 )
 
 

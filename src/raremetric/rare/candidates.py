@@ -30,8 +30,6 @@ from raremetric.validation import Labels
 VOICES = {
     "importance, laplacian": 3.0,
     "linear": 2.0,
-    "standard, laplacian": 1.0,
-    "rank, laplacian": 1.0,
 }
 MAX_NEIGHBORS = max(reading.size for reading in READINGS)
 
@@ -66,31 +64,23 @@ class Neighborhood(NamedTuple):
         return class_scores(found.distances, self.floor, readings)[:, :, 1]
 
 
-def branches(budget: str) -> list[Branch]:
-    """The views, maps and learners of a budget."""
+def branches() -> list[Branch]:
+    """All views, maps and learners."""
     standard = (StandardScaler(),)
-    importance = (StandardScaler(), ImportanceWeights())
     ranks = (QuantileTransformer(output_distribution="normal"), StandardScaler())
-    found = [
-        *_kernel_branches("importance", importance),
-        Branch("linear", "standard", standard, (Euclidean(), *_imls(), *_discriminants())),
-        Branch("linear", "rank", ranks, _discriminants()),
-    ]
-    if budget == "thorough":
-        found += _kernel_branches("standard", standard)
-        found += _kernel_branches("rank", ranks)
-    return found
-
-
-def _kernel_branches(name: str, view: tuple[BaseEstimator, ...]) -> list[Branch]:
-    return [
+    curved = [
         Branch(
-            f"{name}, laplacian",
-            f"{name}, laplacian {width:g}",
-            (*view, KernelLandmarks(width=width)),
+            "importance, laplacian",
+            f"importance, laplacian {width:g}",
+            (StandardScaler(), ImportanceWeights(), KernelLandmarks(width=width)),
             _discriminants(),
         )
         for width in (0.5, 2.0, 8.0)
+    ]
+    return [
+        *curved,
+        Branch("linear", "standard", standard, (Euclidean(), *_imls(), *_discriminants())),
+        Branch("linear", "rank", ranks, _discriminants()),
     ]
 
 

@@ -37,10 +37,10 @@ class RareClassifier(ClassifierMixin, BaseEstimator):
     Parameters
     ----------
     budget : {"fast", "thorough"} or float, default="fast"
-        How much to try. "fast" has curved metrics on weighted features and linear ones;
-        "thorough" adds curved ones on two more views of the features, at about twice the time. A
-        number is a time in seconds: the more of it, the more is tried, and the result then depends
-        on the machine.
+        How often candidates are judged. "thorough" repeats the cross-validation twice as often
+        as "fast", at twice the time: less of the choice is left to chance. A number is a time in
+        seconds: at least one repeat, and as many more, up to those of "thorough", as fit in; the
+        result then depends on the machine.
     scoring : str or array of shape (2, 2), default="f1"
         What to maximise: "f1"; "f2", "f0.5" or any other F-beta; "balanced_accuracy";
         "average_precision", which needs no threshold: the one of F1 is used; or the costs of
@@ -86,7 +86,8 @@ class RareClassifier(ClassifierMixin, BaseEstimator):
     Notes
     -----
     The score of a row is log d₋ − log d₊, each read off the distances to the nearest examples of
-    a class: the m-th, or the mean of the logs of the first m. Out-of-fold scores are turned into
+    a class: the m-th, or the mean of the logs of the first m; or d₋² − d₊², each the mean of the
+    squares of the first m. Out-of-fold scores are turned into
     probabilities by a logistic regression with a small ridge. Candidates are ranked by the sum of
     their ranks in utility, log-loss and average precision; F1 alone is too coarse a judge when
     positives are few.

@@ -46,7 +46,7 @@ def list_candidates(tried: Sequence[Branch]) -> list[Candidate]:
 
 
 def make_folds(
-    labels: Labels, seed: int, repeats: int | None = None
+    labels: Labels, seed: int, thorough: bool = False
 ) -> list[list[tuple[NDArray, NDArray]]]:
     """Stratified folds for each repeat; no more folds than the rarer class has examples.
 
@@ -57,13 +57,12 @@ def make_folds(
     ----------
     labels : Labels
     seed : int
-    repeats : int or None
-        How many; None leaves it to the number of examples.
+    thorough : bool
+        Whether to repeat twice as often; the first half is then the same as without.
     """
     n_samples, rarest = len(labels.codes), int(labels.counts.min())
     few = n_samples <= 500 or (rarest < 40 and n_samples <= 2000)
-    if repeats is None:
-        repeats = 2 if few or n_samples <= 1000 else 1
+    repeats = (2 if few or n_samples <= 1000 else 1) * (2 if thorough else 1)
     rng = np.random.RandomState(seed)
     return [stratified_folds(labels, 10 if few else 5, rng) for _ in range(repeats)]
 

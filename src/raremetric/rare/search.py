@@ -39,7 +39,6 @@ from raremetric.rare.evidence import (
 from raremetric.validation import Labels
 
 BUDGETS = ("fast", "thorough")
-MOST_REPEATS = 4
 FOR_SEARCH = 0.9  # of a budget in seconds; the rest is for fitting what was chosen
 
 
@@ -67,29 +66,14 @@ def collect(
     X: NDArray, labels: Labels, seed: int, budget: Any, start: float, n_jobs: int | None
 ) -> tuple[list[Branch], NDArray]:
     """What was tried, and out-of-fold scores (n_candidates, n_repeats, n_samples)."""
-    timed = budget not in BUDGETS
-    folds = make_folds(labels, seed, MOST_REPEATS if timed else None)
-
-    def score(tried: list[Branch], repeat: int) -> NDArray:
-        return score_repeat(tried, X, labels, folds[repeat], seed, n_jobs)
-
-    if not timed:
-        tried = branches(budget)
-        return tried, np.stack([score(tried, repeat) for repeat in range(len(folds))], axis=1)
-
-    def affords(seconds: float) -> bool:
-        return time.perf_counter() - start + seconds < FOR_SEARCH * budget
-
+    tried, timed = branches(), budget not in BUDGETS
+    found: list[NDArray] = []
     began = time.perf_counter()
-    tried = branches("fast")
-    found = [score(tried, 0)]
-    took = time.perf_counter() - began
-    if affords(2 * took):  # the other views take about as long, and one more such repeat
-        others = branches("thorough")[len(tried) :]
-        tried, found = tried + others, [np.concatenate([found[0], score(others, 0)])]
-        took = time.perf_counter() - began
-    while len(found) < len(folds) and affords(took):
-        found.append(score(tried, len(found)))
+    for folds in make_folds(labels, seed, thorough=budget != "fast"):
+        now = time.perf_counter()
+        if timed and found and now + (now - began) / len(found) > start + FOR_SEARCH * budget:
+            break
+        found.append(score_repeat(tried, X, labels, folds, seed, n_jobs))
     return tried, np.stack(found, axis=1)
 
 

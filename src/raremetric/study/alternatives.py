@@ -163,7 +163,7 @@ def tune(
     y: NDArray,
     queries: NDArray,
     seed: int,
-    most_repeats: int | None = None,
+    thorough: bool = False,
 ) -> Tuned:
     """Judge settings out of fold, average the five best, put the threshold, score the queries.
 
@@ -176,11 +176,12 @@ def tune(
     queries : ndarray of shape (n_queries, n_features)
     seed : int
         Of the folds and of the classifiers.
-    most_repeats : int or None
-        A cap on the repeats of the cross-validation, where a fit is dear.
+    thorough : bool
+        Whether the cross-validation is repeated as often as ``RareClassifier("thorough")`` does,
+        or as ``"fast"``.
     """
     labels = check_labels(y, "The training part")
-    repeats = make_folds(labels, seed)[:most_repeats]
+    repeats = make_folds(labels, seed, thorough)
     found = np.empty((len(settings), len(repeats), len(X)))
     for repeat, folds in enumerate(repeats):
         for train, test in folds:

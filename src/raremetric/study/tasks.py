@@ -102,9 +102,8 @@ LEARNERS = PAPER_LEARNERS | {
     for spec in (
         LearnerSpec("IML-30", "IML", n_candidates=30),
         *(_tuned(kind, kind) for kind in ALTERNATIVES),
-        # Without repeats of the cross-validation, for those to whom a fit is too dear.
-        _tuned("gradient-boosting-r1", "gradient-boosting", most_repeats=1),
-        _tuned("balanced-forest-r1", "balanced-forest", most_repeats=1),
+        # With as many repeats of the cross-validation as RareClassifier-thorough.
+        *(_tuned(f"{kind}-thorough", kind, thorough=True) for kind in ALTERNATIVES),
         _tuned("IML-score", "IML-score"),
         _tuned("RareClassifier-fast", "RareClassifier", budget="fast"),
         _tuned("RareClassifier-thorough", "RareClassifier", budget="thorough"),
@@ -127,7 +126,7 @@ HALVES: dict[str, Any] = {
 RARE_REGIME = {"rare-regime-odd": 0, "rare-regime-even": 1}  # the first place of the list is odd
 NAMED = {
     **PAPER_STUDIES,
-    "beyond": {"learners": ("Euclidean", "IML", *ALTERNATIVES, *OURS)},
+    "beyond": {"learners": ("Euclidean", "IML", *ALTERNATIVES, "SVM-laplacian-thorough", *OURS)},
     "rare-regime-odd": HALVES,
     "rare-regime-even": HALVES,
 }

@@ -18,7 +18,7 @@ from raremetric.study.tasks import (
         ("table3-smote", 22 * 5 * 20),
         ("imbalance", 22 * 10 * 5 * 20),
         ("ablation", 22 * 10 * 3 * 20),
-        ("beyond", 22 * 10 * 20),
+        ("beyond", 22 * 11 * 20),
         ("rare-regime-odd", 50 * 10 * 5),
         ("rare-regime-even", 50 * 10 * 5),
     ],

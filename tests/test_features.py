@@ -93,16 +93,23 @@ def test_parameters_of_the_kernel_map(parameters, message, problem):
         KernelLandmarks(**parameters).fit(*problem)
 
 
-def test_weights_are_a_power_of_the_importances():
-    X, y = make_problem(0, n_samples=60)
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_weights_are_a_power_of_a_balanced_forests_importances(n_classes):
+    X, y = make_problem(0, n_samples=60, n_classes=n_classes)
+    X, y = X[(y != 1) | (np.arange(60) % 2 == 0)], y[(y != 1) | (np.arange(60) % 2 == 0)]
+    X[:, 0] *= 0.1  # the scale means nothing to a forest
     forest = RandomForestClassifier(
-        30, class_weight="balanced", min_samples_leaf=2, random_state=5
+        1000, class_weight="balanced", min_samples_leaf=2, random_state=5
     ).fit(X, y)
+    assert np.ptp(forest.feature_importances_) > 0.05
     for power in (0.5, 1.0):
-        weights = ImportanceWeights(power, random_state=5).fit(X, y).weights_
+        settings = {"n_estimators": 1000, "random_state": 5}
+        weights = ImportanceWeights(power, **settings).fit(X, y).weights_
         expected = forest.feature_importances_**power
-        np.testing.assert_allclose(weights, expected / np.sqrt(np.mean(expected**2)))
+        np.testing.assert_allclose(weights, expected / np.sqrt(np.mean(expected**2)), rtol=0.1)
         assert np.mean(weights**2) == pytest.approx(1)
+        threads = ImportanceWeights(power, n_jobs=2, **settings).fit(X, y).weights_
+        np.testing.assert_array_equal(threads, weights)
     same = ImportanceWeights(0.0, random_state=5).fit(X, y)
     np.testing.assert_allclose(same.transform(X), X)
 

@@ -16,9 +16,10 @@ from raremetric.validation import check_labels
 from tests.conftest import make_problem
 
 SETTINGS = (BalancedDiscriminant(0.1, 3.0), BalancedDiscriminant(0.5, 1.0), Euclidean())
+SCALED = (StandardScaler(),)
 TRIED = [
-    Branch("linear", "plain", (StandardScaler(),), SETTINGS[2:]),
-    Branch("importance, laplacian", "curved", (StandardScaler(), KernelLandmarks()), SETTINGS),
+    Branch("linear", "plain", SCALED, SETTINGS[2:]),
+    Branch("importance, laplacian", "curved", (*SCALED, KernelLandmarks()), SETTINGS),
 ]
 
 

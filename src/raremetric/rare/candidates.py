@@ -35,7 +35,7 @@ MAX_NEIGHBORS = max(reading.size for reading in READINGS)
 
 
 class Branch(NamedTuple):
-    """Learners that share the steps before them."""
+    """Learners after common steps. A step that several branches begin with is one object."""
 
     group: str  # the best of each group are averaged, and the groups with each other
     name: str
@@ -67,12 +67,13 @@ class Neighborhood(NamedTuple):
 def branches() -> list[Branch]:
     """All views, maps and learners."""
     standard = (StandardScaler(),)
+    weighted = (*standard, ImportanceWeights())
     ranks = (QuantileTransformer(output_distribution="normal"), StandardScaler())
     curved = [
         Branch(
             "importance, laplacian",
             f"importance, laplacian {width:g}",
-            (StandardScaler(), ImportanceWeights(), KernelLandmarks(width=width)),
+            (*weighted, KernelLandmarks(width=width)),
             _discriminants(),
         )
         for width in (0.5, 2.0, 8.0)
@@ -113,12 +114,12 @@ def fit_neighborhoods(
     Steps that branches have in common are fitted, and applied, once.
     """
     y = labels.classes[labels.codes]
-    fitted: dict[tuple[str, ...], tuple[list[BaseEstimator], NDArray, NDArray]]
+    fitted: dict[tuple[int, ...], tuple[list[BaseEstimator], NDArray, NDArray]]
     fitted = {(): ([], X, queries)}
     for branch in tried:
-        path: tuple[str, ...] = ()
+        path: tuple[int, ...] = ()
         for template in branch.steps:
-            before, path = path, (*path, repr(template))
+            before, path = path, (*path, id(template))
             if path not in fitted:
                 steps, Z, mapped = fitted[before]
                 step = _seeded(template, seed, len(X)).fit(Z, y)

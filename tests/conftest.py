@@ -29,7 +29,7 @@ def few_candidates(monkeypatch):
     from sklearn.preprocessing import StandardScaler
 
     from raremetric import BalancedDiscriminant, Euclidean, KernelLandmarks
-    from raremetric.rare import search
+    from raremetric.rare import classifier
     from raremetric.rare.candidates import Branch
 
     def branches():
@@ -40,4 +40,4 @@ def few_candidates(monkeypatch):
             Branch("importance, laplacian", "standard, laplacian 1", mapped, (Euclidean(),)),
         ]
 
-    monkeypatch.setattr(search, "branches", branches)
+    monkeypatch.setattr(classifier, "branches", branches)

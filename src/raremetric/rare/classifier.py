@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from raremetric.features import draw_evenly
 from raremetric.rare.aims import check_aim
+from raremetric.rare.candidates import branches
 from raremetric.rare.plots import plot_candidates
 from raremetric.rare.search import BUDGETS, assemble, collect, decide
 from raremetric.validation import (
@@ -155,7 +156,8 @@ class RareClassifier(ClassifierMixin, BaseEstimator):
         X, drawn = X[rows], check_labels(binary.codes[rows] == 1, type(self).__name__)
         worth = binary.counts / drawn.counts  # how many examples each drawn one stands for
         with quiet_repeats():
-            tried, scores = collect(X, drawn, seed, self.budget, start, self.n_jobs)
+            tried = branches()
+            scores = collect(tried, X, drawn, seed, self.budget, start, self.n_jobs)
             aim = aim.counting(worth)
             choice, self.cv_results_ = decide(scores, tried, drawn.codes == 1, aim)
             choice = choice.with_odds(worth[1] / worth[0])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +23,6 @@ from raremetric.rare.aims import Aim
 from raremetric.rare.candidates import (
     VOICES,
     Branch,
-    branches,
     fit_neighborhoods,
     keep_learners,
 )
@@ -63,18 +62,38 @@ class Choice(NamedTuple):
 
 
 def collect(
-    X: NDArray, labels: Labels, seed: int, budget: Any, start: float, n_jobs: int | None
-) -> tuple[list[Branch], NDArray]:
-    """What was tried, and out-of-fold scores (n_candidates, n_repeats, n_samples)."""
-    tried, timed = branches(), budget not in BUDGETS
+    tried: Sequence[Branch],
+    X: NDArray,
+    labels: Labels,
+    seed: int,
+    budget: str | float = "fast",
+    start: float = 0.0,
+    n_jobs: int | None = None,
+) -> NDArray[np.float32]:
+    """Out-of-fold scores, (n_candidates, n_repeats, n_samples).
+
+    Parameters
+    ----------
+    tried : sequence of Branch
+    X, labels : ndarray, Labels
+    seed : int
+        Of the folds and of the steps.
+    budget : {"fast", "thorough"} or float
+        How often to repeat; a number is a time in seconds, counted from ``start``.
+    start : float
+        When the time began, by ``time.perf_counter``.
+    n_jobs : int or None
+        Threads over the folds.
+    """
+    end = np.inf if isinstance(budget, str) else start + FOR_SEARCH * budget
     found: list[NDArray] = []
     began = time.perf_counter()
     for folds in make_folds(labels, seed, thorough=budget != "fast"):
         now = time.perf_counter()
-        if timed and found and now + (now - began) / len(found) > start + FOR_SEARCH * budget:
+        if found and now + (now - began) / len(found) > end:
             break
         found.append(score_repeat(tried, X, labels, folds, seed, n_jobs))
-    return tried, np.stack(found, axis=1)
+    return np.stack(found, axis=1)
 
 
 def choose(

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 from sklearn.preprocessing import StandardScaler
@@ -15,8 +14,7 @@ from raremetric.learners.iml import IML
 from raremetric.rare import RareClassifier
 from raremetric.rare.candidates import Branch
 from raremetric.rare.ensemble import Ensemble
-from raremetric.rare.evidence import make_folds, score_repeat
-from raremetric.rare.search import assemble, decide
+from raremetric.rare.search import assemble, collect, decide
 from raremetric.study.alternatives import ALTERNATIVES, F1, N_CANDIDATES, tune
 from raremetric.study.protocol import Candidate, candidates, grid_candidates
 from raremetric.validation import check_labels
@@ -89,12 +87,12 @@ def _iml_scores(
     metrics = tuple(IML(**settings, **candidate.params) for candidate in tried)
     branches = [Branch("linear", "standard", (StandardScaler(),), metrics)]
     labels = check_labels(y, "The training part")
-    found = [score_repeat(branches, X, labels, folds, seed) for folds in make_folds(labels, seed)]
-    choice, _ = decide(np.stack(found, axis=1), branches, y == 1, F1)
+    found = collect(branches, X, labels, seed)
+    choice, _ = decide(found, branches, y == 1, F1)
     ensemble = assemble(branches, choice, X, labels, seed)
     log_odds = ensemble.log_odds(queries)
     called = expit(log_odds) >= choice.threshold
-    chosen = _members(ensemble, choice.threshold, len(found))
+    chosen = _members(ensemble, choice.threshold, found.shape[1])
     return Answer(called.astype(int), log_odds, chosen, {"average": choice.score})
 
 

@@ -1,7 +1,7 @@
-"""The pictures of docs/table.md: `python docs/screenshots.py` (needs raremetric[browser]).
+"""The pictures of docs/table.md and docs/results: `python docs/screenshots.py`.
 
 Runs the page's own commands on the table of examples/untidy.py, and photographs the terminal and
-the page in headless Chromium.
+the pages in headless Chromium. Needs raremetric[browser].
 """
 
 from __future__ import annotations
@@ -47,6 +47,8 @@ def main() -> None:
             photograph(browser, svg, HERE / "images" / f"{picture}.png", is_drawing=True)
         page = folder / "comparison.html"
         photograph(browser, page, HERE / "images" / "table-page.png")
+        results = HERE / "results" / "report.html"
+        photograph(browser, results, HERE / "images" / "report.png", full_page=False)
         shutil.copy(folder / "why.png", HERE / "images" / "table-why.png")
         browser.close()
 
@@ -63,14 +65,16 @@ def terminal(command: str, folder: Path) -> str:
     return console.export_svg(title="raremetric", theme=MONOKAI)
 
 
-def photograph(browser, path: Path, out: Path, is_drawing: bool = False) -> None:
+def photograph(
+    browser, path: Path, out: Path, is_drawing: bool = False, full_page: bool = True
+) -> None:
     page = browser.new_page(viewport={"width": 1000, "height": 800})
     if is_drawing:
         page.set_content(f"<body style='margin:0'>{path.read_text()}</body>")
         page.locator("svg").first.screenshot(path=out)
     else:
         page.goto(path.as_uri())
-        page.screenshot(path=out, full_page=True)
+        page.screenshot(path=out, full_page=full_page)
     page.close()
 
 

@@ -1,21 +1,8 @@
-"""Optional packages, imported at the moment they are needed."""
-
-from __future__ import annotations
+"""Optional packages of the data sets, imported at the moment they are needed."""
 
 from functools import partial
-from importlib import import_module
-from types import ModuleType
 
 from raremetric.datasets.parsers import INSTALL_HINT
+from raremetric.extras import need as need_of_extra
 
-
-def need(module: str, asker: str = "This", hint: str = INSTALL_HINT) -> ModuleType:
-    """Import a module of an extra (``datasets``, unless told), or say how to install it."""
-    try:
-        return import_module(module)
-    except ImportError as error:
-        package = module.partition(".")[0]
-        raise ImportError(f"{asker} needs {package}, which is not installed: {hint}") from error
-
-
-need_to_draw = partial(need, asker="Drawing", hint='pip install "raremetric[study]"')
+need = partial(need_of_extra, hint=INSTALL_HINT)

@@ -9,13 +9,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 
-from raremetric.datasets.extras import need_to_draw
 from raremetric.explain.distances import (
     counterfactual_changes,
     distance_contributions,
     has_exact_split,
     metric_steps,
 )
+from raremetric.extras import need_to_draw
 from raremetric.learners import display
 from raremetric.validation import check_integer
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from raremetric.datasets.extras import need_to_draw
+from raremetric.extras import need_to_draw
 
 
 def plot_candidates(results: dict, ax=None):

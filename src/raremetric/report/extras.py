@@ -2,6 +2,6 @@
 
 from functools import partial
 
-from raremetric.datasets.extras import need as need_of_extra
+from raremetric.extras import need as need_of_extra
 
 need = partial(need_of_extra, asker="The report", hint='pip install "raremetric[study]"')

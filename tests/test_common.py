@@ -30,10 +30,8 @@ EXPECTED_TO_FAIL = {
 
 
 def expected_failures(estimator):
-    if (
-        isinstance(estimator, RareClassifier)
-        or getattr(estimator, "vote", "majority") != "majority"
-    ):
+    thresholded = getattr(estimator, "vote", None) in ("adjusted", "score")
+    if thresholded or isinstance(estimator, RareClassifier):
         return {"check_classifiers_train": THRESHOLD}
     return EXPECTED_TO_FAIL.get(type(estimator).__name__, {})
 
@@ -73,6 +71,8 @@ def test_sklearn_checks_of_the_ensemble(estimator, check, few_candidates):
 
 
 @pytest.mark.slow
-@parametrize_with_checks([RareClassifier(budget=1e-6, random_state=0)])
+@parametrize_with_checks(
+    [RareClassifier(budget=1e-6, random_state=0)], expected_failed_checks=expected_failures
+)
 def test_sklearn_checks_of_the_ensemble_with_all_candidates(estimator, check):
     check(estimator)

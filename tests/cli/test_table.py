@@ -10,8 +10,10 @@ import time
 
 import pandas as pd
 import pytest
+import typer
 
 from raremetric.cli import app, compare
+from raremetric.cli.common import progress, user_mistakes
 from raremetric.table import METHODS, comparison
 from tests.table.conftest import make_table
 from tests.table.test_comparison import stopping
@@ -207,6 +209,27 @@ def test_completion():
     assert complete("fit x.csv --model gm", 4) == ["gmml"]
     assert compare.complete_methods("plain,lo") == ["plain,logistic"]
     assert app.registered_commands
+
+
+def test_a_ctrl_c_that_python_lost_stops_at_the_next_step(monkeypatch, capsys):
+    class Finalized:
+        def __del__(self):
+            signal.raise_signal(signal.SIGINT)
+
+    monkeypatch.setattr(sys, "unraisablehook", lambda _: None)
+    before = signal.getsignal(signal.SIGINT)
+
+    def work():
+        with user_mistakes("Stopped."), progress(9, "") as step:
+            step(line="one")
+            Finalized()
+            step(line="two")
+
+    with pytest.raises(typer.Exit) as ended:
+        work()
+    assert ended.value.exit_code == 130
+    assert capsys.readouterr().err.splitlines() == ["1/9 one", "Stopped."]
+    assert signal.getsignal(signal.SIGINT) is before
 
 
 def test_ctrl_c_is_one_sentence(path, tmp_path):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import sys
 import warnings
 from collections.abc import Iterator
@@ -43,7 +44,7 @@ def user_mistakes(stopped: str = "Stopped; nothing was written.") -> Iterator[No
 
     Warnings become notes on stderr, and Ctrl-C the sentence `stopped` and exit code 130.
     """
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(), remembered_interrupts():
         warnings.simplefilter("default", UserWarning)
         warnings.showwarning = _note
         try:
@@ -56,6 +57,35 @@ def user_mistakes(stopped: str = "Stopped; nothing was written.") -> Iterator[No
         except KeyboardInterrupt:
             typer.echo(stopped, err=True)
             raise typer.Exit(130) from None
+
+
+_interrupts: list[int] = []  # those of the command that runs
+
+
+@contextmanager
+def remembered_interrupts() -> Iterator[None]:
+    """Let the next step of a progress stop where the exception of a Ctrl-C was lost.
+
+    Python drops exceptions that are raised in a finalizer or in a callback from C, and compilers
+    have many of both.
+    """
+
+    def interrupt(number: int, _: Any) -> NoReturn:
+        _interrupts.append(number)
+        raise KeyboardInterrupt
+
+    _interrupts.clear()
+    before = signal.signal(signal.SIGINT, interrupt)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def stop_if_interrupted() -> None:
+    """Raise what Ctrl-C should have raised."""
+    if _interrupts:
+        raise KeyboardInterrupt
 
 
 def note(sentence: object) -> None:
@@ -124,6 +154,7 @@ class LineStep:
 
     def __call__(self, description: str | None = None, line: str | None = None) -> None:
         """Count, and print the line if there is one."""
+        stop_if_interrupted()
         self.done += 1
         if line is not None:
             typer.echo(f"{self.done}/{self.total} {line}", err=True)
@@ -141,6 +172,7 @@ class BarStep:
 
     def __call__(self, description: str | None = None, line: str | None = None) -> None:
         """Move on by one."""
+        stop_if_interrupted()
         self.shown.update(self.bar, advance=1, description=description)
 
     def begin(self, total: int, description: str) -> None:

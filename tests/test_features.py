@@ -96,7 +96,8 @@ def test_parameters_of_the_kernel_map(parameters, message, problem):
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_weights_are_a_power_of_a_balanced_forests_importances(n_classes):
     X, y = make_problem(0, n_samples=60, n_classes=n_classes)
-    X, y = X[(y != 1) | (np.arange(60) % 2 == 0)], y[(y != 1) | (np.arange(60) % 2 == 0)]
+    kept = (y != 1) | (np.arange(60) % 2 == 0)
+    X, y = X[kept], y[kept]
     X[:, 0] *= 0.1  # the scale means nothing to a forest
     forest = RandomForestClassifier(
         1000, class_weight="balanced", min_samples_leaf=2, random_state=5

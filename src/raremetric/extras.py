@@ -6,6 +6,8 @@ from functools import partial
 from importlib import import_module
 from types import ModuleType
 
+STUDY = 'pip install "raremetric[study]"'
+
 
 def need(module: str, asker: str = "This", *, hint: str) -> ModuleType:
     """Import a module of an extra, or say how to install it."""
@@ -16,4 +18,4 @@ def need(module: str, asker: str = "This", *, hint: str) -> ModuleType:
         raise ImportError(f"{asker} needs {package}, which is not installed: {hint}") from error
 
 
-need_to_draw = partial(need, asker="Drawing", hint='pip install "raremetric[study]"')
+need_to_draw = partial(need, asker="Drawing", hint=STUDY)

@@ -233,16 +233,16 @@ def mean_importances(
 
     The same as those of scikit-learn's ``RandomForestClassifier`` with balanced class weights, in a
     third of the time where examples are few: most of it is spent on checks, tree by tree. The
-    squared error of indicators of the classes is half the Gini impurity, so that a regression
-    tree splits as a classification tree does.
+    squared error of indicators of the classes is in proportion to the Gini impurity, so that a
+    regression tree splits as a classification tree does.
     """
     from sklearn.tree import DecisionTreeRegressor  # slow to import, seldom needed
 
     n_samples = len(X)
     X = X.astype(np.float32)  # as trees want it
-    indicators = (labels.codes[:, np.newaxis] == np.arange(1, len(labels.classes))).astype(float)
-    if indicators.shape[1] > 1:  # of two classes one says it all
-        indicators = np.column_stack([indicators, labels.codes == 0])
+    indicators = labels.codes.astype(np.float64)  # of two classes one says it all
+    if len(labels.classes) > 2:
+        indicators = np.eye(len(labels.classes))[labels.codes]
     balanced = (n_samples / (len(labels.classes) * labels.counts))[labels.codes]
 
     def importances(seed: int) -> NDArray:

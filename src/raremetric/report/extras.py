@@ -2,6 +2,7 @@
 
 from functools import partial
 
+from raremetric.extras import STUDY
 from raremetric.extras import need as need_of_extra
 
-need = partial(need_of_extra, asker="The report", hint='pip install "raremetric[study]"')
+need = partial(need_of_extra, asker="The report", hint=STUDY)

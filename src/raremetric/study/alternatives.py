@@ -69,8 +69,7 @@ def score_by_forest(
 
     Each tree learns from as many examples of the one class as of the other, drawn with
     replacement. imbalanced-learn's forest is the same and takes several times as long: it prepares
-    and checks every tree's sample anew. The squared error of a 0 or 1 is half its Gini impurity,
-    so that a regression tree, quicker to set up, splits as a classification tree does.
+    and checks every tree's sample anew. Why regression trees: see ``mean_importances``.
     """
     from sklearn.tree import DecisionTreeRegressor
 

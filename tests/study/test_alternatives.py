@@ -77,6 +77,24 @@ def test_the_forest_is_imbalanced_learns():
     assert np.abs(ours.mean(axis=0) - p).mean() < 0.025
 
 
+def test_the_boosting_is_xgboosts(data):
+    xgboost = pytest.importorskip("xgboost")
+    X, y, queries = data
+    params = {"learning_rate": 0.3, "max_leaves": 7, "min_child_weight": 0.1, "reg_lambda": 1.0}
+    settings = [{**params, "rounds": rounds, "balance": rounds == 50} for rounds in (50, 200)]
+    found = ALTERNATIVES["gradient-boosting"].score(X, y, queries, settings, 0)
+    for own, rounds, weight in zip(found, (50, 200), (np.mean(y == 0) / y.mean(), 1), strict=True):
+        model = xgboost.XGBClassifier(
+            n_estimators=rounds,
+            n_jobs=1,
+            grow_policy="lossguide",
+            max_depth=0,
+            scale_pos_weight=weight,
+            **params,
+        ).fit(X, y)
+        np.testing.assert_allclose(own, model.predict(queries, output_margin=True), atol=1e-4)
+
+
 def test_tuning_one_candidate_by_hand(data):
     X, y, queries = data
     tuned = tune(ALTERNATIVES["logistic-regression"].score, [{"C": 1.0}], X, y, queries, 5)

@@ -14,6 +14,7 @@ from sklearn.base import ClassifierMixin
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
+from raremetric.extras import STUDY, need
 from raremetric.features import KERNELS, median_distance
 from raremetric.rare.aims import check_aim
 from raremetric.rare.evidence import combine, make_folds
@@ -81,8 +82,9 @@ def score_by_forest(
     def scores_of(params: dict[str, Any]) -> NDArray:
         rng, p = np.random.RandomState(seed), np.zeros(len(queries))
         for _ in range(N_TREES):
-            rows = np.concatenate([rng.choice(own, size) for own in classes])
-            tree = DecisionTreeRegressor(**params, random_state=rng.randint(2**31 - 1))
+            rows = np.concatenate([own[rng.randint(len(own), size=size)] for own in classes])
+            # The generator itself: to seed another would cost as much as the tree.
+            tree = DecisionTreeRegressor(**params, random_state=rng)
             tree.fit(X[rows], values[rows], check_input=False)
             p += tree.predict(queries, check_input=False) / N_TREES
         # Half a tree more or less: a forest is never certain.
@@ -92,10 +94,27 @@ def score_by_forest(
         return np.stack([scores_of(params) for params in settings])
 
 
-def _boosting(params: dict[str, Any], seed: int) -> ClassifierMixin:
-    from sklearn.ensemble import HistGradientBoostingClassifier
+def score_by_boosting(
+    X: NDArray, y: NDArray, queries: NDArray, settings: Settings, seed: int
+) -> NDArray:
+    """Log-odds of XGBoost's trees, grown leaf by leaf on the histograms that all settings share."""
+    xgboost = need("xgboost", "Gradient boosting", hint=STUDY)
+    learned = xgboost.QuantileDMatrix(X, y, nthread=1)
+    asked = xgboost.DMatrix(queries, nthread=1)
+    fixed = {
+        "objective": "binary:logistic",
+        "grow_policy": "lossguide",
+        "max_depth": 0,  # the leaves alone are bounded
+        "nthread": 1,  # the study has its processes
+        "seed": seed,
+    }
+    balanced = np.sum(y == 0) / np.sum(y == 1)
 
-    return HistGradientBoostingClassifier(early_stopping=False, random_state=seed, **params)
+    def scores_of(rounds: int, balance: bool, **params: Any) -> NDArray:
+        given = {**fixed, **params, "scale_pos_weight": balanced if balance else 1.0}
+        return xgboost.train(given, learned, rounds).predict(asked, output_margin=True)
+
+    return np.stack([scores_of(**params) for params in settings])
 
 
 def _logistic(params: dict[str, Any], seed: int) -> ClassifierMixin:
@@ -123,14 +142,16 @@ ALTERNATIVES = {
         {"C": np.logspace(-3, 3, 13).round(6).tolist(), "class_weight": _WEIGHTS},
     ),
     "gradient-boosting": Family(
-        score_by_classifier(_boosting),
+        score_by_boosting,
         {
             "learning_rate": [0.03, 0.1, 0.3],
-            "max_iter": [50, 100, 200],
-            "max_leaf_nodes": [3, 7, 15, 31],
-            "min_samples_leaf": [2, 5, 20],
-            "l2_regularization": [0.0, 1.0, 10.0],
-            "class_weight": _WEIGHTS,
+            "rounds": [50, 100, 200],
+            "max_leaves": [3, 7, 15, 31],
+            "min_child_weight": [0.1, 0.3, 1.0],
+            "reg_lambda": [0.1, 1.0, 10.0],
+            "subsample": [0.7, 1.0],
+            "colsample_bynode": [0.5, 1.0],
+            "balance": [False, True],
         },
     ),
     "balanced-forest": Family(

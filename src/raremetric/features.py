@@ -254,7 +254,7 @@ def mean_importances(
         return tree.feature_importances_
 
     found = Parallel(n_jobs=n_jobs, prefer="threads")(delayed(importances)(s) for s in seeds)
-    return np.mean(found, axis=0)
+    return np.maximum(np.mean(found, axis=0), 0.0)  # rounding leaves -1e-17 of a useless split
 
 
 def draw_evenly(n_samples: int, y, n_drawn: int, rng: np.random.RandomState) -> NDArray[np.int64]:

@@ -7,7 +7,9 @@ import pytest
 from raremetric.datasets import describe_dataset
 from raremetric.report import write_report
 from raremetric.report.paired import LEADER, few_table, lead_table, paired
+from raremetric.report.ranks import average_ranks
 from raremetric.report.summarize import summarize
+from raremetric.report.tables import dataset_grid
 from raremetric.study.tasks import NAMED, rare_regime
 from tests.report.synthetic import beyond_study, counts, paper_like_study, rare_study, row
 
@@ -108,6 +110,32 @@ def test_the_lead_is_over_what_all_have_finished():
     assert lead.loc["SVM-rbf", "difference"] == pytest.approx(2.0)
     assert lead_table(study_of({"wine": {LEADER: 90}})[0]) is None
     assert lead_table(study_of({"wine": {"IML": 90, "SVM-rbf": 1}})[0]) is None
+
+
+def test_the_lead_is_over_the_splits_that_all_have_finished():
+    scores = {"wine": {LEADER: 90, "SVM-rbf": 80}, "pima": {LEADER: 60, "SVM-rbf": 61}}
+    ahead = pd.DataFrame(
+        [
+            row("wine", LEADER, 2, counts(0.1, 100, 900)),
+            row("iono", LEADER, 1, counts(0.5, 100, 900)),
+            row("iono", "SVM-rbf", 2, counts(0.9, 100, 900)),  # no split that both have
+        ]
+    )
+    (table,) = summarize(pd.concat([rows_of(scores), ahead])).tables
+    assert table.matrix().loc["wine", LEADER] == pytest.approx(50.0)  # over all that it has
+    (lead,) = lead_table(table).to_dict("records")
+    assert (lead["n_datasets"], lead["difference"]) == (2, pytest.approx(4.5))
+    assert average_ranks(table).over_datasets == {"SVM-rbf": 1.5, LEADER: 1.5}
+    (mean, *_) = dataset_grid(table).foot
+    assert [cell.text for cell in mean[1:]] == ["1", "70.5 ± 0.0", "75.0 ± 0.0"]
+
+
+def test_without_a_split_in_common_nothing_is_compared():
+    rows = [row("wine", LEADER, 1, counts(0.5, 9, 9)), row("wine", "SVM-rbf", 2, counts(0.5, 9, 9))]
+    (table,) = summarize(pd.DataFrame(rows)).tables
+    assert table.complete().empty
+    assert lead_table(table) is None
+    assert average_ranks(table) is None
 
 
 def test_few_positives_by_hand():

@@ -98,7 +98,7 @@ def draw_dataset(table: Table, dataset: str | None = None) -> Figure:
 def draw_means(table: Table) -> Figure:
     """Mean F1 against the share, over the data sets that all learners have at that share."""
     means = {share: table.complete(share=share) for share in table.shares}
-    splits = splits_text(table.cells["n_splits"])
+    splits = splits_text(table.shared["n_splits"])
     wide = need("pandas").DataFrame({share: part.mean() for share, part in means.items()}).T
     with drawing((8.0, 4.2), n_axes=1) as (figure, axes):
         ax = axes[0]

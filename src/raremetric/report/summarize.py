@@ -55,6 +55,8 @@ class Table:
     cells : DataFrame
         One row for each cell that has a finished task: dataset, share, learner, n_splits, mean,
         std, accuracy_mean, accuracy_std, paper_mean, paper_std; the last four NaN where absent.
+    shared : DataFrame
+        The same, but for the paper's values, over the splits that every learner has finished.
     paper : PaperTable or None
         What the paper prints; None where it prints nothing on these data sets and learners.
     score : {"f1", "average_precision"}
@@ -70,6 +72,7 @@ class Table:
     learners: list[str]
     datasets: list[str]
     cells: DataFrame
+    shared: DataFrame
     paper: PaperTable | None
     score: str = "f1"
     few: list[str] = field(default_factory=list)
@@ -86,13 +89,16 @@ class Table:
 
     def matrix(self, column: str = "mean", share: float | None = None) -> DataFrame:
         """Data sets × learners, NaN where no task is finished."""
-        cells = self.cells if share is None else self.cells[self.cells["share"] == share]
-        wide = cells.pivot(index="dataset", columns="learner", values=column)
-        return wide.reindex(index=self.datasets, columns=self.learners).astype(float)
+        return self._wide(self.cells, column, share)
 
     def complete(self, column: str = "mean", share: float | None = None) -> DataFrame:
-        """The rows of `matrix` that every learner has finished: means over them compare."""
-        return self.matrix(column, share).dropna()
+        """The data sets and splits that every learner has finished: means over them compare."""
+        return self._wide(self.shared, column, share).dropna()
+
+    def _wide(self, cells: DataFrame, column: str, share: float | None) -> DataFrame:
+        chosen = cells if share is None else cells[cells["share"] == share]
+        wide = chosen.pivot(index="dataset", columns="learner", values=column)
+        return wide.reindex(index=self.datasets, columns=self.learners).astype(float)
 
 
 @dataclass(frozen=True)
@@ -247,6 +253,7 @@ def _table(
         learners=in_order(cells["learner"].unique(), LEARNER_ORDER),
         datasets=in_order(cells["dataset"].unique(), paper_datasets()),
         cells=cells,
+        shared=_cells(_of_all_learners(part), score),
         paper=paper,
         score=score,
         few=list(few),
@@ -255,6 +262,12 @@ def _table(
 
 def _how(resampling: str) -> str:
     return " " + RESAMPLINGS.get(resampling, f"with {resampling}")
+
+
+def _of_all_learners(part: DataFrame) -> DataFrame:
+    """The rows of those splits of a data set that every learner has finished."""
+    splits = part.groupby(["dataset", "share", "split"], dropna=False)
+    return part[splits["learner"].transform("nunique") == part["learner"].nunique()]
 
 
 def _cells(part: DataFrame, score: str) -> DataFrame:

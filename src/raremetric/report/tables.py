@@ -208,7 +208,10 @@ def _notes(table: Table) -> list[str]:
         "deviation over the splits. Bold: the best of the row."
     ]
     if table.n_splits[0] != table.n_splits[1]:
-        notes.append("In brackets the number of splits, where the learners of a row differ in it.")
+        notes.append(
+            "In brackets the number of splits, where the learners of a row differ in it. Means, "
+            "ranks and tests are over the splits that all learners have finished."
+        )
     n_rows = len(table.cells[["dataset", "share"]].drop_duplicates())
     if len(table.cells) < n_rows * len(table.learners):
         notes.append(

@@ -1,5 +1,7 @@
 """How time and memory grow with rows, features and threads; each fit in a process of its own.
 
+And what a fit gains from one thread for linear algebra, alone and beside busy processes.
+
 ``path_seconds`` are the CPU seconds along the longest path through the threads: what as many idle
 cores would need, also when measured on busy ones.
 """
@@ -128,5 +130,52 @@ def growth_with_threads(sizes=THREADED, n_features: int = 30, repeats: int = 3) 
     return rows
 
 
+def measure_blas(estimator: str, dataset: str, limited: bool) -> float:
+    """Seconds by the clock, with one BLAS thread or as many as BLAS wants."""
+    import warnings
+    from contextlib import nullcontext
+    from types import SimpleNamespace
+
+    import raremetric
+    from raremetric import threads
+
+    if not limited:
+        free = SimpleNamespace(limit=lambda **_: nullcontext())
+        threads._libraries = lambda: free
+    warnings.simplefilter("ignore")
+    X, y = raremetric.load_dataset(dataset, return_X_y=True)
+    model = getattr(raremetric, estimator)(random_state=0)
+    model.fit(X[::10], y[::10])  # compiles
+    started = time.perf_counter()
+    model.fit(X, y)
+    return time.perf_counter() - started
+
+
+def threads_of_blas(estimators=("IML", "IMLCV", "RareClassifier"), dataset="german") -> list[dict]:
+    """One BLAS thread and as many as it wants, in turn: alone, and with a busy process a core."""
+    environment = {name: value for name, value in os.environ.items() if name not in ONE_THREAD}
+
+    def clock(*arguments) -> float:
+        command = [sys.executable, __file__, json.dumps(["blas", *arguments])]
+        done = subprocess.run(command, check=True, env=environment, capture_output=True, text=True)
+        return json.loads(done.stdout)
+
+    rows = []
+    for n_busy in (0, os.cpu_count() or 1):
+        spin = [sys.executable, "-c", "import os; os.nice(10)\nwhile True: pass"]
+        busy = [subprocess.Popen(spin) for _ in range(n_busy)]
+        try:
+            for name in estimators:
+                one, many = (clock(name, dataset, limited) for limited in (True, False))
+                about = {"fit": name, "data": dataset, "busy_processes": n_busy}
+                rows.append({**about, "seconds": one, "unlimited": many, "ratio": many / one})
+        finally:
+            for process in busy:
+                process.kill()
+                process.wait()
+    return rows
+
+
 if __name__ == "__main__":
-    print(json.dumps(measure(*json.loads(sys.argv[1]))))
+    asked = json.loads(sys.argv[1])
+    print(json.dumps(measure_blas(*asked[1:]) if asked[0] == "blas" else measure(*asked)))

@@ -3,8 +3,8 @@
     python benchmarks/run.py [--quick] [--only QUESTION]
 
 Questions: plain, other_points, nca, baselines, tuning, rare, rows, features, threads,
-tuning_threads, start. CPU time of one thread, but for the two about threads; compilation happens
-before the clock starts. Writes ``benchmarks/results/bench.json``.
+tuning_threads, blas, start. CPU time of one thread, but for the three about threads; compilation
+happens before the clock starts. Writes ``benchmarks/results/bench.json``.
 """
 
 from __future__ import annotations
@@ -79,6 +79,10 @@ def tuning_threads(quick: bool) -> list[dict]:
     return fits.tune_on_threads(QUICK_DATA[:1] if quick else fits.DATA[-4:], 5 if quick else 30)
 
 
+def blas(quick: bool) -> list[dict]:
+    return growth.threads_of_blas(("IML",)) if quick else growth.threads_of_blas()
+
+
 def start(quick: bool) -> list[dict]:
     """Imports, the first fit on an empty cache, and the first two of a later process."""
     import resource
@@ -114,7 +118,7 @@ def start(quick: bool) -> list[dict]:
 
 ASKED = (
     plain, other_points, nca, baselines, tuning, rare, rows, features, threads, tuning_threads,
-    start,
+    blas, start,
 )  # fmt: skip
 QUESTIONS: dict[str, Callable[[bool], list[dict]]] = {each.__name__: each for each in ASKED}
 

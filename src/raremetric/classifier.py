@@ -25,6 +25,7 @@ from raremetric.decision.fitting import (
 from raremetric.decision.votes import Distances, Examples, HeldOut, vote_shares
 from raremetric.learners.iml import IML
 from raremetric.neighbors import NeighborIndex
+from raremetric.threads import one_blas_thread
 from raremetric.validation import check_labels, check_option
 
 VOTES = ("majority", "adjusted", "score")
@@ -164,6 +165,7 @@ class MetricKNNClassifier(ClassifierMixin, BaseEstimator):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
+    @one_blas_thread
     def fit(self, X, y) -> MetricKNNClassifier:
         """Learn the metric (unless ``prefit``) and remember the examples.
 

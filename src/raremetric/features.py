@@ -17,6 +17,7 @@ from sklearn.base import (
 from sklearn.utils import check_random_state, column_or_1d
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from raremetric.threads import one_blas_thread
 from raremetric.validation import Labels, check_integer, check_labels, check_option, check_real
 
 KERNELS = {"laplacian": "cityblock", "rbf": "sqeuclidean"}  # what each is a function of
@@ -90,6 +91,7 @@ class KernelLandmarks(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         self.n_components = n_components
         self.random_state = random_state
 
+    @one_blas_thread
     def fit(self, X, y=None) -> KernelLandmarks:
         """Choose the landmarks and find their principal axes.
 

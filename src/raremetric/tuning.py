@@ -18,6 +18,7 @@ from raremetric.classifier import MetricKNNClassifier
 from raremetric.learners.base import MetricLearner
 from raremetric.learners.iml import IML
 from raremetric.objectives.pair_sets import PairSetObjective
+from raremetric.threads import one_blas_thread
 from raremetric.validation import (
     Labels,
     check_integer,
@@ -133,6 +134,7 @@ class IMLCV(MetricLearner):
         self.random_state = random_state
         self.verbose = verbose
 
+    @one_blas_thread
     def fit(self, X, y) -> IMLCV:
         """Score every candidate, and fit the best on all data.
 

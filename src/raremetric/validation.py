@@ -118,7 +118,7 @@ def warn_small_classes(labels: Labels, n_neighbors: int, owner: str) -> None:
         f"{owner} wants n_neighbors={n_neighbors} neighbors within each class, but these classes "
         f"have too few examples ({counts}): fewer neighbors are used for them.",
         UserWarning,
-        stacklevel=3,
+        stacklevel=5,  # the caller of a learner's fit
     )
 
 

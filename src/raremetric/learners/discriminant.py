@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from scipy import linalg
 
 from raremetric.learners.base import MetricLearner
+from raremetric.threads import one_blas_thread
 from raremetric.validation import Labels, check_real
 
 
@@ -74,6 +75,7 @@ class BalancedDiscriminant(MetricLearner):
         self.shrinkage = shrinkage
         self.stretch = stretch
 
+    @one_blas_thread
     def fit(self, X, y) -> BalancedDiscriminant:
         """Compute the metric.
 

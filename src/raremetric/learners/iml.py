@@ -27,6 +27,7 @@ from raremetric.solvers.compiled import WIDTHS, as_exact_as, descend
 from raremetric.solvers.lbfgs import minimize_lbfgs
 from raremetric.solvers.projected import minimize_projected
 from raremetric.solvers.stages import Solution, minimize_in_stages
+from raremetric.threads import one_blas_thread
 from raremetric.validation import (
     Labels,
     check_integer,
@@ -208,6 +209,7 @@ class IML(MetricLearner):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
+    @one_blas_thread
     def fit(self, X, y, sample_weight=None) -> IML:
         """Learn the metric.
 
@@ -325,7 +327,7 @@ class IML(MetricLearner):
                 f"IML stopped after max_iter={self.max_iter} iterations, before the objective was "
                 f"within tol={self.tol:g} of its minimum. Raise max_iter or tol.",
                 ConvergenceWarning,
-                stacklevel=3,
+                stacklevel=4,
             )
         return solution
 

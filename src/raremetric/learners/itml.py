@@ -16,6 +16,7 @@ from raremetric.learners.priors import prior_components
 from raremetric.metric import squared_lengths
 from raremetric.pairs import draw_pairs, sample_rows
 from raremetric.solvers.bregman import project_bregman
+from raremetric.threads import one_blas_thread
 from raremetric.validation import check_integer, check_option, check_real
 
 PAIRS_PER_CLASS_PAIR = 20
@@ -146,6 +147,7 @@ class ITML(MetricLearner):
         self.tol = tol
         self.random_state = random_state
 
+    @one_blas_thread
     def fit(self, X, y) -> ITML:
         """Draw pairs by their labels and learn the metric.
 
@@ -175,6 +177,7 @@ class ITML(MetricLearner):
         differences = X[self.pair_indices_[:, 0]] - X[self.pair_indices_[:, 1]]
         return self._learn(differences, signs, bounds, prior)
 
+    @one_blas_thread
     def fit_pairs(self, pairs, labels) -> ITML:
         """Learn the metric from given pairs.
 
@@ -243,7 +246,7 @@ class ITML(MetricLearner):
                 f"multipliers by less than tol={self.tol:g}. Raise max_iter or tol, or lower "
                 f"gamma={self.gamma:g}: bounds that cannot all be kept need slack.",
                 ConvergenceWarning,
-                stacklevel=3,
+                stacklevel=4,
             )
         self.bounds_ = bounds
         self.components_ = projection.L

@@ -13,7 +13,14 @@ from raremetric.neighbors import nearest_within_class
 from raremetric.objectives.large_margin import LargeMarginObjective, target_table
 from raremetric.solvers.lbfgs import minimize_lbfgs
 from raremetric.solvers.stages import Solution, minimize_in_stages
-from raremetric.validation import check_integer, check_option, check_real, warn_small_classes
+from raremetric.threads import one_blas_thread
+from raremetric.validation import (
+    Labels,
+    check_integer,
+    check_option,
+    check_real,
+    warn_small_classes,
+)
 
 STEP_TOLERANCE = 1e-3  # what an iteration may still gain, as a share of the wanted accuracy
 
@@ -136,6 +143,7 @@ class LMNN(MetricLearner):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
+    @one_blas_thread
     def fit(self, X, y) -> LMNN:
         """Learn the metric.
 
@@ -152,9 +160,7 @@ class LMNN(MetricLearner):
         """
         X, labels = self._check_training_data(X, y)
         self._check_parameters()
-        warn_small_classes(labels, self.n_neighbors, type(self).__name__)
-        neighbors = nearest_within_class(X, labels, self.n_neighbors, self.n_jobs)
-        targets = target_table(labels, neighbors, self.n_neighbors)
+        targets = self._select_targets(X, labels)
         objective = LargeMarginObjective(
             X,
             labels,
@@ -176,6 +182,11 @@ class LMNN(MetricLearner):
         check_option(self.loss, "loss", ("hinge", "squared_hinge"))
         check_integer(self.max_iter, "max_iter", low=1)
         check_real(self.tol, "tol", low=0, closed="neither")
+
+    def _select_targets(self, X: NDArray, labels: Labels) -> NDArray:
+        warn_small_classes(labels, self.n_neighbors, type(self).__name__)
+        neighbors = nearest_within_class(X, labels, self.n_neighbors, self.n_jobs)
+        return target_table(labels, neighbors, self.n_neighbors)
 
     def _start(self, X: NDArray) -> NDArray:
         if self.warm_start and hasattr(self, "components_"):
@@ -210,6 +221,6 @@ class LMNN(MetricLearner):
                 f"LMNN stopped after max_iter={self.max_iter} iterations, before the objective "
                 f"was thought to be within tol={self.tol:g} of its minimum. Raise max_iter or tol.",
                 ConvergenceWarning,
-                stacklevel=3,
+                stacklevel=4,
             )
         return solution

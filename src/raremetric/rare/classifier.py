@@ -18,6 +18,7 @@ from raremetric.rare.aims import check_aim
 from raremetric.rare.candidates import branches
 from raremetric.rare.plots import plot_candidates
 from raremetric.rare.search import BUDGETS, assemble, collect, decide
+from raremetric.threads import one_blas_thread
 from raremetric.validation import (
     Labels,
     check_integer,
@@ -122,6 +123,7 @@ class RareClassifier(ClassifierMixin, BaseEstimator):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
+    @one_blas_thread
     def fit(self, X, y) -> RareClassifier:
         """Judge all candidates, keep the best, put the threshold.
 

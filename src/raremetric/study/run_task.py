@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.metrics import average_precision_score, confusion_matrix
 from sklearn.neighbors import KNeighborsClassifier
+from threadpoolctl import threadpool_limits
 
 import raremetric
 from raremetric.datasets import load_dataset, with_minority_share
@@ -64,8 +65,6 @@ class Result:
 
 def run_task(task: Task) -> Result:
     """Tune, refit, test. The same task gives the same result, whoever runs it."""
-    from threadpoolctl import threadpool_limits
-
     start = time.perf_counter()
     about: dict[str, Any] = {
         "seeds": {"split": task.split, "candidates": task.split, "resampling": 42},

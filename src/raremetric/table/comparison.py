@@ -26,9 +26,9 @@ from sklearn.metrics import (
 from sklearn.model_selection import StratifiedKFold, train_test_split
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
+from threadpoolctl import threadpool_limits
 
 from raremetric.datasets import read_table
-from raremetric.table.extras import need
 from raremetric.table.fitting import class_names, fit_quietly, n_folds_for
 from raremetric.table.methods import METHODS, Setting, find_method
 from raremetric.table.model import leading_metric
@@ -252,7 +252,7 @@ def run_fold(
     """Tune, fit and test one method on one outer fold."""
     train, test = fold
     start = time.perf_counter()
-    with need("threadpoolctl").threadpool_limits(1):
+    with threadpool_limits(1):
         X = _encode(encoder, data, train)
         model = fit_quietly(METHODS[method].build(setting), X[train], y[train])
         seconds = time.perf_counter() - start

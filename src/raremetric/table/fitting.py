@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import GridSearchCV
+from threadpoolctl import threadpool_limits
 
 from raremetric.datasets import read_table
 from raremetric.study.run_task import versions
-from raremetric.table.extras import need
 from raremetric.table.methods import METHODS, Setting
 from raremetric.table.model import TableModel
 from raremetric.validation import check_option
@@ -93,7 +93,7 @@ def fit_quietly(model: Any, X: NDArray, y: NDArray) -> Any:
 
     On one thread: the many small fits of a search are slowed down by more, several times over.
     """
-    with need("threadpoolctl").threadpool_limits(1), warnings.catch_warnings():
+    with threadpool_limits(1), warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         warnings.filterwarnings("ignore", ".* wants n_neighbors", UserWarning)
         return model.fit(X, y)

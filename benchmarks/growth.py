@@ -162,8 +162,8 @@ def threads_of_blas(estimators=("IML", "IMLCV", "RareClassifier"), dataset="germ
 
     rows = []
     for n_busy in (0, os.cpu_count() or 1):
-        spin = [sys.executable, "-c", "import os; os.nice(10)\nwhile True: pass"]
-        busy = [subprocess.Popen(spin) for _ in range(n_busy)]
+        spin = [sys.executable, "-c", "while True: pass"]
+        busy = [subprocess.Popen(spin, start_new_session=True) for _ in range(n_busy)]
         try:
             for name in estimators:
                 one, many = (clock(name, dataset, limited) for limited in (True, False))

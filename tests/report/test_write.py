@@ -1,5 +1,6 @@
 """The files of a report: what is in them, for whole, half and foreign studies."""
 
+import os
 import re
 import subprocess
 import sys
@@ -162,6 +163,25 @@ def test_same_rows_same_files(whole, tmp_path):
     write(whole_study().sample(frac=1, random_state=1), tmp_path)
     for path in whole.iterdir():
         assert path.read_bytes() == (tmp_path / path.name).read_bytes(), path.name
+
+
+def test_same_rows_same_diagram_in_another_process():
+    code = (
+        "import sys; from raremetric.report import figures, ranks, summarize;"
+        "from tests.report.synthetic import beyond_study;"
+        "(table,) = summarize.summarize(beyond_study(n_splits=1)).tables;"
+        "sys.stdout.buffer.write(figures.draw_ranks(table, ranks.compare(table)).svg)"
+    )
+    first, second = (
+        subprocess.run(
+            [sys.executable, "-c", code],
+            env={**os.environ, "PYTHONHASHSEED": seed},
+            capture_output=True,
+            check=True,
+        ).stdout
+        for seed in "12"
+    )
+    assert first == second
 
 
 def test_incomplete_study(tmp_path):

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from contextlib import contextmanager
 from dataclasses import dataclass
 from io import BytesIO
+from itertools import chain
 from typing import Any
 
 from raremetric.report.extras import need
@@ -123,7 +124,7 @@ def draw_ranks(table: Table, comparison: Comparison) -> Figure:
     # The diagram's labels go through Matplotlib's formula parser.
     plain = {name: short.replace("$", r"\$") for name, short in short_names(table.learners).items()}
     with drawing((7.5, 1.6 + 0.28 * len(plain)), n_axes=1) as (figure, axes):
-        posthocs.critical_difference_diagram(
+        drawn = posthocs.critical_difference_diagram(
             {plain[name]: rank for name, rank in comparison.ranks.items()},
             comparison.nemenyi.rename(index=plain, columns=plain),
             ax=axes[0],
@@ -134,6 +135,8 @@ def draw_ranks(table: Table, comparison: Comparison) -> Figure:
             marker_props={"s": 28},
             text_h_margin=0.2,
         )
+        for bar in chain.from_iterable(drawn["crossbars"]):  # through its learners as a set
+            bar.set_xdata(sorted(bar.get_xdata()))
         axes[0].grid(visible=False)
         axes[0].set_xticks(range(1, len(plain) + 1))
         axes[0].spines["top"].set(visible=True, bounds=(1, len(plain)))

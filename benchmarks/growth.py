@@ -13,6 +13,8 @@ import os
 import subprocess
 import sys
 import time
+from collections.abc import Callable, Sequence
+from typing import Any
 
 ROWS = (1000, 3000, 10_000, 30_000, 100_000)
 FEATURES = (5, 30, 100, 300)
@@ -96,8 +98,12 @@ def measure(n_samples: int, n_features: int, dissimilar: str, n_jobs: int, share
 
 def measure_apart(*arguments) -> dict:
     """The same in a fresh process on one BLAS thread."""
-    command = [sys.executable, __file__, json.dumps(arguments)]
-    environment = {**os.environ, **ONE_THREAD}
+    return apart(measure, arguments, {**os.environ, **ONE_THREAD})
+
+
+def apart(function: Callable, arguments: Sequence, environment: dict[str, str]) -> Any:
+    """What a function of this module returns in a fresh process."""
+    command = [sys.executable, __file__, json.dumps([function.__name__, *arguments])]
     done = subprocess.run(command, check=True, env=environment, capture_output=True, text=True)
     return json.loads(done.stdout)
 
@@ -155,18 +161,16 @@ def threads_of_blas(estimators=("IML", "IMLCV", "RareClassifier"), dataset="germ
     """One BLAS thread and as many as it wants, in turn: alone, and with a busy process a core."""
     environment = {name: value for name, value in os.environ.items() if name not in ONE_THREAD}
 
-    def clock(*arguments) -> float:
-        command = [sys.executable, __file__, json.dumps(["blas", *arguments])]
-        done = subprocess.run(command, check=True, env=environment, capture_output=True, text=True)
-        return json.loads(done.stdout)
-
     rows = []
     for n_busy in (0, os.cpu_count() or 1):
         spin = [sys.executable, "-c", "while True: pass"]
         busy = [subprocess.Popen(spin, start_new_session=True) for _ in range(n_busy)]
         try:
             for name in estimators:
-                one, many = (clock(name, dataset, limited) for limited in (True, False))
+                one, many = (
+                    apart(measure_blas, (name, dataset, limited), environment)
+                    for limited in (True, False)
+                )
                 about = {"fit": name, "data": dataset, "busy_processes": n_busy}
                 rows.append({**about, "seconds": one, "unlimited": many, "ratio": many / one})
         finally:
@@ -177,5 +181,5 @@ def threads_of_blas(estimators=("IML", "IMLCV", "RareClassifier"), dataset="germ
 
 
 if __name__ == "__main__":
-    asked = json.loads(sys.argv[1])
-    print(json.dumps(measure_blas(*asked[1:]) if asked[0] == "blas" else measure(*asked)))
+    asked, *given = json.loads(sys.argv[1])
+    print(json.dumps({each.__name__: each for each in (measure, measure_blas)}[asked](*given)))

@@ -30,8 +30,8 @@ from raremetric.datasets import load_dataset
 from raremetric.learners.base import initial_components
 from raremetric.learners.itml import ITML
 from raremetric.learners.lmnn import LMNN
+from raremetric.losses.large_margin import LargeMarginObjective, target_table
 from raremetric.neighbors import nearest_within_class
-from raremetric.objectives.large_margin import LargeMarginObjective, target_table
 from raremetric.validation import check_labels
 
 PINNED = (

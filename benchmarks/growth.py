@@ -35,7 +35,7 @@ def make_data(n_samples: int, n_features: int, share: float = 0.01):
 
 def clock_parts() -> list[float]:
     """CPU seconds of each part of each search from now on, each in its own thread."""
-    from raremetric.kernels import neighbors
+    from raremetric.neighbors import self_join as neighbors
 
     search, seconds = neighbors.class_neighbors, []
 

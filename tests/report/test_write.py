@@ -11,8 +11,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from raremetric.extras import import_optional
 from raremetric.report import figures, render, write_report
-from raremetric.report.extras import need
 from tests.report.synthetic import counts, paper_like_study, row, share_study, whole_study
 
 DETAILS = {"Machine": "a test", "Command": "pytest"}
@@ -309,7 +309,7 @@ def test_other_files_stay(tmp_path):
 
 def test_missing_extra():
     with pytest.raises(ImportError, match=r'pip install "raremetric\[study\]"'):
-        need("a_package_that_is_not_there")
+        import_optional("a_package_that_is_not_there")
 
 
 def test_import_is_light():

@@ -10,10 +10,10 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
-from raremetric.decision import best_threshold, f_utility, fit_sigmoid
 from raremetric.rare.evidence import make_folds
 from raremetric.study.alternatives import ALTERNATIVES, N_CANDIDATES, tune
 from raremetric.validation import check_labels
+from raremetric.voting import best_threshold, f_utility, fit_sigmoid
 from tests.conftest import make_problem
 
 
@@ -135,5 +135,5 @@ def test_permuted_labels_are_not_learned():
     X, y = rng.normal(size=(120, 5)), (np.arange(120) < 30).astype(int)
     settings = [{"width": 0.5, "C": 1000.0, "class_weight": None}]
     tuned = tune(ALTERNATIVES["SVM-rbf"].score, settings, X, y, X[:1], 0)
-    assert tuned.choice.judgement.average_precision[0] < 0.45
+    assert tuned.choice.evaluation.average_precision[0] < 0.45
     assert tuned.choice.score < 0.5

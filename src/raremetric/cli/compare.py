@@ -55,9 +55,9 @@ def compare(
     as_json: AsJson = False,
 ) -> None:
     """Compare methods by honest nested cross-validation; print a table and write a page."""
+    from raremetric.files import atomic_write
     from raremetric.report import comparison_page
     from raremetric.table.comparison import compare_table, title_of
-    from raremetric.table.files import replacing
 
     with user_mistakes("Stopped before a method was through all folds; nothing was written."):
         with progress(None, f"reading {file}") as step:
@@ -83,7 +83,7 @@ def compare(
                 categorical=names(categorical),
                 tell=tell,
             )
-        with replacing(out) as stream:
+        with atomic_write(out) as stream:
             stream.write(comparison_page(found, shlex.join(["raremetric", *sys.argv[1:]])).encode())
     if found.remark:
         note(found.remark)

@@ -12,7 +12,7 @@ from rich.table import Table
 
 from raremetric.cli.common import AsJson, print_json, user_mistakes
 from raremetric.datasets import DatasetInfo, describe_dataset, list_datasets, load_dataset
-from raremetric.table.files import replacing
+from raremetric.files import atomic_write
 
 
 def complete_dataset(incomplete: str) -> list[str]:
@@ -55,7 +55,7 @@ def _export(name: str | None, path: Path, as_json: bool) -> None:
     bunch: Any = load_dataset(name, original=True, as_frame=True)
     target = "class"
     frame = bunch.data.assign(**{target: bunch.target.to_numpy()})
-    with replacing(path) as stream:
+    with atomic_write(path) as stream:
         frame.to_csv(stream, index=False)
     if as_json:
         print_json({"file": str(path), "target": target, "positive": list(bunch.positive)})

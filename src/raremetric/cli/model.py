@@ -194,7 +194,7 @@ def _parts_by_name(found: Explanation) -> list[dict[str, float]]:
 
 def _draw(found: Explanation, path: Path, n_features: int) -> None:
     from raremetric.explain.pictures import draw_parts
-    from raremetric.table.files import replacing
+    from raremetric.files import atomic_write
 
     formats = ("png", "svg", "pdf")
     if path.suffix[1:] not in formats:
@@ -204,7 +204,7 @@ def _draw(found: Explanation, path: Path, n_features: int) -> None:
         found.parts, np.array(list(found.values)), titles, exact=found.exact, n_features=n_features
     )
     figure.suptitle(f"Row {found.row}: {found.predicted}", fontsize=11, parse_math=False)
-    with replacing(path) as stream:
+    with atomic_write(path) as stream:
         figure.savefig(stream, format=path.suffix[1:], dpi=150)
 
 

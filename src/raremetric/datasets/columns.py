@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from raremetric.datasets.dialect import TableError, is_missing, is_numeric
 from raremetric.datasets.encoding import date_sentence
-from raremetric.datasets.extras import need
 from raremetric.datasets.parsers import unquote
+from raremetric.extras import import_optional
 
 # From this share of numbers on, a column that also holds text is taken for a column of numbers
 # with a mistake in it, not for categories.
@@ -46,7 +46,7 @@ def to_frame(columns: dict[str, Any], categorical: Collection[str] = ()) -> Any:
             empty.append(name)
         else:
             series[name] = values
-    need("pyarrow").default_memory_pool().release_unused()
+    import_optional("pyarrow").default_memory_pool().release_unused()
     if empty:
         warnings.warn(
             f"Left out because they hold no value at all: {', '.join(map(repr, empty))}.",
@@ -54,12 +54,12 @@ def to_frame(columns: dict[str, Any], categorical: Collection[str] = ()) -> Any:
             stacklevel=3,
         )
     # Without a copy, each column keeps its own memory.
-    return need("pandas").DataFrame(series, copy=False)
+    return import_optional("pandas").DataFrame(series, copy=False)
 
 
 def convert_column(name: str, column: Any, *, as_category: bool) -> Any:
     """One column as NumPy values or as a pandas Categorical; None if it holds no value."""
-    types = need("pyarrow.types")
+    types = import_optional("pyarrow.types")
     if types.is_temporal(column.type):
         raise TableError(date_sentence(name))
     if column.null_count == len(column):
@@ -105,8 +105,8 @@ def known_columns(table: Any, names: Sequence[str], text: Collection[str], first
         else:
             values = convert_column(name, column, as_category=name in text)
         series[name] = np.full(table.num_rows, np.nan) if values is None else values
-    numbers = need("pandas").RangeIndex(first_row, first_row + table.num_rows)
-    return need("pandas").DataFrame(series, index=numbers, copy=False)
+    numbers = import_optional("pandas").RangeIndex(first_row, first_row + table.num_rows)
+    return import_optional("pandas").DataFrame(series, index=numbers, copy=False)
 
 
 def as_texts(column: Any) -> list[str]:
@@ -115,7 +115,9 @@ def as_texts(column: Any) -> list[str]:
 
 
 def _strict_numbers(name: str, column: Any, first_row: int) -> NDArray[np.float64]:
-    with suppress(need("pyarrow").ArrowInvalid):  # Arrow is fast, and knows clean numbers only
+    with suppress(
+        import_optional("pyarrow").ArrowInvalid
+    ):  # Arrow is fast, and knows clean numbers only
         values = column.cast("string").cast("float64").to_numpy()
         if not np.isinf(values).any():
             return values
@@ -130,7 +132,7 @@ def _strict_numbers(name: str, column: Any, first_row: int) -> NDArray[np.float6
 
 def is_text(kind: Any) -> bool:
     """Whether an Arrow type is text, coded or not."""
-    types = need("pyarrow.types")
+    types = import_optional("pyarrow.types")
     if types.is_dictionary(kind):
         kind = kind.value_type
     return types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind)
@@ -138,7 +140,7 @@ def is_text(kind: Any) -> bool:
 
 def _dictionary(column: Any) -> tuple[list[str], NDArray]:
     """Distinct values and each row's index among them; -1 where it is missing."""
-    arrow = need("pyarrow")
+    arrow = import_optional("pyarrow")
     if not arrow.types.is_dictionary(column.type):
         column = column.dictionary_encode()
     column = column.unify_dictionaries()
@@ -155,7 +157,7 @@ def _categories(levels: list[str], codes: NDArray) -> Any:
     small = np.min_scalar_type(-max(len(levels), 1))
     translation = np.full(len(levels) + 1, -1, dtype=small)  # the last place is for -1
     translation[order] = np.arange(len(levels))
-    return need("pandas").Categorical.from_codes(
+    return import_optional("pandas").Categorical.from_codes(
         translation[codes], categories=[levels[i] for i in order]
     )
 
@@ -196,7 +198,7 @@ def _parse_numbers(column: Any) -> _Numbers:
     values = np.full(len(column), np.nan)
     n_wrong, wrong_row, wrong_value, start = 0, 0, "", 0
     for chunk in column.chunks:
-        raw, codes = _dictionary(need("pyarrow").chunked_array([chunk]))
+        raw, codes = _dictionary(import_optional("pyarrow").chunked_array([chunk]))
         tidy = [unquote(value) for value in raw]
         wrong = np.array([not (is_missing(v) or is_numeric(v)) for v in tidy] + [False])[codes]
         if wrong.any() and not n_wrong:

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from raremetric.datasets.extras import need
+from raremetric.extras import import_optional
 from raremetric.validation import check_integer, check_option
 
 MISSING_LEVEL = "(missing)"
@@ -211,7 +211,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
 
 def is_number(column: Any) -> bool:
     """Whether a column of a DataFrame holds numbers or truth values."""
-    types = need("pandas").api.types
+    types = import_optional("pandas").api.types
     if types.is_datetime64_any_dtype(column) or types.is_timedelta64_dtype(column):
         raise ValueError(date_sentence(column.name))
     return types.is_numeric_dtype(column)
@@ -245,7 +245,7 @@ def _as_floats(column: Any) -> NDArray[np.float64]:
 
 def _fill_numbers(out: NDArray[np.float64], column: Any, median: float) -> None:
     if not is_number(column):
-        numbers = need("pandas").to_numeric(column.astype(object), errors="coerce")
+        numbers = import_optional("pandas").to_numeric(column.astype(object), errors="coerce")
         wrong = numbers.isna().to_numpy() & column.notna().to_numpy()
         if wrong.any():
             row = int(np.argmax(wrong))

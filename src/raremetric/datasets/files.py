@@ -18,8 +18,8 @@ from raremetric.datasets.dialect import (
     name_columns,
     sniff,
 )
-from raremetric.datasets.extras import need
 from raremetric.datasets.parsers import Attribute, parse_header
+from raremetric.extras import import_optional
 
 PARQUET = frozenset({".parquet", ".pq"})
 
@@ -69,7 +69,7 @@ def _suffix(path: Path) -> str:
 
 def find_dialect(path: Path, header: bool | None = None, target: object = None) -> Dialect:
     """The dialect of a CSV file."""
-    with need("pyarrow").input_stream(str(path)) as stream:  # also opens .gz
+    with import_optional("pyarrow").input_stream(str(path)) as stream:  # also opens .gz
         return sniff(stream.read(SAMPLE_BYTES), header, target)
 
 
@@ -83,7 +83,9 @@ def read_csv(path: Path, dialect: Dialect, *, quote: str = '"', offset: int = 0)
         try:
             with _explained(path, dialect), _open_at(path, offset) as stream:
                 options = _csv_options(dialect, quote, comments=offset > 0)
-                return _with_points(need("pyarrow.csv").read_csv(stream, **options), dialect)
+                return _with_points(
+                    import_optional("pyarrow.csv").read_csv(stream, **options), dialect
+                )
         except _NotANumberError as error:
             dialect = dialect._replace(numeric=dialect.numeric - {dialect.names[error.column]})
 
@@ -94,15 +96,15 @@ def scan_csv(path: Path, dialect: Dialect, block_bytes: int) -> Iterator[Any]:
     options = _csv_options(dialect)
     options["read_options"].block_size = block_bytes
     with _explained(path, dialect):
-        for batch in need("pyarrow.csv").open_csv(str(path), **options):
-            yield _with_points(need("pyarrow").Table.from_batches([batch]), dialect)
+        for batch in import_optional("pyarrow.csv").open_csv(str(path), **options):
+            yield _with_points(import_optional("pyarrow").Table.from_batches([batch]), dialect)
 
 
 def _with_points(table: Any, dialect: Dialect) -> Any:
     """Decimal commas to points in the columns that Arrow read as text."""
     if dialect.decimal == ".":
         return table
-    arrow, compute = need("pyarrow"), need("pyarrow.compute")
+    arrow, compute = import_optional("pyarrow"), import_optional("pyarrow.compute")
     for index, name in enumerate(dialect.names):
         if name in dialect.numeric:
             continue
@@ -123,13 +125,13 @@ class _NotANumberError(Exception):
 
 @contextmanager
 def _open_at(path: Path, offset: int) -> Iterator[Any]:
-    with need("pyarrow").input_stream(str(path)) as stream:  # also opens .gz
+    with import_optional("pyarrow").input_stream(str(path)) as stream:  # also opens .gz
         stream.read(offset)
         yield stream
 
 
 def _csv_options(dialect: Dialect, quote: str = '"', comments: bool = False) -> dict[str, Any]:
-    arrow, arrow_csv = need("pyarrow"), need("pyarrow.csv")
+    arrow, arrow_csv = import_optional("pyarrow"), import_optional("pyarrow.csv")
     # Repeated text is held once.
     text = arrow.dictionary(arrow.int32(), arrow.string())
     return {
@@ -160,7 +162,7 @@ def _explained(path: Path, dialect: Dialect) -> Iterator[None]:
     """Turn Arrow's complaints about a CSV file into a sentence that names the row."""
     try:
         yield
-    except need("pyarrow").ArrowInvalid as error:
+    except import_optional("pyarrow").ArrowInvalid as error:
         if wrong := re.search(r"In CSV column #(\d+): .*conversion error to double", str(error)):
             raise _NotANumberError(int(wrong[1])) from error
         if "UTF8" in str(error):
@@ -194,8 +196,8 @@ def _ragged_row(path: Path, dialect: Dialect) -> str | None:
 
 def _read_parquet(path: Path) -> Any:
     try:
-        table = need("pyarrow.parquet").read_table(str(path))
-    except need("pyarrow").ArrowInvalid as error:
+        table = import_optional("pyarrow.parquet").read_table(str(path))
+    except import_optional("pyarrow").ArrowInvalid as error:
         raise TableError(f"it cannot be read as a Parquet file: {error}") from error
     name_columns(table.column_names)
     return table
@@ -230,7 +232,9 @@ def _read_keel(path: Path, offset: int) -> tuple[Any, str]:
     table = read_csv(path, dialect, quote=quote, offset=offset)
     for index, attribute in enumerate(attributes):
         if attribute.kind == "date":  # of Arrow's type, it is refused unless it is ignored
-            dates = need("pyarrow").nulls(table.num_rows, need("pyarrow").date32())
+            dates = import_optional("pyarrow").nulls(
+                table.num_rows, import_optional("pyarrow").date32()
+            )
             table = table.set_column(index, attribute.name, dates)
     return table, output
 

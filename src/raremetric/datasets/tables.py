@@ -13,10 +13,10 @@ from sklearn.utils import Bunch
 from raremetric.datasets.columns import as_texts, known_columns, to_frame
 from raremetric.datasets.dialect import TableError
 from raremetric.datasets.encoding import TableEncoder
-from raremetric.datasets.extras import need
 from raremetric.datasets.files import find_dialect, is_csv, read_arrow, scan_csv
 from raremetric.datasets.labels import choose_positive, read_labels
 from raremetric.datasets.openml import read_openml
+from raremetric.extras import import_optional
 from raremetric.validation import Labels, check_option
 
 __all__ = ["TableError", "iter_table", "read_table"]
@@ -182,7 +182,7 @@ def iter_table(
             frame = known_columns(table, known, text, first_row)
             if row_names in table.column_names:
                 names = as_texts(table.column(row_names))
-                frame.index = need("pandas").Index(names, name=row_names)
+                frame.index = import_optional("pandas").Index(names, name=row_names)
             yield frame
             first_row += table.num_rows
     except TableError as error:

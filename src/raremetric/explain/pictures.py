@@ -15,7 +15,7 @@ from raremetric.explain.distances import (
     has_exact_split,
     metric_steps,
 )
-from raremetric.extras import need_to_draw
+from raremetric.extras import import_optional
 from raremetric.learners import display
 from raremetric.validation import check_integer
 
@@ -122,6 +122,6 @@ def _names(model: Any, given: Sequence[str] | None, n_features: int) -> NDArray:
 
 def _new_axes(n_panels: int, n_bars: int) -> Any:
     size = (2.5 + 2.6 * n_panels, 1.2 + 0.3 * n_bars)
-    figure = need_to_draw("matplotlib.figure").Figure(figsize=size, layout="constrained")
-    need_to_draw("matplotlib.backends.backend_agg").FigureCanvasAgg(figure)
+    figure = import_optional("matplotlib.figure").Figure(figsize=size, layout="constrained")
+    import_optional("matplotlib.backends.backend_agg").FigureCanvasAgg(figure)
     return figure.subplots(1, n_panels, squeeze=False, sharex=True, sharey=True)[0]

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy import linalg
 
 from raremetric.learners.base import MetricLearner
-from raremetric.threads import one_blas_thread
+from raremetric.performance import one_blas_thread
 from raremetric.validation import Labels, check_real
 
 

@@ -11,7 +11,7 @@ from raremetric.learners.base import MetricLearner
 from raremetric.learners.priors import prior_components
 from raremetric.metric import components_from_matrix, matrix_from_components, spd_geodesic
 from raremetric.pairs import Pairs, neighbor_pairs, pair_sets, pair_weights
-from raremetric.threads import one_blas_thread
+from raremetric.performance import one_blas_thread
 from raremetric.validation import (
     Labels,
     check_integer,

@@ -13,8 +13,8 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from raremetric.learners.base import MetricLearner, initial_components
-from raremetric.objectives.dual import DualBound
-from raremetric.objectives.pair_sets import PairSetObjective
+from raremetric.losses.dual import DualBound
+from raremetric.losses.pair_sets import PairSetObjective
 from raremetric.pairs import (
     Pairs,
     all_pairs,
@@ -23,11 +23,11 @@ from raremetric.pairs import (
     pair_weights,
     random_pairs,
 )
-from raremetric.solvers.compiled import WIDTHS, as_exact_as, descend
-from raremetric.solvers.lbfgs import minimize_lbfgs
+from raremetric.performance import one_blas_thread
 from raremetric.solvers.projected import minimize_projected
+from raremetric.solvers.scipy import minimize_lbfgs
 from raremetric.solvers.stages import Solution, minimize_in_stages
-from raremetric.threads import one_blas_thread
+from raremetric.solvers.windowed import WIDTHS, as_exact_as, descend
 from raremetric.validation import (
     Labels,
     check_integer,

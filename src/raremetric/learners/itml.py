@@ -15,8 +15,8 @@ from raremetric.learners.base import MetricLearner
 from raremetric.learners.priors import prior_components
 from raremetric.metric import squared_lengths
 from raremetric.pairs import draw_pairs, sample_rows
+from raremetric.performance import one_blas_thread
 from raremetric.solvers.bregman import project_bregman
-from raremetric.threads import one_blas_thread
 from raremetric.validation import check_integer, check_option, check_real
 
 PAIRS_PER_CLASS_PAIR = 20

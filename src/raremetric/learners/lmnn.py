@@ -9,11 +9,11 @@ from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
 from raremetric.learners.base import MetricLearner, initial_components
+from raremetric.losses.large_margin import LargeMarginObjective, target_table
 from raremetric.neighbors import nearest_within_class
-from raremetric.objectives.large_margin import LargeMarginObjective, target_table
-from raremetric.solvers.lbfgs import minimize_lbfgs
+from raremetric.performance import one_blas_thread
+from raremetric.solvers.scipy import minimize_lbfgs
 from raremetric.solvers.stages import Solution, minimize_in_stages
-from raremetric.threads import one_blas_thread
 from raremetric.validation import (
     Labels,
     check_integer,

@@ -11,7 +11,13 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import QuantileTransformer, StandardScaler
 
-from raremetric.decision import (
+from raremetric.features import ImportanceWeights, KernelLandmarks
+from raremetric.learners.base import MetricLearner
+from raremetric.learners.discriminant import BalancedDiscriminant, fit_settings
+from raremetric.learners.euclidean import Euclidean
+from raremetric.learners.iml import IML
+from raremetric.validation import Labels
+from raremetric.voting import (
     READINGS,
     ClassNeighbors,
     Reading,
@@ -19,15 +25,9 @@ from raremetric.decision import (
     distance_floor,
     nearest_of_each_class,
 )
-from raremetric.features import ImportanceWeights, KernelLandmarks
-from raremetric.learners.base import MetricLearner
-from raremetric.learners.discriminant import BalancedDiscriminant, fit_settings
-from raremetric.learners.euclidean import Euclidean
-from raremetric.learners.iml import IML
-from raremetric.validation import Labels
 
 # How much each group counts: chosen on the KEEL sets at odd places and on splits 1 to 5.
-VOICES = {
+GROUP_WEIGHTS = {
     "importance, laplacian": 3.0,
     "linear": 2.0,
 }

@@ -13,12 +13,11 @@ from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from raremetric.features import draw_evenly
-from raremetric.rare.aims import check_aim
+from raremetric.features.landmarks import draw_evenly
+from raremetric.performance import one_blas_thread
 from raremetric.rare.candidates import branches
 from raremetric.rare.plots import plot_candidates
 from raremetric.rare.search import BUDGETS, assemble, collect, decide
-from raremetric.threads import one_blas_thread
 from raremetric.validation import (
     Labels,
     check_integer,
@@ -27,6 +26,7 @@ from raremetric.validation import (
     check_real,
     quiet_repeats,
 )
+from raremetric.voting.aims import check_aim
 
 
 class RareClassifier(ClassifierMixin, BaseEstimator):

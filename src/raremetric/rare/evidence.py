@@ -9,10 +9,10 @@ import numpy as np
 from joblib import Parallel, delayed
 from numpy.typing import NDArray
 
-from raremetric.decision import READINGS, Reading, stratified_folds
 from raremetric.learners.base import MetricLearner
 from raremetric.rare.candidates import Branch, fit_neighborhoods
 from raremetric.validation import Labels, check_labels
+from raremetric.voting import READINGS, Reading, stratified_folds
 
 KEPT_OF_GROUP = 5
 
@@ -97,9 +97,9 @@ def score_repeat(
 
 
 def choose_parts(
-    scores: NDArray, groups: Sequence[str], places: NDArray, voices: Mapping[str, float]
+    scores: NDArray, groups: Sequence[str], places: NDArray, group_weights: Mapping[str, float]
 ) -> list[Part]:
-    """The best of each group, standardised and averaged; then the groups, by their voices.
+    """The best of each group, standardised and averaged; then the groups, by their group_weights.
 
     Parameters
     ----------
@@ -108,7 +108,7 @@ def choose_parts(
         The group of each candidate.
     places : ndarray of shape (n_candidates,)
         See ``rank``.
-    voices : mapping of str to float
+    group_weights : mapping of str to float
         How much each group counts.
     """
     parts = []
@@ -118,7 +118,7 @@ def choose_parts(
         means, spreads = pooled.mean(axis=1), pooled.std(axis=1)
         spreads = np.where(spreads > 0, spreads, 1.0)
         together = ((pooled - means[:, np.newaxis]) / spreads[:, np.newaxis]).mean(axis=0)
-        weight = voices[group] / (len(best) * max(float(together.std()), 1e-12))
+        weight = group_weights[group] / (len(best) * max(float(together.std()), 1e-12))
         parts += [
             Part(int(c), weight, float(mean), float(spread))
             for c, mean, spread in zip(best, means, spreads, strict=True)

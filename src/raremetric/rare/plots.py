@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from raremetric.extras import need_to_draw
+from raremetric.extras import import_optional
 
 
 def plot_candidates(results: dict, ax=None):
     """One line a branch: its candidates by utility, those that count with their weight as size."""
-    plt = need_to_draw("matplotlib.pyplot")
+    plt = import_optional("matplotlib.pyplot")
     names = list(dict.fromkeys(results["branch"].tolist()))
     if ax is None:
         _, ax = plt.subplots(figsize=(7, 1 + 0.45 * len(names)), layout="constrained")

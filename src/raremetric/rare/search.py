@@ -10,18 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit, logit
 
-from raremetric.decision import (
-    Judgement,
-    Sigmoid,
-    actual_utility,
-    best_threshold,
-    fit_sigmoid,
-    judge,
-    rank,
-)
-from raremetric.rare.aims import Aim
 from raremetric.rare.candidates import (
-    VOICES,
+    GROUP_WEIGHTS,
     Branch,
     fit_neighborhoods,
     keep_learners,
@@ -36,6 +26,16 @@ from raremetric.rare.evidence import (
     score_repeat,
 )
 from raremetric.validation import Labels
+from raremetric.voting import (
+    Evaluation,
+    Sigmoid,
+    best_threshold,
+    evaluate,
+    fit_sigmoid,
+    observed_utility,
+    rank,
+)
+from raremetric.voting.aims import Aim
 
 BUDGETS = ("fast", "thorough")
 FOR_SEARCH = 0.9  # of a budget in seconds; the rest is for fitting what was chosen
@@ -44,7 +44,7 @@ FOR_SEARCH = 0.9  # of a budget in seconds; the rest is for fitting what was cho
 class Choice(NamedTuple):
     """Which candidates count how much, and where the threshold is."""
 
-    judgement: Judgement
+    evaluation: Evaluation
     places: NDArray[np.int64]  # of each candidate within its group
     parts: list[Part]
     calibration: Sigmoid
@@ -101,7 +101,7 @@ def choose(
     groups: Sequence[str],
     positive: NDArray,
     aim: Aim,
-    voices: Mapping[str, float] = VOICES,
+    group_weights: Mapping[str, float] = GROUP_WEIGHTS,
 ) -> Choice:
     """Judge candidates of any kind by their out-of-fold scores, and average the best.
 
@@ -113,19 +113,19 @@ def choose(
         The group of each candidate.
     positive : ndarray of bool of shape (n_samples,)
     aim : Aim
-    voices : mapping of str to float
+    group_weights : mapping of str to float
         How much each group counts.
     """
-    judgement = judge(scores, positive, aim.utility)
-    places = rank(judgement, groups, aim.threshold_free)
-    parts = choose_parts(scores, groups, places, voices)
+    evaluation = evaluate(scores, positive, aim.utility)
+    places = rank(evaluation, groups, aim.threshold_free)
+    parts = choose_parts(scores, groups, places, group_weights)
     together = combine(parts, [scores[part.candidate].reshape(-1) for part in parts])
     truth = np.tile(positive, scores.shape[1])
     calibration = fit_sigmoid(together, truth)
     p = calibration(together)
     threshold = best_threshold(p, aim.utility)
-    score = float(actual_utility(p >= threshold, truth, aim.utility))
-    return Choice(judgement, places, parts, calibration, threshold, score)
+    score = float(observed_utility(p >= threshold, truth, aim.utility))
+    return Choice(evaluation, places, parts, calibration, threshold, score)
 
 
 def decide(
@@ -142,7 +142,7 @@ def decide(
         "branch": np.array([candidate.branch.name for candidate in candidates]),
         "learner": np.array([repr(candidate.learner) for candidate in candidates]),
         "reading": np.array([str(candidate.reading) for candidate in candidates]),
-        **choice.judgement._asdict(),
+        **choice.evaluation._asdict(),
         "rank_in_group": choice.places,
         "weight": weights,
     }

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from raremetric.report.extras import need
+from raremetric.extras import import_optional
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -29,7 +29,7 @@ def find_differences(tables: list[Table]) -> DataFrame:
         table, dataset, learner, n_splits, mean, paper_mean, difference, standard_error,
         standard_errors (the difference counted in them), the largest first.
     """
-    pandas = need("pandas")
+    pandas = import_optional("pandas")
     cells = pandas.concat(
         [table.cells.assign(table=table.name, resampling=table.resampling) for table in tables]
     )

@@ -10,7 +10,7 @@ from io import BytesIO
 from itertools import chain
 from typing import Any
 
-from raremetric.report.extras import need
+from raremetric.extras import import_optional
 from raremetric.report.ranks import Comparison
 from raremetric.report.summarize import Table, slug
 from raremetric.report.tables import share_cell, splits_text
@@ -100,7 +100,9 @@ def draw_means(table: Table) -> Figure:
     """Mean F1 against the share, over the data sets that all learners have at that share."""
     means = {share: table.complete(share=share) for share in table.shares}
     splits = splits_text(table.shared["n_splits"])
-    wide = need("pandas").DataFrame({share: part.mean() for share, part in means.items()}).T
+    wide = (
+        import_optional("pandas").DataFrame({share: part.mean() for share, part in means.items()}).T
+    )
     with drawing((8.0, 4.2), n_axes=1) as (figure, axes):
         ax = axes[0]
         _draw_curves(ax, wide)
@@ -119,7 +121,7 @@ def draw_means(table: Table) -> Figure:
 
 def draw_ranks(table: Table, comparison: Comparison) -> Figure:
     """Critical-difference diagram: learners under one bar are not told apart by Nemenyi's test."""
-    posthocs = need("scikit_posthocs")
+    posthocs = import_optional("scikit_posthocs")
     splits = splits_text(table.complete("n_splits").to_numpy().ravel())
     # The diagram's labels go through Matplotlib's formula parser.
     plain = {name: short.replace("$", r"\$") for name, short in short_names(table.learners).items()}
@@ -178,7 +180,7 @@ def short_names(learners: Iterable[str]) -> dict[str, str]:
 @contextmanager
 def drawing(size: tuple[float, float], n_axes: int, n_rows: int = 1):
     """A figure outside Matplotlib's global state, and its axes, row by row."""
-    matplotlib = need("matplotlib")
+    matplotlib = import_optional("matplotlib")
     colors = ["text.color", "axes.edgecolor", "axes.labelcolor", "xtick.color", "ytick.color"]
     settings = dict.fromkeys([*colors, "grid.color"], INK) | {
         "axes.grid": True,
@@ -192,8 +194,8 @@ def drawing(size: tuple[float, float], n_axes: int, n_rows: int = 1):
         "svg.hashsalt": "raremetric",
     }
     with matplotlib.rc_context(settings):
-        figure = need("matplotlib.figure").Figure(figsize=size, layout="constrained")
-        need("matplotlib.backends.backend_agg").FigureCanvasAgg(figure)
+        figure = import_optional("matplotlib.figure").Figure(figsize=size, layout="constrained")
+        import_optional("matplotlib.backends.backend_agg").FigureCanvasAgg(figure)
         yield figure, figure.subplots(n_rows, n_axes // n_rows, squeeze=False).ravel()
 
 

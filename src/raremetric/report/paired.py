@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from raremetric.report.extras import need
+from raremetric.extras import import_optional
 from raremetric.report.summarize import Table
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ def lead_table(table: Table) -> DataFrame | None:
     if scores.empty:
         return None
     rows = [{"learner": name, **paired(scores[LEADER], scores[name])} for name in others]
-    return need("pandas").DataFrame(rows)
+    return import_optional("pandas").DataFrame(rows)
 
 
 def few_table(table: Table) -> DataFrame | None:
@@ -68,4 +68,4 @@ def few_table(table: Table) -> DataFrame | None:
                 "standard_error": against["standard_error"],
             }
         )
-    return need("pandas").DataFrame(rows)
+    return import_optional("pandas").DataFrame(rows)

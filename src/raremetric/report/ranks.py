@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from raremetric.report.extras import need
+from raremetric.extras import import_optional
 from raremetric.report.summarize import Table
 from raremetric.study.paper_values import LEARNERS, PaperTable, paper_datasets
 
@@ -159,7 +159,7 @@ def compare(table: Table) -> Comparison | None:
     statistic, p_value = 0.0, 1.0
     if scores.nunique(axis=1).max() > 1:  # the statistic is 0/0 where all learners tie everywhere
         statistic, p_value = friedmanchisquare(*(scores[name] for name in table.learners))
-    nemenyi = need("scikit_posthocs").posthoc_nemenyi_friedman(scores.to_numpy())
+    nemenyi = import_optional("scikit_posthocs").posthoc_nemenyi_friedman(scores.to_numpy())
     nemenyi.index = nemenyi.columns = table.learners
     quantile = studentized_range.ppf(1 - LEVEL, k, np.inf) / np.sqrt(2)
     return Comparison(
@@ -191,7 +191,7 @@ def _pairs(scores: DataFrame, nemenyi: DataFrame) -> DataFrame:
                 "nemenyi": float(nemenyi.loc[first, second]),
             }
         )
-    pairs = need("pandas").DataFrame(rows)
+    pairs = import_optional("pandas").DataFrame(rows)
     pairs.insert(7, "holm", holm(pairs["wilcoxon"].to_numpy()))
     return pairs
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from importlib.resources import files
 from typing import Any
 
-from raremetric.report.extras import need
+from raremetric.extras import import_optional
 from raremetric.report.figures import Figure
 from raremetric.report.grid import Grid
 from raremetric.report.summarize import Summary
@@ -78,7 +78,7 @@ def render_page(
 
 def fill(template: str, **values: Any) -> str:
     """A page from a template of this package, with styles and script inside."""
-    jinja2, markup = need("jinja2"), need("markupsafe").Markup
+    jinja2, markup = import_optional("jinja2"), import_optional("markupsafe").Markup
     environment = jinja2.Environment(
         autoescape=True,
         undefined=jinja2.StrictUndefined,

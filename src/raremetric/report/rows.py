@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from raremetric.datasets import describe_dataset
-from raremetric.report.extras import need
+from raremetric.extras import import_optional
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -62,7 +62,7 @@ def check_rows(rows: DataFrame) -> DataFrame:
 
 
 def _numbers(rows: DataFrame, name: str):
-    pandas = need("pandas")
+    pandas = import_optional("pandas")
     column = rows[name].replace("", None) if rows[name].dtype == object else rows[name]
     try:
         return pandas.to_numeric(column).astype(float)

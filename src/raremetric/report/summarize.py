@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from raremetric.extras import import_optional
 from raremetric.report.differences import find_differences
-from raremetric.report.extras import need
 from raremetric.report.rows import check_rows, few_positives, with_scores
 from raremetric.study.contenders import CONTENDERS
 from raremetric.study.paper_values import TABLES, PaperTable, paper_datasets, paper_table
@@ -156,7 +156,7 @@ def _plain_tables(scored: DataFrame) -> Iterable[Table]:
             yield _table(name, "F1", resampling, others)
         if beyond.any():
             # The paper's learners on the same splits: they may have been run on more.
-            splits = need("pandas").MultiIndex.from_frame(part[["dataset", "split"]])
+            splits = import_optional("pandas").MultiIndex.from_frame(part[["dataset", "split"]])
             same = part["learner"].isin(COMPARED) & splits.isin(splits[beyond])
             name = f"beyond{_suffix(resampling)}"
             yield _table(name, "F1 beyond the paper", resampling, part[beyond | same])

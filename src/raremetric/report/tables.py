@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from raremetric.report.extras import need
+from raremetric.extras import import_optional
 from raremetric.report.grid import MISSING, Cell, Grid
 from raremetric.report.ranks import AverageRanks, average_ranks, paper_average_ranks
 from raremetric.report.summarize import SCORES, Table
@@ -39,7 +39,9 @@ def wide_table(table: Table) -> DataFrame:
     wide = wide[pairs].loc[order.set_index(index).index].round(4)
     for learner in table.learners:
         wide["n_splits", learner] = wide["n_splits", learner].fillna(0).astype(int)
-    wide.columns = need("pandas").Index([f"{learner}_{figure}" for figure, learner in pairs])
+    wide.columns = import_optional("pandas").Index(
+        [f"{learner}_{figure}" for figure, learner in pairs]
+    )
     return wide.reset_index()
 
 

@@ -53,7 +53,7 @@ def project_bregman(
     tol : float
         Stop when a sweep changes the multipliers by less than this fraction.
     """
-    from raremetric.kernels import bregman as kernels
+    from raremetric.solvers import bregman_kernels as kernels
 
     learned = np.array(L, dtype=np.float64, order="C")
     slack_bounds = np.array(bounds, dtype=np.float64)

@@ -14,12 +14,12 @@ from sklearn.base import ClassifierMixin
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from raremetric.extras import STUDY, need
-from raremetric.features import KERNELS, median_distance
-from raremetric.rare.aims import check_aim
+from raremetric.extras import import_optional
+from raremetric.features.landmarks import KERNELS, median_distance
 from raremetric.rare.evidence import combine, make_folds
 from raremetric.rare.search import Choice, choose
 from raremetric.validation import check_labels
+from raremetric.voting.aims import check_aim
 
 Settings = Sequence[dict[str, Any]]
 # Of each setting, learned from (X, y), the scores of the queries: (n_settings, n_queries).
@@ -98,7 +98,7 @@ def score_by_boosting(
     X: NDArray, y: NDArray, queries: NDArray, settings: Settings, seed: int
 ) -> NDArray:
     """Log-odds of XGBoost's trees, grown leaf by leaf on the histograms that all settings share."""
-    xgboost = need("xgboost", "Gradient boosting", hint=STUDY)
+    xgboost = import_optional("xgboost", "Gradient boosting")
     learned = xgboost.QuantileDMatrix(X, y, nthread=1)
     asked = xgboost.DMatrix(queries, nthread=1)
     fixed = {

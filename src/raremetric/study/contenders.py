@@ -109,7 +109,7 @@ def _alternative(
     tuned = tune(ALTERNATIVES[kind].score, params, X, y, queries, seed, **settings)
     choice = tuned.choice
     weights = {tried[part.candidate].printed: part.weight for part in choice.parts}
-    utilities = choice.judgement.utility.tolist()
+    utilities = choice.evaluation.utility.tolist()
     return Answer(
         tuned.called.astype(int),
         tuned.log_odds,

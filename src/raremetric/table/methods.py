@@ -14,11 +14,11 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
 
 from raremetric.classifier import MetricKNNClassifier
+from raremetric.extras import import_optional
 from raremetric.learners.iml import IML
 from raremetric.rare import RareClassifier
 from raremetric.study.protocol import KINDS, N_NEIGHBORS, RESAMPLING, candidates, resample
 from raremetric.study.tasks import PAPER_LEARNERS
-from raremetric.table.extras import need
 from raremetric.tuning import IMLCV
 from raremetric.validation import check_option
 
@@ -84,11 +84,11 @@ def _pipeline(setting: Setting, model: BaseEstimator) -> Pipeline:
     if setting.resampling == "none":
         return Pipeline([("scale", StandardScaler()), ("model", model)])
     steps = [("resample", _sampler(setting)), ("scale", StandardScaler()), ("model", model)]
-    return need("imblearn.pipeline").Pipeline(steps)
+    return import_optional("imblearn.pipeline").Pipeline(steps)
 
 
 def _sampler(setting: Setting) -> BaseEstimator:
-    return need("imblearn").FunctionSampler(
+    return import_optional("imblearn").FunctionSampler(
         func=resample, kw_args={"resampling": setting.resampling}, validate=False
     )
 
@@ -128,7 +128,9 @@ def _rare(setting: Setting) -> BaseEstimator:
     model = RareClassifier(pos_label=1, random_state=setting.seed)
     if setting.resampling == "none":
         return model
-    return need("imblearn.pipeline").Pipeline([("resample", _sampler(setting)), ("model", model)])
+    return import_optional("imblearn.pipeline").Pipeline(
+        [("resample", _sampler(setting)), ("model", model)]
+    )
 
 
 def _learner(kind: str) -> Callable[[Setting], BaseEstimator]:

@@ -8,8 +8,8 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from raremetric.table.extras import need
-from raremetric.table.files import replacing
+from raremetric.extras import import_optional
+from raremetric.files import atomic_write
 from raremetric.table.model import Predictions, TableModel
 
 BLOCK_BYTES = 1 << 22  # Arrow reads up to 32 of them ahead
@@ -66,9 +66,9 @@ def write_predictions(
         Number of ``rows`` and of ``positive`` ones.
     """
     if isinstance(out, str | Path):
-        with replacing(out) as stream:
+        with atomic_write(out) as stream:
             return write_predictions(model, path, stream, tell)
-    arrow, arrow_csv = need("pyarrow"), need("pyarrow.csv")
+    arrow, arrow_csv = import_optional("pyarrow"), import_optional("pyarrow.csv")
     counts, writer = {"rows": 0, "positive": 0}, None
     for found in model.predict_file(path, block_bytes=BLOCK_BYTES):
         table = arrow.table(prediction_columns(model, found))

@@ -11,8 +11,8 @@ from typing import Any
 from zipfile import ZIP_DEFLATED, BadZipFile, ZipFile
 
 import raremetric
-from raremetric.table.extras import need
-from raremetric.table.files import replacing
+from raremetric.extras import import_optional
+from raremetric.files import atomic_write
 from raremetric.table.model import TableModel
 
 FORMAT = 2  # to be raised when files of before can no longer be read
@@ -32,10 +32,10 @@ def save_model(model: TableModel, path: str | Path) -> None:
     path : str or Path
         Usually ending in ``.skops``.
     """
-    buffer = BytesIO(need("skops.io").dumps(model, compression=ZIP_DEFLATED))
+    buffer = BytesIO(import_optional("skops.io").dumps(model, compression=ZIP_DEFLATED))
     with ZipFile(buffer, "a") as archive:
         archive.writestr(CARD, json.dumps({"format": FORMAT, "versions": model.versions}))
-    with replacing(path) as stream:
+    with atomic_write(path) as stream:
         stream.write(buffer.getbuffer())
 
 
@@ -66,7 +66,7 @@ def load_model(path: str | Path) -> TableModel:
         raise FileNotFoundError(f"There is no file {str(path)!r}.")
     data = path.read_bytes()
     _check_card(_read_card(path, data), path)
-    skops = need("skops.io")
+    skops = import_optional("skops.io")
     try:
         strangers = [name for name in skops.get_untrusted_types(data=data) if not _is_ours(name)]
     except Exception as error:  # whatever a damaged file makes of skops

@@ -1,0 +1,135 @@
+"""Features weighted by their importance to a class-balanced random forest."""
+
+from __future__ import annotations
+
+import numpy as np
+from joblib import Parallel, delayed
+from numpy.typing import NDArray
+from sklearn import config_context
+from sklearn.base import (
+    BaseEstimator,
+    OneToOneFeatureMixin,
+    TransformerMixin,
+)
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from raremetric.validation import Labels, check_integer, check_labels, check_real
+
+
+class ImportanceWeights(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
+    """Each feature times a power of its importance to a small, class-balanced random forest.
+
+    A distance on weighted features no longer drowns in those that say nothing about the class.
+
+    Parameters
+    ----------
+    power : float, default=0.5
+        0 leaves the features as they are; 0.5 makes squared differences count by importance.
+    n_estimators : int, default=30
+        Trees in the forest.
+    random_state : int, RandomState instance or None, default=None
+        Of the forest.
+    n_jobs : int or None, default=None
+        Threads over the trees. The result does not depend on it.
+
+    Attributes
+    ----------
+    weights_ : ndarray of shape (n_features,)
+        What each feature is multiplied by; their mean square is one.
+    n_features_in_ : int
+        Number of features seen in ``fit``.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Names of the features, when ``X`` has string column names.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from raremetric import ImportanceWeights
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(200, 2))
+    >>> weights = ImportanceWeights(random_state=0).fit(X, X[:, 0] > 1).weights_
+    >>> bool(weights[0] > 2 * weights[1])
+    True
+    """
+
+    def __init__(self, power=0.5, *, n_estimators=30, random_state=None, n_jobs=None):
+        self.power = power
+        self.n_estimators = n_estimators
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    def fit(self, X, y) -> ImportanceWeights:
+        """Grow the forest and keep its importances.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Standardised examples: the weights come on top.
+        y : array-like of shape (n_samples,)
+            Class labels.
+
+        Returns
+        -------
+        self : ImportanceWeights
+        """
+        X, y = validate_data(self, X, y, dtype=np.float64)
+        power = check_real(self.power, "power", low=0)
+        labels = check_labels(y, type(self).__name__)
+        n_trees = check_integer(self.n_estimators, "n_estimators", low=1)
+        seeds = check_random_state(self.random_state).randint(2**31 - 1, size=n_trees)
+        weights = mean_importances(X, labels, seeds, self.n_jobs) ** power
+        mean_square = np.mean(weights**2)
+        # A forest that could not split a single time has no opinion.
+        self.weights_ = weights / np.sqrt(mean_square) if mean_square > 0 else np.ones_like(weights)
+        return self
+
+    def transform(self, X) -> NDArray:
+        """Weight the features.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        Z : ndarray of shape (n_samples, n_features)
+        """
+        check_is_fitted(self)
+        return validate_data(self, X, reset=False, dtype=np.float64) * self.weights_
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        return tags
+
+
+def mean_importances(
+    X: NDArray, labels: Labels, seeds: NDArray, n_jobs: int | None = None
+) -> NDArray[np.float64]:
+    """Feature importances, averaged over the trees of a class-balanced random forest.
+
+    The same as those of scikit-learn's ``RandomForestClassifier`` with balanced class weights, in a
+    third of the time where examples are few: most of it is spent on checks, tree by tree. The
+    squared error of indicators of the classes is in proportion to the Gini impurity, so that a
+    regression tree splits as a classification tree does.
+    """
+    from sklearn.tree import DecisionTreeRegressor  # slow to import, seldom needed
+
+    n_samples = len(X)
+    X = X.astype(np.float32)  # as trees want it
+    indicators = labels.codes.astype(np.float64)  # of two classes one says it all
+    if len(labels.classes) > 2:
+        indicators = np.eye(len(labels.classes))[labels.codes]
+    balanced = (n_samples / (len(labels.classes) * labels.counts))[labels.codes]
+
+    def importances(seed: int) -> NDArray:
+        rng = np.random.RandomState(seed)
+        drawn = np.bincount(rng.randint(n_samples, size=n_samples), minlength=n_samples)
+        tree = DecisionTreeRegressor(max_features="sqrt", min_samples_leaf=2, random_state=rng)
+        with config_context(skip_parameter_validation=True, assume_finite=True):
+            tree.fit(X, indicators, sample_weight=balanced * drawn, check_input=False)
+        return tree.feature_importances_
+
+    found = Parallel(n_jobs=n_jobs, prefer="threads")(delayed(importances)(s) for s in seeds)
+    return np.maximum(np.mean(found, axis=0), 0.0)  # rounding leaves -1e-17 of a useless split

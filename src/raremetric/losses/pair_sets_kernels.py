@@ -1,0 +1,227 @@
+"""The hinge losses of sets of similar and dissimilar pairs.
+
+Rows come in double or, where speed counts more, in single precision; sums over pairs are always
+taken in double precision.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from raremetric.neighbors.self_join import row_distance
+from raremetric.performance import any_order, inlined, internal, jit
+
+LANES = 8  # numbers of single precision in a vector
+
+
+@jit
+def pair_distances(Z, first, second):
+    """‖z_i − z_j‖² for each pair (i, j)."""
+    out = np.empty(first.shape[0], np.float64)
+    for p in range(first.shape[0]):
+        out[p] = row_distance(Z, first[p], second[p])
+    return out
+
+
+@inlined
+def add_pull(c, i, j, Z, out):
+    """Out += c (e_i − e_j)(e_i − e_j)ᵀ Z."""
+    weight = Z.dtype.type(c)
+    for t in range(Z.shape[1]):
+        step = weight * (Z[i, t] - Z[j, t])
+        out[i, t] += step
+        out[j, t] -= step
+
+
+@inlined
+def hinge(excess, width):
+    """[u]₊ with its corner rounded over (0, width), and its derivative."""
+    if excess <= 0.0:
+        return 0.0, 0.0
+    if excess < width:
+        return excess * excess / (2.0 * width), excess / width
+    return excess - width / 2.0, 1.0
+
+
+@internal
+def similar_terms(Z, data, width, slopes, out):
+    """Σ w [d² − 1]₊; writes w times the hinge's derivative to slopes, adds Lap·Z to out."""
+    value = 0.0
+    for p in range(slopes.shape[0]):
+        i, j, weight = data.similar_anchors[p], data.similar_others[p], data.similar_weights[p]
+        term, slope = hinge(row_distance(Z, i, j) - 1.0, width)
+        value += weight * term
+        slopes[p] = weight * slope
+        if slopes[p] != 0.0:
+            add_pull(slopes[p], i, j, Z, out)
+    return value
+
+
+@internal
+def cap_level(excess, cap, width):
+    """The smallest τ ≥ 0 with Σ clip((u − τ)/width, 0, 1) ≤ cap.
+
+    Newton's method on a convex-concave piecewise linear function, safeguarded by bisection.
+    """
+    low, high = 0.0, excess[0]
+    level = 0.0
+    for _ in range(60):
+        total, moving = 0.0, 0
+        for j in range(excess.shape[0]):
+            share = (excess[j] - level) / width
+            if share >= 1.0:
+                total += 1.0
+            elif share > 0.0:
+                total += share
+                moving += 1
+        surplus = total - cap
+        if surplus > 0.0:
+            low = level
+        else:
+            high = level
+        if abs(surplus) <= 1e-12 or level == 0.0 >= surplus:
+            break
+        level = level + surplus * width / moving if moving > 0 else -1.0
+        if not low < level < high:
+            level = (low + high) / 2.0
+    return level
+
+
+@inlined
+def nearest_term(excess, weight, cap, width, slopes, p):
+    """W · (sum of the ``cap`` largest [u]₊) over falling u = 1 + m − d².
+
+    With width δ > 0 the term is max Σ α u − (δ/2) Σ α² over 0 ≤ α ≤ 1, Σ α ≤ cap: smooth also
+    where neighbors change places. Writes w α to row p of slopes.
+    """
+    value, level = 0.0, 0.0
+    if width > 0.0 and excess.shape[0] > cap and excess[cap] > 0.0:
+        level = cap_level(excess, cap, width)
+    for s in range(excess.shape[0]):
+        slopes[p, s] = 0.0
+        if excess[s] <= level or (width == 0.0 and s >= cap):
+            continue
+        alpha = 1.0 if width == 0.0 else min(1.0, (excess[s] - level) / width)
+        value += weight * alpha * (excess[s] - alpha * width / 2.0)
+        slopes[p, s] = weight * alpha
+    return value
+
+
+@inlined
+def nearest_candidates(Z, i, candidates, near, who):
+    """Squared distances from row i to its nearest candidates, rising, and these rows.
+
+    Returns how many there are. A candidate of -1 is none; of equally near ones the first stays.
+    """
+    size, count, farthest = near.shape[0], 0, np.inf
+    for s in range(candidates.shape[0]):
+        j = candidates[s]
+        if j < 0:
+            continue
+        distance = np.float64(row_distance(Z, i, j))
+        if distance >= farthest:
+            continue
+        slot = min(count, size - 1)
+        while slot > 0 and distance < near[slot - 1]:
+            near[slot], who[slot] = near[slot - 1], who[slot - 1]
+            slot -= 1
+        near[slot], who[slot] = distance, j
+        count = min(count + 1, size)
+        if count == size:
+            farthest = near[size - 1]
+    return count
+
+
+@internal
+def dissimilar_terms(Z, data, width, others, slopes, out):
+    """Σ_i w_i · (sum of the k largest [1 + m − d²]₊) over each anchor's candidates.
+
+    Writes the nearest candidates to others, the derivatives to slopes, and takes Lap·Z off out.
+    """
+    value, (n_anchors, size) = 0.0, others.shape
+    near, excess = np.empty(size, np.float64), np.empty(size, np.float64)
+    cap, limit = max(data.refresh, 1), 1.0 + data.margin
+    for p in range(n_anchors):
+        i, who = data.anchors[p], others[p]
+        count = nearest_candidates(Z, i, data.lists[p], near, who)
+        for s in range(size):
+            excess[s] = limit - near[s] if s < count else -np.inf
+            who[s] = who[s] if s < count else -1
+        value += nearest_term(excess, data.anchor_weights[p], cap, width * limit, slopes, p)
+        for s in range(count):
+            if slopes[p, s] != 0.0:
+                add_pull(-slopes[p, s], i, who[s], Z, out)
+    return value
+
+
+@jit
+def laplacian_product(rows, first, second, weights):
+    """Σ w (e_i − e_j)(e_i − e_j)ᵀ rows over the pairs (i, j); a second row of -1 is none."""
+    out = np.zeros(rows.shape, rows.dtype)
+    for p in range(first.shape[0]):
+        if second[p] >= 0:
+            add_pull(weights[p], first[p], second[p], rows, out)
+    return out
+
+
+@internal
+def add_regularization(value, gradient, axes, regularization):
+    """Add λ‖LᵀL − I‖² and its gradient 4λL(LᵀL − I), the latter in place; axes is Lᵀ."""
+    if regularization == 0.0:
+        return value
+    n_features, whole = axes.shape
+    residual = np.empty((n_features, n_features), axes.dtype)
+    change = np.empty((whole, n_features), axes.dtype)
+    np.dot(axes, axes.T, residual)
+    squares = 0.0
+    for i in range(n_features):
+        residual[i, i] -= 1.0
+        for j in range(n_features):
+            squares += np.float64(residual[i, j]) * residual[i, j]
+    np.dot(axes.T, residual, change)
+    for i in range(gradient.shape[0]):
+        for j in range(n_features):
+            gradient[i, j] += 4.0 * regularization * change[i, j]
+    return value + regularization * squares
+
+
+@jit
+def pair_set_value_and_gradient(L, data, width):
+    """The pair-set loss and its gradient over L: 2 (Lap Z)ᵀX + 4λL(LᵀL − I).
+
+    Refreshed neighbors are looked for among the candidates: a lower bound of the loss, exact
+    while the candidates hold the nearest. Returns also the multipliers of the similar pairs, those
+    of the dissimilar pairs, and for the latter the other rows, nearest first.
+    """
+    n_samples, (n_components, n_features), dtype = data.X.shape[0], L.shape, data.X.dtype
+    # Columns of zeros make rows of whole vectors, for which distances are found faster.
+    whole = -(-n_components // LANES) * LANES
+    axes, product = np.empty((n_features, whole), dtype), np.empty((whole, n_features), dtype)
+    Z, laplacian = np.empty((n_samples, whole), dtype), np.zeros((n_samples, whole), dtype)
+    for j in range(n_features):
+        for i in range(whole):
+            axes[j, i] = L[i, j] if i < n_components else 0.0
+    np.dot(data.X, axes, Z)
+    attract = np.empty(data.similar_anchors.shape[0], np.float64)
+    shape = (data.anchors.shape[0], data.n_nearest)
+    others, repel = np.empty(shape, np.int64), np.empty(shape, np.float64)
+    value = similar_terms(Z, data, width, attract, laplacian)
+    value += dissimilar_terms(Z, data, width, others, repel, laplacian)
+    np.dot(laplacian.T, data.X, product)
+    gradient = np.empty((n_components, n_features), np.float64)
+    for i in range(n_components):
+        for j in range(n_features):
+            gradient[i, j] = 2.0 * product[i, j]
+    value = add_regularization(value, gradient, axes, data.regularization)
+    return value, gradient, attract, repel, others
+
+
+@any_order
+def scaled_loss(s, similar, weights, dissimilar, anchor_weights, limit):
+    """The hinge terms at s·M, from the pairs' squared distances under M; limit is 1 + m."""
+    value = 0.0
+    for p in range(similar.shape[0]):
+        value += weights[p] * max(s * similar[p] - 1.0, 0.0)
+    for p in range(dissimilar.shape[0]):
+        value += anchor_weights[p] * max(limit - s * dissimilar[p], 0.0)
+    return value

@@ -1,0 +1,226 @@
+"""Nearest rows within and across classes: exact, ties broken by the lowest index.
+
+Squared distances are first estimated in single precision, by a matrix product for a tile of rows
+and others at a time. Only pairs that come near enough to matter, rounding included, are measured
+exactly.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from raremetric.performance import inlined, internal, internal_any_order, jit, merged
+
+TILE = 1024  # rows and others whose distances are estimated together: 4 MB
+GROUPS = 16  # of rows, whose nearest ones bound the distance to the k-th nearest
+
+
+@inlined
+def row_distance(Z, i, j):
+    """‖z_i − z_j‖², in the precision of Z."""
+    total = Z.dtype.type(0)
+    for t in range(Z.shape[1]):
+        difference = Z[i, t] - Z[j, t]
+        total += difference * difference
+    return total
+
+
+@inlined
+def insert_nearest(i, distance, j, distances, indices):
+    """Put row j on the sorted list of row i, if it belongs there; after those as near.
+
+    Offered in the order of their indices, of equally near rows the lowest index is kept.
+    """
+    near, who = distances[i], indices[i]
+    slot = near.shape[0] - 1
+    if not distance < near[slot]:
+        return
+    while slot > 0 and distance < near[slot - 1]:
+        near[slot], who[slot] = near[slot - 1], who[slot - 1]
+        slot -= 1
+    near[slot], who[slot] = distance, j
+
+
+@internal_any_order
+def squared_norms(rows, norms):
+    """‖row‖² of each row, written to norms."""
+    for i in range(rows.shape[0]):
+        total = rows[i, 0] * rows[i, 0]
+        for t in range(1, rows.shape[1]):
+            total += rows[i, t] * rows[i, t]
+        norms[i] = total
+
+
+@internal
+def fill_with_infinity(values):
+    """Set all entries of a matrix to infinity."""
+    for i in range(values.shape[0]):
+        for j in range(values.shape[1]):
+            values[i, j] = np.inf
+
+
+@internal
+def estimate_row(products, norm, norms, nearest):
+    """Turn inner products into squared distances; note the nearest ones. Loops that vectorise."""
+    for t in range(products.shape[0]):
+        estimate = norm + norms[t] - np.float32(2.0) * products[t]
+        products[t] = estimate
+        nearest[t] = estimate if estimate < nearest[t] else nearest[t]
+
+
+@internal
+def group_nearest(estimates, nearest):
+    """The nearest of the rows t, t + GROUPS, t + 2 GROUPS, … for each group t."""
+    n_whole = estimates.shape[0] // GROUPS * GROUPS
+    for low in range(0, n_whole, GROUPS):
+        part = estimates[low : low + GROUPS]
+        for t in range(GROUPS):
+            nearest[t] = part[t] if part[t] < nearest[t] else nearest[t]
+    for t in range(estimates.shape[0] - n_whole):
+        nearest[t] = min(nearest[t], estimates[n_whole + t])
+
+
+@internal
+def kth_smallest(values, k, sorted_values):
+    """The k-th smallest of a few values, infinity if there are fewer."""
+    if k > values.shape[0]:
+        return np.float32(np.inf)
+    for t in range(k):
+        sorted_values[t] = np.inf
+    for t in range(values.shape[0]):
+        value, slot = values[t], k
+        while slot > 0 and value < sorted_values[slot - 1]:
+            slot -= 1
+            if slot + 1 < k:
+                sorted_values[slot + 1] = sorted_values[slot]
+        if slot < k:
+            sorted_values[slot] = value
+    return sorted_values[k - 1]
+
+
+@internal
+def mark_near(estimates, bound, bounds, marks):
+    """Mark the rows that may be near by 1, the others by 0: a loop that vectorises."""
+    for t in range(estimates.shape[0]):
+        marks[t] = np.uint8(estimates[t] <= bound) | np.uint8(estimates[t] <= bounds[t])
+
+
+@internal
+def scan_row(i, estimates, first, Z, exact, bound, bounds, distances, indices, words):
+    """Offer row i and the rows first, first + 1, … to each other as neighbors."""
+    marks, size = words.view(np.uint8), estimates.shape[0]
+    mark_near(estimates, bound, bounds, marks)
+    n_words = -(-size // 8)
+    for t in range(size, 8 * n_words):
+        marks[t] = 0
+    for w in range(n_words):
+        if words[w] == 0:
+            continue
+        for t in range(8 * w, 8 * w + 8):
+            if marks[t] == 0:
+                continue
+            j, distance = first + t, np.float64(estimates[t])
+            if exact:
+                distance = np.float64(row_distance(Z, i, j))
+            if estimates[t] <= bound:
+                insert_nearest(i, distance, j, distances, indices)
+            if estimates[t] <= bounds[t]:
+                insert_nearest(j, distance, i, distances, indices)
+
+
+@internal
+def group_bounds(nearest, first, slack, distances):
+    """How far the k-th nearest can be: by the groups of this tile, or by the lists so far."""
+    k = distances.shape[1]
+    bounds, ranked = np.empty(nearest.shape[0], np.float32), np.empty(k, np.float32)
+    for r in range(nearest.shape[0]):
+        by_groups = kth_smallest(nearest[r], k, ranked)
+        bounds[r] = min(by_groups, np.float32(distances[first + r, k - 1])) + slack
+    return bounds
+
+
+@merged
+def scan_tile(Z, exact, norms, products, low, first, slack, distances, indices):
+    """Offer the rows low, low + 1, … to the later ones of first, first + 1, … and vice versa."""
+    size, width = products.shape
+    own, theirs = np.empty((size, GROUPS), norms.dtype), np.empty((GROUPS, width), norms.dtype)
+    turned = np.empty((width, GROUPS), norms.dtype)
+    fill_with_infinity(own)
+    fill_with_infinity(theirs)
+    for r in range(size):
+        skip = max(low + r + 1 - first, 0)
+        estimates, others = products[r, skip:], norms[first + skip : first + width]
+        estimate_row(estimates, norms[low + r], others, theirs[r % GROUPS, skip:])
+        group_nearest(estimates, own[r])
+    if low == first:  # each row meets the later ones in ``own`` and the earlier ones in ``theirs``
+        for r in range(size):
+            for g in range(GROUPS):
+                own[r, g] = theirs[g, r] = min(own[r, g], theirs[g, r])
+    for g in range(GROUPS):
+        for t in range(width):
+            turned[t, g] = theirs[g, t]
+    bounds = group_bounds(own, low, slack, distances)
+    limits = group_bounds(turned, first, slack, distances)
+    words = np.empty(TILE // 8, np.uint64)  # eight marks each
+    for r in range(size):
+        skip = max(low + r + 1 - first, 0)
+        scan_row(
+            low + r, products[r, skip:], first + skip, Z, exact, bounds[r], limits[skip:],
+            distances, indices, words,
+        )  # fmt: skip
+
+
+@jit
+def class_neighbors(Z, rows, starts, k, within, exact, part, n_parts):
+    """The k nearest rows to each row, of its own class (``within``) or of all other classes.
+
+    Rows are grouped by class: class c owns rows starts[c] to starts[c + 1]. ``rows`` is Z in single
+    precision, moved to the origin, where that says most; unless ``exact``, what it says is
+    taken as it is and Z is not read. Tiles are dealt out to n_parts workers, of
+    which this is number ``part``: see ``merge_lists``. Lists shorter than k end in index -1 and
+    infinite distance. Each pair is looked at once: cost n² · n_dims / 2 in single precision, memory
+    n · (n_dims + k) and one tile.
+    """
+    n_samples, n_dims = rows.shape
+    distances, indices = np.empty((n_samples, k), np.float64), np.empty((n_samples, k), np.int64)
+    norms, largest = np.empty(n_samples, np.float32), np.float32(0.0)
+    fill_with_infinity(distances)
+    squared_norms(rows, norms)
+    for i in range(n_samples):
+        largest = max(largest, norms[i])
+        for s in range(k):
+            indices[i, s] = -1
+    # What single precision can get wrong, for inner products of n_dims terms.
+    slack = np.float32((n_dims + 8) * 2.0**-21 * largest if exact else 0.0)
+    tile = 0
+    for c in range(starts.shape[0] - 1):
+        end = starts[c + 1] if within else n_samples
+        for low in range(starts[c], starts[c + 1], TILE):
+            stop = min(low + TILE, starts[c + 1])
+            for first in range(low if within else starts[c + 1], end, TILE):
+                tile += 1
+                if tile % n_parts == part:
+                    others = rows[first : min(first + TILE, end)]
+                    products = np.empty((stop - low, others.shape[0]), rows.dtype)
+                    np.dot(rows[low:stop], others.T, products)
+                    scan_tile(Z, exact, norms, products, low, first, slack, distances, indices)
+    return indices, distances
+
+
+@jit
+def merge_lists(indices, distances, more_indices, more_distances):
+    """The nearest of two sets of sorted lists: indices and distances."""
+    chosen, nearest = np.empty_like(indices), np.empty_like(distances)
+    for i in range(indices.shape[0]):
+        s, t = 0, 0
+        for slot in range(indices.shape[1]):
+            first = distances[i, s] < more_distances[i, t] or (
+                distances[i, s] == more_distances[i, t] and indices[i, s] < more_indices[i, t]
+            )
+            if first:
+                chosen[i, slot], nearest[i, slot] = indices[i, s], distances[i, s]
+                s += 1
+            else:
+                chosen[i, slot], nearest[i, slot] = more_indices[i, t], more_distances[i, t]
+                t += 1
+    return chosen, nearest

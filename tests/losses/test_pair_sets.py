@@ -1,0 +1,292 @@
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from raremetric import IML
+from raremetric.losses.dual import DualBound, dual_value
+from raremetric.losses.pair_sets import merge_mutual
+from raremetric.pairs import Pairs
+from raremetric.validation import check_labels
+from tests.conftest import make_problem
+from tests.oracles.pair_sets import iml_loss
+
+FIVE_POINTS = np.array([[0.0, 0], [1, 0], [3, 0], [3, 1], [5, 0]])
+FIVE_LABELS = np.array([1, 1, 0, 0, 0])
+
+
+def make_objective(X, y, *, k=3, m=1.0, a=0.5, lam=0.01, refreshed=True, scheme="balanced", w=None):
+    labels = check_labels(y, "test")
+    weights = np.ones(len(X)) if w is None else np.asarray(w, dtype=float)
+    iml = IML(k, m, a, lam, dissimilar="refreshed" if refreshed else "fixed", set_weights=scheme)
+    return iml._objective(X, labels, *iml._select_pairs(X, labels), weights)
+
+
+@pytest.mark.parametrize(
+    ("scheme", "weights", "expected"),
+    [
+        # With L = 2I squared distances are four times the plain ones. Hinges, m = 40:
+        # Sim+ {3, 3}, Sim- {3, 3, 15}, Dis+ {5, 25}, Dis- {25, 21, 0}; λ‖4I − I‖² = 9.
+        ("balanced", None, 0.25 / 4 * (3 + 7) + 0.75 / 4 * (15 + 46 / 3) + 9),
+        ("uniform", None, 0.25 * (6 + 21) + 0.75 * (30 + 46) + 9),
+        # First point three times, last point twice as heavy; the sets' totals stay.
+        (
+            "balanced",
+            [3, 1, 1, 1, 2],
+            0.25 / 4 * (12 / 4 + 36 / 4) + 0.75 / 4 * (40 / 4 + 46 / 4) + 9,
+        ),
+        (
+            "uniform",
+            [3, 1, 1, 1, 2],
+            0.25 * (2 * 3 + 3 * 9) + 0.75 * (2 * 10 + 3 * 11.5) + 9,
+        ),
+        # Sums, a pair of the two points weighing 3/5 and one of the three points 2/5; no a.
+        ("inverse", None, 3 / 5 * (6 + 30) + 2 / 5 * (21 + 46) + 9),
+        ("inverse", [3, 1, 1, 1, 2], 3 / 5 * 2 * (3 + 10) + 2 / 5 * 3 * (9 + 11.5) + 9),
+    ],
+)
+@pytest.mark.parametrize("refreshed", [False, True])
+def test_five_points_by_hand(scheme, weights, expected, refreshed):
+    objective = make_objective(
+        FIVE_POINTS,
+        FIVE_LABELS,
+        k=1,
+        m=40.0,
+        a=0.5 if scheme == "inverse" else 0.25,
+        lam=0.5,
+        refreshed=refreshed,
+        scheme=scheme,
+        w=weights,
+    )
+    assert objective.value_and_gradient(2 * np.eye(2))[0] == pytest.approx(expected, rel=1e-14)
+
+
+def test_each_term_of_the_five_points_alone():
+    def value(a, lam, m=40.0):
+        objective = make_objective(FIVE_POINTS, FIVE_LABELS, k=1, m=m, a=a, lam=lam)
+        return objective.value_and_gradient(2 * np.eye(2))[0]
+
+    assert value(a=1.0, lam=0.0) == pytest.approx((3 + 7) / 4)
+    assert value(a=0.0, lam=0.0) == pytest.approx((15 + 46 / 3) / 4)
+    assert value(a=0.0, lam=0.0, m=0.0) == 0.0  # all classes farther apart than 1
+    assert value(a=1.0, lam=2.0) - value(a=1.0, lam=0.0) == pytest.approx(2 * 18)
+
+
+def test_refreshed_neighbors_follow_the_metric():
+    # From (0, 0) the other class is nearest at (2, 0), but at (0, 3) once x is stretched by 3.
+    X = np.array([[0.0, 0], [0, 0.1], [2, 0], [0, 3]])
+    y = np.array([1, 1, 0, 0])
+    L = np.diag([3.0, 1.0])
+    settings = {"k": 1, "m": 99.0, "a": 0.0, "lam": 0.0}
+    fixed = make_objective(X, y, refreshed=False, **settings).value_and_gradient(L)[0]
+    refreshed = make_objective(X, y, refreshed=True, **settings).value_and_gradient(L)[0]
+    dis_pos_fixed = (100 - 36 + 100 - 36.01) / 2
+    dis_pos_refreshed = (100 - 9 + 100 - 2.9**2) / 2
+    dis_neg = (100 - 36 + 100 - 2.9**2) / 2
+    assert fixed == pytest.approx((dis_pos_fixed + dis_neg) / 4)
+    assert refreshed == pytest.approx((dis_pos_refreshed + dis_neg) / 4)
+
+
+@pytest.mark.parametrize("refreshed", [False, True])
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("scheme", ["balanced", "uniform", "inverse"])
+def test_value_against_the_oracle(refreshed, n_classes, scheme):
+    X, y = make_problem(3, n_classes=n_classes)
+    rng = np.random.RandomState(0)
+    L, weights = rng.normal(size=(2, 3)), rng.uniform(0.1, 2, size=len(X))
+    a = 0.5 if scheme == "inverse" else 0.3
+    objective = make_objective(X, y, m=10, a=a, refreshed=refreshed, scheme=scheme, w=weights)
+    expected = iml_loss(
+        L,
+        X,
+        y,
+        k=3,
+        m=10,
+        a=a,
+        lam=0.01,
+        refreshed=refreshed,
+        scheme=scheme,
+        sample_weight=weights,
+    )
+    assert objective.value(L) == pytest.approx(expected, rel=1e-12)
+    assert objective.value_and_gradient(L)[0] == pytest.approx(expected, rel=1e-12)
+    single = objective.in_single_precision().value_and_gradient(L)[0]
+    assert single == pytest.approx(expected, rel=1e-5)
+    assert objective.value_and_matrix_gradient(L)[0] == pytest.approx(expected, rel=1e-12)
+
+
+def central_differences(f, L, step=1e-6):
+    gradient = np.empty_like(L)
+    for index in np.ndindex(*L.shape):
+        change = np.zeros_like(L)
+        change[index] = step
+        gradient[index] = (f(L + change) - f(L - change)) / (2 * step)
+    return gradient
+
+
+@pytest.mark.parametrize("width", [0.0, 0.05])
+@pytest.mark.parametrize("refreshed", [False, True])
+@pytest.mark.parametrize("rank", [2, 4])
+@pytest.mark.parametrize(
+    ("n_classes", "scheme"), [(2, "balanced"), (3, "balanced"), (3, "inverse")]
+)
+def test_gradient_by_central_differences(width, refreshed, rank, n_classes, scheme):
+    X, y = make_problem(rank, n_samples=30, n_features=4, n_classes=n_classes)
+    L = np.random.RandomState(rank).normal(size=(rank, 4))  # kinks have probability zero
+    a = 0.5 if scheme == "inverse" else 0.4
+    objective = make_objective(X, y, m=10.0, a=a, lam=0.1, refreshed=refreshed, scheme=scheme)
+    _, gradient = objective.value_and_gradient(L, width)
+    numeric = central_differences(lambda A: objective.value_and_gradient(A, width)[0], L)
+    np.testing.assert_allclose(gradient, numeric, rtol=1e-6, atol=1e-6 * np.abs(numeric).max())
+    _, over_M = objective.value_and_matrix_gradient(L, width)
+    np.testing.assert_allclose(2 * L @ over_M, gradient, rtol=1e-9, atol=1e-9)
+
+
+@given(seed=st.integers(0, 10_000), refreshed=st.booleans())
+@settings(max_examples=30, deadline=None)
+def test_loss_ignores_the_order_of_rows_and_the_names_of_classes(seed, refreshed):
+    X, y = make_problem(seed, n_classes=3)
+    rng = np.random.RandomState(seed)
+    L, rows = rng.normal(size=(3, 3)), rng.permutation(len(X))
+    names = np.array(["zebra", "ant", "mole"])
+    value, gradient = make_objective(X, y, refreshed=refreshed).value_and_gradient(L)
+    other = make_objective(X[rows], names[y][rows], refreshed=refreshed)
+    other_value, other_gradient = other.value_and_gradient(L)
+    assert other_value == pytest.approx(value, rel=1e-12)
+    np.testing.assert_allclose(other_gradient, gradient, rtol=1e-9, atol=1e-12)
+
+
+@given(
+    seed=st.integers(0, 10_000),
+    refreshed=st.booleans(),
+    m=st.sampled_from([1.0, 10.0, 10_000.0]),
+    lam=st.sampled_from([0.01, 1.0, 10.0]),
+    a=st.floats(0, 1),
+    width=st.sampled_from([0.0, 1e-3, 0.3]),
+    scheme=st.sampled_from(["balanced", "inverse"]),
+)
+@settings(max_examples=60, deadline=None)
+def test_bound_never_exceeds_the_objective(seed, refreshed, m, lam, a, width, scheme):
+    X, y = make_problem(seed, n_classes=2 + seed % 2)
+    objective = make_objective(X, y, m=m, a=a, lam=lam, refreshed=refreshed, scheme=scheme)
+    rng = np.random.RandomState(seed)
+    bound = DualBound(lam)
+    for _ in range(3):  # alone, then mixed with what came before
+        bound.add(objective.dual_point(rng.normal(size=(3, 3)), width))
+    for scale in (0.0, 0.1, 1.0, 5.0):  # anywhere, not only where the bound was taken
+        value, _ = objective.value_and_gradient(scale * rng.normal(size=(3, 3)))
+        assert bound.value <= value * (1 + 1e-12) + 1e-9
+
+
+def test_a_mixture_of_dual_points_is_at_least_as_good_as_the_best_of_them():
+    objective = make_objective(*make_problem(0))
+    rng = np.random.RandomState(0)
+    points = [objective.dual_point(rng.normal(size=(3, 3)), 0.1) for _ in range(4)]
+    bound, mixed = DualBound(0.01), []
+    for point in points:
+        bound.add(point)
+        mixed.append(bound.value)
+    alone = [dual_value(point, 0.01) for point in points]
+    assert np.all(mixed >= np.maximum.accumulate(alone) - 1e-3 * np.abs(alone))
+    assert mixed == sorted(mixed)
+
+
+@given(seed=st.integers(0, 10_000), width=st.floats(1e-4, 1.0))
+@settings(max_examples=30, deadline=None)
+def test_rounding_never_raises_the_loss(seed, width):
+    X, y = make_problem(seed)
+    objective = make_objective(X, y)
+    L = np.random.RandomState(seed).normal(size=(3, 3))
+    assert (
+        objective.value_and_gradient(L, width)[0]
+        <= objective.value_and_gradient(L)[0] * (1 + 1e-12) + 1e-12
+    )
+
+
+def test_doubling_a_class_leaves_its_balanced_sets_unchanged():
+    X, y = make_problem(5)
+    weights = np.where(y == 0, 2.0, 1.0)
+    L = np.diag([1.0, 2.0, 0.5])
+    once = make_objective(X, y).value_and_gradient(L)[0]
+    assert make_objective(X, y, w=weights).value_and_gradient(L)[0] == pytest.approx(once)
+
+
+@pytest.mark.parametrize("refreshed", [False, True])
+def test_other_parameters_on_shared_pairs(refreshed):
+    X, y = make_problem(4)
+    first = make_objective(X, y, m=1.0, a=0.5, lam=0.0, refreshed=refreshed)
+    first.value_and_gradient(np.diag([9.0, 1.0, 1.0]))  # moves its own candidates
+    other = first.with_parameters(10.0, 0.2, 0.1)
+    fresh = make_objective(X, y, m=10.0, a=0.2, lam=0.1, refreshed=refreshed)
+    L = np.diag([1.0, 2.0, 0.5])
+    before = first.value_and_gradient(L)[0]
+    assert other.value_and_gradient(L)[0] == pytest.approx(fresh.value_and_gradient(L)[0])
+    np.testing.assert_allclose(other.best_multiple(np.eye(3)), fresh.best_multiple(np.eye(3)))
+    assert first.value_and_gradient(L)[0] == before
+
+
+@pytest.mark.parametrize("m", [0.0, 1.0, 10.0])
+def test_the_best_scale_is_a_minimum_along_the_ray(m):
+    objective = make_objective(*make_problem(6), m=m, a=0.3, lam=0.05)
+    L = np.diag([1.0, 2.0, 0.5])
+    best = objective.best_multiple(L)
+    assert not np.array_equal(best, L)
+    lowest = objective.value(best)
+    for factor in (0.8, 1.25):
+        assert lowest <= objective.value(np.sqrt(factor) * best) * (1 + 1e-12)
+
+
+@pytest.mark.parametrize("rank", [2, 9])
+def test_single_precision_gradient(rank):
+    X, y = make_problem(1, n_samples=40, n_features=9)
+    L = np.random.RandomState(rank).normal(size=(rank, 9))
+    objective = make_objective(X, y, m=10.0, lam=0.1)
+    _, gradient = objective.value_and_gradient(L, 0.05)
+    _, single = objective.in_single_precision().value_and_gradient(L, 0.05)
+    np.testing.assert_allclose(single, gradient, rtol=0, atol=1e-5 * np.abs(gradient).max())
+
+
+def test_a_start_whose_multiple_fits_everything_stays_as_it_is():
+    # With a = 0 and λ = 0 any metric that is large enough has no loss.
+    X, y = make_problem(2)
+    L = np.diag([1.0, 2.0, 0.5])
+    np.testing.assert_array_equal(make_objective(X, y, a=0.0, lam=0.0).best_multiple(L), L)
+
+
+def test_candidates_of_two_metrics_are_kept_in_sight():
+    X, y = make_problem(3, n_samples=60)
+    objective = make_objective(X, y, m=10.0)
+    first, second = np.diag([1.0, 2.0, 0.5]), np.diag([0.01, 0.1, 9.0])
+    value, gradient = objective.value_and_gradient(first, 0.1)
+    before = objective.candidates
+    objective.value_and_gradient(second, 0.1)
+    neighbors = objective.data.lists[:, :3]
+    objective.look_also_at(before)
+    for row, old, new in zip(objective.data.lists, before[0], neighbors, strict=True):
+        there = row[row >= 0].tolist()
+        assert len(there) == len(set(there))
+        assert set(there) == set(old[old >= 0]) | set(new)
+    again, same = objective.value_and_gradient(first, 0.1)  # searches no more
+    assert objective.data.lists.shape[1] == before[0].shape[1] + 3
+    assert again == value
+    np.testing.assert_allclose(same, gradient, rtol=1e-12)
+
+
+def test_mutual_pairs_are_merged():
+    pairs = Pairs(np.array([0, 1, 4, 2, 3]), np.array([1, 0, 2, 4, 0]))
+    merged, weights = merge_mutual(pairs, np.array([1.0, 2.0, 4.0, 8.0, 16.0]), 5)
+    assert list(zip(*merged, weights, strict=True)) == [(0, 1, 3.0), (0, 3, 16.0), (2, 4, 12.0)]
+
+
+def test_a_start_that_is_nearly_the_zero_metric_is_not_taken():
+    # One similar pair far apart forces every multiple of the identity to be tiny.
+    X, y = make_problem(2)
+    X[np.flatnonzero(y == 0)[0]] += 1000.0
+    objective = make_objective(X, y, m=1e4, a=0.9, lam=0.0)
+    np.testing.assert_array_equal(objective.best_multiple(np.eye(3)), np.eye(3))
+
+
+def test_a_start_without_loss_stays_exactly_where_it_is():
+    X, y = make_problem(2)
+    objective = make_objective(100 * X, y, m=0.1, a=0.0, lam=10.0)
+    np.testing.assert_array_equal(objective.best_multiple(np.eye(3)), np.eye(3))

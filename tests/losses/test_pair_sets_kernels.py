@@ -1,0 +1,134 @@
+import numpy as np
+import pytest
+
+from raremetric.losses import pair_sets_kernels as kernels
+from raremetric.losses.pair_sets import PairSetData
+from tests.neighbors import from_python
+from tests.oracles.pair_sets import laplacian_product, rounded_hinges
+
+pytestmark = pytest.mark.kernels
+
+
+def test_pair_distances():
+    Z = np.array([[0.0, 0.0], [3.0, 4.0], [0.0, 1.0]])
+    distances = kernels.pair_distances(Z, np.array([0, 1, 2]), np.array([1, 1, 0]))
+    np.testing.assert_array_equal(distances, [25.0, 0.0, 1.0])
+
+
+@pytest.mark.parametrize("width", [0.0, 0.5])
+def test_similar_terms(width):
+    Z = np.sqrt([[0.0], [0.5], [1.0], [1.25], [3.0]])  # squared distances to the first row
+    anchors, others = np.zeros(5, dtype=int), np.arange(5)
+    weights, slopes, out = np.array([9.0, 1.0, 2.0, 3.0, 0.5]), np.empty(5), np.zeros_like(Z)
+    data = make_data(np.random.RandomState(0), float, 0)._replace(
+        similar_anchors=anchors, similar_others=others, similar_weights=weights
+    )
+    value = from_python(kernels.similar_terms)(Z, data, width, slopes, out)
+    if width == 0:
+        assert value == pytest.approx(3 * 0.25 + 0.5 * 2)
+        expected = [0, 0, 0, 3, 0.5]
+    else:
+        assert value == pytest.approx(3 * 0.25**2 / (2 * 0.5) + 0.5 * (2 - 0.25))
+        expected = [0, 0, 0, 3 * 0.5, 0.5]
+    np.testing.assert_allclose(slopes, expected, atol=1e-15)
+    np.testing.assert_allclose(out, laplacian_product(expected, anchors, others, Z))
+
+
+@pytest.mark.parametrize("width", [1e-3, 0.1, 2.0])
+@pytest.mark.parametrize("seed", range(4))
+def test_nearest_term_against_a_bisection(width, seed):
+    rng = np.random.RandomState(seed)
+    excess = np.sort(rng.uniform(-1.5, 2.5, size=(5, 6)), axis=1)[:, ::-1].copy()
+    excess[0, 4:] = -np.inf  # a list that ended early
+    excess[1, 2:5] = excess[1, 2]  # neighbors at equal distance
+    slopes = np.empty_like(excess)
+    for p, row in enumerate(excess):
+        value = from_python(kernels.nearest_term)(row, 0.7, 3, width, slopes, p)
+        expected, alpha = rounded_hinges(row, 3, width)
+        assert value == pytest.approx(0.7 * expected)
+        np.testing.assert_allclose(slopes[p], 0.7 * alpha, atol=1e-9)
+
+
+def test_exact_nearest_terms_take_the_largest_hinges():
+    excess, slopes = np.array([1.5, 1.0, 0.5, -7.0]), np.empty((1, 4))
+    value = from_python(kernels.nearest_term)(excess, 2.0, 2, 0.0, slopes, 0)
+    assert value == pytest.approx(2 * (1.5 + 1.0))
+    np.testing.assert_array_equal(slopes, [[2.0, 2.0, 0.0, 0.0]])
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("refresh", [0, 2])
+def test_terms_and_laplacian(dtype, refresh):
+    rng = np.random.RandomState(0)
+    data = make_data(rng, dtype, refresh)
+    value, gradient, attract, repel, others = kernels.pair_set_value_and_gradient(
+        np.eye(3), data, 0.1
+    )
+    X = data.X.astype(float)
+    expected = sum(
+        w * rounded_hinges([np.sum((X[i] - X[j]) ** 2) - 1], 1, 0.1)[0]
+        for i, j, w in zip(
+            data.similar_anchors, data.similar_others, data.similar_weights, strict=True
+        )
+    )
+    for i, weight, row in zip(data.anchors, data.anchor_weights, others, strict=True):
+        distances = np.sum((X[i] - X[row]) ** 2, axis=1)
+        every = np.sum((X[i] - X[data.lists[i]]) ** 2, axis=1)
+        np.testing.assert_allclose(distances, np.sort(every)[: len(row)], rtol=1e-5)
+        expected += weight * rounded_hinges(2 - distances, max(refresh, 1), 0.2)[0]
+    assert value == pytest.approx(expected, rel=1e-5)
+    dense = laplacian_product(attract, data.similar_anchors, data.similar_others, X)
+    for i, row, c in zip(data.anchors, others, repel, strict=True):
+        dense -= laplacian_product(c, np.repeat(i, len(row)), row, X)
+    np.testing.assert_allclose(gradient, 2 * dense.T @ X, rtol=1e-4, atol=1e-5)
+
+
+def test_laplacian_product():
+    rng = np.random.RandomState(0)
+    rows, weights = rng.normal(size=(5, 3)), rng.normal(size=6)
+    first, second = rng.randint(5, size=6), np.array([1, -1, 2, 0, 4, 3])
+    there = second >= 0
+    expected = laplacian_product(weights[there], first[there], second[there], rows)
+    product = kernels.laplacian_product(rows, first, second, weights)
+    np.testing.assert_allclose(product, expected)
+
+
+def make_data(rng, dtype, refresh):
+    n, size = 8, 2 * refresh or 1
+    return PairSetData(
+        X=rng.normal(size=(n, 3)).astype(dtype),
+        starts=np.array([0, 4, 8]),
+        similar_anchors=rng.randint(4, size=6),
+        similar_others=4 + rng.randint(4, size=6),
+        similar_weights=rng.uniform(size=6),
+        anchors=np.arange(n),
+        anchor_weights=rng.uniform(size=n),
+        margin=1.0,
+        regularization=0.1,
+        refresh=refresh,
+        n_nearest=refresh or 1,
+        lists=np.array([rng.permutation(np.delete(np.arange(n), i))[:size] for i in range(n)]),
+    )
+
+
+def test_scaled_loss():
+    similar, dissimilar = np.array([0.5, 2.0]), np.array([1.0, 0.1])
+    weights = np.array([1.0, 3.0]), np.array([2.0, 5.0])
+    value = kernels.scaled_loss(2.0, similar, weights[0], dissimilar, weights[1], 2.5)
+    assert value == pytest.approx(3 * 3.0 + 2 * 0.5 + 5 * 2.3)
+
+
+@pytest.mark.parametrize("size", [1, 3, 6])
+def test_nearest_candidates_are_the_nearest_of_those_there_are(size):
+    rng = np.random.RandomState(size)
+    Z = rng.normal(size=(9, 2))
+    Z[5] = Z[3]  # equally near: the first stays
+    candidates = np.array([-1, 7, 3, 5, -1, 2, 8])
+    near, who = np.empty(size), np.empty(size, dtype=np.int64)
+    count = from_python(kernels.nearest_candidates)(Z, 0, candidates, near, who)
+    there = candidates[candidates >= 0]
+    distances = np.sum((Z[there] - Z[0]) ** 2, axis=1)
+    expected = there[np.argsort(distances, kind="stable")][:size]
+    assert count == min(size, 5)
+    np.testing.assert_array_equal(who[:count], expected[:count])
+    np.testing.assert_allclose(near[:count], np.sort(distances)[:count])

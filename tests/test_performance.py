@@ -1,0 +1,97 @@
+"""A fit takes one thread for linear algebra, and gives the others back."""
+
+import numpy as np
+import pytest
+from sklearn.datasets import make_classification
+from threadpoolctl import threadpool_info, threadpool_limits
+
+import raremetric
+from raremetric.performance import one_blas_thread
+
+
+def blas_threads():
+    """The most that a library takes; some of other packages know one thread only."""
+    return max(each["num_threads"] for each in threadpool_info() if each["user_api"] == "blas")
+
+
+class Watched:
+    """Data that note how many threads there are when they are read."""
+
+    def __init__(self, values):
+        self.values, self.shape, self.seen = values, values.shape, []
+
+    def __len__(self):
+        return len(self.values)
+
+    def __array__(self, dtype=None, copy=None):
+        self.seen.append(blas_threads())
+        return np.array(self.values, dtype=dtype)
+
+
+@pytest.fixture
+def two_threads():
+    with threadpool_limits(2, user_api="blas"):
+        assert blas_threads() == 2
+        yield
+
+
+ESTIMATORS = [
+    raremetric.IML(max_iter=1),
+    raremetric.IMLCV(n_candidates=1),
+    raremetric.LMNN(max_iter=1),
+    raremetric.ITML(max_iter=1),
+    raremetric.GMML(),
+    raremetric.BalancedDiscriminant(),
+    raremetric.KernelLandmarks(n_components=2),
+    raremetric.MetricKNNClassifier(raremetric.Euclidean()),
+    raremetric.RareClassifier(budget=1e-3, random_state=0),
+]
+
+
+@pytest.mark.filterwarnings("ignore")  # of fits cut short
+@pytest.mark.parametrize("estimator", ESTIMATORS, ids=lambda each: type(each).__name__)
+def test_a_fit_takes_one_thread_and_gives_it_back(estimator, two_threads):
+    X, y = make_classification(60, 4, random_state=0)
+    X = Watched(X)
+    estimator.fit(X, y)
+    assert set(X.seen) == {1}
+    assert blas_threads() == 2
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_pairs_too(two_threads):
+    pairs = Watched(np.random.default_rng(0).normal(size=(20, 2, 3)))
+    raremetric.ITML(max_iter=1).fit_pairs(pairs, np.tile([1, -1], 10))
+    assert pairs.seen == [1]
+
+
+def test_threads_are_given_back_after_an_error(two_threads):
+    @one_blas_thread
+    def broken():
+        """Says so."""
+        assert blas_threads() == 1
+        raise ValueError("broken")
+
+    with pytest.raises(ValueError, match="broken"):
+        broken()
+    assert blas_threads() == 2
+    assert (broken.__name__, broken.__doc__) == ("broken", "Says so.")
+
+
+@pytest.mark.parametrize(
+    ("learner", "text"),
+    [
+        (raremetric.IML(max_iter=1), "max_iter"),
+        (raremetric.LMNN(max_iter=1), "max_iter"),
+        (raremetric.ITML(max_iter=1), "max_iter"),
+        (raremetric.IML(n_neighbors=40), "n_neighbors"),
+        (raremetric.LMNN(n_neighbors=40), "n_neighbors"),
+        (raremetric.GMML(n_neighbors=40, pairs="neighbors"), "n_neighbors"),
+    ],
+    ids=str,
+)
+def test_warnings_point_at_the_line_that_fits(learner, text):
+    X, y = make_classification(60, 4, random_state=0)
+    with pytest.warns(UserWarning, match=text) as caught:
+        learner.fit(X, y)
+    assert {each.filename for each in caught} == {__file__}

@@ -34,10 +34,6 @@ class BalancedDiscriminant(MetricLearner):
         L = (I + (g − 1) UUᵀ) W.
     covariance_ : ndarray of shape (n_features, n_features)
         The mean of the classes' covariances, shrunk.
-    n_iter_ : int
-        Always 0: nothing is iterated.
-    objective_ : float
-        Always 0: nothing is minimised.
     classes_ : ndarray of shape (n_classes,)
         Class labels seen in ``fit``.
     n_features_in_ : int
@@ -102,8 +98,6 @@ class BalancedDiscriminant(MetricLearner):
         whitening = (axes / np.sqrt(variances)) @ axes.T
         between = between_directions(spectrum.means @ whitening)
         self.components_ = whitening + (stretch - 1) * between @ (between.T @ whitening)
-        self.n_iter_ = 0
-        self.objective_ = 0.0
 
 
 class Spectrum(NamedTuple):

@@ -14,10 +14,6 @@ class Euclidean(MetricLearner):
     ----------
     components_ : ndarray of shape (n_features, n_features)
         The identity.
-    n_iter_ : int
-        Always 0.
-    objective_ : float
-        Always 0: nothing is minimised.
     classes_ : ndarray of shape (n_classes,)
         Class labels seen in ``fit``.
     n_features_in_ : int
@@ -47,6 +43,4 @@ class Euclidean(MetricLearner):
         X, labels = self._check_training_data(X, y)
         self.classes_ = labels.classes
         self.components_ = np.eye(X.shape[1])
-        self.n_iter_ = 0
-        self.objective_ = 0.0
         return self

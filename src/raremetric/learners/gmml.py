@@ -7,10 +7,9 @@ from numpy.typing import NDArray
 from scipy import linalg
 from sklearn.utils import check_random_state
 
-from raremetric.learners.base import MetricLearner
-from raremetric.learners.priors import prior_components
+from raremetric.learners.base import MetricLearner, prior_components
 from raremetric.metric import components_from_matrix, matrix_from_components, spd_geodesic
-from raremetric.pairs import Pairs, neighbor_pairs, pair_sets, pair_weights
+from raremetric.pairs import Pairs, neighbor_pairs, pair_sets, pair_weights, split_by_label
 from raremetric.performance import one_blas_thread
 from raremetric.validation import (
     Labels,
@@ -69,8 +68,6 @@ class GMML(MetricLearner):
     pair_sets_ : dict
         For each class label, the pairs of row indices whose first row is of that class:
         ``.similar`` and ``.dissimilar``, of shape (n_pairs, 2).
-    n_iter_ : int
-        Always 0: nothing is iterated.
     classes_ : ndarray of shape (n_classes,)
         Class labels seen in ``fit``.
     n_features_in_ : int
@@ -172,7 +169,6 @@ class GMML(MetricLearner):
         # M divides the path from S⁻¹ to D, of length δ, at t.
         self.objective_ = self.t * (1 - self.t) * _squared_path_length(S, D)
         self.pair_sets_ = pair_sets(labels, similar, dissimilar)
-        self.n_iter_ = 0
         return self
 
     def _check_parameters(self) -> None:
@@ -194,8 +190,7 @@ class GMML(MetricLearner):
         n_pairs = self.n_pairs or PAIRS_PER_CLASS_PAIR * n_classes * (n_classes - 1)
         anchors = random_state.randint(len(X), size=n_pairs)
         others = random_state.randint(len(X), size=n_pairs)  # a row with itself adds nothing
-        same = labels.codes[anchors] == labels.codes[others]
-        return Pairs(anchors[same], others[same]), Pairs(anchors[~same], others[~same])
+        return split_by_label(labels, anchors, others)
 
     def _scatter(self, X: NDArray, labels: Labels, pairs: Pairs) -> NDArray:
         """Σ w δδᵀ over the pairs, with a mean weight of one."""

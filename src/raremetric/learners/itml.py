@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
-
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import linalg
@@ -11,13 +9,12 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_array, check_random_state
 from sklearn.utils.validation import validate_data
 
-from raremetric.learners.base import MetricLearner
-from raremetric.learners.priors import prior_components
+from raremetric.learners.base import MetricLearner, prior_components
 from raremetric.metric import squared_lengths
 from raremetric.pairs import draw_pairs, sample_rows
 from raremetric.performance import one_blas_thread
 from raremetric.solvers.bregman import project_bregman
-from raremetric.validation import check_integer, check_option, check_real
+from raremetric.validation import check_integer, check_option, check_real, warn_user
 
 PAIRS_PER_CLASS_PAIR = 20
 
@@ -241,12 +238,11 @@ class ITML(MetricLearner):
             tol=self.tol,
         )
         if not projection.converged:
-            warnings.warn(
+            warn_user(
                 f"ITML stopped after max_iter={self.max_iter} sweeps, before one changed the "
                 f"multipliers by less than tol={self.tol:g}. Raise max_iter or tol, or lower "
-                f"gamma={self.gamma:g}: bounds that cannot all be kept need slack.",
+                f"gamma={self.gamma:g}: bounds that contradict each other need slack.",
                 ConvergenceWarning,
-                stacklevel=4,
             )
         self.bounds_ = bounds
         self.components_ = projection.L

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-import warnings
-
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
 from raremetric.learners.base import MetricLearner, initial_components
-from raremetric.losses.large_margin import LargeMarginObjective, target_table
+from raremetric.losses.large_margin import (
+    LargeMarginLoss,
+    make_large_margin_loss,
+    target_table,
+)
 from raremetric.neighbors import nearest_within_class
 from raremetric.performance import one_blas_thread
 from raremetric.solvers.scipy import minimize_lbfgs
@@ -20,6 +22,7 @@ from raremetric.validation import (
     check_option,
     check_real,
     warn_small_classes,
+    warn_user,
 )
 
 STEP_TOLERANCE = 1e-3  # what an iteration may still gain, as a share of the wanted accuracy
@@ -161,14 +164,14 @@ class LMNN(MetricLearner):
         X, labels = self._check_training_data(X, y)
         self._check_parameters()
         targets = self._select_targets(X, labels)
-        objective = LargeMarginObjective(
+        loss = make_large_margin_loss(
             X,
             labels,
             targets,
             push_weight=self.push_weight,
             squared=self.loss == "squared_hinge",
         )
-        solution = self._solve(objective, self._start(X))
+        solution = self._solve(loss, self._start(X))
         self.classes_ = labels.classes
         self.components_ = solution.L
         self.objective_ = solution.value
@@ -193,12 +196,12 @@ class LMNN(MetricLearner):
             return initial_components(self.components_, X, self.n_components)
         return initial_components(self.init, X, self.n_components)
 
-    def _solve(self, objective: LargeMarginObjective, L: NDArray) -> Solution:
+    def _solve(self, loss: LargeMarginLoss, L: NDArray) -> Solution:
         report = self._reporter(self.verbose)
 
         def minimize(L: NDArray, width: float, max_iter: int, tol: float) -> Solution:
             return minimize_lbfgs(
-                lambda point: objective.value_and_gradient(point, width),
+                lambda point: loss.value_and_gradient(point, width),
                 L,
                 max_iter=max_iter,
                 tol=tol,
@@ -210,17 +213,17 @@ class LMNN(MetricLearner):
         else:
             solution = minimize_in_stages(
                 minimize,
-                lambda point: objective.value_and_gradient(point)[0],
+                lambda point: loss.value_and_gradient(point)[0],
                 lambda point, width: -np.inf,  # no dual bound for this loss
                 L,
                 max_iter=self.max_iter,
                 tol=self.tol,
             )
         if not solution.converged:
-            warnings.warn(
+            warn_user(
                 f"LMNN stopped after max_iter={self.max_iter} iterations, before the objective "
-                f"was thought to be within tol={self.tol:g} of its minimum. Raise max_iter or tol.",
+                f"was estimated to be within tol={self.tol:g} of its minimum. Raise max_iter or "
+                "tol.",
                 ConvergenceWarning,
-                stacklevel=4,
             )
         return solution

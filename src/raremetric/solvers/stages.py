@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-NEARLY_NOTHING = 1e-2
+SMALL_VALUE = 1e-2  # of the value at the start: accuracy is not asked relative to less
 
 
 class Solution(NamedTuple):
@@ -58,7 +58,7 @@ def minimize_in_stages(
     """
     n_iter, stage_tol, bound, converged = 0, 1e-3 * tol, -np.inf, False
     best_L, best = L, exact(L)
-    floor = NEARLY_NOTHING * abs(best)  # where the minimum is zero, no fraction of it is reached
+    floor = SMALL_VALUE * abs(best)  # where the minimum is zero, no fraction of it is reached
     widths = list(widths)
     while widths and stage_tol > 1e-15:
         stage = minimize(L, widths[0], max_iter - n_iter, stage_tol)

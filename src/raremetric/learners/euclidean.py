@@ -1,4 +1,4 @@
-"""The plain distance, as a learner that learns nothing."""
+"""Euclidean: the Euclidean distance with the interface of a metric learner."""
 
 from __future__ import annotations
 
@@ -8,7 +8,11 @@ from raremetric.learners.base import MetricLearner
 
 
 class Euclidean(MetricLearner):
-    """The plain Euclidean distance, so that a comparison of learners is one loop.
+    """The Euclidean distance, with the interface of a metric learner.
+
+    It learns nothing. Use it as the baseline in a comparison of learners.
+
+    .. versionadded:: 0.1
 
     Attributes
     ----------
@@ -21,6 +25,10 @@ class Euclidean(MetricLearner):
     feature_names_in_ : ndarray of shape (n_features,)
         Names of the features, when ``X`` has string column names.
 
+    See Also
+    --------
+    MetricKNNClassifier : Nearest neighbors under a learned metric.
+
     Examples
     --------
     >>> from raremetric import Euclidean
@@ -29,7 +37,7 @@ class Euclidean(MetricLearner):
     """
 
     def fit(self, X, y) -> Euclidean:
-        """Check the data and take the identity.
+        """Check the data and set the identity.
 
         Parameters
         ----------

@@ -14,7 +14,6 @@ from raremetric.learners.base import initial_components
 from raremetric.learners.iml import (
     IML,
     check_parameters,
-    loss_parameters,
     make_problem,
     scales_start,
 )
@@ -78,7 +77,8 @@ def score_candidates(
         options = SolverOptions(
             learner.solver, learner.max_iter, learner.tol, scale_start=scales_start(learner)
         )
-        L = problem.minimize(*loss_parameters(learner), L, options)
+        loss_parameters = (learner.margin, learner.similar_weight, learner.regularization)
+        L = problem.minimize(*loss_parameters, L, options)
         seconds = time.perf_counter() - start
         return score(L, fold, k), seconds
 

@@ -136,10 +136,8 @@ class IML(MetricLearner):
     The defaults m = 100, a = 0.5, λ = 0.01 have the second best mean validation F1 of 120 settings
     over the training parts of the paper's 22 data sets (73.1 %; the best, 73.3 %, is m = 1000 with
     λ = 0.001, outside of the paper's grid; ``benchmarks/defaults.py``). No setting is good
-    everywhere: tune with :class:`IMLCV`.
-
-    Standardize the features first: both the identity, towards which M is regularized, and the
-    distance of one assume features on a common scale.
+    everywhere: tune with :class:`IMLCV`. Standardize the features first: the identity, towards
+    which M is regularized, and the distance of one assume features on a common scale.
 
     See Also
     --------
@@ -226,7 +224,8 @@ class IML(MetricLearner):
         check_parameters(self)
         weights = check_weights(sample_weight, len(X))
         problem = make_problem(self, X, labels, weights)
-        found = problem.solve(*loss_parameters(self), self._start(X), self._options())
+        loss_parameters = (self.margin, self.similar_weight, self.regularization)
+        found = problem.solve(*loss_parameters, self._start(X), self._options())
         if not found.converged:
             warn_user(
                 f"IML stopped after max_iter={self.max_iter} iterations, before the objective was "
@@ -276,13 +275,8 @@ def check_parameters(learner: IML) -> None:
     check_real(learner.tol, "tol", low=0, closed="neither")
 
 
-def loss_parameters(learner: IML) -> tuple[float, float, float]:
-    """The parameters m, a and λ, which a ``PairSetProblem`` is solved for."""
-    return learner.margin, learner.similar_weight, learner.regularization
-
-
 def scales_start(learner: IML) -> bool:
-    """Whether the start of the descent is stretched by the factor that fits best."""
+    """Whether the descent starts from the best multiple of the initial metric."""
     return isinstance(learner.init, str) and learner.init == "auto"
 
 

@@ -89,10 +89,10 @@ def cap_level(excess, cap, width):
 
 @inlined
 def nearest_term(excess, weight, cap, width, slopes, p):
-    """W · (sum of the ``cap`` largest [u]₊) over falling u = 1 + m − d².
+    """W · (sum of the ``cap`` largest [u]₊) over decreasing u = 1 + m − d².
 
-    With width δ > 0 the term is max Σ α u − (δ/2) Σ α² over 0 ≤ α ≤ 1, Σ α ≤ cap: smooth also
-    where neighbors change places. Writes w α to row p of slopes.
+    With width δ > 0 the term is max Σ α u − (δ/2) Σ α² over 0 ≤ α ≤ 1, Σ α ≤ cap: smooth even
+    where two neighbors exchange their order. Writes w α to row p of slopes.
     """
     value, level = 0.0, 0.0
     if width > 0.0 and excess.shape[0] > cap and excess[cap] > 0.0:
@@ -109,9 +109,9 @@ def nearest_term(excess, weight, cap, width, slopes, p):
 
 @inlined
 def nearest_candidates(Z, i, candidates, near, who):
-    """Squared distances from row i to its nearest candidates, rising, and these rows.
+    """Write the nearest candidates of row i to who, nearest first, and squared distances to near.
 
-    Returns how many there are. A candidate of -1 is none; of equally near ones the first stays.
+    Returns their number. Candidates of -1 are skipped; among equal distances the first is kept.
     """
     size, count, farthest = near.shape[0], 0, np.inf
     for s in range(candidates.shape[0]):
@@ -156,7 +156,7 @@ def dissimilar_terms(Z, loss, candidates, width, others, slopes, out):
 
 @jit
 def laplacian_product(rows, first, second, weights):
-    """Σ w (e_i − e_j)(e_i − e_j)ᵀ rows over the pairs (i, j); a second row of -1 is none."""
+    """Σ w (e_i − e_j)(e_i − e_j)ᵀ rows over the pairs (i, j); pairs with j = -1 are skipped."""
     out = np.zeros(rows.shape, rows.dtype)
     for p in range(first.shape[0]):
         if second[p] >= 0:

@@ -12,7 +12,7 @@ from raremetric.performance import any_order, jit
 
 
 class Projection(NamedTuple):
-    """Where the projections ended."""
+    """The result of the projections."""
 
     L: NDArray  # (n_features, n_features), M = LᵀL
     bounds: NDArray  # (n_pairs,), ξ: each pair's bound after its slack
@@ -32,7 +32,7 @@ def project_bregman(
     max_iter: int,
     tol: float,
 ) -> Projection:
-    """The metric nearest to LᵀL, in LogDet divergence, that keeps bounds on squared distances.
+    """The metric nearest to LᵀL, in LogDet divergence, that satisfies bounds on squared distances.
 
     Minimises D(M, M₀) + γ D(diag ξ, diag ξ₀), with D(A, B) = tr AB⁻¹ − log det AB⁻¹ − d, so that
     sign·(δᵀMδ − ξ) ≤ 0 for each pair. At the minimum M⁻¹ = M₀⁻¹ + Σ sign·λ δδᵀ,
@@ -41,7 +41,7 @@ def project_bregman(
     Parameters
     ----------
     differences : ndarray of shape (n_pairs, n_features)
-        δ; a pair with δ = 0 is passed over.
+        δ; pairs with δ = 0 are skipped.
     signs : ndarray of shape (n_pairs,)
         +1 for an upper bound, -1 for a lower one.
     bounds : ndarray of shape (n_pairs,)
@@ -49,9 +49,9 @@ def project_bregman(
     L : ndarray of shape (n_features, n_features)
         M₀ = LᵀL, positive definite.
     gamma : float
-        γ > 0, the price of slack; infinite for none.
+        γ > 0, the price of slack; infinity forbids slack.
     max_iter : int
-        Bound on the sweeps through all pairs.
+        Maximum number of sweeps through all pairs.
     tol : float
         Stop when a sweep changes the multipliers by less than this fraction.
     """

@@ -148,7 +148,7 @@ def test_the_metrics_of_rare_classifier():
     model = RareClassifier(random_state=0).fit(X, y)
     with pytest.raises(TypeError, match="decides by several metrics"):
         distance_contributions(model, X[0], X[1])
-    curved = model.ensemble_.neighborhoods[model.ensemble_.members[0].place].pipeline
+    curved = model.metric_
     assert counterfactual_changes(curved, X[0], X[1:4]).shape == (3, 3)
     weighted = make_pipeline(StandardScaler(), ImportanceWeights(random_state=0), GMML()).fit(X, y)
     parts = distance_contributions(weighted, X[0], X[1])

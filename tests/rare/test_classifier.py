@@ -10,7 +10,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler
 
 from raremetric import RareClassifier
-from raremetric.rare.candidates import branches
+from raremetric.rare.candidates import default_metrics
 from raremetric.voting import READINGS
 from tests.conftest import make_problem
 
@@ -69,7 +69,7 @@ def test_neighbors_are_those_under_the_members_own_pipeline(fitted):
     model, X, _ = fitted
     Q = rare_problem(seed=2)[0][:6]
     for place, member in enumerate(model.ensemble_.members[:3]):
-        pipeline = model.ensemble_.neighborhoods[member.place].pipeline
+        pipeline = member.pipeline
         Z, mapped = pipeline.transform(X), pipeline.transform(Q)
         distances = np.linalg.norm(mapped[:, np.newaxis] - Z, axis=2)
         found, rows = model.kneighbors(Q, 4, member=place)
@@ -81,7 +81,7 @@ def test_neighbors_are_those_under_the_members_own_pipeline(fitted):
 def test_all_that_was_tried_is_told(fitted):
     model, _, _ = fitted
     table = model.cv_results_
-    n_metrics = sum(len(branch.learners) for branch in branches())
+    n_metrics = len(default_metrics())
     assert {len(column) for column in table.values()} == {len(READINGS) * n_metrics}
     assert table["weight"].sum() == pytest.approx(1)
     assert np.count_nonzero(table["weight"]) == len(model.ensemble_.members)
@@ -229,7 +229,7 @@ class TestWithFewCandidates:
         first = model.explain(X[:1], label="b")[0][0]
         assert set(words[first["positive"]["rows"]]) == {"b"}
         assert model.kneighbors(X[:2], label="c", return_distance=False).shape == (2, 3)
-        with pytest.raises(ValueError, match=r"label must name one of \['a', 'b', 'c'\]; got None"):
+        with pytest.raises(ValueError, match=r"label must be one of \['a', 'b', 'c'\]; got None"):
             model.kneighbors(X)
 
     def test_pandas_pipelines_and_scorers(self):

@@ -20,6 +20,7 @@ from raremetric.rare.plots import plot_candidates
 from raremetric.rare.search import BUDGETS, assemble, collect, decide
 from raremetric.validation import (
     Labels,
+    check_class_sizes,
     check_integer,
     check_labels,
     check_option,
@@ -140,12 +141,7 @@ class RareClassifier(ClassifierMixin, BaseEstimator):
         X, y = validate_data(self, X, y, dtype=np.float64, ensure_min_samples=4)
         labels = check_labels(y, type(self).__name__)
         self._check_budget()
-        if labels.counts.min() < 2:
-            rarest = labels.classes.tolist()[int(np.argmin(labels.counts))]
-            raise ValueError(
-                f"RareClassifier needs at least 2 examples of each class to validate on; class "
-                f"{rarest!r} has 1. Add examples, or leave that class out."
-            )
+        check_class_sizes(labels, 2, type(self).__name__)
         self.classes_ = labels.classes
         if len(labels.classes) > 2:
             return self._fit_each_class(X, labels)

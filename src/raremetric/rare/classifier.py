@@ -19,7 +19,13 @@ from raremetric.rare.candidates import default_metrics, with_readings
 from raremetric.rare.ensemble import fit_ensemble, results_table, select
 from raremetric.rare.evaluation import check_budget, out_of_fold_scores
 from raremetric.rare.inspection import InspectionMixin
-from raremetric.validation import Labels, check_integer, check_labels, quiet_repeats
+from raremetric.validation import (
+    Labels,
+    check_class_sizes,
+    check_integer,
+    check_labels,
+    quiet_repeats,
+)
 from raremetric.voting.aims import check_aim
 
 
@@ -147,12 +153,7 @@ class RareClassifier(InspectionMixin, ClassifierMixin, BaseEstimator):
         X, y = validate_data(self, X, y, dtype=np.float64, ensure_min_samples=4)
         labels = check_labels(y, type(self).__name__)
         check_budget(self.budget)
-        if labels.counts.min() < 2:
-            rarest = labels.classes.tolist()[int(np.argmin(labels.counts))]
-            raise ValueError(
-                f"RareClassifier needs at least 2 examples of each class to validate on; class "
-                f"{rarest!r} has 1. Add examples, or leave that class out."
-            )
+        check_class_sizes(labels, 2, type(self).__name__)
         self.classes_ = labels.classes
         if len(labels.classes) > 2:
             return self._fit_each_class(X, labels)

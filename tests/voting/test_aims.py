@@ -15,7 +15,7 @@ def test_examples_that_stand_for_several():
     for scoring in ("f1", "f2", "balanced_accuracy", [[0, 1], [5, 0]]):
         aim = check_aim(scoring)
         listed = observed_utility(np.repeat(CALLED, often), np.repeat(POSITIVE, often), aim.utility)
-        weighed = observed_utility(CALLED, POSITIVE, aim.weighted(worth).utility)
+        weighed = observed_utility(CALLED, POSITIVE, aim.counting(worth).utility)
         assert weighed == pytest.approx(listed)
 
 

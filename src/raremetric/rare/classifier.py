@@ -172,7 +172,7 @@ class RareClassifier(InspectionMixin, ClassifierMixin, BaseEstimator):
         groups = [metric.group for metric, _ in with_readings(metrics)]
         with quiet_repeats():
             scores = out_of_fold_scores(metrics, X, sampled, seed, self.budget, start, self.n_jobs)
-            selection = select(scores, groups, sampled.codes == 1, aim.weighted(class_weights))
+            selection = select(scores, groups, sampled.codes == 1, aim.counting(class_weights))
             selection = selection.with_odds(class_weights[1] / class_weights[0])
             self.ensemble_ = fit_ensemble(metrics, selection, X, sampled, seed, rows)
         self.cv_results_ = results_table(metrics, selection)

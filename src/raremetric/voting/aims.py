@@ -18,14 +18,14 @@ class Aim(NamedTuple):
     utility: Utility
     threshold_free: bool = False
 
-    def weighted(self, class_weights: NDArray) -> Aim:
-        """The same aim with each example counted by the weight of its class, positive second."""
-        utility, (w0, w1) = self.utility, class_weights
+    def counting(self, worth: NDArray) -> Aim:
+        """The same where an example stands for several: worth[0] negatives, worth[1] positives."""
+        utility, (negatives, positives) = self.utility, worth
 
-        def weighted_utility(tn: NDArray, fp: NDArray, fn: NDArray, tp: NDArray) -> NDArray:
-            return utility(w0 * tn, w0 * fp, w1 * fn, w1 * tp)
+        def of_all(tn: NDArray, fp: NDArray, fn: NDArray, tp: NDArray) -> NDArray:
+            return utility(negatives * tn, negatives * fp, positives * fn, positives * tp)
 
-        return self._replace(utility=weighted_utility)
+        return self._replace(utility=of_all)
 
 
 def check_aim(scoring) -> Aim:

@@ -143,7 +143,7 @@ def test_points_that_do_not_fit(a, b, sentence):
         distance_contributions(learner_of(np.eye(3)), a, b)
 
 
-def test_the_metrics_of_rare_classifier():
+def test_the_metrics_of_rare_classifier(few_candidates):
     X, y = make_problem(6, n_samples=60)
     model = RareClassifier(random_state=0).fit(X, y)
     with pytest.raises(TypeError, match="decides by several metrics"):

@@ -108,6 +108,33 @@ def check_weights(sample_weight: ArrayLike | None, n_samples: int) -> NDArray[np
     return weights
 
 
+def check_class_sizes(
+    labels: Labels,
+    minimum: int,
+    owner: str,
+    advice: str = "Add examples, or leave that class out.",
+) -> None:
+    """Refuse classes with fewer examples than are needed to hold some out for validation.
+
+    Parameters
+    ----------
+    labels : Labels
+    minimum : int
+        Number of examples that each class must have.
+    owner : str
+        What needs them: the subject of the error message.
+    advice : str
+        What the user can do about it: the end of the error message.
+    """
+    rarest = int(np.argmin(labels.counts))
+    if labels.counts[rarest] < minimum:
+        raise ValueError(
+            f"{owner} needs at least {minimum} examples of each class to hold some of them out "
+            f"for validation; class {labels.classes.tolist()[rarest]!r} has "
+            f"{labels.counts[rarest]}. {advice}"
+        )
+
+
 def warn_small_classes(labels: Labels, n_neighbors: int, owner: str) -> None:
     """Say which classes have fewer than n_neighbors + 1 examples."""
     small = labels.counts <= n_neighbors

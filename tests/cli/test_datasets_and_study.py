@@ -69,7 +69,7 @@ def test_export(run, tmp_path):
     [
         (["datasets", "--export", "x.csv"], "Which data set? For instance: raremetric datasets"),
         (["datasets", "wine", "--export", "/no/where/x.csv"], "There is no directory '/no/where'"),
-        (["datasets", "wime"], "There is no data set named 'wime': did you mean 'wine'"),
+        (["datasets", "wime"], "Did you mean 'wine'"),
         (["datasets", "--collection", "uci"], "collection must be one of 'keel', 'paper'"),
         (["dataset"], "No such command 'dataset'."),
         (["datasets", "--jsn"], "No such option"),

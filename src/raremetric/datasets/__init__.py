@@ -1,9 +1,15 @@
-"""Data sets by name, the user's own files, and rarer variants of both."""
+"""Data sets by name, the user's own files, and variants with a rarer class."""
 
 from raremetric.datasets.dialect import TableError
 from raremetric.datasets.encoding import TableEncoder
 from raremetric.datasets.imbalance import TooFewMinorityError, with_minority_share
-from raremetric.datasets.loading import DatasetInfo, describe_dataset, list_datasets, load_dataset
+from raremetric.datasets.loading import (
+    DatasetInfo,
+    check_dataset_name,
+    describe_dataset,
+    list_datasets,
+    load_dataset,
+)
 from raremetric.datasets.tables import iter_table, read_table
 
 __all__ = [
@@ -11,6 +17,7 @@ __all__ = [
     "TableEncoder",
     "TableError",
     "TooFewMinorityError",
+    "check_dataset_name",
     "describe_dataset",
     "iter_table",
     "list_datasets",

@@ -1,4 +1,4 @@
-"""The same data with a rarer, or a more frequent, minority class."""
+"""with_minority_share: the same data with a rarer or a more frequent minority class."""
 
 from __future__ import annotations
 
@@ -14,39 +14,40 @@ MIN_MINORITY = 20
 
 
 class TooFewMinorityError(ValueError):
-    """The wanted share would leave fewer minority examples than the paper's limit, 20."""
+    """The requested share would keep fewer than 20 minority examples, the paper's limit."""
 
 
 def with_minority_share(
     X: Any, y: ArrayLike, share: float, random_state: Any = None
 ) -> tuple[Any, Any]:
-    """Drop examples of one class until the minority has a given share, as in the paper.
+    """Drop examples of one class so that the minority has a given share, as in the paper.
 
-    Both classes are shuffled. If `share` is above the data's own, all n⁺ minority examples and
-    the first ``int(n⁺/share − n⁺)`` of the majority are kept; otherwise all n⁻ majority examples
-    and the first ``int(share·n⁻/(1−share))`` of the minority.
+    Both classes are shuffled. If `share` is larger than the minority's share of the data, all n⁺
+    minority examples and the first ``int(n⁺/share − n⁺)`` majority examples are kept; otherwise
+    all n⁻ majority examples and the first ``int(share·n⁻/(1−share))`` minority examples.
 
     Parameters
     ----------
     X : array-like, sparse matrix or DataFrame of shape (n_samples, n_features)
         Examples.
     y : array-like of shape (n_samples,)
-        Labels of two classes; the rarer is the minority, of two equal ones the larger label.
+        Labels of two classes. The rarer class is the minority; if both are equally frequent, the
+        class with the larger label.
     share : float
-        Wanted share of the minority, between 0 and 1, both excluded.
+        Requested share of the minority, strictly between 0 and 1.
     random_state : int, RandomState instance or None, default=None
-        With the same number, a smaller variant is a part of a larger one: the shuffled order is
-        the same for every share.
+        With the same integer, the classes are shuffled in the same order for every share, so that
+        the smaller of two variants is contained in the larger.
 
     Returns
     -------
     X, y : as given
-        The examples kept, in their original order.
+        The remaining examples, in their original order.
 
     Raises
     ------
     TooFewMinorityError
-        If fewer than 20 minority examples would be left: the paper stops there.
+        If fewer than 20 minority examples would remain; the paper stops there.
 
     Examples
     --------
@@ -61,7 +62,7 @@ def with_minority_share(
     labels = check_labels(column_or_1d(y), "with_minority_share")
     if len(labels.classes) > 2:
         raise ValueError(
-            f"with_minority_share needs two classes; y holds {len(labels.classes)}. Turn it into "
+            f"with_minority_share needs two classes; y holds {len(labels.classes)}. Turn them into "
             "one class against the rest first."
         )
     minority = int(labels.counts[0] < labels.counts[1])
@@ -73,8 +74,8 @@ def with_minority_share(
     n_rare, n_common = _counts(len(rare), len(common), share)
     if n_rare < MIN_MINORITY:
         raise TooFewMinorityError(
-            f"share={share:g} would leave {n_rare} minority examples of {len(rare)}; the paper "
-            f"stops below {MIN_MINORITY}."
+            f"share={share:g} would keep {n_rare} of {len(rare)} minority examples; at least "
+            f"{MIN_MINORITY} are required, as in the paper."
         )
     kept = np.sort(np.concatenate([rare[:n_rare], common[:n_common]]))
     return _take(X, kept), _take(y, kept)

@@ -1,8 +1,7 @@
-"""load_dataset, list_datasets, describe_dataset: data sets by name, checked as they are read."""
+"""load_dataset, list_datasets, describe_dataset: data sets by name, verified as they are read."""
 
 from __future__ import annotations
 
-import difflib
 import hashlib
 from dataclasses import asdict, dataclass, replace
 from functools import cache
@@ -13,7 +12,7 @@ from numpy.typing import NDArray
 from sklearn.utils import Bunch
 
 from raremetric.datasets.parsers import Parsed, package_path
-from raremetric.datasets.registry import PAPER, Row, keel_collection
+from raremetric.datasets.registry import PAPER, Entry, keel_collection
 from raremetric.extras import import_optional
 from raremetric.validation import check_option
 
@@ -22,22 +21,22 @@ COLLECTIONS = ("paper", "keel")
 
 @dataclass(frozen=True)
 class DatasetInfo:
-    """A data set in one line.
+    """Summary of a data set.
 
     Attributes
     ----------
     name, collection : str
-        What `load_dataset` takes, and ``"paper"`` or ``"keel"``.
+        The name for `load_dataset`, and ``"paper"`` or ``"keel"``.
     n_samples, n_features, n_positive : int
-        Counts of the parsed arrays: n, d and n⁺.
+        n, d and n⁺ of the parsed arrays.
     share : float
         n⁺ / n.
     positive : tuple
         The original labels that count as positive.
     paper_order : bool
-        Whether the rows stand in the paper's order, so that its splits can be repeated.
-    source, licence, note : str
-        Where the data comes from, under which terms, and what to know.
+        Whether the rows are in the paper's order, so that its splits can be repeated.
+    source, license, note : str
+        Where the data comes from, its license, and remarks.
     """
 
     name: str
@@ -49,27 +48,27 @@ class DatasetInfo:
     positive: tuple[str | int, ...]
     paper_order: bool
     source: str
-    licence: str
+    license: str
     note: str
 
     def to_dict(self) -> dict[str, Any]:
-        """The fields as a plain dictionary, for JSON."""
+        """The fields as a dictionary that can be written as JSON."""
         return asdict(self)
 
 
 def list_datasets(collection: str | None = None) -> list[str]:
-    """Names of the data sets that `load_dataset` serves.
+    """Names of the data sets that `load_dataset` can load.
 
     Parameters
     ----------
     collection : {"paper", "keel"} or None, default=None
-        The paper's 22, KEEL's imbalanced collection (which shares ``pima`` with the paper's), or
-        both. Without the ``datasets`` extra, only the paper's can be listed.
+        The paper's 22 data sets, KEEL's imbalanced collection, or both; ``pima`` belongs to both
+        collections. Without the ``datasets`` extra, only the paper's can be listed.
 
     Returns
     -------
     list of str
-        In alphabetical order; for None the paper's first.
+        In alphabetical order within each collection; the paper's come first.
 
     Examples
     --------
@@ -90,19 +89,20 @@ def load_dataset(
 ) -> Bunch | tuple[Any, Any]:
     """Load one of the paper's 22 data sets, or one of KEEL's imbalanced collection.
 
-    The data is read from installed packages; nothing is downloaded. What was read is checked
-    against what is known of the data set, and an error says what differs.
+    The data is read from installed packages; nothing is downloaded. The arrays are compared with
+    the known shape, number of positives and checksum, and an error says what differs.
 
     Parameters
     ----------
     name : str
         One of `list_datasets`.
     return_X_y : bool, default=False
-        Return ``(data, target)`` instead of a Bunch.
+        Whether to return ``(data, target)`` instead of a Bunch.
     as_frame : bool, default=False
-        Data as a pandas DataFrame and target as a Series.
+        Whether to return the data as a pandas DataFrame and the target as a Series.
     original : bool, default=False
-        Target as the original class labels, often more than two, instead of 1 and 0.
+        Whether the target holds the original class labels (often more than two) instead of 1
+        and 0.
 
     Returns
     -------
@@ -116,13 +116,13 @@ def load_dataset(
         feature_names : list of str
             Names of the columns of `data`.
         target_names : list
-            What the values of `target` stand for, in increasing order.
+            The class that each value of `target` denotes, in increasing order of the values.
         positive : tuple
             The original labels that count as positive.
-        source, licence, DESCR : str
-            Where it comes from, what one may do with it, and both in words.
+        source, license, DESCR : str
+            Where the data comes from, its license, and a description in words.
         frame : DataFrame
-            Data and target together, only if `as_frame`.
+            Data and target together; only if `as_frame`.
 
     Examples
     --------
@@ -131,18 +131,18 @@ def load_dataset(
     >>> X.shape, int(y.sum())
     ((178, 13), 59)
     """
-    row, parsed = _read(find_row(name))
-    is_positive = np.isin(parsed.labels, row.positive)
+    entry, parsed = _read(find_entry(name))
+    is_positive = np.isin(parsed.labels, entry.positive)
     target = parsed.labels if original else is_positive.astype(np.int64)
     bunch = Bunch(
         data=parsed.X,
         target=target,
         feature_names=parsed.feature_names,
-        target_names=_target_names(parsed.labels, row.positive, original),
-        positive=row.positive,
-        source=row.source,
-        licence=row.licence,
-        DESCR=_description(_info(row, parsed), parsed.n_dropped),
+        target_names=_target_names(parsed.labels, entry.positive, original),
+        positive=entry.positive,
+        source=entry.source,
+        license=entry.license,
+        DESCR=_description(_info(entry, parsed), parsed.n_dropped),
     )
     if as_frame:
         _to_frame(bunch)
@@ -150,7 +150,7 @@ def load_dataset(
 
 
 def describe_dataset(name: str) -> DatasetInfo:
-    """Counts, share and source of a data set.
+    """Number of examples, share of positives and source of a data set.
 
     Parameters
     ----------
@@ -160,22 +160,23 @@ def describe_dataset(name: str) -> DatasetInfo:
     Returns
     -------
     DatasetInfo
-        The paper's from the registry; KEEL's are read, and remembered.
+        Taken from the registry for the paper's data sets; KEEL's files are read, once.
     """
-    return _describe(find_row(name))
+    return _describe(find_entry(name))
 
 
-def find_row(name: str) -> Row:
-    """The registry's row of a name, or an error with the nearest names."""
+def find_entry(name: str) -> Entry:
+    """The registry's entry for a data set."""
+    check_dataset_name(name)
+    return PAPER[name] if name in PAPER else keel_collection()[name]
+
+
+def check_dataset_name(name: str) -> str:
+    """The name of a data set of `list_datasets`, or an error that suggests similar names."""
     if not isinstance(name, str):
-        raise TypeError(f"name must be a string such as 'wine'; got {name!r}.")
-    if name in PAPER:
-        return PAPER[name]
-    if name in (collection := keel_collection()):
-        return collection[name]
-    near = difflib.get_close_matches(name, {**PAPER, **collection}, n=3, cutoff=0.5)
-    hint = f"did you mean {' or '.join(map(repr, near))}?" if near else "see list_datasets()."
-    raise ValueError(f"There is no data set named {name!r}: {hint}")
+        raise TypeError(f"The name of a data set must be a string such as 'wine'; got {name!r}.")
+    # The paper's names are known even where the packages with KEEL's files are not installed.
+    return name if name in PAPER else check_option(name, "data set", list_datasets())
 
 
 def checksum(X: NDArray[np.float64], labels: NDArray) -> str:
@@ -186,67 +187,67 @@ def checksum(X: NDArray[np.float64], labels: NDArray) -> str:
 
 
 @cache
-def _describe(row: Row) -> DatasetInfo:
-    if row.n_samples is not None:
-        return _info(row, None)
-    return _info(*_read(row))
+def _describe(entry: Entry) -> DatasetInfo:
+    if entry.n_samples is not None:
+        return _info(entry, None)
+    return _info(*_read(entry))
 
 
-def _read(row: Row) -> tuple[Row, Parsed]:
-    parsed = row.recipe(package_path(row.file))
-    if not row.positive:
-        row = _with_rarer_positive(row, parsed)
-    _verify(row, parsed)
-    return row, parsed
+def _read(entry: Entry) -> tuple[Entry, Parsed]:
+    parsed = entry.recipe(package_path(entry.file))
+    if not entry.positive:
+        entry = _with_rarer_positive(entry, parsed)
+    _verify(entry, parsed)
+    return entry, parsed
 
 
-def _with_rarer_positive(row: Row, parsed: Parsed) -> Row:
-    """KEEL calls the rarer class positive, but in ecoli-0_vs_1 it is the other way round."""
+def _with_rarer_positive(entry: Entry, parsed: Parsed) -> Entry:
+    """KEEL labels the rarer class "positive", except in ecoli-0_vs_1, where it is "negative"."""
     classes, counts = np.unique(parsed.labels, return_counts=True)
     label = classes[np.argmin(counts)].item()
-    note = row.note if label == "positive" else f"The rarer class is called {label!r} in the file."
-    return replace(row, positive=(label,), note=note)
+    note = entry.note if label == "positive" else f"The file labels the rarer class {label!r}."
+    return replace(entry, positive=(label,), note=note)
 
 
-def _verify(row: Row, parsed: Parsed) -> None:
-    """Refuse arrays that are not what the registry says."""
-    is_positive = np.isin(parsed.labels, row.positive)
+def _verify(entry: Entry, parsed: Parsed) -> None:
+    """Raise an error if the arrays differ from what the registry says."""
+    is_positive = np.isin(parsed.labels, entry.positive)
     problems = []
-    if row.checksum is not None:
+    if entry.checksum is not None:
         found = (*parsed.X.shape, int(is_positive.sum()), checksum(parsed.X, parsed.labels))
-        known = (row.n_samples, row.n_features, row.n_positive, row.checksum)
+        known = (entry.n_samples, entry.n_features, entry.n_positive, entry.checksum)
         for what, have, want in zip(("n", "d", "n⁺", "checksum"), found, known, strict=True):
             if have != want:
                 problems.append(f"{what} is {have}, expected {want}")
     if not np.isfinite(parsed.X).all():
         problems.append("some values are not finite")
     if is_positive.all() or not is_positive.any():
-        problems.append("it does not hold two classes")
+        problems.append("it does not contain two classes")
     if problems:
         raise OSError(
-            f"The data set {row.name!r} read from {row.file} is not the one known here: "
+            f"The data set {entry.name!r}, read from {entry.file}, is not as expected: "
             f"{'; '.join(problems)}. Is another version of the package installed?"
         )
 
 
-def _info(row: Row, parsed: Parsed | None) -> DatasetInfo:
+def _info(entry: Entry, parsed: Parsed | None) -> DatasetInfo:
     if parsed is None:
-        n, d, n_positive = row.n_samples or 0, row.n_features or 0, row.n_positive or 0
+        n, d, n_positive = entry.n_samples or 0, entry.n_features or 0, entry.n_positive or 0
     else:
         n, d = parsed.X.shape
-        n_positive = int(np.isin(parsed.labels, row.positive).sum())
+        n_positive = int(np.isin(parsed.labels, entry.positive).sum())
     return DatasetInfo(
-        name=row.name,
-        collection=row.collection,
+        name=entry.name,
+        collection=entry.collection,
         n_samples=n,
         n_features=d,
         n_positive=n_positive,
         share=n_positive / n,
-        positive=row.positive,
-        paper_order=row.paper_order,
-        source=row.source,
-        licence=row.licence,
-        note=row.note,
+        positive=entry.positive,
+        paper_order=entry.paper_order,
+        source=entry.source,
+        license=entry.license,
+        note=entry.note,
     )
 
 
@@ -267,9 +268,9 @@ def _description(info: DatasetInfo, n_dropped: int) -> str:
         f"{info.n_positive} positive ({info.share:.2%}).",
         f"Positive: {', '.join(map(str, info.positive))}.",
         info.note,
-        f"{n_dropped} rows of the file are left out." if n_dropped else "",
-        "" if info.paper_order else "The rows stand in another order than the paper's.",
-        f"Source: {info.source}. Licence: {info.licence}.",
+        f"{n_dropped} rows of the file were dropped." if n_dropped else "",
+        "" if info.paper_order else "The rows are not in the paper's order.",
+        f"Source: {info.source}. License: {info.license}.",
     ]
     return "\n".join(line for line in lines if line)
 

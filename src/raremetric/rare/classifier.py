@@ -15,7 +15,7 @@ from sklearn.utils.validation import validate_data
 
 from raremetric.features.landmarks import draw_evenly
 from raremetric.performance import one_blas_thread
-from raremetric.rare.candidates import default_metrics, with_readings
+from raremetric.rare.candidates import MetricSpec, default_metrics, with_readings
 from raremetric.rare.ensemble import fit_ensemble, results_table, select
 from raremetric.rare.evaluation import check_budget, out_of_fold_scores
 from raremetric.rare.inspection import InspectionMixin
@@ -168,7 +168,7 @@ class RareClassifier(InspectionMixin, ClassifierMixin, BaseEstimator):
         rows = self._sample_rows(binary, rng)
         X, sampled = X[rows], check_labels(binary.codes[rows] == 1, type(self).__name__)
         class_weights = binary.counts / sampled.counts  # all rows of a class per sampled row
-        metrics = default_metrics()
+        metrics = self._metrics_to_try()
         groups = [metric.group for metric, _ in with_readings(metrics)]
         with quiet_repeats():
             scores = out_of_fold_scores(metrics, X, sampled, seed, self.budget, start, self.n_jobs)
@@ -179,6 +179,9 @@ class RareClassifier(InspectionMixin, ClassifierMixin, BaseEstimator):
         self.n_repeats_ = scores.shape[1]
         self.threshold_, self.best_score_ = selection.threshold, selection.score
         return self
+
+    def _metrics_to_try(self) -> list[MetricSpec]:
+        return default_metrics()
 
     def _sample_rows(self, labels: Labels, rng: np.random.RandomState) -> NDArray[np.int64]:
         limit = n_samples = len(labels.codes)

@@ -53,7 +53,7 @@ def test_exactly_the_oracle_with_ties_at_any_scale(data, k, shift, exponent):
 
 @pytest.mark.kernels
 @pytest.mark.parametrize("exact", [True, False])
-@pytest.mark.parametrize(("far_example", "far_query"), [(1, 1), (1e6, 1), (1, 1e6)])
+@pytest.mark.parametrize(("far_example", "far_query"), [(1, 1), (1e6, 1), (1, 1e8)])
 def test_outliers_and_constant_features(exact, far_example, far_query):
     rng = np.random.RandomState(0)
     Z, points = rng.normal(size=(60, 4)), rng.normal(size=(5, 4))

@@ -27,7 +27,7 @@ from raremetric.validation import (
     check_real,
     quiet_repeats,
 )
-from raremetric.voting.aims import check_aim
+from raremetric.voting import check_aim
 
 
 class RareClassifier(ClassifierMixin, BaseEstimator):

@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from raremetric.rare.candidates import Neighborhood
+from raremetric.rare.candidates import ClassNeighbors, Neighborhood
 from raremetric.rare.evidence import Part, combine
-from raremetric.voting import ClassNeighbors, Reading, Sigmoid
+from raremetric.voting import Reading, Sigmoid
 
 
 class Member(NamedTuple):

@@ -27,6 +27,7 @@ from raremetric.rare.evidence import (
 )
 from raremetric.validation import Labels
 from raremetric.voting import (
+    Aim,
     Evaluation,
     Sigmoid,
     best_threshold,
@@ -35,7 +36,6 @@ from raremetric.voting import (
     observed_utility,
     rank,
 )
-from raremetric.voting.aims import Aim
 
 BUDGETS = ("fast", "thorough")
 FOR_SEARCH = 0.9  # of a budget in seconds; the rest is for fitting what was chosen

@@ -10,6 +10,7 @@ import numpy as np
 from joblib import Parallel, delayed
 from numpy.typing import NDArray
 from scipy.stats import rankdata
+from sklearn.frozen import FrozenEstimator
 from sklearn.metrics import check_scoring
 from sklearn.model_selection import ParameterGrid, check_cv
 from sklearn.utils import check_random_state
@@ -199,7 +200,7 @@ class IMLCV(MetricLearner):
 
         def score(learner: IML, fold: Fold, k: int) -> float:
             y = fold.labels.classes[fold.labels.codes]
-            model = MetricKNNClassifier(learner, k, prefit=True).fit(fold.X, y)
+            model = MetricKNNClassifier(FrozenEstimator(learner), k).fit(fold.X, y)
             return scorer(model, fold.X_test, fold.y_test)
 
         return score

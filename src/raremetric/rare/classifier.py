@@ -168,13 +168,12 @@ class RareClassifier(InspectionMixin, ClassifierMixin, BaseEstimator):
         rows = self._sample_rows(binary, rng)
         X, sampled = X[rows], check_labels(binary.codes[rows] == 1, type(self).__name__)
         class_weights = binary.counts / sampled.counts  # all rows of a class per sampled row
+        aim = aim.with_class_weights(class_weights)
         metrics = default_metrics()
         groups = [metric.group for metric, _ in with_readings(metrics)]
         with quiet_repeats():
             scores = out_of_fold_scores(metrics, X, sampled, seed, self.budget, start, self.n_jobs)
-            selection = select(
-                scores, groups, sampled.codes == 1, aim.with_class_weights(class_weights)
-            )
+            selection = select(scores, groups, sampled.codes == 1, aim)
             selection = selection.with_odds(class_weights[1] / class_weights[0])
             self.ensemble_ = fit_ensemble(metrics, selection, X, sampled, seed, rows)
         self.cv_results_ = results_table(metrics, selection)

@@ -19,7 +19,7 @@ from raremetric.features.landmarks import KERNELS, median_distance
 from raremetric.rare.ensemble import Selection, select
 from raremetric.rare.evaluation import make_folds
 from raremetric.validation import check_labels
-from raremetric.voting.aims import check_aim
+from raremetric.voting import check_aim
 
 Settings = Sequence[dict[str, Any]]
 # Of each setting, learned from (X, y), the scores of the queries: (n_settings, n_queries).

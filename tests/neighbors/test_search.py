@@ -53,7 +53,7 @@ def test_exactly_the_oracle_with_ties_at_any_scale(data, k, shift, exponent):
 
 @pytest.mark.kernels
 @pytest.mark.parametrize("exact", [True, False])
-@pytest.mark.parametrize(("far_example", "far_query"), [(1, 1), (1e6, 1), (1, 1e8)])
+@pytest.mark.parametrize(("far_example", "far_query"), [(1, 1), (1e6, 1), (1, 1e6)])
 def test_outliers_and_constant_features(exact, far_example, far_query):
     rng = np.random.RandomState(0)
     Z, points = rng.normal(size=(60, 4)), rng.normal(size=(5, 4))
@@ -63,6 +63,18 @@ def test_outliers_and_constant_features(exact, far_example, far_query):
     distances, indices = search(Z, points, range(60), 20)
     np.testing.assert_array_equal(found.indices, indices)
     np.testing.assert_allclose(found.distances, distances, rtol=1e-14)
+
+
+@pytest.mark.kernels
+def test_examples_on_a_sphere_around_a_far_query():
+    """Single precision cannot order them: one step is 8 for squared distances of 1e8."""
+    rng, radius = np.random.RandomState(0), 1e4
+    directions = np.hstack([np.ones((60, 1)), rng.normal(size=(60, 3)) / radius])
+    directions /= np.linalg.norm(directions, axis=1, keepdims=True)
+    query = np.array([[radius, 0.0, 0.0, 0.0]])
+    Z = query - (radius + 1e-5 * rng.rand(60, 1)) * directions
+    found = NeighborSearch(Z).nearest(query, 3)
+    np.testing.assert_array_equal(found.indices, search(Z, query, range(60), 3)[1])
 
 
 @pytest.mark.kernels

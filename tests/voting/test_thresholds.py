@@ -92,7 +92,9 @@ def test_class_weights_are_repetitions():
         listed = observed_utility(
             np.repeat(PREDICTED, often), np.repeat(POSITIVE, often), aim.utility
         )
-        weighted = observed_utility(PREDICTED, POSITIVE, aim.counting(class_weights).utility)
+        weighted = observed_utility(
+            PREDICTED, POSITIVE, aim.with_class_weights(class_weights).utility
+        )
         assert weighted == pytest.approx(listed)
 
 

@@ -156,7 +156,7 @@ class RareClassifier(ClassifierMixin, BaseEstimator):
         with quiet_repeats():
             tried = branches()
             scores = collect(tried, X, drawn, seed, self.budget, start, self.n_jobs)
-            aim = aim.counting(worth)
+            aim = aim.with_class_weights(worth)
             choice, self.cv_results_ = decide(scores, tried, drawn.codes == 1, aim)
             choice = choice.with_odds(worth[1] / worth[0])
             self.ensemble_ = assemble(tried, choice, X, drawn, seed, rows)

@@ -44,7 +44,7 @@ class Aim(NamedTuple):
     utility: Utility
     threshold_free: bool = False  # only the order of the scores matters
 
-    def counting(self, class_weights: NDArray) -> Aim:
+    def with_class_weights(self, class_weights: NDArray) -> Aim:
         """The same aim when each example counts several times.
 
         Parameters

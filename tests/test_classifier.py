@@ -54,6 +54,13 @@ def test_training_examples_are_not_their_own_neighbors(wine):
         model.kneighbors(X, 0)
 
 
+def test_neighbors_at_the_same_distance_come_in_the_order_of_their_rows():
+    X = np.array([[3.0], [1.0], [-1.0], [1.0], [-1.0]])
+    model = MetricKNNClassifier(Euclidean()).fit(X, ["c", "b", "a", "a", "b"])
+    assert model.kneighbors([[0.0]])[1].tolist() == [[1, 2, 3]]
+    assert model.predict([[0.0]]).tolist() == ["a"]
+
+
 def test_a_frozen_learner_is_not_fitted_again(wine):
     X, y = wine
     learner = BalancedDiscriminant().fit(X, y)
@@ -86,7 +93,7 @@ def test_one_metric_per_class(wine):
     model = MetricKNNClassifier(IML(tol=1e-3), multiclass="one_vs_rest").fit(X[::2], y[::2])
     assert len(model.learners_) == 3
     assert not hasattr(model, "learner_")
-    with pytest.raises(AttributeError, match=r"one metric for each class; use one of its learners"):
+    with pytest.raises(AttributeError, match=r"one metric for each class; use one of learners_"):
         _ = model.metric_
     for label, learner in enumerate(model.learners_):
         alone = IML(tol=1e-3).fit(X[::2], y[::2] == label)

@@ -113,10 +113,10 @@ def test_auto_gamma_of_three_classes_does_not_lose_to_the_plain_vote_on_the_fold
     folds = list(StratifiedKFold(4).split(X, y))
 
     def macro(gamma):
-        called = np.zeros(len(y), dtype=int)
+        predicted = np.zeros(len(y), dtype=int)
         for train, test in folds:
-            called[test] = [winner(X[train], y[train], q, gamma, 3) for q in X[test]]
-        return f1_score(y, called, average="macro")
+            predicted[test] = [winner(X[train], y[train], q, gamma, 3) for q in X[test]]
+        return f1_score(y, predicted, average="macro")
 
     model = MetricKNNClassifier(Euclidean(), vote="adjusted", cv=folds).fit(X, y)
     counts = np.bincount(y)
@@ -181,8 +181,8 @@ def test_decisions_probabilities_and_predictions_agree(
         BalancedDiscriminant(), n_neighbors, vote=vote, multiclass=multiclass, random_state=0
     ).fit(X, y)
     values, p = model.decision_function(queries()), model.predict_proba(queries())
-    called = np.argmax(values, axis=1) if n_classes > 2 else (values > 0).astype(int)
-    np.testing.assert_array_equal(model.predict(queries()), called)
+    predicted = np.argmax(values, axis=1) if n_classes > 2 else (values > 0).astype(int)
+    np.testing.assert_array_equal(model.predict(queries()), predicted)
     np.testing.assert_allclose(p.sum(axis=1), 1)
     assert (p > 0).all()
     parallel = clone(model).set_params(n_jobs=2).fit(X, y)
@@ -230,11 +230,11 @@ def test_auto_neighbors_of_the_plain_vote_have_the_best_f1_on_the_folds():
     model = MetricKNNClassifier(Euclidean(), "auto", cv=folds).fit(X, y)
     f1 = {}
     for k in (3, 7, 15, 31):
-        called = np.zeros(len(y), dtype=int)
+        predicted = np.zeros(len(y), dtype=int)
         for train, test in folds:
             fixed = MetricKNNClassifier(Euclidean(), k).fit(X[train], y[train])
-            called[test] = fixed.predict(X[test])
-        f1[k] = f1_score(y, called, zero_division=0)
+            predicted[test] = fixed.predict(X[test])
+        f1[k] = f1_score(y, predicted, zero_division=0)
     assert model.n_neighbors_ == max(f1, key=f1.get)
     fixed = MetricKNNClassifier(Euclidean(), model.n_neighbors_).fit(X, y)
     np.testing.assert_array_equal(model.predict_proba(queries()), fixed.predict_proba(queries()))

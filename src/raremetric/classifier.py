@@ -8,27 +8,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.frozen import FrozenEstimator
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from raremetric.learners.iml import IML
 from raremetric.performance import one_blas_thread
-from raremetric.validation import check_class_sizes, check_integer, check_option, check_weights
-from raremetric.voting.fitting import Tuning, check_gamma, check_neighbors, fit_vote
-from raremetric.voting.training import (
-    HeldOut,
-    TrainingSet,
-    fit_learners,
-    learner_params,
-    leave_folds_out,
-    leave_one_out,
-    map_rows,
-    tuning_folds,
-)
+from raremetric.validation import check_integer, check_option, check_weights
+from raremetric.voting import fitting, training
 from raremetric.voting.votes import Examples
 
+MULTICLASS = ("joint", "one_vs_rest")
 VOTES = ("majority", "adjusted", "score")
 
 
@@ -53,35 +43,31 @@ class MetricKNNClassifier(ClassifierMixin, BaseEstimator):
     ----------
     learner : metric learner or None, default=None
         Any transformer that learns a metric, such as :class:`IML`; a copy of it is fitted. None
-        is ``IML()``. A learner that is already fitted is used as it is inside a
-        :class:`sklearn.frozen.FrozenEstimator`, which needs ``multiclass="joint"``. Votes are
-        then tuned on the distances of each example to all others. The learner has seen all of
-        them, so this is optimistic: the probabilities are too close to 0 and 1.
+        is ``IML()``. To use a learner that is already fitted, pass
+        ``sklearn.frozen.FrozenEstimator(learner)``, with ``multiclass="joint"``. Votes are then
+        tuned on the distances of each example to all others. The learner has seen all of them, so
+        this is optimistic: the probabilities are too close to 0 and 1.
     n_neighbors : int or "auto", default=3
-        Number k of neighbors that vote. "auto" chooses it on the folds of ``cv``: for the
-        majority and the adjusted vote by F1 among 3, 7, 15 and 31, for the score among twelve
-        readings of the distances, see the notes.
+        Number k of neighbors that vote. "auto" chooses it on the folds of ``cv``: by F1 among 3,
+        7, 15 and 31, or for the score among twelve readings of the distances, see the notes.
     vote : {"majority", "adjusted", "score"}, default="majority"
-        Which class wins: the class of most of the k nearest examples; the same after each
-        distance to an example of class c has been multiplied by ``gamma`` of c; or the class
-        whose score is highest above its own threshold, see the notes.
+        Which class wins: the class of most of the k nearest examples; the same after the
+        distances to each class have been multiplied by its ``gamma``; or the class whose score is
+        highest above its own threshold, see the notes.
     gamma : "auto", float or dict, default="auto"
-        Factors on distances, for the adjusted vote only: with a factor below 1 a class is
-        predicted more often. A number is the factor of the rarest class, a dict maps labels to
-        factors; other classes have the factor 1. "auto" finds the best factors on the folds of
-        ``cv``, by the F1 of the rarer of two classes or by the mean F1 of more.
+        Factors of the adjusted vote; a factor below 1 makes a class more frequent. A number is
+        for the rarest class, a dict maps labels to factors; other classes have 1. "auto" finds
+        the best on the folds of ``cv``, by the F1 of the rarer of two or the mean F1 of more.
     multiclass : {"joint", "one_vs_rest"}, default="joint"
         One metric for all classes, or one for each class against the rest, as the paper proposes
         for more than two classes. Two classes always share one metric.
     cv : int, splitter or iterable, default=5
-        Folds on which votes are tuned: the metric is learned again without each of them. A
-        number gives stratified, shuffled folds, no more of them than the rarest class has
-        examples.
+        Folds on which votes are tuned: the metric is learned again without each of them. A number
+        gives stratified, shuffled folds, at most as many as the rarest class has examples.
     random_state : int, RandomState instance or None, default=None
         Shuffles the folds.
     n_jobs : int or None, default=None
-        Number of parallel threads in the neighbor search and over the folds. The result does not
-        depend on it.
+        Number of threads, over queries and folds. The result does not depend on it.
 
     Attributes
     ----------
@@ -90,8 +76,7 @@ class MetricKNNClassifier(ClassifierMixin, BaseEstimator):
     learners_ : list of metric learners
         The fitted learner, or one for each class.
     n_neighbors_ : int
-        Number of neighbors that vote, given or chosen. With a chosen reading of the score, the
-        number of neighbors of which the reading needs a majority.
+        Number of neighbors that vote, given or chosen. For a chosen reading, 2m − 1.
     gamma_ : ndarray of shape (n_classes,)
         Factor of each class. Only with the adjusted vote.
     reading_ : Reading
@@ -114,31 +99,29 @@ class MetricKNNClassifier(ClassifierMixin, BaseEstimator):
 
     Notes
     -----
-    **Majority.** With one metric, the class with most votes wins; ties are broken by the order of
-    ``classes_``, as in scikit-learn. With one metric per class, the votes for class c are counted
-    among the k neighbors under the metric of c. The class with most votes wins; ties are broken by
-    the votes under all metrics together, then by the order of ``classes_``. ``predict_proba``
-    gives the shares of the votes, which are not calibrated probabilities.
+    Let d(m) be the distance to the m-th nearest example of a class, with m = ⌊(k + 1) / 2⌋.
 
-    **Adjusted** (Viola et al., 2019). Ties between votes are broken by how much nearer a class is
-    than the others, by the distance d(m) to its m-th nearest example, m = ⌊(k + 1) / 2⌋. So of
-    two classes one wins exactly when its γ·d(m) is the smaller one.
+    **Majority.** Ties are broken by the order of ``classes_``, as in scikit-learn. With one metric
+    per class, the votes for a class are counted under its own metric, and ties are first broken by
+    the votes under all metrics together. Shares of votes are not calibrated probabilities.
+
+    **Adjusted** (Viola et al., 2019). Ties are broken by how much smaller γ·d(m) is than for the
+    other classes. So of two classes, the one with the smaller γ·d(m) wins.
 
     **Score.** s = log d(m) of the rest − log d(m) of the class. A logistic regression with a small
     ridge turns it into a probability, and the threshold maximizes the F1 that is expected from
-    these probabilities. ``n_neighbors="auto"`` chooses among twelve readings: log d(m), the mean
-    of log d(1), ..., log d(m), or the mean of their squares, for several m. The best one has the
-    lowest sum of ranks in F1, log-loss and average precision.
+    these probabilities. ``n_neighbors="auto"`` also tries, in place of log d(m), the means of
+    log d(1), ..., log d(m) and of d(1)², ..., d(m)², for twelve readings in all. The best one has
+    the lowest sum of ranks in F1, log-loss and average precision.
 
-    With both, ``predict_proba`` is calibrated on held-out examples, and ``predict`` follows
+    With the last two, ``predict_proba`` is calibrated on held-out examples, and ``predict`` follows
     ``decision_function``, not the largest probability. With one metric per class, the distances
     to a class and to the rest are measured under the metric of the class.
 
-    **Weights.** An example of weight 0 is left out altogether. In the majority vote, the weight
-    of an example multiplies its vote. When votes are tuned, it multiplies the example in the F1,
-    in the calibration and in the choice of thresholds; the neighbors themselves count equally.
-    The weights are also passed to the ``fit`` of the learner if that has a parameter
-    ``sample_weight``. With metadata routing enabled, they are passed if the learner requests
+    **Weights.** An example of weight 0 is left out altogether. In the majority vote, the weight of
+    an example multiplies its vote. When votes are tuned, it multiplies the held-out example in F1,
+    calibration and thresholds, while neighbors count equally. The learner receives the weights if
+    its ``fit`` has a parameter ``sample_weight``; with metadata routing enabled, if it requests
     them: ``IML().set_fit_request(sample_weight=True)``.
 
     References
@@ -196,42 +179,33 @@ class MetricKNNClassifier(ClassifierMixin, BaseEstimator):
         -------
         self : MetricKNNClassifier
         """
-        check_option(self.multiclass, "multiclass", ("joint", "one_vs_rest"))
+        check_option(self.multiclass, "multiclass", MULTICLASS)
         check_option(self.vote, "vote", VOTES)
         table = X
         X, y = validate_data(self, X, y, dtype=np.float64)
         table = table if hasattr(table, "columns") else X  # the learner checks column names
         if sample_weight is not None:
             sample_weight = check_weights(sample_weight, len(X))
-        params = learner_params(self, self._template(), sample_weight, fit_params)
-        data = TrainingSet.of(table, y, sample_weight, params, type(self).__name__)
-        k = check_neighbors(self.n_neighbors, len(data.y))
-        gamma = check_gamma(self.gamma, self.vote, data.labels)
+        learner = self._template()
+        params = training.learner_params(self, learner, sample_weight, fit_params)
+        data = training.TrainingSet.of(table, y, sample_weight, params, type(self).__name__)
+        k = fitting.check_neighbors(self.n_neighbors, len(data.y))
+        gamma = fitting.check_gamma(self.gamma, self.vote, data.labels)
         self.classes_, self._row_numbers = data.labels.classes, data.row_numbers
-        self.learners_ = fit_learners(self._template(), data, self.multiclass)
+        self.learners_ = training.fit_learners(learner, data, self.multiclass)
         if len(self.learners_) == 1:
             self.learner_ = self.learners_[0]
-        mapped = map_rows(self.learners_, data.X)
+        mapped = training.map_rows(self.learners_, data.X)
         self._examples = Examples.of(mapped, data.labels, data.weights, self.n_jobs)
-        tuning = Tuning(data.labels, data.weights, partial(self._hold_out, data))
-        self._vote = fit_vote(self.vote, tuning, k, gamma)
+        hold_out = partial(
+            training.hold_out, learner, data, self.multiclass, self._examples,
+            cv=self.cv, random_state=self.random_state, n_jobs=self.n_jobs,
+        )  # fmt: skip
+        tuning = fitting.Tuning(data.labels, data.weights, hold_out)
+        self._vote = fitting.fit_vote(self.vote, tuning, k, gamma)
         for name, value in self._vote.attributes().items():
             setattr(self, name, value)
         return self
-
-    def _hold_out(self, data: TrainingSet, k: int) -> list[HeldOut]:
-        """Distances of all examples to the k nearest of each class that do not include them."""
-        check_class_sizes(
-            data.labels,
-            2,
-            f"MetricKNNClassifier(vote={self.vote!r}, n_neighbors={self.n_neighbors!r})",
-            "Add examples, or use vote='majority' with a fixed n_neighbors.",
-        )
-        if isinstance(self.learner, FrozenEstimator):
-            return leave_one_out(self._examples, k)
-        fit = partial(fit_learners, self._template(), data, self.multiclass)
-        folds = tuning_folds(self.cv, data, self.random_state)
-        return leave_folds_out(fit, data, folds, k, self.n_jobs)
 
     def _template(self) -> Any:
         """The learner of which copies are fitted."""
@@ -245,15 +219,10 @@ class MetricKNNClassifier(ClassifierMixin, BaseEstimator):
 
     @property
     def metric_(self):
-        """The fitted learner: the transformer under which distances are measured.
-
-        With one metric per class there is none for all; use one of ``learners_``.
-        """
+        """The fitted learner, under which distances are measured; not with one per class."""
         check_is_fitted(self)
         if len(self.learners_) > 1:
-            raise AttributeError(
-                "This classifier has one metric for each class; use one of its learners_."
-            )
+            raise AttributeError("There is one metric for each class; use one of learners_.")
         return self.learners_[0]
 
     def kneighbors(self, X=None, n_neighbors=None, return_distance=True, *, label=None):
@@ -275,7 +244,7 @@ class MetricKNNClassifier(ClassifierMixin, BaseEstimator):
         distances : ndarray of shape (n_queries, n_neighbors)
             Learned distances; only with ``return_distance``.
         indices : ndarray of shape (n_queries, n_neighbors)
-            Rows of the training data.
+            Rows of the training data; at equal distances the lower number comes first.
         """
         check_is_fitted(self)
         metric = 0
@@ -304,10 +273,9 @@ class MetricKNNClassifier(ClassifierMixin, BaseEstimator):
         Returns
         -------
         s : ndarray of shape (n_samples,) or (n_samples, n_classes)
-            With two classes, positive values mean ``classes_[1]``; with more, the class of the
-            largest value wins. Score: log-odds minus those of the threshold. Adjusted: the
-            logarithm of the ratio of distances; with more than two classes the number of votes,
-            plus or minus less than half a vote for the distances.
+            With two classes, positive values mean ``classes_[1]``; with more, the largest wins.
+            Score: log-odds minus those of the threshold. Adjusted: the logarithm of the ratio of
+            distances; with more than two classes votes, and less than half a vote for distances.
         """
         values = self._decide(X)
         return values if len(self.classes_) > 2 else values[:, 1]
@@ -347,4 +315,4 @@ class MetricKNNClassifier(ClassifierMixin, BaseEstimator):
     def _map_queries(self, X) -> list[NDArray]:
         """Validated rows as each metric maps them; learners check column names themselves."""
         checked = validate_data(self, X, reset=False, dtype=np.float64)
-        return map_rows(self.learners_, X if hasattr(X, "columns") else checked)
+        return training.map_rows(self.learners_, X if hasattr(X, "columns") else checked)

@@ -53,9 +53,9 @@ def test_repeats_are_pooled():
     for i in range(3):
         pooled = SCORES[i].reshape(-1)
         p = fit_sigmoid(pooled, truth)(pooled)
-        called = p >= best_threshold(p, f_utility(1.0))
-        hits = np.sum(called & truth)
-        assert evaluation.utility[i] == pytest.approx(2 * hits / (called.sum() + truth.sum()))
+        predicted = p >= best_threshold(p, f_utility(1.0))
+        hits = np.sum(predicted & truth)
+        assert evaluation.utility[i] == pytest.approx(2 * hits / (predicted.sum() + truth.sum()))
         assert evaluation.log_loss[i] == pytest.approx(sklearn_log_loss(truth, p))
         precision = [average_precision_score(POSITIVE, row) for row in SCORES[i]]
         assert evaluation.average_precision[i] == pytest.approx(np.mean(precision))

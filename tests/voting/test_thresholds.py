@@ -24,10 +24,10 @@ UTILITIES = {
 }
 
 
-def expected_utility(p, called, utility):
+def expected_utility(p, predicted, utility):
     """The utility of expected counts: each example is positive with its own probability."""
-    tp, fp = p[called].sum(), (1 - p[called]).sum()
-    fn, tn = p[~called].sum(), (1 - p[~called]).sum()
+    tp, fp = p[predicted].sum(), (1 - p[predicted]).sum()
+    fn, tn = p[~predicted].sum(), (1 - p[~predicted]).sum()
     return float(utility(tn, fp, fn, tp))
 
 
@@ -39,7 +39,7 @@ def test_no_threshold_has_a_better_expected_utility(name, p):
     threshold = best_threshold(p, utility)
     assert 0 < threshold < 1
     calls = [p >= cut for cut in (*p, 1.0)]
-    best = max(expected_utility(p, called, utility) for called in calls)
+    best = max(expected_utility(p, predicted, utility) for predicted in calls)
     assert expected_utility(p, p >= threshold, utility) == pytest.approx(best, rel=1e-9, abs=1e-9)
 
 
@@ -58,20 +58,20 @@ def test_costs_lead_to_the_textbook_threshold():
 def test_utilities_are_scikit_learns_measures():
     rng = np.random.default_rng(0)
     positive = rng.random(60) < 0.3
-    called = rng.random((4, 60)) < 0.5
+    predicted = rng.random((4, 60)) < 0.5
     for i in range(4):
         for beta in (0.5, 1.0, 2.0):
-            assert observed_utility(called[i], positive, f_utility(beta)) == pytest.approx(
-                fbeta_score(positive, called[i], beta=beta)
+            assert observed_utility(predicted[i], positive, f_utility(beta)) == pytest.approx(
+                fbeta_score(positive, predicted[i], beta=beta)
             )
     np.testing.assert_allclose(
-        observed_utility(called, positive, balanced_utility),
-        [balanced_accuracy_score(positive, row) for row in called],
+        observed_utility(predicted, positive, balanced_utility),
+        [balanced_accuracy_score(positive, row) for row in predicted],
     )
     by_hand = [
-        -sum(COSTS[int(a), int(b)] for a, b in zip(positive, row, strict=True)) for row in called
+        -sum(COSTS[int(a), int(b)] for a, b in zip(positive, row, strict=True)) for row in predicted
     ]
-    np.testing.assert_allclose(observed_utility(called, positive, UTILITIES["cost"]), by_hand)
+    np.testing.assert_allclose(observed_utility(predicted, positive, UTILITIES["cost"]), by_hand)
 
 
 def test_f1_is_zero_without_positive_predictions():
@@ -81,7 +81,7 @@ def test_f1_is_zero_without_positive_predictions():
 
 
 POSITIVE = np.array([1, 1, 1, 0, 0, 0, 0, 0], dtype=bool)
-CALLED = np.array([1, 1, 0, 1, 0, 0, 0, 0], dtype=bool)  # tn 4, fp 1, fn 1, tp 2
+PREDICTED = np.array([1, 1, 0, 1, 0, 0, 0, 0], dtype=bool)  # tn 4, fp 1, fn 1, tp 2
 
 
 def test_class_weights_are_repetitions():
@@ -89,8 +89,12 @@ def test_class_weights_are_repetitions():
     often = np.where(POSITIVE, 3, 10)
     for scoring in ("f1", "f2", "balanced_accuracy", [[0, 1], [5, 0]]):
         aim = check_aim(scoring)
-        listed = observed_utility(np.repeat(CALLED, often), np.repeat(POSITIVE, often), aim.utility)
-        weighted = observed_utility(CALLED, POSITIVE, aim.with_class_weights(class_weights).utility)
+        listed = observed_utility(
+            np.repeat(PREDICTED, often), np.repeat(POSITIVE, often), aim.utility
+        )
+        weighted = observed_utility(
+            PREDICTED, POSITIVE, aim.with_class_weights(class_weights).utility
+        )
         assert weighted == pytest.approx(listed)
 
 
@@ -106,14 +110,14 @@ def test_class_weights_are_repetitions():
 )
 def test_each_aim_by_hand(scoring, value):
     aim = check_aim(scoring)
-    assert observed_utility(CALLED, POSITIVE, aim.utility) == pytest.approx(value)
+    assert observed_utility(PREDICTED, POSITIVE, aim.utility) == pytest.approx(value)
     assert not aim.threshold_free
 
 
 def test_average_precision_has_the_threshold_of_f1():
     aim = check_aim("average_precision")
     assert aim.threshold_free
-    assert observed_utility(CALLED, POSITIVE, aim.utility) == pytest.approx(2 / 3)
+    assert observed_utility(PREDICTED, POSITIVE, aim.utility) == pytest.approx(2 / 3)
 
 
 @pytest.mark.parametrize("scoring", ["accuracy", "f", "f-1", "f1x", None, 3, [1, 2], [[0, 1, 2]]])
@@ -142,14 +146,16 @@ def test_f_beta_of_zero():
 def test_weights_are_repetitions(name):
     rng = np.random.default_rng(1)
     p, weights = rng.random(30), rng.integers(1, 4, size=30)
-    positive, called = rng.random(30) < 0.4, rng.random((2, 30)) < 0.5
+    positive, predicted = rng.random(30) < 0.4, rng.random((2, 30)) < 0.5
     utility = UTILITIES[name]
     assert best_threshold(p, utility, weights.astype(float)) == pytest.approx(
         best_threshold(np.repeat(p, weights), utility)
     )
     np.testing.assert_allclose(
-        observed_utility(called, positive, utility, weights.astype(float)),
-        observed_utility(np.repeat(called, weights, axis=1), np.repeat(positive, weights), utility),
+        observed_utility(predicted, positive, utility, weights.astype(float)),
+        observed_utility(
+            np.repeat(predicted, weights, axis=1), np.repeat(positive, weights), utility
+        ),
     )
 
 

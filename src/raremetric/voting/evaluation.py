@@ -129,9 +129,9 @@ def evaluate(
     truth = np.tile(positive, n_repeats)
     pooled_weights = None if weights is None else np.tile(weights, n_repeats)
     p = fit_sigmoid(pooled, truth, pooled_weights)(pooled)
-    called = np.stack([row >= best_threshold(row, utility, pooled_weights) for row in p])
+    predicted = np.stack([row >= best_threshold(row, utility, pooled_weights) for row in p])
     return Evaluation(
-        observed_utility(called, truth, utility, pooled_weights),
+        observed_utility(predicted, truth, utility, pooled_weights),
         log_loss(p, truth, pooled_weights),
         average_precision(scores, positive, weights).mean(axis=-1),
     )

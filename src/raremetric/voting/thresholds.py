@@ -104,23 +104,23 @@ def best_threshold(p: NDArray, utility: Utility, weights: NDArray | None = None)
     else:
         order = np.argsort(p)[::-1]
         p, weights = p[order], weights[order]
-    called = np.concatenate([[0.0], np.cumsum(weights)])
+    n_predicted = np.concatenate([[0.0], np.cumsum(weights)])
     tp = np.concatenate([[0.0], np.cumsum(weights * p)])
-    fp, fn = called - tp, tp[-1] - tp
-    best = int(np.argmax(utility(called[-1] - called - fn, fp, fn, tp)))
+    fp, fn = n_predicted - tp, tp[-1] - tp
+    best = int(np.argmax(utility(n_predicted[-1] - n_predicted - fn, fp, fn, tp)))
     above = 1.0 if best == 0 else p[best - 1]
     below = 0.0 if best == len(p) else p[best]
     return float((above + below) / 2)
 
 
 def observed_utility(
-    called: NDArray, positive: NDArray, utility: Utility, weights: NDArray | None = None
+    predicted: NDArray, positive: NDArray, utility: Utility, weights: NDArray | None = None
 ) -> NDArray:
     """The utility of predictions.
 
     Parameters
     ----------
-    called : ndarray of bool of shape (..., n_samples)
+    predicted : ndarray of bool of shape (..., n_samples)
         Whether the positive class is predicted.
     positive : ndarray of bool of shape (n_samples,)
         Whether it is the true class.
@@ -129,7 +129,7 @@ def observed_utility(
         How much each example counts; None for all the same.
     """
     weights = np.ones(len(positive)) if weights is None else weights
-    tp = np.sum(weights * (called & positive), axis=-1)
-    fp = np.sum(weights * (called & ~positive), axis=-1)
+    tp = np.sum(weights * (predicted & positive), axis=-1)
+    fp = np.sum(weights * (predicted & ~positive), axis=-1)
     n_positive, n_negative = np.sum(weights * positive), np.sum(weights * ~positive)
     return utility(n_negative - fp, fp, n_positive - tp, tp)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,7 +16,13 @@ from sklearn.utils.metadata_routing import process_routing
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import has_fit_parameter
 
-from raremetric.validation import Labels, check_integer, check_labels, quiet_repeats
+from raremetric.validation import (
+    Labels,
+    check_class_sizes,
+    check_integer,
+    check_labels,
+    quiet_repeats,
+)
 from raremetric.voting.evaluation import stratified_folds
 from raremetric.voting.votes import ClassDistances, Examples
 
@@ -76,6 +83,39 @@ def fit_learners(learner, data: TrainingSet, multiclass: str, rows: NDArray | No
             f"the {len(classes)} classes. Use multiclass='joint', or a learner that is not frozen."
         )
     return [clone(learner).fit(X, y == label, **params) for label in classes]
+
+
+def hold_out(
+    learner,
+    data: TrainingSet,
+    multiclass: str,
+    examples: Examples,
+    k: int,
+    *,
+    cv,
+    random_state,
+    n_jobs: int | None,
+) -> list[HeldOut]:
+    """Distances of all rows to the k nearest examples of each class, without the rows themselves.
+
+    Parameters
+    ----------
+    learner : transformer
+        Fitted again without each fold; a frozen one is used as it is, on all other examples.
+    data : TrainingSet
+    multiclass : {"joint", "one_vs_rest"}
+    examples : Examples
+        All rows under the metrics that were learned from all of them.
+    k : int
+    cv, random_state, n_jobs
+        Parameters of the classifier.
+    """
+    advice = "Add examples, or use vote='majority' with a fixed n_neighbors."
+    check_class_sizes(data.labels, 2, "Tuning the vote", advice)
+    if isinstance(learner, FrozenEstimator):
+        return leave_one_out(examples, k)
+    fit = partial(fit_learners, learner, data, multiclass)
+    return leave_folds_out(fit, data, tuning_folds(cv, data, random_state), k, n_jobs)
 
 
 def tuning_folds(cv, data: TrainingSet, random_state) -> list[tuple[NDArray, NDArray]]:

@@ -5,9 +5,13 @@ import pandas as pd
 
 from raremetric.datasets import describe_dataset
 from raremetric.study.paper_values import LEARNERS, TABLES, paper_datasets, paper_table
-from raremetric.study.tasks import NAMED
+from raremetric.study.reading import named_study
 
 SHARES = (0.5, 0.4, 0.3, 0.2, 0.1, 0.05, 0.04, 0.03, 0.02, 0.01)
+
+
+def learner_names(study):
+    return [spec.name for spec in named_study(study).learners]
 
 
 def counts(f1, n_positive, n_negative):
@@ -81,7 +85,7 @@ def beyond_study(n_splits=3, seed=0, datasets=None):
     rows = []
     for dataset in datasets or paper_datasets():
         for split in range(1, n_splits + 1):
-            for place, learner in enumerate(NAMED["beyond"]["learners"]):
+            for place, learner in enumerate(learner_names("beyond")):
                 confusion = counts(0.6 + 0.02 * place + 0.05 * rng.normal(), 300, 900)
                 known = {} if place < 2 else {"average_precision": rng.uniform(0.5, 1)}
                 rows.append(row(dataset, learner, split, confusion, **known))
@@ -96,7 +100,7 @@ def rare_study(datasets, n_splits=2, seed=0):
         about = describe_dataset(dataset)
         n_positive = about.n_positive // 2
         for split in range(1, n_splits + 1):
-            for learner in NAMED["rare-regime-odd"]["learners"]:
+            for learner in learner_names("rare-regime-odd"):
                 confusion = counts(rng.uniform(), n_positive, about.n_samples // 2 - n_positive)
                 extra = {"average_precision": rng.uniform(), "test_size": 0.5}
                 rows.append(row(dataset, learner, split, confusion, **extra))

@@ -10,10 +10,10 @@ from raremetric.report.paired import LEADER, few_table, lead_table, paired
 from raremetric.report.ranks import average_ranks
 from raremetric.report.summarize import summarize
 from raremetric.report.tables import dataset_grid
-from raremetric.study.tasks import NAMED, rare_regime
+from raremetric.study.reading import named_study
 from tests.report.synthetic import beyond_study, counts, paper_like_study, rare_study, row
 
-ODD, EVEN = rare_regime("rare-regime-odd"), rare_regime("rare-regime-even")
+ODD, EVEN = (named_study(f"rare-regime-{half}").datasets for half in ("odd", "even"))
 RARE = ["glass5", "zoo-3", "page-blocks0", "pima", "iris0", "wisconsin"]
 
 
@@ -38,7 +38,7 @@ def test_a_store_with_both_has_table_2_and_beyond():
     table2, beyond = summary.tables
     assert (table2.name, beyond.name) == ("table2", "beyond")
     assert table2.learners == ["Euclidean", "LMNN", "ITML", "GMML", "IML"]
-    assert beyond.learners == list(NAMED["beyond"]["learners"])
+    assert beyond.learners == [spec.name for spec in named_study("beyond").learners]
     assert beyond.title == "F1 beyond the paper"
     known = beyond.cells.groupby("learner")["paper_mean"].count()
     assert set(known[known > 0].index) == {"Euclidean", "IML"}

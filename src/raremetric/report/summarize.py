@@ -10,22 +10,24 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from raremetric.contenders import CONTENDERS
 from raremetric.extras import import_optional
 from raremetric.report.differences import find_differences
 from raremetric.report.rows import check_rows, few_positives, with_scores
-from raremetric.study.contenders import CONTENDERS
 from raremetric.study.paper_values import TABLES, PaperTable, paper_datasets, paper_table
-from raremetric.study.tasks import HALVES, LEARNERS, PAPER_LEARNERS, RARE_REGIME, rare_regime
+from raremetric.study.reading import GROUPS, named_study
 
 if TYPE_CHECKING:
     from pandas import DataFrame
 
+PAPER_LEARNERS = ("Euclidean", "LMNN", "ITML", "GMML", "IML", "ML2", "ML1", "IML-reference")
 BEYOND = [
     name
-    for kind in ("IML", *CONTENDERS)
-    for name, spec in LEARNERS.items()
-    if spec.kind == kind and name not in PAPER_LEARNERS
+    for kind in dict.fromkeys(each.kind for each in CONTENDERS.values())
+    for name, each in CONTENDERS.items()
+    if each.kind == kind and name not in PAPER_LEARNERS
 ]
+RARE_REGIME = GROUPS["rare-regime"]
 COMPARED = ("Euclidean", "IML")  # of the paper's learners, beyond the paper
 LEARNER_ORDER = ("Euclidean", "LMNN", "ITML", "GMML", "ML1", "ML2", "IML", *BEYOND)
 ABLATION = ("ML1", "ML2", "IML")
@@ -196,9 +198,9 @@ def _own_size_tables(scored: DataFrame) -> Iterable[Table]:
 def _regimes(rows: DataFrame, test_size: float) -> Iterable[tuple[str, str, DataFrame]]:
     """The rare regime at odd and at even places, and whatever else has that test size."""
     left = rows
-    if test_size == HALVES["test_size"]:
+    if test_size == 0.5:
         for name in RARE_REGIME:
-            chosen = left["dataset"].isin(rare_regime(name))
+            chosen = left["dataset"].isin(named_study(name).datasets)
             if chosen.any():
                 places = name.rpartition("-")[2]
                 yield name, f"in the rare regime, {places} places", left[chosen]

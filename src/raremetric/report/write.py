@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from raremetric.extras import import_optional
 from raremetric.report.figures import table_figures
 from raremetric.report.grid import Grid, to_latex, to_markdown
 from raremetric.report.listings import (
@@ -24,15 +26,21 @@ from raremetric.report.tables import dataset_grid, long_table, share_grid, wide_
 if TYPE_CHECKING:
     from pandas import DataFrame
 
+    from raremetric.study.tasks import StudyResults
+
 
 def write_report(
-    rows: DataFrame, out: Path | str, *, title: str, details: dict[str, str]
+    results: DataFrame | Sequence[StudyResults],
+    out: Path | str,
+    *,
+    title: str,
+    details: dict[str, str],
 ) -> list[Path]:
     """Write a study's tables and figures, and a page with all of them.
 
     Parameters
     ----------
-    rows : DataFrame
+    results : DataFrame or sequence of StudyResults
         One row a finished task: dataset, share (empty where it does not apply), resampling,
         split, learner, tn, fp, fn, tp, candidate, seconds; average_precision and test_size may
         be there. The study may be incomplete, and its data sets and learners need not be the
@@ -63,6 +71,8 @@ def write_report(
     Everything is made before anything is written, and each file is written beside its place and
     then moved there: a report that fails leaves what was there before.
     """
+    pandas = import_optional("pandas")
+    rows = results if isinstance(results, pandas.DataFrame) else _all_rows(results)
     summary = summarize(rows)
     contents = {"results.csv": _csv(summary.rows)}
     sections = []
@@ -85,6 +95,11 @@ def write_report(
     )
     contents["report.html"] = page.encode()
     return write_all(contents, Path(out))
+
+
+def _all_rows(results: Sequence[StudyResults]) -> DataFrame:
+    rows = import_optional("pandas").concat([each.rows for each in results])
+    return rows.drop_duplicates().reset_index(drop=True)
 
 
 def _section(table: Table) -> tuple[Section, dict[str, bytes]]:

@@ -20,7 +20,7 @@ from raremetric.contenders.alternatives import (
     LogisticRegressions,
 )
 from raremetric.contenders.scored import N_CANDIDATES, AveragedClassifier, Scored
-from raremetric.rare.evidence import make_folds
+from raremetric.rare.evaluation import make_folds
 from raremetric.validation import check_labels
 from raremetric.voting import best_threshold, f_utility, fit_sigmoid
 from tests.conftest import make_problem
@@ -145,10 +145,10 @@ def test_the_five_best_count_alike_and_thorough_is_twice_the_repeats(data):
     machines = LogisticRegressions()
     tuned = AveragedClassifier(machines, settings, thorough=True, random_state=0).fit(X, y)
     assert tuned.n_repeats_ == 4
-    weights = [part.weight for part in tuned.parts_]
+    weights = tuned.selection_.average.weights
     assert len(weights) == 5
     np.testing.assert_allclose(weights, 0.2)
-    assert {part.candidate for part in tuned.parts_} == set(np.flatnonzero(tuned.ranks_ <= 5))
+    assert set(tuned.selection_.kept) == set(np.flatnonzero(tuned.ranks_ <= 5))
 
 
 def test_permuted_labels_are_not_learned():

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib.resources import files
+from statistics import fmean
 
 from raremetric.validation import check_option
 
@@ -126,10 +127,8 @@ class PaperTable:
         if chosen == set(paper_datasets()):
             return self.mean_row[learner]
         rows = [self.scores[dataset, learner] for dataset in chosen]
-        return Score(
-            mean=sum(row.mean for row in rows) / len(rows),
-            std=sum(row.std for row in rows) / len(rows),
-        )
+        # fmean does not depend on the order of the set.
+        return Score(mean=fmean(row.mean for row in rows), std=fmean(row.std for row in rows))
 
 
 @lru_cache(maxsize=1)

@@ -11,6 +11,7 @@ from typing import Any
 
 from raremetric.contenders import CONTENDERS, RESAMPLING
 from raremetric.datasets import check_dataset_name, list_datasets
+from raremetric.study.paper_values import paper_datasets
 from raremetric.study.tasks import LearnerSpec, Study
 from raremetric.validation import check_integer, check_option
 
@@ -140,6 +141,8 @@ def _resolve_datasets(value: Any) -> list[str]:
             f'{{ collection = "keel", positions = "odd" }}; got {value!r}.'
         )
     names = sorted(list_datasets(chosen["collection"]))
+    if chosen["collection"] == "paper":
+        names = list(paper_datasets())  # in the order of its tables
     if "positions" in chosen:
         check_option(chosen["positions"], "positions", POSITIONS)
         return names[POSITIONS[chosen["positions"]] :: 2]

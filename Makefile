@@ -65,22 +65,34 @@ format: $(VENV)/.dev  ## let ruff fix what it can
 bench: $(VENV)/.dev  ## ratios of speed, side by side in one run
 	$(BIN)/python benchmarks/run.py
 
-paper: $(VENV)/.study  ## the paper's experiments, as far as a night goes; resumes what is there
+# The results are kept in version control as text. A store that is missing is rebuilt from it.
+define import_results
+	@test -e $(1) || test ! -e $(1:.sqlite=.csv.gz) || \
+		$(BIN)/raremetric study import $(1:.sqlite=.csv.gz) $(1)
+endef
+
+paper: $(VENV)/.study  ## run what is missing of the paper's experiments, then report
+	$(call import_results,$(STORE))
 	$(BIN)/raremetric study run table2 --store $(STORE) --jobs $(JOBS) --splits $(SPLITS)
 	$(BIN)/raremetric study run table3-smote --store $(STORE) --jobs $(JOBS) --splits 5
 	$(BIN)/raremetric study run table3-rus --store $(STORE) --jobs $(JOBS) --splits 5
 	$(BIN)/raremetric study run ablation --store $(STORE) --jobs $(JOBS) --splits 3
 	$(BIN)/raremetric study run imbalance --store $(STORE) --jobs $(JOBS) --splits 3
+	$(BIN)/raremetric study export $(STORE) $(STORE:.sqlite=.csv.gz)
 	$(BIN)/raremetric study report --store $(STORE) --out docs/results
+	$(call import_results,$(REFERENCE))
 	$(BIN)/raremetric study run table2 --learners IML,IML-reference \
 		--datasets wine,hayes,newthyroid,glass --store $(REFERENCE) --jobs $(JOBS) --splits 20
+	$(BIN)/raremetric study export $(REFERENCE) $(REFERENCE:.sqlite=.csv.gz)
 	$(BIN)/raremetric study report --store $(REFERENCE) --out docs/results/reference \
 		--title "The fast solver beside the reference"
 
 beyond: STORE = docs/results/beyond.sqlite
-beyond: $(VENV)/.study  ## RareClassifier against its alternatives; resumes what is there
+beyond: $(VENV)/.study  ## run what is missing of RareClassifier against its alternatives, then report
+	$(call import_results,$(STORE))
 	$(BIN)/raremetric study run beyond --store $(STORE) --jobs $(JOBS) --splits $(SPLITS)
 	$(BIN)/raremetric study run rare-regime --store $(STORE) --jobs $(JOBS)
+	$(BIN)/raremetric study export $(STORE) $(STORE:.sqlite=.csv.gz)
 	$(BIN)/raremetric study report --store $(STORE) --out docs/results/beyond \
 		--title "Beyond the paper"
 

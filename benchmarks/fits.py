@@ -13,7 +13,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from raremetric import IML, IMLCV, RareClassifier, load_dataset
-from raremetric.study.alternatives import ALTERNATIVES
+from raremetric.contenders.alternatives import FOREST_GRID
 
 DATA = (
     "wine", "sonar", "pima", "vehicle", "german",
@@ -182,7 +182,7 @@ def compare_rare(n_samples: int, n_features: int, n_trees: int, n_candidates: in
     seconds = timed_fit(RareClassifier("fast", random_state=0), X, y)
     forest = RandomizedSearchCV(
         BalancedRandomForestClassifier(n_trees, random_state=0),
-        ALTERNATIVES["balanced-forest"].grid,
+        FOREST_GRID,
         n_iter=n_candidates,
         cv=5,
         scoring="f1",

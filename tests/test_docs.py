@@ -8,7 +8,7 @@ import pytest
 
 import raremetric
 from raremetric import explain, export
-from raremetric.study.tasks import read_study
+from raremetric.study.reading import read_study
 
 ROOT = Path(__file__).parent.parent
 OPTIONS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE

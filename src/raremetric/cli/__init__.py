@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 from typing import Annotated
 
 try:
@@ -40,6 +41,8 @@ def main(
     ] = False,
 ) -> None:
     """Metric learning for the class you care about and have few examples of."""
+    if (folder := str(Path.cwd())) not in sys.path:
+        sys.path.append(folder)  # where a user's own learners may be
 
 
 for command in (compare, model, datasets):

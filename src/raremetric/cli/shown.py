@@ -23,7 +23,7 @@ def comparison_table(found: Comparison, rows: list[dict[str, Any]]) -> Table:
     table = Table(
         title=f"{found.source}: {len(found.y)} rows, {n_positive} of class "
         f"{found.class_names[1]!r} ({n_positive / len(found.y):.1%}).\n"
-        f"Mean ± standard deviation over {found.n_folds} folds, in percent; seconds a fold.",
+        f"Mean ± standard deviation over {found.n_folds} folds, in percent; seconds per fold.",
         title_justify="left",
         box=box.SIMPLE_HEAD,
         padding=0,  # fits 80 columns

@@ -14,8 +14,9 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import GridSearchCV
 from threadpoolctl import threadpool_limits
 
+import raremetric
 from raremetric.datasets import read_table
-from raremetric.study.run_task import versions
+from raremetric.extras import installed_versions
 from raremetric.table.methods import METHODS, Setting
 from raremetric.table.model import TableModel
 from raremetric.validation import check_option
@@ -70,7 +71,7 @@ def fit_table(
         id_name=row_names,
         target_name=table.target_name,
         class_names=class_names(table),
-        versions=versions(),
+        versions={"raremetric": raremetric.__version__, **installed_versions()},
     )
 
 

@@ -14,11 +14,12 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
 
 from raremetric.classifier import MetricKNNClassifier
+from raremetric.contenders import CONTENDERS, N_NEIGHBORS, RESAMPLING, resample
+from raremetric.contenders.neighbor_vote import NeighborVote
 from raremetric.extras import import_optional
+from raremetric.learners.euclidean import Euclidean
 from raremetric.learners.iml import IML
 from raremetric.rare import RareClassifier
-from raremetric.study.protocol import KINDS, N_NEIGHBORS, RESAMPLING, candidates, resample
-from raremetric.study.tasks import PAPER_LEARNERS
 from raremetric.tuning import IMLCV
 from raremetric.validation import check_option
 
@@ -106,7 +107,7 @@ def _neighbors(learner: BaseEstimator, vote: str, setting: Setting) -> MetricKNN
 
 
 def _plain(setting: Setting) -> Pipeline:
-    return _pipeline(setting, _neighbors(KINDS["Euclidean"](), "majority", setting))
+    return _pipeline(setting, _neighbors(Euclidean(), "majority", setting))
 
 
 def _iml(vote: str) -> Callable[[Setting], BaseEstimator]:
@@ -117,7 +118,7 @@ def _iml(vote: str) -> Callable[[Setting], BaseEstimator]:
             )
             return _pipeline(setting, _neighbors(search, vote, setting))
         # Resampled examples must not be tested on: each fold is resampled by itself.
-        drawn = candidates("IML", setting.seed)[: N_CANDIDATES // 2]
+        drawn = CONTENDERS["IML"].candidates(setting.seed)[: N_CANDIDATES // 2]
         return _searched(setting, _neighbors(IML(), vote, setting), _grid(drawn))
 
     return build
@@ -135,8 +136,10 @@ def _rare(setting: Setting) -> BaseEstimator:
 
 def _learner(kind: str) -> Callable[[Setting], BaseEstimator]:
     def build(setting: Setting) -> BaseEstimator:
-        learner = KINDS[kind](**PAPER_LEARNERS[kind].settings)
-        grid = _grid(candidates(kind, setting.seed)[::EVERY])
+        contender = CONTENDERS[kind]
+        assert isinstance(contender, NeighborVote)
+        learner = contender.learner(**contender.settings)
+        grid = _grid(contender.candidates(setting.seed)[::EVERY])
         return _searched(setting, _neighbors(learner, "majority", setting), grid)
 
     return build

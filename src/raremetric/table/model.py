@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from sklearn.pipeline import Pipeline
 
 from raremetric.classifier import MetricKNNClassifier
+from raremetric.contenders import N_NEIGHBORS
 from raremetric.datasets import TableEncoder, TableError, iter_table
 from raremetric.datasets.tables import column_names
 from raremetric.explain import (
@@ -19,7 +20,6 @@ from raremetric.explain import (
     feature_weights,
     has_exact_split,
 )
-from raremetric.study.protocol import N_NEIGHBORS
 from raremetric.table.decoding import column_groups, decode, sum_by_column
 from raremetric.validation import check_integer
 

@@ -37,7 +37,7 @@ def saved(run, path, tmp_path):
     assert "of class 'ill'" in result.stdout
     assert "4 columns, 7 features" in result.stdout
     assert f"saved to {saved}" in result.stdout
-    assert "What the metric stretches most" in result.stdout
+    assert "Feature weights of the metric" in result.stdout
     return saved
 
 
@@ -47,7 +47,7 @@ def test_fit_predict_explain(run, path, saved, tmp_path):
     assert result.exit_code == 0, result.output
     found = pd.read_csv(out)
     n_ill = (found["class"] == "ill").sum()
-    assert f"120 rows, {n_ill} predicted 'ill'; written to {out}" in result.stdout
+    assert f"120 rows, {n_ill} predicted as 'ill'; written to {out}" in result.stdout
     printed = run("predict", saved, path)
     assert printed.stdout.replace("\r", "") == out.read_text()
     lines = [json.loads(line) for line in run("predict", saved, path, "--json").stdout.splitlines()]
@@ -59,7 +59,7 @@ def test_fit_predict_explain(run, path, saved, tmp_path):
     assert result.exit_code == 0, result.output
     assert f"Row 7 of {path}" in result.stdout.replace("\n", "")
     assert "r6" in result.stdout
-    assert "its first neighbor is the same point" in result.stderr
+    assert "the distance to the nearest example is 0" in result.stderr
     assert plot.read_bytes().startswith(b"\x89PNG")
     reasons = json.loads(run("explain", saved, path, "--row", "7", "--json").stdout)
     assert reasons["exact"]
@@ -73,7 +73,7 @@ def test_fit_in_json(run, path, tmp_path):
         *("-o", tmp_path / "m.skops", "--json"),
     )
     about = json.loads(result.stdout)
-    assert about["columns"] == ["size", "weight", "colour"]
+    assert about["columns"] == ["size", "weight", "color"]
     assert about["rows"] == 120
     assert sum(about["weights"].values()) == pytest.approx(1)
 
@@ -115,7 +115,7 @@ def test_compare_stopped(run, path, tmp_path, monkeypatch):
     monkeypatch.setattr(comparison, "_as_they_come", stopping(1))
     result = run(*words)
     assert result.exit_code == 130
-    sentence = "Stopped before a method was through all folds; nothing was written."
+    sentence = "Stopped before any method had finished all folds; nothing was written."
     assert result.stderr.splitlines()[-1] == sentence
     assert not page.exists()
     monkeypatch.setattr(comparison, "_as_they_come", stopping(3))
@@ -128,15 +128,15 @@ def test_compare_stopped(run, path, tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        (["fit", "{path}", "-o", "{out}"], "which column holds the class?"),
+        (["fit", "{path}", "-o", "{out}"], "which column contains the class?"),
         (["fit", "{path}", "--target", "stat", "-o", "{out}"], "Did you mean 'state'?"),
         (["fit", "none.csv", "--target", "state", "-o", "{out}"], "There is no file 'none.csv'."),
         (["fit", "{path}", "--target", "state"], "Missing option '--out' / '-o'."),
         (["fit", "{path}", "--target", "state", "-o", "/no/x"], "There is no directory '/no'"),
         (["fit", "{path}", "--target", "state", "--model", "x", "-o", "{out}"], "model must be"),
-        (["fit", "{path}", "--target", "state", "--positive", "x", "-o", "{out}"], "no 'x'"),
+        (["fit", "{path}", "--target", "state", "--positive", "x", "-o", "{out}"], "no value 'x'"),
         (["compare", "{path}", "--target", "state", "--methods", "x"], "method must be one of"),
-        (["predict", "{path}", "{path}"], "is no model saved by raremetric"),
+        (["predict", "{path}", "{path}"], "is not a model saved by raremetric"),
         (["explain", "{path}", "{path}"], "Missing option '--row'."),
     ],
 )
@@ -155,22 +155,22 @@ def test_mistakes_with_a_model(run, path, saved, tmp_path):
     make_table().drop(columns="size").to_csv(lacking, index=False)
     result = run("predict", saved, lacking, "-o", out)
     assert result.exit_code == 2
-    assert "lacks 1 of the columns that the model was fitted on: 'size'" in result.stderr
+    assert "1 of the columns that the model was fitted on are missing: 'size'" in result.stderr
     assert not out.exists()
     result = run("explain", saved, path, "--row", "500")
-    assert "there is no row 500, only 120" in result.stderr
+    assert "there is no row 500; the file has 120 rows" in result.stderr
     result = run("explain", saved, path, "--row", "5", "--plot", tmp_path / "x.gif")
     assert result.exit_code == 2
     assert "the name must end in .png, .svg, .pdf" in result.stderr
     make_table().assign(more=1).to_csv(lacking, index=False)
     assert (
-        "Note: columns that the model does not use: more." in run("predict", saved, lacking).stderr
+        "Note: the model does not use these columns: more." in run("predict", saved, lacking).stderr
     )
 
 
 def test_help_has_an_example_each(run):
     overview = run("--help").stdout
-    assert "Exit codes: 0 done;" in overview
+    assert "Exit codes: 0 success;" in overview
     for name in ("compare", "fit", "predict", "explain", "datasets"):
         assert name in overview
         text = run(name, "--help").stdout

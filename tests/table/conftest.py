@@ -1,4 +1,4 @@
-"""A small file of one's own: numbers, text, holes, names of rows."""
+"""A small table with numbers, text, missing values and names of rows."""
 
 import numpy as np
 import pandas as pd
@@ -15,13 +15,13 @@ def make_table(seed=0, n=120):
             "id": [f"r{i}" for i in range(n)],
             "size": rng.normal(size=n).round(3) + 2 * rare,
             "weight": (100 * rng.normal(size=n)).round(1),
-            "colour": rng.choice(["red", "green", "blue"], n),
+            "color": rng.choice(["red", "green", "blue"], n),
             "new": rng.choice(["yes", "no"], n),
             "state": np.where(rare, "ill", "well"),
         }
     )
     frame.loc[3, "weight"] = np.nan
-    frame.loc[5, "colour"] = np.nan
+    frame.loc[5, "color"] = np.nan
     return frame
 
 

@@ -1,7 +1,6 @@
 """A model of a table: what it predicts, and how it explains it."""
 
 import numpy as np
-import pandas as pd
 import pytest
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.preprocessing import StandardScaler
@@ -9,7 +8,6 @@ from sklearn.preprocessing import StandardScaler
 from raremetric.datasets import TableError, read_table
 from raremetric.explain import feature_weights
 from raremetric.table import fit_table
-from raremetric.table.decoding import column_groups, decode, sum_by_column
 from raremetric.table.fitting import n_folds_for
 from tests.table.conftest import make_table
 
@@ -51,15 +49,15 @@ def test_pieces_give_what_the_whole_gives(model, path):
 def test_columns_are_found_by_name(model, path, tmp_path):
     frame = make_table()
     shuffled = tmp_path / "shuffled.csv"
-    frame[["new", "weight", "state", "size", "colour"]].assign(more=1).to_csv(shuffled, index=False)
+    frame[["new", "weight", "state", "size", "color"]].assign(more=1).to_csv(shuffled, index=False)
     (expected,) = model.predict_file(path)
     (found,) = model.predict_file(shuffled)
     np.testing.assert_array_equal(found.probability, expected.probability)
     assert found.names is None
     assert model.unused_columns(shuffled) == ["more"]
     assert model.unused_columns(path) == []
-    frame.drop(columns=["colour", "size"]).to_csv(shuffled, index=False)
-    with pytest.raises(TableError, match=r"lacks 2 of the columns.*'size', 'colour'"):
+    frame.drop(columns=["color", "size"]).to_csv(shuffled, index=False)
+    with pytest.raises(TableError, match=r"2 of the columns.*'size', 'color'"):
         list(model.predict_file(shuffled))
 
 
@@ -69,7 +67,7 @@ def test_parts_sum_to_the_distance_of_each_neighbor(model, path):
     assert found.parts.shape == (5, 4)
     distances = np.array([each["distance"] for each in found.neighbors])
     np.testing.assert_allclose(found.parts.sum(axis=1), distances**2, atol=1e-10)
-    assert list(found.values) == ["size", "weight", "colour", "new"]
+    assert list(found.values) == ["size", "weight", "color", "new"]
     np.testing.assert_allclose(found.parts.shape, (5, len(found.values)))
     assert [each["id"] for each in found.neighbors] == [
         model.ids[i] for i in model._kneighbors(model.X[[9]], 5)[1][0]
@@ -85,7 +83,7 @@ def test_a_metric_without_a_split(path):
     assert found.parts.shape == (3, 4)
     nearest = model.X[[each["id"] - 1 for each in found.neighbors]]
     equal = nearest.copy()
-    equal[:, 2:6] = model.X[9, 2:6]  # the 0/1 columns of colour
+    equal[:, 2:6] = model.X[9, 2:6]  # the 0/1 columns of color
     z = model.metric.transform(np.vstack([model.X[[9]], nearest, equal]))
     d2 = ((z[0] - z[1:]) ** 2).sum(axis=1)
     np.testing.assert_allclose(found.parts[:, 2], d2[3:] - d2[:3], atol=1e-9)
@@ -112,29 +110,6 @@ def test_weights_by_name(model, path):
     )
 
 
-def test_values_come_back(model, path):
-    frame = make_table()
-    encoded = model.encoder.transform(frame)
-    for row in (0, 3, 5):
-        values = decode(model.encoder, encoded[row])
-        raw = frame.iloc[row]
-        assert values["size"] == raw["size"]
-        assert values["new"] == raw["new"]
-        missing = pd.isna(raw["colour"])
-        assert values["colour"] == ("(missing)" if missing else raw["colour"])
-    new = frame.assign(colour="black", new="perhaps")
-    values = decode(model.encoder, model.encoder.transform(new)[0])
-    assert (values["colour"], values["new"]) == (None, None)
-
-
-def test_sums_by_column(model):
-    # Encoded: size, weight, colour (missing, blue, green, red), new=yes.
-    assert len(model.encoder.get_feature_names_out()) == 7
-    parts = np.array([[1.0, 2.0, 3.0, -5.0, 4.0, 0.0, 6.0]])
-    assert sum_by_column(model.encoder, parts).tolist() == [[1, 2, 2, 6]]
-    assert column_groups(model.encoder) == [[0], [1], [2, 3, 4, 5], [6]]
-
-
 def test_several_positive_classes_have_a_name(tmp_path):
     frame = make_table()
     frame["state"] = np.where(np.arange(120) % 3 == 0, "odd", frame["state"])
@@ -151,7 +126,7 @@ def test_mistakes(path, tmp_path, model):
         fit_table(path, "state", method="logistic")
     with pytest.raises(TableError, match="no column 'name'"):
         fit_table(path, "state", method="plain", row_names="name")
-    with pytest.raises(TableError, match="there is no row 121, only 120"):
+    with pytest.raises(TableError, match="there is no row 121; the file has 120 rows"):
         model.explain_file(path, row=121)
     with pytest.raises(ValueError, match="The rare class has 3 examples; at least 4"):
         n_folds_for(np.array([0] * 20 + [1] * 3))

@@ -129,7 +129,7 @@ def test_functions_of_ours_are_no_types(model, tmp_path):
 def test_another_format_is_refused(saved, number, words):
     change_card(saved, format=number, raremetric="9.9")
     sentence = (
-        rf"saved by {words} raremetric \(9.9\), in format {number}; this one .* format {FORMAT}"
+        rf"saved with {words} raremetric \(9.9\), in format {number}; this version .* format {FORMAT}"
     )
     with pytest.raises(ModelFileError, match=sentence):
         load_model(saved)
@@ -137,7 +137,7 @@ def test_another_format_is_refused(saved, number, words):
 
 def test_another_version_is_told(saved):
     change_card(saved, raremetric="0.0.1")
-    words = rf"saved by raremetric 0.0.1 \(here {raremetric.__version__}\): its predictions may"
+    words = rf"saved with raremetric 0.0.1 \(installed: {raremetric.__version__}\): its predictions may"
     with pytest.warns(UserWarning, match=words):
         load_model(saved)
     with warnings.catch_warnings():
@@ -150,7 +150,7 @@ def test_another_version_is_told(saved):
 def test_other_files_are_no_models(tmp_path, content):
     path = tmp_path / "model.skops"
     path.write_bytes(content)
-    with pytest.raises(ModelFileError, match=r"is no model saved by raremetric. Make one with"):
+    with pytest.raises(ModelFileError, match=r"is not a model saved by raremetric. Create one with"):
         load_model(path)
 
 
@@ -168,7 +168,7 @@ def test_a_cut_file_and_a_strange_object(saved, tmp_path):
     skops.dump([1, 2], other)
     with ZipFile(other, "a") as archive:
         archive.writestr(CARD, parts[CARD])
-    with pytest.raises(ModelFileError, match="holds a list, not a model"):
+    with pytest.raises(ModelFileError, match="contains a list, not a model"):
         load_model(other)
     with pytest.raises(FileNotFoundError, match="There is no file"):
         load_model(tmp_path / "none.skops")
@@ -179,7 +179,7 @@ def test_a_model_made_otherwise_is_told_not_a_traceback(model, tmp_path, attribu
     path, other = tmp_path / "model.skops", copy.deepcopy(model)
     delattr(other.classifier[-1], attribute)
     save_model(other, path)
-    with pytest.raises(ModelFileError, match=r"cannot classify even its own first.*Fit it again"):
+    with pytest.raises(ModelFileError, match=r"cannot classify its first.*Fit the model again"):
         load_model(path)
 
 

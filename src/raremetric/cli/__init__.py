@@ -1,4 +1,4 @@
-"""The ``raremetric`` command. Thin: parse, call, print."""
+"""The ``raremetric`` command: parse the arguments, call the library, print the result."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ except ImportError:
     raise SystemExit(2) from None
 
 from raremetric import __version__
-from raremetric.cli import compare, datasets, model, study
+from raremetric.cli import compare, datasets, explain, model, study
 from raremetric.cli.common import EXIT_CODES
 
 app = typer.Typer(
@@ -24,8 +24,8 @@ app = typer.Typer(
 )
 
 
-def _print_version(wanted: bool) -> None:
-    if wanted:
+def _print_version(requested: bool) -> None:
+    if requested:
         typer.echo(__version__)
         raise typer.Exit
 
@@ -42,6 +42,6 @@ def main(
     """Metric learning for the class you care about and have few examples of."""
 
 
-for command in (compare, model, datasets):
+for command in (compare, model, explain, datasets):
     command.add_to(app)
 app.add_typer(study.study_app, name="study")

@@ -146,7 +146,8 @@ def compare_table(
     n_jobs: int | None = None,
     categorical: Collection[str] = (),
     ignore: Collection[str] = (),
-    tell: Callable[[int, FoldResult | None], None] = lambda total, result: None,
+    on_start: Callable[[int], None] = lambda n_results: None,
+    on_result: Callable[[FoldResult], None] = lambda result: None,
 ) -> Comparison:
     """Compare methods on a table by nested cross-validation.
 
@@ -169,8 +170,10 @@ def compare_table(
         For folds and draws.
     n_jobs : int or None, default=None
         Processes.
-    tell : callable (total, result)
-        Called once with None at the start, then with each result.
+    on_start : callable (n_results)
+        Called before the first result, with the number of results to expect.
+    on_result : callable (result)
+        Called with each result.
 
     Returns
     -------
@@ -198,7 +201,7 @@ def compare_table(
         for method in chosen
         for i in range(n_folds)
     ]
-    tell(len(tasks), None)
+    on_start(len(tasks))
     results: list[FoldResult] = []
     about = {
         "source": str(path),
@@ -214,7 +217,7 @@ def compare_table(
     try:
         for result in _as_they_come(tasks, n_jobs):
             results.append(result)
-            tell(len(tasks), result)
+            on_result(result)
     except KeyboardInterrupt:
         stopped = f"{remark} Stopped: only the methods that were through all folds are shown."
         partial = Comparison(**about, remark=stopped.strip(), is_whole=False)

@@ -66,16 +66,41 @@ class NeighborSearch:
             False chooses the neighbors by distances in single precision, which is faster; the
             distances of those chosen are exact.
         """
-        raise NotImplementedError
+        n_available = len(self.Z) - (queries is None)
+        if not 1 <= k <= n_available:
+            raise ValueError(
+                f"k must be between 1 and {n_available}, the number of examples "
+                f"that can be neighbors, got {k}."
+            )
+        rows = np.arange(len(self.Z))
+        return self._search(queries, rows, k)
 
     def nearest_of_each_class(
         self, queries: NDArray | None, k: int, *, exact: bool = True
     ) -> list[Neighbors]:
         """The k nearest examples of each class, or all where a class has fewer.
 
-        Returns one entry per class, in the order of ``labels.classes``.
+        Returns one entry per class, in the order of ``labels.classes``. Without queries, the list
+        of an example in its own class is one shorter if it would contain the example itself.
         """
-        raise NotImplementedError
+        if self.labels is None:
+            raise ValueError("The search by class needs the labels of the examples.")
+        codes = self.labels.codes
+        members = [np.flatnonzero(codes == c) for c in range(len(self.labels.classes))]
+        return [self._search(queries, rows, min(k, len(rows))) for rows in members]
+
+    def _search(self, queries: NDArray | None, rows: NDArray, k: int) -> Neighbors:
+        points = self.Z if queries is None else queries
+        distances, indices = np.empty((len(points), k)), np.empty((len(points), k), dtype=np.int64)
+        for i, point in enumerate(points):
+            differences = self.Z[rows] - point
+            squares = np.einsum("ij,ij->i", differences, differences)
+            if queries is None:
+                squares[rows == i] = np.inf
+            order = np.argsort(squares, kind="stable")[:k]
+            distances[i], indices[i] = np.sqrt(squares[order]), rows[order]
+        indices[np.isinf(distances)] = -1
+        return Neighbors(distances, indices)
 
 
 def nearest_within_class(

@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from raremetric.features.landmarks import draw_evenly
 from raremetric.performance import one_blas_thread
-from raremetric.rare.candidates import branches
+from raremetric.rare.candidates import Branch, branches
 from raremetric.rare.plots import plot_candidates
 from raremetric.rare.search import BUDGETS, assemble, collect, decide
 from raremetric.validation import (
@@ -158,7 +158,7 @@ class RareClassifier(ClassifierMixin, BaseEstimator):
         X, drawn = X[rows], check_labels(binary.codes[rows] == 1, type(self).__name__)
         worth = binary.counts / drawn.counts  # how many examples each drawn one stands for
         with quiet_repeats():
-            tried = branches()
+            tried = self._branches()
             scores = collect(tried, X, drawn, seed, self.budget, start, self.n_jobs)
             aim = aim.counting(worth)
             choice, self.cv_results_ = decide(scores, tried, drawn.codes == 1, aim)
@@ -167,6 +167,10 @@ class RareClassifier(ClassifierMixin, BaseEstimator):
         self.n_repeats_ = scores.shape[1]
         self.threshold_, self.best_score_ = choice.threshold, choice.score
         return self
+
+    def _branches(self) -> list[Branch]:
+        """What is tried; a subclass may try something else."""
+        return branches()
 
     def _check_budget(self) -> None:
         if isinstance(self.budget, str):

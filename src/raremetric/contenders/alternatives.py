@@ -1,0 +1,216 @@
+"""Classifiers that a user might choose instead: linear, kernel machines, forests, boosting."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.spatial.distance import cdist
+from scipy.special import logit
+from sklearn import config_context
+from sklearn.base import clone
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC
+from sklearn.tree import DecisionTreeRegressor
+
+from raremetric.contenders.base import positive_scores
+from raremetric.contenders.scored import Machines, Settings
+from raremetric.extras import import_optional
+from raremetric.features.landmarks import KERNELS, median_distance
+
+CERTAIN = 1e-6  # probabilities are kept this far from 0 and 1
+CLASS_WEIGHTS = [None, "balanced"]
+LOGISTIC_GRID: dict[str, list] = {
+    "C": np.logspace(-3, 3, 13).round(6).tolist(),
+    "class_weight": CLASS_WEIGHTS,
+}
+SVM_GRID: dict[str, list] = {
+    "width": [0.5, 1.0, 2.0, 4.0, 8.0, 16.0],
+    "C": [0.1, 1.0, 10.0, 100.0, 1000.0],
+    "class_weight": CLASS_WEIGHTS,
+}
+FOREST_GRID: dict[str, list] = {
+    "max_features": ["sqrt", 0.3, 0.6, 1.0],
+    "min_samples_leaf": [1, 2, 4, 8],
+    "max_depth": [None, 8, 4],
+}
+BOOSTING_GRID: dict[str, list] = {
+    "learning_rate": [0.03, 0.1, 0.3],
+    "rounds": [50, 100, 200],
+    "max_leaves": [3, 7, 15, 31],
+    "min_child_weight": [0.1, 0.3, 1.0],
+    "reg_lambda": [0.1, 1.0, 10.0],
+    "subsample": [0.7, 1.0],
+    "colsample_bynode": [0.5, 1.0],
+    "balance": [False, True],
+}
+
+
+class Classifiers(Machines):
+    """Any scikit-learn classifier with scores or probabilities, on standardized features.
+
+    Parameters
+    ----------
+    estimator : classifier
+    """
+
+    def __init__(self, estimator):
+        self.estimator = estimator
+
+    def fit(self, X: NDArray, y: NDArray, settings: Settings, seed: int) -> Classifiers:
+        """Fit one copy for each setting; an open ``random_state`` is set to the seed."""
+        self.models_ = [
+            make_pipeline(StandardScaler(), self._copy(params, seed)).fit(X, y)
+            for params in settings
+        ]
+        return self
+
+    def _copy(self, params: Mapping[str, Any], seed: int) -> Any:
+        model = clone(self.estimator).set_params(**params)
+        if model.get_params().get("random_state", 0) is None:
+            model.set_params(random_state=seed)
+        return model
+
+    def scores(self, X: NDArray) -> NDArray:
+        """Values of the decision function, or the log-odds of the probabilities."""
+        found = np.stack([positive_scores(model, X) for model in self.models_])
+        if hasattr(self.models_[0], "decision_function"):
+            return found
+        return logit(np.clip(found, CERTAIN, 1 - CERTAIN))
+
+
+class LogisticRegressions(Classifiers):
+    """scikit-learn's logistic regression."""
+
+    def __init__(self):
+        super().__init__(LogisticRegression(max_iter=1000))
+
+
+class KernelMachines(Machines):
+    """Support vector machines with the kernel exp(−distance / (width · unit)).
+
+    The unit is the median distance between two examples. All settings share the distances.
+
+    Parameters
+    ----------
+    kernel : {"rbf", "laplacian"}
+        Squared Euclidean or Manhattan distances of standardized features.
+    """
+
+    def __init__(self, kernel="rbf"):
+        self.kernel = kernel
+
+    def fit(self, X: NDArray, y: NDArray, settings: Settings, seed: int) -> KernelMachines:
+        """Fit one machine for each setting: ``width`` and the parameters of SVC."""
+        self.scaler_ = StandardScaler().fit(X)
+        self.X_ = self.scaler_.transform(X)
+        distances = cdist(self.X_, self.X_, KERNELS[self.kernel])
+        unit = median_distance(distances)
+        self.widths_ = [params.get("width", 1.0) * unit for params in settings]
+        self.machines_ = [
+            SVC(kernel="precomputed", **{k: v for k, v in params.items() if k != "width"}).fit(
+                np.exp(-distances / width), y
+            )
+            for params, width in zip(settings, self.widths_, strict=True)
+        ]
+        return self
+
+    def scores(self, X: NDArray) -> NDArray:
+        """Values of the decision function."""
+        distances = cdist(self.scaler_.transform(X), self.X_, KERNELS[self.kernel])
+        pairs = zip(self.machines_, self.widths_, strict=True)
+        return np.stack([svm.decision_function(np.exp(-distances / w)) for svm, w in pairs])
+
+
+class BalancedForests(Machines):
+    """The balanced random forest of Chen, Liaw and Breiman (2004).
+
+    Each tree learns from as many examples of one class as of the other, drawn with replacement.
+    imbalanced-learn's forest is the same but takes several times as long, because it prepares and
+    validates the sample of every tree. Why regression trees: see ``mean_importances``.
+
+    Parameters
+    ----------
+    n_trees : int
+    """
+
+    def __init__(self, n_trees=100):
+        self.n_trees = n_trees
+
+    def fit(self, X: NDArray, y: NDArray, settings: Settings, seed: int) -> BalancedForests:
+        """Grow one forest for each setting: parameters of a tree."""
+        X, values = X.astype(np.float32), y.astype(np.float64)  # the types that trees work with
+        classes = [np.flatnonzero(y == label) for label in (0, 1)]
+        size = min(map(len, classes))
+        with config_context(skip_parameter_validation=True, assume_finite=True):
+            self.forests_ = []
+            for params in settings:
+                rng, trees = np.random.RandomState(seed), []
+                for _ in range(self.n_trees):
+                    drawn = [rows[rng.randint(len(rows), size=size)] for rows in classes]
+                    rows = np.concatenate(drawn)
+                    # The generator itself: seeding another would cost as much as the tree.
+                    tree = DecisionTreeRegressor(**params, random_state=rng)
+                    trees.append(tree.fit(X[rows], values[rows], check_input=False))
+                self.forests_.append(trees)
+        return self
+
+    def scores(self, X: NDArray) -> NDArray:
+        """Log-odds of the mean over the trees, kept half a tree away from 0 and 1."""
+        X = X.astype(np.float32)
+        p = np.zeros((len(self.forests_), len(X)))
+        with config_context(skip_parameter_validation=True, assume_finite=True):
+            for i, trees in enumerate(self.forests_):
+                for tree in trees:
+                    p[i] += tree.predict(X, check_input=False) / self.n_trees
+        return logit(np.clip(p, 0.5 / self.n_trees, 1 - 0.5 / self.n_trees))
+
+
+class BoostedTrees(Machines):
+    """XGBoost: trees grown leaf by leaf on histograms that all settings share."""
+
+    def fit(self, X: NDArray, y: NDArray, settings: Settings, seed: int) -> BoostedTrees:
+        """Train one booster for each setting: ``rounds``, ``balance``, XGBoost's parameters."""
+        xgboost = import_optional("xgboost", "Gradient boosting")
+        data = xgboost.QuantileDMatrix(X, y, nthread=1)
+        fixed = {
+            "objective": "binary:logistic",
+            "grow_policy": "lossguide",
+            "max_depth": 0,  # only the number of leaves is limited
+            "nthread": 1,  # a study runs several processes
+            "seed": seed,
+        }
+        balanced = np.sum(y == 0) / np.sum(y == 1)
+        self.boosters_ = []
+        for params in settings:
+            given = {**fixed, **params}
+            rounds, balance = given.pop("rounds", 100), given.pop("balance", False)
+            given["scale_pos_weight"] = balanced if balance else 1.0
+            self.boosters_.append(xgboost.train(given, data, rounds))
+        return self
+
+    def scores(self, X: NDArray) -> NDArray:
+        """Log-odds."""
+        data = import_optional("xgboost", "Gradient boosting").DMatrix(X, nthread=1)
+        return np.stack([each.predict(data, output_margin=True) for each in self.boosters_])
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Boosters as arrays of bytes in XGBoost's own format, so that any file can hold them."""
+        state = dict(super().__getstate__())
+        if "boosters_" in state:
+            raw = [each.save_raw() for each in state["boosters_"]]
+            state["boosters_"] = [np.frombuffer(each, dtype=np.uint8).copy() for each in raw]
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        if "boosters_" in state:
+            xgboost = import_optional("xgboost", "Gradient boosting")
+            self.boosters_ = [
+                xgboost.Booster({"nthread": 1}, model_file=bytearray(raw.tobytes()))
+                for raw in state["boosters_"]
+            ]

@@ -1,0 +1,218 @@
+"""The paper's way to use a metric: tuned by F1 on folds; the three nearest neighbors vote."""
+
+from __future__ import annotations
+
+import inspect
+import random
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import StandardScaler
+
+from raremetric.classifier import MetricKNNClassifier
+from raremetric.contenders.base import (
+    Candidate,
+    Contender,
+    Folds,
+    Tuned,
+    refuse_unknown,
+    resample,
+)
+from raremetric.neighbors import NeighborSearch
+from raremetric.tuning import Fold, rare_f1, score_candidates
+from raremetric.validation import check_labels, quiet_repeats
+
+N_NEIGHBORS = 3
+N_RACING = 50  # candidates of a quick budget that race
+N_FINALISTS = 6  # candidates that stay in the race to the end
+N_IML_CANDIDATES = 100
+FRACTIONS = [float(fraction) for fraction in np.arange(0, 1.01, 0.05)]
+
+
+class PreparedFold(NamedTuple):
+    """One fold, resampled and standardized."""
+
+    X: NDArray
+    y: NDArray
+    X_validation: NDArray
+    y_validation: NDArray
+
+
+@dataclass(frozen=True, kw_only=True)
+class NeighborVote(Contender):
+    """A transformer whose candidate with the best mean F1 over the folds is fitted on all rows.
+
+    Parameters
+    ----------
+    learner : type
+        Class of the transformer.
+    propose : callable (split) -> list of Candidate, or None
+        The candidates where no grid is given; None for the default parameters alone.
+    step : int
+        With a quick budget every ``step``-th candidate is tried. If they are still many, they
+        race: after each fold, the better half goes on to the next.
+    """
+
+    learner: type = field(compare=False)
+    propose: Callable[[int], list[Candidate]] | None = field(default=None, compare=False)
+    step: int = field(default=1, compare=False)
+
+    has_neighbors: ClassVar[bool] = True
+    has_threshold: ClassVar[bool] = False
+
+    def _check_settings(self) -> None:
+        known = set(inspect.signature(self.learner).parameters)
+        owner = self.learner.__name__
+        refuse_unknown(self.settings, known, "settings", self.name, owner)
+        if self.grid is not None:
+            known = set(self._make({}, 0).get_params())
+            refuse_unknown(self.grid, known, "grid parameters", self.name, owner)
+
+    def _default_candidates(self, split: int) -> list[Candidate]:
+        tried = [Candidate("{}", {})] if self.propose is None else self.propose(split)
+        return tried[: self.n_candidates]
+
+    def _shorten(self, tried: list[Candidate]) -> list[Candidate]:
+        return tried[:: self.step][:N_RACING]
+
+    def fit(
+        self,
+        candidates: Sequence[Candidate],
+        X: NDArray,
+        y: NDArray,
+        *,
+        folds: Folds,
+        seed: int,
+        resampling: str = "none",
+    ) -> Tuned:
+        """Choose by the mean F1 over the given folds; of equals, take the last by name."""
+        prepared = (_prepare(X, y, fold, resampling) for fold in folds)
+        scores, finalists = self._validate(candidates, prepared, seed)
+        best = candidates[winner(candidates, scores, finalists)]
+        vote = MetricKNNClassifier(self._make(best.params, seed), N_NEIGHBORS)
+        model = Pipeline([("scale", StandardScaler()), ("model", vote)])
+        model.fit(*resample(X, y, resampling))
+        validation = {c.name: s for c, s in zip(candidates, scores, strict=True)}
+        return Tuned(model, best.params, validation)
+
+    def _validate(
+        self, candidates: Sequence[Candidate], folds, seed: int
+    ) -> tuple[list[float], NDArray]:
+        """Mean F1 of each candidate over the folds it has seen, and those that saw all."""
+        running = np.arange(len(candidates))
+        if len(candidates) == 1:
+            return [0.0], running  # nothing to choose between
+        scores: list[NDArray] = []
+        for fold in folds:
+            if scores and self.budget == "quick":
+                running = _better_half(np.mean(scores, axis=0), running)
+            found = np.full(len(candidates), np.nan)
+            with quiet_repeats():
+                found[running] = self._score([candidates[int(i)] for i in running], fold, seed)
+            scores.append(found)
+        return np.nanmean(scores, axis=0).tolist(), running
+
+    def _score(self, candidates: Sequence[Candidate], fold: PreparedFold, seed: int) -> list[float]:
+        """F1 of each candidate on a fold."""
+        learners = (self._make(candidate.params, seed) for candidate in candidates)
+        return [vote_f1(learner.fit(fold.X, fold.y), fold) for learner in learners]
+
+    def _make(self, params: dict[str, Any], seed: int) -> Any:
+        """The transformer with its settings; seeded, if it has an open random_state."""
+        learner = self.learner(**self.settings).set_params(**params)
+        if learner.get_params().get("random_state", 0) is None:
+            learner.set_params(random_state=seed)
+        return learner
+
+
+@dataclass(frozen=True, kw_only=True)
+class IMLVote(NeighborVote):
+    """`NeighborVote` of IML, whose candidates share the pairs of a fold."""
+
+    def _score(self, candidates: Sequence[Candidate], fold: PreparedFold, seed: int) -> list[float]:
+        shared = Fold(fold.X, check_labels(fold.y, "A fold"), fold.X_validation, fold.y_validation)
+        fixed = {"random_state": seed, **self.settings}
+        params = [{**fixed, **candidate.params} for candidate in candidates]
+        return [f1 for f1, _ in score_candidates(shared, params, rare_f1(1), N_NEIGHBORS)]
+
+
+def winner(
+    candidates: Sequence[Candidate], scores: Sequence[float], among: NDArray | None = None
+) -> int:
+    """Position of the candidate with the highest score; of equals, the last by name."""
+    positions = range(len(candidates)) if among is None else among
+    return int(max(positions, key=lambda i: (scores[i], candidates[i].name)))
+
+
+def vote_f1(learner: Any, fold: PreparedFold) -> float:
+    """F1 of class 1 where the nearest neighbors after a fitted transformer vote."""
+    search = NeighborSearch(np.asarray(learner.transform(fold.X)))
+    k = min(N_NEIGHBORS, len(fold.X))
+    nearest = search.nearest(np.asarray(learner.transform(fold.X_validation)), k).indices
+    predicted = 2 * fold.y[nearest].sum(axis=1) > k
+    actual = fold.y_validation == 1
+    hits = np.count_nonzero(predicted & actual)
+    mistakes = np.count_nonzero(predicted != actual)
+    return hits / (hits + mistakes / 2) if hits else 0.0
+
+
+def _prepare(
+    X: NDArray, y: NDArray, fold: tuple[NDArray, NDArray], resampling: str
+) -> PreparedFold:
+    """Resample the rows that are learned from, then standardize by them."""
+    train, validation = fold
+    X_train, y_train = resample(X[train], y[train], resampling)
+    scaler = StandardScaler().fit(X_train)
+    return PreparedFold(
+        scaler.transform(X_train), y_train, scaler.transform(X[validation]), y[validation]
+    )
+
+
+def _better_half(means: NDArray, running: NDArray) -> NDArray:
+    """The candidates that go on to the next fold."""
+    kept = max(N_FINALISTS, (len(running) + 1) // 2)
+    order = np.argsort(-means[running], kind="stable")
+    return np.sort(running[order[:kept]])
+
+
+# The candidates of the paper's methods, as the authors' program tries them.
+
+
+def euclidean_candidates(split: int) -> list[Candidate]:
+    """The plain distance has nothing to tune."""
+    return [Candidate("{'None': None}", {})]
+
+
+def lmnn_candidates(split: int) -> list[Candidate]:
+    """The weight of the push term."""
+    return [Candidate(str({"mu": mu}), {"push_weight": mu}) for mu in FRACTIONS]
+
+
+def gmml_candidates(split: int) -> list[Candidate]:
+    """The position t on the geodesic."""
+    return [Candidate(str({"t": t}), {"t": t}) for t in FRACTIONS]
+
+
+def itml_candidates(split: int) -> list[Candidate]:
+    """The program's gamma divides the bounds: see the Notes of `ITML`."""
+    gammas = [2.0**power if power < 0 else 2**power for power in range(-10, 11)]
+    return [Candidate(str({"gamma": g}), {"bound_scale": 1 / g}) for g in gammas]
+
+
+def iml_candidates(split: int) -> list[Candidate]:
+    """The first hundred of the grid of 525, shuffled by the number of the split."""
+    grid = [
+        Candidate(
+            str({"m": m, "Lambda": lam, "a": a}),
+            {"margin": float(m), "regularization": float(lam), "similar_weight": min(a, 1.0)},
+        )
+        for m in (1, 10, 100, 1000, 10000)
+        for lam in (0, 0.01, 0.1, 1, 10)
+        for a in FRACTIONS
+    ]
+    random.Random(split).shuffle(grid)
+    return grid[:N_IML_CANDIDATES]

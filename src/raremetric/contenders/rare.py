@@ -1,0 +1,120 @@
+"""RareClassifier as a contender, and the paper's metric with its readings and threshold."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from numpy.typing import NDArray
+from sklearn.preprocessing import StandardScaler
+
+from raremetric.contenders.base import (
+    Candidate,
+    Contender,
+    Folds,
+    Tuned,
+    refuse_unknown,
+    resample,
+)
+from raremetric.contenders.neighbor_vote import iml_candidates
+from raremetric.contenders.scored import chosen_members
+from raremetric.learners.iml import IML
+from raremetric.rare import RareClassifier
+from raremetric.rare.candidates import Branch
+
+N_METRICS = 10  # settings of IML, each with all readings
+
+
+class ScoredIML(RareClassifier):
+    """RareClassifier with IML, in several settings, as its only metric.
+
+    Parameters
+    ----------
+    metrics : sequence of dict
+        Settings of IML.
+    budget, scoring, pos_label, max_samples, random_state, n_jobs
+        See `RareClassifier`.
+    """
+
+    def __init__(
+        self,
+        metrics=({},),
+        budget="fast",
+        *,
+        scoring="f1",
+        pos_label=None,
+        max_samples=10_000,
+        random_state=None,
+        n_jobs=None,
+    ):
+        super().__init__(
+            budget,
+            scoring=scoring,
+            pos_label=pos_label,
+            max_samples=max_samples,
+            random_state=random_state,
+            n_jobs=n_jobs,
+        )
+        self.metrics = metrics
+
+    def _branches(self) -> list[Branch]:
+        learners = tuple(IML(**settings) for settings in self.metrics)
+        return [Branch("linear", "standard", (StandardScaler(),), learners)]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rare(Contender):
+    """RareClassifier; it chooses by itself, so there are no candidates to give it."""
+
+    has_neighbors: ClassVar[bool] = True
+    has_threshold: ClassVar[bool] = True
+
+    def _check_settings(self) -> None:
+        known = set(inspect.signature(RareClassifier).parameters) - {"pos_label", "random_state"}
+        refuse_unknown(self.settings, known, "settings", self.name, "RareClassifier")
+        refuse_unknown(self.grid or (), (), "grid parameters", self.name, "RareClassifier")
+
+    def _default_candidates(self, split: int) -> list[Candidate]:
+        return []
+
+    def fit(
+        self,
+        candidates: Sequence[Candidate],
+        X: NDArray,
+        y: NDArray,
+        *,
+        folds: Folds,
+        seed: int,
+        resampling: str = "none",
+    ) -> Tuned:
+        """Fit on the resampled rows; the folds are its own, not the given."""
+        model = self._model(candidates, pos_label=1, random_state=seed)
+        model.fit(*resample(X, y, resampling))
+        weights = {member.name: member.part.weight for member in model.ensemble_.members}
+        return Tuned(
+            model,
+            chosen_members(weights, model.threshold_, model.n_repeats_),
+            {"average": model.best_score_},
+        )
+
+    def _model(self, candidates: Sequence[Candidate], **options: Any) -> RareClassifier:
+        return RareClassifier(**self.settings, **options)
+
+
+@dataclass(frozen=True, kw_only=True)
+class IMLScore(Rare):
+    """The paper's metric in RareClassifier's procedure: readings, average, threshold."""
+
+    def _check_settings(self) -> None:
+        known = inspect.signature(IML).parameters
+        refuse_unknown(self.settings, known, "settings", self.name, "IML")
+        refuse_unknown(self.grid or (), known, "grid parameters", self.name, "IML")
+
+    def _default_candidates(self, split: int) -> list[Candidate]:
+        return iml_candidates(split)[: self.n_candidates or N_METRICS]
+
+    def _model(self, candidates: Sequence[Candidate], **options: Any) -> RareClassifier:
+        metrics = [{**self.settings, **candidate.params} for candidate in candidates]
+        return ScoredIML(metrics, **options)

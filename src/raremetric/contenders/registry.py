@@ -1,0 +1,171 @@
+"""Everything that can be compared, by name. A new learner is one more line here."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from raremetric.contenders.alternatives import (
+    BOOSTING_GRID,
+    FOREST_GRID,
+    LOGISTIC_GRID,
+    SVM_GRID,
+    BalancedForests,
+    BoostedTrees,
+    KernelMachines,
+    LogisticRegressions,
+)
+from raremetric.contenders.base import Contender
+from raremetric.contenders.custom import custom_contender
+from raremetric.contenders.neighbor_vote import (
+    IMLVote,
+    NeighborVote,
+    euclidean_candidates,
+    gmml_candidates,
+    iml_candidates,
+    itml_candidates,
+    lmnn_candidates,
+)
+from raremetric.contenders.rare import IMLScore, Rare
+from raremetric.contenders.scored import Scored
+from raremetric.learners.euclidean import Euclidean
+from raremetric.learners.gmml import GMML
+from raremetric.learners.iml import IML
+from raremetric.learners.itml import ITML
+from raremetric.learners.lmnn import LMNN
+from raremetric.validation import check_option
+
+_iml = IMLVote(name="IML", learner=IML, propose=iml_candidates, alias="iml")
+_rare = Rare(name="RareClassifier")
+_alternatives = (
+    Scored(
+        name="logistic-regression",
+        machines=LogisticRegressions(),
+        default_grid=LOGISTIC_GRID,
+        title="logistic regression",
+        alias="logistic",
+    ),
+    Scored(
+        name="gradient-boosting",
+        machines=BoostedTrees(),
+        default_grid=BOOSTING_GRID,
+        title="gradient boosting",
+        alias="boosting",
+    ),
+    Scored(
+        name="balanced-forest",
+        machines=BalancedForests(),
+        default_grid=FOREST_GRID,
+        title="balanced forest",
+        alias="forest",
+    ),
+    Scored(
+        name="SVM-rbf",
+        machines=KernelMachines("rbf"),
+        default_grid=SVM_GRID,
+        title="SVM, RBF kernel",
+    ),
+    Scored(
+        name="SVM-laplacian",
+        machines=KernelMachines("laplacian"),
+        default_grid=SVM_GRID,
+        title="SVM, Laplacian kernel",
+        alias="svm",
+    ),
+)
+
+# In the order in which tables of results list them.
+CONTENDERS: dict[str, Contender] = {
+    contender.name: contender
+    for contender in (
+        NeighborVote(
+            name="Euclidean",
+            learner=Euclidean,
+            propose=euclidean_candidates,
+            title="plain distance",
+            alias="plain",
+        ),
+        NeighborVote(
+            name="LMNN",
+            learner=LMNN,
+            propose=lmnn_candidates,
+            settings={"max_iter": 100},
+            step=4,
+            alias="lmnn",
+        ),
+        NeighborVote(
+            name="ITML",
+            learner=ITML,
+            propose=itml_candidates,
+            settings={"bounds": "histogram", "max_iter": 1000, "random_state": 1},
+            step=4,
+            alias="itml",
+        ),
+        NeighborVote(
+            name="GMML",
+            learner=GMML,
+            propose=gmml_candidates,
+            settings={"random_state": 1},
+            step=4,
+            alias="gmml",
+        ),
+        _iml.variant("ML1", {"set_weights": "uniform", "pairs": "random", "random_state": 1}),
+        _iml.variant("ML2", {"set_weights": "uniform"}),
+        _iml,
+        _iml.variant("IML-reference", {"solver": "lbfgs", "init": "identity"}),
+        _iml.variant("IML-30", n_candidates=30),
+        *_alternatives,
+        # With as many repeats of the cross-validation as RareClassifier-thorough.
+        *(each.variant(f"{each.name}-thorough", {"thorough": True}) for each in _alternatives),
+        IMLScore(name="IML-score", title="IML, score vote", alias="iml-score"),
+        _rare.variant(
+            "RareClassifier-fast", {"budget": "fast"}, title="RareClassifier", alias="rare"
+        ),
+        _rare.variant("RareClassifier-thorough", {"budget": "thorough"}),
+    )
+}
+
+
+def find_contender(name: str, budget: str = "full") -> Contender:
+    """A contender by its name, its alias, or the import path of a user's own class.
+
+    Parameters
+    ----------
+    name : str
+        Such as "IML", "iml" or "mypackage.module:MyLearner".
+    budget : {"full", "quick"}, default="full"
+        "quick" tries fewer candidates: for a user's table, where nobody waits for a study.
+    """
+    if ":" in name:
+        return custom_contender(name).with_budget(budget)
+    known = CONTENDERS | {each.alias: each for each in CONTENDERS.values() if each.alias}
+    return known[check_option(name, "method", known)].with_budget(budget)
+
+
+def make_contender(
+    kind: str,
+    name: str,
+    settings: Mapping[str, Any] | None = None,
+    grid: Mapping[str, Sequence] | None = None,
+    n_candidates: int | None = None,
+) -> Contender:
+    """A contender of a known kind, or of a user's own class, with other settings.
+
+    Parameters
+    ----------
+    kind : str
+        Kind of a registered contender, or an import path.
+    name : str
+        Name of the result.
+    settings, grid, n_candidates
+        See `Contender`. They replace those of the registered contender.
+    """
+    if ":" in kind:
+        return custom_contender(kind).variant(name, settings, grid, n_candidates)
+    kinds = {each.kind: each for each in CONTENDERS.values()}
+    if kind not in kinds:
+        raise ValueError(
+            f"kind of learner {name!r} must be one of {', '.join(sorted(kinds, key=str.lower))}, "
+            f"or an import path such as mypackage.module:MyLearner; got {kind!r}."
+        )
+    return kinds[kind].variant(name, settings, grid, n_candidates)

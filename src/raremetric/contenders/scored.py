@@ -1,0 +1,249 @@
+"""Classifiers tuned as RareClassifier is: same folds, same ranking, averaged, one threshold."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import expit, logit
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from raremetric.contenders.base import (
+    Candidate,
+    Contender,
+    Folds,
+    Tuned,
+    grid_candidates,
+    refuse_unknown,
+    resample,
+)
+from raremetric.rare.evidence import combine, make_folds
+from raremetric.rare.search import choose
+from raremetric.validation import check_labels
+from raremetric.voting.aims import check_aim
+
+N_CANDIDATES = 20
+N_QUICK_CANDIDATES = 10
+F1 = check_aim("f1")
+
+Settings = Sequence[Mapping[str, Any]]
+
+
+class Machines(BaseEstimator):
+    """Classifiers of one kind with several settings, fitted on the same rows.
+
+    One object for all settings, because they can share work: distances, histograms.
+    """
+
+    @abstractmethod
+    def fit(self, X: NDArray, y: NDArray, settings: Settings, seed: int) -> Self:
+        """Fit one classifier for each setting; y holds 0 and 1."""
+
+    @abstractmethod
+    def scores(self, X: NDArray) -> NDArray:
+        """Scores, larger for more likely positives: (n_settings, n_rows)."""
+
+
+class AveragedClassifier(ClassifierMixin, BaseEstimator):
+    """The five best settings of a classifier, averaged and calibrated, with a threshold for F1.
+
+    Parameters
+    ----------
+    machines : Machines
+    settings : sequence of dict
+        The settings to choose from.
+    thorough : bool, default=False
+        Whether to repeat the cross-validation as often as ``RareClassifier("thorough")``, or as
+        ``RareClassifier("fast")``.
+    resampling : {"none", "smote", "rus"}, default="none"
+        Of the rows that are learned from, within each fold.
+    random_state : int, RandomState instance or None, default=None
+        For folds and classifiers. Equal seeds give the folds of `RareClassifier`.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (2,)
+        0 and 1.
+    machines_ : Machines
+        The chosen settings, fitted on all rows.
+    parts_ : list of Part
+        Weight and standardization of each chosen setting; ``candidate`` is its position in
+        ``settings``.
+    calibration_ : Sigmoid
+        From the average to log-odds.
+    threshold_ : float
+        Probability from which class 1 is predicted.
+    best_score_ : float
+        Out-of-fold F1 of the average at the threshold.
+    validation_scores_ : ndarray of shape (n_settings,)
+        Out-of-fold F1 of each setting.
+    ranks_ : ndarray of shape (n_settings,)
+        Rank of each setting in F1, log-loss and average precision together.
+    n_repeats_ : int
+        How many times the cross-validation was repeated.
+    n_features_in_ : int
+        Number of features seen in ``fit``.
+    """
+
+    def __init__(self, machines, settings, *, thorough=False, resampling="none", random_state=None):
+        self.machines = machines
+        self.settings = settings
+        self.thorough = thorough
+        self.resampling = resampling
+        self.random_state = random_state
+
+    def fit(self, X, y) -> AveragedClassifier:
+        """Validate all settings, then fit the best on all rows.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+            0 or 1.
+
+        Returns
+        -------
+        self : AveragedClassifier
+        """
+        X, y = validate_data(self, X, y, dtype=np.float64)
+        labels = check_labels(y, type(self).__name__)
+        seed = check_random_state(self.random_state).randint(2**31 - 1)
+        settings = list(self.settings)
+        repeats = make_folds(labels, seed, self.thorough)
+        scores = np.empty((len(settings), len(repeats), len(X)))
+        for repeat, folds in enumerate(repeats):
+            for train, validation in folds:
+                fitted = self._fit_machines(X[train], y[train], settings, seed)
+                scores[:, repeat, validation] = fitted.scores(X[validation])
+        choice = choose(scores, ["all"] * len(settings), y == 1, F1, {"all": 1.0})
+        chosen = [settings[part.candidate] for part in choice.parts]
+        self.classes_ = labels.classes
+        self.machines_ = self._fit_machines(X, y, chosen, seed)
+        self.parts_, self.calibration_ = choice.parts, choice.calibration
+        self.threshold_, self.best_score_ = choice.threshold, choice.score
+        self.validation_scores_, self.ranks_ = choice.evaluation.utility, choice.places
+        self.n_repeats_ = len(repeats)
+        return self
+
+    def _fit_machines(self, X: NDArray, y: NDArray, settings: Settings, seed: int) -> Machines:
+        return clone(self.machines).fit(*resample(X, y, self.resampling), settings, seed)
+
+    def _log_odds(self, X) -> NDArray:
+        check_is_fitted(self)
+        X = validate_data(self, X, reset=False, dtype=np.float64)
+        return self.calibration_.log_odds(combine(self.parts_, list(self.machines_.scores(X))))
+
+    def decision_function(self, X) -> NDArray:
+        """Log-odds above the threshold.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        s : ndarray of shape (n_samples,)
+        """
+        return self._log_odds(X) - logit(self.threshold_)
+
+    def predict_proba(self, X) -> NDArray:
+        """Calibrated probabilities.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        p : ndarray of shape (n_samples, 2)
+        """
+        p = expit(self._log_odds(X))
+        return np.column_stack([1 - p, p])
+
+    def predict(self, X) -> NDArray:
+        """Class 1 where its probability reaches the threshold.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        y : ndarray of shape (n_samples,)
+        """
+        return self.classes_[(self.decision_function(X) >= 0).astype(np.int64)]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Scored(Contender):
+    """A classifier with scores, tuned by out-of-fold scores on the folds of RareClassifier.
+
+    ``settings`` may hold ``thorough``: see `AveragedClassifier`. With a quick budget, half of
+    the default number of candidates is tried.
+
+    Parameters
+    ----------
+    machines : Machines
+    default_grid : dict of lists
+        The candidates are drawn from it where no grid is given.
+    """
+
+    machines: Machines = field(compare=False)
+    default_grid: Mapping[str, Sequence] = field(default_factory=dict, compare=False)
+
+    has_neighbors: ClassVar[bool] = False
+    has_threshold: ClassVar[bool] = True
+
+    def _check_settings(self) -> None:
+        refuse_unknown(self.settings, ["thorough"], "settings", self.name, self.kind)
+
+    def _default_candidates(self, split: int) -> list[Candidate]:
+        return grid_candidates(self.default_grid, self.n_candidates or N_CANDIDATES, split)
+
+    def _shorten(self, tried: list[Candidate]) -> list[Candidate]:
+        return tried[:N_QUICK_CANDIDATES]
+
+    def fit(
+        self,
+        candidates: Sequence[Candidate],
+        X: NDArray,
+        y: NDArray,
+        *,
+        folds: Folds,
+        seed: int,
+        resampling: str = "none",
+    ) -> Tuned:
+        """Average the best candidates; the folds are those of RareClassifier, not the given."""
+        model = self._model(
+            [candidate.params for candidate in candidates],
+            resampling=resampling,
+            random_state=seed,
+        ).fit(X, y)
+        names = [candidate.name for candidate in candidates]
+        weights = {names[part.candidate]: part.weight for part in model.parts_}
+        validated = dict(zip(names, model.validation_scores_.tolist(), strict=True))
+        return Tuned(
+            model,
+            chosen_members(weights, model.threshold_, model.n_repeats_),
+            {"average": model.best_score_, **validated},
+        )
+
+    def _model(self, settings: Settings, **options: Any) -> AveragedClassifier:
+        return AveragedClassifier(self.machines, settings, **self.settings, **options)
+
+
+def chosen_members(
+    weights: Mapping[str, float], threshold: float, n_repeats: int
+) -> dict[str, Any]:
+    """What an average was made of, as results record it."""
+    return {
+        "members": {name: round(weight, 6) for name, weight in weights.items()},
+        "threshold": round(threshold, 6),
+        "repeats": n_repeats,
+    }

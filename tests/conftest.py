@@ -25,19 +25,20 @@ def problem():
 
 @pytest.fixture
 def few_candidates(monkeypatch):
-    """RareClassifier with two cheap branches: for what does not depend on what is tried."""
+    """RareClassifier with three cheap metrics, for tests that do not depend on what is tried."""
     from sklearn.preprocessing import StandardScaler
 
     from raremetric import BalancedDiscriminant, Euclidean, KernelLandmarks
     from raremetric.rare import classifier
-    from raremetric.rare.candidates import Branch
+    from raremetric.rare.candidates import MetricSpec
 
-    def branches():
+    def metrics():
         scaled = (StandardScaler(),)
         mapped = (*scaled, KernelLandmarks(n_landmarks=30, n_components=10))
         return [
-            Branch("linear", "standard", scaled, (Euclidean(), BalancedDiscriminant())),
-            Branch("importance, laplacian", "standard, laplacian 1", mapped, (Euclidean(),)),
+            MetricSpec("linear", "standard", scaled, Euclidean()),
+            MetricSpec("linear", "standard", scaled, BalancedDiscriminant()),
+            MetricSpec("importance, laplacian", "laplacian 1", mapped, Euclidean()),
         ]
 
-    monkeypatch.setattr(classifier, "branches", branches)
+    monkeypatch.setattr(classifier, "default_metrics", metrics)

@@ -143,12 +143,12 @@ def test_points_that_do_not_fit(a, b, sentence):
         distance_contributions(learner_of(np.eye(3)), a, b)
 
 
-def test_the_metrics_of_rare_classifier():
+def test_the_metrics_of_rare_classifier(few_candidates):
     X, y = make_problem(6, n_samples=60)
     model = RareClassifier(random_state=0).fit(X, y)
     with pytest.raises(TypeError, match="decides by several metrics"):
         distance_contributions(model, X[0], X[1])
-    curved = model.ensemble_.neighborhoods[model.ensemble_.members[0].place].pipeline
+    curved = model.metric_
     assert counterfactual_changes(curved, X[0], X[1:4]).shape == (3, 3)
     weighted = make_pipeline(StandardScaler(), ImportanceWeights(random_state=0), GMML()).fit(X, y)
     parts = distance_contributions(weighted, X[0], X[1])

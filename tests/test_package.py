@@ -7,6 +7,7 @@ import sys
 import pytest
 
 import raremetric
+from raremetric import IMLCV
 from raremetric.learners.base import MetricLearner
 from tests.conftest import make_problem
 
@@ -46,4 +47,5 @@ def test_every_parameter_and_attribute_is_documented(estimator):
     for attribute in public:
         assert f"\n{attribute} : " in document, f"{estimator.__name__}: {attribute}"
     if issubclass(estimator, MetricLearner):
-        assert {"components_", "n_iter_", "objective_", "n_features_in_"} <= set(public)
+        assert {"components_", "n_features_in_", "classes_"} <= set(public)
+        assert ("n_iter_" in public) == ("max_iter" in fitted.get_params() or estimator is IMLCV)

@@ -2,7 +2,14 @@ import numpy as np
 import pytest
 
 from raremetric.neighbors import nearest_across_classes, nearest_within_class
-from raremetric.pairs import Pairs, all_pairs, neighbor_pairs, pair_weights, random_pairs
+from raremetric.pairs import (
+    Pairs,
+    all_pairs,
+    merge_mutual,
+    neighbor_pairs,
+    pair_weights,
+    random_pairs,
+)
 from raremetric.validation import check_labels
 from tests.conftest import make_problem
 from tests.oracles.neighbors import dissimilar_lists, similar_lists
@@ -90,3 +97,9 @@ def test_a_set_whose_examples_weigh_nothing_adds_nothing():
     pairs = Pairs(np.array([0, 1, 2, 3]), np.array([1, 0, 3, 2]))
     w = pair_weights(pairs, labels, np.array([0.0, 0, 1, 3]), "balanced")
     np.testing.assert_allclose(w, [0, 0, 0.0625, 0.1875])
+
+
+def test_mutual_pairs_are_merged():
+    pairs = Pairs(np.array([0, 1, 4, 2, 3]), np.array([1, 0, 2, 4, 0]))
+    merged, weights = merge_mutual(pairs, np.array([1.0, 2.0, 4.0, 8.0, 16.0]), 5)
+    assert list(zip(*merged, weights, strict=True)) == [(0, 1, 3.0), (0, 3, 16.0), (2, 4, 12.0)]

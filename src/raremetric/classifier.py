@@ -14,10 +14,9 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from raremetric.learners.iml import IML
 from raremetric.neighbors import NeighborIndex
 from raremetric.performance import one_blas_thread
-from raremetric.validation import check_labels, check_option
+from raremetric.validation import check_class_sizes, check_labels, check_option
 from raremetric.voting.fitting import (
     check_gamma,
-    check_held_out,
     check_neighbors,
     fit_adjusted,
     fit_score,
@@ -212,7 +211,12 @@ class MetricKNNClassifier(ClassifierMixin, BaseEstimator):
             fit = partial(self._fit_learners, per_class=per_class)
             return leave_folds_out(fit, X, y, labels, folds, reach, self.n_jobs)
 
-        check_held_out(labels, self.vote)
+        check_class_sizes(
+            labels,
+            2,
+            f"MetricKNNClassifier(vote={self.vote!r}, n_neighbors={self.n_neighbors!r})",
+            "Add examples, or use vote='majority' with a fixed n_neighbors.",
+        )
         if self.vote == "score":
             self._vote = fit_score(hold_out, labels, k)
             self.reading_, thresholds = self._vote.reading, self._vote.thresholds

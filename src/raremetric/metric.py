@@ -1,4 +1,4 @@
-"""The two faces of a Mahalanobis metric, L and M = LᵀL, and the geometry of M."""
+"""A Mahalanobis metric as L and as M = LᵀL, and the geometry of positive semidefinite M."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def matrix_from_components(L: NDArray) -> NDArray:
 def components_from_matrix(M: NDArray) -> NDArray:
     """The symmetric square root of a PSD matrix: L = M^½, so that LᵀL = M.
 
-    Eigenvalues that rounding made negative count as zero.
+    Eigenvalues that are negative because of rounding count as zero.
     """
     values, vectors = linalg.eigh(M)
     return (vectors * np.sqrt(np.maximum(values, 0.0))) @ vectors.T
@@ -30,9 +30,9 @@ def squared_lengths(L: NDArray, differences: NDArray) -> NDArray:
 
 def axis_shares(L: NDArray) -> NDArray:
     """M_jj / trace(M) for each feature j; zeros where M is zero."""
-    stretch = np.einsum("ij,ij->j", L, L)
-    total = stretch.sum()
-    return stretch / total if total else stretch
+    diagonal = np.einsum("ij,ij->j", L, L)
+    trace = diagonal.sum()
+    return diagonal / trace if trace else diagonal
 
 
 def project_psd(M: NDArray, rank: int | None = None) -> tuple[NDArray, NDArray]:
@@ -43,7 +43,7 @@ def project_psd(M: NDArray, rank: int | None = None) -> tuple[NDArray, NDArray]:
     values, vectors = linalg.eigh((M + M.T) / 2)
     L = np.sqrt(np.maximum(values, 0.0))[:, np.newaxis] * vectors.T
     if rank is not None:
-        L = np.ascontiguousarray(L[len(L) - rank :])  # eigenvalues come in rising order
+        L = np.ascontiguousarray(L[len(L) - rank :])  # eigenvalues are in ascending order
     return matrix_from_components(L), L
 
 

@@ -1,4 +1,4 @@
-"""Which pairs enter the loss, and what each of them weighs."""
+"""Which pairs enter a loss, and the weight of each pair."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.utils import check_random_state
 
 from raremetric.neighbors import nearest_across_classes, nearest_within_class
 from raremetric.validation import Labels
@@ -28,6 +29,17 @@ class PairSet(NamedTuple):
     dissimilar: NDArray[np.int64]  # (n_pairs, 2)
 
 
+def select_pairs(
+    kind: str, X: NDArray, labels: Labels, k: int, random_state=None, n_jobs: int | None = None
+) -> tuple[Pairs, Pairs]:
+    """The similar and the dissimilar pairs of a kind: "neighbors", "random" or "all"."""
+    if kind == "all":
+        return all_pairs(labels)
+    if kind == "random":
+        return random_pairs(labels, 2 * len(X) * k, check_random_state(random_state))
+    return neighbor_pairs(X, labels, k, n_jobs)
+
+
 def neighbor_pairs(
     X: NDArray, labels: Labels, k: int, n_jobs: int | None = None
 ) -> tuple[Pairs, Pairs]:
@@ -40,12 +52,12 @@ def neighbor_pairs(
 def random_pairs(
     labels: Labels, n_pairs: int, random_state: np.random.RandomState
 ) -> tuple[Pairs, Pairs]:
-    """n_pairs draws of two different rows, told apart by their labels."""
+    """n_pairs draws of two different rows, separated into similar and dissimilar pairs."""
     n_samples = len(labels.codes)
     anchors = random_state.randint(n_samples, size=n_pairs)
     others = random_state.randint(n_samples - 1, size=n_pairs)
     others += others >= anchors  # skips the anchor, all others equally likely
-    return _split_by_label(labels, anchors, others)
+    return split_by_label(labels, anchors, others)
 
 
 def all_pairs(labels: Labels) -> tuple[Pairs, Pairs]:
@@ -53,18 +65,19 @@ def all_pairs(labels: Labels) -> tuple[Pairs, Pairs]:
     n_samples = len(labels.codes)
     anchors, others = np.divmod(np.arange(n_samples * (n_samples - 1)), n_samples - 1)
     others += others >= anchors
-    return _split_by_label(labels, anchors, others)
+    return split_by_label(labels, anchors, others)
 
 
 def draw_pairs(
     labels: Labels, n_pairs: int, same: bool, random_state: np.random.RandomState
 ) -> NDArray[np.int64]:
-    """Different pairs of rows of one class or of two, anchors uniform, shape (≤ n_pairs, 2).
+    """Distinct pairs of rows of the same class or of two classes, shape (≤ n_pairs, 2).
 
-    An anchor that has no partner, or a pair drawn before, is made up for in a few more rounds.
+    Anchors are uniform. A draw that gives an anchor without a partner, or a pair drawn before, is
+    repeated in a few more rounds.
     """
     members = [np.flatnonzero(labels.codes == c) for c in range(len(labels.classes))]
-    strangers_before = [rows - np.arange(len(rows)) for rows in members]
+    non_members_before = [rows - np.arange(len(rows)) for rows in members]
     n_samples = len(labels.codes)
     pairs: dict[tuple[int, int], None] = {}
     for _ in range(DRAWING_ROUNDS):
@@ -78,7 +91,7 @@ def draw_pairs(
             if same:  # the rank-th member that is not the anchor
                 other = own[rank + (rank >= np.searchsorted(own, anchor))]
             else:  # the rank-th row that is not a member
-                other = rank + np.searchsorted(strangers_before[c], rank, side="right")
+                other = rank + np.searchsorted(non_members_before[c], rank, side="right")
             pairs[anchor, int(other)] = None
         if len(pairs) == n_pairs:
             break
@@ -88,7 +101,7 @@ def draw_pairs(
 def sample_rows(
     n_samples: int, random_state: np.random.RandomState
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Rows of at least 500 pairs, whose distances stand for all of them."""
+    """Both rows of at least 500 random pairs: a sample of all distances."""
     n_draws = max(MIN_SAMPLED_PAIRS, -(-(n_samples // 10) // 2))
     draws = random_state.randint(n_samples, size=2 * n_draws)
     return draws[::2], draws[1::2]
@@ -101,7 +114,7 @@ def pair_weights(
 
     ``"balanced"`` gives each of the 2C sets a total of 1/(2C), ``"uniform"`` gives each pair a
     weight of one, and ``"inverse"`` the share of the examples that are not of its anchor's class.
-    A sample weight multiplies the pairs of its anchor; the set's total stays.
+    A sample weight multiplies the pairs of its anchor; the total of the set does not change.
     """
     n_classes = len(labels.classes)
     set_of_pair = labels.codes[pairs.anchors]
@@ -113,9 +126,17 @@ def pair_weights(
         "uniform": sizes,
         "inverse": sizes * (1 - labels.counts / labels.counts.sum()),
     }[scheme]
-    # A set that is empty or whose examples all weigh nothing adds nothing.
+    # A set that is empty, or whose examples all have weight zero, contributes nothing.
     factors = np.divide(target, totals, out=np.zeros(n_classes), where=totals > 0)
     return weights * factors[set_of_pair]
+
+
+def merge_mutual(pairs: Pairs, weights: NDArray, n_samples: int) -> tuple[Pairs, NDArray]:
+    """Each unordered pair once, with the sum of its weights: (i, j) is as long as (j, i)."""
+    low, high = np.minimum(*pairs), np.maximum(*pairs)
+    keys, position = np.unique(low * n_samples + high, return_inverse=True)
+    merged = np.bincount(position, weights, minlength=len(keys))
+    return Pairs(*np.divmod(keys, n_samples)), merged
 
 
 def pair_sets(labels: Labels, similar: Pairs, dissimilar: Pairs) -> dict:
@@ -139,6 +160,7 @@ def _pairs_from_lists(labels: Labels, neighbors: list[NDArray[np.int64]]) -> Pai
     return Pairs(np.concatenate(anchors), np.concatenate([lists.ravel() for lists in neighbors]))
 
 
-def _split_by_label(labels: Labels, anchors: NDArray, others: NDArray) -> tuple[Pairs, Pairs]:
+def split_by_label(labels: Labels, anchors: NDArray, others: NDArray) -> tuple[Pairs, Pairs]:
+    """The similar and the dissimilar among some pairs of rows."""
     same = labels.codes[anchors] == labels.codes[others]
     return Pairs(anchors[same], others[same]), Pairs(anchors[~same], others[~same])

@@ -1,13 +1,10 @@
-"""IMLCV: the whole candidate grid at the price of a few fits."""
+"""IMLCV: IML tuned by cross-validation, many times faster than a generic grid search."""
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterable, Sequence
-from typing import NamedTuple
 
 import numpy as np
-from joblib import Parallel, delayed
 from numpy.typing import NDArray
 from scipy.stats import rankdata
 from sklearn.metrics import check_scoring
@@ -16,15 +13,14 @@ from sklearn.utils import check_random_state
 
 from raremetric.classifier import MetricKNNClassifier
 from raremetric.learners.base import MetricLearner
+from raremetric.learners.euclidean import Euclidean
+from raremetric.learners.grid import Fold, Score, rare_f1, score_candidates
 from raremetric.learners.iml import IML
-from raremetric.losses.pair_sets import PairSetObjective
 from raremetric.performance import one_blas_thread
 from raremetric.validation import (
     Labels,
     check_integer,
     check_labels,
-    check_weights,
-    quiet_repeats,
 )
 
 PAPER_GRID = {
@@ -32,71 +28,72 @@ PAPER_GRID = {
     "regularization": [0.0, 0.01, 0.1, 1.0, 10.0],
     "similar_weight": np.round(np.arange(0, 1.01, 0.05), 2).tolist(),
 }
-SHARED = ("margin", "similar_weight", "regularization")  # candidates differ in these at no cost
-
-
-class Fold(NamedTuple):
-    """One split of the data, ready for any candidate."""
-
-    X: NDArray
-    labels: Labels
-    X_test: NDArray
-    y_test: NDArray
 
 
 class IMLCV(MetricLearner):
     """IML with its margin, similar_weight and regularization tuned by cross-validation.
 
-    Every candidate is fitted on each training fold and judged by how well its nearest neighbors
-    classify the rest. Candidates share what does not depend on them: folds, neighbors, pairs.
+    Every candidate is fitted on each training fold, and its score is that of the nearest neighbors
+    under its metric on the test fold. Whatever does not depend on the candidate (folds, neighbors,
+    pairs) is computed once.
+
+    .. versionadded:: 0.1
 
     Parameters
     ----------
     candidates : list of dict, dict of lists or None, default=None
-        Settings of IML to try: given one by one; as a grid; or, None, the paper's grid of 525.
+        Parameters of IML to try: a list of settings, or a grid. None is the paper's grid of 525.
     n_candidates : int or None, default=100
-        How many of a grid to draw at random; None takes all. A list is taken whole.
+        How many settings to draw at random from a grid; None takes all. All settings of a list are
+        tried.
     cv : int, splitter or iterable, default=5
-        Folds, as in scikit-learn: a number stands for that many stratified folds.
+        Folds, as in scikit-learn. A number is the number of stratified, shuffled folds.
     scoring : str or callable, default="f1"
-        What to maximise. "f1" is the F1 of the rarest class (a fast path); anything else is a
-        scorer of scikit-learn.
+        What to maximize. "f1" is the F1 of the rarest class, computed by a fast path; any other
+        scorer of scikit-learn is allowed.
     n_neighbors : int, default=3
         Number of neighbors that vote, and of pairs per example in the loss.
     halving : bool, default=False
-        Race the candidates: after each fold only the better half goes on to the next. Several
-        times faster; the others' scores are those of the folds they have seen.
+        Successive halving: after each fold only the better half of the candidates is tried on the
+        next one. This is several times faster. The score of a dropped candidate is the mean over
+        the folds that it was tried on.
     n_jobs : int or None, default=None
         Threads over the candidates. The result does not depend on it.
     random_state : int, RandomState instance or None, default=None
-        For the draw from the grid, and shuffled folds of a given number.
+        For the draw from the grid, and for the folds if ``cv`` is a number.
     verbose : int, default=0
         1 logs the progress, fold by fold, to the logger "raremetric".
 
     Attributes
     ----------
     best_params_ : dict
-        The winning candidate; the first of equals.
+        The candidate with the best mean score; the first one among equals.
     best_score_ : float
         Its mean score over the folds.
     best_index_ : int
-        Its place in ``cv_results_``.
+        Its index in ``cv_results_``.
     cv_results_ : dict of arrays
-        As in ``GridSearchCV``: params, the scores of each split, their mean, spread and rank.
+        As in ``GridSearchCV``: the parameters, the scores on each split, their mean, standard
+        deviation and rank.
     best_learner_ : IML
-        The winner, fitted on all data.
+        The best candidate, fitted on all data.
     components_ : ndarray of shape (n_features, n_features)
         Its L.
     objective_ : float
         Its loss.
     n_iter_ : int
-        Its iterations.
+        Its number of iterations.
     classes_ : ndarray of shape (n_classes,)
         Class labels seen in ``fit``.
     n_features_in_ : int
         Number of features seen in ``fit``.
     feature_names_in_ : ndarray of shape (n_features,)
         Names of the features, when ``X`` has string column names.
+
+    See Also
+    --------
+    IML : The learner with fixed parameters.
+    RareClassifier : Tunes several metrics and decides by an average of them.
 
     Examples
     --------
@@ -141,7 +138,7 @@ class IMLCV(MetricLearner):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Training examples; standardise them first.
+            Training examples; standardize them first.
         y : array-like of shape (n_samples,)
             Class labels.
 
@@ -177,7 +174,7 @@ class IMLCV(MetricLearner):
         for name in {name for candidate in chosen for name in candidate}:
             if name not in known:
                 raise ValueError(
-                    f"candidates hold {name!r}, which is no parameter that IMLCV can tune; "
+                    f"candidates contain {name!r}, which is not a parameter that IMLCV can tune; "
                     f"allowed are {', '.join(sorted(known))}."
                 )
         if isinstance(grid, dict) and self.n_candidates is not None:
@@ -192,20 +189,20 @@ class IMLCV(MetricLearner):
             splitter.shuffle, splitter.random_state = True, rng
         return splitter.split(X, y)
 
-    def _scorer(self, labels: Labels) -> Callable:
+    def _scorer(self, labels: Labels) -> Score:
         if self.scoring == "f1":
             return rare_f1(labels.classes[np.argmin(labels.counts)])
         scorer = check_scoring(MetricKNNClassifier(), scoring=self.scoring)
 
-        def score(learner: IML, fold: Fold, k: int) -> float:
+        def score(L: NDArray, fold: Fold, k: int) -> float:
             y = fold.labels.classes[fold.labels.codes]
-            model = MetricKNNClassifier(learner, k, prefit=True).fit(fold.X, y)
-            return scorer(model, fold.X_test, fold.y_test)
+            model = MetricKNNClassifier(Euclidean(), k).fit(fold.X @ L.T, y)
+            return scorer(model, fold.X_test @ L.T, fold.y_test)
 
         return score
 
     def _race(self, folds: Sequence[Fold], candidates: list[dict], score: Callable):
-        """Scores and seconds, (n_candidates, n_folds); NaN where a candidate was out."""
+        """Scores and seconds, (n_candidates, n_folds); NaN where a candidate was not tried."""
         shape = (len(candidates), len(folds))
         scores, seconds = np.full(shape, np.nan), np.full(shape, np.nan)
         running = np.arange(len(candidates))
@@ -226,7 +223,7 @@ class IMLCV(MetricLearner):
     def _keep_results(self, candidates: list[dict], scores: NDArray, seconds: NDArray) -> None:
         complete = ~np.isnan(scores).any(axis=1)
         means = np.nanmean(scores, axis=1)
-        # Candidates that left the race rank behind all that finished it.
+        # Candidates that were dropped rank behind all that were tried on every fold.
         standing = np.where(complete, means, means - 1e6)
         names = sorted({name for candidate in candidates for name in candidate})
         self.cv_results_ = {
@@ -244,68 +241,3 @@ class IMLCV(MetricLearner):
         self.best_index_ = int(np.argmax(standing))
         self.best_params_ = candidates[self.best_index_]
         self.best_score_ = float(means[self.best_index_])
-
-
-def rare_f1(positive) -> Callable[[IML, Fold, int], float]:
-    """A fast scorer: the F1 of one class among the votes of the nearest neighbors."""
-    from raremetric.neighbors.votes import count_votes
-
-    def score(learner: IML, fold: Fold, k: int) -> float:
-        L, labels = learner.components_, fold.labels
-        train, test = fold.X @ L.T, fold.X_test @ L.T
-        votes = count_votes(train, labels.codes, len(labels.classes), test, min(k, len(train)))
-        predicted = labels.classes[np.argmax(votes, axis=1)] == positive
-        actual = fold.y_test == positive
-        hits = np.sum(predicted & actual)
-        wrong = np.sum(predicted != actual)
-        return float(hits / (hits + wrong / 2)) if hits else 0.0
-
-    return score
-
-
-def score_candidates(
-    fold: Fold, candidates: Sequence[dict], score: Callable, k: int, n_jobs: int | None = None
-) -> list[tuple[float, float]]:
-    """Score and seconds of each candidate on one fold, the fold's pairs being found once.
-
-    Parameters
-    ----------
-    fold : Fold
-    candidates : sequence of dict
-        Settings of IML.
-    score : callable (learner, fold, k) -> float
-        The learner has its ``components_``.
-    k : int
-        Number of neighbors in the loss and in the vote.
-    n_jobs : int or None
-        Threads.
-    """
-    objectives: dict[str, PairSetObjective] = {}
-
-    def objective_of(learner: IML, candidate: dict) -> PairSetObjective:
-        key = repr(sorted((n, repr(v)) for n, v in candidate.items() if n not in SHARED))
-        if key not in objectives:
-            pairs = learner._select_pairs(fold.X, fold.labels)
-            weights = check_weights(None, len(fold.X))
-            objectives[key] = learner._objective(fold.X, fold.labels, *pairs, weights)
-        return objectives[key].with_parameters(*(getattr(learner, name) for name in SHARED))
-
-    def fit_and_score(learner: IML, objective: PairSetObjective) -> tuple[float, float]:
-        start = time.perf_counter()
-        L = learner._start(fold.X, objective)
-        if learner.solver == "auto":
-            solution = learner._descend(objective, L)  # nobody asks for the exact value
-        else:
-            solution = learner._solve(objective, L)
-        learner.components_ = solution.L
-        seconds = time.perf_counter() - start
-        return score(learner, fold, k), seconds
-
-    learners = [IML(n_neighbors=k, **candidate) for candidate in candidates]
-    for learner in learners:
-        learner._check_parameters()
-    with quiet_repeats():
-        return Parallel(n_jobs=n_jobs, prefer="threads")(
-            delayed(fit_and_score)(learner, objective_of(learner, candidate))
-            for learner, candidate in zip(learners, candidates, strict=True)
-        )

@@ -1,12 +1,14 @@
-"""Labels, parameters and the sentences a user reads when one of them is wrong."""
+"""Checks of labels, parameters and weights, with clear errors and warnings."""
 
 from __future__ import annotations
 
 import difflib
+import sys
 import warnings
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from numbers import Integral, Real
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -15,11 +17,12 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_array, check_scalar
 from sklearn.utils.multiclass import check_classification_targets
 
-MANY = 12  # options from which on an error no longer lists them all
+MAX_LISTED_OPTIONS = 12  # with more, an error names the most similar options only
+PACKAGE = str(Path(__file__).parent)
 
 
 class Labels(NamedTuple):
-    """Class labels as integers, and what they stand for."""
+    """Class labels as integers, and the classes they encode."""
 
     classes: NDArray  # (n_classes,), sorted
     codes: NDArray[np.int64]  # (n_samples,), indices into classes
@@ -34,9 +37,9 @@ def check_labels(y: ArrayLike, owner: str) -> Labels:
     y : array-like of shape (n_samples,)
         Class labels, already of the right length.
     owner : str
-        Who asks, for the error message.
+        Name of the caller, for the error message.
     """
-    if np.asarray(y).dtype.kind not in "biuSU":  # else nothing to find out, and that takes time
+    if np.asarray(y).dtype.kind not in "biuSU":  # these are always labels; the check takes time
         check_classification_targets(y)
     classes, codes, counts = np.unique(y, return_inverse=True, return_counts=True)
     if len(classes) < 2:
@@ -70,16 +73,16 @@ def check_integer(value: int, name: str, *, low: int, high: int | None = None) -
 
 
 def check_option(value: object, name: str, allowed: Collection[str]) -> str:
-    """One of a few words, or of many: then the error names the nearest."""
+    """One of the allowed words; if there are many, the error names the most similar ones."""
     if isinstance(value, str) and value in allowed:
         return value
-    if len(allowed) <= MANY:
+    if len(allowed) <= MAX_LISTED_OPTIONS:
         choices = ", ".join(repr(option) for option in sorted(allowed))
         raise ValueError(f"{name} must be one of {choices}; got {value!r}.")
     folded = {option.casefold(): option for option in allowed}
     near = [folded[key] for key in difflib.get_close_matches(str(value).casefold(), folded, n=3)]
     hint = f" Did you mean {' or '.join(map(repr, near))}?" if near else ""
-    raise ValueError(f"Unknown {name} {value!r}, not one of the {len(allowed)} there are.{hint}")
+    raise ValueError(f"Unknown {name} {value!r}; there are {len(allowed)} to choose from.{hint}")
 
 
 def check_weights(sample_weight: ArrayLike | None, n_samples: int) -> NDArray[np.float64]:
@@ -98,11 +101,38 @@ def check_weights(sample_weight: ArrayLike | None, n_samples: int) -> NDArray[np
         row = int(np.argmax(weights < 0))
         raise ValueError(
             f"sample_weight must not be negative; row {row} has {weights[row]:g}. "
-            "Use 0 to leave an example's pairs out."
+            "Use 0 to leave an example out."
         )
     if not weights.any():
         raise ValueError("sample_weight is zero for every example: nothing to learn from.")
     return weights
+
+
+def check_class_sizes(
+    labels: Labels,
+    minimum: int,
+    owner: str,
+    advice: str = "Add examples, or leave that class out.",
+) -> None:
+    """Refuse classes with fewer examples than are needed to hold some out for validation.
+
+    Parameters
+    ----------
+    labels : Labels
+    minimum : int
+        Number of examples that each class must have.
+    owner : str
+        What needs them: the subject of the error message.
+    advice : str
+        What the user can do about it: the end of the error message.
+    """
+    rarest = int(np.argmin(labels.counts))
+    if labels.counts[rarest] < minimum:
+        raise ValueError(
+            f"{owner} needs at least {minimum} examples of each class to hold some of them out "
+            f"for validation; class {labels.classes.tolist()[rarest]!r} has "
+            f"{labels.counts[rarest]}. {advice}"
+        )
 
 
 def warn_small_classes(labels: Labels, n_neighbors: int, owner: str) -> None:
@@ -114,20 +144,25 @@ def warn_small_classes(labels: Labels, n_neighbors: int, owner: str) -> None:
         f"{label!r}: {count}"
         for label, count in zip(labels.classes[small].tolist(), labels.counts[small], strict=True)
     )
-    warnings.warn(
+    warn_user(
         f"{owner} wants n_neighbors={n_neighbors} neighbors within each class, but these classes "
-        f"have too few examples ({counts}): fewer neighbors are used for them.",
-        UserWarning,
-        stacklevel=5,  # the caller of a learner's fit
+        f"have too few examples ({counts}): fewer neighbors are used for them."
     )
+
+
+def warn_user(message: str, category: type[Warning] = UserWarning) -> None:
+    """Warn at the line that called the package from outside."""
+    level, frame = 1, sys._getframe()
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(PACKAGE):
+        level, frame = level + 1, frame.f_back
+    warnings.warn(message, category, stacklevel=level)
 
 
 @contextmanager
 def quiet_repeats() -> Iterator[None]:
-    """Fit candidates, or parts of the data, without the same warnings from each of them.
+    """Fit many candidates or folds without a warning from each of them.
 
-    A fit that is cut short is judged as it is. Small classes are told of by the fit on all data,
-    where the user chose the learner.
+    A fit that stops early is evaluated as it is. The final fit on all data warns of small classes.
     """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)

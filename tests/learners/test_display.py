@@ -34,7 +34,7 @@ def test_after_fit_the_largest_weights_are_shown_by_name():
 def test_many_features_are_cut_and_counted():
     X, y = make_problem(0, n_features=14, n_samples=40)
     html = Euclidean().fit(X, y)._repr_html_()
-    assert "14 features, 14 directions. The other 4 share 28.6%." in html
+    assert "14 features, rank 14 or less. The other 4 share 28.6%." in html
     assert html.count("width:100.0%") == 10
 
 

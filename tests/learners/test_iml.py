@@ -325,11 +325,6 @@ class TestBadInput:
             ({"pairs": "some"}, ValueError, r"pairs must be one of 'all', .*got 'some'"),
             ({"dissimilar": 1}, ValueError, r"dissimilar must be one of .*got 1"),
             ({"set_weights": "x"}, ValueError, r"set_weights must be one of"),
-            (
-                {"set_weights": "inverse", "similar_weight": 0.3},
-                ValueError,
-                r'similar_weight == 0.3, but set_weights="inverse" fixes .* leave .* 0.5',
-            ),
             ({"solver": "sgd"}, ValueError, r"solver must be one of 'auto', 'lbfgs'"),
             ({"init": "random"}, ValueError, r"init must be one of 'auto', 'identity', 'pca'"),
             (

@@ -3,8 +3,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from raremetric.losses import large_margin_kernels as kernels
-from raremetric.losses.large_margin import LargeMarginObjective, target_table
+from raremetric.losses import large_margin as kernels
+from raremetric.losses.large_margin import make_large_margin_loss, target_table
 from raremetric.neighbors import nearest_within_class
 from raremetric.validation import check_labels
 from tests.conftest import make_problem
@@ -19,8 +19,8 @@ def make_targets(X, y, k):
     return target_table(labels, nearest_within_class(X, labels, k), k)
 
 
-def make_objective(X, y, *, k=3, mu=0.5, squared=True):
-    return LargeMarginObjective(
+def make_loss(X, y, *, k=3, mu=0.5, squared=True):
+    return make_large_margin_loss(
         X, check_labels(y, "test"), make_targets(X, y, k), push_weight=mu, squared=squared
     )
 
@@ -32,17 +32,17 @@ def make_objective(X, y, *, k=3, mu=0.5, squared=True):
     [(False, 1.75 + 2.75 + 4.75), (True, 1.75**2 + 2.75**2 + 4.75**2)],
 )
 def test_four_points_on_a_line(squared, push):
-    objective = make_objective(LINE, LINE_LABELS, k=1, mu=0.25, squared=squared)
-    value, _ = objective.value_and_gradient(np.eye(1))
+    loss = make_loss(LINE, LINE_LABELS, k=1, mu=0.25, squared=squared)
+    value, _ = loss.value_and_gradient(np.eye(1))
     assert value == pytest.approx(0.75 * 10 + 0.25 * push)
 
 
 @pytest.mark.kernels
 def test_target_radii_are_sorted_and_end_where_the_class_does():
     Z = np.array([[0.0], [3.0], [1.0], [2.0]])
-    radii, places = kernels.target_radii(Z, np.array([[1, 2, 3], [0, -1, -1]]))
+    radii, slots = kernels.target_radii(Z, np.array([[1, 2, 3], [0, -1, -1]]))
     np.testing.assert_array_equal(radii, [[10, 5, 2], [10, -np.inf, -np.inf]])
-    np.testing.assert_array_equal(places, [[0, 2, 1], [0, -1, -1]])
+    np.testing.assert_array_equal(slots, [[0, 2, 1], [0, -1, -1]])
 
 
 @pytest.mark.kernels
@@ -51,22 +51,22 @@ def test_target_radii_are_sorted_and_end_where_the_class_does():
 def test_value_agrees_with_the_definition(squared, width, n_classes):
     X, y = make_problem(1, n_samples=14, n_classes=n_classes)
     L = np.random.RandomState(2).normal(size=(2, 3))
-    objective = make_objective(X, y, k=2, mu=0.3, squared=squared)
-    value, _ = objective.value_and_gradient(L, width)
+    loss = make_loss(X, y, k=2, mu=0.3, squared=squared)
+    value, _ = loss.value_and_gradient(L, width)
     assert value == pytest.approx(lmnn_loss(L, X, y, make_targets(X, y, 2), 0.3, squared, width))
 
 
 @pytest.mark.kernels
 def test_tiles_add_up(monkeypatch):
     X, y = make_problem(3, n_samples=20, n_classes=3)
-    whole = make_objective(X, y).value_and_gradient(np.eye(3))
+    whole = make_loss(X, y).value_and_gradient(np.eye(3))
     monkeypatch.setattr(kernels, "TILE_ROWS", 3)
     monkeypatch.setattr(kernels, "TILE_COLUMNS", 2)
     run = getattr(kernels.impostor_terms, "py_func", kernels.impostor_terms)
-    objective = make_objective(X, y)
-    radii, places = kernels.target_radii(objective.data.X, objective.data.targets)
-    laplacian, pulls = np.zeros_like(X), np.zeros(places.shape)
-    push = run(objective.data.X, objective.data.starts, radii, places, True, 0.0, pulls, laplacian)
+    loss = make_loss(X, y)
+    radii, slots = kernels.target_radii(loss.X, loss.targets)
+    laplacian, pulls = np.zeros_like(X), np.zeros(slots.shape)
+    push = run(loss.X, loss.starts, radii, slots, True, 0.0, pulls, laplacian)
     pull = np.sum(radii - 1)
     assert whole[0] == pytest.approx(0.5 * pull + 0.5 * push)
 
@@ -78,7 +78,7 @@ def test_more_rows_than_a_tile():
     radii = 1 + np.take_along_axis(distances, targets, axis=1)
     excess = np.maximum(radii[:, :, np.newaxis] - distances[:, np.newaxis], 0)
     push = np.sum(excess**2 * (y[:, np.newaxis] != y)[:, np.newaxis])
-    value, _ = make_objective(X, y, k=2, mu=0.5).value_and_gradient(np.eye(2))
+    value, _ = make_loss(X, y, k=2, mu=0.5).value_and_gradient(np.eye(2))
     assert value == pytest.approx(0.5 * np.sum(radii - 1) + 0.5 * push)
 
 
@@ -87,15 +87,15 @@ def test_more_rows_than_a_tile():
 @pytest.mark.parametrize("shape", [(3, 3), (2, 3)])
 def test_gradient_agrees_with_differences(squared, width, mu, shape):
     X, y = make_problem(5, n_classes=3)
-    objective = make_objective(X, y, mu=mu, squared=squared)
+    loss = make_loss(X, y, mu=mu, squared=squared)
     rng = np.random.RandomState(0)
     L = rng.normal(size=shape)
-    _, gradient = objective.value_and_gradient(L, width)
+    _, gradient = loss.value_and_gradient(L, width)
     step = 1e-6  # the hinge's kinks are farther than that from this L
     for _ in range(5):
         direction = rng.normal(size=shape)
-        above, _ = objective.value_and_gradient(L + step * direction, width)
-        below, _ = objective.value_and_gradient(L - step * direction, width)
+        above, _ = loss.value_and_gradient(L + step * direction, width)
+        below, _ = loss.value_and_gradient(L - step * direction, width)
         assert np.sum(gradient * direction) == pytest.approx((above - below) / (2 * step), rel=1e-5)
 
 
@@ -104,23 +104,23 @@ def test_gradient_agrees_with_differences(squared, width, mu, shape):
 def test_order_of_samples_and_names_of_classes_do_not_matter(seed):
     X, y = make_problem(seed, n_classes=3)
     L = np.random.RandomState(seed).normal(size=(3, 3))
-    value, gradient = make_objective(X, y).value_and_gradient(L)
+    value, gradient = make_loss(X, y).value_and_gradient(L)
     order = np.random.RandomState(seed).permutation(len(X))
     names = np.array(["b", "c", "a"])
-    other, other_gradient = make_objective(X[order], names[y][order]).value_and_gradient(L)
+    other, other_gradient = make_loss(X[order], names[y][order]).value_and_gradient(L)
     assert other == pytest.approx(value)
     np.testing.assert_allclose(other_gradient, gradient, rtol=1e-7, atol=1e-7)
 
 
 def test_no_impostors_leave_the_pull():
     X = np.array([[0.0, 0], [0, 1], [100, 0], [100, 1]])
-    value, gradient = make_objective(X, [0, 0, 1, 1], k=1, mu=0.5).value_and_gradient(np.eye(2))
+    value, gradient = make_loss(X, [0, 0, 1, 1], k=1, mu=0.5).value_and_gradient(np.eye(2))
     assert value == pytest.approx(0.5 * 4)
     np.testing.assert_allclose(gradient, [[0, 0], [0, 4]])
 
 
 def test_far_from_the_origin_no_impostor_is_lost():
     X, y = make_problem(6)
-    value, _ = make_objective(X, y).value_and_gradient(np.eye(3))
-    shifted, _ = make_objective(X + 1e5, y).value_and_gradient(np.eye(3))
+    value, _ = make_loss(X, y).value_and_gradient(np.eye(3))
+    shifted, _ = make_loss(X + 1e5, y).value_and_gradient(np.eye(3))
     assert shifted == pytest.approx(value, rel=1e-6)

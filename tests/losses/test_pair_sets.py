@@ -4,9 +4,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from raremetric import IML
+from raremetric.learners import iml
 from raremetric.losses.dual import DualBound, dual_value
-from raremetric.losses.pair_sets import merge_mutual
-from raremetric.pairs import Pairs
+from raremetric.losses.rays import best_multiple
 from raremetric.validation import check_labels
 from tests.conftest import make_problem
 from tests.oracles.pair_sets import iml_loss
@@ -15,11 +15,15 @@ FIVE_POINTS = np.array([[0.0, 0], [1, 0], [3, 0], [3, 1], [5, 0]])
 FIVE_LABELS = np.array([1, 1, 0, 0, 0])
 
 
-def make_objective(X, y, *, k=3, m=1.0, a=0.5, lam=0.01, refreshed=True, scheme="balanced", w=None):
+def make_loss(X, y, *, k=3, m=1.0, a=0.5, lam=0.01, refreshed=True, scheme="balanced", w=None):
     labels = check_labels(y, "test")
     weights = np.ones(len(X)) if w is None else np.asarray(w, dtype=float)
-    iml = IML(k, m, a, lam, dissimilar="refreshed" if refreshed else "fixed", set_weights=scheme)
-    return iml._objective(X, labels, *iml._select_pairs(X, labels), weights)
+    learner = IML(k, dissimilar="refreshed" if refreshed else "fixed", set_weights=scheme)
+    return iml.make_problem(learner, X, labels, weights).loss(m, a, lam)
+
+
+def scaled(L, loss):
+    return best_multiple(L, loss.ray(L), loss)
 
 
 @pytest.mark.parametrize(
@@ -40,14 +44,14 @@ def make_objective(X, y, *, k=3, m=1.0, a=0.5, lam=0.01, refreshed=True, scheme=
             [3, 1, 1, 1, 2],
             0.25 * (2 * 3 + 3 * 9) + 0.75 * (2 * 10 + 3 * 11.5) + 9,
         ),
-        # Sums, a pair of the two points weighing 3/5 and one of the three points 2/5; no a.
+        # Sums, a pair of the two points weighing 3/5 and one of the three points 2/5; a = ½.
         ("inverse", None, 3 / 5 * (6 + 30) + 2 / 5 * (21 + 46) + 9),
         ("inverse", [3, 1, 1, 1, 2], 3 / 5 * 2 * (3 + 10) + 2 / 5 * 3 * (9 + 11.5) + 9),
     ],
 )
 @pytest.mark.parametrize("refreshed", [False, True])
 def test_five_points_by_hand(scheme, weights, expected, refreshed):
-    objective = make_objective(
+    loss = make_loss(
         FIVE_POINTS,
         FIVE_LABELS,
         k=1,
@@ -58,13 +62,13 @@ def test_five_points_by_hand(scheme, weights, expected, refreshed):
         scheme=scheme,
         w=weights,
     )
-    assert objective.value_and_gradient(2 * np.eye(2))[0] == pytest.approx(expected, rel=1e-14)
+    assert loss.value_and_gradient(2 * np.eye(2))[0] == pytest.approx(expected, rel=1e-14)
 
 
 def test_each_term_of_the_five_points_alone():
     def value(a, lam, m=40.0):
-        objective = make_objective(FIVE_POINTS, FIVE_LABELS, k=1, m=m, a=a, lam=lam)
-        return objective.value_and_gradient(2 * np.eye(2))[0]
+        loss = make_loss(FIVE_POINTS, FIVE_LABELS, k=1, m=m, a=a, lam=lam)
+        return loss.value_and_gradient(2 * np.eye(2))[0]
 
     assert value(a=1.0, lam=0.0) == pytest.approx((3 + 7) / 4)
     assert value(a=0.0, lam=0.0) == pytest.approx((15 + 46 / 3) / 4)
@@ -78,8 +82,8 @@ def test_refreshed_neighbors_follow_the_metric():
     y = np.array([1, 1, 0, 0])
     L = np.diag([3.0, 1.0])
     settings = {"k": 1, "m": 99.0, "a": 0.0, "lam": 0.0}
-    fixed = make_objective(X, y, refreshed=False, **settings).value_and_gradient(L)[0]
-    refreshed = make_objective(X, y, refreshed=True, **settings).value_and_gradient(L)[0]
+    fixed = make_loss(X, y, refreshed=False, **settings).value_and_gradient(L)[0]
+    refreshed = make_loss(X, y, refreshed=True, **settings).value_and_gradient(L)[0]
     dis_pos_fixed = (100 - 36 + 100 - 36.01) / 2
     dis_pos_refreshed = (100 - 9 + 100 - 2.9**2) / 2
     dis_neg = (100 - 36 + 100 - 2.9**2) / 2
@@ -94,8 +98,8 @@ def test_value_against_the_oracle(refreshed, n_classes, scheme):
     X, y = make_problem(3, n_classes=n_classes)
     rng = np.random.RandomState(0)
     L, weights = rng.normal(size=(2, 3)), rng.uniform(0.1, 2, size=len(X))
-    a = 0.5 if scheme == "inverse" else 0.3
-    objective = make_objective(X, y, m=10, a=a, refreshed=refreshed, scheme=scheme, w=weights)
+    a = 0.3
+    loss = make_loss(X, y, m=10, a=a, refreshed=refreshed, scheme=scheme, w=weights)
     expected = iml_loss(
         L,
         X,
@@ -108,11 +112,11 @@ def test_value_against_the_oracle(refreshed, n_classes, scheme):
         scheme=scheme,
         sample_weight=weights,
     )
-    assert objective.value(L) == pytest.approx(expected, rel=1e-12)
-    assert objective.value_and_gradient(L)[0] == pytest.approx(expected, rel=1e-12)
-    single = objective.in_single_precision().value_and_gradient(L)[0]
+    assert loss.value(L) == pytest.approx(expected, rel=1e-12)
+    assert loss.value_and_gradient(L)[0] == pytest.approx(expected, rel=1e-12)
+    single = loss.in_precision(np.float32).value_and_gradient(L)[0]
     assert single == pytest.approx(expected, rel=1e-5)
-    assert objective.value_and_matrix_gradient(L)[0] == pytest.approx(expected, rel=1e-12)
+    assert loss.value_and_matrix_gradient(L)[0] == pytest.approx(expected, rel=1e-12)
 
 
 def central_differences(f, L, step=1e-6):
@@ -133,12 +137,12 @@ def central_differences(f, L, step=1e-6):
 def test_gradient_by_central_differences(width, refreshed, rank, n_classes, scheme):
     X, y = make_problem(rank, n_samples=30, n_features=4, n_classes=n_classes)
     L = np.random.RandomState(rank).normal(size=(rank, 4))  # kinks have probability zero
-    a = 0.5 if scheme == "inverse" else 0.4
-    objective = make_objective(X, y, m=10.0, a=a, lam=0.1, refreshed=refreshed, scheme=scheme)
-    _, gradient = objective.value_and_gradient(L, width)
-    numeric = central_differences(lambda A: objective.value_and_gradient(A, width)[0], L)
+    a = 0.4
+    loss = make_loss(X, y, m=10.0, a=a, lam=0.1, refreshed=refreshed, scheme=scheme)
+    _, gradient = loss.value_and_gradient(L, width)
+    numeric = central_differences(lambda A: loss.value_and_gradient(A, width)[0], L)
     np.testing.assert_allclose(gradient, numeric, rtol=1e-6, atol=1e-6 * np.abs(numeric).max())
-    _, over_M = objective.value_and_matrix_gradient(L, width)
+    _, over_M = loss.value_and_matrix_gradient(L, width)
     np.testing.assert_allclose(2 * L @ over_M, gradient, rtol=1e-9, atol=1e-9)
 
 
@@ -149,8 +153,8 @@ def test_loss_ignores_the_order_of_rows_and_the_names_of_classes(seed, refreshed
     rng = np.random.RandomState(seed)
     L, rows = rng.normal(size=(3, 3)), rng.permutation(len(X))
     names = np.array(["zebra", "ant", "mole"])
-    value, gradient = make_objective(X, y, refreshed=refreshed).value_and_gradient(L)
-    other = make_objective(X[rows], names[y][rows], refreshed=refreshed)
+    value, gradient = make_loss(X, y, refreshed=refreshed).value_and_gradient(L)
+    other = make_loss(X[rows], names[y][rows], refreshed=refreshed)
     other_value, other_gradient = other.value_and_gradient(L)
     assert other_value == pytest.approx(value, rel=1e-12)
     np.testing.assert_allclose(other_gradient, gradient, rtol=1e-9, atol=1e-12)
@@ -166,22 +170,22 @@ def test_loss_ignores_the_order_of_rows_and_the_names_of_classes(seed, refreshed
     scheme=st.sampled_from(["balanced", "inverse"]),
 )
 @settings(max_examples=60, deadline=None)
-def test_bound_never_exceeds_the_objective(seed, refreshed, m, lam, a, width, scheme):
+def test_bound_never_exceeds_the_loss(seed, refreshed, m, lam, a, width, scheme):
     X, y = make_problem(seed, n_classes=2 + seed % 2)
-    objective = make_objective(X, y, m=m, a=a, lam=lam, refreshed=refreshed, scheme=scheme)
+    loss = make_loss(X, y, m=m, a=a, lam=lam, refreshed=refreshed, scheme=scheme)
     rng = np.random.RandomState(seed)
     bound = DualBound(lam)
     for _ in range(3):  # alone, then mixed with what came before
-        bound.add(objective.dual_point(rng.normal(size=(3, 3)), width))
+        bound.add(loss.dual_point(loss.multipliers(rng.normal(size=(3, 3)), width)))
     for scale in (0.0, 0.1, 1.0, 5.0):  # anywhere, not only where the bound was taken
-        value, _ = objective.value_and_gradient(scale * rng.normal(size=(3, 3)))
+        value, _ = loss.value_and_gradient(scale * rng.normal(size=(3, 3)))
         assert bound.value <= value * (1 + 1e-12) + 1e-9
 
 
 def test_a_mixture_of_dual_points_is_at_least_as_good_as_the_best_of_them():
-    objective = make_objective(*make_problem(0))
+    loss = make_loss(*make_problem(0))
     rng = np.random.RandomState(0)
-    points = [objective.dual_point(rng.normal(size=(3, 3)), 0.1) for _ in range(4)]
+    points = [loss.dual_point(loss.multipliers(rng.normal(size=(3, 3)), 0.1)) for _ in range(4)]
     bound, mixed = DualBound(0.01), []
     for point in points:
         bound.add(point)
@@ -195,11 +199,10 @@ def test_a_mixture_of_dual_points_is_at_least_as_good_as_the_best_of_them():
 @settings(max_examples=30, deadline=None)
 def test_rounding_never_raises_the_loss(seed, width):
     X, y = make_problem(seed)
-    objective = make_objective(X, y)
+    loss = make_loss(X, y)
     L = np.random.RandomState(seed).normal(size=(3, 3))
     assert (
-        objective.value_and_gradient(L, width)[0]
-        <= objective.value_and_gradient(L)[0] * (1 + 1e-12) + 1e-12
+        loss.value_and_gradient(L, width)[0] <= loss.value_and_gradient(L)[0] * (1 + 1e-12) + 1e-12
     )
 
 
@@ -207,42 +210,60 @@ def test_doubling_a_class_leaves_its_balanced_sets_unchanged():
     X, y = make_problem(5)
     weights = np.where(y == 0, 2.0, 1.0)
     L = np.diag([1.0, 2.0, 0.5])
-    once = make_objective(X, y).value_and_gradient(L)[0]
-    assert make_objective(X, y, w=weights).value_and_gradient(L)[0] == pytest.approx(once)
+    once = make_loss(X, y).value_and_gradient(L)[0]
+    assert make_loss(X, y, w=weights).value_and_gradient(L)[0] == pytest.approx(once)
 
 
 @pytest.mark.parametrize("refreshed", [False, True])
-def test_other_parameters_on_shared_pairs(refreshed):
-    X, y = make_problem(4)
-    first = make_objective(X, y, m=1.0, a=0.5, lam=0.0, refreshed=refreshed)
-    first.value_and_gradient(np.diag([9.0, 1.0, 1.0]))  # moves its own candidates
-    other = first.with_parameters(10.0, 0.2, 0.1)
-    fresh = make_objective(X, y, m=10.0, a=0.2, lam=0.1, refreshed=refreshed)
+def test_a_loss_never_changes(refreshed):
+    loss = make_loss(*make_problem(4), refreshed=refreshed)
+    before = [np.copy(field) for field in loss]
+    L, other = np.diag([1.0, 2.0, 0.5]), np.diag([9.0, 1.0, 1.0])
+    first = loss.value_and_gradient(L, 0.1)
+    loss.value_and_gradient(other, 0.1)
+    loss.value_and_matrix_gradient(other)
+    loss.dual_point(loss.multipliers(other, 0.1))
+    loss.value(other)
+    again = loss.value_and_gradient(L, 0.1)
+    assert again[0] == first[0]
+    np.testing.assert_array_equal(again[1], first[1])
+    for now, then in zip(loss, before, strict=True):
+        np.testing.assert_array_equal(now, then)
+
+
+def test_candidates_contain_the_neighbors_of_every_metric():
+    X, y = make_problem(3, n_samples=60)
+    loss = make_loss(X, y, m=10.0)
     L = np.diag([1.0, 2.0, 0.5])
-    before = first.value_and_gradient(L)[0]
-    assert other.value_and_gradient(L)[0] == pytest.approx(fresh.value_and_gradient(L)[0])
-    np.testing.assert_allclose(other.best_multiple(np.eye(3)), fresh.best_multiple(np.eye(3)))
-    assert first.value_and_gradient(L)[0] == before
+    candidates = loss.candidates(L)
+    assert candidates.shape == (60, 6)
+    expected = loss.value_and_gradient(L, 0.1)
+    value, gradient = loss.value_and_gradient(L, 0.1, candidates)
+    assert value == expected[0]
+    np.testing.assert_array_equal(gradient, expected[1])
+    # Among other candidates the neighbors are farther: a lower bound of the loss.
+    elsewhere = loss.candidates(np.diag([0.01, 0.1, 9.0]))
+    assert loss.value_and_gradient(L, 0.0, elsewhere)[0] < loss.value(L)
 
 
 @pytest.mark.parametrize("m", [0.0, 1.0, 10.0])
 def test_the_best_scale_is_a_minimum_along_the_ray(m):
-    objective = make_objective(*make_problem(6), m=m, a=0.3, lam=0.05)
+    loss = make_loss(*make_problem(6), m=m, a=0.3, lam=0.05)
     L = np.diag([1.0, 2.0, 0.5])
-    best = objective.best_multiple(L)
+    best = scaled(L, loss)
     assert not np.array_equal(best, L)
-    lowest = objective.value(best)
+    lowest = loss.value(best)
     for factor in (0.8, 1.25):
-        assert lowest <= objective.value(np.sqrt(factor) * best) * (1 + 1e-12)
+        assert lowest <= loss.value(np.sqrt(factor) * best) * (1 + 1e-12)
 
 
 @pytest.mark.parametrize("rank", [2, 9])
 def test_single_precision_gradient(rank):
     X, y = make_problem(1, n_samples=40, n_features=9)
     L = np.random.RandomState(rank).normal(size=(rank, 9))
-    objective = make_objective(X, y, m=10.0, lam=0.1)
-    _, gradient = objective.value_and_gradient(L, 0.05)
-    _, single = objective.in_single_precision().value_and_gradient(L, 0.05)
+    loss = make_loss(X, y, m=10.0, lam=0.1)
+    _, gradient = loss.value_and_gradient(L, 0.05)
+    _, single = loss.in_precision(np.float32).value_and_gradient(L, 0.05)
     np.testing.assert_allclose(single, gradient, rtol=0, atol=1e-5 * np.abs(gradient).max())
 
 
@@ -250,43 +271,18 @@ def test_a_start_whose_multiple_fits_everything_stays_as_it_is():
     # With a = 0 and λ = 0 any metric that is large enough has no loss.
     X, y = make_problem(2)
     L = np.diag([1.0, 2.0, 0.5])
-    np.testing.assert_array_equal(make_objective(X, y, a=0.0, lam=0.0).best_multiple(L), L)
-
-
-def test_candidates_of_two_metrics_are_kept_in_sight():
-    X, y = make_problem(3, n_samples=60)
-    objective = make_objective(X, y, m=10.0)
-    first, second = np.diag([1.0, 2.0, 0.5]), np.diag([0.01, 0.1, 9.0])
-    value, gradient = objective.value_and_gradient(first, 0.1)
-    before = objective.candidates
-    objective.value_and_gradient(second, 0.1)
-    neighbors = objective.data.lists[:, :3]
-    objective.look_also_at(before)
-    for row, old, new in zip(objective.data.lists, before[0], neighbors, strict=True):
-        there = row[row >= 0].tolist()
-        assert len(there) == len(set(there))
-        assert set(there) == set(old[old >= 0]) | set(new)
-    again, same = objective.value_and_gradient(first, 0.1)  # searches no more
-    assert objective.data.lists.shape[1] == before[0].shape[1] + 3
-    assert again == value
-    np.testing.assert_allclose(same, gradient, rtol=1e-12)
-
-
-def test_mutual_pairs_are_merged():
-    pairs = Pairs(np.array([0, 1, 4, 2, 3]), np.array([1, 0, 2, 4, 0]))
-    merged, weights = merge_mutual(pairs, np.array([1.0, 2.0, 4.0, 8.0, 16.0]), 5)
-    assert list(zip(*merged, weights, strict=True)) == [(0, 1, 3.0), (0, 3, 16.0), (2, 4, 12.0)]
+    np.testing.assert_array_equal(scaled(L, make_loss(X, y, a=0.0, lam=0.0)), L)
 
 
 def test_a_start_that_is_nearly_the_zero_metric_is_not_taken():
     # One similar pair far apart forces every multiple of the identity to be tiny.
     X, y = make_problem(2)
     X[np.flatnonzero(y == 0)[0]] += 1000.0
-    objective = make_objective(X, y, m=1e4, a=0.9, lam=0.0)
-    np.testing.assert_array_equal(objective.best_multiple(np.eye(3)), np.eye(3))
+    loss = make_loss(X, y, m=1e4, a=0.9, lam=0.0)
+    np.testing.assert_array_equal(scaled(np.eye(3), loss), np.eye(3))
 
 
 def test_a_start_without_loss_stays_exactly_where_it_is():
     X, y = make_problem(2)
-    objective = make_objective(100 * X, y, m=0.1, a=0.0, lam=10.0)
-    np.testing.assert_array_equal(objective.best_multiple(np.eye(3)), np.eye(3))
+    loss = make_loss(100 * X, y, m=0.1, a=0.0, lam=10.0)
+    np.testing.assert_array_equal(scaled(np.eye(3), loss), np.eye(3))

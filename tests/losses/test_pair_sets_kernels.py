@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from raremetric.losses import pair_sets_kernels as kernels
-from raremetric.losses.pair_sets import PairSetData
+from raremetric.losses.pair_sets import PairSetLoss
 from tests.neighbors import from_python
 from tests.oracles.pair_sets import laplacian_product, rounded_hinges
 
@@ -20,10 +20,10 @@ def test_similar_terms(width):
     Z = np.sqrt([[0.0], [0.5], [1.0], [1.25], [3.0]])  # squared distances to the first row
     anchors, others = np.zeros(5, dtype=int), np.arange(5)
     weights, slopes, out = np.array([9.0, 1.0, 2.0, 3.0, 0.5]), np.empty(5), np.zeros_like(Z)
-    data = make_data(np.random.RandomState(0), float, 0)._replace(
+    loss = make_loss(np.random.RandomState(0), float, 0)._replace(
         similar_anchors=anchors, similar_others=others, similar_weights=weights
     )
-    value = from_python(kernels.similar_terms)(Z, data, width, slopes, out)
+    value = from_python(kernels.similar_terms)(Z, loss, width, slopes, out)
     if width == 0:
         assert value == pytest.approx(3 * 0.25 + 0.5 * 2)
         expected = [0, 0, 0, 3, 0.5]
@@ -60,25 +60,25 @@ def test_exact_nearest_terms_take_the_largest_hinges():
 @pytest.mark.parametrize("refresh", [0, 2])
 def test_terms_and_laplacian(dtype, refresh):
     rng = np.random.RandomState(0)
-    data = make_data(rng, dtype, refresh)
-    value, gradient, attract, repel, others = kernels.pair_set_value_and_gradient(
-        np.eye(3), data, 0.1
+    loss = make_loss(rng, dtype, refresh)
+    value, gradient, attract, repel, others = kernels.evaluate_pair_sets(
+        np.eye(3), loss, loss.others, 0.1
     )
-    X = data.X.astype(float)
+    X = loss.X.astype(float)
     expected = sum(
         w * rounded_hinges([np.sum((X[i] - X[j]) ** 2) - 1], 1, 0.1)[0]
         for i, j, w in zip(
-            data.similar_anchors, data.similar_others, data.similar_weights, strict=True
+            loss.similar_anchors, loss.similar_others, loss.similar_weights, strict=True
         )
     )
-    for i, weight, row in zip(data.anchors, data.anchor_weights, others, strict=True):
+    for i, weight, row in zip(loss.anchors, loss.anchor_weights, others, strict=True):
         distances = np.sum((X[i] - X[row]) ** 2, axis=1)
-        every = np.sum((X[i] - X[data.lists[i]]) ** 2, axis=1)
+        every = np.sum((X[i] - X[loss.others[i]]) ** 2, axis=1)
         np.testing.assert_allclose(distances, np.sort(every)[: len(row)], rtol=1e-5)
         expected += weight * rounded_hinges(2 - distances, max(refresh, 1), 0.2)[0]
     assert value == pytest.approx(expected, rel=1e-5)
-    dense = laplacian_product(attract, data.similar_anchors, data.similar_others, X)
-    for i, row, c in zip(data.anchors, others, repel, strict=True):
+    dense = laplacian_product(attract, loss.similar_anchors, loss.similar_others, X)
+    for i, row, c in zip(loss.anchors, others, repel, strict=True):
         dense -= laplacian_product(c, np.repeat(i, len(row)), row, X)
     np.testing.assert_allclose(gradient, 2 * dense.T @ X, rtol=1e-4, atol=1e-5)
 
@@ -93,9 +93,9 @@ def test_laplacian_product():
     np.testing.assert_allclose(product, expected)
 
 
-def make_data(rng, dtype, refresh):
+def make_loss(rng, dtype, refresh):
     n, size = 8, 2 * refresh or 1
-    return PairSetData(
+    return PairSetLoss(
         X=rng.normal(size=(n, 3)).astype(dtype),
         starts=np.array([0, 4, 8]),
         similar_anchors=rng.randint(4, size=6),
@@ -105,9 +105,9 @@ def make_data(rng, dtype, refresh):
         anchor_weights=rng.uniform(size=n),
         margin=1.0,
         regularization=0.1,
-        refresh=refresh,
+        n_refreshed=refresh,
         n_nearest=refresh or 1,
-        lists=np.array([rng.permutation(np.delete(np.arange(n), i))[:size] for i in range(n)]),
+        others=np.array([rng.permutation(np.delete(np.arange(n), i))[:size] for i in range(n)]),
     )
 
 

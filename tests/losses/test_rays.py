@@ -1,9 +1,9 @@
 import numpy as np
 import pytest
 
-from raremetric.losses.rays import best_on_ray, golden_section, loss_on_ray, measure_ray
+from raremetric.losses.rays import best_on_ray, golden_section, loss_on_ray
 from tests.conftest import make_problem
-from tests.losses.test_pair_sets import make_objective
+from tests.losses.test_pair_sets import make_loss
 
 
 @pytest.mark.parametrize("lowest", [-2.0, 0.3, 5.0])
@@ -15,14 +15,11 @@ def test_golden_section_finds_the_minimum_or_the_nearer_end(lowest):
 @pytest.mark.parametrize("refreshed", [False, True])
 def test_the_loss_on_a_ray_is_the_loss(refreshed):
     L = np.diag([1.0, 2.0, 0.5])
-    objective = make_objective(*make_problem(1), m=5.0, a=0.3, lam=0.2, refreshed=refreshed)
-    expected, _ = objective.value_and_gradient(3.0 * L)
-    objective.value_and_gradient(L)
-    ray = measure_ray(L, objective.data.X @ L.T, objective.data)
-    assert loss_on_ray(ray, objective.data)(9.0) == pytest.approx(expected, rel=1e-12)
+    loss = make_loss(*make_problem(1), m=5.0, a=0.3, lam=0.2, refreshed=refreshed)
+    expected, _ = loss.value_and_gradient(3.0 * L)
+    assert loss_on_ray(loss.ray(L), loss)(9.0) == pytest.approx(expected, rel=1e-12)
 
 
 def test_a_strong_pull_to_the_identity_sets_the_scale():
-    objective = make_objective(*make_problem(1), m=1.0, a=0.5, lam=1e6)
-    ray = measure_ray(2 * np.eye(3), 2 * objective.data.X, objective.data)
-    assert best_on_ray(ray, objective.data) == pytest.approx(0.25, rel=0.05)
+    loss = make_loss(*make_problem(1), m=1.0, a=0.5, lam=1e6)
+    assert best_on_ray(loss.ray(2 * np.eye(3)), loss) == pytest.approx(0.25, rel=0.05)

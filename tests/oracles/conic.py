@@ -12,7 +12,7 @@ def iml_optimum(X, y, *, k, m, a, lam, refreshed, scheme="balanced"):
     d = X.shape[1]
     M = cp.Variable((d, d), PSD=True)
     n_classes = len(np.unique(y))
-    shares = (1, 1) if scheme == "inverse" else (a, 1 - a)
+    shares = (2 * a, 2 * (1 - a)) if scheme == "inverse" else (a, 1 - a)
 
     def weight(share, i, n_pairs):
         return share * set_weight(scheme, n_classes, n_pairs, np.mean(y != y[i])) / n_pairs

@@ -12,7 +12,7 @@ def iml_loss(L, X, y, *, k, m, a, lam, refreshed, scheme="balanced", sample_weig
     similar = similar_lists(X, y, k)
     dissimilar = dissimilar_lists(Z if refreshed else X, y, k)
     classes = np.unique(y)
-    shares = (1, 1) if scheme == "inverse" else (a, 1 - a)
+    shares = (2 * a, 2 * (1 - a)) if scheme == "inverse" else (a, 1 - a)
     total = 0.0
     for c in classes:
         rows = np.flatnonzero(y == c)

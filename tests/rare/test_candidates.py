@@ -6,78 +6,86 @@ from sklearn.preprocessing import StandardScaler
 from raremetric import BalancedDiscriminant, Euclidean, KernelLandmarks
 from raremetric.rare.candidates import (
     GROUP_WEIGHTS,
-    Branch,
-    branches,
-    fit_neighborhoods,
-    keep_learners,
+    MetricSpec,
+    SharedTransform,
+    default_metrics,
+    fit_metrics,
+    with_readings,
 )
 from raremetric.validation import check_labels
-from raremetric.voting import Reading
+from raremetric.voting import READINGS, Reading
 from tests.conftest import make_problem
 
-SETTINGS = (BalancedDiscriminant(0.1, 3.0), BalancedDiscriminant(0.5, 1.0), Euclidean())
 SCALED = (StandardScaler(),)
-TRIED = [
-    Branch("linear", "plain", SCALED, SETTINGS[2:]),
-    Branch("importance, laplacian", "curved", (*SCALED, KernelLandmarks()), SETTINGS),
+MAPPED = (*SCALED, KernelLandmarks())
+METRICS = [
+    MetricSpec("linear", "plain", SCALED, Euclidean()),
+    MetricSpec("curved", "landmarks", MAPPED, BalancedDiscriminant(0.1, 3.0)),
+    MetricSpec("curved", "landmarks", MAPPED, BalancedDiscriminant(0.5, 1.0)),
+    MetricSpec("curved", "landmarks", MAPPED, Euclidean()),
 ]
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def data():
     X, y = make_problem(0, n_samples=40)
-    return 3 * X + 1, check_labels(y, "A test"), make_problem(1, n_samples=8)[0]
+    return 3 * X + 1, check_labels(y, "A test")
 
 
-def test_every_group_has_a_voice_and_every_branch_a_name():
-    tried = branches()
-    assert {branch.group for branch in tried} == set(GROUP_WEIGHTS)
-    assert len({branch.name for branch in tried}) == len(tried)
+@pytest.fixture(scope="module")
+def fitted(data):
+    return list(fit_metrics(METRICS, *data, seed=0))
 
 
-def test_a_neighborhood_holds_the_examples_as_its_pipeline_maps_them(data):
-    X, labels, queries = data
-    for hood, mapped in fit_neighborhoods(TRIED, X, labels, 0, queries):
-        np.testing.assert_allclose(hood.Z, hood.pipeline.transform(X), atol=1e-9)
-        np.testing.assert_allclose(mapped, hood.pipeline.transform(queries), atol=1e-9)
+def test_every_group_has_a_weight_and_every_candidate_its_own_description():
+    metrics = default_metrics()
+    assert {metric.group for metric in metrics} == set(GROUP_WEIGHTS)
+    candidates = with_readings(metrics)
+    assert len(candidates) == len(metrics) * len(READINGS)
+    described = {(m.branch, repr(m.learner), str(reading)) for m, reading in candidates}
+    assert len(described) == len(candidates)
 
 
-def test_learners_fitted_together_are_those_fitted_alone(data):
-    X, labels, queries = data
-    fitted = [hood for hood, _ in fit_neighborhoods(TRIED, X, labels, 0, queries)]
-    for hood, template in zip(fitted, (*SETTINGS[2:], *SETTINGS), strict=True):
-        Z = hood.pipeline[:-1].transform(X)
-        alone = clone(template).fit(Z, labels.codes)
-        np.testing.assert_allclose(hood.pipeline[-1].components_, alone.components_, atol=1e-9)
-        assert hood.pipeline[-1].get_params() == template.get_params()
+def test_the_search_is_among_the_examples_as_the_pipeline_maps_them(data, fitted):
+    X, _ = data
+    for metric in fitted:
+        Z = metric.pipeline.transform(X)
+        found = metric.search.nearest(Z[:5], 1)
+        assert found.indices[:, 0].tolist() == [0, 1, 2, 3, 4]
+        np.testing.assert_allclose(found.distances, 0, atol=1e-9)
 
 
-def test_common_steps_are_fitted_once(data):
-    X, labels, queries = data
-    hoods = [hood for hood, _ in fit_neighborhoods(TRIED, X, labels, 0, queries)]
-    assert len({id(hood.pipeline[0]) for hood in hoods}) == 1
-    assert len({id(hood.pipeline[1]) for hood in hoods[1:]}) == 1
-    assert len({id(hood.pipeline[-1]) for hood in hoods}) == 4
+def test_rows_are_mapped_as_by_each_pipeline(fitted):
+    queries = make_problem(1, n_samples=8)[0]
+    mapped = SharedTransform(queries)
+    for metric in fitted:
+        np.testing.assert_allclose(
+            mapped.project(metric.pipeline), metric.pipeline.transform(queries), atol=1e-9
+        )
 
 
-def test_scores_speak_for_the_second_class(data):
-    X, labels, _ = data
-    hood, _ = next(iter(fit_neighborhoods(TRIED, X, labels, 0, X[:1])))
-    inside = X[labels.codes == 1].mean(axis=0, keepdims=True)
-    found = hood.neighbors(inside)
-    second = [
-        np.sort(
-            np.linalg.norm(hood.Z[labels.codes == c] - hood.pipeline.transform(inside), axis=1)
-        )[1]
-        for c in (0, 1)
-    ]
-    np.testing.assert_allclose(
-        hood.scores(found, [Reading(2)])[0], np.log(second[0]) - np.log(second[1])
-    )
+def test_learners_fitted_together_equal_those_fitted_alone(data, fitted):
+    X, labels = data
+    for metric, spec in zip(fitted, METRICS, strict=True):
+        Z = metric.pipeline[:-1].transform(X)
+        alone = clone(spec.learner).fit(Z, labels.codes)
+        np.testing.assert_allclose(metric.pipeline[-1].components_, alone.components_, atol=1e-9)
+        assert metric.pipeline[-1].get_params() == spec.learner.get_params()
 
 
-def test_only_chosen_learners_are_kept():
-    kept = keep_learners(TRIED, [1, 3])
-    assert [branch.name for branch in kept] == ["curved"]
-    assert kept[0].learners == (SETTINGS[0], SETTINGS[2])
-    assert [len(branch.learners) for branch in keep_learners(TRIED, [0, 2])] == [1, 1]
+def test_common_steps_are_fitted_once(fitted):
+    assert len({id(metric.pipeline[0]) for metric in fitted}) == 1
+    assert len({id(metric.pipeline[1]) for metric in fitted[1:]}) == 1
+    assert len({id(metric.pipeline[-1]) for metric in fitted}) == 4
+
+
+def test_scores_are_higher_for_the_second_class(data, fitted):
+    X, labels = data
+    metric = fitted[0]
+    center = metric.pipeline.transform(X[labels.codes == 1].mean(axis=0, keepdims=True))
+    Z = metric.pipeline.transform(X)
+    second = [np.sort(np.linalg.norm(Z[labels.codes == c] - center, axis=1))[1] for c in (0, 1)]
+    found = metric.search.nearest_of_each_class(center, 2)
+    scores = metric.scores([near.distances for near in found], [Reading(2)])
+    np.testing.assert_allclose(scores, [[np.log(second[0]) - np.log(second[1])]])
+    assert scores[0, 0] > 0

@@ -4,17 +4,19 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy.special import expit
+from sklearn import config_context
+from sklearn.exceptions import NotFittedError
 from sklearn.metrics import average_precision_score, f1_score
 from sklearn.model_selection import cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler
 
 from raremetric import RareClassifier
-from raremetric.rare.candidates import branches
+from raremetric.rare.candidates import default_metrics
 from raremetric.voting import READINGS
 from tests.conftest import make_problem
 
-SOON = 1e-6  # seconds: one repeat of what is tried at least
+SOON = 1e-6  # seconds: the cross-validation is made once
 
 
 def rare_problem(seed=0, n_samples=60, n_positive=14, shift=1.5):
@@ -25,7 +27,7 @@ def rare_problem(seed=0, n_samples=60, n_positive=14, shift=1.5):
 
 @pytest.fixture(scope="module")
 def fitted():
-    """All that a short budget tries, on labels that are words."""
+    """A model with all default candidates, on labels that are strings."""
     X, y = rare_problem()
     words = np.where(y == 1, "fraud", "fine")
     return RareClassifier(SOON, random_state=0).fit(X, words), X, words
@@ -51,7 +53,7 @@ def test_probabilities_decisions_threshold_and_predictions_agree(fitted):
     assert 0 < called.sum() < len(X)
 
 
-def test_reasons_add_up_to_the_probability(fitted):
+def test_explained_scores_add_up_to_the_probability(fitted):
     model, X, words = fitted
     reasons = model.explain(X[:5])
     calibration = model.ensemble_.calibration
@@ -68,20 +70,20 @@ def test_reasons_add_up_to_the_probability(fitted):
 def test_neighbors_are_those_under_the_members_own_pipeline(fitted):
     model, X, _ = fitted
     Q = rare_problem(seed=2)[0][:6]
-    for place, member in enumerate(model.ensemble_.members[:3]):
-        pipeline = model.ensemble_.neighborhoods[member.place].pipeline
+    for number, member in enumerate(model.ensemble_.members[:3]):
+        pipeline = member.pipeline
         Z, mapped = pipeline.transform(X), pipeline.transform(Q)
         distances = np.linalg.norm(mapped[:, np.newaxis] - Z, axis=2)
-        found, rows = model.kneighbors(Q, 4, member=place)
+        found, rows = model.kneighbors(Q, 4, member=number)
         np.testing.assert_allclose(found, np.sort(distances, axis=1)[:, :4], rtol=1e-6)
         np.testing.assert_array_equal(rows, np.argsort(distances, axis=1)[:, :4])
     np.testing.assert_array_equal(model.kneighbors(Q, return_distance=False).shape, (6, 3))
 
 
-def test_all_that_was_tried_is_told(fitted):
+def test_results_of_all_candidates(fitted):
     model, _, _ = fitted
     table = model.cv_results_
-    n_metrics = sum(len(branch.learners) for branch in branches())
+    n_metrics = len(default_metrics())
     assert {len(column) for column in table.values()} == {len(READINGS) * n_metrics}
     assert table["weight"].sum() == pytest.approx(1)
     assert np.count_nonzero(table["weight"]) == len(model.ensemble_.members)
@@ -92,10 +94,10 @@ def test_all_that_was_tried_is_told(fitted):
     assert axes.get_xlabel().startswith("out-of-fold utility")
 
 
-@pytest.mark.parametrize("place", [-1, 99])
-def test_a_member_that_is_not_there(fitted, place):
-    with pytest.raises(ValueError, match=rf"member == {place}, must be"):
-        fitted[0].kneighbors(fitted[1], member=place)
+@pytest.mark.parametrize("number", [-1, 99])
+def test_a_member_that_does_not_exist(fitted, number):
+    with pytest.raises(ValueError, match=rf"member == {number}, must be"):
+        fitted[0].kneighbors(fitted[1], member=number)
 
 
 def test_more_neighbors_than_examples(fitted):
@@ -103,18 +105,38 @@ def test_more_neighbors_than_examples(fitted):
         fitted[0].kneighbors(fitted[1], 61)
 
 
-def test_repeats_and_threads_give_the_same_result():
-    X, y = rare_problem()
-    models = [RareClassifier(SOON, random_state=3, n_jobs=n).fit(X, y) for n in (1, 2, None)]
-    for other in models[1:]:
-        np.testing.assert_array_equal(models[0].predict_proba(X), other.predict_proba(X))
-        np.testing.assert_array_equal(
-            models[0].cv_results_["log_loss"], other.cv_results_["log_loss"]
-        )
-        assert models[0].threshold_ == other.threshold_
+def test_the_metric_is_that_of_the_member_with_the_largest_weight(fitted):
+    model, X, _ = fitted
+    weights = [member.weight for member in model.ensemble_.members]
+    assert weights[0] == max(weights) == model.cv_results_["weight"].max()
+    Z = model.metric_.transform(X)
+    np.testing.assert_allclose(
+        model.kneighbors(X[:4], 2)[0][:, 1],
+        np.sort(np.linalg.norm(Z[:4, np.newaxis] - Z, axis=2), axis=1)[:, 1],
+    )
+    with pytest.raises(NotFittedError):
+        RareClassifier().metric_  # noqa: B018
 
 
-def test_of_a_large_table_rows_are_drawn_that_speak_for_all():
+def test_a_second_fit_in_two_threads_gives_the_same_result(fitted):
+    model, X, words = fitted
+    other = RareClassifier(SOON, random_state=0, n_jobs=2).fit(X, words)
+    np.testing.assert_array_equal(model.predict_proba(X), other.predict_proba(X))
+    np.testing.assert_array_equal(model.cv_results_["log_loss"], other.cv_results_["log_loss"])
+    assert model.threshold_ == other.threshold_
+
+
+def test_the_global_output_format_does_not_matter(fitted):
+    model, X, words = fitted
+    with config_context(transform_output="pandas"):
+        other = RareClassifier(SOON, random_state=0).fit(X, words)
+        p, Z = other.predict_proba(X), other.metric_.transform(X)
+    np.testing.assert_array_equal(p, model.predict_proba(X))
+    np.testing.assert_array_equal(Z, model.metric_.transform(X))
+
+
+@pytest.mark.usefixtures("few_candidates")
+def test_probabilities_from_sampled_rows_are_those_for_the_whole_table():
     X, y = rare_problem(n_samples=600, n_positive=30)
     model = RareClassifier(SOON, max_samples=120, random_state=0).fit(X, y)
     drawn = model.ensemble_.rows
@@ -126,7 +148,7 @@ def test_of_a_large_table_rows_are_drawn_that_speak_for_all():
     reason = model.explain(X[:1])[0][0]
     assert y[reason["positive"]["rows"]].all()
     assert not y[reason["negative"]["rows"]].any()
-    # A quarter of the drawn rows is positive, one in twenty of all.
+    # A quarter of the sampled rows are positive, but only one in twenty of all rows.
     X, y = rare_problem(seed=1, n_samples=1000, n_positive=50)
     p = model.predict_proba(X)[:, 1]
     assert p.mean() == pytest.approx(0.05, abs=0.02)
@@ -135,7 +157,7 @@ def test_of_a_large_table_rows_are_drawn_that_speak_for_all():
 
 
 @pytest.mark.parametrize("most", [3, 10.5, "all"])
-def test_too_few_rows_to_draw(most):
+def test_invalid_numbers_of_rows_to_sample(most):
     X, y = rare_problem()
     with pytest.raises((TypeError, ValueError), match="max_samples"):
         RareClassifier(SOON, max_samples=most).fit(X, y)
@@ -144,16 +166,17 @@ def test_too_few_rows_to_draw(most):
 def test_three_positives_and_no_warnings():
     X, y = rare_problem(n_samples=30, n_positive=3)
     with warnings.catch_warnings():
-        warnings.simplefilter("error")  # the user did not choose the learners that would complain
+        warnings.simplefilter("error")  # the user did not choose the learners that would warn
         model = RareClassifier(SOON, random_state=0).fit(X, y)
     assert np.isfinite(model.decision_function(X)).all()
 
 
-def test_nothing_is_found_in_noise():
-    # Any rule on noise has an expected F1 of at most 2π/(1 + π), that of calling all positive.
-    # Over ten seeds the difference had a spread of 0.04 a seed, so 0.06 is 2.6 times that of a
-    # mean of three. The out-of-fold score chose its members on the same folds: on average 0.04
-    # too good, with a spread of 0.05.
+def test_noise_is_not_learned():
+    # With a share π of positives, no rule on noise has an expected F1 above 2π/(1 + π), which is
+    # that of predicting all positive. Over ten seeds the difference had a standard deviation of
+    # 0.04, so 0.06 is 2.6 standard errors of a mean over three seeds. The members were chosen on
+    # the same folds as the out-of-fold score, which is 0.04 too high on average, with a standard
+    # deviation of 0.05.
     differences = []
     for seed in range(3):
         rng = np.random.default_rng(seed)
@@ -178,7 +201,7 @@ class TestWithFewCandidates:
         called = model.predict_proba(X)[:, 1] >= model.threshold_
         np.testing.assert_array_equal(model.predict(X) == 1, called)
 
-    def test_the_threshold_follows_what_mistakes_cost(self):
+    def test_the_threshold_depends_on_the_costs(self):
         X, y = rare_problem(shift=0.8)
         scorings = ("f0.5", "f1", "f2", [[0, 1], [50, 0]])
         thresholds = [
@@ -189,7 +212,7 @@ class TestWithFewCandidates:
         assert thresholds[0] > thresholds[-1]
 
     @pytest.mark.parametrize("pos_label", ["fine", "fraud"])
-    def test_the_class_that_matters_can_be_named(self, pos_label):
+    def test_either_class_can_be_the_positive_one(self, pos_label):
         X, y = rare_problem()
         words = np.where(y == 1, "fraud", "fine")
         model = RareClassifier(SOON, pos_label=pos_label, random_state=0).fit(X, words)
@@ -229,7 +252,10 @@ class TestWithFewCandidates:
         first = model.explain(X[:1], label="b")[0][0]
         assert set(words[first["positive"]["rows"]]) == {"b"}
         assert model.kneighbors(X[:2], label="c", return_distance=False).shape == (2, 3)
-        with pytest.raises(ValueError, match=r"label must name one of \['a', 'b', 'c'\]; got None"):
+        assert not hasattr(model, "metric_")
+        with pytest.raises(AttributeError, match=r"each of its 3 classes: use estimators_\[i\]"):
+            model.metric_  # noqa: B018
+        with pytest.raises(ValueError, match=r"label must be one of \['a', 'b', 'c'\]; got None"):
             model.kneighbors(X)
 
     def test_pandas_pipelines_and_scorers(self):
@@ -250,7 +276,7 @@ class TestWithFewCandidates:
             lambda X: np.round(X),
             lambda X: np.ones_like(X),
         ],
-        ids=["one feature", "a constant", "duplicates", "all on one spot"],
+        ids=["one feature", "a constant", "duplicates", "all rows identical"],
     )
     def test_odd_features(self, change):
         X, y = rare_problem()

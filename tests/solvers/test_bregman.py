@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from raremetric.solvers import bregman_kernels as kernels
+from raremetric.solvers import bregman as kernels
 from raremetric.solvers.bregman import logdet_divergence, project_bregman
 from tests.oracles.bregman import itml_optimum, sweep
 

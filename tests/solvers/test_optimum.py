@@ -20,7 +20,7 @@ PROBLEMS = [
 
 
 SCHEMES = [(*problem, "balanced") for problem in PROBLEMS]
-SCHEMES += [(seed, m, lam, 0.5, "inverse") for seed, m, lam, _ in PROBLEMS[:4]]
+SCHEMES += [(*problem, "inverse") for problem in PROBLEMS[:4]]
 
 
 @pytest.mark.parametrize("refreshed", [False, True], ids=["fixed", "refreshed"])

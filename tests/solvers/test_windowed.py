@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 
 from raremetric.solvers import windowed_kernels as kernels
-from raremetric.solvers.windowed import History
-from tests.losses.test_pair_sets_kernels import make_data
+from raremetric.solvers.windowed import Candidates, empty_history
+from tests.losses.test_pair_sets_kernels import make_loss
 from tests.oracles.lbfgs import inverse_hessian
 
 pytestmark = pytest.mark.kernels
@@ -19,7 +19,7 @@ def positive_definite(rng, size):
 def test_direction_against_dense_bfgs(n_updates, dtype, accuracy):
     rng, shape = np.random.RandomState(n_updates), (2, 3)
     hessian, inverse = positive_definite(rng, 6), positive_definite(rng, 3)
-    history, L, gradient = tuple(History(shape, dtype)), rng.normal(size=shape), np.zeros(shape)
+    history, L, gradient = empty_history(shape, dtype), rng.normal(size=shape), np.zeros(shape)
     pairs = []
     for _ in range(n_updates):
         point = rng.normal(size=shape)
@@ -41,7 +41,7 @@ def test_direction_against_dense_bfgs(n_updates, dtype, accuracy):
 
 
 def test_a_step_along_which_the_loss_does_not_curve_is_forgotten():
-    history, zero, one = tuple(History((1, 1))), np.zeros((1, 1)), np.ones((1, 1))
+    history, zero, one = empty_history((1, 1), float), np.zeros((1, 1)), np.ones((1, 1))
     kernels.remember(one, zero, -one, zero, history)
     assert history[3][0] == 0
     for _ in range(len(history[0])):
@@ -52,20 +52,36 @@ def test_a_step_along_which_the_loss_does_not_curve_is_forgotten():
 
 
 def test_a_window_descends_and_says_when_it_settled():
-    data = make_data(np.random.RandomState(1), np.float64, 0)  # smooth: no neighbors to change
+    loss = make_loss(np.random.RandomState(1), np.float64, 0)  # smooth: no neighbors to change
     L, width = np.eye(3), 0.1
-    value, gradient, *_ = kernels.pair_set_value_and_gradient(L, data, width)
-    history, inverse = tuple(History((3, 3))), np.eye(3)
+    value, gradient, *_ = kernels.evaluate_pair_sets(L, loss, loss.others, width)
+    history, inverse = empty_history((3, 3), float), np.eye(3)
     first, lower, done, settled = kernels.run_window(
-        L, value, gradient, data, width, inverse, history, 3, 5, 1e-9
+        L, value, gradient, loss, loss.others, width, inverse, history, 3, 5, 1e-9
     )
     assert lower < value
     assert (done, settled) == (3, False)
-    lower, gradient, *_ = kernels.pair_set_value_and_gradient(first, data, width)
+    lower, gradient, *_ = kernels.evaluate_pair_sets(first, loss, loss.others, width)
     point, lowest, done, settled = kernels.run_window(
-        first, lower, gradient, data, width, inverse, history, 500, 5, 1e-9
+        first, lower, gradient, loss, loss.others, width, inverse, history, 500, 5, 1e-9
     )
     assert settled
     assert lowest < lower
-    _, gradient, *_ = kernels.pair_set_value_and_gradient(point, data, width)
+    _, gradient, *_ = kernels.evaluate_pair_sets(point, loss, loss.others, width)
     assert np.abs(gradient).max() < 1e-3
+
+
+def test_candidates_of_two_metrics_are_joined_without_repetition():
+    first = Candidates(np.array([[1, 2, -1], [3, 4, 5]]), np.eye(2))
+    second = Candidates(np.array([[2, 7, 8], [6, 3, 1]]), 2 * np.eye(2))
+    joined = first.extended_by(second, 2)
+    np.testing.assert_array_equal(joined.lists, [[1, 2, -1, -1, 7], [3, 4, 5, 6, -1]])
+    assert joined.L is first.L
+
+
+def test_candidates_are_searched_again_for_another_metric_only():
+    loss = make_loss(np.random.RandomState(1), np.float64, 2)
+    known = Candidates(loss.others, np.eye(3))
+    assert known.under(np.eye(3), loss) is known
+    L = np.diag([1.0, 2.0, 3.0])
+    np.testing.assert_array_equal(known.under(L, loss).lists, loss.candidates(L))

@@ -10,7 +10,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
-from raremetric.rare.evidence import make_folds
+from raremetric.rare.evaluation import make_folds
 from raremetric.study.alternatives import ALTERNATIVES, N_CANDIDATES, tune
 from raremetric.validation import check_labels
 from raremetric.voting import best_threshold, f_utility, fit_sigmoid
@@ -121,12 +121,9 @@ def test_the_five_best_count_alike_and_thorough_is_twice_the_repeats(data):
     score = ALTERNATIVES["logistic-regression"].score
     tuned = tune(score, settings, X, y, queries, 0, thorough=True)
     assert tuned.n_repeats == 4
-    weights = [part.weight for part in tuned.choice.parts]
-    assert len(weights) == 5
-    np.testing.assert_allclose(weights, 0.2)
-    assert {part.candidate for part in tuned.choice.parts} == set(
-        np.flatnonzero(tuned.choice.places <= 5)
-    )
+    selection = tuned.selection
+    np.testing.assert_allclose(selection.average.weights, [0.2] * 5)
+    assert set(selection.kept) == set(np.flatnonzero(selection.ranks <= 5))
 
 
 def test_permuted_labels_are_not_learned():
@@ -135,5 +132,5 @@ def test_permuted_labels_are_not_learned():
     X, y = rng.normal(size=(120, 5)), (np.arange(120) < 30).astype(int)
     settings = [{"width": 0.5, "C": 1000.0, "class_weight": None}]
     tuned = tune(ALTERNATIVES["SVM-rbf"].score, settings, X, y, X[:1], 0)
-    assert tuned.choice.evaluation.average_precision[0] < 0.45
-    assert tuned.choice.score < 0.5
+    assert tuned.selection.evaluation.average_precision[0] < 0.45
+    assert tuned.selection.score < 0.5

@@ -22,8 +22,8 @@ from raremetric.contenders.base import (
     refuse_unknown,
     resample,
 )
+from raremetric.learners.grid import Fold, rare_f1, score_candidates
 from raremetric.neighbors import NeighborSearch
-from raremetric.tuning import Fold, rare_f1, score_candidates
 from raremetric.validation import check_labels, quiet_repeats
 
 N_NEIGHBORS = 3

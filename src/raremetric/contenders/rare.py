@@ -22,7 +22,7 @@ from raremetric.contenders.neighbor_vote import iml_candidates
 from raremetric.contenders.scored import chosen_members
 from raremetric.learners.iml import IML
 from raremetric.rare import RareClassifier
-from raremetric.rare.candidates import Branch
+from raremetric.rare.candidates import MetricSpec
 
 N_METRICS = 10  # settings of IML, each with all readings
 
@@ -59,9 +59,9 @@ class ScoredIML(RareClassifier):
         )
         self.metrics = metrics
 
-    def _branches(self) -> list[Branch]:
-        learners = tuple(IML(**settings) for settings in self.metrics)
-        return [Branch("linear", "standard", (StandardScaler(),), learners)]
+    def _metrics_to_try(self) -> list[MetricSpec]:
+        steps = (StandardScaler(),)
+        return [MetricSpec("linear", "standard", steps, IML(**each)) for each in self.metrics]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -92,7 +92,7 @@ class Rare(Contender):
         """Fit on the resampled rows; the folds are its own, not the given."""
         model = self._model(candidates, pos_label=1, random_state=seed)
         model.fit(*resample(X, y, resampling))
-        weights = {member.name: member.part.weight for member in model.ensemble_.members}
+        weights = {member.name: member.weight for member in model.ensemble_.members}
         return Tuned(
             model,
             chosen_members(weights, model.threshold_, model.n_repeats_),

@@ -23,8 +23,8 @@ from raremetric.contenders.base import (
     refuse_unknown,
     resample,
 )
-from raremetric.rare.evidence import combine, make_folds
-from raremetric.rare.search import choose
+from raremetric.rare.ensemble import select
+from raremetric.rare.evaluation import make_folds
 from raremetric.validation import check_labels
 from raremetric.voting.aims import check_aim
 
@@ -72,11 +72,8 @@ class AveragedClassifier(ClassifierMixin, BaseEstimator):
         0 and 1.
     machines_ : Machines
         The chosen settings, fitted on all rows.
-    parts_ : list of Part
-        Weight and standardization of each chosen setting; ``candidate`` is its position in
-        ``settings``.
-    calibration_ : Sigmoid
-        From the average to log-odds.
+    selection_ : Selection
+        The chosen settings, the average of their scores, and its calibration.
     threshold_ : float
         Probability from which class 1 is predicted.
     best_score_ : float
@@ -121,13 +118,13 @@ class AveragedClassifier(ClassifierMixin, BaseEstimator):
             for train, validation in folds:
                 fitted = self._fit_machines(X[train], y[train], settings, seed)
                 scores[:, repeat, validation] = fitted.scores(X[validation])
-        choice = choose(scores, ["all"] * len(settings), y == 1, F1, {"all": 1.0})
-        chosen = [settings[part.candidate] for part in choice.parts]
+        selection = select(scores, ["all"] * len(settings), y == 1, F1, {"all": 1.0})
+        chosen = [settings[number] for number in selection.kept]
         self.classes_ = labels.classes
         self.machines_ = self._fit_machines(X, y, chosen, seed)
-        self.parts_, self.calibration_ = choice.parts, choice.calibration
-        self.threshold_, self.best_score_ = choice.threshold, choice.score
-        self.validation_scores_, self.ranks_ = choice.evaluation.utility, choice.places
+        self.selection_ = selection
+        self.threshold_, self.best_score_ = selection.threshold, selection.score
+        self.validation_scores_, self.ranks_ = selection.evaluation.utility, selection.ranks
         self.n_repeats_ = len(repeats)
         return self
 
@@ -137,7 +134,7 @@ class AveragedClassifier(ClassifierMixin, BaseEstimator):
     def _log_odds(self, X) -> NDArray:
         check_is_fitted(self)
         X = validate_data(self, X, reset=False, dtype=np.float64)
-        return self.calibration_.log_odds(combine(self.parts_, list(self.machines_.scores(X))))
+        return self.selection_.log_odds(self.machines_.scores(X))
 
     def decision_function(self, X) -> NDArray:
         """Log-odds above the threshold.
@@ -226,7 +223,8 @@ class Scored(Contender):
             random_state=seed,
         ).fit(X, y)
         names = [candidate.name for candidate in candidates]
-        weights = {names[part.candidate]: part.weight for part in model.parts_}
+        kept, average = model.selection_.kept, model.selection_.average
+        weights = {names[i]: w for i, w in zip(kept, average.weights.tolist(), strict=True)}
         validated = dict(zip(names, model.validation_scores_.tolist(), strict=True))
         return Tuned(
             model,

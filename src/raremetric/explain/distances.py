@@ -191,8 +191,8 @@ def metric_steps(model: Any) -> list:
         return metric_steps(model.learners_[0])
     if hasattr(model, "ensemble_"):
         raise TypeError(
-            f"{type(model).__name__} decides by several metrics: pass the pipeline of one of "
-            "ensemble_.neighborhoods."
+            f"{type(model).__name__} decides by several metrics: pass its metric_, or the pipeline "
+            "of another of its ensemble_.members."
         )
     if not hasattr(model, "transform"):
         raise TypeError(

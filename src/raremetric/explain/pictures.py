@@ -16,7 +16,7 @@ from raremetric.explain.distances import (
     metric_steps,
 )
 from raremetric.extras import import_optional
-from raremetric.learners import display
+from raremetric.learners.base import feature_names as names_of_features
 from raremetric.validation import check_integer
 
 POSITIVE_COLOR, NEGATIVE_COLOR = "#d9541e", "#3b82c4"
@@ -111,7 +111,7 @@ def draw_parts(
 
 def _names(model: Any, given: Sequence[str] | None, n_features: int) -> NDArray:
     names = (
-        display.feature_names(metric_steps(model)[0])
+        names_of_features(metric_steps(model)[0])
         if given is None
         else np.asarray(given, dtype=object)
     )

@@ -1,4 +1,4 @@
-"""Maps that are applied before a metric: what a linear metric cannot see in raw features."""
+"""Transformers to apply before a metric: feature weights, and nonlinear features of a kernel."""
 
 from raremetric.features.importances import ImportanceWeights
 from raremetric.features.landmarks import KernelLandmarks

@@ -18,29 +18,36 @@ from raremetric.validation import Labels, check_integer, check_labels, check_rea
 
 
 class ImportanceWeights(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
-    """Each feature times a power of its importance to a small, class-balanced random forest.
+    """Multiply each feature by a power of its importance to a class-balanced random forest.
 
-    A distance on weighted features no longer drowns in those that say nothing about the class.
+    Features that carry no information about the class then contribute little to distances.
+
+    .. versionadded:: 0.1
 
     Parameters
     ----------
     power : float, default=0.5
-        0 leaves the features as they are; 0.5 makes squared differences count by importance.
+        0 leaves the features unchanged; with 0.5, squared differences are weighted by importance.
     n_estimators : int, default=30
-        Trees in the forest.
+        Number of trees in the forest.
     random_state : int, RandomState instance or None, default=None
-        Of the forest.
+        Determines the bootstrap samples and the features tried at each split.
     n_jobs : int or None, default=None
-        Threads over the trees. The result does not depend on it.
+        Number of threads, which grow different trees. The result does not depend on it.
 
     Attributes
     ----------
     weights_ : ndarray of shape (n_features,)
-        What each feature is multiplied by; their mean square is one.
+        The factor of each feature; their mean square is one.
     n_features_in_ : int
         Number of features seen in ``fit``.
     feature_names_in_ : ndarray of shape (n_features,)
         Names of the features, when ``X`` has string column names.
+
+    See Also
+    --------
+    KernelLandmarks : Nonlinear features, for example of the weighted ones.
+    RareClassifier : Uses these weights before some of its metrics.
 
     Examples
     --------
@@ -65,7 +72,7 @@ class ImportanceWeights(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Standardised examples: the weights come on top.
+            Standardized examples: their scale is kept, times the weights.
         y : array-like of shape (n_samples,)
             Class labels.
 
@@ -80,7 +87,7 @@ class ImportanceWeights(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         seeds = check_random_state(self.random_state).randint(2**31 - 1, size=n_trees)
         weights = mean_importances(X, labels, seeds, self.n_jobs) ** power
         mean_square = np.mean(weights**2)
-        # A forest that could not split a single time has no opinion.
+        # Without a single split, all importances are zero.
         self.weights_ = weights / np.sqrt(mean_square) if mean_square > 0 else np.ones_like(weights)
         return self
 
@@ -110,15 +117,15 @@ def mean_importances(
     """Feature importances, averaged over the trees of a class-balanced random forest.
 
     The same as those of scikit-learn's ``RandomForestClassifier`` with balanced class weights, in a
-    third of the time where examples are few: most of it is spent on checks, tree by tree. The
-    squared error of indicators of the classes is in proportion to the Gini impurity, so that a
-    regression tree splits as a classification tree does.
+    third of the time for few examples, where scikit-learn spends most of it on checks in each tree.
+    The squared error of class indicators is proportional to the Gini impurity, so a regression tree
+    makes the same splits as a classification tree.
     """
-    from sklearn.tree import DecisionTreeRegressor  # slow to import, seldom needed
+    from sklearn.tree import DecisionTreeRegressor  # slow to import, rarely needed
 
     n_samples = len(X)
-    X = X.astype(np.float32)  # as trees want it
-    indicators = labels.codes.astype(np.float64)  # of two classes one says it all
+    X = X.astype(np.float32)  # the type that trees use internally
+    indicators = labels.codes.astype(np.float64)  # one column suffices for two classes
     if len(labels.classes) > 2:
         indicators = np.eye(len(labels.classes))[labels.codes]
     balanced = (n_samples / (len(labels.classes) * labels.counts))[labels.codes]
@@ -132,4 +139,4 @@ def mean_importances(
         return tree.feature_importances_
 
     found = Parallel(n_jobs=n_jobs, prefer="threads")(delayed(importances)(s) for s in seeds)
-    return np.maximum(np.mean(found, axis=0), 0.0)  # rounding leaves -1e-17 of a useless split
+    return np.maximum(np.mean(found, axis=0), 0.0)  # rounding can give -1e-17

@@ -1,4 +1,4 @@
-"""Kernel features at landmarks: a linear metric on them is a curved one on the data."""
+"""Nonlinear features from a kernel between each row and a set of landmark rows."""
 
 from __future__ import annotations
 
@@ -11,43 +11,45 @@ from sklearn.base import (
     ClassNamePrefixFeaturesOutMixin,
     TransformerMixin,
 )
-from sklearn.utils import check_random_state, column_or_1d
+from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from raremetric.performance import one_blas_thread
 from raremetric.validation import check_integer, check_option, check_real
 
-KERNELS = {"laplacian": "cityblock", "rbf": "sqeuclidean"}  # what each is a function of
+KERNELS = {"laplacian": "cityblock", "rbf": "sqeuclidean"}  # the distance in each exponent
 
 
 class KernelLandmarks(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
-    r"""Features of a kernel at landmarks, so that a linear metric on them is a curved one on X.
+    r"""Nonlinear features whose inner products approximate a kernel (Nyström's method).
 
-    The inner product of two mapped rows is the kernel between them, as near as the landmarks and
-    components allow (Nyström's method). Any metric learner may follow in a ``Pipeline``.
+    A linear metric on these features is a nonlinear one on X. Any metric learner can follow in a
+    ``Pipeline``.
+
+    .. versionadded:: 0.1
 
     Parameters
     ----------
     kernel : {"laplacian", "rbf"}, default="laplacian"
         exp(−‖x − x'‖₁ / w), or exp(−‖x − x'‖₂² / w).
     width : float, default=1.0
-        w, in units of the median of ‖·‖ between landmarks.
+        w, as a multiple of the median of the numerator between two landmarks.
     n_landmarks : int, default=500
-        How many training rows serve as landmarks, at most. When labels are given, each class
-        gives the same number of them, as far as it has so many.
+        Maximum number of landmarks, which are sampled from the training rows. If ``fit`` is given
+        labels, the same number is sampled from each class; a class with fewer rows gives all.
     n_components : int, default=100
-        How many features come out, at most: the leading principal axes among the landmarks.
+        Maximum number of features: the leading eigenvectors of the landmarks' kernel matrix.
     random_state : int, RandomState instance or None, default=None
-        For the choice of landmarks, when there are more rows than landmarks.
+        Determines the landmarks, if there are more rows than landmarks.
 
     Attributes
     ----------
     landmarks_ : ndarray of shape (n_landmarks, n_features)
-        The rows that serve.
+        The landmarks.
     width_ : float
-        w in the units of X.
+        w itself.
     projection_ : ndarray of shape (n_landmarks, n_components)
-        From kernel values at the landmarks to features.
+        Maps kernel values at the landmarks to features.
     n_features_in_ : int
         Number of features seen in ``fit``.
     feature_names_in_ : ndarray of shape (n_features,)
@@ -55,9 +57,15 @@ class KernelLandmarks(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
 
     Notes
     -----
-    With :math:`K = U \Lambda U^\top` the kernel matrix of the landmarks, a row x becomes
-    :math:`\Lambda^{-1/2} U^\top k(x)`, k(x) its kernel values at the landmarks, for the leading
-    eigenvalues. Cost n · n_landmarks · n_features, and n_landmarks³ once.
+    Let :math:`K = U \Lambda U^\top` be the kernel matrix of the landmarks, and k(x) the kernel
+    values of a row x at the landmarks. The row is mapped to :math:`\Lambda^{-1/2} U^\top k(x)`,
+    restricted to the leading eigenvalues. The cost is n_landmarks³ for ``fit``, and
+    n · n_landmarks · (n_features + n_components) for n rows to ``transform``.
+
+    See Also
+    --------
+    ImportanceWeights : Weights features by their importance, for example before this map.
+    sklearn.kernel_approximation.Nystroem : The same method, without labels and a choice of width.
 
     Examples
     --------
@@ -90,19 +98,22 @@ class KernelLandmarks(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
 
     @one_blas_thread
     def fit(self, X, y=None) -> KernelLandmarks:
-        """Choose the landmarks and find their principal axes.
+        """Sample the landmarks and decompose their kernel matrix.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
         y : array-like of shape (n_samples,) or None, default=None
-            Class labels, for landmarks that are spread evenly over the classes.
+            Class labels, to sample the same number of landmarks from each class.
 
         Returns
         -------
         self : KernelLandmarks
         """
-        X = validate_data(self, X, dtype=np.float64, ensure_min_samples=2)
+        if y is None:
+            X = validate_data(self, X, dtype=np.float64, ensure_min_samples=2)
+        else:
+            X, y = validate_data(self, X, y, dtype=np.float64, ensure_min_samples=2)
         check_option(self.kernel, "kernel", KERNELS)
         width = check_real(self.width, "width", low=0, closed="neither")
         n_landmarks = check_integer(self.n_landmarks, "n_landmarks", low=1)
@@ -138,43 +149,45 @@ class KernelLandmarks(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         return self.projection_.shape[1]
 
 
-def draw_evenly(n_samples: int, y, n_drawn: int, rng: np.random.RandomState) -> NDArray[np.int64]:
-    """Rows in rising order: all, or a number of them spread evenly over the classes."""
+def draw_evenly(
+    n_samples: int, y: NDArray | None, n_drawn: int, rng: np.random.RandomState
+) -> NDArray[np.int64]:
+    """Sorted row numbers: all rows, or a sample with the same number from each class."""
     if n_drawn >= n_samples:
         return np.arange(n_samples)
-    _, codes, counts = np.unique(
-        np.zeros(n_samples) if y is None else column_or_1d(y),
-        return_inverse=True,
-        return_counts=True,
-    )
-    chosen = [
+    y = np.zeros(n_samples) if y is None else y
+    _, codes, counts = np.unique(y, return_inverse=True, return_counts=True)
+    drawn = [
         rng.permutation(np.flatnonzero(codes == c))[:quota]
         for c, quota in enumerate(even_quotas(counts, n_drawn))
     ]
-    return np.sort(np.concatenate(chosen))
+    return np.sort(np.concatenate(drawn))
 
 
 def even_quotas(counts: NDArray, total: int) -> list[int]:
-    """How many of each class: equal shares; what a small class cannot fill goes to larger ones."""
+    """How many rows to draw from each class: equal shares, or all rows of a class with fewer.
+
+    What a small class lacks is distributed over the larger ones.
+    """
     quotas, left = [0] * len(counts), total
     order = np.argsort(counts, kind="stable")
-    for place, c in enumerate(order):
-        quotas[c] = int(min(counts[c], left // (len(order) - place)))
+    for n_done, c in enumerate(order):
+        quotas[c] = int(min(counts[c], left // (len(order) - n_done)))
         left -= quotas[c]
     return quotas
 
 
 def median_distance(distances: NDArray) -> float:
-    """The median between two different landmarks; one where they all lie on the same spot."""
+    """The median distance between two landmarks that differ; 1 if all are identical."""
     between = distances[np.triu_indices(len(distances), 1)]
     between = between[between > 0]
     return float(np.median(between)) if len(between) else 1.0
 
 
 def kernel_projection(kernel: NDArray, n_components: int) -> NDArray:
-    """UΛ^-½ of a kernel matrix, for its leading eigenvalues that stand out from rounding."""
+    """UΛ^-½ for the leading eigenvalues of a kernel matrix, without those close to zero."""
     first = max(0, len(kernel) - n_components)
-    values, axes = linalg.eigh(kernel, subset_by_index=[first, len(kernel) - 1])
-    values, axes = values[::-1], axes[:, ::-1]
-    present = values > 1e-8 * values[0]
-    return axes[:, present] / np.sqrt(values[present])
+    values, vectors = linalg.eigh(kernel, subset_by_index=[first, len(kernel) - 1])
+    values, vectors = values[::-1], vectors[:, ::-1]
+    positive = values > 1e-8 * values[0]
+    return vectors[:, positive] / np.sqrt(values[positive])

@@ -1,1 +1,1 @@
-"""The learners, one file each."""
+"""Metric learners, one module for each."""

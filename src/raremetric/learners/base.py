@@ -1,4 +1,4 @@
-"""What all learners share once they have their components_."""
+"""The base class of all metric learners, and where they start from."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import logging
 import sys
 from collections.abc import Callable
 from functools import partial
+from html import escape
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -14,16 +15,26 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from raremetric.learners.display import MetricDisplayMixin
-from raremetric.metric import matrix_from_components, squared_lengths
+from raremetric.metric import (
+    axis_shares,
+    components_from_matrix,
+    matrix_from_components,
+    squared_lengths,
+)
 from raremetric.validation import Labels, check_integer, check_labels, check_option
 
 logger = logging.getLogger("raremetric")
 
+N_SHOWN = 10  # features in the table of weights
+_ROW = (
+    '<tr><th style="text-align:left;font-weight:normal;padding:0 .6em 0 0">{name}</th>'
+    '<td style="text-align:right;padding:0 .6em 0 0">{share:.1%}</td>'
+    '<td style="text-align:left;width:12em"><div style="width:{width:.1f}%;height:.7em;'
+    'background:#d9541e"></div></td></tr>'
+)
 
-class MetricLearner(
-    MetricDisplayMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
-):
+
+class MetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """Base of all learners of a Mahalanobis metric d²(x, x') = ‖L(x − x')‖².
 
     A subclass sets ``components_`` (L) in ``fit``.
@@ -93,7 +104,7 @@ class MetricLearner(
         return X, check_labels(y, type(self).__name__)
 
     def _reporter(self, verbose: int) -> Callable[[int, float], None] | None:
-        """What a solver calls after each iteration: a log line when verbose, else nothing."""
+        """A function that logs the progress of a solver if verbose, else None."""
         if not verbose:
             return None
         if not logging.getLogger().handlers and not logger.handlers:
@@ -101,6 +112,22 @@ class MetricLearner(
         logger.setLevel(min(logger.level or logging.INFO, logging.INFO))
         name = type(self).__name__
         return lambda n, value: logger.info("[%s] iteration %4d  objective %.6g", name, n, value)
+
+    # IPython's protocol: scikit-learn's diagram, and below it the weights of the features.
+    @property
+    def _repr_html_(self):
+        diagram = super()._repr_html_  # raises AttributeError if diagrams are turned off
+        return lambda: diagram() + self._weights_html()
+
+    def _repr_mimebundle_(self, **kwargs):
+        bundle = super()._repr_mimebundle_(**kwargs)
+        if "text/html" in bundle:  # absent if diagrams are turned off
+            bundle["text/html"] += self._weights_html()
+        return bundle
+
+    def _weights_html(self) -> str:
+        L = getattr(self, "components_", None)
+        return "" if L is None else weights_html(L, feature_names(self))
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -134,3 +161,65 @@ def _distance(u: ArrayLike, v: ArrayLike, squared: bool = False, *, components: 
     difference = np.asarray(u, dtype=np.float64) - np.asarray(v, dtype=np.float64)
     length = float(squared_lengths(components, difference[np.newaxis])[0])
     return length if squared else float(np.sqrt(length))
+
+
+def prior_components(prior: str | ArrayLike, X: NDArray) -> NDArray[np.float64]:
+    """L₀ with L₀ᵀL₀ the prior metric of ITML or GMML: the inverse covariance, or a given one."""
+    n_features = X.shape[1]
+    if isinstance(prior, str):
+        check_option(prior, "prior", ("covariance", "identity"))
+        if prior == "identity":
+            return np.eye(n_features)
+        covariance = np.cov(X, rowvar=False).reshape(n_features, n_features)
+        values, vectors = linalg.eigh(covariance)
+        if values[0] <= values[-1] * n_features * np.finfo(float).eps:
+            raise ValueError(
+                "prior='covariance' needs a covariance of full rank, but some features are "
+                "constant or follow from others. Drop them, or use prior='identity'."
+            )
+        return (vectors / np.sqrt(values)) @ vectors.T
+    M = check_array(prior, dtype=np.float64, input_name="prior")
+    if M.shape != (n_features, n_features):
+        raise ValueError(
+            f"prior.shape == {M.shape}, expected (n_features, n_features) == "
+            f"{(n_features, n_features)}."
+        )
+    if not np.allclose(M, M.T) or linalg.eigvalsh(M)[0] <= 0:
+        raise ValueError(
+            "prior must be symmetric and positive definite. Add a small multiple of the identity."
+        )
+    return components_from_matrix(M)
+
+
+def feature_names(learner) -> NDArray:
+    """The names seen in ``fit``, or x0, x1, …"""
+    given = getattr(learner, "feature_names_in_", None)
+    return np.array([f"x{j}" for j in range(learner.n_features_in_)]) if given is None else given
+
+
+def weights_html(L: NDArray, names: NDArray) -> str:
+    """A small table with bars: the share of each feature in the trace of M, largest first.
+
+    Parameters
+    ----------
+    L : ndarray of shape (n_components, n_features)
+    names : ndarray of shape (n_features,)
+        They are escaped here.
+    """
+    shares = axis_shares(L)
+    order = np.argsort(-shares, kind="stable")[:N_SHOWN]
+    largest = max(float(shares[order[0]]), 1e-300)
+    rows = "".join(
+        _ROW.format(
+            name=escape(str(names[j])), share=shares[j], width=100 * float(shares[j]) / largest
+        )
+        for j in order
+    )
+    rest = len(shares) - len(order)
+    more = f" The other {rest} share {shares.sum() - shares[order].sum():.1%}." if rest else ""
+    return (
+        '<div class="raremetric-weights" style="margin-top:.5em;font-size:.9em">'
+        "<table><caption style='text-align:left'>Weights of the features in the metric: shares of "
+        f"the trace of M; {L.shape[1]} features, rank {L.shape[0]} or less.{more}</caption>"
+        f"<tbody>{rows}</tbody></table></div>"
+    )

@@ -1,4 +1,4 @@
-"""A metric in closed form that whitens all classes alike and stretches what tells them apart."""
+"""BalancedDiscriminant: a closed form in which every class has the same weight."""
 
 from __future__ import annotations
 
@@ -17,16 +17,18 @@ from raremetric.validation import Labels, check_real
 class BalancedDiscriminant(MetricLearner):
     r"""Whiten by the classes' mean covariance, then stretch the directions between their means.
 
-    Every class counts the same however few its examples are, as in :class:`IML`; but the metric
-    is a closed form: one eigendecomposition.
+    Every class has the same weight, no matter how few examples it has, as in :class:`IML`. The
+    metric is a closed form: one eigendecomposition.
+
+    .. versionadded:: 0.1
 
     Parameters
     ----------
     shrinkage : float, default=0.1
-        ρ in (0, 1]: how far the covariance is moved towards a multiple of the identity.
+        ρ in (0, 1]: how far the covariance is shrunk towards a multiple of the identity.
     stretch : float, default=3.0
-        g ≥ 1: how many times longer differences count along the directions between the class
-        means. 1 leaves the whitened distance as it is.
+        g ≥ 1: the factor by which differences along the directions between the class means are
+        stretched. 1 leaves the whitened distance unchanged.
 
     Attributes
     ----------
@@ -34,10 +36,6 @@ class BalancedDiscriminant(MetricLearner):
         L = (I + (g − 1) UUᵀ) W.
     covariance_ : ndarray of shape (n_features, n_features)
         The mean of the classes' covariances, shrunk.
-    n_iter_ : int
-        Always 0: nothing is iterated.
-    objective_ : float
-        Always 0: nothing is minimised.
     classes_ : ndarray of shape (n_classes,)
         Class labels seen in ``fit``.
     n_features_in_ : int
@@ -62,6 +60,11 @@ class BalancedDiscriminant(MetricLearner):
 
         d^2(x, x') = \|W\Delta\|^2 + (g^2 - 1)\,(u^\top W\Delta)^2, \qquad \Delta = x - x'.
 
+    See Also
+    --------
+    GMML : A closed form from pairs of examples.
+    RareClassifier : Uses this metric with several settings.
+
     Examples
     --------
     >>> from sklearn.datasets import load_iris
@@ -82,7 +85,7 @@ class BalancedDiscriminant(MetricLearner):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Training examples; standardise them first, for the sake of the shrinkage.
+            Training examples; standardize them first, because the shrinkage depends on scales.
         y : array-like of shape (n_samples,)
             Class labels.
 
@@ -102,8 +105,6 @@ class BalancedDiscriminant(MetricLearner):
         whitening = (axes / np.sqrt(variances)) @ axes.T
         between = between_directions(spectrum.means @ whitening)
         self.components_ = whitening + (stretch - 1) * between @ (between.T @ whitening)
-        self.n_iter_ = 0
-        self.objective_ = 0.0
 
 
 class Spectrum(NamedTuple):
@@ -134,7 +135,7 @@ def class_moments(X: NDArray, labels: Labels) -> tuple[NDArray, NDArray]:
 
 
 def shrink_variances(variances: NDArray, shrinkage: float) -> NDArray:
-    """Eigenvalues moved towards their mean; ones where nothing varies at all."""
+    """Eigenvalues shrunk towards their mean; ones if all of them are zero."""
     variances = np.maximum(variances, 0.0)
     mean = variances.mean()
     if mean == 0:

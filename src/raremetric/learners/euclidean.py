@@ -1,4 +1,4 @@
-"""The plain distance, as a learner that learns nothing."""
+"""Euclidean: the Euclidean distance with the interface of a metric learner."""
 
 from __future__ import annotations
 
@@ -8,22 +8,26 @@ from raremetric.learners.base import MetricLearner
 
 
 class Euclidean(MetricLearner):
-    """The plain Euclidean distance, so that a comparison of learners is one loop.
+    """The Euclidean distance, with the interface of a metric learner.
+
+    It learns nothing. Use it as the baseline in a comparison of learners.
+
+    .. versionadded:: 0.1
 
     Attributes
     ----------
     components_ : ndarray of shape (n_features, n_features)
         The identity.
-    n_iter_ : int
-        Always 0.
-    objective_ : float
-        Always 0: nothing is minimised.
     classes_ : ndarray of shape (n_classes,)
         Class labels seen in ``fit``.
     n_features_in_ : int
         Number of features seen in ``fit``.
     feature_names_in_ : ndarray of shape (n_features,)
         Names of the features, when ``X`` has string column names.
+
+    See Also
+    --------
+    MetricKNNClassifier : Nearest neighbors under a learned metric.
 
     Examples
     --------
@@ -33,7 +37,7 @@ class Euclidean(MetricLearner):
     """
 
     def fit(self, X, y) -> Euclidean:
-        """Check the data and take the identity.
+        """Check the data and set the identity.
 
         Parameters
         ----------
@@ -47,6 +51,4 @@ class Euclidean(MetricLearner):
         X, labels = self._check_training_data(X, y)
         self.classes_ = labels.classes
         self.components_ = np.eye(X.shape[1])
-        self.n_iter_ = 0
-        self.objective_ = 0.0
         return self

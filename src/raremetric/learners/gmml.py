@@ -7,10 +7,9 @@ from numpy.typing import NDArray
 from scipy import linalg
 from sklearn.utils import check_random_state
 
-from raremetric.learners.base import MetricLearner
-from raremetric.learners.priors import prior_components
+from raremetric.learners.base import MetricLearner, prior_components
 from raremetric.metric import components_from_matrix, matrix_from_components, spd_geodesic
-from raremetric.pairs import Pairs, neighbor_pairs, pair_sets, pair_weights
+from raremetric.pairs import Pairs, neighbor_pairs, pair_sets, pair_weights, split_by_label
 from raremetric.performance import one_blas_thread
 from raremetric.validation import (
     Labels,
@@ -30,27 +29,29 @@ class GMML(MetricLearner):
     at t on the shortest path of positive definite matrices from S⁻¹, under which similar pairs
     are near, to D, under which dissimilar pairs are far.
 
+    .. versionadded:: 0.1
+
     Parameters
     ----------
     t : float, default=0.5
         Between 0 (the metric is S⁻¹) and 1 (it is D).
     pairs : {"random", "neighbors"}, default="random"
-        ``n_pairs`` pairs drawn at random, as in the paper; or each example with its k nearest
-        of its own class and its k nearest of the others, under the plain distance.
+        ``n_pairs`` pairs drawn at random, as in the paper; or each example with its k nearest of
+        its own class and its k nearest of the other classes, under the Euclidean distance.
     set_weights : {"uniform", "balanced"}, default="uniform"
-        Each pair weighs one; or each class's pairs weigh as much as any other's, separately in S
-        and D. With ``pairs="neighbors"`` the latter uses the same sets and weights as ``IML``.
+        Each pair has a weight of one; or the pairs of each class have the same total weight,
+        separately in S and D. With ``pairs="neighbors"`` these are the sets and weights of ``IML``.
     n_pairs : int or None, default=None
         How many pairs to draw. None is 40·n_classes·(n_classes − 1).
     n_neighbors : int, default=3
         k, for ``pairs="neighbors"``.
     prior : {"identity", "covariance"} or array of shape (d, d), default="identity"
-        M₀, with d the number of features: the metric that the strengths below pull towards.
+        M₀, with d the number of features: the metric that the strengths below regularize towards.
         "covariance" is the inverse of the covariance of the examples.
     similar_strength : float, default=1.0
-        How many times M₀⁻¹ is added to S. May be 0 where the similar pairs span all directions.
+        How many times M₀⁻¹ is added to S. May be 0 if the similar pairs span all directions.
     dissimilar_strength : float, default=1.0
-        How many times M₀ is added to D. May be 0 where the dissimilar pairs span all directions.
+        How many times M₀ is added to D. May be 0 if the dissimilar pairs span all directions.
     random_state : int, RandomState instance or None, default=None
         For ``pairs="random"``.
     n_jobs : int or None, default=None
@@ -65,12 +66,10 @@ class GMML(MetricLearner):
     dissimilar_scatter_ : ndarray of shape (n_features, n_features)
         D, with its prior.
     objective_ : float
-        (1 − t) δ²(M, S⁻¹) + t δ²(M, D), with δ the Riemannian distance: what M minimises.
+        (1 − t) δ²(M, S⁻¹) + t δ²(M, D), with δ the Riemannian distance: what M minimizes.
     pair_sets_ : dict
         For each class label, the pairs of row indices whose first row is of that class:
         ``.similar`` and ``.dissimilar``, of shape (n_pairs, 2).
-    n_iter_ : int
-        Always 0: nothing is iterated.
     classes_ : ndarray of shape (n_classes,)
         Class labels seen in ``fit``.
     n_features_in_ : int
@@ -80,24 +79,29 @@ class GMML(MetricLearner):
 
     Notes
     -----
-    The metric is the weighted, regularised one of [1]_,
+    The metric is the weighted, regularized one of [1]_,
 
     .. math::
 
         M = (S + s M_0^{-1})^{-1} \,\#_t\, (D + r M_0), \qquad
         A \#_t B = A^{1/2} (A^{-1/2} B A^{-1/2})^t A^{1/2},
 
-    with s and r the strengths. At t = ½ it minimises tr MS + tr M⁻¹D and solves MSM = D. It is
+    with s and r the strengths. At t = ½ it minimizes tr MS + tr M⁻¹D and solves MSM = D. It is
     computed by a Cholesky factor and one symmetric eigendecomposition, never by a general
     fractional power of the unsymmetric SD, and so is positive definite for all t.
 
-    S and D are sums. Balanced weights are scaled to a mean of one, so that a strength means as
-    much as with uniform weights.
+    S and D are sums. Balanced weights are scaled to a mean of one, so that the strengths have the
+    same meaning as with uniform weights.
 
     Departures from the paper: neighbor pairs and balanced weights are additions. They give the
-    closed form that the conclusion of [2]_ wishes for: the sets of ``IML``, without descent.
+    closed form that the conclusion of [2]_ asks for: the sets of ``IML`` without a descent.
 
     In the program behind the tables of [2]_: ``GMML(random_state=1)``, ``t`` tuned between 0 and 1.
+
+    See Also
+    --------
+    BalancedDiscriminant : A closed form that uses all examples of each class.
+    IML : Minimizes a loss over the same sets of pairs.
 
     References
     ----------
@@ -149,7 +153,7 @@ class GMML(MetricLearner):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Training examples; standardise them first.
+            Training examples; standardize them first.
         y : array-like of shape (n_samples,)
             Class labels.
 
@@ -172,7 +176,6 @@ class GMML(MetricLearner):
         # M divides the path from S⁻¹ to D, of length δ, at t.
         self.objective_ = self.t * (1 - self.t) * _squared_path_length(S, D)
         self.pair_sets_ = pair_sets(labels, similar, dissimilar)
-        self.n_iter_ = 0
         return self
 
     def _check_parameters(self) -> None:
@@ -194,8 +197,7 @@ class GMML(MetricLearner):
         n_pairs = self.n_pairs or PAIRS_PER_CLASS_PAIR * n_classes * (n_classes - 1)
         anchors = random_state.randint(len(X), size=n_pairs)
         others = random_state.randint(len(X), size=n_pairs)  # a row with itself adds nothing
-        same = labels.codes[anchors] == labels.codes[others]
-        return Pairs(anchors[same], others[same]), Pairs(anchors[~same], others[~same])
+        return split_by_label(labels, anchors, others)
 
     def _scatter(self, X: NDArray, labels: Labels, pairs: Pairs) -> NDArray:
         """Σ w δδᵀ over the pairs, with a mean weight of one."""

@@ -1,33 +1,16 @@
-"""IML: a metric whose loss gives each class the same say."""
+"""IML: a metric whose loss gives each class the same weight."""
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Callable
-
 import numpy as np
-from joblib import effective_n_jobs
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from raremetric.learners.base import MetricLearner, initial_components
-from raremetric.losses.dual import DualBound
-from raremetric.losses.pair_sets import PairSetObjective
-from raremetric.pairs import (
-    Pairs,
-    all_pairs,
-    neighbor_pairs,
-    pair_sets,
-    pair_weights,
-    random_pairs,
-)
+from raremetric.learners.problem import PairSetProblem, SolverOptions
+from raremetric.pairs import pair_sets, select_pairs
 from raremetric.performance import one_blas_thread
-from raremetric.solvers.projected import minimize_projected
-from raremetric.solvers.scipy import minimize_lbfgs
-from raremetric.solvers.stages import Solution, minimize_in_stages
-from raremetric.solvers.windowed import WIDTHS, as_exact_as, descend
 from raremetric.validation import (
     Labels,
     check_integer,
@@ -35,15 +18,19 @@ from raremetric.validation import (
     check_real,
     check_weights,
     warn_small_classes,
+    warn_user,
 )
 
 
 class IML(MetricLearner):
     r"""Imbalanced Metric Learning: the rare class counts as much as the frequent one.
 
-    Learns M = LᵀL so that examples of one class come within a distance of one, and examples of
-    different classes go beyond 1 + m. Each class has a set of similar and a set of dissimilar
-    pairs, and every set has the same weight, however few examples its class has.
+    Learns M = LᵀL so that the squared distance between neighbors of the same class is at most 1,
+    and that between neighbors of different classes at least 1 + m. Each class has a set of similar
+    and a set of dissimilar pairs, and every set has the same weight, no matter how few examples
+    its class has.
+
+    .. versionadded:: 0.1
 
     Parameters
     ----------
@@ -52,39 +39,39 @@ class IML(MetricLearner):
     margin : float, default=100.0
         m ≥ 0: squared distances across classes are pushed beyond 1 + m.
     similar_weight : float, default=0.5
-        a between 0 and 1: the share of the similar pairs in the loss; the dissimilar ones
-        have 1 − a. With ``set_weights="inverse"`` there is no a: leave it at 0.5.
+        a between 0 and 1: the share of the similar pairs in the loss; the dissimilar pairs
+        have 1 − a.
     regularization : float, default=0.01
         λ ≥ 0: the pull of M towards the identity.
     pairs : {"neighbors", "random", "all"}, default="neighbors"
-        Each example with its nearest neighbors; 2nk pairs drawn at random; or all pairs (n²
-        of them: for small data). Only "neighbors" can be refreshed.
+        Each example with its nearest neighbors; 2nk pairs drawn at random; or all n² pairs, for
+        small data. Only "neighbors" can be refreshed.
     dissimilar : {"refreshed", "fixed"}, default="refreshed"
-        Whether an example's neighbors of other classes are found anew under the current metric
+        Whether an example's neighbors of other classes are found again under the current metric
         at every step, as in the program behind the paper's numbers, or chosen once under the
-        plain distance, as the paper's text reads. Both are convex in M.
+        Euclidean distance, as the paper's text says. Both are convex in M.
     set_weights : {"balanced", "uniform", "inverse"}, default="balanced"
-        Each of the 2C sets (C classes) has a total weight of 1/(2C); or each pair has a weight
-        of one; or, "inverse", each pair of class c has the weight 1 − n_c/n, without a: the later
-        weights of the same authors.
+        "balanced" gives each of the 2C sets of C classes a total weight of 1/(2C); "uniform" gives
+        each pair a weight of one; "inverse" gives each pair of class c the weight 2(1 − n_c/n),
+        which with ``similar_weight=0.5`` is the later method of the same authors.
     solver : {"auto", "lbfgs", "projected"}, default="auto"
-        "auto" is a compiled L-BFGS over L, many times faster than the two others, which go on
-        until they have proved how good they are: SciPy's L-BFGS-B over L, and accelerated
-        projected gradient descent over M. With a = 0 and λ = 0 any metric that is large enough has
-        no loss, and "auto" takes the first that SciPy comes to, as the paper's program did.
+        "auto" is a compiled L-BFGS over L. The other two are many times slower, but continue until
+        they have proved their accuracy: SciPy's L-BFGS-B over L, and accelerated projected gradient
+        descent over M. With a = 0 and λ = 0 any metric that is large enough has no loss, and "auto"
+        returns the first one that SciPy's solver reaches, as the paper's program did.
     n_components : int or None, default=None
         Rank of the metric: the number of rows of L. None keeps all n_features. A lower rank
         makes the problem non-convex; ``duality_gap_`` then also holds what the rank costs.
     init : {"auto", "identity", "pca"} or array of shape (n_components, n_features), default="auto"
-        Where to start. "identity" and "pca" are the unit and the principal axes; "auto" takes the
-        first (or, for a lower rank, the second) and stretches it by the factor that fits best (not
-        if that brings it next to zero, or fits everything).
+        Where to start. "identity" and "pca" are the unit and the principal axes. "auto" takes the
+        unit axes (the principal axes for a lower rank) times the factor with the lowest loss,
+        unless that factor is next to zero or leaves no loss at all.
     max_iter : int, default=200
-        Bound on the iterations.
+        Maximum number of iterations.
     tol : float, default=1e-4
-        Stop when the objective is within this fraction of its minimum. "auto" estimates that
-        from what the last iterations gained. The other solvers prove it for λ > 0, where the
-        iterations suffice (``duality_gap_`` says what is proved), and estimate it otherwise.
+        Stop when the objective is within this fraction of its minimum. "auto" estimates this from
+        the gain of the last iterations. The other solvers prove it for λ > 0, if ``max_iter``
+        allows (``duality_gap_`` holds what is proved), and estimate it otherwise.
     warm_start : bool, default=False
         Start from the metric of the last ``fit`` instead of ``init``.
     random_state : int, RandomState instance or None, default=None
@@ -92,8 +79,8 @@ class IML(MetricLearner):
     n_jobs : int or None, default=None
         Threads in the search for neighbors. The result does not depend on it.
     verbose : int, default=0
-        1 logs every iteration ("auto": every few) to the logger "raremetric" (standard error
-        by default).
+        1 logs the progress every few iterations to the logger "raremetric" (standard error by
+        default).
 
     Attributes
     ----------
@@ -107,7 +94,7 @@ class IML(MetricLearner):
         For each class label, the pairs of row indices in the loss: ``.similar`` and
         ``.dissimilar``, of shape (n_pairs, 2). Refreshed pairs are those of the final metric.
     n_iter_ : int
-        Iterations done.
+        Number of iterations.
     classes_ : ndarray of shape (n_classes,)
         Class labels seen in ``fit``.
     n_features_in_ : int
@@ -132,7 +119,7 @@ class IML(MetricLearner):
     The paper's ablations are settings: ``IML(set_weights="uniform")`` is ML2, and
     ``IML(pairs="random", set_weights="uniform")`` is ML1. ``IML(set_weights="inverse")`` is the
     later IML of [2]_, whose sets are summed, not averaged: for two classes with n⁺ and n⁻
-    examples, each pair of the first weighs n⁻/n and each of the second n⁺/n,
+    examples, each pair of the first has the weight n⁻/n and each pair of the second n⁺/n,
 
     .. math::
 
@@ -140,17 +127,23 @@ class IML(MetricLearner):
         \sum_{Sim_c} [d_M^2(x, x') - 1]_+ + \sum_{Dis_c} [1 + m - d_M^2(x, x')]_+ \Big)
         + \lambda \|M - I\|_F^2 .
 
+    That method has no a; another ``similar_weight`` multiplies the two sums by 2a and 2(1 − a).
+
     Departures from the paper: more than two classes share one metric; the start is scaled
-    (``init="identity"`` is the paper's); the corners of the hinges are rounded during the
-    descent, ever less (the reported objective is exact).
+    (``init="identity"`` is the paper's start); the corners of the hinges are rounded during the
+    descent, less and less (the reported objective is exact).
 
     The defaults m = 100, a = 0.5, λ = 0.01 have the second best mean validation F1 of 120 settings
     over the training parts of the paper's 22 data sets (73.1 %; the best, 73.3 %, is m = 1000 with
     λ = 0.001, outside of the paper's grid; ``benchmarks/defaults.py``). No setting is good
-    everywhere: tune with :class:`IMLCV`.
+    everywhere: tune with :class:`IMLCV`. Standardize the features first: the identity, towards
+    which M is regularized, and the distance of one assume features on a common scale.
 
-    Scale the features first: the identity that M is pulled to, and the distance of one, have a
-    meaning for standardised features.
+    See Also
+    --------
+    IMLCV : IML with its three parameters tuned by cross-validation.
+    MetricKNNClassifier : Nearest neighbors under a learned metric.
+    LMNN : A metric learner without weights against imbalance.
 
     References
     ----------
@@ -216,28 +209,35 @@ class IML(MetricLearner):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Training examples; standardise them first.
+            Training examples; standardize them first.
         y : array-like of shape (n_samples,)
             Class labels.
         sample_weight : array-like of shape (n_samples,) or None, default=None
-            An example's weight multiplies the pairs it is the anchor of, within their set: the
-            set's total weight stays.
+            The weight of an example multiplies the pairs of which it is the anchor. The total
+            weight of each set of pairs does not change.
 
         Returns
         -------
         self : IML
         """
         X, labels = self._check_training_data(X, y)
-        self._check_parameters()
+        check_parameters(self)
         weights = check_weights(sample_weight, len(X))
-        similar, dissimilar = self._select_pairs(X, labels)
-        objective = self._objective(X, labels, similar, dissimilar, weights)
-        solution = self._solve(objective, self._start(X, objective))
+        problem = make_problem(self, X, labels, weights)
+        loss_parameters = (self.margin, self.similar_weight, self.regularization)
+        found = problem.solve(*loss_parameters, self._start(X), self._options())
+        if not found.converged:
+            warn_user(
+                f"IML stopped after max_iter={self.max_iter} iterations, before the objective was "
+                f"within tol={self.tol:g} of its minimum. Raise max_iter or tol.",
+                ConvergenceWarning,
+            )
         self.classes_ = labels.classes
-        self.components_ = solution.L
-        self.objective_ = solution.value
-        self.n_iter_ = solution.n_iter
-        self.pair_sets_ = pair_sets(labels, similar, objective.dissimilar_pairs(solution.L))
+        self.components_ = found.L
+        self.objective_ = found.value
+        self.n_iter_ = found.n_iter
+        self.pair_sets_ = pair_sets(labels, problem.pairs[0], found.dissimilar)
+        self._bound = found.bound
         return self
 
     @property
@@ -248,108 +248,54 @@ class IML(MetricLearner):
             return np.nan
         return max(self.objective_ - self._bound.value, 0.0)
 
-    def _check_parameters(self) -> None:
-        check_integer(self.n_neighbors, "n_neighbors", low=1)
-        check_real(self.margin, "margin", low=0)
-        check_real(self.similar_weight, "similar_weight", low=0, high=1)
-        check_real(self.regularization, "regularization", low=0)
-        check_option(self.pairs, "pairs", ("neighbors", "random", "all"))
-        check_option(self.dissimilar, "dissimilar", ("refreshed", "fixed"))
-        check_option(self.set_weights, "set_weights", ("balanced", "uniform", "inverse"))
-        if self.set_weights == "inverse" and self.similar_weight != 0.5:
-            raise ValueError(
-                f'similar_weight == {self.similar_weight}, but set_weights="inverse" fixes the '
-                "weights of similar and dissimilar pairs; leave similar_weight at its default, 0.5."
-            )
-        check_option(self.solver, "solver", ("auto", "lbfgs", "projected"))
-        check_integer(self.max_iter, "max_iter", low=1)
-        check_real(self.tol, "tol", low=0, closed="neither")
+    def _start(self, X: NDArray) -> NDArray:
+        init = self.components_ if self._continues() else self.init
+        return initial_components(init, X, self.n_components)
 
-    def _refreshed(self) -> bool:
-        return self.pairs == "neighbors" and self.dissimilar == "refreshed"
+    def _continues(self) -> bool:
+        return self.warm_start and hasattr(self, "components_")
 
-    def _select_pairs(self, X: NDArray, labels: Labels) -> tuple[Pairs, Pairs]:
-        if self.pairs == "all":
-            return all_pairs(labels)
-        if self.pairs == "random":
-            n_pairs = 2 * len(X) * self.n_neighbors
-            return random_pairs(labels, n_pairs, check_random_state(self.random_state))
-        warn_small_classes(labels, self.n_neighbors, type(self).__name__)
-        return neighbor_pairs(X, labels, self.n_neighbors, self.n_jobs)
-
-    def _objective(
-        self, X: NDArray, labels: Labels, similar: Pairs, dissimilar: Pairs, weights: NDArray
-    ) -> PairSetObjective:
-        whole = 2.0 if self.set_weights == "inverse" else 1.0  # makes up for a = 1 − a = ½
-        return PairSetObjective(
-            X,
-            labels,
-            similar,
-            dissimilar,
-            whole * pair_weights(similar, labels, weights, self.set_weights),
-            whole * pair_weights(dissimilar, labels, weights, self.set_weights),
-            margin=self.margin,
-            similar_weight=self.similar_weight,
-            regularization=self.regularization,
-            refresh=self.n_neighbors if self._refreshed() else 0,
-            spare=0 if self.solver == "auto" else self.n_neighbors,
-            n_parts=effective_n_jobs(self.n_jobs),
-        )
-
-    def _start(self, X: NDArray, objective: PairSetObjective) -> NDArray:
-        if self.warm_start and hasattr(self, "components_"):
-            return initial_components(self.components_, X, self.n_components)
-        L = initial_components(self.init, X, self.n_components)
-        if isinstance(self.init, str) and self.init == "auto":
-            return objective.best_multiple(L)
-        return L
-
-    def _solve(self, objective: PairSetObjective, L: NDArray) -> Solution:
-        self._bound = DualBound(self.regularization)
-        limits = {"max_iter": self.max_iter, "tol": self.tol}
+    def _options(self) -> SolverOptions:
+        scale_start = not self._continues() and scales_start(self)
         report = self._reporter(self.verbose)
+        return SolverOptions(self.solver, self.max_iter, self.tol, scale_start, report)
 
-        def lower_bound(point: NDArray, width: float) -> float:
-            self._bound.add(objective.dual_point(point, width))
-            return self._bound.value
 
-        if self.solver == "auto":
-            solution = self._descend(objective, L, report)
-            solution = solution._replace(value=objective.value(solution.L))
-            if self.regularization > 0:
-                rough = as_exact_as(self.tol, objective)
-                self._bound.add(objective.dual_point(solution.L, WIDTHS[-1], rough))
-        else:
-            minimize = self._reference_stage(objective, report)
-            solution = minimize_in_stages(minimize, objective.value, lower_bound, L, **limits)
-        if not solution.converged:
-            warnings.warn(
-                f"IML stopped after max_iter={self.max_iter} iterations, before the objective was "
-                f"within tol={self.tol:g} of its minimum. Raise max_iter or tol.",
-                ConvergenceWarning,
-                stacklevel=4,
-            )
-        return solution
+def check_parameters(learner: IML) -> None:
+    """Refuse parameters of IML that have no meaning."""
+    check_integer(learner.n_neighbors, "n_neighbors", low=1)
+    check_real(learner.margin, "margin", low=0)
+    check_real(learner.similar_weight, "similar_weight", low=0, high=1)
+    check_real(learner.regularization, "regularization", low=0)
+    check_option(learner.pairs, "pairs", ("neighbors", "random", "all"))
+    check_option(learner.dissimilar, "dissimilar", ("refreshed", "fixed"))
+    check_option(learner.set_weights, "set_weights", ("balanced", "uniform", "inverse"))
+    check_option(learner.solver, "solver", ("auto", "lbfgs", "projected"))
+    check_integer(learner.max_iter, "max_iter", low=1)
+    check_real(learner.tol, "tol", low=0, closed="neither")
 
-    def _descend(self, objective: PairSetObjective, L: NDArray, report=None) -> Solution:
-        """The fast path; the value returned is that of a rounded loss."""
-        limits = {"max_iter": self.max_iter, "tol": self.tol}
-        if self.similar_weight == 0 and self.regularization == 0:
-            # Any metric that is large enough has no loss: the way there decides which. Take the
-            # way of the paper's program.
-            return minimize_lbfgs(objective.value_and_gradient, L, **limits, report=report)
-        return descend(objective, L, **limits, report=report)
 
-    def _reference_stage(self, objective: PairSetObjective, report) -> Callable[..., Solution]:
-        """A function that minimises the loss rounded by a given width."""
-        solve: Callable[..., Solution] = minimize_lbfgs
-        evaluate = objective.value_and_gradient
-        if self.solver == "projected":
-            solve, evaluate = minimize_projected, objective.value_and_matrix_gradient
+def scales_start(learner: IML) -> bool:
+    """Whether the descent starts from the best multiple of the initial metric."""
+    return isinstance(learner.init, str) and learner.init == "auto"
 
-        def minimize(L: NDArray, width: float, max_iter: int, tol: float) -> Solution:
-            return solve(
-                lambda point: evaluate(point, width), L, max_iter=max_iter, tol=tol, report=report
-            )
 
-        return minimize
+def make_problem(
+    learner: IML, X: NDArray, labels: Labels, sample_weight: NDArray
+) -> PairSetProblem:
+    """The problem of IML on these data; the same for all m, a and λ."""
+    if learner.pairs == "neighbors":
+        warn_small_classes(labels, learner.n_neighbors, type(learner).__name__)
+    pairs = select_pairs(
+        learner.pairs, X, labels, learner.n_neighbors, learner.random_state, learner.n_jobs
+    )
+    is_refreshed = learner.pairs == "neighbors" and learner.dissimilar == "refreshed"
+    return PairSetProblem(
+        X,
+        labels,
+        pairs,
+        set_weights=learner.set_weights,
+        sample_weight=sample_weight,
+        n_refreshed=learner.n_neighbors if is_refreshed else 0,
+        n_jobs=learner.n_jobs,
+    )

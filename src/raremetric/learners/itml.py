@@ -1,8 +1,6 @@
-"""ITML: the metric nearest to a prior that keeps bounds on pairs."""
+"""ITML: the metric nearest to a prior that satisfies bounds on the distances of pairs."""
 
 from __future__ import annotations
-
-import warnings
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -11,13 +9,12 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_array, check_random_state
 from sklearn.utils.validation import validate_data
 
-from raremetric.learners.base import MetricLearner
-from raremetric.learners.priors import prior_components
+from raremetric.learners.base import MetricLearner, prior_components
 from raremetric.metric import squared_lengths
 from raremetric.pairs import draw_pairs, sample_rows
 from raremetric.performance import one_blas_thread
 from raremetric.solvers.bregman import project_bregman
-from raremetric.validation import check_integer, check_option, check_real
+from raremetric.validation import check_integer, check_option, check_real, warn_user
 
 PAIRS_PER_CLASS_PAIR = 20
 
@@ -25,29 +22,32 @@ PAIRS_PER_CLASS_PAIR = 20
 class ITML(MetricLearner):
     r"""Information-Theoretic Metric Learning.
 
-    Learns the metric M nearest to a prior, in LogDet divergence, under which similar pairs come
-    within a squared distance u of each other and dissimilar pairs keep at least l, with slack.
+    Learns the metric M nearest to a prior, in LogDet divergence, under which the squared distance
+    of similar pairs is at most u and that of dissimilar pairs at least l, with slack.
+
+    .. versionadded:: 0.1
 
     Parameters
     ----------
     gamma : float, default=1.0
-        γ > 0: the price of slack. ``numpy.inf`` allows none: for bounds that can all be kept.
+        γ > 0: the price of slack. ``numpy.inf`` allows none, for bounds that do not contradict each
+        other.
     n_pairs : int or None, default=None
-        How many similar and how many dissimilar pairs ``fit`` draws. None is 20·n_classes² of
-        each. Fewer are used where there are not as many.
+        How many similar and how many dissimilar pairs ``fit`` draws, if there are enough. None
+        means 20·n_classes² of each.
     bounds : {"percentiles", "histogram"} or (u, l), default="percentiles"
         "percentiles" takes the 5th and the 95th percentile of squared distances, under the prior,
-        of pairs drawn from all examples. "histogram" takes the 5 % and 95 % edges of 100 equal
-        bins of their plain (not squared) Euclidean distances, as in the program behind [2]_.
+        of random pairs of examples. "histogram" takes the 5 % and 95 % edges of 100 equal bins of
+        their Euclidean distances (not squared), as in the program behind [2]_.
     bound_scale : float, default=1.0
-        What both bounds are multiplied by, however they came about. Worth tuning: smaller than
-        one, it lets the metric shrink; larger, it makes dissimilar pairs move farther.
+        Both bounds are multiplied by this factor, which should be tuned: below one it lets the
+        metric shrink, above one it moves dissimilar pairs farther apart.
     prior : {"identity", "covariance"} or array of shape (d, d), default="identity"
         M₀, with d the number of features. "covariance" is the inverse of the covariance of the
         examples.
     max_iter : int, default=10000
-        Bound on the sweeps through all pairs. Bounds that contradict each other, and a large γ,
-        need thousands.
+        Maximum number of sweeps through all pairs. Thousands are needed if bounds contradict each
+        other and γ is large.
     tol : float, default=1e-3
         Stop when a sweep changes the multipliers by less than this fraction.
     random_state : int, RandomState instance or None, default=None
@@ -69,7 +69,7 @@ class ITML(MetricLearner):
     multipliers_ : ndarray of shape (n_pairs,)
         λ: the multiplier of each pair's bound; zero where the bound does not bind.
     n_iter_ : int
-        Sweeps done.
+        Number of sweeps.
     classes_ : ndarray of shape (n_classes,)
         Class labels seen in ``fit``. Not set by ``fit_pairs``.
     n_features_in_ : int
@@ -94,13 +94,18 @@ class ITML(MetricLearner):
 
     Departures from the paper: the step of a projection is γ/(γ + 1)·(1/p − 1/ξ), which makes the
     bound hold with equality. The paper's Algorithm 1 prints ½(1/p − γ/ξ). The two agree for γ = 1;
-    otherwise the printed step is the exact one for γ = 1 and bounds divided by γ (put ξ/γ for ξ),
-    so it changes the bounds and not the price of slack. Pairs of equal points are passed over.
+    otherwise the printed step is the exact one for γ = 1 and bounds divided by γ (ξ/γ instead of
+    ξ), so it changes the bounds and not the price of slack. Pairs of equal points are skipped.
     The percentiles are taken under the prior.
 
     The program behind the tables of [2]_ takes the printed step, and so is
     ``ITML(bounds="histogram", bound_scale=1 / g, max_iter=1000, random_state=1)`` with its "gamma"
     g tuned between 2⁻¹⁰ and 2¹⁰.
+
+    See Also
+    --------
+    GMML : A closed form with similar aims.
+    IML : A metric learner for imbalanced classes.
 
     References
     ----------
@@ -154,7 +159,7 @@ class ITML(MetricLearner):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Training examples; standardise them first.
+            Training examples; standardize them first.
         y : array-like of shape (n_samples,)
             Class labels.
 
@@ -241,12 +246,11 @@ class ITML(MetricLearner):
             tol=self.tol,
         )
         if not projection.converged:
-            warnings.warn(
+            warn_user(
                 f"ITML stopped after max_iter={self.max_iter} sweeps, before one changed the "
                 f"multipliers by less than tol={self.tol:g}. Raise max_iter or tol, or lower "
-                f"gamma={self.gamma:g}: bounds that cannot all be kept need slack.",
+                f"gamma={self.gamma:g}: bounds that contradict each other need slack.",
                 ConvergenceWarning,
-                stacklevel=4,
             )
         self.bounds_ = bounds
         self.components_ = projection.L
@@ -263,10 +267,10 @@ def _check_signs(labels: ArrayLike, n_pairs: int) -> NDArray[np.float64]:
         raise ValueError(
             f"labels.shape == {signs.shape}, expected {(n_pairs,)}: one label for each pair."
         )
-    strange = signs[np.abs(signs) != 1]
-    if len(strange):
+    wrong = signs[np.abs(signs) != 1]
+    if len(wrong):
         raise ValueError(
-            f"labels must be 1 for a similar and -1 for a dissimilar pair; got {strange[0]:g}."
+            f"labels must be 1 for a similar and -1 for a dissimilar pair; got {wrong[0]:g}."
         )
     return signs
 

@@ -1,15 +1,17 @@
-"""LMNN: target neighbors come near, impostors keep their distance."""
+"""LMNN: a large margin between target neighbors and impostors."""
 
 from __future__ import annotations
-
-import warnings
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
 from raremetric.learners.base import MetricLearner, initial_components
-from raremetric.losses.large_margin import LargeMarginObjective, target_table
+from raremetric.losses.large_margin import (
+    LargeMarginLoss,
+    make_large_margin_loss,
+    target_table,
+)
 from raremetric.neighbors import nearest_within_class
 from raremetric.performance import one_blas_thread
 from raremetric.solvers.scipy import minimize_lbfgs
@@ -20,16 +22,19 @@ from raremetric.validation import (
     check_option,
     check_real,
     warn_small_classes,
+    warn_user,
 )
 
-STEP_TOLERANCE = 1e-3  # what an iteration may still gain, as a share of the wanted accuracy
+STEP_TOLERANCE = 1e-3  # gain of an iteration that ends the descent, as a share of tol
 
 
 class LMNN(MetricLearner):
     r"""Large Margin Nearest Neighbor.
 
     Learns M = LᵀL so that each example is near its k target neighbors, the nearest of its own
-    class, and no example of another class, an impostor, comes within a margin of one of them.
+    class, and no example of another class, an impostor, comes within a margin of them.
+
+    .. versionadded:: 0.1
 
     Parameters
     ----------
@@ -37,18 +42,18 @@ class LMNN(MetricLearner):
         Number k of target neighbors per example.
     push_weight : float, default=0.5
         μ between 0 and 1: the share of the push of impostors in the loss; the pull of target
-        neighbors has 1 − μ. With 0 nothing keeps the metric from shrinking to nothing.
+        neighbors has 1 − μ. With μ = 0 the metric shrinks to zero.
     loss : {"squared_hinge", "hinge"}, default="squared_hinge"
-        What an impostor costs: the square of its depth within the margin, or the depth.
+        The cost of an impostor: the squared depth within the margin, or the depth itself.
     n_components : int or None, default=None
         Rank of the metric: the number of rows of L. None keeps all n_features.
     init : {"pca", "identity"} or array of shape (n_components, n_features), default="pca"
         Where to start: the principal axes, the unit axes or a given L.
     max_iter : int, default=200
-        Bound on the iterations.
+        Maximum number of iterations.
     tol : float, default=1e-4
-        Wanted accuracy of the objective, as a fraction of it: the descent ends when an iteration
-        gains less than a thousandth of that. An estimate, not a proof.
+        Relative accuracy of the objective: the descent ends when an iteration gains less than a
+        thousandth of that. This is an estimate, not a proof.
     warm_start : bool, default=False
         Start from the metric of the last ``fit`` instead of ``init``.
     n_jobs : int or None, default=None
@@ -66,7 +71,7 @@ class LMNN(MetricLearner):
         Row indices of the target neighbors of each training example, nearest first. Rows of
         classes with too few examples end in -1.
     n_iter_ : int
-        Iterations done.
+        Number of iterations.
     classes_ : ndarray of shape (n_classes,)
         Class labels seen in ``fit``.
     n_features_in_ : int
@@ -88,16 +93,20 @@ class LMNN(MetricLearner):
     The gradient is 2LΣcδδᵀ over the pairs of T and of examples and impostors: c = 1 − μ plus μ
     times the slopes h' of its triplets for a target, minus μ times these slopes for an impostor.
 
-    The impostors are found anew at every evaluation, by a compiled search whose memory does not
+    The impostors are found again at every evaluation, by a compiled search whose memory does not
     grow with the number of pairs.
 
     Departures from the paper: the problem is solved over L by L-BFGS, not over M; the squared
     hinge (which has no corners) is the default and ``loss="hinge"`` the paper's. For a full-rank
-    L the loss is convex in M, so both ways aim at the same minimum. A class with fewer than
+    L the loss is convex in M, so both have the same minimum. A class with fewer than
     k + 1 examples has fewer targets, one with a single example none.
 
     In the program behind the tables of [2]_: ``LMNN(n_neighbors=3, max_iter=100)``, ``push_weight``
     tuned between 0 and 1.
+
+    See Also
+    --------
+    IML : A metric learner for imbalanced classes.
 
     References
     ----------
@@ -150,7 +159,7 @@ class LMNN(MetricLearner):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Training examples; standardise them first.
+            Training examples; standardize them first.
         y : array-like of shape (n_samples,)
             Class labels.
 
@@ -161,14 +170,14 @@ class LMNN(MetricLearner):
         X, labels = self._check_training_data(X, y)
         self._check_parameters()
         targets = self._select_targets(X, labels)
-        objective = LargeMarginObjective(
+        loss = make_large_margin_loss(
             X,
             labels,
             targets,
             push_weight=self.push_weight,
             squared=self.loss == "squared_hinge",
         )
-        solution = self._solve(objective, self._start(X))
+        solution = self._solve(loss, self._start(X))
         self.classes_ = labels.classes
         self.components_ = solution.L
         self.objective_ = solution.value
@@ -193,12 +202,12 @@ class LMNN(MetricLearner):
             return initial_components(self.components_, X, self.n_components)
         return initial_components(self.init, X, self.n_components)
 
-    def _solve(self, objective: LargeMarginObjective, L: NDArray) -> Solution:
+    def _solve(self, loss: LargeMarginLoss, L: NDArray) -> Solution:
         report = self._reporter(self.verbose)
 
         def minimize(L: NDArray, width: float, max_iter: int, tol: float) -> Solution:
             return minimize_lbfgs(
-                lambda point: objective.value_and_gradient(point, width),
+                lambda point: loss.value_and_gradient(point, width),
                 L,
                 max_iter=max_iter,
                 tol=tol,
@@ -210,17 +219,17 @@ class LMNN(MetricLearner):
         else:
             solution = minimize_in_stages(
                 minimize,
-                lambda point: objective.value_and_gradient(point)[0],
+                lambda point: loss.value_and_gradient(point)[0],
                 lambda point, width: -np.inf,  # no dual bound for this loss
                 L,
                 max_iter=self.max_iter,
                 tol=self.tol,
             )
         if not solution.converged:
-            warnings.warn(
+            warn_user(
                 f"LMNN stopped after max_iter={self.max_iter} iterations, before the objective "
-                f"was thought to be within tol={self.tol:g} of its minimum. Raise max_iter or tol.",
+                f"was estimated to be within tol={self.tol:g} of its minimum. Raise max_iter or "
+                "tol.",
                 ConvergenceWarning,
-                stacklevel=4,
             )
         return solution

@@ -1,1 +1,1 @@
-"""Losses: value and gradient. An objective does not know its solver."""
+"""Losses: immutable objects with value, gradient and dual point. They do not know the solver."""

@@ -1,4 +1,4 @@
-"""What the minimum of the pair-set loss is proved to lie above.
+"""Lower bounds on the minimum of the pair-set loss, from its dual problem.
 
 For λ > 0 the dual problem of min F over M ⪰ 0 is to choose multipliers α of the pairs, within the
 bounds of their hinges, so that the minimum over M ⪰ 0 of ⟨A, M⟩ + linear + λ‖M − I‖² is largest.
@@ -16,13 +16,13 @@ from raremetric.metric import project_psd
 
 
 class DualPoint(NamedTuple):
-    """Feasible multipliers α, summed up. Feasible points are convex, so these may be mixed."""
+    """What the dual problem needs of feasible multipliers α. Convex mixtures are feasible too."""
 
     A: NDArray  # Σ_sim α δδᵀ − Σ_dis α δδᵀ, (n_features, n_features)
     linear: float  # (1 + m) Σ_dis α − Σ_sim α
 
     def mixed(self, other: DualPoint, share: float) -> DualPoint:
-        """A share of the other point, the rest of this one."""
+        """(1 − share) of this point plus share of the other one."""
         return DualPoint(
             (1 - share) * self.A + share * other.A,
             (1 - share) * self.linear + share * other.linear,
@@ -30,7 +30,7 @@ class DualPoint(NamedTuple):
 
 
 def dual_value(point: DualPoint, regularization: float) -> float:
-    """A value that F nowhere falls below; minus infinity when λ = 0.
+    """A lower bound on F; minus infinity for λ = 0.
 
     The minimum over M ⪰ 0 of linear + ⟨A, M⟩ + λ‖M − I‖², at the projection of I − A/(2λ).
     """
@@ -43,10 +43,10 @@ def dual_value(point: DualPoint, regularization: float) -> float:
 
 
 class DualBound:
-    """The best lower bound on F that some dual points can prove.
+    """The best lower bound on F that a few dual points prove.
 
-    The dual problem is concave: each point is mixed with the best mixture of those before it.
-    That takes a few eigendecompositions, which wait until the bound is asked for.
+    The dual problem is concave, so each point is mixed with the best mixture of the points before
+    it. This takes a few eigendecompositions, which are postponed until the value is needed.
 
     Parameters
     ----------
@@ -56,19 +56,19 @@ class DualBound:
 
     def __init__(self, regularization: float):
         self.regularization = float(regularization)
-        self._waiting: list[DualPoint] = []
+        self._pending: list[DualPoint] = []
         self._best: DualPoint | None = None
         self._value = -np.inf
 
     def add(self, point: DualPoint) -> None:
-        """Take in one more point."""
-        self._waiting.append(point)
+        """Add one more point."""
+        self._pending.append(point)
 
     @property
     def value(self) -> float:
-        """The bound; minus infinity for λ = 0, or without a point."""
-        while self._waiting:
-            self._mix(self._waiting.pop(0))
+        """The bound; minus infinity for λ = 0 or without any point."""
+        while self._pending:
+            self._mix(self._pending.pop(0))
         return self._value
 
     def _mix(self, new: DualPoint) -> None:

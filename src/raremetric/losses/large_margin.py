@@ -3,8 +3,8 @@
 F(L) = (1 − μ) Σ_i Σ_{j ∈ T(i)} d²(i, j)
      + μ Σ_i Σ_{j ∈ T(i)} Σ_{l: y_l ≠ y_i} h(1 + d²(i, j) − d²(i, l)),
 
-with h(u) = [u]₊² or [u]₊. The targets T(i) are fixed; the impostors l, those with h > 0, are
-found anew at every evaluation, among all examples of other classes.
+with h(u) = [u]₊² or [u]₊. The targets T(i) are fixed. The impostors l, those with h > 0, are found
+again at every evaluation, among all examples of other classes.
 """
 
 from __future__ import annotations
@@ -14,32 +14,19 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from raremetric.losses.pair_sets_kernels import hinge
+from raremetric.neighbors.self_join import row_distance
+from raremetric.performance import jit
 from raremetric.validation import Labels
 
-
-class LargeMarginData(NamedTuple):
-    """What the kernels read. Rows are grouped by class."""
-
-    X: NDArray  # (n_samples, n_features)
-    starts: NDArray  # (n_classes + 1,), first row of each class
-    targets: NDArray  # (n_samples, k), ends in -1 for small classes
-    push_weight: float
-    squared: bool
+TILE_ROWS = 128
+TILE_COLUMNS = 1024
 
 
-class LargeMarginObjective:
+class LargeMarginLoss(NamedTuple):
     """F and its gradient over L, exact (width 0) or with the corner of the hinge rounded.
 
-    Parameters
-    ----------
-    X : ndarray of shape (n_samples, n_features)
-    labels : Labels
-    targets : ndarray of shape (n_samples, k)
-        Rows of the target neighbors of each row; -1 at the end of a row that has fewer.
-    push_weight : float
-        μ.
-    squared : bool
-        Whether h is the squared hinge.
+    Rows are grouped by class; see ``make_large_margin_loss``.
 
     Notes
     -----
@@ -49,34 +36,163 @@ class LargeMarginObjective:
     tiles) and k·n_components for each impostor; memory does not grow with the number of pairs.
 
     Rounding by a width δ replaces [u]₊ by u²/(2δ) on (0, δ) and by u − δ/2 beyond. The squared
-    hinge has no corner and is left as it is.
+    hinge has no corner and is not rounded.
     """
 
-    def __init__(
-        self, X: NDArray, labels: Labels, targets: NDArray, *, push_weight: float, squared: bool
-    ):
-        order = np.argsort(labels.codes, kind="stable")
-        place = np.append(np.argsort(order, kind="stable"), -1)  # -1 stays -1
-        self.data = LargeMarginData(
-            X=np.ascontiguousarray(X[order], dtype=np.float64),
-            starts=np.concatenate([[0], np.cumsum(labels.counts)]),
-            targets=place[targets[order]],
-            push_weight=float(push_weight),
-            squared=bool(squared),
-        )
+    X: NDArray  # (n_samples, n_features)
+    starts: NDArray  # (n_classes + 1,), first row of each class
+    targets: NDArray  # (n_samples, k), rows end in -1 for small classes
+    push_weight: float  # μ
+    squared: bool  # whether h is the squared hinge
 
     def value_and_gradient(self, L: NDArray, width: float = 0.0) -> tuple[float, NDArray]:
         """F and its gradient over L, shape (n_components, n_features)."""
-        from raremetric.losses import large_margin_kernels as kernels
+        return evaluate_large_margin(np.ascontiguousarray(L), self, float(width))
 
-        return kernels.large_margin_value_and_gradient(
-            np.ascontiguousarray(L), self.data, float(width)
-        )
+
+def make_large_margin_loss(
+    X: NDArray, labels: Labels, targets: NDArray, *, push_weight: float, squared: bool
+) -> LargeMarginLoss:
+    """The loss of some examples with their target neighbors, (n_samples, k), rows ending in -1."""
+    order = np.argsort(labels.codes, kind="stable")
+    position = np.append(np.argsort(order, kind="stable"), -1)  # -1 stays -1
+    return LargeMarginLoss(
+        X=np.ascontiguousarray(X[order], dtype=np.float64),
+        starts=np.concatenate([[0], np.cumsum(labels.counts)]),
+        targets=position[targets[order]],
+        push_weight=float(push_weight),
+        squared=bool(squared),
+    )
 
 
 def target_table(labels: Labels, neighbors: list[NDArray[np.int64]], k: int) -> NDArray[np.int64]:
-    """The class-wise neighbor lists as one table (n_samples, k), filled up with -1."""
+    """The neighbor lists of all classes as one table (n_samples, k), filled with -1."""
     table = np.full((len(labels.codes), k), -1, dtype=np.int64)
     for c, lists in enumerate(neighbors):
         table[np.flatnonzero(labels.codes == c), : lists.shape[1]] = lists
     return table
+
+
+@jit
+def target_radii(Z, targets):
+    """1 + d² to each target, farthest first, and the column of each in ``targets``.
+
+    Rows of ``targets``, shape (n_samples, k), end in -1 where a class is small. Their radius is
+    minus infinity, so that no impostor is within it.
+    """
+    radii = np.full(targets.shape, -np.inf)
+    slots = np.full(targets.shape, -1, dtype=np.int64)
+    for i in range(targets.shape[0]):
+        for j in range(targets.shape[1]):
+            if targets[i, j] < 0:
+                break
+            radius = 1.0 + row_distance(Z, i, targets[i, j])
+            slot = j
+            while slot > 0 and radius > radii[i, slot - 1]:
+                radii[i, slot] = radii[i, slot - 1]
+                slots[i, slot] = slots[i, slot - 1]
+                slot -= 1
+            radii[i, slot] = radius
+            slots[i, slot] = j
+    return radii, slots
+
+
+@jit
+def push_terms(distance, radii, slots, squared, width, pulls):
+    """Σ_j h(radius_j − d²) for one impostor at squared distance d²; returns also Σ_j h'.
+
+    h is [u]₊² or [u]₊ with its corner rounded. Adds h' to each target's entry of ``pulls``.
+    """
+    value, push = 0.0, 0.0
+    for slot in range(radii.shape[0]):
+        excess = radii[slot] - distance
+        if excess <= 0.0:
+            break
+        if squared:
+            term, slope = excess * excess, 2.0 * excess
+        else:
+            term, slope = hinge(excess, width)
+        value += term
+        push += slope
+        pulls[slots[slot]] += slope
+    return value, push
+
+
+@jit
+def tile_terms(Z, near, rows, columns, radii, slots, squared, width, pulls, laplacian):
+    """Push terms between two ranges of rows of different classes, each row both ways.
+
+    ``near`` holds estimated squared distances (rows × columns), which only select the pairs to
+    evaluate.
+    Adds Σ −h' (e_i − e_l)(e_i − e_l)ᵀZ to ``laplacian``.
+    """
+    value = 0.0
+    for a in range(near.shape[0]):
+        i = rows + a
+        for b in range(near.shape[1]):
+            m = columns + b
+            if near[a, b] >= max(radii[i, 0], radii[m, 0]):
+                continue
+            distance = row_distance(Z, i, m)
+            term, push = push_terms(distance, radii[i], slots[i], squared, width, pulls[i])
+            other_term, other_push = push_terms(
+                distance, radii[m], slots[m], squared, width, pulls[m]
+            )
+            value += term + other_term
+            push += other_push
+            for t in range(Z.shape[1]):
+                step = push * (Z[i, t] - Z[m, t])
+                laplacian[i, t] -= step
+                laplacian[m, t] += step
+    return value
+
+
+@jit
+def impostor_terms(Z, starts, radii, slots, squared, width, pulls, laplacian):
+    """The push loss over all triplets; class c owns rows starts[c] to starts[c + 1].
+
+    Distances are estimated tile by tile with a matrix product, so memory is that of a tile. The
+    rounding error is of the order of 1e-16 times the squared norms, which the slack covers.
+    """
+    n_samples = Z.shape[0]
+    value = 0.0
+    norms = (1.0 - 1e-12) * np.sum(Z * Z, axis=1)
+    for c in range(starts.shape[0] - 2):
+        end = starts[c + 1]
+        for rows in range(starts[c], end, TILE_ROWS):
+            rows_end = min(rows + TILE_ROWS, end)
+            for columns in range(end, n_samples, TILE_COLUMNS):
+                columns_end = min(columns + TILE_COLUMNS, n_samples)
+                near = np.dot(Z[rows:rows_end], Z[columns:columns_end].T)
+                for a in range(near.shape[0]):
+                    for b in range(near.shape[1]):
+                        near[a, b] = norms[rows + a] + norms[columns + b] - 2.0 * near[a, b]
+                value += tile_terms(
+                    Z, near, rows, columns, radii, slots, squared, width, pulls, laplacian
+                )
+    return value
+
+
+@jit
+def evaluate_large_margin(L, loss, width):
+    """The large-margin loss and its gradient over L: 2 (Lap Z)ᵀX."""
+    Z = np.dot(loss.X, L.T)
+    radii, slots = target_radii(Z, loss.targets)
+    pulls = np.zeros(loss.targets.shape)
+    laplacian = np.zeros_like(Z)
+    push = impostor_terms(Z, loss.starts, radii, slots, loss.squared, width, pulls, laplacian)
+    laplacian *= loss.push_weight
+    pull = 0.0
+    for i in range(Z.shape[0]):
+        for slot in range(radii.shape[1]):
+            if slots[i, slot] < 0:
+                break
+            pull += radii[i, slot] - 1.0
+            target = loss.targets[i, slots[i, slot]]
+            weight = (1.0 - loss.push_weight) + loss.push_weight * pulls[i, slots[i, slot]]
+            for t in range(Z.shape[1]):
+                step = weight * (Z[i, t] - Z[target, t])
+                laplacian[i, t] += step
+                laplacian[target, t] -= step
+    value = (1.0 - loss.push_weight) * pull + loss.push_weight * push
+    return value, 2.0 * np.dot(laplacian.T, loss.X)

@@ -1,7 +1,7 @@
-"""The hinge losses of sets of similar and dissimilar pairs.
+"""Compiled evaluation of the pair-set loss: hinges over similar and dissimilar pairs.
 
-Rows come in double or, where speed counts more, in single precision; sums over pairs are always
-taken in double precision.
+Rows are in double or, for speed, in single precision; sums over pairs are always accumulated in
+double precision.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import numpy as np
 from raremetric.neighbors.self_join import row_distance
 from raremetric.performance import any_order, inlined, internal, jit
 
-LANES = 8  # numbers of single precision in a vector
+LANES = 8  # single-precision numbers in a vector register
 
 
 @jit
@@ -44,11 +44,11 @@ def hinge(excess, width):
 
 
 @internal
-def similar_terms(Z, data, width, slopes, out):
+def similar_terms(Z, loss, width, slopes, out):
     """Σ w [d² − 1]₊; writes w times the hinge's derivative to slopes, adds Lap·Z to out."""
     value = 0.0
     for p in range(slopes.shape[0]):
-        i, j, weight = data.similar_anchors[p], data.similar_others[p], data.similar_weights[p]
+        i, j, weight = loss.similar_anchors[p], loss.similar_others[p], loss.similar_weights[p]
         term, slope = hinge(row_distance(Z, i, j) - 1.0, width)
         value += weight * term
         slopes[p] = weight * slope
@@ -89,10 +89,10 @@ def cap_level(excess, cap, width):
 
 @inlined
 def nearest_term(excess, weight, cap, width, slopes, p):
-    """W · (sum of the ``cap`` largest [u]₊) over falling u = 1 + m − d².
+    """W · (sum of the ``cap`` largest [u]₊) over decreasing u = 1 + m − d².
 
-    With width δ > 0 the term is max Σ α u − (δ/2) Σ α² over 0 ≤ α ≤ 1, Σ α ≤ cap: smooth also
-    where neighbors change places. Writes w α to row p of slopes.
+    With width δ > 0 the term is max Σ α u − (δ/2) Σ α² over 0 ≤ α ≤ 1, Σ α ≤ cap: smooth even
+    where two neighbors exchange their order. Writes w α to row p of slopes.
     """
     value, level = 0.0, 0.0
     if width > 0.0 and excess.shape[0] > cap and excess[cap] > 0.0:
@@ -109,9 +109,9 @@ def nearest_term(excess, weight, cap, width, slopes, p):
 
 @inlined
 def nearest_candidates(Z, i, candidates, near, who):
-    """Squared distances from row i to its nearest candidates, rising, and these rows.
+    """Write the nearest candidates of row i to who, nearest first, and squared distances to near.
 
-    Returns how many there are. A candidate of -1 is none; of equally near ones the first stays.
+    Returns their number. Candidates of -1 are skipped; among equal distances the first is kept.
     """
     size, count, farthest = near.shape[0], 0, np.inf
     for s in range(candidates.shape[0]):
@@ -133,21 +133,21 @@ def nearest_candidates(Z, i, candidates, near, who):
 
 
 @internal
-def dissimilar_terms(Z, data, width, others, slopes, out):
+def dissimilar_terms(Z, loss, candidates, width, others, slopes, out):
     """Σ_i w_i · (sum of the k largest [1 + m − d²]₊) over each anchor's candidates.
 
-    Writes the nearest candidates to others, the derivatives to slopes, and takes Lap·Z off out.
+    Writes the nearest candidates to others and the derivatives to slopes; subtracts Lap·Z from out.
     """
     value, (n_anchors, size) = 0.0, others.shape
     near, excess = np.empty(size, np.float64), np.empty(size, np.float64)
-    cap, limit = max(data.refresh, 1), 1.0 + data.margin
+    cap, limit = max(loss.n_refreshed, 1), 1.0 + loss.margin
     for p in range(n_anchors):
-        i, who = data.anchors[p], others[p]
-        count = nearest_candidates(Z, i, data.lists[p], near, who)
+        i, who = loss.anchors[p], others[p]
+        count = nearest_candidates(Z, i, candidates[p], near, who)
         for s in range(size):
             excess[s] = limit - near[s] if s < count else -np.inf
             who[s] = who[s] if s < count else -1
-        value += nearest_term(excess, data.anchor_weights[p], cap, width * limit, slopes, p)
+        value += nearest_term(excess, loss.anchor_weights[p], cap, width * limit, slopes, p)
         for s in range(count):
             if slopes[p, s] != 0.0:
                 add_pull(-slopes[p, s], i, who[s], Z, out)
@@ -156,7 +156,7 @@ def dissimilar_terms(Z, data, width, others, slopes, out):
 
 @jit
 def laplacian_product(rows, first, second, weights):
-    """Σ w (e_i − e_j)(e_i − e_j)ᵀ rows over the pairs (i, j); a second row of -1 is none."""
+    """Σ w (e_i − e_j)(e_i − e_j)ᵀ rows over the pairs (i, j); pairs with j = -1 are skipped."""
     out = np.zeros(rows.shape, rows.dtype)
     for p in range(first.shape[0]):
         if second[p] >= 0:
@@ -186,33 +186,34 @@ def add_regularization(value, gradient, axes, regularization):
 
 
 @jit
-def pair_set_value_and_gradient(L, data, width):
+def evaluate_pair_sets(L, loss, candidates, width):
     """The pair-set loss and its gradient over L: 2 (Lap Z)ᵀX + 4λL(LᵀL − I).
 
-    Refreshed neighbors are looked for among the candidates: a lower bound of the loss, exact
-    while the candidates hold the nearest. Returns also the multipliers of the similar pairs, those
-    of the dissimilar pairs, and for the latter the other rows, nearest first.
+    ``loss`` is a ``PairSetLoss``. Refreshed neighbors are searched among the candidates, of shape
+    (n_anchors, n_candidates), only: a lower bound of the loss, which is exact as long as the
+    candidates contain the nearest rows. Returns also the multipliers of the similar pairs, those of
+    the dissimilar pairs, and for the latter the other rows, nearest first.
     """
-    n_samples, (n_components, n_features), dtype = data.X.shape[0], L.shape, data.X.dtype
-    # Columns of zeros make rows of whole vectors, for which distances are found faster.
+    n_samples, (n_components, n_features), dtype = loss.X.shape[0], L.shape, loss.X.dtype
+    # Columns of zeros make rows of whole vectors, for which distances are computed faster.
     whole = -(-n_components // LANES) * LANES
     axes, product = np.empty((n_features, whole), dtype), np.empty((whole, n_features), dtype)
     Z, laplacian = np.empty((n_samples, whole), dtype), np.zeros((n_samples, whole), dtype)
     for j in range(n_features):
         for i in range(whole):
             axes[j, i] = L[i, j] if i < n_components else 0.0
-    np.dot(data.X, axes, Z)
-    attract = np.empty(data.similar_anchors.shape[0], np.float64)
-    shape = (data.anchors.shape[0], data.n_nearest)
+    np.dot(loss.X, axes, Z)
+    attract = np.empty(loss.similar_anchors.shape[0], np.float64)
+    shape = (loss.anchors.shape[0], loss.n_nearest)
     others, repel = np.empty(shape, np.int64), np.empty(shape, np.float64)
-    value = similar_terms(Z, data, width, attract, laplacian)
-    value += dissimilar_terms(Z, data, width, others, repel, laplacian)
-    np.dot(laplacian.T, data.X, product)
+    value = similar_terms(Z, loss, width, attract, laplacian)
+    value += dissimilar_terms(Z, loss, candidates, width, others, repel, laplacian)
+    np.dot(laplacian.T, loss.X, product)
     gradient = np.empty((n_components, n_features), np.float64)
     for i in range(n_components):
         for j in range(n_features):
             gradient[i, j] = 2.0 * product[i, j]
-    value = add_regularization(value, gradient, axes, data.regularization)
+    value = add_regularization(value, gradient, axes, loss.regularization)
     return value, gradient, attract, repel, others
 
 

@@ -1,4 +1,4 @@
-"""RareClassifier: the best we have on a rare class, in one call."""
+"""RareClassifier: many metrics are tried, judged by cross-validation, and the best averaged."""
 
 from raremetric.rare.classifier import RareClassifier
 

@@ -1,8 +1,12 @@
-"""What RareClassifier tries: views of the features, maps, learners, readings."""
+"""What RareClassifier tries: metrics, each a learner after some preprocessing steps.
+
+A candidate is one of these metrics together with one of the ``READINGS`` of its distances.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import groupby
 from typing import NamedTuple
 
 import numpy as np
@@ -16,85 +20,70 @@ from raremetric.learners.base import MetricLearner
 from raremetric.learners.discriminant import BalancedDiscriminant, fit_settings
 from raremetric.learners.euclidean import Euclidean
 from raremetric.learners.iml import IML
+from raremetric.neighbors import NeighborSearch
 from raremetric.validation import Labels
-from raremetric.voting import (
-    READINGS,
-    ClassNeighbors,
-    Reading,
-    class_scores,
-    distance_floor,
-    nearest_of_each_class,
-)
+from raremetric.voting import READINGS, Reading, class_scores, distance_floor
 
-# How much each group counts: chosen on the KEEL sets at odd places and on splits 1 to 5.
+# The weight of each group in the final score. Like all other settings of RareClassifier, these
+# were chosen on KEEL's data sets at odd positions and on splits 1 to 5 of the paper's data sets.
 GROUP_WEIGHTS = {
     "importance, laplacian": 3.0,
     "linear": 2.0,
 }
-MAX_NEIGHBORS = max(reading.size for reading in READINGS)
 
 
-class Branch(NamedTuple):
-    """Learners after common steps. A step that several branches begin with is one object."""
+class MetricSpec(NamedTuple):
+    """A metric to try: an unfitted learner after unfitted preprocessing steps.
 
-    group: str  # the best of each group are averaged, and the groups with each other
-    name: str
+    Metrics that begin with the same step hold the same estimator object: it is then fitted once
+    for all of them. Two specs are equal only if they hold the same objects.
+    """
+
+    group: str  # the best candidates of each group are averaged
+    branch: str  # name of the steps
     steps: tuple[BaseEstimator, ...]
-    learners: tuple[MetricLearner, ...]
+    learner: MetricLearner
 
 
-class Neighborhood(NamedTuple):
-    """A fitted metric with the examples that it measures distances to."""
+class FittedMetric(NamedTuple):
+    """A fitted metric, and the search for neighbors among the examples it was fitted on."""
 
     pipeline: Pipeline
-    Z: NDArray[np.float64]  # the examples, as the pipeline maps them
-    labels: Labels
-    floor: float
+    search: NeighborSearch
+    floor: float  # shorter distances are not distinguished
 
-    def neighbors(self, X, k: int = MAX_NEIGHBORS) -> ClassNeighbors:
-        """The k nearest examples of each class."""
-        return self.nearest(np.asarray(self.pipeline.transform(X)), k)
-
-    def nearest(self, Z: NDArray, k: int = MAX_NEIGHBORS, exact: bool = True) -> ClassNeighbors:
-        """The k nearest examples of each class to rows that are mapped already."""
-        return nearest_of_each_class(self.Z, self.labels, Z, k, exact)
-
-    def scores(self, found: ClassNeighbors, readings: Sequence[Reading]) -> NDArray:
-        """How much nearer the positive class is, (n_readings, n_rows)."""
-        return class_scores(found.distances, self.floor, readings)[:, :, 1]
+    def scores(self, distances: list[NDArray], readings: Sequence[Reading]) -> NDArray:
+        """How much closer the positive class is than the other one, (n_readings, n_rows)."""
+        return class_scores(distances, self.floor, readings)[:, :, 1]
 
 
-def branches() -> list[Branch]:
-    """All views, maps and learners."""
-    standard = (StandardScaler(),)
-    weighted = (*standard, ImportanceWeights())
-    ranks = (QuantileTransformer(output_distribution="normal"), StandardScaler())
-    curved = [
-        Branch(
-            "importance, laplacian",
-            f"importance, laplacian {width:g}",
-            (*weighted, KernelLandmarks(width=width)),
-            _discriminants(),
-        )
-        for width in (0.5, 2.0, 8.0)
-    ]
+def default_metrics() -> list[MetricSpec]:
+    """All metrics that RareClassifier tries."""
+    scaled = (StandardScaler(),)
+    ranked = (QuantileTransformer(output_distribution="normal"), StandardScaler())
+    weighted = (*scaled, ImportanceWeights())
+    metrics = []
+    for width in (0.5, 2.0, 8.0):
+        name, steps = f"importance, laplacian {width:g}", (*weighted, KernelLandmarks(width=width))
+        metrics += [
+            MetricSpec("importance, laplacian", name, steps, each) for each in _discriminants()
+        ]
+    linear = (Euclidean(), *_imls(), *_discriminants())
+    metrics += [MetricSpec("linear", "standard", scaled, each) for each in linear]
+    metrics += [MetricSpec("linear", "rank", ranked, each) for each in _discriminants()]
+    return metrics
+
+
+def _discriminants() -> list[MetricLearner]:
     return [
-        *curved,
-        Branch("linear", "standard", standard, (Euclidean(), *_imls(), *_discriminants())),
-        Branch("linear", "rank", ranks, _discriminants()),
-    ]
-
-
-def _discriminants() -> tuple[MetricLearner, ...]:
-    return tuple(
         BalancedDiscriminant(shrinkage, stretch)
         for shrinkage in (0.1, 0.5, 0.9)
         for stretch in (1.0, 3.0, 10.0)
-    )
+    ]
 
 
-def _imls() -> tuple[MetricLearner, ...]:
-    return tuple(
+def _imls() -> list[MetricLearner]:
+    return [
         IML(margin=margin, similar_weight=weight, regularization=regularization)
         for margin, weight, regularization in (
             (100.0, 0.5, 0.01),
@@ -103,41 +92,61 @@ def _imls() -> tuple[MetricLearner, ...]:
             (1000.0, 0.3, 0.1),
             (100.0, 0.8, 1.0),
         )
-    )
+    ]
 
 
-def fit_neighborhoods(
-    tried: Sequence[Branch], X: NDArray, labels: Labels, seed: int, queries: NDArray
-) -> Iterator[tuple[Neighborhood, NDArray]]:
-    """Fit every learner of every branch, and map the queries by it.
+def with_readings(metrics: Sequence[MetricSpec]) -> list[tuple[MetricSpec, Reading]]:
+    """All candidates, in the order of the rows of ``out_of_fold_scores``."""
+    return [(metric, reading) for metric in metrics for reading in READINGS]
 
-    Steps that branches have in common are fitted, and applied, once.
-    """
+
+def fit_metrics(
+    metrics: Sequence[MetricSpec], X: NDArray, labels: Labels, seed: int
+) -> Iterator[FittedMetric]:
+    """Fit metrics one after the other; steps that they share are fitted and applied once."""
     y = labels.classes[labels.codes]
-    fitted: dict[tuple[int, ...], tuple[list[BaseEstimator], NDArray, NDArray]]
-    fitted = {(): ([], X, queries)}
-    for branch in tried:
-        path: tuple[int, ...] = ()
-        for template in branch.steps:
-            before, path = path, (*path, id(template))
+    mapped = SharedTransform(X)
+    fitted: dict[tuple, tuple] = {(): ()}  # from unfitted steps to fitted steps
+    for templates, group in groupby(metrics, key=lambda metric: metric.steps):
+        for end in range(1, len(templates) + 1):
+            path = templates[:end]
             if path not in fitted:
-                steps, Z, mapped = fitted[before]
-                step = _seeded(template, seed, len(X)).fit(Z, y)
-                fitted[path] = ([*steps, step], step.transform(Z), step.transform(mapped))
-        steps, Z, mapped = fitted[path]
-        for learner in _fit_learners(branch.learners, Z, y):
+                before = fitted[path[:-1]]
+                step = _prepare(path[-1], seed, len(X)).fit(mapped(before), y)
+                fitted[path] = (*before, step)
+        steps = fitted[templates]
+        Z = mapped(steps)
+        for learner in _fit_learners([metric.learner for metric in group], Z, y):
             pipeline = Pipeline([(type(s).__name__.lower(), s) for s in (*steps, learner)])
-            L = learner.components_
-            projected = Z @ L.T
-            floor = distance_floor(projected)
-            yield Neighborhood(pipeline, projected, labels, floor), mapped @ L.T
+            projected = Z @ learner.components_.T
+            search = NeighborSearch(projected, labels)
+            yield FittedMetric(pipeline, search, distance_floor(projected))
+
+
+class SharedTransform:
+    """The same rows, mapped by several pipelines; first steps that they share are applied once."""
+
+    def __init__(self, X: NDArray):
+        self._mapped: dict[tuple, NDArray] = {(): X}
+
+    def __call__(self, steps: tuple[BaseEstimator, ...]) -> NDArray:
+        """The rows after these fitted steps."""
+        if steps not in self._mapped:
+            before = self(steps[:-1])
+            self._mapped[steps] = np.asarray(steps[-1].transform(before))
+        return self._mapped[steps]
+
+    def project(self, pipeline: Pipeline) -> NDArray:
+        """The rows after a whole pipeline, which ends in a metric learner."""
+        *steps, learner = (step for _, step in pipeline.steps)
+        return self(tuple(steps)) @ learner.components_.T
 
 
 def _fit_learners(
     templates: Sequence[MetricLearner], Z: NDArray, y: NDArray
 ) -> list[MetricLearner]:
-    """Copies, fitted; all discriminants at once."""
-    learners = [clone(template) for template in templates]
+    """Fitted copies, in the same order; all discriminants share one eigendecomposition."""
+    learners = [clone(template).set_output(transform="default") for template in templates]
     discriminants = [each for each in learners if isinstance(each, BalancedDiscriminant)]
     if discriminants:
         fit_settings(discriminants, Z, y)
@@ -147,21 +156,9 @@ def _fit_learners(
     return learners
 
 
-def keep_learners(tried: Sequence[Branch], chosen: Sequence[int]) -> list[Branch]:
-    """The branches with those learners only whose places, counted through all, are chosen."""
-    kept, place = [], 0
-    for branch in tried:
-        learners = tuple(
-            learner for own, learner in enumerate(branch.learners, place) if own in chosen
-        )
-        place += len(branch.learners)
-        if learners:
-            kept.append(branch._replace(learners=learners))
-    return kept
-
-
-def _seeded(template: BaseEstimator, seed: int, n_samples: int) -> BaseEstimator:
-    step = clone(template)
+def _prepare(template: BaseEstimator, seed: int, n_samples: int) -> BaseEstimator:
+    """An unfitted copy with the seed, whose output is an array whatever ``set_config`` says."""
+    step = clone(template).set_output(transform="default")
     if "random_state" in step.get_params():
         step.set_params(random_state=seed)
     if isinstance(step, QuantileTransformer):

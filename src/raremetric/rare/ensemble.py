@@ -1,86 +1,254 @@
-"""What decides in the end: a few metrics, read and weighted, and one calibrated score."""
+"""What is kept: the best candidates of each group, averaged into one calibrated score."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import expit, logit
+from sklearn.pipeline import Pipeline
 
-from raremetric.rare.candidates import Neighborhood
-from raremetric.rare.evidence import Part, combine
-from raremetric.voting import ClassNeighbors, Reading, Sigmoid
+from raremetric.neighbors import Neighbors
+from raremetric.rare.candidates import (
+    GROUP_WEIGHTS,
+    FittedMetric,
+    MetricSpec,
+    SharedTransform,
+    fit_metrics,
+    with_readings,
+)
+from raremetric.validation import Labels
+from raremetric.voting import (
+    Evaluation,
+    Reading,
+    Sigmoid,
+    best_threshold,
+    evaluate,
+    fit_sigmoid,
+    observed_utility,
+    rank,
+)
+from raremetric.voting.aims import Aim
+
+N_KEPT_PER_GROUP = 5
+
+
+class Average(NamedTuple):
+    """Σ weight · (score − mean) / scale over several scores of the same row."""
+
+    weights: NDArray[np.float64]  # (n_scores,), as are means and scales
+    means: NDArray[np.float64]
+    scales: NDArray[np.float64]
+
+    def __call__(self, scores: NDArray) -> NDArray[np.float64]:
+        """Average scores of shape (n_scores, n_rows)."""
+        weights, means, scales = (column[:, np.newaxis] for column in self)
+        return np.sum(weights * (scores.astype(np.float64) - means) / scales, axis=0)
+
+
+class Selection(NamedTuple):
+    """The candidates that are kept, with the calibration and the threshold of their average."""
+
+    evaluation: Evaluation  # of all candidates
+    ranks: NDArray[np.int64]  # of all candidates, each within its group, from 1
+    kept: NDArray[np.int64]  # numbers of the kept candidates, the largest weight first
+    average: Average  # of the scores of the kept candidates, in the same order
+    calibration: Sigmoid
+    threshold: float
+    score: float  # out-of-fold utility of the average at that threshold
+
+    def log_odds(self, scores: NDArray) -> NDArray[np.float64]:
+        """Log-odds of the positive class, from scores of shape (n_kept, n_rows)."""
+        return self.calibration.log_odds(self.average(scores))
+
+    def with_odds(self, factor: float) -> Selection:
+        """The same decisions for data with ``factor`` times the odds of a positive."""
+        shift = np.log(factor)
+        slope, intercept = self.calibration
+        return self._replace(
+            calibration=Sigmoid(slope, intercept + shift),
+            threshold=float(expit(logit(self.threshold) + shift)),
+        )
+
+
+def select(
+    scores: NDArray,
+    groups: Sequence[str],
+    positive: NDArray,
+    aim: Aim,
+    group_weights: Mapping[str, float] = GROUP_WEIGHTS,
+) -> Selection:
+    """Judge candidates of any kind by their out-of-fold scores, and average the best.
+
+    Parameters
+    ----------
+    scores : ndarray of shape (n_candidates, n_repeats, n_samples)
+        Higher scores mean that an example is more likely positive.
+    groups : sequence of str
+        The group of each candidate.
+    positive : ndarray of bool of shape (n_samples,)
+    aim : Aim
+        What to maximize.
+    group_weights : mapping of str to float
+        The weight of each group in the average.
+    """
+    evaluation = evaluate(scores, positive, aim.utility)
+    ranks = rank(evaluation, groups, aim.threshold_free)
+    kept, average = average_best(scores, groups, ranks, group_weights)
+    averaged = average(scores[kept].reshape(len(kept), -1))
+    truth = np.tile(positive, scores.shape[1])
+    calibration = fit_sigmoid(averaged, truth)
+    p = calibration(averaged)
+    threshold = best_threshold(p, aim.utility)
+    score = float(observed_utility(p >= threshold, truth, aim.utility))
+    return Selection(evaluation, ranks, kept, average, calibration, threshold, score)
+
+
+def average_best(
+    scores: NDArray, groups: Sequence[str], ranks: NDArray, group_weights: Mapping[str, float]
+) -> tuple[NDArray[np.int64], Average]:
+    """Numbers of the best candidates of each group, the largest weight first, and their average.
+
+    Scores are standardized. The mean of a group's best is standardized again, so that the groups
+    enter by their ``group_weights`` however much the candidates within a group agree.
+    """
+    kept, columns = [], []
+    for group in dict.fromkeys(groups):
+        best = np.flatnonzero((np.asarray(groups) == group) & (ranks <= N_KEPT_PER_GROUP))
+        pooled = scores[best].reshape(len(best), -1).astype(np.float64)
+        means, scales = pooled.mean(axis=1), pooled.std(axis=1)
+        scales = np.where(scales > 0, scales, 1.0)
+        averaged = ((pooled - means[:, np.newaxis]) / scales[:, np.newaxis]).mean(axis=0)
+        weight = group_weights[group] / (len(best) * max(float(averaged.std()), 1e-12))
+        kept.append(best)
+        columns.append([np.full(len(best), weight), means, scales])
+    weights, means, scales = np.concatenate(columns, axis=1)
+    weights = weights / sum(weights)
+    order = np.argsort(-weights, kind="stable")
+    return np.concatenate(kept)[order], Average(weights[order], means[order], scales[order])
+
+
+def results_table(metrics: Sequence[MetricSpec], selection: Selection) -> dict[str, NDArray]:
+    """One entry per candidate: what it is, how it was judged, and its weight in the average."""
+    candidates = with_readings(metrics)
+    weights = np.zeros(len(candidates))
+    weights[selection.kept] = selection.average.weights
+    return {
+        "group": np.array([metric.group for metric, _ in candidates]),
+        "branch": np.array([metric.branch for metric, _ in candidates]),
+        "learner": np.array([repr(metric.learner) for metric, _ in candidates]),
+        "reading": np.array([str(reading) for _, reading in candidates]),
+        **selection.evaluation._asdict(),
+        "rank_in_group": selection.ranks,
+        "weight": weights,
+    }
 
 
 class Member(NamedTuple):
-    """One metric with one reading, and its part in the final score."""
+    """A kept candidate: a fitted metric with a reading of its distances."""
 
     name: str
-    place: int  # of its neighborhood
+    weight: float  # in the average; all weights sum to one
+    metric: FittedMetric  # the same object for all members with this metric
     reading: Reading
-    part: Part
+
+    @property
+    def pipeline(self) -> Pipeline:
+        """The fitted preprocessing steps and the fitted learner."""
+        return self.metric.pipeline
 
 
 class Ensemble(NamedTuple):
-    """Members, the fitted metrics that they share, and the calibration of their average."""
+    """The members, the average of their scores, and its calibration."""
 
-    members: list[Member]
-    neighborhoods: list[Neighborhood]
+    members: list[Member]  # the largest weight first
+    average: Average
     calibration: Sigmoid
-    rows: NDArray[np.int64]  # of the training data: the examples
+    rows: NDArray[np.int64]  # rows of the training data that are the examples
 
     @property
-    def n_examples(self) -> int:
-        """How many examples there are to be near to."""
-        return len(self.rows)
+    def metrics(self) -> list[FittedMetric]:
+        """The metrics of the members, each once."""
+        return list({id(member.metric): member.metric for member in self.members}.values())
 
     def log_odds(self, X: NDArray) -> NDArray:
         """Log-odds of the positive class, (n_rows,)."""
-        found = self._neighbors(X)
-        total = combine(
-            [member.part for member in self.members],
-            [self._scores(member, found) for member in self.members],
-        )
-        return self.calibration.log_odds(total)
+        scores, _ = self._scores(X)
+        return self.calibration.log_odds(self.average(scores))
 
     def kneighbors(self, X: NDArray, k: int, member: int) -> tuple[NDArray, NDArray]:
-        """Distances and rows of the k nearest examples, of any class, under a member's metric."""
-        found = self.neighborhoods[self.members[member].place].neighbors(X, k)
-        distances, indices = np.hstack(found.distances), np.hstack(found.indices)
-        order = np.argsort(distances, axis=1, kind="stable")[:, :k]
-        indices = self.rows[np.take_along_axis(indices, order, 1)]
-        return np.take_along_axis(distances, order, 1), indices
+        """Distances and rows of the k nearest examples of any class under a member's metric."""
+        metric = self.members[member].metric
+        found = metric.search.nearest(SharedTransform(X).project(metric.pipeline), k)
+        return found.distances, self.rows[found.indices]
 
-    def reasons(self, X: NDArray) -> list[list[dict[str, Any]]]:
-        """For each row what every member says, and the examples that it says it by."""
-        found = self._neighbors(X)
-        columns = [self._reasons_of(member, found) for member in self.members]
-        return [list(row) for row in zip(*columns, strict=True)]
+    def explain(self, X: NDArray) -> list[list[dict[str, Any]]]:
+        """For each row one entry per member; see ``RareClassifier.explain``."""
+        scores, neighbors = self._scores(X)
+        reasons: list[list[dict[str, Any]]] = [[] for _ in X]
+        for member, own, near, mean, scale in zip(
+            self.members, scores, neighbors, self.average.means, self.average.scales, strict=True
+        ):
+            for i, score in enumerate((own - mean) / scale):
+                negative, positive = (self._used(c, i, member.reading) for c in near)
+                reasons[i].append(
+                    {
+                        "member": member.name,
+                        "weight": member.weight,
+                        "score": float(score),
+                        "positive": positive,
+                        "negative": negative,
+                    }
+                )
+        return reasons
 
-    def _neighbors(self, X: NDArray) -> list[ClassNeighbors]:
-        return [neighborhood.neighbors(X) for neighborhood in self.neighborhoods]
+    def _used(self, near: Neighbors, i: int, reading: Reading) -> dict[str, NDArray]:
+        """The examples of one class that the score of row i was computed from."""
+        return {
+            "rows": self.rows[near.indices[i, : reading.size]],
+            "distances": near.distances[i, : reading.size],
+        }
 
-    def _scores(self, member: Member, found: list[ClassNeighbors]) -> NDArray:
-        neighborhood = self.neighborhoods[member.place]
-        return neighborhood.scores(found[member.place], [member.reading])[0]
+    def _scores(self, X: NDArray) -> tuple[NDArray, list[list[Neighbors]]]:
+        """Scores, (n_members, n_rows), and each member's neighbors of each class.
 
-    def _reasons_of(self, member: Member, found: list[ClassNeighbors]) -> list[dict[str, Any]]:
-        part, count, near = member.part, member.reading.size, found[member.place]
-        scores = (self._scores(member, found) - part.mean) / part.spread
+        One search per metric, for as many neighbors as its members need.
+        """
+        queries = SharedTransform(X)
+        scores = np.empty((len(self.members), len(X)))
+        neighbors: list[list[Neighbors]] = [[] for _ in self.members]
+        for metric in self.metrics:
+            own = [i for i, member in enumerate(self.members) if member.metric is metric]
+            readings = [self.members[i].reading for i in own]
+            k = max(reading.size for reading in readings)
+            found = metric.search.nearest_of_each_class(queries.project(metric.pipeline), k)
+            scores[own] = metric.scores([near.distances for near in found], readings)
+            for i in own:
+                neighbors[i] = found
+        return scores, neighbors
 
-        def side(c: int, i: int) -> dict[str, NDArray]:
-            return {
-                "rows": self.rows[near.indices[c][i, :count]],
-                "distances": near.distances[c][i, :count],
-            }
 
-        return [
-            {
-                "member": member.name,
-                "weight": part.weight,
-                "score": float(score),
-                "positive": side(1, i),
-                "negative": side(0, i),
-            }
-            for i, score in enumerate(scores)
-        ]
+def fit_ensemble(
+    metrics: Sequence[MetricSpec],
+    selection: Selection,
+    X: NDArray,
+    labels: Labels,
+    seed: int,
+    rows: NDArray | None = None,
+) -> Ensemble:
+    """Fit the metrics of the kept candidates on all examples.
+
+    ``rows`` are the row numbers of the examples in the training data, by default 0, 1, 2, ...
+    """
+    candidates = with_readings(metrics)
+    kept = [candidates[number] for number in selection.kept]
+    needed = sorted({metric for metric, _ in kept}, key=list(metrics).index)
+    fitted = dict(zip(needed, fit_metrics(needed, X, labels, seed), strict=True))
+    members = [
+        Member(f"{m.branch}, {m.learner!r}, {reading}", float(weight), fitted[m], reading)
+        for (m, reading), weight in zip(kept, selection.average.weights, strict=True)
+    ]
+    rows = np.arange(len(X)) if rows is None else rows
+    return Ensemble(members, selection.average, selection.calibration, rows)

@@ -1,1 +1,1 @@
-"""Minimisers: each receives a callable and knows neither classes nor pairs."""
+"""Solvers: each one minimizes a loss that it receives, and knows nothing about classes."""

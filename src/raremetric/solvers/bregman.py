@@ -8,9 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg
 
+from raremetric.performance import any_order, jit
+
 
 class Projection(NamedTuple):
-    """Where the projections ended."""
+    """The result of the projections."""
 
     L: NDArray  # (n_features, n_features), M = LᵀL
     bounds: NDArray  # (n_pairs,), ξ: each pair's bound after its slack
@@ -30,7 +32,7 @@ def project_bregman(
     max_iter: int,
     tol: float,
 ) -> Projection:
-    """The metric nearest to LᵀL, in LogDet divergence, that keeps bounds on squared distances.
+    """The metric nearest to LᵀL, in LogDet divergence, that satisfies bounds on squared distances.
 
     Minimises D(M, M₀) + γ D(diag ξ, diag ξ₀), with D(A, B) = tr AB⁻¹ − log det AB⁻¹ − d, so that
     sign·(δᵀMδ − ξ) ≤ 0 for each pair. At the minimum M⁻¹ = M₀⁻¹ + Σ sign·λ δδᵀ,
@@ -39,7 +41,7 @@ def project_bregman(
     Parameters
     ----------
     differences : ndarray of shape (n_pairs, n_features)
-        δ; a pair with δ = 0 is passed over.
+        δ; pairs with δ = 0 are skipped.
     signs : ndarray of shape (n_pairs,)
         +1 for an upper bound, -1 for a lower one.
     bounds : ndarray of shape (n_pairs,)
@@ -47,18 +49,16 @@ def project_bregman(
     L : ndarray of shape (n_features, n_features)
         M₀ = LᵀL, positive definite.
     gamma : float
-        γ > 0, the price of slack; infinite for none.
+        γ > 0, the price of slack; infinity forbids slack.
     max_iter : int
-        Bound on the sweeps through all pairs.
+        Maximum number of sweeps through all pairs.
     tol : float
         Stop when a sweep changes the multipliers by less than this fraction.
     """
-    from raremetric.solvers import bregman_kernels as kernels
-
     learned = np.array(L, dtype=np.float64, order="C")
     slack_bounds = np.array(bounds, dtype=np.float64)
     multipliers = np.zeros(len(differences))
-    n_iter, change = kernels.bregman_sweeps(
+    n_iter, change = bregman_sweeps(
         learned,
         np.ascontiguousarray(differences, dtype=np.float64),
         np.ascontiguousarray(signs, dtype=np.float64),
@@ -79,3 +79,72 @@ def logdet_divergence(L: NDArray, L0: NDArray) -> float:
     """D(LᵀL, L₀ᵀL₀) for square L and L₀, from the singular values of LL₀⁻¹."""
     values = linalg.svdvals(linalg.solve(L0.T, L.T)) ** 2
     return float(np.sum(values - np.log(values) - 1))
+
+
+@any_order
+def dot(a, b):
+    """Σ a_t b_t."""
+    total = 0.0
+    for t in range(a.shape[0]):
+        total += a[t] * b[t]
+    return total
+
+
+@jit
+def project_on_bound(L, difference, sign, bound, multiplier, gamma, projected, row):
+    """Project M = LᵀL onto one bound on p = ‖Lδ‖²; returns the bound and the multiplier after.
+
+    sign is +1 for p ≤ bound and -1 for p ≥ bound. M⁻¹ − sign·α δδᵀ is reached by a rank-one
+    change of L itself, so M stays positive definite whatever the rounding. ``projected`` and
+    ``row`` are room for Lδ and LᵀLδ.
+    """
+    n_components, n_features = L.shape
+    for r in range(n_components):
+        projected[r] = dot(L[r], difference)
+    p = dot(projected, projected)
+    if p == 0.0:  # equal points: no metric moves them
+        return bound, multiplier
+    share = 1.0 if np.isinf(gamma) else gamma / (gamma + 1.0)
+    alpha = sign * share * (1.0 / p - 1.0 / bound)
+    shrink = 1.0 - share + share * p / bound  # 1 − sign·α p without cancellation
+    if multiplier <= alpha:
+        alpha, shrink = multiplier, 1.0 - sign * multiplier * p
+    if alpha == 0.0:
+        return bound, multiplier
+    # M⁺ = Lᵀ(I + s wwᵀ)²L with w = Lδ and (1 + s p)² = 1/(1 − sign·α p).
+    stretch = (1.0 / np.sqrt(shrink) - 1.0) / p
+    row[:] = 0.0
+    for r in range(n_components):
+        for t in range(n_features):
+            row[t] += projected[r] * L[r, t]
+    for r in range(n_components):
+        factor = stretch * projected[r]
+        for t in range(n_features):
+            L[r, t] += factor * row[t]
+    bound = 1.0 / (1.0 / bound + sign * alpha / gamma)
+    return bound, multiplier - alpha
+
+
+@jit
+def bregman_sweeps(L, differences, signs, bounds, multipliers, gamma, max_iter, tol):
+    """Cycle through all bounds until the multipliers settle; changes L, bounds, multipliers.
+
+    Returns the number of sweeps and the last change, Σ|λ − λ'| / (‖λ‖ + ‖λ'‖).
+    """
+    projected, row = np.empty(L.shape[0]), np.empty(L.shape[1])
+    change = np.inf
+    for sweep in range(max_iter):
+        moved, norm, old_norm = 0.0, 0.0, 0.0
+        for c in range(differences.shape[0]):
+            old = multipliers[c]
+            bounds[c], multipliers[c] = project_on_bound(
+                L, differences[c], signs[c], bounds[c], old, gamma, projected, row
+            )
+            moved += abs(multipliers[c] - old)
+            norm += multipliers[c] ** 2
+            old_norm += old * old
+        total = np.sqrt(norm) + np.sqrt(old_norm)
+        change = moved / total if total > 0.0 else 0.0
+        if change < tol:
+            return sweep + 1, change
+    return max_iter, change

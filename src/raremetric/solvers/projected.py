@@ -1,4 +1,4 @@
-"""Accelerated gradient descent over M, projected on the cone of PSD matrices."""
+"""Accelerated gradient descent over M, projected onto the cone of PSD matrices."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from raremetric.metric import matrix_from_components, project_psd
 from raremetric.solvers.stages import Solution
 
-PATIENCE = 5  # iterations in a row that must gain too little before a stop
+PATIENCE = 5  # iterations in a row with a gain below the tolerance that end the descent
 
 
 def minimize_projected(
@@ -21,16 +21,16 @@ def minimize_projected(
     tol: float,
     report: Callable[[int, float], None] | None = None,
 ) -> Solution:
-    """Minimise a smooth convex function of M = LᵀL over M ⪰ 0.
+    """Minimize a smooth convex function of M = LᵀL over M ⪰ 0.
 
     Nesterov's momentum, restarted when the value rises; step lengths by backtracking.
 
     Parameters
     ----------
     evaluate : callable L -> (value, gradient over M)
-        The metric is handed over as a factor L of M: the projection yields one anyway.
+        The function receives a factor L of M, which the projection computes anyway.
     L : ndarray of shape (n_components, n_features)
-        The start. With fewer rows than columns, M is kept to that rank: no longer convex.
+        The start. With fewer rows than columns, M has at most that rank: not convex.
     max_iter : int
     tol : float
         Stop when several iterations in a row gain less than this fraction of the value.
@@ -63,7 +63,7 @@ def minimize_projected(
 def _descend(evaluate, M: NDArray, L: NDArray, step: float):
     """One projected step from M, shortened until the quadratic model is an upper bound."""
     value, gradient = evaluate(L)
-    slack = 1e-13 * abs(value)  # rounding must not shorten steps near the minimum for ever
+    slack = 1e-13 * abs(value)  # near the minimum, rounding must not shorten the steps without end
     while True:
         new_M, new_L = project_psd(M - step * gradient, len(L))
         change = new_M - M

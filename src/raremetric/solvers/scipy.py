@@ -1,4 +1,4 @@
-"""L-BFGS over L, by SciPy: the reference path."""
+"""L-BFGS over L by SciPy: a reference solver."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def minimize_lbfgs(
     memory: int = 10,
     report: Callable[[int, float], None] | None = None,
 ) -> Solution:
-    """Minimise a function of L by L-BFGS-B.
+    """Minimize a function of L by L-BFGS-B.
 
     Parameters
     ----------
@@ -38,7 +38,7 @@ def minimize_lbfgs(
     report : callable (iteration, value) or None
     """
     shape = L.shape
-    # SciPy's tolerances are relative only for values above one: bring the value there.
+    # SciPy's tolerances are relative only to values above one, so scale the value to one.
     scale = max(abs(evaluate(L)[0]), np.finfo(float).tiny)
 
     def scaled(x: NDArray) -> tuple[float, NDArray]:
@@ -47,7 +47,7 @@ def minimize_lbfgs(
 
     iterations = count(1)
 
-    def tell(intermediate_result) -> None:
+    def log(intermediate_result) -> None:
         if report is not None:
             report(next(iterations), float(intermediate_result.fun) * scale)
 
@@ -56,7 +56,7 @@ def minimize_lbfgs(
         L.ravel(),
         jac=True,
         method="L-BFGS-B",
-        callback=tell,
+        callback=log,
         options={"maxiter": max_iter, "ftol": tol, "gtol": 0.0, "maxcor": memory},
     )
     converged = result.status != ITERATION_LIMIT

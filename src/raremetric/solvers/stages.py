@@ -1,4 +1,4 @@
-"""Nonsmooth losses by a sequence of smoother ones."""
+"""Minimize a nonsmooth loss by a sequence of smooth approximations."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-NEARLY_NOTHING = 1e-2
+SMALL_VALUE = 1e-2  # times the initial value: accuracy is relative to at least this
 
 
 class Solution(NamedTuple):
@@ -18,7 +18,7 @@ class Solution(NamedTuple):
     value: float
     n_iter: int
     converged: bool
-    bound: float = -np.inf  # what the minimum is proved to lie above
+    bound: float = -np.inf  # a lower bound on the minimum
 
 
 def minimize_in_stages(
@@ -31,34 +31,33 @@ def minimize_in_stages(
     max_iter: int,
     tol: float,
 ) -> Solution:
-    """Minimise ever less rounded losses, each from the last one's minimum.
+    """Minimize losses with less and less rounding, each one from the minimum of the last.
 
-    Done when the exact loss is proved to lie within a fraction ``tol`` of its minimum. Where no
-    lower bound is to be had, or iterations run out, a converged stage is trusted instead: a rounded
-    loss is nowhere above the exact one, so what lies between the two bounds the distance from the
-    minimum.
+    The descent ends when the exact loss is proved to be within a fraction ``tol`` of its minimum.
+    Where there is no lower bound, or ``max_iter`` is reached, a converged stage is accepted
+    instead: a rounded loss is nowhere above the exact one, so the difference of the two bounds the
+    distance from the minimum.
 
     Parameters
     ----------
     minimize : callable (L, width, max_iter, tol) -> Solution
-        Minimises the loss rounded by ``width``, from L, until steps gain less than ``tol``.
+        Minimizes the loss rounded by ``width``, from L, until steps gain less than ``tol``.
     exact : callable L -> float
         The loss with width 0.
     lower_bound : callable (L, width) -> float
-        The best bound from below on the exact loss that is known once the stage's end is, too;
-        minus infinity where there is none.
+        A lower bound on the exact loss, from the end of a stage; minus infinity if there is none.
     L : ndarray of shape (n_components, n_features)
     widths : sequence of float
-        Falling widths.
+        Decreasing widths.
     max_iter : int
-        Bound on the sum of all stages' iterations.
+        Maximum number of iterations of all stages together.
     tol : float
         Accuracy of the exact loss, relative to its value (but at least to a hundredth of its
         value at the start).
     """
     n_iter, stage_tol, bound, converged = 0, 1e-3 * tol, -np.inf, False
     best_L, best = L, exact(L)
-    floor = NEARLY_NOTHING * abs(best)  # where the minimum is zero, no fraction of it is reached
+    floor = SMALL_VALUE * abs(best)  # for a minimum of zero
     widths = list(widths)
     while widths and stage_tol > 1e-15:
         stage = minimize(L, widths[0], max_iter - n_iter, stage_tol)
@@ -72,7 +71,7 @@ def minimize_in_stages(
         converged = converged or proved or (stage.converged and rounded_off)
         if proved or not stage.converged or (rounded_off and bound == -np.inf):
             break
-        if rounded_off:  # not the corners but the stage itself is too coarse
+        if rounded_off:  # the rounding is fine enough, but the stage stopped too early
             stage_tol /= 100
         else:
             widths.pop(0)

@@ -1,14 +1,14 @@
-"""L-BFGS over L on the pair-set loss, many iterations in one call."""
+"""Compiled L-BFGS over L on the pair-set loss: many iterations in one call."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from raremetric.losses.pair_sets_kernels import pair_set_value_and_gradient
+from raremetric.losses.pair_sets_kernels import evaluate_pair_sets
 from raremetric.performance import internal, internal_any_order, jit, merged
 
 TRIALS = 12  # steps tried in one line search
-HOPELESS = 0.1  # share of the gain asked of a few iterations that one must promise
+MIN_PROMISE = 0.1  # of small_gain: an iteration that promises less ends the window
 
 
 @internal_any_order
@@ -30,7 +30,7 @@ def add_multiple(a, factor, b, out):
 
 @internal
 def add_to(out, factor, b):
-    """Out += factor · b: a loop that vectorises, which that above does not if out is a."""
+    """Out += factor · b. This loop vectorizes; ``add_multiple`` with ``out is a`` does not."""
     z, y, factor = out.ravel(), b.ravel(), out.dtype.type(factor)
     for t in range(z.shape[0]):
         z[t] += factor * y[t]
@@ -61,7 +61,7 @@ def direction(gradient, inverse, history, heading):
 
 @merged
 def remember(point, L, new_gradient, gradient, history):
-    """Store a step and the change of the gradient along it, if the loss curves upwards there."""
+    """Store a step and the change of the gradient along it, if the curvature is positive."""
     steps, changes, curvatures, state = history
     slot = (state[1] + 1) % steps.shape[0]
     add_multiple(point, -1.0, L, steps[slot])
@@ -70,18 +70,20 @@ def remember(point, L, new_gradient, gradient, history):
     if curvatures[slot] > 1e-14 * inner(changes[slot], changes[slot]):
         state[0], state[1] = min(state[0] + 1, steps.shape[0]), slot
     elif state[0] == steps.shape[0]:
-        state[0] -= 1  # its slot was the oldest one's
+        state[0] -= 1  # the slot held the oldest correction
 
 
 @jit
-def run_window(L, value, gradient, data, width, inverse, history, n_iter, patience, small_gain):
-    """Up to n_iter iterations of L-BFGS on the pair-set loss, its candidates left as they are.
+def run_window(
+    L, value, gradient, loss, candidates, width, inverse, history, n_iter, patience, small_gain
+):
+    """Up to n_iter iterations of L-BFGS on the pair-set loss with fixed candidates.
 
     ``inverse`` (n_features, n_features) is an inverse Hessian for each row of L, up to scale.
-    history holds steps, changes, curvatures and [stored, newest], all kept up to date. Steps
-    satisfy the weak Wolfe conditions, found by bisection and doubling. Ends early when ``patience``
-    iterations gain less than small_gain, or no step leads down. Returns L, its value, the number of
-    iterations and whether it ended early.
+    ``history`` holds steps, changes, curvatures and [number stored, newest]; it is updated in
+    place. Steps satisfy the weak Wolfe conditions and are found by bisection and doubling. The
+    window ends early when ``patience`` iterations gain less than ``small_gain``, or when no step
+    decreases the loss. Returns L, its value, the number of iterations and whether it ended early.
     """
     state, heading = history[3], np.empty(L.shape, inverse.dtype)
     recent = np.empty(patience, np.float64)  # values before the last iterations
@@ -91,14 +93,14 @@ def run_window(L, value, gradient, data, width, inverse, history, n_iter, patien
         recent[iteration % patience] = value
         direction(gradient, inverse, history, heading)
         slope = inner(heading, gradient)
-        if -slope <= HOPELESS * small_gain:  # the step promises half of that
+        if -slope <= MIN_PROMISE * small_gain:  # a quadratic model gains half of that
             return L, value, iteration, True
         low, high, step, found = 0.0, np.inf, 1.0, False
         best, best_value, best_gradient = L, value, gradient
         for _ in range(TRIALS):
             point = np.empty(L.shape, np.float64)
             add_multiple(L, step, heading, point)
-            new_value, new_gradient, _, _, _ = pair_set_value_and_gradient(point, data, width)
+            new_value, new_gradient, _, _, _ = evaluate_pair_sets(point, loss, candidates, width)
             if new_value <= value + 1e-4 * step * slope:
                 best, best_value, best_gradient, found = point, new_value, new_gradient, True
                 if inner(heading, new_gradient) >= 0.9 * slope:
@@ -110,7 +112,7 @@ def run_window(L, value, gradient, data, width, inverse, history, n_iter, patien
         if found:
             remember(best, L, best_gradient, gradient, history)
             L, value, gradient = best, best_value, best_gradient
-        elif state[0] == 0:  # not even along the plain gradient: a minimum, or a kink
+        elif state[0] == 0:  # not even along the gradient: a minimum, or a kink
             return L, value, iteration, True
         else:
             state[0] = 0

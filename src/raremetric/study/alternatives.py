@@ -16,8 +16,8 @@ from sklearn.preprocessing import StandardScaler
 
 from raremetric.extras import import_optional
 from raremetric.features.landmarks import KERNELS, median_distance
-from raremetric.rare.evidence import combine, make_folds
-from raremetric.rare.search import Choice, choose
+from raremetric.rare.ensemble import Selection, select
+from raremetric.rare.evaluation import make_folds
 from raremetric.validation import check_labels
 from raremetric.voting.aims import check_aim
 
@@ -172,7 +172,7 @@ class Tuned(NamedTuple):
 
     log_odds: NDArray[np.float64]  # of the positive class
     called: NDArray[np.bool_]
-    choice: Choice
+    selection: Selection
     n_repeats: int
 
 
@@ -206,8 +206,7 @@ def tune(
     for repeat, folds in enumerate(repeats):
         for train, test in folds:
             found[:, repeat, test] = score(X[train], y[train], X[test], settings, seed)
-    choice = choose(found, ["all"] * len(settings), y == 1, F1, {"all": 1.0})
-    chosen = [settings[part.candidate] for part in choice.parts]
-    together = combine(choice.parts, list(score(X, y, queries, chosen, seed)))
-    log_odds = choice.calibration.log_odds(together)
-    return Tuned(log_odds, expit(log_odds) >= choice.threshold, choice, len(repeats))
+    selection = select(found, ["all"] * len(settings), y == 1, F1, {"all": 1.0})
+    kept = [settings[number] for number in selection.kept]
+    log_odds = selection.log_odds(score(X, y, queries, kept, seed))
+    return Tuned(log_odds, expit(log_odds) >= selection.threshold, selection, len(repeats))

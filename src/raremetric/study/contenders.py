@@ -12,9 +12,9 @@ from sklearn.utils import check_random_state
 
 from raremetric.learners.iml import IML
 from raremetric.rare import RareClassifier
-from raremetric.rare.candidates import Branch
-from raremetric.rare.ensemble import Ensemble
-from raremetric.rare.search import assemble, collect, decide
+from raremetric.rare.candidates import MetricSpec, with_readings
+from raremetric.rare.ensemble import Ensemble, fit_ensemble, select
+from raremetric.rare.evaluation import out_of_fold_scores
 from raremetric.study.alternatives import ALTERNATIVES, F1, N_CANDIDATES, tune
 from raremetric.study.protocol import Candidate, candidates, grid_candidates
 from raremetric.validation import check_labels
@@ -84,16 +84,20 @@ def _iml_scores(
     seed: int,
 ) -> Answer:
     """The paper's metric alone in RareClassifier's machinery: readings, average, threshold."""
-    metrics = tuple(IML(**settings, **candidate.params) for candidate in tried)
-    branches = [Branch("linear", "standard", (StandardScaler(),), metrics)]
+    steps = (StandardScaler(),)
+    metrics = [
+        MetricSpec("linear", "standard", steps, IML(**settings, **candidate.params))
+        for candidate in tried
+    ]
     labels = check_labels(y, "The training part")
-    found = collect(branches, X, labels, seed)
-    choice, _ = decide(found, branches, y == 1, F1)
-    ensemble = assemble(branches, choice, X, labels, seed)
+    scores = out_of_fold_scores(metrics, X, labels, seed)
+    groups = [metric.group for metric, _ in with_readings(metrics)]
+    selection = select(scores, groups, y == 1, F1)
+    ensemble = fit_ensemble(metrics, selection, X, labels, seed)
     log_odds = ensemble.log_odds(queries)
-    called = expit(log_odds) >= choice.threshold
-    chosen = _members(ensemble, choice.threshold, found.shape[1])
-    return Answer(called.astype(int), log_odds, chosen, {"average": choice.score})
+    called = expit(log_odds) >= selection.threshold
+    chosen = _members(ensemble, selection.threshold, scores.shape[1])
+    return Answer(called.astype(int), log_odds, chosen, {"average": selection.score})
 
 
 def _alternative(
@@ -107,22 +111,25 @@ def _alternative(
 ) -> Answer:
     params = [candidate.params for candidate in tried]
     tuned = tune(ALTERNATIVES[kind].score, params, X, y, queries, seed, **settings)
-    choice = tuned.choice
-    weights = {tried[part.candidate].printed: part.weight for part in choice.parts}
-    utilities = choice.evaluation.utility.tolist()
+    selection = tuned.selection
+    weights = {
+        tried[number].printed: weight
+        for number, weight in zip(selection.kept, selection.average.weights.tolist(), strict=True)
+    }
+    utilities = selection.evaluation.utility.tolist()
     return Answer(
         tuned.called.astype(int),
         tuned.log_odds,
-        _chosen(weights, choice.threshold, tuned.n_repeats),
+        _chosen(weights, selection.threshold, tuned.n_repeats),
         {
-            "average": choice.score,
+            "average": selection.score,
             **{own.printed: utility for own, utility in zip(tried, utilities, strict=True)},
         },
     )
 
 
 def _members(ensemble: Ensemble, threshold: float, repeats: int) -> dict[str, Any]:
-    weights = {member.name: member.part.weight for member in ensemble.members}
+    weights = {member.name: member.weight for member in ensemble.members}
     return _chosen(weights, threshold, repeats)
 
 

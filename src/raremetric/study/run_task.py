@@ -22,6 +22,7 @@ from threadpoolctl import threadpool_limits
 import raremetric
 from raremetric.datasets import load_dataset, with_minority_share
 from raremetric.datasets.imbalance import TooFewMinorityError
+from raremetric.learners.grid import Fold, rare_f1, score_candidates
 from raremetric.study.contenders import CONTENDERS, Answer, contend, contender_candidates
 from raremetric.study.protocol import (
     KINDS,
@@ -34,7 +35,6 @@ from raremetric.study.protocol import (
     winner,
 )
 from raremetric.study.tasks import Task
-from raremetric.tuning import Fold, rare_f1, score_candidates
 from raremetric.validation import check_labels
 
 TEST_SIZE, TEST_SIZE_OF_VARIANTS = 0.7, 0.5
@@ -163,7 +163,7 @@ def _score_fold(task: Task, tried: Sequence[Candidate], fold: Fold) -> list[floa
         return [f1 for f1, _ in score_candidates(fold, settings, score, N_NEIGHBORS)]
     y = fold.labels.classes[fold.labels.codes]
     fitted = (KINDS[spec.kind](**params).fit(fold.X, y) for params in settings)
-    return [score(learner, fold, N_NEIGHBORS) for learner in fitted]
+    return [score(learner.components_, fold, N_NEIGHBORS) for learner in fitted]
 
 
 @cache

@@ -78,8 +78,8 @@ def _slim(model: Any) -> Any:
     """Without what only tuning and fitting needed: other candidates, pairs."""
     ensemble = getattr(model, "ensemble_", None)
     if ensemble is not None:
-        for neighborhood in ensemble.neighborhoods:
-            vars(neighborhood.pipeline[-1]).pop("pair_sets_", None)
+        for metric in ensemble.metrics:
+            vars(metric.pipeline[-1]).pop("pair_sets_", None)
         return model
     last = model[-1]
     learner = getattr(last.learner_, "best_learner_", last.learner_)

@@ -259,4 +259,4 @@ class TableModel:
 
 def leading_metric(ensemble: Any) -> Pipeline:
     """Of the metrics that decide in RareClassifier the one that counts most."""
-    return ensemble.neighborhoods[ensemble.members[0].place].pipeline
+    return ensemble.members[0].pipeline

@@ -78,17 +78,6 @@ def check_gamma(gamma, vote: str, labels: Labels) -> NDArray[np.float64] | None:
     return factors
 
 
-def check_held_out(labels: Labels, vote: str) -> None:
-    """Refuse a class that is gone when its only example is left out."""
-    if labels.counts.min() < 2:
-        rarest = labels.classes.tolist()[int(np.argmin(labels.counts))]
-        raise ValueError(
-            f"vote={vote!r} is tuned on examples left out, which needs at least 2 of each class; "
-            f"class {rarest!r} has 1. Add examples, or use vote='majority' with a number of "
-            "neighbors."
-        )
-
-
 def fit_adjusted(
     hold_out: Callable[[int], list[HeldOut]], labels: Labels, k: int | None, gamma: NDArray | None
 ) -> AdjustedVote:

@@ -1,0 +1,104 @@
+"""Scores of many settings of IML on one fold, at the price of a few fits."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from joblib import Parallel, delayed
+from numpy.typing import NDArray
+
+from raremetric.learners.base import initial_components
+from raremetric.learners.iml import (
+    IML,
+    check_parameters,
+    make_problem,
+    scales_start,
+)
+from raremetric.learners.problem import PairSetProblem, SolverOptions
+from raremetric.neighbors.votes import count_votes
+from raremetric.validation import Labels, check_weights, quiet_repeats
+
+
+class Fold(NamedTuple):
+    """The training and the test part of one fold."""
+
+    X: NDArray
+    labels: Labels
+    X_test: NDArray
+    y_test: NDArray
+
+
+Score = Callable[[NDArray, Fold, int], float]  # of components L, on a fold, with k neighbors
+
+
+def rare_f1(positive) -> Score:
+    """A fast scorer: the F1 of one class by the majority of the nearest neighbors."""
+
+    def score(L: NDArray, fold: Fold, k: int) -> float:
+        train, test = fold.X @ L.T, fold.X_test @ L.T
+        votes = count_votes(
+            train, fold.labels.codes, len(fold.labels.classes), test, min(k, len(train))
+        )
+        predicted = fold.labels.classes[np.argmax(votes, axis=1)] == positive
+        actual = fold.y_test == positive
+        n_found = np.sum(predicted & actual)
+        n_wrong = np.sum(predicted != actual)
+        return float(n_found / (n_found + n_wrong / 2)) if n_found else 0.0
+
+    return score
+
+
+def score_candidates(
+    fold: Fold, candidates: Sequence[dict], score: Score, k: int, n_jobs: int | None = None
+) -> list[tuple[float, float]]:
+    """Score and seconds of each candidate on one fold; candidates share one problem.
+
+    Parameters
+    ----------
+    fold : Fold
+    candidates : sequence of dict
+        Parameters of IML.
+    score : callable (L, fold, k) -> float
+    k : int
+        Number of neighbors in the loss and in the vote.
+    n_jobs : int or None
+        Threads.
+    """
+    learners = [IML(n_neighbors=k, **candidate) for candidate in candidates]
+    for learner in learners:
+        check_parameters(learner)
+
+    def fit_and_score(learner: IML, problem: PairSetProblem) -> tuple[float, float]:
+        start = time.perf_counter()
+        L = initial_components(learner.init, fold.X, learner.n_components)
+        options = SolverOptions(
+            learner.solver, learner.max_iter, learner.tol, scale_start=scales_start(learner)
+        )
+        loss_parameters = (learner.margin, learner.similar_weight, learner.regularization)
+        L = problem.minimize(*loss_parameters, L, options)
+        seconds = time.perf_counter() - start
+        return score(L, fold, k), seconds
+
+    with quiet_repeats():
+        return Parallel(n_jobs=n_jobs, prefer="threads")(
+            delayed(fit_and_score)(learner, problem)
+            for learner, problem in zip(learners, _shared_problems(learners, fold), strict=True)
+        )
+
+
+def _shared_problems(learners: Sequence[IML], fold: Fold) -> list[PairSetProblem]:
+    """The problem of each learner: one object for all that differ in m, a, λ and the solver."""
+    weights, problems = check_weights(None, len(fold.X)), {}
+    for learner in learners:
+        key = _problem_key(learner)
+        if key not in problems:
+            problems[key] = make_problem(learner, fold.X, fold.labels, weights)
+    return [problems[_problem_key(learner)] for learner in learners]
+
+
+def _problem_key(learner: IML) -> tuple:
+    parameters = (learner.pairs, learner.dissimilar, learner.set_weights)
+    return (*parameters, repr(learner.random_state))

@@ -1,0 +1,133 @@
+"""How the candidates are judged: by their scores of examples that they were not fitted on."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from numbers import Real
+
+import numpy as np
+from joblib import Parallel, delayed
+from numpy.typing import NDArray
+
+from raremetric.rare.candidates import MetricSpec, SharedTransform, fit_metrics
+from raremetric.validation import Labels, check_labels, check_option, check_real
+from raremetric.voting import READINGS, stratified_folds
+
+BUDGETS = ("fast", "thorough")
+# Share of a budget in seconds; the rest of the time is for fitting the chosen metrics.
+EVALUATION_SHARE = 0.9
+MAX_NEIGHBORS = max(reading.size for reading in READINGS)
+
+
+def check_budget(budget: str | float) -> None:
+    """Refuse anything but 'fast', 'thorough' and a positive number of seconds."""
+    if isinstance(budget, str):
+        check_option(budget, "budget", BUDGETS)
+    elif isinstance(budget, Real) and not isinstance(budget, bool):
+        check_real(float(budget), "budget", low=0, closed="neither")
+    else:
+        raise TypeError(
+            f"budget must be 'fast', 'thorough' or a number of seconds; got {budget!r}."
+        )
+
+
+def make_folds(
+    labels: Labels, seed: int, thorough: bool = False
+) -> list[list[tuple[NDArray, NDArray]]]:
+    """Stratified folds for each repeat; no more folds than the rarer class has examples.
+
+    There are more folds where examples or positives are few. A metric that is fitted without a
+    fifth of few examples has other distances than one fitted on all of them, and would need
+    another threshold.
+
+    Parameters
+    ----------
+    labels : Labels
+    seed : int
+    thorough : bool, default=False
+        Repeat twice as often; the first half of the repeats is then the same as without.
+    """
+    n_samples, rarest = len(labels.codes), int(labels.counts.min())
+    few = n_samples <= 500 or (rarest < 40 and n_samples <= 2000)
+    repeats = (2 if few or n_samples <= 1000 else 1) * (2 if thorough else 1)
+    rng = np.random.RandomState(seed)
+    return [stratified_folds(labels, 10 if few else 5, rng) for _ in range(repeats)]
+
+
+def out_of_fold_scores(
+    metrics: Sequence[MetricSpec],
+    X: NDArray,
+    labels: Labels,
+    seed: int,
+    budget: str | float = "fast",
+    start: float = 0.0,
+    n_jobs: int | None = None,
+) -> NDArray[np.float32]:
+    """Scores of each example by candidates that were fitted on other folds.
+
+    Parameters
+    ----------
+    metrics : sequence of MetricSpec
+    X : ndarray of shape (n_samples, n_features)
+    labels : Labels
+    seed : int
+        Seed of the folds and of the preprocessing steps.
+    budget : {"fast", "thorough"} or float, default="fast"
+        How often to repeat; a number is a time in seconds, counted from ``start``.
+    start : float, default=0.0
+        A time given by ``time.perf_counter``.
+    n_jobs : int or None, default=None
+        Number of threads, which work on different folds.
+
+    Returns
+    -------
+    scores : ndarray of shape (n_candidates, n_repeats, n_samples)
+        Candidates come in the order of ``with_readings(metrics)``.
+    """
+    end = np.inf if isinstance(budget, str) else start + EVALUATION_SHARE * budget
+    repeats: list[NDArray] = []
+    began = time.perf_counter()
+    for folds in make_folds(labels, seed, thorough=budget != "fast"):
+        now = time.perf_counter()
+        if repeats and now + (now - began) / len(repeats) > end:
+            break
+        repeats.append(score_repeat(metrics, X, labels, folds, seed, n_jobs))
+    return np.stack(repeats, axis=1)
+
+
+def score_repeat(
+    metrics: Sequence[MetricSpec],
+    X: NDArray,
+    labels: Labels,
+    folds: Sequence[tuple[NDArray, NDArray]],
+    seed: int,
+    n_jobs: int | None = None,
+) -> NDArray[np.float32]:
+    """Out-of-fold scores of one repeat, (n_candidates, n_samples)."""
+    parts = Parallel(n_jobs=n_jobs, prefer="threads")(
+        delayed(_score_fold)(metrics, X, labels, train, test, seed) for train, test in folds
+    )
+    scores = np.empty((len(parts[0]), len(X)), dtype=np.float32)
+    for (_, test), part in zip(folds, parts, strict=True):
+        scores[:, test] = part
+    return scores
+
+
+def _score_fold(
+    metrics: Sequence[MetricSpec],
+    X: NDArray,
+    labels: Labels,
+    train: NDArray,
+    test: NDArray,
+    seed: int,
+) -> NDArray[np.float64]:
+    """Fit all metrics on ``train``, score ``test`` by all candidates: (n_candidates, n_test)."""
+    own = check_labels(labels.codes[train], "A fold of RareClassifier")
+    queries = SharedTransform(X[test])
+    scores = []
+    for metric in fit_metrics(metrics, X[train], own, seed):
+        mapped = queries.project(metric.pipeline)
+        found = metric.search.nearest_of_each_class(mapped, MAX_NEIGHBORS, exact=False)
+        scores.append(metric.scores([near.distances for near in found], READINGS))
+    return np.concatenate(scores)

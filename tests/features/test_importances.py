@@ -1,0 +1,84 @@
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.pipeline import make_pipeline
+
+from raremetric import BalancedDiscriminant, ImportanceWeights, KernelLandmarks
+from raremetric.features.importances import mean_importances
+from raremetric.validation import check_labels
+from tests.conftest import make_problem
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_weights_are_the_root_of_a_balanced_forests_importances(n_classes):
+    X, y = make_problem(0, n_samples=60, n_classes=n_classes)
+    kept = (y != 1) | (np.arange(60) % 2 == 0)
+    X, y = X[kept], y[kept]
+    X[:, 0] *= 0.1  # the scale does not matter to a forest
+    forest = RandomForestClassifier(
+        400, class_weight="balanced", min_samples_leaf=2, random_state=5
+    ).fit(X, y)
+    assert np.ptp(forest.feature_importances_) > 0.05
+    weights = ImportanceWeights(n_estimators=400, random_state=5).fit(X, y).weights_
+    expected = np.sqrt(forest.feature_importances_)
+    np.testing.assert_allclose(weights, expected / np.sqrt(np.mean(expected**2)), rtol=0.1)
+
+
+def test_powers_and_threads(problem):
+    X, y = problem
+    root, full = (ImportanceWeights(p, random_state=5).fit(X, y).weights_ for p in (0.5, 1.0))
+    assert np.mean(root**2) == pytest.approx(1)
+    np.testing.assert_allclose(root**2 / full, (root**2 / full)[0])
+    same = ImportanceWeights(0.0, random_state=5).fit(X, y)
+    np.testing.assert_allclose(same.transform(X), X)
+    threads = ImportanceWeights(random_state=5, n_jobs=2).fit(X, y).weights_
+    np.testing.assert_array_equal(threads, root)
+
+
+def test_a_constant_feature_has_weight_zero_and_without_any_split_all_weights_are_one():
+    X, y = make_problem(0, n_samples=40)
+    X[:, 1] = 7.0
+    weights = ImportanceWeights(random_state=0).fit(X, y).weights_
+    assert weights[1] == 0
+    np.testing.assert_array_equal(
+        ImportanceWeights(random_state=0).fit(np.ones((6, 2)), [0, 1] * 3).weights_, [1, 1]
+    )
+
+
+def test_feature_names_pass_through_both_maps():
+    X, y = make_problem(0, n_samples=40)
+    table = pd.DataFrame(X, columns=["a", "b", "c"])
+    steps = make_pipeline(
+        ImportanceWeights(random_state=0), KernelLandmarks(n_components=2), BalancedDiscriminant()
+    ).set_output(transform="pandas")
+    assert list(steps.fit_transform(table, y).columns) == [
+        "balanceddiscriminant0",
+        "balanceddiscriminant1",
+    ]
+    assert steps[0].get_feature_names_out().tolist() == ["a", "b", "c"]
+    assert list(steps[1].get_feature_names_out()) == ["kernellandmarks0", "kernellandmarks1"]
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"power": -1.0}, r"power == -1.0, must be >= 0"),
+        ({"n_estimators": 0}, r"n_estimators == 0, must be >= 1"),
+    ],
+)
+def test_parameters_of_the_weights(parameters, message, problem):
+    with pytest.raises(ValueError, match=message):
+        ImportanceWeights(**parameters).fit(*problem)
+
+
+@pytest.mark.parametrize("seed", [210, 376])
+def test_a_useless_split_has_no_negative_importance(seed):
+    """Rounding gave these noisy tables one of -1e-17, whose root is not a number."""
+    rng = np.random.RandomState(seed)
+    n_samples = rng.choice([40, 80])
+    X = (rng.rand(n_samples, 30) < 0.05).astype(float)
+    labels = check_labels(rng.randint(2, size=n_samples), "y")
+    importances = mean_importances(X, labels, np.arange(20))
+    assert importances.min() >= 0
+    assert 0.5 < importances.sum() < 1.000001  # a tree that cannot split has none

@@ -1,0 +1,69 @@
+import numpy as np
+import pytest
+from sklearn.preprocessing import StandardScaler
+
+from raremetric import BalancedDiscriminant, Euclidean
+from raremetric.rare.candidates import MetricSpec, with_readings
+from raremetric.rare.evaluation import make_folds, out_of_fold_scores, score_repeat
+from raremetric.validation import check_labels
+from raremetric.voting import READINGS, Reading
+from tests.conftest import make_problem
+from tests.oracles.votes import nearness
+
+SCALED = (StandardScaler(),)
+METRICS = [
+    MetricSpec("linear", "plain", SCALED, Euclidean()),
+    MetricSpec("linear", "plain", SCALED, BalancedDiscriminant()),
+]
+
+
+@pytest.mark.parametrize(
+    ("n_samples", "n_positive", "repeats", "n_folds"),
+    [
+        (500, 250, 2, 10),
+        (501, 39, 2, 10),
+        (2001, 39, 1, 5),
+        (501, 40, 2, 5),
+        (1000, 40, 2, 5),
+        (1001, 40, 1, 5),
+        (300, 4, 2, 4),
+    ],
+)
+def test_more_folds_where_examples_are_few(n_samples, n_positive, repeats, n_folds):
+    labels = check_labels(np.arange(n_samples) < n_positive, "A test")
+    made = make_folds(labels, 0)
+    assert [len(folds) for folds in made] == [n_folds] * repeats
+    for folds in made:
+        tested = np.sort(np.concatenate([test for _, test in folds]))
+        np.testing.assert_array_equal(tested, np.arange(n_samples))
+    thorough = make_folds(labels, 0, thorough=True)
+    assert len(thorough) == 2 * repeats
+    for folds, same in zip(made, thorough, strict=False):
+        np.testing.assert_array_equal(folds[0][1], same[0][1])
+
+
+def test_scores_come_from_examples_of_other_folds_in_the_order_of_the_candidates():
+    X, y = make_problem(0, n_samples=40)
+    labels = check_labels(y, "A test")
+    repeats = make_folds(labels, 0)
+    assert not np.array_equal(repeats[0][0][1], repeats[1][0][1])
+    scores = out_of_fold_scores(METRICS, X, labels, seed=0)
+    assert scores.shape == (2 * len(READINGS), 2, 40)
+    number = with_readings(METRICS).index((METRICS[1], Reading(2)))
+    for repeat, folds in enumerate(repeats):
+        for train, test in folds:
+            scaler = StandardScaler().fit(X[train])
+            metric = BalancedDiscriminant().fit(scaler.transform(X[train]), y[train])
+            Z, Q = (metric.transform(scaler.transform(X[rows])) for rows in (train, test))
+            expected = [nearness(Z, y[train], q, [1, 1], 2)[1] for q in Q]
+            np.testing.assert_allclose(scores[number, repeat, test], expected, rtol=1e-5, atol=1e-6)
+
+
+def test_threads_do_not_change_scores():
+    X, y = make_problem(0, n_samples=40)
+    labels = check_labels(y, "A test")
+    folds, _ = make_folds(labels, 0)
+    np.testing.assert_array_equal(
+        score_repeat(METRICS, X, labels, folds, 0, n_jobs=1),
+        score_repeat(METRICS, X, labels, folds, 0, n_jobs=2),
+    )

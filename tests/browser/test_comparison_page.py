@@ -23,7 +23,7 @@ def comparison(tmp_path_factory):
         ignore=["id"],
     )
     path = folder / "page.html"
-    path.write_text(comparison_page(found, "raremetric compare " + "x" * 300))
+    path.write_text(comparison_page(found, found.summary(), "raremetric compare " + "x" * 300))
     return path.as_uri()
 
 
@@ -36,9 +36,9 @@ def test_the_table_sorts(opened):
     page = opened.page
     cells = page.locator("#results tbody tr > :nth-child(2)")
     page.locator("#results thead button").filter(has_text="F1").click()
-    figures = [float(text.split()[0]) for text in cells.all_inner_texts()]
-    assert len(figures) == 8
-    assert figures == sorted(figures, reverse=True)
+    scores = [float(text.split()[0]) for text in cells.all_inner_texts()]
+    assert len(scores) == 8
+    assert scores == sorted(scores, reverse=True)
 
 
 def test_all_figures_are_there_and_named(opened):
@@ -48,7 +48,7 @@ def test_all_figures_are_there_and_named(opened):
         assert figure.get_attribute("aria-label") == figure.locator("figcaption").inner_text()
         assert figure.locator("svg").bounding_box()["height"] > 100
     assert [each.inner_text() for each in page.locator("h2").all()] == [
-        "Which method finds it",
+        "Results",
         "Precision and recall",
         "Confusion matrices",
         "The table in two directions",

@@ -3,8 +3,9 @@
 import pytest
 
 from raremetric.report import write_report
+from raremetric.study.results import StudyResults
 from tests.browser.conftest import BACKGROUND, DARK, LIGHT, opened_page
-from tests.report.synthetic import whole_study
+from tests.report.synthetic import whole_paper
 
 pytestmark = pytest.mark.browser
 
@@ -14,10 +15,11 @@ TABLE = "#table2 > .scroll table"
 @pytest.fixture(scope="module")
 def report(tmp_path_factory):
     out = tmp_path_factory.mktemp("report")
-    rows = whole_study(seed=1)
-    absent = (rows["dataset"] == "iono") & (rows["learner"] == "IML")
+    table2, *others = whole_paper(seed=1)
+    absent = (table2.rows["dataset"] == "iono") & (table2.rows["learner"] == "IML")
+    results = [StudyResults(table2.study, table2.rows[~absent]), *others]
     details = {"Machine": "a test", "Command": "x" * 300}
-    write_report(rows[~absent], out, title="A study", details=details)
+    write_report(results, out, title="A study", details=details)
     return (out / "report.html").as_uri()
 
 
@@ -26,7 +28,7 @@ def opened(request, chromium, report):
     yield from opened_page(chromium, report, request.param)
 
 
-def head(page, name):
+def heading(page, name):
     return page.locator(f"{TABLE} thead th").filter(has=page.get_by_role("button", name=name))
 
 
@@ -35,35 +37,35 @@ def column(page, number):
     return [text.partition(" ")[0] for text in cells.all_inner_texts()]
 
 
-def test_sorting_by_a_figure(opened):
+def test_sorting_by_a_number(opened):
     page = opened.page
     first = column(page, 1)
-    button = head(page, "Euclidean").locator("button")
+    button = heading(page, "Euclidean").locator("button")
     button.click()
-    assert head(page, "Euclidean").get_attribute("aria-sort") == "descending"
-    figures = [float(text) for text in column(page, 3)]
-    assert figures == sorted(figures, reverse=True)
+    assert heading(page, "Euclidean").get_attribute("aria-sort") == "descending"
+    scores = [float(text) for text in column(page, 3)]
+    assert scores == sorted(scores, reverse=True)
     assert column(page, 1) != first
     assert sorted(column(page, 1)) == sorted(first)
     button.click()
-    assert head(page, "Euclidean").get_attribute("aria-sort") == "ascending"
-    assert [float(text) for text in column(page, 3)] == sorted(figures)
+    assert heading(page, "Euclidean").get_attribute("aria-sort") == "ascending"
+    assert [float(text) for text in column(page, 3)] == sorted(scores)
     button.click()
-    assert head(page, "Euclidean").get_attribute("aria-sort") is None
+    assert heading(page, "Euclidean").get_attribute("aria-sort") is None
     assert column(page, 1) == first
 
 
 def test_sorting_by_name_with_the_keyboard(opened):
     page = opened.page
-    head(page, "Data set").locator("button").focus()
+    heading(page, "Data set").locator("button").focus()
     page.keyboard.press("Enter")
-    assert head(page, "Data set").get_attribute("aria-sort") == "ascending"
+    assert heading(page, "Data set").get_attribute("aria-sort") == "ascending"
     assert column(page, 1) == sorted(column(page, 1))
     page.keyboard.press("Space")
     assert column(page, 1) == sorted(column(page, 1), reverse=True)
 
 
-def test_missing_figures_stay_last_and_the_foot_below(opened):
+def test_missing_scores_stay_last_and_the_foot_below(opened):
     page = opened.page
     for _ in range(2):
         page.locator(f"{TABLE} thead th button").last.click()
@@ -99,8 +101,8 @@ def test_theme_of_the_system(opened):
     page = opened.page
     page.emulate_media(color_scheme="dark")
     assert page.evaluate(BACKGROUND) == DARK
-    assert page.locator("#theme").get_attribute("aria-pressed") == "true"
-    page.locator("#theme").click()
+    assert page.locator("#theme_toggle").get_attribute("aria-pressed") == "true"
+    page.locator("#theme_toggle").click()
     assert page.evaluate(BACKGROUND) == LIGHT
 
 
@@ -110,5 +112,5 @@ def test_the_page_never_scrolls_sideways(opened):
     assert page.evaluate(
         "document.documentElement.scrollWidth <= document.documentElement.clientWidth"
     )
-    assert page.locator("figure svg").count() == 6
+    assert page.locator("figure svg").count() == 7
     assert all(svg.bounding_box()["height"] > 100 for svg in page.locator("figure svg").all())

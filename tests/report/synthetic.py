@@ -1,13 +1,52 @@
-"""Rows of studies that were never run: plausible confusion counts from a seed."""
+"""Results of studies that were never run: plausible confusion counts from a seed."""
+
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 
 from raremetric.datasets import describe_dataset
-from raremetric.study.paper_values import LEARNERS, TABLES, paper_datasets, paper_table
-from raremetric.study.tasks import NAMED
+from raremetric.study.paper_values import (
+    PRINTED_LEARNERS,
+    RESAMPLING_OF,
+    paper_datasets,
+    paper_table,
+)
+from raremetric.study.results import Study, StudyResults
 
 SHARES = (0.5, 0.4, 0.3, 0.2, 0.1, 0.05, 0.04, 0.03, 0.02, 0.01)
+LEADER = "RareClassifier-thorough"
+BEYOND = ("Euclidean", "IML", "logistic-regression", "SVM-rbf", "SVM-laplacian")
+BEYOND += ("gradient-boosting", "balanced-forest", "IML-score", "RareClassifier-fast", LEADER)
+HALVES = ("Euclidean", "IML-30", "SVM-laplacian", "RareClassifier-fast", LEADER)
+
+
+class Learner(NamedTuple):
+    """As much of a study's learner as a report uses."""
+
+    name: str
+
+
+def results_of(rows, name="mine", **fields):
+    """The results of a study with exactly these rows; its order is that of the rows."""
+    rows = pd.DataFrame(rows)
+    shares = [None if np.isnan(share) else share for share in rows["share"].unique()]
+    learners = fields.pop("learners", rows["learner"].unique())
+    fields = {
+        "title": "",
+        "datasets": tuple(rows["dataset"].unique()),
+        "splits": int(rows["split"].max()),
+        "resamplings": tuple(rows["resampling"].unique()),
+        "shares": tuple(shares),
+        "test_size": None,
+        "paper_table": None,
+        "measures": ("f1",),
+        "leader": None,
+        "few_positives": False,
+        **fields,
+    }
+    study = Study(name=name, learners=tuple(map(Learner, learners)), **fields)
+    return StudyResults(study, rows)
 
 
 def counts(f1, n_positive, n_negative):
@@ -33,33 +72,34 @@ def row(
     }
 
 
-def paper_like_study(n_splits=4, seed=0, resamplings=tuple(TABLES), datasets=None):
-    """Tables 2 and 3 with the paper's means and some noise."""
+def paper_like(name="table2", n_splits=4, seed=0, datasets=None):
+    """Table 2 or a half of Table 3 with the paper's means and some noise."""
     rng = np.random.RandomState(seed)
+    resampling, scores = RESAMPLING_OF[name], paper_table(name).scores
     rows = []
-    for resampling in resamplings:
-        scores = paper_table(resampling).scores
-        for dataset in datasets or paper_datasets():
-            for split in range(1, n_splits + 1):
-                ease = rng.normal()  # of the split, for all learners
-                for learner in LEARNERS:
-                    score = scores[dataset, learner]
-                    f1 = score.mean + score.std * (0.8 * ease + 0.6 * rng.normal())
-                    rows.append(
-                        row(
-                            dataset,
-                            learner,
-                            split,
-                            counts(f1 / 100, 300, 900),
-                            resampling=resampling,
-                            seconds=round(rng.gamma(2.0), 3),
-                        )
+    for dataset in datasets or paper_datasets():
+        for split in range(1, n_splits + 1):
+            ease = rng.normal()  # of the split, for all learners
+            for learner in PRINTED_LEARNERS:
+                score = scores[dataset, learner]
+                f1 = score.mean + score.std * (0.8 * ease + 0.6 * rng.normal())
+                confusion = counts(f1 / 100, 300, 900)
+                seconds = round(rng.gamma(2.0), 3)
+                rows.append(
+                    row(
+                        dataset,
+                        learner,
+                        split,
+                        confusion,
+                        resampling=resampling,
+                        seconds=seconds,
                     )
-    return pd.DataFrame(rows)
+                )
+    return results_of(rows, name, paper_table=name)
 
 
-def share_study(n_splits=3, seed=0, learners=(*LEARNERS, "ML1", "ML2"), n_datasets=6):
-    """Experiments 3 and 4: F1 falls with the share, and IML's least."""
+def share_rows(n_splits=3, seed=0, learners=(*PRINTED_LEARNERS, "ML1", "ML2"), n_datasets=6):
+    """F1 falls with the share of the minority, and that of IML falls least."""
     rng = np.random.RandomState(seed)
     names = [*list(paper_datasets())[: n_datasets - 1], "spectfheart"]
     rows = []
@@ -67,41 +107,59 @@ def share_study(n_splits=3, seed=0, learners=(*LEARNERS, "ML1", "ML2"), n_datase
         shares = SHARES[: 10 - number] if dataset != "spectfheart" else SHARES[:5]
         for share in shares:
             for split in range(1, n_splits + 1):
-                for place, learner in enumerate(learners):
-                    slope = 0.4 if learner == "IML" else 0.55 + 0.03 * place
+                for position, learner in enumerate(learners):
+                    slope = 0.4 if learner == "IML" else 0.55 + 0.03 * position
                     f1 = 0.85 - slope * (0.5 - share) ** 1.5 * 2 + 0.04 * rng.normal()
                     confusion = counts(f1, round(400 * share), round(400 * (1 - share)))
                     rows.append(row(dataset, learner, split, confusion, share=share))
     return pd.DataFrame(rows)
 
 
-def beyond_study(n_splits=3, seed=0, datasets=None):
-    """The paper's data sets with learners beyond it; no average precision for the paper's own."""
+def share_studies(seed=0):
+    """The paper's experiments 3 and 4, which share the tasks of IML."""
+    rows = share_rows(seed=seed)
+    ablation = ("IML", "ML2", "ML1")
+    return [
+        results_of(rows[rows["learner"].isin(PRINTED_LEARNERS)], "imbalance"),
+        results_of(rows[rows["learner"].isin(ablation)], "ablation", learners=ablation),
+    ]
+
+
+def whole_paper(seed=0):
+    """All five experiments of the paper."""
+    return [*(paper_like(name, seed=seed) for name in RESAMPLING_OF), *share_studies(seed=seed)]
+
+
+def beyond_the_paper(n_splits=3, seed=0, datasets=None):
+    """The paper's data sets with more learners; no average precision for the paper's own."""
     rng = np.random.RandomState(seed)
     rows = []
     for dataset in datasets or paper_datasets():
         for split in range(1, n_splits + 1):
-            for place, learner in enumerate(NAMED["beyond"]["learners"]):
-                confusion = counts(0.6 + 0.02 * place + 0.05 * rng.normal(), 300, 900)
-                known = {} if place < 2 else {"average_precision": rng.uniform(0.5, 1)}
+            for position, learner in enumerate(BEYOND):
+                confusion = counts(0.6 + 0.02 * position + 0.05 * rng.normal(), 300, 900)
+                known = {} if position < 2 else {"average_precision": rng.uniform(0.5, 1)}
                 rows.append(row(dataset, learner, split, confusion, **known))
-    return pd.DataFrame(rows)
+    return results_of(rows, "beyond", paper_table="table2", leader=LEADER)
 
 
-def rare_study(datasets, n_splits=2, seed=0):
-    """KEEL's data sets, halved: as many positives to test on as half of those that there are."""
+def rare_regime(datasets, name="rare-regime-odd", n_splits=2, seed=0):
+    """KEEL's data sets, halved: half of the positives are in the test part."""
     rng = np.random.RandomState(seed)
     rows = []
     for dataset in datasets:
         about = describe_dataset(dataset)
         n_positive = about.n_positive // 2
         for split in range(1, n_splits + 1):
-            for learner in NAMED["rare-regime-odd"]["learners"]:
+            for learner in HALVES:
                 confusion = counts(rng.uniform(), n_positive, about.n_samples // 2 - n_positive)
                 extra = {"average_precision": rng.uniform(), "test_size": 0.5}
                 rows.append(row(dataset, learner, split, confusion, **extra))
-    return pd.DataFrame(rows)
-
-
-def whole_study(seed=0):
-    return pd.concat([paper_like_study(seed=seed), share_study(seed=seed)], ignore_index=True)
+    return results_of(
+        rows,
+        name,
+        test_size=0.5,
+        measures=("f1", "average_precision"),
+        leader=LEADER,
+        few_positives=True,
+    )

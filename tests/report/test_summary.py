@@ -1,12 +1,32 @@
-"""Means, deviations and differences against figures computed by hand."""
+"""Tables of studies: which there are, their order, and values computed by hand."""
+
+import dataclasses
 
 import numpy as np
 import pandas as pd
 import pytest
 
+from raremetric.datasets import describe_dataset
+from raremetric.report.listings import find_differences
 from raremetric.report.rows import COLUMNS, check_rows, with_scores
 from raremetric.report.summarize import summarize
-from tests.report.synthetic import paper_like_study, row, share_study, whole_study
+from raremetric.study.paper_values import PRINTED_LEARNERS
+from raremetric.study.results import StudyResults
+from tests.report.synthetic import (
+    BEYOND,
+    LEADER,
+    Learner,
+    beyond_the_paper,
+    counts,
+    paper_like,
+    rare_regime,
+    results_of,
+    row,
+    share_studies,
+    whole_paper,
+)
+
+RARE = ["glass5", "zoo-3", "page-blocks0", "pima", "iris0", "wisconsin"]
 
 
 def confusion(tn, fp, fn, tp):
@@ -24,6 +44,19 @@ def tiny():
     )
 
 
+def tables_of(*results):
+    return {table.name: table for table in summarize(results).tables}
+
+
+def table_of(rows, **fields):
+    (table,) = summarize([results_of(rows, **fields)]).tables
+    return table
+
+
+def differences(rows):
+    return find_differences([table_of(rows, paper_table="table2")])
+
+
 def test_scores_by_hand(tiny):
     scored = with_scores(check_rows(tiny))
     assert scored["f1"].tolist() == [50.0, 75.0]
@@ -38,15 +71,22 @@ def test_no_true_positive_is_an_f1_of_zero():
 
 
 def test_mean_and_population_deviation(tiny):
-    (table,) = summarize(tiny).tables
-    cell = table.cells.iloc[0]
+    cell = table_of(tiny, paper_table="table2").cells.iloc[0]
     assert (cell["n_splits"], cell["mean"], cell["std"]) == (2, 62.5, 12.5)
     assert (cell["accuracy_mean"], cell["accuracy_std"]) == (85.0, 5.0)
     assert (cell["paper_mean"], cell["paper_std"]) == (95.5, 2.4)
 
 
+def test_average_precision_is_its_mean_in_percent():
+    results = rare_regime(["zoo-3"])
+    table = tables_of(results)["rare-regime-odd-precision"]
+    for cell in table.cells.itertuples():
+        own = results.rows.loc[results.rows["learner"] == cell.learner, "average_precision"]
+        assert cell.mean == pytest.approx(100 * own.mean(), abs=1e-3)
+
+
 def test_difference_in_standard_errors(tiny):
-    found = summarize(tiny).differences.iloc[0]
+    found = differences(tiny).iloc[0]
     # The sample deviation of 50 and 75 is 12.5 √2; over √2 splits, 12.5.
     assert found["standard_error"] == pytest.approx(12.5)
     assert found["difference"] == pytest.approx(62.5 - 95.5)
@@ -55,34 +95,125 @@ def test_difference_in_standard_errors(tiny):
 
 def test_differences_within_two_errors_or_from_one_split_are_not_listed(tiny):
     near = tiny.assign(learner="GMML", dataset="hayes")  # 57.2 in the paper
-    assert summarize(near).differences.empty
-    assert summarize(tiny[:1]).differences.empty
+    assert differences(near).empty
+    assert differences(tiny[:1]).empty
 
 
-def test_tables_of_a_whole_study():
-    tables = {table.name: table for table in summarize(whole_study()).tables}
+def test_tables_of_the_paper():
+    tables = tables_of(*whole_paper())
     assert list(tables) == ["table2", "table3-smote", "table3-rus", "imbalance", "ablation"]
-    assert tables["table2"].learners == ["Euclidean", "LMNN", "ITML", "GMML", "IML"]
-    assert tables["imbalance"].learners == ["Euclidean", "LMNN", "ITML", "GMML", "IML"]
-    assert tables["ablation"].learners == ["ML1", "ML2", "IML"]
-    assert tables["table2"].paper is not None
+    assert tables["table2"].learners == list(PRINTED_LEARNERS)
+    assert tables["imbalance"].learners == list(PRINTED_LEARNERS)
+    assert tables["ablation"].learners == ["IML", "ML2", "ML1"]
+    assert tables["table3-rus"].paper.name == "table3-rus"
     assert tables["imbalance"].paper is None
     assert tables["imbalance"].shares[:3] == [0.5, 0.4, 0.3]
 
 
-def test_an_ablation_alone_is_one_table():
-    (table,) = summarize(share_study(learners=("ML1", "ML2", "IML"))).tables
-    assert table.name == "ablation"
+def test_a_task_of_two_studies_is_counted_once():
+    imbalance, ablation = share_studies()
+    shared = ablation.rows["learner"] == "IML"
+    assert shared.any()
+    summary = summarize([imbalance, ablation])
+    assert len(summary.rows) == len(imbalance.rows) + (~shared).sum()
+    assert summary.effort["learner"].tolist() == [*PRINTED_LEARNERS, "ML2", "ML1"]
+    assert summary.effort["tasks"].sum() == len(summary.rows)
+
+
+def test_names_titles_and_order_come_from_the_study():
+    rows = [
+        row(dataset, learner, 1, counts(0.5, 9, 9), average_precision=0.5)
+        for dataset in ("a", "b")
+        for learner in ("Euclidean", "IML", "forest")
+    ]
+    order = {"datasets": ("b", "c", "a"), "learners": ("forest", "IML", "absent", "Euclidean")}
+    table = table_of(rows, name="My study!", title="Forests against metrics", **order)
+    assert (table.name, table.title) == ("My-study", "Forests against metrics")
+    assert table.datasets == ["b", "a"]
+    assert table.learners == ["forest", "IML", "Euclidean"]
+    cells = list(zip(table.cells["dataset"], table.cells["learner"], strict=True))
+    assert cells == [(d, learner) for d in table.datasets for learner in table.learners]
+    assert table_of(rows, name="My study!").title == "My study!"
+    assert table.paper is None
+
+
+def test_one_table_per_resampling_and_measure():
+    rows = [
+        row("a", "IML", 1, counts(0.5, 9, 9), resampling=resampling, average_precision=precision)
+        for resampling, precision in (("smote", 0.5), ("none", 0.5), ("mine!", np.nan))
+    ]
+    fields = {"name": "mine", "title": "Mine", "resamplings": ("none", "smote", "mine!")}
+    tables = tables_of(results_of(rows, measures=("f1", "average_precision"), **fields))
+    assert {name: table.title for name, table in tables.items()} == {
+        "mine": "Mine, without resampling (F1)",
+        "mine-precision": "Mine, without resampling (average precision)",
+        "mine-smote": "Mine, with SMOTE (F1)",
+        "mine-smote-precision": "Mine, with SMOTE (average precision)",
+        "mine-mine": "Mine, with mine! (F1)",
+    }
+    alone = results_of(rows[:1], name="mine", measures=("average_precision",))
+    assert list(tables_of(alone)) == ["mine-precision"]
+
+
+def test_two_studies_may_compare_with_the_same_table_of_the_paper():
+    summary = summarize([paper_like(n_splits=3), beyond_the_paper()])
+    beyond = summary.tables[1]
+    assert beyond.learners == list(BEYOND)
+    known = beyond.cells.groupby("learner")["paper_mean"].count()
+    assert set(known[known > 0].index) == {"Euclidean", "IML"}
+    found = find_differences(summary.tables)
+    assert len(found)
+    assert set(found["table"]) == {"table2"}  # each cell once
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"paper_table": None},
+        {"paper_table": "table3-smote"},  # the rows are without resampling
+        {"paper_table": "table2", "test_size": 0.5},
+        {"paper_table": "table2", "shares": (0.5,)},
+    ],
+)
+def test_no_comparison_with_the_paper_under_another_protocol(tiny, fields):
+    table = table_of(tiny, **fields)
+    assert table.paper is None
+    assert table.cells["paper_mean"].isna().all()
+
+
+def test_the_rare_regime_has_two_measures_and_few_positives():
+    tables = tables_of(rare_regime(RARE))
+    assert list(tables) == ["rare-regime-odd", "rare-regime-odd-precision"]
+    few = {name for name in RARE if describe_dataset(name).n_positive < 40}
+    assert few == {"glass5", "zoo-3"}
+    for table in tables.values():
+        assert table.datasets == RARE
+        assert table.paper is None  # although the paper has a data set called pima, too
+        assert set(table.few) == few
+        assert table.leader == LEADER
+
+
+def test_few_positives_only_where_the_study_asks_for_them():
+    results = rare_regime(["zoo-3"])
+    study = dataclasses.replace(results.study, few_positives=False)
+    assert all(not table.few for table in tables_of(StudyResults(study, results.rows)).values())
+
+
+def test_studies_without_finished_tasks_are_named(tiny):
+    empty = results_of(tiny, name="later")
+    summary = summarize([results_of(tiny), StudyResults(empty.study, tiny[:0])])
+    assert [table.name for table in summary.tables] == ["mine"]
+    assert summary.not_started == ["later"]
 
 
 def test_order_of_rows_does_not_matter():
-    rows = whole_study()
+    rows = paper_like().rows
     shuffled = rows.sample(frac=1, random_state=3)
     pd.testing.assert_frame_equal(check_rows(rows), check_rows(shuffled))
 
 
 def test_rows_survive_their_own_csv(tmp_path):
-    rows = check_rows(whole_study())
+    rows = summarize(whole_paper()).rows
     rows.to_csv(tmp_path / "results.csv", index=False)
     pd.testing.assert_frame_equal(check_rows(pd.read_csv(tmp_path / "results.csv")), rows)
     as_text = pd.read_csv(tmp_path / "results.csv", dtype=str, keep_default_na=False)
@@ -94,16 +225,25 @@ def test_share_may_be_none_throughout(tiny):
 
 
 def test_means_compare_only_over_what_all_have_finished():
-    rows = paper_like_study(resamplings=["none"], datasets=["wine", "iono", "pima"])
-    rows = rows[~((rows["dataset"] == "iono") & (rows["learner"] == "LMNN"))]
-    (table,) = summarize(rows).tables
+    rows = paper_like(datasets=["iono", "pima", "wine"]).rows
+    table = table_of(rows[~((rows["dataset"] == "iono") & (rows["learner"] == "LMNN"))])
     assert list(table.complete().index) == ["pima", "wine"]
     assert np.isnan(table.matrix().loc["iono", "LMNN"])
 
 
-def test_no_rows():
+def test_learners_that_have_not_started_do_not_count(tiny):
+    results = results_of(tiny, learners=("IML", "LMNN"))
+    assert results.study.learners == (Learner("IML"), Learner("LMNN"))
+    (table,) = summarize([results]).tables
+    assert table.complete().loc["wine"].tolist() == [62.5]
+
+
+@pytest.mark.parametrize("n_studies", [0, 1, 2])
+def test_no_rows(tiny, n_studies):
+    study = results_of(tiny).study
+    empty = [StudyResults(study, pd.DataFrame(columns=COLUMNS))] * n_studies
     with pytest.raises(ValueError, match="There is no finished task to report: run"):
-        summarize(pd.DataFrame(columns=COLUMNS))
+        summarize(empty)
 
 
 @pytest.mark.parametrize(
@@ -123,4 +263,4 @@ def test_no_rows():
 )
 def test_rows_that_are_not_a_study(tiny, change, message):
     with pytest.raises(ValueError, match=message):
-        summarize(change(tiny))
+        summarize([StudyResults(results_of(tiny).study, change(tiny))])

@@ -1,4 +1,4 @@
-"""The files of a report: what is in them, for whole, half and foreign studies."""
+"""The files of a report: their content for complete, incomplete and unusual studies."""
 
 import os
 import re
@@ -12,8 +12,19 @@ import pandas as pd
 import pytest
 
 from raremetric.extras import import_optional
-from raremetric.report import figures, render, write_report
-from tests.report.synthetic import counts, paper_like_study, row, share_study, whole_study
+from raremetric.report import drawing, figures, page, write_report
+from raremetric.report.comparison import line_styles
+from raremetric.study.results import StudyResults
+from tests.report.synthetic import (
+    beyond_the_paper,
+    counts,
+    paper_like,
+    rare_regime,
+    results_of,
+    row,
+    share_rows,
+    whole_paper,
+)
 
 DETAILS = {"Machine": "a test", "Command": "pytest"}
 TABLES = ["table2", "table3-smote", "table3-rus", "imbalance", "ablation"]
@@ -23,14 +34,14 @@ CELL_COLUMNS = ["dataset", "learner", "n_splits", "mean", "std", "paper_mean", "
 NASTY = '<script>alert("$x^$")</script>|_&%'
 
 
-def write(rows, out, title="A study"):
-    return write_report(rows, out, title=title, details=DETAILS)
+def write(results, out, title="A study"):
+    return write_report(results, out, title=title, details=DETAILS)
 
 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory):
-    out = tmp_path_factory.mktemp("whole") / "made" / "by the report"
-    write(whole_study(), out)
+    out = tmp_path_factory.mktemp("whole") / "created" / "by the report"
+    write(whole_paper(), out)
     return out
 
 
@@ -59,12 +70,12 @@ def read(path):
     return path.read_text("utf-8")
 
 
-def test_all_files_are_there_and_no_others(whole):
+def test_exactly_the_expected_files(whole):
     expected = {"results.csv", "report.html", "differences.csv", "differences.md"}
     for name in TABLES:
         expected |= {f"{name}.csv", f"{name}-wide.csv", f"{name}.md", f"{name}.tex"}
     drawn = [f"{name}-ranks" for name in TABLES[:3]]
-    drawn += ["imbalance-spectfheart", "imbalance-mean", "ablation-mean"]
+    drawn += [f"{name}-{what}" for name in TABLES[3:] for what in ("spectfheart", "mean")]
     expected |= {f"{name}.{kind}" for name in drawn for kind in ("svg", "png")}
     expected |= {f"{name}-tests.csv" for name in TABLES[:3]}
     assert {path.name for path in whole.iterdir()} == expected
@@ -160,7 +171,10 @@ def test_figures_are_images(whole):
 
 
 def test_same_rows_same_files(whole, tmp_path):
-    write(whole_study().sample(frac=1, random_state=1), tmp_path)
+    shuffled = [
+        StudyResults(each.study, each.rows.sample(frac=1, random_state=1)) for each in whole_paper()
+    ]
+    write(shuffled, tmp_path)
     for path in whole.iterdir():
         assert path.read_bytes() == (tmp_path / path.name).read_bytes(), path.name
 
@@ -168,27 +182,29 @@ def test_same_rows_same_files(whole, tmp_path):
 def test_same_rows_same_diagram_in_another_process():
     code = (
         "import sys; from raremetric.report import figures, ranks, summarize;"
-        "from tests.report.synthetic import beyond_study;"
-        "(table,) = summarize.summarize(beyond_study(n_splits=1)).tables;"
-        "sys.stdout.buffer.write(figures.draw_ranks(table, ranks.compare(table)).svg)"
+        "from tests.report.synthetic import beyond_the_paper;"
+        "(table,) = summarize.summarize([beyond_the_paper(n_splits=1)]).tables;"
+        "sys.stdout.buffer.write(figures.draw_ranks(table, ranks.compare_ranks(table)).svg)"
     )
-    first, second = (
-        subprocess.run(
+    processes = [
+        subprocess.Popen(
             [sys.executable, "-c", code],
             env={**os.environ, "PYTHONHASHSEED": seed},
-            capture_output=True,
-            check=True,
-        ).stdout
+            stdout=subprocess.PIPE,
+        )
         for seed in "12"
-    )
+    ]
+    first, second = (process.communicate()[0] for process in processes)
+    assert first.startswith(b"<?xml")
     assert first == second
 
 
 def test_incomplete_study(tmp_path):
-    rows = paper_like_study(n_splits=3, resamplings=["none"], datasets=["wine", "iono", "pima"])
+    results = paper_like(n_splits=3, datasets=["iono", "pima", "wine"])
+    rows = results.rows
     late = (rows["split"] == 3) & (rows["learner"] == "IML") & (rows["dataset"] == "pima")
     absent = (rows["dataset"] == "iono") & (rows["learner"] == "LMNN")
-    write(rows[~late & ~absent], tmp_path)
+    write([StudyResults(results.study, rows[~late & ~absent])], tmp_path)
     lines = read(tmp_path / "table2.md").splitlines()
     iono = next(line for line in lines if line.startswith("| iono"))
     assert iono.split(" | ")[3] == "–"
@@ -202,45 +218,56 @@ def test_incomplete_study(tmp_path):
     assert "no finished task yet" in read(tmp_path / "report.html")
 
 
+def single():
+    return results_of([row("wine", "IML", 1, counts(0.9, 50, 90))])
+
+
 def test_a_single_row(tmp_path):
-    names = {
-        p.name for p in write(pd.DataFrame([row("wine", "IML", 1, counts(0.9, 50, 90))]), tmp_path)
-    }
-    assert "table2.csv" in names
+    names = {path.name for path in write([single()], tmp_path)}
+    assert "mine.csv" in names
     assert not any(name.endswith((".svg", "-tests.csv")) for name in names)
     assert "needs at least three learners" in read(tmp_path / "report.html")
 
 
 def test_half_finished_shares(tmp_path):
-    rows = share_study(learners=("Euclidean", "IML"), n_datasets=3)
+    rows = share_rows(learners=("Euclidean", "IML"), n_datasets=3)
     rows = rows[~((rows["share"] == 0.5) & (rows["learner"] == "IML"))]
-    write(rows, tmp_path)
-    assert "| 50 % | 0 | – | – | – |" in read(tmp_path / "imbalance.md")
+    write([results_of(rows)], tmp_path)
+    assert "| 50 % | 0 | – | – | – |" in read(tmp_path / "mine.md")
 
 
-def foreign_study():
+def nasty_study(name, resamplings, share=np.nan):
+    """A study of a user, with names that every format must escape."""
     rng = np.random.RandomState(0)
-    variants = [("none", np.nan), ("ada/syn", np.nan), ("none", 0.25), ("smote", 0.1)]
-    return pd.DataFrame(
+    rows = [
         row(dataset, learner, split, counts(f1, 50, 150), resampling=resampling, share=share)
         for dataset in (NASTY, "mine", "yours")
         for learner in ("{Forest}", "$k$NN", NASTY)
-        for resampling, share in variants
+        for resampling in resamplings
         for split, f1 in enumerate(rng.uniform(0.4, 0.8, size=2), start=1)
-    )
+    ]
+    return results_of(rows, name, title=NASTY, leader=NASTY)
 
 
-def test_foreign_study_leaves_the_paper_out(tmp_path):
-    names = {path.name for path in write(foreign_study(), tmp_path, title=NASTY)}
-    assert {"table2.csv", "table-ada-syn.csv", "imbalance.csv", "imbalance-smote.csv"} <= names
+def nasty_studies():
+    return [nasty_study(NASTY, ["none", "ada/syn"]), nasty_study("shares", ["smote"], 0.25)]
+
+
+NASTY_SLUG = "script-alert-x-script"
+
+
+def test_a_users_study_has_nothing_of_the_paper(tmp_path):
+    names = {path.name for path in write(nasty_studies(), tmp_path, title=NASTY)}
+    assert {f"{NASTY_SLUG}.csv", f"{NASTY_SLUG}-ada-syn.csv", "shares.csv"} <= names
     assert "differences.csv" not in names
-    assert not any("paper" in column for column in pd.read_csv(tmp_path / "table2-wide.csv"))
-    for name in ("table2.md", "table2.tex", "report.html"):
-        assert "paper" not in read(tmp_path / name).replace("--paper", "")
+    wide = pd.read_csv(tmp_path / f"{NASTY_SLUG}-wide.csv")
+    assert not any("paper" in column for column in wide)
+    for name in (f"{NASTY_SLUG}.md", f"{NASTY_SLUG}.tex", "report.html"):
+        assert "paper" not in read(tmp_path / name)
 
 
 def test_names_are_escaped_everywhere(tmp_path):
-    for path in write(foreign_study(), tmp_path, title=NASTY):
+    for path in write(nasty_studies(), tmp_path, title=NASTY):
         if path.suffix in (".html", ".md", ".svg"):
             assert "<script>alert" not in read(path), path.name
         if path.suffix == ".svg":
@@ -248,33 +275,55 @@ def test_names_are_escaped_everywhere(tmp_path):
     page = Elements(read(tmp_path / "report.html"))
     assert [tag for tag, _ in page.elements].count("script") == 1
     assert NASTY in page.text
-    for line in read(tmp_path / "table2.md").splitlines():
+    for line in read(tmp_path / f"{NASTY_SLUG}.md").splitlines():
         if line.startswith("| "):
-            assert len(re.findall(r"(?<!\\)\|", line)) in (6, 10)
-    latex = read(tmp_path / "table2.tex")
+            assert len(re.findall(r"(?<!\\)\|", line)) in (6, 8, 10)
+    latex = read(tmp_path / f"{NASTY_SLUG}.tex")
     assert r"\textless{}script\textgreater{}" in latex
     assert r"\textbar{}\_\&\%" in latex
 
 
 def test_many_learners_with_long_names(tmp_path):
     learners = [f"{number} {'is a learner ' * 6}" for number in range(11)] + ["_hidden"]
-    rows = pd.DataFrame(
-        row(dataset, learner, 1, counts(0.5 + 0.03 * place, 100, 300), share=share)
-        for dataset in ("a", "b")
-        for place, learner in enumerate(learners)
-        for share in (np.nan, 0.5, 0.1)
-    )
-    write(rows, tmp_path)  # Matplotlib warns of what does not fit, and warnings are errors
-    assert len(set(figures.styles(learners).values())) == len(learners)
+
+    def study(name, shares):
+        rows = [
+            row(dataset, learner, 1, counts(0.5 + 0.03 * number, 100, 300), share=share)
+            for dataset in ("a", "b")
+            for number, learner in enumerate(learners)
+            for share in shares
+        ]
+        return results_of(rows, name)
+
+    # Matplotlib warns if something does not fit, and warnings are errors.
+    write([study("whole", [np.nan]), study("shares", [0.5, 0.1])], tmp_path)
+
+
+@pytest.mark.parametrize("known", [[], ["IML"], list(drawing.STYLES)])
+def test_no_two_learners_look_the_same(known):
+    learners = [*known, *map(str, range(28))]
+    assert len(set(drawing.styles(learners).values())) == len(learners)
+    colors = [color for color, _ in drawing.styles(learners[:10]).values()]
+    assert len(set(colors)) == 10
+    assert all(drawing.styles(learners)[name] == drawing.STYLES[name] for name in known)
+
+
+def test_no_two_curves_look_the_same():
+    from raremetric.table.methods import METHODS
+
+    keys = [(name, resampling) for name in METHODS for resampling in ("none", "smote", "rus")]
+    looks = line_styles(keys)
+    assert len({tuple(look.values()) for look in looks.values()}) == len(keys)
+    assert looks["iml", "none"]["color"] == looks["iml", "rus"]["color"]
 
 
 def test_no_rows_writes_nothing(tmp_path):
     with pytest.raises(ValueError, match="no finished task"):
-        write(whole_study()[:0], tmp_path / "out")
+        write([StudyResults(single().study, single().rows[:0])], tmp_path / "out")
     assert not (tmp_path / "out").exists()
 
 
-@pytest.mark.parametrize("step", [(figures, "save"), (render, "_template")])
+@pytest.mark.parametrize("step", [(figures, "save"), (page, "_read_template")])
 def test_a_step_that_fails_leaves_what_was_there(tmp_path, monkeypatch, step):
     (tmp_path / "report.html").write_text("before")
 
@@ -283,7 +332,7 @@ def test_a_step_that_fails_leaves_what_was_there(tmp_path, monkeypatch, step):
 
     monkeypatch.setattr(*step, fail)
     with pytest.raises(RuntimeError, match="no more"):
-        write(paper_like_study(n_splits=1, resamplings=["none"]), tmp_path)
+        write([paper_like(n_splits=1)], tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == ["report.html"]
     assert read(tmp_path / "report.html") == "before"
 
@@ -291,19 +340,61 @@ def test_a_step_that_fails_leaves_what_was_there(tmp_path, monkeypatch, step):
 def test_writing_that_fails_leaves_no_temporary_files(tmp_path):
     (tmp_path / "results.csv").mkdir()  # cannot be replaced by a file
     with pytest.raises(OSError, match=r"results\.csv"):
-        write(paper_like_study(n_splits=1, resamplings=["none"]), tmp_path)
+        write([paper_like(n_splits=1)], tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == ["results.csv"]
 
 
 def test_out_is_a_file(tmp_path):
     (tmp_path / "out").write_text("")
-    with pytest.raises(NotADirectoryError, match="goes to a directory"):
-        write(paper_like_study(n_splits=1, resamplings=["none"]), tmp_path / "out")
+    with pytest.raises(NotADirectoryError, match="written to a directory"):
+        write([paper_like(n_splits=1)], tmp_path / "out")
+
+
+@pytest.mark.parametrize(
+    ("names", "file"),
+    [(["a b", "a-b"], "a-b.csv"), (["results"], "results.csv"), (["x", "x-wide"], "x-wide.csv")],
+)
+def test_two_files_of_the_same_name_are_refused(tmp_path, names, file):
+    results = [StudyResults(results_of(single().rows, name).study, single().rows) for name in names]
+    with pytest.raises(ValueError, match=f"written to '{file}'.*rename the study"):
+        write(results, tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+def test_names_of_studies_that_are_ids_of_the_page(tmp_path):
+    names = ("theme", "effort", "x", "x-title", "differences")
+    write([results_of(single().rows, name) for name in names], tmp_path)
+    ids = [a["id"] for _, a in Elements(read(tmp_path / "report.html")).elements if a.get("id")]
+    assert len(ids) == len(set(ids))
+    assert set(names) <= set(ids)
+
+
+def test_files_beyond_the_paper(tmp_path):
+    odd, even = ["glass5", "pima"], ["zoo-3", "iris0"]
+    studies = [beyond_the_paper(), rare_regime(odd), rare_regime(even, "rare-regime-even")]
+    names = {path.name for path in write(studies, tmp_path)}
+    wanted = {"beyond.csv", "beyond-lead.csv", "beyond-ranks.svg", "beyond.tex"}
+    wanted |= {f"rare-regime-odd{end}" for end in ("-few.csv", "-precision-few.csv", "-lead.csv")}
+    assert wanted <= names
+    assert "beyond-few.csv" not in names
+    text = read(tmp_path / "rare-regime-odd-precision.md")
+    assert "Average precision of the positive class in percent" in text
+    assert "plain 3-NN (Euclidean)." in text
+    text = read(tmp_path / "beyond.md")
+    assert "RareClassifier-thorough minus each learner" in text
+    assert "Average rank over 22 data sets and the Mean row" in text
+    assert 'id="rare-regime-even-precision"' in read(tmp_path / "report.html")
+
+
+def test_a_study_that_has_not_started_is_mentioned(tmp_path):
+    later = results_of(single().rows, "later").study
+    write([single(), StudyResults(later, single().rows[:0])], tmp_path)
+    assert "No finished task yet: later." in read(tmp_path / "report.html")
 
 
 def test_other_files_stay(tmp_path):
     (tmp_path / "README.md").write_text("mine")
-    write(pd.DataFrame([row("wine", "IML", 1, counts(0.9, 50, 90))]), tmp_path)
+    write([single()], tmp_path)
     assert read(tmp_path / "README.md") == "mine"
 
 
@@ -312,9 +403,19 @@ def test_missing_extra():
         import_optional("a_package_that_is_not_there")
 
 
+def loaded_by(code):
+    """The modules in a new process after some code."""
+    code += "; import sys; print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, text=True)
+    return set(done.stdout.split())
+
+
 def test_import_is_light():
-    code = (
-        "import sys, raremetric.report; "
-        "sys.exit(bool({'matplotlib', 'jinja2', 'scikit_posthocs'} & set(sys.modules)))"
-    )
-    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+    loaded = loaded_by("from raremetric.report import comparison_page, write_report")
+    assert not {"matplotlib", "jinja2", "scikit_posthocs"} & loaded
+
+
+def test_the_page_of_a_comparison_does_not_import_the_report_of_a_study():
+    loaded = loaded_by("from raremetric.report import comparison_page")
+    report = {name for name in loaded if name.startswith("raremetric.report.")}
+    assert report == {f"raremetric.report.{name}" for name in ("comparison", "drawing", "page")}

@@ -129,7 +129,7 @@ def test_what_is_done_survives_an_interruption(path, monkeypatch):
 
 
 def test_the_grid_marks_the_best(found):
-    grid = results_grid(found)
+    grid = results_grid(found, found.summary())
     assert len(grid.header) == len(MEASURES) + 2
     for column in range(1, 1 + len(MEASURES)):
         values = [row[column].value for row in grid.rows]
@@ -149,8 +149,8 @@ def test_the_curve_is_a_step_of_scikit_learns():
 
 
 def test_the_page_holds_all_and_escapes(found):
-    page = comparison_page(found, "raremetric compare <mine.csv>")
-    for title in ("Which method finds it", "Precision and recall", "Confusion matrices"):
+    page = comparison_page(found, found.summary(), "raremetric compare <mine.csv>")
+    for title in (">Results<", "Precision and recall", "Confusion matrices"):
         assert title in page
     assert "&lt;mine.csv&gt;" in page
     assert page.count("<svg") == 3
@@ -165,7 +165,7 @@ def test_a_page_without_a_metric_has_no_directions():
         for i, half in enumerate(halves)
     ]
     found = Comparison("a<b>.csv", "c", ["$x", "$y"], y, 2, 2, 0, results)
-    page = comparison_page(found)
+    page = comparison_page(found, found.summary())
     assert "two directions" not in page
     assert "<b>" not in page
     assert page.count("<svg") == 2

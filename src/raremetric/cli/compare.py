@@ -96,11 +96,12 @@ def compare(
                 on_start=lambda n_results: step.begin(n_results, "comparing"),
                 on_result=on_result,
             )
+        rows = found.summary()
         with atomic_write(out) as stream:
-            stream.write(comparison_page(found, shlex.join(["raremetric", *sys.argv[1:]])).encode())
+            command = shlex.join(["raremetric", *sys.argv[1:]])
+            stream.write(comparison_page(found, rows, command).encode())
     if found.remark:
         note(found.remark)
-    rows = found.summary()
     if as_json:
         print_json({"file": str(out), "rows": len(found.y), "methods": rows})
     else:

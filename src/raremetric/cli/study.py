@@ -136,12 +136,14 @@ def study_report(
 ) -> None:
     """Write tables, figures and an HTML page from the results there are."""
     from raremetric.report import write_report
+    from raremetric.study.results import results_by_study
     from raremetric.study.store import Store
 
     with user_mistakes():
         results = Store(store)
         with progress(None, "writing the report"):
-            paths = write_report(results.rows(), out, title=title, details=results.details())
+            studies = results_by_study(results.rows())
+            paths = write_report(studies, out, title=title, details=results.details())
     if as_json:
         print_json({"files": [str(path) for path in paths]})
         return

@@ -1,6 +1,24 @@
-"""From results to tables, figures and pages."""
+"""Tables, figures and pages from the results of a study or of a comparison."""
 
-from raremetric.report.comparison import comparison_page
-from raremetric.report.write import write_report
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from raremetric.report.comparison import comparison_page
+    from raremetric.report.write import write_report
 
 __all__ = ["comparison_page", "write_report"]
+
+# Imported when first used: a page of `compare` does not need the report of a study.
+_MODULE_OF = {
+    "comparison_page": "raremetric.report.comparison",
+    "write_report": "raremetric.report.write",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _MODULE_OF:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(_MODULE_OF[name]), name)

@@ -1,4 +1,4 @@
-"""The page of a comparison on one's own table."""
+"""The page of a comparison of methods on a user's table."""
 
 from __future__ import annotations
 
@@ -9,57 +9,60 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.metrics import precision_recall_curve
 
-from raremetric.report.figures import Figure, add_legend, drawing, save, styles
-from raremetric.report.grid import Cell, Grid
-from raremetric.report.render import Section, fill
+from raremetric.report.drawing import Figure, add_legend, drawing, save, styles
+from raremetric.report.page import Cell, Grid, Section, to_html
 from raremetric.table.comparison import MEASURES, Comparison, FoldResult, title_of
 
 RECALLS = np.linspace(0, 1, 201)
-MATRICES_IN_A_ROW = 4
+MATRICES_PER_ROW = 4
 COMMON_COLOR, RARE_COLOR = "#8a8a8a", "#d9541e"
-SHOWN_METRICS = ("rare", "iml", "iml-score", "gmml", "lmnn", "itml")  # the first there is
+LINE_STYLES = ("-", "--", "-.")  # one per resampling
+SHOWN_METRICS = ("rare", "iml", "iml-score", "gmml", "lmnn", "itml")  # in this order, then others
 
 
-def comparison_page(comparison: Comparison, command: str = "") -> str:
-    """A standalone page: table, precision-recall curves, confusion matrices, directions.
+def comparison_page(comparison: Comparison, rows: list[dict[str, Any]], command: str = "") -> str:
+    """A standalone page: results, precision-recall curves, confusion matrices, directions.
 
     Parameters
     ----------
     comparison : Comparison
+    rows : list of dict
+        Its summary, one row per method.
     command : str
-        How to get it again.
+        The command that repeats the comparison.
 
     Returns
     -------
     str
-        HTML; every text in it is escaped.
+        HTML. All texts in it are escaped.
     """
     n, n_positive = len(comparison.y), int(comparison.y.sum())
     positive = comparison.class_names[1]
-    figures = [draw_directions(comparison)]
+    directions = draw_directions(comparison)
     sections = [
-        Section("results", "Which method finds it", [results_grid(comparison)]),
+        Section("results", "Results", [results_grid(comparison, rows)]),
         Section("curves", "Precision and recall", [], [draw_curves(comparison)]),
         Section("counts", "Confusion matrices", [], [draw_counts(comparison)]),
-        Section("directions", "The table in two directions", [], [f for f in figures if f]),
     ]
+    if directions:
+        sections.append(Section("directions", "The table in two directions", [], [directions]))
     details = {"Command": command, "Remark": comparison.remark.strip()}
-    return fill(
+    return to_html(
         "comparison.html",
         title=f"{Path(comparison.source).name}: {comparison.target_name} = {positive}",
         overview=(
             f"{n} rows, {comparison.n_columns} columns, {n_positive} rows of class {positive} "
-            f"({n_positive / n:.1%}). Each row is tested once, in {comparison.n_folds} folds; each "
-            "method is tuned for F1 within the rest, which alone it learns from."
+            f"({n_positive / n:.1%}). Nested cross-validation: each row is tested once, in one of "
+            f"{comparison.n_folds} folds, and each method is fitted on the other folds, with its "
+            "parameters tuned for F1 within them."
         ),
         details={name: text for name, text in details.items() if text},
-        sections=[section for section in sections if section.grids or section.figures],
+        sections=sections,
     )
 
 
-def results_grid(comparison: Comparison) -> Grid:
-    """Mean and standard deviation of each measure, one row a method; the best mean in bold."""
-    rows = comparison.summary()
+def results_grid(comparison: Comparison, rows: list[dict[str, Any]]) -> Grid:
+    """Mean and standard deviation of each measure, one row per method; the best mean in bold."""
     best = {name: max(row[name]["mean"] for row in rows) for name in MEASURES}
     grid_rows = []
     for row in rows:
@@ -80,45 +83,57 @@ def results_grid(comparison: Comparison) -> Grid:
         ["Method", *(name[0].upper() + name[1:] for name in MEASURES), "Seconds"],
         grid_rows,
         notes=[
-            f"Mean ± standard deviation over {comparison.n_folds} folds, in percent; seconds to "
-            "tune and fit, a fold. Methods whose means differ by less than their deviations are "
-            "not told apart by this table."
+            f"Mean ± standard deviation over {comparison.n_folds} folds, in percent. Seconds: time "
+            "to tune and fit, per fold. This comparison does not separate methods whose means "
+            "differ by less than their standard deviations."
         ],
     )
 
 
 def draw_curves(comparison: Comparison) -> Figure:
-    """Precision against recall, averaged over the folds."""
+    """Draw precision against recall, averaged over the folds."""
     entries = comparison.entries()
-    titles = [title_of(*key) for key in entries]
     share = float(comparison.y.mean())
     with drawing((8.0, 4.8), n_axes=1) as (figure, axes):
         ax = axes[0]
-        for title, results in zip(titles, entries.values(), strict=True):
-            curves = [_curve(comparison.y[each.test], each.score) for each in results]
-            ax.plot(RECALLS, np.mean(curves, axis=0), color=styles(titles)[title][0], linewidth=1.8)
-        add_legend(figure, ax, titles)
+        for key, look in line_styles(list(entries)).items():
+            curves = [_curve(comparison.y[each.test], each.score) for each in entries[key]]
+            ax.plot(RECALLS, np.mean(curves, axis=0), linewidth=1.8, **look)
+        add_legend(figure, ax.get_lines(), [title_of(*key) for key in entries])
         ax.axhline(share, color=COMMON_COLOR, linestyle=":", linewidth=1.2)
         ax.set(xlabel="Recall", ylabel="Precision", xlim=(0, 1), ylim=(0, 1.02))
         caption = (
             f"Precision at each recall, mean over {comparison.n_folds} folds. Dotted: the share of "
-            f"the class, {share:.1%}, which guessing reaches. Methods that count votes have only "
-            "a few levels to choose from."
+            f"the class, {share:.1%}, which is the precision of random guessing. Methods that "
+            "count the votes of neighbors have only a few different scores."
         )
         return save(figure, "curves", caption)
 
 
+def line_styles(keys: list[tuple[str, str]]) -> dict[tuple[str, str], dict[str, str]]:
+    """For each method and resampling a line that no other has: the color shows the method."""
+    resamplings = list(dict.fromkeys(resampling for _, resampling in keys))
+    looks = styles(dict.fromkeys(title_of(method, "none") for method, _ in keys))
+    return {
+        (method, resampling): {
+            "color": looks[title_of(method, "none")][0],
+            "linestyle": LINE_STYLES[resamplings.index(resampling)],
+        }
+        for method, resampling in keys
+    }
+
+
 def _curve(y: NDArray, score: NDArray) -> NDArray:
-    """The precision of the fewest rows that reach each recall."""
+    """The precision at the highest threshold that reaches each recall."""
     precision, recall, _ = precision_recall_curve(y, score)
-    places = np.searchsorted(recall[::-1], RECALLS, side="left")
-    return precision[::-1][places]
+    indices = np.searchsorted(recall[::-1], RECALLS, side="left")
+    return precision[::-1][indices]
 
 
 def draw_counts(comparison: Comparison) -> Figure:
-    """A confusion matrix a method, shaded by the share of its row."""
+    """Draw one confusion matrix per method, shaded by the share of each cell in its row."""
     entries = comparison.entries()
-    n_columns, n_rows = MATRICES_IN_A_ROW, -(-len(entries) // MATRICES_IN_A_ROW)
+    n_columns, n_rows = MATRICES_PER_ROW, -(-len(entries) // MATRICES_PER_ROW)
     size = (2.6 * n_columns + 0.8, 2.5 * n_rows + 0.3)
     names = [name if len(name) <= 12 else name[:11] + "…" for name in comparison.class_names]
     with drawing(size, n_columns * n_rows, n_rows) as (figure, axes):
@@ -128,8 +143,8 @@ def draw_counts(comparison: Comparison) -> Figure:
         for ax in axes[len(entries) :]:
             ax.set_axis_off()
         caption = (
-            "Rows: what it is; columns: what was predicted. All rows, each tested once; shaded by "
-            "the share of its class."
+            "Rows: true class. Columns: predicted class. All rows of the table are counted, each "
+            "when it was in the test fold. Shading and percentages: share of the true class."
         )
         return save(figure, "counts", caption)
 
@@ -148,7 +163,7 @@ def _draw_matrix(ax: Any, counts: NDArray, names: list[str], title: str) -> None
 
 
 def draw_directions(comparison: Comparison) -> Figure | None:
-    """All rows along two directions, under the plain and under a learned metric."""
+    """Draw all rows along two directions, under the plain and under a learned metric."""
     learned = _shown_metric(comparison)
     if learned is None or learned.plane is None or comparison.plain is None:
         return None
@@ -168,23 +183,29 @@ def draw_directions(comparison: Comparison) -> Figure | None:
             ax.set(xticks=[], yticks=[], xlabel="first direction", ylabel="second direction")
             _clip(ax, plane)
         caption = (
-            f"Diamonds: class {comparison.class_names[1]}. Strong: rows held out; faint: the rows "
-            "that directions and metric were learned from. A few far rows may lie outside."
+            f"Diamonds: class {comparison.class_names[1]}. Strong colors: rows of the test fold. "
+            "Faint colors: the rows that directions and metric were learned from. A few outlying "
+            "rows may lie outside the axes."
         )
         return save(figure, "directions", caption)
 
 
 def _shown_metric(comparison: Comparison) -> FoldResult | None:
-    with_plane = [each for each in comparison.results if each.plane is not None]
-    for name in SHOWN_METRICS:
-        for each in with_plane:
-            if (each.method, each.resampling) in comparison.entries() and each.method == name:
-                return each
-    return None
+    found = [
+        each
+        for results in comparison.entries().values()
+        for each in results
+        if each.plane is not None
+    ]
+    order = {name: position for position, name in enumerate(SHOWN_METRICS)}
+    return min(found, key=lambda each: order.get(each.method, len(order)), default=None)
 
 
 def _clip(ax: Any, plane: NDArray) -> None:
-    """Show all but the farthest hundredth, so that one far row does not hide the others."""
+    """Limit the axes to all but the outermost 1 %, so that outliers do not compress the rest."""
     low, high = np.quantile(plane, [0.005, 0.995], axis=0)
-    room = 0.06 * (high - low) + 1e-9
-    ax.set(xlim=(low[0] - room[0], high[0] + room[0]), ylim=(low[1] - room[1], high[1] + room[1]))
+    margin = 0.06 * (high - low) + 1e-9
+    ax.set(
+        xlim=(low[0] - margin[0], high[0] + margin[0]),
+        ylim=(low[1] - margin[1], high[1] + margin[1]),
+    )

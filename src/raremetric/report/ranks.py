@@ -1,22 +1,23 @@
-"""Which learner is better than which, over many data sets: ranks and tests."""
+"""Which learners are better over many data sets: ranks, tests and paired differences."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import combinations
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from raremetric.extras import import_optional
 from raremetric.report.summarize import Table
-from raremetric.study.paper_values import LEARNERS, PaperTable, paper_datasets
+from raremetric.study.paper_values import PRINTED_LEARNERS, PaperTable, paper_datasets
 
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-LEVEL = 0.05  # of all tests together
+LEVEL = 0.05  # significance level of Nemenyi's test, and of Holm's correction over all pairs
+PLAIN = "Euclidean"  # the learner of plain 3-NN
 
 
 @dataclass(frozen=True)
@@ -26,11 +27,11 @@ class AverageRanks:
     Parameters
     ----------
     n_datasets : int
-        How many data sets all learners have finished: only those are ranked.
+        Number of data sets that all learners have finished. Only these are ranked.
     over_datasets : dict
         Learner → average rank over these data sets.
     with_mean_row : dict
-        The same over the data sets and the Mean row, as the paper's tables have it.
+        The same over the data sets and the Mean row, as in the paper's tables.
     """
 
     n_datasets: int
@@ -38,39 +39,10 @@ class AverageRanks:
     with_mean_row: dict[str, float]
 
 
-@dataclass(frozen=True)
-class Comparison:
-    """Friedman's test, Nemenyi's and Wilcoxon's with Holm's correction.
-
-    Parameters
-    ----------
-    n_datasets : int
-    ranks : dict
-        Learner → average rank over the data sets.
-    statistic, p_value : float
-        Of Friedman's test that all learners rank alike.
-    critical_difference : float
-        Nemenyi's: average ranks further apart than this differ at the 5 % level.
-    nemenyi : DataFrame
-        Learners × learners, p-values.
-    pairs : DataFrame
-        One row a pair, the one with the higher mean first: first, second, difference, wins,
-        ties, losses, wilcoxon, holm, nemenyi (the last three p-values).
-    """
-
-    n_datasets: int
-    ranks: dict[str, float]
-    statistic: float
-    p_value: float
-    critical_difference: float
-    nemenyi: DataFrame
-    pairs: DataFrame
-
-
 def average_ranks(table: Table) -> AverageRanks | None:
-    """Rank the learners on the data sets that all of them have finished; None if there is none.
+    """Rank the learners on the data sets that all of them have finished; None if there are none.
 
-    Equal means share their average rank.
+    Learners with equal means get the average of their ranks.
     """
     scores = table.complete()
     if scores.empty or len(table.learners) < 2:
@@ -81,16 +53,16 @@ def average_ranks(table: Table) -> AverageRanks | None:
 
 
 def paper_average_ranks(table: Table) -> AverageRanks | None:
-    """The paper's average ranks for the same learners over the same data sets.
+    """The paper's average ranks of the same learners over the same data sets.
 
-    None where the paper does not have all of them. For all 22 data sets and five learners
-    these are the printed ranks, and those without the Mean row.
+    None if the paper does not have all of them. For all 22 data sets and five learners,
+    `with_mean_row` contains the printed ranks.
     """
     datasets = list(table.complete().index)
     paper = table.paper
     if not paper or not datasets or len(table.learners) < 2:
         return None
-    if set(datasets) - set(paper_datasets()) or set(table.learners) - set(LEARNERS):
+    if set(datasets) - set(paper_datasets()) or set(table.learners) - set(PRINTED_LEARNERS):
         return None
     ranks = np.array([paper.ranks(name, table.learners) for name in datasets], dtype=float)
     return _averaged(ranks, _paper_mean_ranks(paper, datasets, table.learners), table.learners)
@@ -123,91 +95,191 @@ def _ranks(scores: NDArray[np.float64]) -> NDArray[np.float64]:
     return rankdata(-np.round(scores, 9), axis=1)
 
 
-def why_no_comparison(table: Table) -> str:
-    """Why the tests cannot be made, or an empty string."""
+@dataclass(frozen=True)
+class RankTests:
+    """Friedman's test, Nemenyi's test, and Wilcoxon's test with Holm's correction.
+
+    Parameters
+    ----------
+    n_datasets : int
+    ranks : dict
+        Learner → average rank over the data sets.
+    statistic, p_value : float
+        Of Friedman's test. Its null hypothesis is that all learners have the same average rank.
+    critical_difference : float
+        Nemenyi's: average ranks that are further apart differ at the 5 % level.
+    nemenyi : DataFrame
+        p-values, learners × learners.
+    pairs : DataFrame
+        One row per pair, the learner with the higher mean first: first, second, difference,
+        wins, ties, losses, and the p-values wilcoxon, holm and nemenyi.
+    """
+
+    n_datasets: int
+    ranks: dict[str, float]
+    statistic: float
+    p_value: float
+    critical_difference: float
+    nemenyi: DataFrame
+    pairs: DataFrame
+
+
+def why_no_tests(table: Table) -> str:
+    """Why the tests are not possible, or an empty string."""
     n_datasets, n_learners = len(table.complete()), len(table.learners)
     if n_learners >= 3 and n_datasets >= 2:
         return ""
     return (
         "Friedman's test needs at least three learners and two data sets that all of them have "
-        f"finished; here are {n_learners} learner{'s' * (n_learners != 1)} and {n_datasets} such "
-        f"data set{'s' * (n_datasets != 1)}."
+        f"finished; this table has {n_learners} learner{'s' * (n_learners != 1)} and {n_datasets} "
+        f"such data set{'s' * (n_datasets != 1)}."
     )
 
 
-def compare(table: Table) -> Comparison | None:
+def compare_ranks(table: Table) -> RankTests | None:
     """Test whether the learners differ, over the data sets that all of them have finished.
 
     Returns
     -------
-    Comparison or None
-        None where `why_no_comparison` gives a reason.
+    RankTests or None
+        None if `why_no_tests` gives a reason.
 
     Notes
     -----
-    The critical difference is q √(k (k + 1) / (6 N)) for k learners and N data sets, q the 95 %
-    point of the studentized range for k groups over √2 (Demšar 2006).
+    The critical difference is q √(k (k + 1) / (6 N)) for k learners and N data sets, where q is
+    the 95 % quantile of the studentized range for k groups divided by √2 (Demšar 2006).
     """
-    if why_no_comparison(table):
+    if why_no_tests(table):
         return None
-    from scipy.stats import friedmanchisquare, studentized_range
+    from scipy.stats import studentized_range
 
     means = table.complete()
-    scores = means.round(9)
+    scores = means.round(9).to_numpy()
     n, k = scores.shape
-    ranks = dict(zip(table.learners, _ranks(scores.to_numpy()).mean(axis=0).tolist(), strict=True))
-    statistic, p_value = 0.0, 1.0
-    if scores.nunique(axis=1).max() > 1:  # the statistic is 0/0 where all learners tie everywhere
-        statistic, p_value = friedmanchisquare(*(scores[name] for name in table.learners))
-    nemenyi = import_optional("scikit_posthocs").posthoc_nemenyi_friedman(scores.to_numpy())
+    statistic, p_value = _friedman(scores)
+    nemenyi = import_optional("scikit_posthocs").posthoc_nemenyi_friedman(scores)
     nemenyi.index = nemenyi.columns = table.learners
     quantile = studentized_range.ppf(1 - LEVEL, k, np.inf) / np.sqrt(2)
-    return Comparison(
+    return RankTests(
         n_datasets=n,
-        ranks=ranks,
-        statistic=float(statistic),
-        p_value=float(p_value),
+        ranks=dict(zip(table.learners, _ranks(scores).mean(axis=0).tolist(), strict=True)),
+        statistic=statistic,
+        p_value=p_value,
         critical_difference=float(quantile * np.sqrt(k * (k + 1) / (6 * n))),
         nemenyi=nemenyi,
         pairs=_pairs(means, nemenyi),
     )
 
 
-def _pairs(scores: DataFrame, nemenyi: DataFrame) -> DataFrame:
-    best_first = scores.mean().sort_values(ascending=False, kind="stable").index
+def _friedman(scores: NDArray[np.float64]) -> tuple[float, float]:
+    """Statistic and p-value for scores of shape (n_datasets, n_learners)."""
+    from scipy.stats import friedmanchisquare
+
+    if (scores == scores[:, :1]).all():  # the statistic is 0/0 if all learners tie everywhere
+        return 0.0, 1.0
+    statistic, p_value = friedmanchisquare(*scores.T)
+    return float(statistic), float(p_value)
+
+
+def _pairs(means: DataFrame, nemenyi: DataFrame) -> DataFrame:
+    best_first = means.mean().sort_values(ascending=False, kind="stable").index
     rows = []
     for first, second in combinations(best_first, 2):
-        # Rounded after the subtraction: equal differences must stay equal, they share a rank.
-        difference = (scores[first] - scores[second]).to_numpy().round(6)
+        difference = differences(means, first, second)
         rows.append(
             {
                 "first": first,
                 "second": second,
-                "difference": difference.mean(),
-                "wins": int((difference > 0).sum()),
-                "ties": int((difference == 0).sum()),
-                "losses": int((difference < 0).sum()),
+                **paired(difference)._asdict(),
                 "wilcoxon": _wilcoxon(difference),
                 "nemenyi": float(nemenyi.loc[first, second]),
             }
         )
     pairs = import_optional("pandas").DataFrame(rows)
-    pairs.insert(7, "holm", holm(pairs["wilcoxon"].to_numpy()))
-    return pairs
+    adjust = import_optional("statsmodels.stats.multitest").multipletests
+    pairs["holm"] = adjust(pairs["wilcoxon"], method="holm")[1]
+    columns = ["first", "second", "difference", "wins", "ties", "losses"]
+    return pairs[[*columns, "wilcoxon", "holm", "nemenyi"]]
 
 
 def _wilcoxon(difference: NDArray[np.float64]) -> float:
-    """Two-sided p-value of the signed-rank test; data sets without a difference are left out."""
+    """Two-sided p-value of the signed-rank test, without the data sets that tie."""
     from scipy.stats import wilcoxon
 
     difference = difference[difference != 0]
     return float(wilcoxon(difference).pvalue) if len(difference) else 1.0
 
 
-def holm(p_values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Holm's step-down correction: the i-th smallest of m times m − i + 1, never falling."""
-    order = np.argsort(p_values, kind="stable")
-    factors = np.arange(len(p_values), 0, -1)
-    adjusted = np.empty(len(p_values))
-    adjusted[order] = np.minimum(np.maximum.accumulate(p_values[order] * factors), 1.0)
-    return adjusted
+class Paired(NamedTuple):
+    """Summary of the differences between two learners over data sets."""
+
+    n_datasets: int
+    difference: float  # mean
+    standard_error: float  # s / √n with the sample standard deviation s; NaN for one data set
+    wins: int
+    ties: int
+    losses: int
+
+
+def differences(means: DataFrame, first: str, second: str) -> NDArray[np.float64]:
+    """Mean of the first learner minus that of the second, on each data set.
+
+    Rounded after the subtraction, so that equal differences stay equal and share a rank.
+    """
+    return (means[first] - means[second]).to_numpy().round(6)
+
+
+def paired(difference: NDArray[np.float64]) -> Paired:
+    """Summarize the differences between two learners."""
+    n = len(difference)
+    return Paired(
+        n_datasets=n,
+        difference=float(difference.mean()),
+        standard_error=float(difference.std(ddof=1) / np.sqrt(n)) if n > 1 else np.nan,
+        wins=int((difference > 0).sum()),
+        ties=int((difference == 0).sum()),
+        losses=int((difference < 0).sum()),
+    )
+
+
+def lead_table(table: Table) -> DataFrame | None:
+    """The leader minus each other learner; None if there is no leader or nothing to compare."""
+    others = [name for name in table.learners if name != table.leader]
+    if table.by_share or table.leader not in table.learners or not others:
+        return None
+    means = table.complete()
+    if means.empty:
+        return None
+    rows = [
+        {"learner": name, **paired(differences(means, table.leader, name))._asdict()}
+        for name in others
+    ]
+    return import_optional("pandas").DataFrame(rows)
+
+
+def few_table(table: Table) -> DataFrame | None:
+    """Means over the data sets with few positives, and the differences from plain 3-NN there.
+
+    None if the study does not ask for it, or lacks such data sets or plain 3-NN.
+    """
+    if not table.few or PLAIN not in table.learners:
+        return None
+    means = table.complete()
+    few = means[means.index.isin(table.few)]
+    if few.empty:
+        return None
+    rows = []
+    for name in table.learners:
+        against = paired(differences(few, name, PLAIN))
+        rows.append(
+            {
+                "learner": name,
+                "n_datasets": len(means),
+                "mean": float(means[name].mean()),
+                "n_few": len(few),
+                "mean_few": float(few[name].mean()),
+                "difference": against.difference,
+                "standard_error": against.standard_error,
+            }
+        )
+    return import_optional("pandas").DataFrame(rows)

@@ -1,4 +1,4 @@
-"""The rows of a study: what must be in them, and the scores they hold."""
+"""The rows of a study: what they must contain, and the scores computed from them."""
 
 from __future__ import annotations
 
@@ -8,36 +8,36 @@ from raremetric.datasets import describe_dataset
 from raremetric.extras import import_optional
 
 if TYPE_CHECKING:
-    from pandas import DataFrame
+    from pandas import DataFrame, Series
 
 COUNTS = ["tn", "fp", "fn", "tp"]
 COLUMNS = ["dataset", "share", "resampling", "split", "learner", *COUNTS, "candidate", "seconds"]
-LATER = ["average_precision", "test_size"]  # may be absent, and are then empty
+OPTIONAL = ["average_precision", "test_size"]  # treated as empty if the column is missing
 BOUNDS = {"share": "neither", "test_size": "neither", "average_precision": "both"}
 KEY = ["dataset", "share", "test_size", "resampling", "split", "learner"]
 
-FEW = 20  # positives to learn from: fewer are few
+FEW = 20  # a data set with fewer positives in the training part has few
 
 
 def check_rows(rows: DataFrame) -> DataFrame:
-    """The columns of a study in their order, sorted by task, after a look at each.
+    """Check and sort the rows of a study.
 
     Parameters
     ----------
     rows : DataFrame
-        One row a finished task, with at least `COLUMNS`. `share` may be empty, and `LATER`
-        absent or empty.
+        One row per finished task, with at least `COLUMNS`. `share` may be empty; the columns
+        `OPTIONAL` may be empty or missing.
 
     Returns
     -------
     DataFrame
-        With `COLUMNS` and `LATER` alone: equal studies give equal frames, whatever order they
-        ran in.
+        With exactly the columns `COLUMNS` and `OPTIONAL`, sorted by task: the same tasks give
+        the same frame, in whatever order they were run.
 
     Raises
     ------
     ValueError
-        If there are no rows, a column is missing, a count is no count, or a task is there twice.
+        If a column is missing, a value is not allowed, or a task occurs twice.
     """
     missing = [name for name in COLUMNS if name not in rows.columns]
     if missing:
@@ -45,12 +45,8 @@ def check_rows(rows: DataFrame) -> DataFrame:
             f"The rows of a study need the columns {', '.join(COLUMNS)}; missing: "
             f"{', '.join(missing)}."
         )
-    if rows.empty:
-        raise ValueError(
-            "There is no finished task to report: run `raremetric study run` with this store first."
-        )
-    rows = rows.reindex(columns=[*COLUMNS, *LATER])
-    for name in ["share", *LATER]:
+    rows = rows.reindex(columns=[*COLUMNS, *OPTIONAL])
+    for name in ["share", *OPTIONAL]:
         rows[name] = _numbers(rows, name).round(6)
     rows["seconds"] = _numbers(rows, "seconds").astype(float)
     for name in ["split", *COUNTS]:
@@ -58,10 +54,15 @@ def check_rows(rows: DataFrame) -> DataFrame:
     for name in ["dataset", "resampling", "learner"]:
         rows[name] = rows[name].astype(str)
     _check_tasks(rows)
+    return sort_rows(rows)
+
+
+def sort_rows(rows: DataFrame) -> DataFrame:
+    """Sort rows by task."""
     return rows.sort_values(KEY, na_position="first", kind="stable", ignore_index=True)
 
 
-def _numbers(rows: DataFrame, name: str):
+def _numbers(rows: DataFrame, name: str) -> Series:
     pandas = import_optional("pandas")
     column = rows[name].replace("", None) if rows[name].dtype == object else rows[name]
     try:
@@ -70,7 +71,7 @@ def _numbers(rows: DataFrame, name: str):
         raise ValueError(f"The column {name} must hold numbers: {error}.") from error
 
 
-def _whole_numbers(rows: DataFrame, name: str):
+def _whole_numbers(rows: DataFrame, name: str) -> Series:
     column = _numbers(rows, name)
     wrong = ~((column >= 0) & (column % 1 == 0))
     if wrong.any():
@@ -82,10 +83,10 @@ def _whole_numbers(rows: DataFrame, name: str):
 
 
 def _check_tasks(rows: DataFrame) -> None:
-    twice = rows.duplicated(KEY)
-    if twice.any():
+    repeated = rows.duplicated(KEY)
+    if repeated.any():
         raise ValueError(
-            f"A task may be there once only; found twice: {_task(rows[twice])}. "
+            f"Each task of a study must occur once; found twice: {_task(rows[repeated])}. "
             "Report one store at a time."
         )
     empty = rows[COUNTS].sum(axis=1) == 0
@@ -105,9 +106,9 @@ def _task(rows: DataFrame) -> str:
 
 
 def with_scores(rows: DataFrame) -> DataFrame:
-    """The rows with `f1` of the positive class, `accuracy` and `average_precision` in percent.
+    """Add `f1` of the positive class, `accuracy` and `average_precision`, all in percent.
 
-    F1 = tp / (tp + (fp + fn) / 2), and 0 where there is no true positive.
+    F1 = tp / (tp + (fp + fn) / 2), and 0 if there are no true positives.
     """
     errors = rows["fp"] + rows["fn"]
     f1 = (rows["tp"] / (rows["tp"] + errors / 2)).where(rows["tp"] > 0, 0.0)
@@ -117,8 +118,8 @@ def with_scores(rows: DataFrame) -> DataFrame:
     )
 
 
-def few_positives(rows: DataFrame) -> list[str]:
-    """The data sets that leave few positives to learn from, when those in the test part are out."""
+def datasets_with_few_positives(rows: DataFrame) -> list[str]:
+    """The data sets with few positives outside the test part, that is, to learn from."""
     tested = (rows["tp"] + rows["fn"]).groupby(rows["dataset"]).mean()
     return [
         name for name, count in tested.items() if describe_dataset(name).n_positive - count < FEW

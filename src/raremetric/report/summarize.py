@@ -1,9 +1,9 @@
-"""From the rows of a study to its tables: the report as data, before any of it is shown."""
+"""From the rows of studies to tables of means: the content of a report, before formatting."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -11,71 +11,67 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from raremetric.extras import import_optional
-from raremetric.report.differences import find_differences
-from raremetric.report.rows import check_rows, few_positives, with_scores
-from raremetric.study.contenders import CONTENDERS
-from raremetric.study.paper_values import TABLES, PaperTable, paper_datasets, paper_table
-from raremetric.study.tasks import HALVES, LEARNERS, PAPER_LEARNERS, RARE_REGIME, rare_regime
+from raremetric.report.rows import check_rows, datasets_with_few_positives, sort_rows, with_scores
+from raremetric.study.paper_values import RESAMPLING_OF, PaperTable, paper_table
+from raremetric.study.results import Study, StudyResults
 
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-BEYOND = [
-    name
-    for kind in ("IML", *CONTENDERS)
-    for name, spec in LEARNERS.items()
-    if spec.kind == kind and name not in PAPER_LEARNERS
-]
-COMPARED = ("Euclidean", "IML")  # of the paper's learners, beyond the paper
-LEARNER_ORDER = ("Euclidean", "LMNN", "ITML", "GMML", "ML1", "ML2", "IML", *BEYOND)
-ABLATION = ("ML1", "ML2", "IML")
-RESAMPLINGS = {
+MEASURE_NAMES = {"f1": "F1", "average_precision": "average precision"}
+RESAMPLING_NAMES = {
     "none": "without resampling",
     "smote": "with SMOTE",
     "rus": "with random under-sampling",
 }
-NUMBERS = {"none": "Table 2: ", "smote": "Table 3a: ", "rus": "Table 3b: "}
-SCORES = {"f1": "F1", "average_precision": "average precision"}
 
 
 @dataclass(frozen=True)
 class Table:
-    """One table of a study.
+    """The table of one study, one resampling and one measure.
 
     Parameters
     ----------
     name : str
-        The file it goes to, without ending.
+        Name of its files, without extension.
     title : str
     resampling : str
+    measure : {"f1", "average_precision"}
     by_share : bool
-        Whether its rows are variants of the data sets with a given share of the minority.
+        Whether the data sets are varied to given shares of the minority.
     learners, datasets : list of str
-        Those with at least one finished task, in the paper's order.
+        Those with at least one finished task, in the order of the study.
     cells : DataFrame
-        One row for each cell that has a finished task: dataset, share, learner, n_splits, mean,
-        std, accuracy_mean, accuracy_std, paper_mean, paper_std; the last four NaN where absent.
+        One row per cell with a finished task: dataset, share, learner, n_splits, mean, std,
+        accuracy_mean, accuracy_std, paper_mean, paper_std. The last two are NaN where the paper
+        has no value.
     shared : DataFrame
-        The same, but for the paper's values, over the splits that every learner has finished.
+        The same without the paper's values, over the splits that every learner has finished.
     paper : PaperTable or None
-        What the paper prints; None where it prints nothing on these data sets and learners.
-    score : {"f1", "average_precision"}
-        What the means are of.
+        The table of the paper to compare with.
+    leader : str or None
+        The learner whose lead over the others is reported.
     few : list of str
-        In the rare regime, the data sets with few positives to learn from.
+        The data sets with few positives to learn from, if the study reports them separately.
     """
 
     name: str
     title: str
     resampling: str
+    measure: str
     by_share: bool
     learners: list[str]
     datasets: list[str]
     cells: DataFrame
     shared: DataFrame
-    paper: PaperTable | None
-    score: str = "f1"
+    paper: PaperTable | None = None
+    leader: str | None = None
     few: list[str] = field(default_factory=list)
+
+    @property
+    def measure_name(self) -> str:
+        """The measure in words."""
+        return MEASURE_NAMES[self.measure]
 
     @cached_property
     def shares(self) -> list[float]:
@@ -84,7 +80,7 @@ class Table:
 
     @cached_property
     def n_splits(self) -> tuple[int, int]:
-        """The smallest and the largest number of splits behind a cell."""
+        """The smallest and the largest number of splits of a cell."""
         return int(self.cells["n_splits"].min()), int(self.cells["n_splits"].max())
 
     def matrix(self, column: str = "mean", share: float | None = None) -> DataFrame:
@@ -92,7 +88,7 @@ class Table:
         return self._wide(self.cells, column, share)
 
     def complete(self, column: str = "mean", share: float | None = None) -> DataFrame:
-        """The data sets and splits that every learner has finished: means over them compare."""
+        """Data sets × learners, over the data sets and splits that every learner has finished."""
         return self._wide(self.shared, column, share).dropna()
 
     def _wide(self, cells: DataFrame, column: str, share: float | None) -> DataFrame:
@@ -103,165 +99,137 @@ class Table:
 
 @dataclass(frozen=True)
 class Summary:
-    """All that a report shows.
+    """The content of a report.
 
     Parameters
     ----------
     rows : DataFrame
-        The finished tasks, sorted.
+        The finished tasks of all studies, each once, sorted.
     tables : list of Table
-    differences : DataFrame
-        The cells that differ from the paper, see `find_differences`.
     effort : DataFrame
         learner, tasks, median_seconds, total_seconds.
+    not_started : list of str
+        Names of the studies without any finished task.
     """
 
     rows: DataFrame
     tables: list[Table]
-    differences: DataFrame
     effort: DataFrame
+    not_started: list[str]
 
 
-def summarize(rows: DataFrame) -> Summary:
-    """Gather the tables of a study.
+def summarize(results: Sequence[StudyResults]) -> Summary:
+    """Compute the tables of studies.
 
     Parameters
     ----------
-    rows : DataFrame
-        One row a finished task, see `raremetric.report.write_report`.
+    results : sequence of StudyResults
+        A task may belong to several studies.
 
     Returns
     -------
     Summary
+
+    Raises
+    ------
+    ValueError
+        If no study has a finished task, or the rows are not those of a study.
     """
-    rows = check_rows(rows)
-    scored = with_scores(rows)
-    tables = [*_plain_tables(scored), *_share_tables(scored), *_own_size_tables(scored)]
+    started = [
+        StudyResults(each.study, check_rows(each.rows)) for each in results if len(each.rows)
+    ]
+    if not started:
+        raise ValueError(
+            "There is no finished task to report: run `raremetric study run` with this store first."
+        )
+    together = import_optional("pandas").concat([each.rows for each in started])
+    rows = sort_rows(together.drop_duplicates())
     return Summary(
         rows=rows,
-        tables=tables,
-        differences=find_differences(tables),
-        effort=_effort(rows),
+        tables=[table for each in started for table in study_tables(each)],
+        effort=_effort(rows, [name for each in started for name in _learner_names(each.study)]),
+        not_started=[each.study.name for each in results if not len(each.rows)],
     )
 
 
-def _plain_tables(scored: DataFrame) -> Iterable[Table]:
-    """For each resampling the paper's Table 2 or 3, and one beyond it where that was run."""
-    plain = scored[scored["share"].isna() & scored["test_size"].isna()]
-    for resampling, part in _by_resampling(plain):
-        beyond = part["learner"].isin(BEYOND)
-        others = part[~beyond]
-        if not beyond.any() or set(others["learner"]) - set(COMPARED):
-            name = TABLES.get(resampling, f"table-{slug(resampling)}")
-            yield _table(name, "F1", resampling, others)
-        if beyond.any():
-            # The paper's learners on the same splits: they may have been run on more.
-            splits = import_optional("pandas").MultiIndex.from_frame(part[["dataset", "split"]])
-            same = part["learner"].isin(COMPARED) & splits.isin(splits[beyond])
-            name = f"beyond{_suffix(resampling)}"
-            yield _table(name, "F1 beyond the paper", resampling, part[beyond | same])
+def study_tables(results: StudyResults) -> Iterator[Table]:
+    """One table per resampling and measure, if there are values of that measure."""
+    study, scored = results.study, with_scores(results.rows)
+    for resampling in in_order(scored["resampling"].unique(), study.resamplings):
+        resampled = scored[scored["resampling"] == resampling]
+        for measure in study.measures:
+            part = resampled[resampled[measure].notna()]
+            if not part.empty:
+                yield _table(study, resampling, measure, part)
 
 
-def _share_tables(scored: DataFrame) -> Iterable[Table]:
-    """The third experiment, and the fourth where one of its two variants was run."""
-    varied = scored[scored["share"].notna() & scored["test_size"].isna()]
-    for resampling, part in _by_resampling(varied):
-        suffix = _suffix(resampling)
-        variants = part["learner"].isin(set(ABLATION) - {"IML"})
-        others = part[~variants]
-        if not variants.any() or set(others["learner"]) - {"IML"}:
-            title = "F1 as the minority shrinks"
-            yield _table(f"imbalance{suffix}", title, resampling, others)
-        if variants.any():
-            title = "Ablation: IML without its parts, as the minority shrinks"
-            chosen = part[part["learner"].isin(ABLATION)]
-            yield _table(f"ablation{suffix}", title, resampling, chosen)
+def _table(study: Study, resampling: str, measure: str, part: DataFrame) -> Table:
+    by_share = _has_shares(study)
+    learners = in_order(part["learner"].unique(), _learner_names(study))
+    datasets = in_order(part["dataset"].unique(), study.datasets)
+    paper = _paper(study, resampling, measure)
+    cells = _with_paper(_cells(part, measure, datasets, learners), paper)
+    return Table(
+        name=_file_name(study, resampling, measure),
+        title=_title(study, resampling, measure),
+        resampling=resampling,
+        measure=measure,
+        by_share=by_share,
+        learners=learners,
+        datasets=datasets,
+        cells=cells,
+        shared=_cells(_of_all_learners(part), measure, datasets, learners),
+        paper=None if cells["paper_mean"].isna().all() else paper,
+        leader=study.leader,
+        few=datasets_with_few_positives(part) if study.few_positives and not by_share else [],
+    )
 
 
-def _own_size_tables(scored: DataFrame) -> Iterable[Table]:
-    """Studies with a test size of their own: F1, and average precision where it is known."""
-    for test_size, sized in scored[scored["test_size"].notna()].groupby("test_size"):
-        for resampling, rows in _by_resampling(sized):
-            for name, title, part in _regimes(rows, float(test_size)):
-                few = few_positives(part) if name in RARE_REGIME else []
-                name += _suffix(resampling)
-                yield _table(name, f"F1 {title}", resampling, part, few=few)
-                known = part[part["average_precision"].notna()]
-                if not known.empty:
-                    title = f"Average precision {title}"
-                    score = "average_precision"
-                    yield _table(f"{name}-precision", title, resampling, known, score, few)
+def _file_name(study: Study, resampling: str, measure: str) -> str:
+    name = slug(study.name)
+    if len(study.resamplings) > 1 and resampling != "none":
+        name += f"-{slug(resampling)}"
+    return f"{name}-precision" if measure == "average_precision" else name
 
 
-def _regimes(rows: DataFrame, test_size: float) -> Iterable[tuple[str, str, DataFrame]]:
-    """The rare regime at odd and at even places, and whatever else has that test size."""
-    left = rows
-    if test_size == HALVES["test_size"]:
-        for name in RARE_REGIME:
-            chosen = left["dataset"].isin(rare_regime(name))
-            if chosen.any():
-                places = name.rpartition("-")[2]
-                yield name, f"in the rare regime, {places} places", left[chosen]
-            left = left[~chosen]
-    if not left.empty:
-        percent = f"{100 * test_size:g}"
-        yield f"test-size-{slug(percent)}", f"on {percent} % of each data set", left
+def _title(study: Study, resampling: str, measure: str) -> str:
+    """The title of the study, with resampling and measure if the study has several."""
+    title = study.title or study.name
+    if len(study.resamplings) > 1:
+        title += f", {resampling_name(resampling)}"
+    return f"{title} ({MEASURE_NAMES[measure]})" if len(study.measures) > 1 else title
 
 
-def _suffix(resampling: str) -> str:
-    return "" if resampling == "none" else f"-{slug(resampling)}"
+def _has_shares(study: Study) -> bool:
+    return any(share is not None for share in study.shares)
 
 
-def _by_resampling(rows: DataFrame) -> list[tuple[str, DataFrame]]:
-    names = in_order(rows["resampling"].unique(), list(RESAMPLINGS))
-    return [(name, rows[rows["resampling"] == name]) for name in names]
+def _paper(study: Study, resampling: str, measure: str) -> PaperTable | None:
+    """What the paper prints for the same protocol: F1 of whole data sets, split as in the paper."""
+    if study.paper_table is None or _has_shares(study) or study.test_size is not None:
+        return None
+    matches = measure == "f1" and resampling == RESAMPLING_OF.get(study.paper_table, resampling)
+    return paper_table(study.paper_table) if matches else None
+
+
+def _learner_names(study: Study) -> list[str]:
+    return [learner.name for learner in study.learners]
+
+
+def resampling_name(resampling: str) -> str:
+    """A resampling in words."""
+    return RESAMPLING_NAMES.get(resampling, f"with {resampling}")
 
 
 def in_order(names: Iterable[str], order: Iterable[str]) -> list[str]:
-    """Names in a known order, those that it does not know behind it by the alphabet."""
-    place = {name: number for number, name in enumerate(order)}
-    return sorted(names, key=lambda name: (place.get(name, len(place)), name))
+    """Sort names by a given order; names that it does not contain follow alphabetically."""
+    position = {name: number for number, name in enumerate(order)}
+    return sorted(names, key=lambda name: (position.get(name, len(position)), name))
 
 
 def slug(name: str) -> str:
-    """A name that can be part of a file's name."""
+    """Turn a name into a part of a file name."""
     return re.sub(r"[^A-Za-z0-9]+", "-", name).strip("-") or "unnamed"
-
-
-def _table(
-    name: str,
-    title: str,
-    resampling: str,
-    part: DataFrame,
-    score: str = "f1",
-    few: Iterable[str] = (),
-) -> Table:
-    by_share = bool(part["share"].notna().any())
-    as_in_paper = not (by_share or part["test_size"].notna().any())
-    paper = paper_table(resampling) if as_in_paper and resampling in TABLES else None
-    cells = _with_paper(_cells(part, score), paper)
-    if cells["paper_mean"].isna().all():
-        paper = None
-    in_paper = name in TABLES.values()
-    how = "" if not in_paper and resampling == "none" else _how(resampling)
-    number = NUMBERS[resampling] if paper and in_paper else ""
-    return Table(
-        name=name,
-        title=f"{number}{title}{how}",
-        resampling=resampling,
-        by_share=by_share,
-        learners=in_order(cells["learner"].unique(), LEARNER_ORDER),
-        datasets=in_order(cells["dataset"].unique(), paper_datasets()),
-        cells=cells,
-        shared=_cells(_of_all_learners(part), score),
-        paper=paper,
-        score=score,
-        few=list(few),
-    )
-
-
-def _how(resampling: str) -> str:
-    return " " + RESAMPLINGS.get(resampling, f"with {resampling}")
 
 
 def _of_all_learners(part: DataFrame) -> DataFrame:
@@ -270,29 +238,22 @@ def _of_all_learners(part: DataFrame) -> DataFrame:
     return part[splits["learner"].transform("nunique") == part["learner"].nunique()]
 
 
-def _cells(part: DataFrame, score: str) -> DataFrame:
+def _cells(part: DataFrame, measure: str, datasets: list[str], learners: list[str]) -> DataFrame:
     """Mean and population standard deviation over the splits of each cell, in percent."""
     groups = part.groupby(["dataset", "share", "learner"], dropna=False, sort=False)
     cells = groups.agg(
         n_splits=("split", "size"),
-        mean=(score, "mean"),
-        std=(score, _population_std),
+        mean=(measure, "mean"),
+        std=(measure, _population_std),
         accuracy_mean=("accuracy", "mean"),
         accuracy_std=("accuracy", _population_std),
     ).reset_index()
-    return _sorted_by(
-        cells,
-        dataset=in_order(cells["dataset"].unique(), paper_datasets()),
-        share=sorted(cells["share"].unique(), reverse=True),
-        learner=in_order(cells["learner"].unique(), LEARNER_ORDER),
-    )
-
-
-def _sorted_by(cells: DataFrame, **orders: list) -> DataFrame:
-    places = cells[list(orders)].copy()
-    for name, order in orders.items():
-        places[name] = places[name].map({value: place for place, value in enumerate(order)})
-    return cells.loc[places.sort_values(list(orders)).index].reset_index(drop=True)
+    order = cells.assign(
+        dataset=cells["dataset"].map(datasets.index),
+        share=-cells["share"],
+        learner=cells["learner"].map(learners.index),
+    ).sort_values(["dataset", "share", "learner"])
+    return cells.loc[order.index].reset_index(drop=True)
 
 
 def _population_std(values) -> float:
@@ -308,8 +269,9 @@ def _with_paper(cells: DataFrame, paper: PaperTable | None) -> DataFrame:
     )
 
 
-def _effort(rows: DataFrame) -> DataFrame:
+def _effort(rows: DataFrame, learners: Iterable[str]) -> DataFrame:
     seconds = rows.groupby("learner")["seconds"]
-    effort = seconds.agg(tasks="size", median_seconds="median", total_seconds="sum").reset_index()
-    order = in_order(effort["learner"], LEARNER_ORDER)
-    return effort.set_index("learner").loc[order].reset_index()
+    effort = seconds.agg(tasks="size", median_seconds="median", total_seconds="sum")
+    # A learner of several studies has its position in the first of them.
+    order = in_order(effort.index, dict.fromkeys(learners))
+    return effort.loc[order].reset_index()

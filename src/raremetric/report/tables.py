@@ -1,4 +1,4 @@
-"""The tables of a study in the paper's layout, and as plain columns."""
+"""The tables of a study: formatted in the paper's layout, and as frames for CSV files."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from raremetric.extras import import_optional
-from raremetric.report.grid import MISSING, Cell, Grid
+from raremetric.report.page import MISSING, Cell, Grid
 from raremetric.report.ranks import AverageRanks, average_ranks, paper_average_ranks
-from raremetric.report.summarize import SCORES, Table
+from raremetric.report.summarize import Table, resampling_name
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -19,7 +19,7 @@ PAPER_SPLITS = 20
 
 
 def long_table(table: Table) -> DataFrame:
-    """One row a cell: the same columns in every study, the paper's empty where it has none."""
+    """One row per cell. The columns of the paper are empty where it has no value."""
     columns = ["dataset", "learner", "n_splits", "mean", "std", "paper_mean", "paper_std"]
     if table.by_share:
         columns = [columns[0], "share", *columns[1:], "accuracy_mean", "accuracy_std"]
@@ -27,39 +27,39 @@ def long_table(table: Table) -> DataFrame:
 
 
 def wide_table(table: Table) -> DataFrame:
-    """One row a data set (and share), the figures of each learner side by side."""
+    """One row per data set (and share), with the columns of all learners side by side."""
     index = ["dataset", "share"] if table.by_share else ["dataset"]
     cells = table.cells.assign(difference=table.cells["mean"] - table.cells["paper_mean"])
-    figures = ["mean", "std", "n_splits"]
+    columns = ["mean", "std", "n_splits"]
     if table.paper:
-        figures += ["paper_mean", "paper_std", "difference"]
+        columns += ["paper_mean", "paper_std", "difference"]
     order = cells[index].drop_duplicates()
-    wide = cells.set_index([*index, "learner"])[figures].unstack("learner")
-    pairs = [(figure, learner) for learner in table.learners for figure in figures]
+    wide = cells.set_index([*index, "learner"])[columns].unstack("learner")
+    pairs = [(column, learner) for learner in table.learners for column in columns]
     wide = wide[pairs].loc[order.set_index(index).index].round(4)
     for learner in table.learners:
         wide["n_splits", learner] = wide["n_splits", learner].fillna(0).astype(int)
     wide.columns = import_optional("pandas").Index(
-        [f"{learner}_{figure}" for figure, learner in pairs]
+        [f"{learner}_{column}" for column, learner in pairs]
     )
     return wide.reset_index()
 
 
 def dataset_grid(table: Table) -> Grid:
-    """Data sets × learners, as in the paper's Tables 2 and 3, or with the share beside the name."""
+    """Data sets (and shares) × learners, as in the paper's Tables 2 and 3."""
     labels = ["Data set", "Minority", "Splits"] if table.by_share else ["Data set", "Splits"]
     rows = [
         [*names, _splits_cell(cells["n_splits"]), *_score_cells(cells, table.learners)]
         for names, cells in _rows_of(table)
     ]
     foot = [] if table.by_share else [*_mean_row(table), *_rank_rows(table)]
-    caption = f"{table.title}: each data set" if table.by_share else table.title
+    caption = f"{table.title}, each data set" if table.by_share else table.title
     header = [*labels, *table.learners]
     return Grid(caption, header, rows, foot, len(labels), _notes(table))
 
 
 def share_grid(table: Table) -> Grid:
-    """Shares × learners: mean F1 over the data sets that all learners have finished."""
+    """Shares × learners: means over the data sets that all learners have finished."""
     labels = ["Minority", "Data sets", "Splits"]
     rows = []
     for share in table.shares:
@@ -78,12 +78,15 @@ def share_grid(table: Table) -> Grid:
                 ),
             ]
         )
-    note = "Mean F1 in percent over the data sets that exist at this share for all learners."
+    note = (
+        f"Mean {table.measure_name} in percent, over the data sets with a result of every learner "
+        "at this share."
+    )
     return Grid(table.title, [*labels, *table.learners], rows, [], len(labels), [note])
 
 
 def signed(number: float) -> str:
-    """With one decimal and always a sign, but for zero."""
+    """A number with one decimal and a sign, except for zero."""
     text = f"{abs(number):.1f}"
     if float(text) == 0:
         return text
@@ -96,7 +99,7 @@ def share_cell(share: float) -> Cell:
 
 
 def splits_text(counts: Iterable[float]) -> str:
-    """One number of splits, or the smallest and the largest."""
+    """The number of splits, or its range if it varies."""
     numbers = np.asarray(list(counts), dtype=float)
     numbers = numbers[~np.isnan(numbers)]
     if not len(numbers):
@@ -111,7 +114,7 @@ def _splits_cell(counts: Iterable[float]) -> Cell:
 
 
 def _rows_of(table: Table) -> Iterable[tuple[list[Cell], DataFrame]]:
-    """For each row of the table its labels, and its cells by learner."""
+    """The labels of each row of the table, and its cells by learner."""
     keys = ["dataset", "share"] if table.by_share else ["dataset"]
     for key, cells in table.cells.groupby(keys, sort=False):
         dataset, *share = key
@@ -120,7 +123,7 @@ def _rows_of(table: Table) -> Iterable[tuple[list[Cell], DataFrame]]:
 
 
 def _score_cells(cells: DataFrame, learners: list[str]) -> list[Cell]:
-    """Mean ± standard deviation of each learner; with the number of splits where they differ."""
+    """Mean ± standard deviation of each learner, with the number of splits if it varies."""
     uneven = cells["n_splits"].dropna().nunique() > 1
     best = _best(cells["mean"].to_numpy())
     found = []
@@ -138,14 +141,14 @@ def _score_cells(cells: DataFrame, learners: list[str]) -> list[Cell]:
 
 
 def paper_text(mean: float, paper_mean: float, paper_std: float) -> str:
-    """The difference from the paper, and the paper's value in brackets; empty without one."""
+    """The difference from the paper, then the paper's value; empty if there is none."""
     if np.isnan(paper_mean):
         return ""
     return f"{signed(mean - paper_mean)} ({paper_mean:.1f} ± {paper_std:.1f})"
 
 
 def _best(scores: np.ndarray) -> np.ndarray:
-    """Where the highest of at least two scores is."""
+    """Whether each score is the highest of at least two."""
     rounded = np.round(scores, 9)
     if np.count_nonzero(~np.isnan(rounded)) < 2:
         return np.zeros(len(scores), dtype=bool)
@@ -195,34 +198,32 @@ def _rank_cells(ranks: AverageRanks, paper: AverageRanks | None, name: str) -> I
 
 
 def sets_text(number: int) -> str:
-    """So many data sets."""
+    """A number of data sets in words."""
     return f"{number} data set{'s' * (number != 1)}"
 
 
-def _of_score(table: Table) -> str:
-    name = SCORES[table.score]
-    return name[0].upper() + name[1:]
-
-
 def _notes(table: Table) -> list[str]:
+    name = table.measure_name
+    how = "" if table.resampling == "none" else f", {resampling_name(table.resampling)}"
     notes = [
-        f"{_of_score(table)} of the positive class in percent: mean ± population standard "
-        "deviation over the splits. Bold: the best of the row."
+        f"{name[0].upper()}{name[1:]} of the positive class in percent{how}: mean ± population "
+        "standard deviation over the splits. Bold: the best mean of the row."
     ]
     if table.n_splits[0] != table.n_splits[1]:
         notes.append(
-            "In brackets the number of splits, where the learners of a row differ in it. Means, "
-            "ranks and tests are over the splits that all learners have finished."
+            "In parentheses: the number of splits, where it varies between the learners of a row. "
+            "Means, ranks and tests use the splits that all learners have finished."
         )
     n_rows = len(table.cells[["dataset", "share"]].drop_duplicates())
     if len(table.cells) < n_rows * len(table.learners):
         notes.append(
-            f"{MISSING}: no finished task yet. Means, ranks and tests are over the data sets that "
-            "all learners have finished."
+            f"{MISSING}: no finished task yet. Means, ranks and tests use the data sets that all "
+            "learners have finished."
         )
     if table.paper:
         notes.append(
-            f"The paper's figures are over {PAPER_SPLITS} splits. Its means and ranks are taken "
-            "over the same data sets as ours; over all 22 they are the printed ones."
+            f"The paper's values are means over {PAPER_SPLITS} splits. Its Mean row and its "
+            "average ranks are computed over the same data sets as ours; over all 22 data sets "
+            "they are the printed ones."
         )
     return notes

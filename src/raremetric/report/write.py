@@ -1,124 +1,163 @@
-"""write_report: all files of a report, each there whole or not at all."""
+"""write_report: all files of a report, or none of them."""
 
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from raremetric.report.figures import table_figures
-from raremetric.report.grid import Grid, to_latex, to_markdown
 from raremetric.report.listings import (
     differences_grid,
     effort_grid,
     few_grid,
+    find_differences,
     lead_grid,
     pairs_grid,
 )
-from raremetric.report.paired import few_table, lead_table
-from raremetric.report.ranks import compare, why_no_comparison
-from raremetric.report.render import Section, render_page
-from raremetric.report.summarize import Table, summarize
-from raremetric.report.tables import dataset_grid, long_table, share_grid, wide_table
+from raremetric.report.page import Grid, Section, to_html, to_latex, to_markdown
+from raremetric.report.ranks import compare_ranks, few_table, lead_table, why_no_tests
+from raremetric.report.summarize import Summary, Table, summarize
+from raremetric.report.tables import (
+    dataset_grid,
+    long_table,
+    sets_text,
+    share_grid,
+    splits_text,
+    wide_table,
+)
+from raremetric.study.results import StudyResults
 
 if TYPE_CHECKING:
     from pandas import DataFrame
 
+Files = dict[str, bytes]  # name → content
+
 
 def write_report(
-    rows: DataFrame, out: Path | str, *, title: str, details: dict[str, str]
+    results: Sequence[StudyResults], out: Path | str, *, title: str, details: dict[str, str]
 ) -> list[Path]:
-    """Write a study's tables and figures, and a page with all of them.
+    """Write the tables and figures of studies, and a page that contains all of them.
 
     Parameters
     ----------
-    rows : DataFrame
-        One row a finished task: dataset, share (empty where it does not apply), resampling,
-        split, learner, tn, fp, fn, tp, candidate, seconds; average_precision and test_size may
-        be there. The study may be incomplete, and its data sets and learners need not be the
-        paper's.
+    results : sequence of StudyResults
+        Studies with their finished tasks. A study may be incomplete, and a task may belong to
+        several studies.
     out : Path or str
-        The directory to write to, made if it is not there.
+        The directory to write to. It is created if it does not exist.
     title : str
-        Head of the page.
+        Heading of the page.
     details : dict
-        What to know of the run, such as machine, command and versions: name → text.
+        Facts about the run to show at the top of the page, such as machine, command and
+        versions: name → text.
 
     Returns
     -------
     list of Path
         The files written: ``results.csv`` and ``report.html``; for each table NAME the files
-        ``NAME.csv`` (one row a cell), ``NAME-wide.csv``, ``NAME.md``, ``NAME.tex``, its figures
-        as PNG and SVG, and ``NAME-tests.csv``; beyond the paper ``NAME-lead.csv``, and in the
-        rare regime ``NAME-few.csv``; ``differences.csv`` and ``.md`` where the paper
-        has figures for the same cells.
+        ``NAME.csv`` (one row per cell), ``NAME-wide.csv``, ``NAME.md``, ``NAME.tex``, its figures
+        as PNG and SVG, and ``NAME-tests.csv``; ``NAME-lead.csv`` if the study has a leader, and
+        ``NAME-few.csv`` if it reports few positives; ``differences.csv`` and ``.md`` if a study
+        is compared with the paper. NAME is the name of the study, with the resampling if the
+        study has several, and with ``precision`` for the table of average precision.
 
     Raises
     ------
     ValueError
-        If there are no rows, or they are not those of a study.
+        If no study has a finished task, the rows are not those of a study, or two files would
+        have the same name.
 
     Notes
     -----
-    Everything is made before anything is written, and each file is written beside its place and
-    then moved there: a report that fails leaves what was there before.
+    All content is computed before the first file is written, and each file is written to a
+    temporary directory and then moved: a report that fails leaves the previous one as it is.
     """
-    summary = summarize(rows)
+    summary = summarize(results)
     contents = {"results.csv": _csv(summary.rows)}
     sections = []
     for table in summary.tables:
         section, files = _section(table)
         sections.append(section)
-        contents |= files
+        _add(contents, files)
     differences = None
-    if any(table.paper for table in summary.tables):
-        differences = differences_grid(summary)
-        contents["differences.csv"] = _csv(summary.differences.round(4))
-        contents["differences.md"] = to_markdown(differences).encode()
-    page = render_page(
-        summary,
-        sections,
+    if compared := [table for table in summary.tables if table.paper]:
+        found = find_differences(compared)
+        differences = differences_grid(found)
+        files = {
+            "differences.csv": _csv(found.round(4)),
+            "differences.md": to_markdown(differences).encode(),
+        }
+        _add(contents, files)
+    page = to_html(
+        "report.html",
         title=title,
         details=details,
+        overview=_overview(summary),
+        sections=sections,
         differences=differences,
-        effort=effort_grid(summary),
+        effort=effort_grid(summary.effort),
     )
-    contents["report.html"] = page.encode()
+    _add(contents, {"report.html": page.encode()})
     return write_all(contents, Path(out))
 
 
-def _section(table: Table) -> tuple[Section, dict[str, bytes]]:
-    """A table's part of the page, and its files."""
-    comparison = None if table.by_share else compare(table)
-    figures = table_figures(table, comparison)
+def _add(contents: Files, files: Files) -> None:
+    if twice := [name for name in files if name in contents]:
+        raise ValueError(
+            f"Two parts of the report would be written to {twice[0]!r}. Files are named after "
+            "their study: rename the study."
+        )
+    contents.update(files)
+
+
+def _overview(summary: Summary) -> str:
+    """What was run, in a sentence."""
+    rows, learners = summary.rows, summary.effort["learner"]
+    splits = splits_text(count for table in summary.tables for count in table.cells["n_splits"])
+    text = (
+        f"{len(rows)} finished tasks: {sets_text(rows['dataset'].nunique())}, "
+        f"{len(learners)} learner{'s' * (len(learners) != 1)} ({', '.join(learners)}), "
+        f"{splits} split{'s' * (splits != '1')}."
+    )
+    if summary.not_started:
+        text += f" No finished task yet: {', '.join(summary.not_started)}."
+    return text
+
+
+def _section(table: Table) -> tuple[Section, Files]:
+    """A table's section of the page, and its files."""
+    tests = None if table.by_share else compare_ranks(table)
+    figures = table_figures(table, tests)
     grid = dataset_grid(table)
-    shown = share_grid(table) if table.by_share else grid
-    tests = [pairs_grid(table, comparison)] if comparison else []
-    extra, files = _beyond(table)
+    main = share_grid(table) if table.by_share else grid
+    pairs = [pairs_grid(table, tests)] if tests else []
+    extra, files = _lead_and_few(table)
     section = Section(
         name=table.name,
         title=table.title,
-        grids=[shown, *extra],
+        grids=[main, *extra],
         figures=figures,
-        folded=[grid] if table.by_share else tests,
-        remark="" if table.by_share else why_no_comparison(table),
+        folded=[grid] if table.by_share else pairs,
+        remark="" if table.by_share else why_no_tests(table),
     )
-    parts = [shown, *([shown.of_details()] if shown.has_details else []), *extra, *tests]
+    grids = [main, *([main.detail_grid()] if main.has_details else []), *extra, *pairs]
     files |= {
         f"{table.name}.csv": _csv(long_table(table)),
         f"{table.name}-wide.csv": _csv(wide_table(table)),
-        f"{table.name}.md": "\n".join(map(to_markdown, parts)).encode(),
-        f"{table.name}.tex": "\n".join(map(to_latex, parts)).encode(),
+        f"{table.name}.md": "\n".join(map(to_markdown, grids)).encode(),
+        f"{table.name}.tex": "\n".join(map(to_latex, grids)).encode(),
     }
-    if comparison:
-        files[f"{table.name}-tests.csv"] = _csv(comparison.pairs)
+    if tests:
+        files[f"{table.name}-tests.csv"] = _csv(tests.pairs)
     for figure in figures:
         files |= {f"{figure.name}.svg": figure.svg, f"{figure.name}.png": figure.png}
     return section, files
 
 
-def _beyond(table: Table) -> tuple[list[Grid], dict[str, bytes]]:
-    """What only tables beyond the paper have: how far we are ahead, and where positives are few."""
+def _lead_and_few(table: Table) -> tuple[list[Grid], Files]:
+    """The lead of the study's leader, and the data sets with few positives, if asked for."""
     lead, few = lead_table(table), few_table(table)
     grids, files = [], {}
     if lead is not None:
@@ -134,15 +173,15 @@ def _csv(frame: DataFrame) -> bytes:
     return frame.to_csv(index=False, lineterminator="\n").encode()
 
 
-def write_all(contents: dict[str, bytes], out: Path) -> list[Path]:
-    """Write files into a directory: all of them beside it first, then each by a rename.
+def write_all(contents: Files, out: Path) -> list[Path]:
+    """Write files into a directory: first into a temporary one, then move each.
 
     Parameters
     ----------
     contents : dict
-        Name of a file → what goes into it.
+        Name of a file → its content.
     out : Path
-        The directory, made if it is not there. Other files in it are left alone.
+        The directory, created if it does not exist. Other files in it are not changed.
 
     Returns
     -------
@@ -150,9 +189,9 @@ def write_all(contents: dict[str, bytes], out: Path) -> list[Path]:
         The files written.
     """
     if out.exists() and not out.is_dir():
-        raise NotADirectoryError(f"The report goes to a directory; {str(out)!r} is a file.")
+        raise NotADirectoryError(f"The report is written to a directory; {str(out)!r} is a file.")
     out.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix=".report-", dir=out) as waiting:
+    with tempfile.TemporaryDirectory(prefix=".report-", dir=out) as temporary:
         for name, content in contents.items():
-            Path(waiting, name).write_bytes(content)
-        return [Path(waiting, name).replace(out / name) for name in contents]
+            Path(temporary, name).write_bytes(content)
+        return [Path(temporary, name).replace(out / name) for name in contents]

@@ -1,4 +1,4 @@
-"""The figures printed in the paper's Tables 1 to 3."""
+"""The values printed in the paper's Tables 1 to 3."""
 
 from __future__ import annotations
 
@@ -7,18 +7,19 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib.resources import files
+from statistics import fmean
 
 from raremetric.validation import check_option
 
-LEARNERS = ("Euclidean", "LMNN", "ITML", "GMML", "IML")
-TABLES = {"none": "table2", "smote": "table3-smote", "rus": "table3-rus"}
+PRINTED_LEARNERS = ("Euclidean", "LMNN", "ITML", "GMML", "IML")
+RESAMPLING_OF = {"table2": "none", "table3-smote": "smote", "table3-rus": "rus"}
 
 # Learners with the same printed mean, the better one first. The paper ranked unrounded means.
-# Its bold figures and its printed average ranks leave no other order, but for two cycles that
-# change no average: Euclidean and LMNN in splice and sonar of Table 2, and in Table 3 with RUS
-# LMNN and GMML in balance, IML and LMNN in heart, GMML and IML in pima.
+# The order follows from its bold means and its printed average ranks, except for two cycles that
+# do not change any average: Euclidean and LMNN in splice and sonar of Table 2; LMNN and GMML in
+# balance, IML and LMNN in heart, GMML and IML in pima of Table 3 with under-sampling.
 _EQUAL_MEANS: dict[str, dict[str, tuple[str, ...]]] = {
-    "none": {
+    "table2": {
         "splice": ("Euclidean", "LMNN"),
         "sonar": ("ITML", "GMML", "LMNN", "Euclidean"),
         "australian": ("ITML", "IML"),
@@ -27,14 +28,14 @@ _EQUAL_MEANS: dict[str, dict[str, tuple[str, ...]]] = {
         "abalone": ("IML", "Euclidean"),
         "yeast": ("IML", "GMML"),
     },
-    "smote": {
+    "table3-smote": {
         "sonar": ("Euclidean", "ITML"),
         "heart": ("IML", "Euclidean"),
         "pima": ("Euclidean", "GMML"),
         "abalone": ("IML", "ITML"),
         "Mean": ("LMNN", "ITML"),
     },
-    "rus": {
+    "table3-rus": {
         "balance": ("ITML", "IML", "LMNN", "GMML"),
         "heart": ("IML", "LMNN"),
         "pima": ("GMML", "IML"),
@@ -53,7 +54,7 @@ class PaperDataset:
     ----------
     name : str
     n_samples, n_features, n_classes : int
-        As the paper counts them, see `raremetric.datasets` for what the files hold.
+        As printed; `raremetric.datasets` describes what the files contain.
     positive_label : str
     n_positive : int
     positive_percent : float
@@ -82,36 +83,36 @@ class PaperTable:
 
     Parameters
     ----------
-    resampling : {"none", "smote", "rus"}
+    name : {"table2", "table3-smote", "table3-rus"}
     scores : dict
         (data set, learner) → `Score`.
     mean_row : dict
-        Learner → `Score`, as printed: the means of both columns over the 22 data sets.
+        Learner → `Score`, as printed: both columns averaged over the 22 data sets.
     average_ranks : dict
         Learner → average rank, as printed: over the 22 data sets and the Mean row.
     """
 
-    resampling: str
+    name: str
     scores: dict[tuple[str, str], Score]
     mean_row: dict[str, Score]
     average_ranks: dict[str, float]
 
-    def ranks(self, dataset: str, learners: Sequence[str] = LEARNERS) -> list[int]:
-        """Ranks of some learners in one row of the table, 1 for the best.
+    def ranks(self, dataset: str, learners: Sequence[str] = PRINTED_LEARNERS) -> list[int]:
+        """Rank some of the learners in one row of the table, 1 for the best.
 
         Parameters
         ----------
         dataset : str
             Name of a data set, or "Mean".
         learners : sequence of str, default=the paper's five
-            The learners to rank among each other.
+            The learners to rank.
 
         Returns
         -------
         list of int
-            Without ties: where the printed means are equal, the paper's own order.
+            Without ties: equal printed means are ranked in the paper's own order.
         """
-        order = _EQUAL_MEANS[self.resampling].get(dataset, ())
+        order = _EQUAL_MEANS[self.name].get(dataset, ())
 
         def key(learner: str) -> tuple[float, int]:
             row = self.mean_row[learner] if dataset == "Mean" else self.scores[dataset, learner]
@@ -121,20 +122,18 @@ class PaperTable:
         return [best_first.index(learner) + 1 for learner in learners]
 
     def mean_over(self, datasets: Iterable[str], learner: str) -> Score:
-        """Mean of a learner's column over some data sets; over all 22, the printed one."""
+        """Average a learner's column over some data sets; over all 22, return the printed mean."""
         chosen = set(datasets)
         if chosen == set(paper_datasets()):
             return self.mean_row[learner]
         rows = [self.scores[dataset, learner] for dataset in chosen]
-        return Score(
-            mean=sum(row.mean for row in rows) / len(rows),
-            std=sum(row.std for row in rows) / len(rows),
-        )
+        # fmean does not depend on the order of the set.
+        return Score(mean=fmean(row.mean for row in rows), std=fmean(row.std for row in rows))
 
 
 @lru_cache(maxsize=1)
 def paper_datasets() -> dict[str, PaperDataset]:
-    """Table 1, by name, in the order of Table 2: the rarer the positives, the later."""
+    """Table 1 by name, in the order of Table 2: from the most balanced to the least."""
     rows = {}
     for row in _read("table1"):
         name, n, d, c, label, n_positive, percent = row.values()
@@ -146,27 +145,27 @@ def paper_datasets() -> dict[str, PaperDataset]:
 
 
 @lru_cache(maxsize=3)
-def paper_table(resampling: str) -> PaperTable:
-    """Table 2 ("none") or a half of Table 3 ("smote", "rus").
+def paper_table(name: str) -> PaperTable:
+    """Table 2 ("table2") or a half of Table 3 ("table3-smote", "table3-rus").
 
     Examples
     --------
     >>> from raremetric.study.paper_values import paper_table
-    >>> paper_table("none").scores["splice", "IML"]
+    >>> paper_table("table2").scores["splice", "IML"]
     Score(mean=87.3, std=0.6)
     """
-    check_option(resampling, "resampling", tuple(TABLES))
-    rows = {row.pop("dataset"): row for row in _read(TABLES[resampling])}
+    check_option(name, "paper_table", tuple(RESAMPLING_OF))
+    rows = {row.pop("dataset"): row for row in _read(name)}
     ranks = rows.pop("Average Rank")
     scores = {
         (dataset, learner): Score(float(row[f"{learner}_mean"]), float(row[f"{learner}_std"]))
         for dataset, row in rows.items()
-        for learner in LEARNERS
+        for learner in PRINTED_LEARNERS
     }
     return PaperTable(
-        resampling=resampling,
-        mean_row={learner: scores.pop(("Mean", learner)) for learner in LEARNERS},
-        average_ranks={learner: float(ranks[f"{learner}_mean"]) for learner in LEARNERS},
+        name=name,
+        mean_row={learner: scores.pop(("Mean", learner)) for learner in PRINTED_LEARNERS},
+        average_ranks={learner: float(ranks[f"{learner}_mean"]) for learner in PRINTED_LEARNERS},
         scores=scores,
     )
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from importlib import import_module
+import platform
+from contextlib import suppress
+from functools import cache
+from importlib import import_module, metadata
 from types import ModuleType
 
 # The extra that installs a package; a package that is not listed belongs to "study".
@@ -12,6 +15,15 @@ EXTRA_OF = {
     "pandas": "datasets",
     "pyarrow": "datasets",
     "skl2onnx": "onnx",
+}
+# Packages that results depend on, and the distributions that may provide them.
+RESULTS_DEPEND_ON = {
+    "numpy": ["numpy"],
+    "scipy": ["scipy"],
+    "scikit-learn": ["scikit-learn"],
+    "numba": ["numba"],
+    "imbalanced-learn": ["imbalanced-learn"],
+    "xgboost": ["xgboost", "xgboost-cpu"],
 }
 
 
@@ -37,3 +49,14 @@ def import_optional(module: str, purpose: str = "This") -> ModuleType:
         raise ImportError(
             f"{purpose} needs {package}, which is not installed: {install_hint(package)}"
         ) from error
+
+
+@cache
+def installed_versions() -> dict[str, str]:
+    """Versions of Python and of the packages that results depend on."""
+    found = {"python": platform.python_version()}
+    for package, distributions in RESULTS_DEPEND_ON.items():
+        for distribution in distributions:
+            with suppress(metadata.PackageNotFoundError):
+                found[package] = metadata.version(distribution)
+    return found

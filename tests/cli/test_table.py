@@ -1,4 +1,4 @@
-"""compare, fit, predict, explain: as a stranger would type them."""
+"""The commands compare, fit, predict and explain."""
 
 import csv
 import json
@@ -14,23 +14,18 @@ import typer
 
 from raremetric.cli import app, compare
 from raremetric.cli.common import progress, user_mistakes
-from raremetric.table import METHODS, comparison
-from tests.table.conftest import make_table
+from raremetric.contenders import CONTENDERS
+from raremetric.table import DEFAULT_METHODS, comparison
+from raremetric.table.fitting import model_names
+from tests.table.conftest import DOUBLED, make_table
 from tests.table.test_comparison import stopping
 
 COMMAND = [sys.executable, "-c", "from raremetric.cli import app; app(prog_name='raremetric')"]
 
 
 @pytest.fixture(scope="module")
-def path(tmp_path_factory):
-    path = tmp_path_factory.mktemp("table") / "mine.csv"
-    make_table().to_csv(path, index=False)
-    return path
-
-
-@pytest.fixture
-def saved(run, path, tmp_path):
-    saved = tmp_path / "model.skops"
+def saved(run, path, tmp_path_factory):
+    saved = tmp_path_factory.mktemp("model") / "model.skops"
     result = run("fit", path, "--target", "state", "--id", "id", "-o", saved, "--model", "gmml")
     assert result.exit_code == 0, result.output
     assert "120 rows" in result.stdout
@@ -98,6 +93,46 @@ def test_compare(run, path, tmp_path):
     assert set(found["methods"][0]["F1"]) == {"mean", "std"}
 
 
+def test_compare_a_class_of_ones_own(run, path, tmp_path, monkeypatch):
+    folder = tmp_path / "code"
+    folder.mkdir()
+    (folder / "learner_here.py").write_text(DOUBLED)
+    monkeypatch.chdir(folder)  # found in the current directory
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    page = tmp_path / "page.html"
+    words = ["compare", path, "--target", "state", "--ignore", "id", "-o", page, "--folds", "2"]
+    words += ["--methods", "plain", "--method", "learner_here:Doubled"]
+    result = run(*words)
+    assert result.exit_code == 0, result.output
+    assert "Doubled" in result.stdout
+    assert "Doubled" in page.read_text()
+    found = json.loads(run(*words, "--json").stdout)["methods"]
+    assert [row["method"] for row in found] == ["plain", "learner_here:Doubled"]
+    assert found[1]["F1"] == found[0]["F1"]
+    result = run(*words, "--method", "learner_here:Tripled")
+    assert result.exit_code == 2
+    assert "has no 'Tripled'" in result.stderr
+
+
+def test_markup_in_the_users_text_is_printed_as_it_is(run, tmp_path):
+    frame = make_table().rename(columns={"size": "[/red]", "color": "[bold]b"})
+    frame["state"] = frame["state"].map({"ill": "[/ill]", "well": "[i]"})
+    frame["id"] = "[x/" + frame["id"] + "]"
+    path, saved, page = tmp_path / "[y].csv", tmp_path / "m.skops", tmp_path / "page.html"
+    frame.to_csv(path, index=False)
+    words = [path, "--target", "state"]
+    result = run("fit", *words, "--id", "id", "--model", "plain", "-o", saved)
+    assert "[/red]" in result.stdout
+    result = run("explain", saved, path, "--row", "1")
+    assert result.exit_code == 0, result.output
+    for text in ("[/red]", "[bold]b", "[x/r0]", "[i]"):
+        assert text in result.stdout
+    few = ["--ignore", "id", "--methods", "plain", "--folds", "2", "-o", page]
+    result = run("compare", *words, *few)
+    assert result.exit_code == 0, result.output
+    assert "[/ill]" in result.stdout
+
+
 def test_a_terminal_has_bars(run, path, saved, tmp_path, monkeypatch):
     monkeypatch.setenv("FORCE_COLOR", "1")
     words = ["compare", path, "--target", "state", "--ignore", "id", "-o", tmp_path / "page.html"]
@@ -112,16 +147,16 @@ def test_a_terminal_has_bars(run, path, saved, tmp_path, monkeypatch):
 def test_compare_stopped(run, path, tmp_path, monkeypatch):
     page = tmp_path / "page.html"
     words = ["compare", path, "--target", "state", "--ignore", "id", "-o", page, "--folds", "2"]
-    monkeypatch.setattr(comparison, "_as_they_come", stopping(1))
+    monkeypatch.setattr(comparison, "_run", stopping(1))
     result = run(*words)
     assert result.exit_code == 130
     sentence = "Stopped before any method had finished all folds; nothing was written."
     assert result.stderr.splitlines()[-1] == sentence
     assert not page.exists()
-    monkeypatch.setattr(comparison, "_as_they_come", stopping(3))
+    monkeypatch.setattr(comparison, "_run", stopping(3))
     result = run(*words)
     assert result.exit_code == 130
-    assert "only the methods that were through all folds are shown" in result.stderr
+    assert "only methods that have finished all folds are shown" in result.stderr
     assert page.exists()
 
 
@@ -135,7 +170,7 @@ def test_compare_stopped(run, path, tmp_path, monkeypatch):
         (["fit", "{path}", "--target", "state", "-o", "/no/x"], "There is no directory '/no'"),
         (["fit", "{path}", "--target", "state", "--model", "x", "-o", "{out}"], "model must be"),
         (["fit", "{path}", "--target", "state", "--positive", "x", "-o", "{out}"], "no value 'x'"),
-        (["compare", "{path}", "--target", "state", "--methods", "x"], "method must be one of"),
+        (["compare", "{path}", "--target", "state", "--methods", "x"], "Unknown method 'x'"),
         (["predict", "{path}", "{path}"], "is not a model saved by raremetric"),
         (["explain", "{path}", "{path}"], "Missing option '--row'."),
     ],
@@ -184,15 +219,25 @@ def test_help_has_an_example_each(run):
 
 def test_help_names_all_methods(run):
     text = " ".join(run("compare", "--help").stdout.split())
-    for name in METHODS:
-        assert name in text
+    assert f"Default: {', '.join(DEFAULT_METHODS)}." in text
+    others = {each.alias for each in CONTENDERS.values() if each.alias} - {*DEFAULT_METHODS}
+    for name in others:
+        assert name in text.partition("Also available")[2]
     text = " ".join(run("fit", "--help").stdout.split())
-    for name, method in METHODS.items():
-        assert (f" {name}" in text) == method.has_neighbors
+    sentence = text.partition("One of ")[2].partition(".")[0]
+    assert {*sentence.replace(" and", ",").split(", ")} == {*model_names()}
+
+
+def test_help_and_version_are_quick():
+    """They import neither NumPy nor anything that needs it."""
+    code = "import sys, raremetric.cli; print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    loaded = {name.partition(".")[0] for name in done.stdout.split()}
+    assert loaded.isdisjoint({"numpy", "scipy", "sklearn", "pandas", "pyarrow", "matplotlib"})
 
 
 def complete(words, place):
-    """What the shell is told."""
+    """Completions of the shell."""
     environment = {
         **os.environ,
         "_RAREMETRIC_COMPLETE": "complete_bash",
@@ -211,7 +256,7 @@ def test_completion():
     assert app.registered_commands
 
 
-def test_a_ctrl_c_that_python_lost_stops_at_the_next_step(monkeypatch, capsys):
+def test_a_lost_interrupt_stops_at_the_next_step(monkeypatch, capsys):
     class Finalized:
         def __del__(self):
             signal.raise_signal(signal.SIGINT)
@@ -232,7 +277,7 @@ def test_a_ctrl_c_that_python_lost_stops_at_the_next_step(monkeypatch, capsys):
     assert signal.getsignal(signal.SIGINT) is before
 
 
-def test_ctrl_c_is_one_sentence(path, tmp_path):
+def test_ctrl_c_prints_one_sentence(path, tmp_path):
     words = ["compare", path, "--target", "state", "--ignore", "id", "--jobs", "1"]
     process = subprocess.Popen(
         [*COMMAND, *map(str, words)], cwd=tmp_path, stderr=subprocess.PIPE, text=True
@@ -246,7 +291,7 @@ def test_ctrl_c_is_one_sentence(path, tmp_path):
     assert "Traceback" not in errors
 
 
-def test_a_reader_that_has_enough(path, saved):
+def test_a_closed_pipe_is_no_error(path, saved):
     with subprocess.Popen(
         [*COMMAND, "predict", str(saved), str(path)],
         stdout=subprocess.PIPE,

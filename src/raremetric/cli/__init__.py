@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 from typing import Annotated
 
 try:
@@ -40,6 +41,9 @@ def main(
     ] = False,
 ) -> None:
     """Metric learning for the class you care about and have few examples of."""
+    # Classes of the user are imported from the current directory too, after installed packages.
+    if (here := str(Path.cwd())) not in sys.path:
+        sys.path.append(here)
 
 
 for command in (compare, model, explain, datasets):

@@ -27,15 +27,16 @@ from raremetric.cli.common import (
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from raremetric.table.comparison import Comparison, FoldResult
+    from raremetric.table.results import Comparison, FoldResult
 
 
 def complete_methods(incomplete: str) -> list[str]:
     """Names of methods, for shell completion; also after a comma."""
-    from raremetric.table.methods import METHODS
+    from raremetric.contenders import CONTENDERS
 
     given, comma, last = incomplete.rpartition(",")
-    return [given + comma + name for name in METHODS if name.startswith(last)]
+    names = [each.alias for each in CONTENDERS.values() if each.alias]
+    return [given + comma + name for name in names if name.startswith(last)]
 
 
 def compare(
@@ -45,9 +46,18 @@ def compare(
     methods: Annotated[
         str | None,
         typer.Option(
-            help="Only some of plain, iml, iml-score, rare, lmnn, itml, gmml, logistic, boosting; "
-            "separated by commas.",
+            help="Methods to compare, separated by commas. Default: plain, iml, iml-score, rare, "
+            "gmml, logistic, boosting, forest. Also available: lmnn, itml, svm, which are slow on "
+            "large tables.",
             autocompletion=complete_methods,
+        ),
+    ] = None,
+    method: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="MODULE:CLASS",
+            help="Also compare a class of your own with scikit-learn's interface, such as "
+            "mypackage.module:MyLearner; repeat the option for several.",
         ),
     ] = None,
     resampling: Annotated[
@@ -72,7 +82,8 @@ def compare(
 
     from raremetric.files import atomic_write
     from raremetric.report import comparison_page
-    from raremetric.table.comparison import compare_table, title_of
+    from raremetric.table.comparison import DEFAULT_METHODS, compare_table
+    from raremetric.table.results import title_of
 
     with user_mistakes("Stopped before any method had finished all folds; nothing was written."):
         with progress(None, f"reading {file}") as step:
@@ -85,7 +96,7 @@ def compare(
                 file,
                 target,
                 positive,
-                methods=split_names(methods) or None,
+                methods=[*(split_names(methods) or DEFAULT_METHODS), *(method or [])],
                 resamplings=split_names(resampling),
                 n_folds=folds,
                 max_rows=max_rows,
@@ -118,7 +129,7 @@ def comparison_table(found: Comparison, rows: list[dict[str, Any]]) -> Table:
     from rich.table import Table
     from rich.text import Text
 
-    from raremetric.table.comparison import MEASURES
+    from raremetric.table.results import MEASURES
 
     n_positive = int(found.y.sum())
     title = (

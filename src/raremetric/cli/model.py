@@ -36,10 +36,9 @@ N_SHOWN = 10  # features or columns
 
 def complete_model(incomplete: str) -> list[str]:
     """Names of the models that can be fitted, for shell completion."""
-    from raremetric.table.methods import METHODS
+    from raremetric.table.fitting import model_names
 
-    names = [name for name, method in METHODS.items() if method.has_neighbors]
-    return [name for name in names if name.startswith(incomplete)]
+    return [name for name in model_names() if name.startswith(incomplete)]
 
 
 def fit(

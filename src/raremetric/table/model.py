@@ -20,6 +20,7 @@ from raremetric.explain import (
     feature_weights,
     has_exact_split,
 )
+from raremetric.rare import RareClassifier
 from raremetric.validation import check_integer
 
 BLOCK = 2048  # rows classified at a time: RareClassifier computes thousands of numbers per row
@@ -98,13 +99,9 @@ class TableModel:
         return self._last.n_neighbors_ if self._counts_votes else N_NEIGHBORS
 
     @property
-    def metric(self) -> Pipeline:
+    def metric(self) -> Pipeline | None:
         """The transformer that defines distances; of several metrics, that of largest weight."""
-        return self.classifier if self._ensemble is None else leading_metric(self._ensemble)
-
-    @property
-    def _ensemble(self) -> Any:
-        return getattr(self.classifier, "ensemble_", None)
+        return fitted_metric(self.classifier)
 
     @property
     def _last(self) -> Any:
@@ -211,7 +208,7 @@ class TableModel:
         k = self.n_neighbors if n_neighbors is None else n_neighbors
         check_integer(k, "n_neighbors", low=1, high=len(self.X))
         distances, nearest = self._kneighbors(encoded, k)
-        exact = has_exact_split(self.metric)
+        exact, last = has_exact_split(self.metric), self._last
         return Explanation(
             row=row,
             predicted=self.class_names[int(self.classifier.predict(encoded)[0])],
@@ -229,7 +226,7 @@ class TableModel:
             parts=self._contributions(encoded[0], self.X[nearest[0]], exact),
             exact=exact,
             weights=self.weights(),
-            n_metrics=len(ensemble.members) if (ensemble := self._ensemble) else 1,
+            n_metrics=len(last.ensemble_.metrics) if isinstance(last, RareClassifier) else 1,
         )
 
     def _contributions(self, row: NDArray, neighbors: NDArray, exact: bool) -> NDArray:
@@ -257,6 +254,12 @@ class TableModel:
         return self._last.kneighbors(encoded, self.n_neighbors if k is None else k)
 
 
-def leading_metric(ensemble: Any) -> Pipeline:
-    """Of the metrics that decide in RareClassifier the one that counts most."""
-    return ensemble.members[0].pipeline
+def fitted_metric(classifier: Any) -> Pipeline | None:
+    """The transformer from encoded rows to Euclidean distances; None if there is none.
+
+    If the classifier averages several metrics, it is the one with the largest weight.
+    """
+    is_pipeline = isinstance(classifier, Pipeline)
+    steps, last = (classifier.steps[:-1], classifier[-1]) if is_pipeline else ([], classifier)
+    metric = getattr(last, "metric_", None) or getattr(last, "learner_", None)
+    return None if metric is None else Pipeline([*steps, ("metric", metric)])

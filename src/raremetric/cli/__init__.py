@@ -41,9 +41,8 @@ def main(
     ] = False,
 ) -> None:
     """Metric learning for the class you care about and have few examples of."""
-    # Classes of the user are imported from the current directory too, after installed packages.
-    if (here := str(Path.cwd())) not in sys.path:
-        sys.path.append(here)
+    if (folder := str(Path.cwd())) not in sys.path:
+        sys.path.append(folder)  # where a user's own learners may be
 
 
 for command in (compare, model, explain, datasets):

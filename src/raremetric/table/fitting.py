@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.model_selection import StratifiedKFold
 
+import raremetric
 from raremetric.contenders import CONTENDERS, find_contender
 from raremetric.datasets import read_table
 from raremetric.extras import installed_versions
@@ -64,7 +65,7 @@ def fit_table(
         id_name=row_names,
         target_name=table.target_name,
         class_names=class_names(table),
-        versions=installed_versions(),
+        versions={"raremetric": raremetric.__version__, **installed_versions()},
     )
 
 

@@ -10,17 +10,23 @@ from pathlib import Path
 from typing import BinaryIO
 
 
+def check_output(path: str | Path) -> Path:
+    """The path of a file to write, or an error if its directory does not exist."""
+    path = Path(path)
+    if not path.parent.is_dir():
+        raise FileNotFoundError(f"There is no directory {str(path.parent)!r} to write to.")
+    if path.is_dir():
+        raise IsADirectoryError(f"{str(path)!r} is a directory. Give the name of a file.")
+    return path
+
+
 @contextmanager
 def atomic_write(path: str | Path) -> Iterator[BinaryIO]:
     """Open a temporary file that replaces ``path`` if the block ends without an error.
 
     If there is an error, the temporary file is deleted and an existing file is left unchanged.
     """
-    path = Path(path)
-    if not path.parent.is_dir():
-        raise FileNotFoundError(f"There is no directory {str(path.parent)!r} to write to.")
-    if path.is_dir():
-        raise IsADirectoryError(f"{str(path)!r} is a directory. Give the name of a file.")
+    path = check_output(path)
     descriptor, temporary = tempfile.mkstemp(prefix=f".{path.name}-", dir=path.parent)
     try:
         with os.fdopen(descriptor, "wb") as stream:

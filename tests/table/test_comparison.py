@@ -19,9 +19,11 @@ from tests.table.conftest import make_table
 @pytest.fixture(scope="module")
 def found(path):
     methods = ["plain", "iml", "gmml", "logistic"]
-    return compare_table(
-        path, "state", methods=methods, resamplings=["none", "rus"], n_folds=3, ignore=["id"]
-    )
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(scored, "N_QUICK_CANDIDATES", 2)
+        return compare_table(
+            path, "state", methods=methods, resamplings=["none", "rus"], n_folds=3, ignore=["id"]
+        )
 
 
 @pytest.fixture(scope="module")

@@ -30,12 +30,15 @@ if TYPE_CHECKING:
     from raremetric.table.results import Comparison, FoldResult
 
 
+# Repeated here, because importing the registry of contenders takes a second. A test compares them.
+DEFAULT_METHODS = ("plain", "iml", "iml-score", "rare", "gmml", "logistic", "boosting", "forest")
+SLOW_METHODS = ("lmnn", "itml", "svm")
+
+
 def complete_methods(incomplete: str) -> list[str]:
     """Names of methods, for shell completion; also after a comma."""
-    from raremetric.contenders import CONTENDERS
-
     given, comma, last = incomplete.rpartition(",")
-    names = [each.alias for each in CONTENDERS.values() if each.alias]
+    names = (*DEFAULT_METHODS, *SLOW_METHODS)
     return [given + comma + name for name in names if name.startswith(last)]
 
 
@@ -46,9 +49,9 @@ def compare(
     methods: Annotated[
         str | None,
         typer.Option(
-            help="Methods to compare, separated by commas. Default: plain, iml, iml-score, rare, "
-            "gmml, logistic, boosting, forest. Also available: lmnn, itml, svm, which are slow on "
-            "large tables.",
+            help="Methods to compare, separated by commas. Default: "
+            f"{', '.join(DEFAULT_METHODS)}. Also available: {', '.join(SLOW_METHODS)}, which are "
+            "slow on large tables.",
             autocompletion=complete_methods,
         ),
     ] = None,
@@ -80,12 +83,13 @@ def compare(
     """Compare methods by nested cross-validation; print a table and write an HTML page."""
     from rich.console import Console
 
-    from raremetric.files import atomic_write
+    from raremetric.files import atomic_write, check_output
     from raremetric.report import comparison_page
-    from raremetric.table.comparison import DEFAULT_METHODS, compare_table
+    from raremetric.table.comparison import compare_table
     from raremetric.table.results import title_of
 
     with user_mistakes("Stopped before any method had finished all folds; nothing was written."):
+        check_output(out)
         with progress(None, f"reading {file}") as step:
 
             def on_result(result: FoldResult) -> None:

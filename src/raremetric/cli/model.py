@@ -32,13 +32,13 @@ if TYPE_CHECKING:
     from raremetric.table.model import TableModel
 
 N_SHOWN = 10  # features or columns
+# Repeated here, because importing the registry of contenders takes a second. A test compares them.
+MODELS = ("rare", "iml", "iml-score", "plain", "lmnn", "itml", "gmml")
 
 
 def complete_model(incomplete: str) -> list[str]:
     """Names of the models that can be fitted, for shell completion."""
-    from raremetric.table.fitting import model_names
-
-    return [name for name in model_names() if name.startswith(incomplete)]
+    return [name for name in MODELS if name.startswith(incomplete)]
 
 
 def fit(
@@ -49,7 +49,7 @@ def fit(
     model: Annotated[
         str,
         typer.Option(
-            help="One of rare, iml, iml-score, plain, lmnn, itml and gmml.",
+            help=f"One of {', '.join(MODELS)}.",
             autocompletion=complete_model,
         ),
     ] = "rare",
@@ -65,10 +65,12 @@ def fit(
     """Tune and fit a model, and save it together with its preprocessing in one file."""
     from rich.console import Console
 
+    from raremetric.files import check_output
     from raremetric.table import fit_table, save_model
 
     start = time.perf_counter()
     with user_mistakes():
+        check_output(out)
         with progress(None, f"fitting {model} on {file}"):
             fitted = fit_table(
                 file,

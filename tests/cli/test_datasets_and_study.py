@@ -67,7 +67,7 @@ def test_export(run, tmp_path):
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        (["datasets", "--export", "x.csv"], "Which data set? For instance: raremetric datasets"),
+        (["datasets", "--export", "x.csv"], "Which data set? For example: raremetric datasets"),
         (["datasets", "wine", "--export", "/no/where/x.csv"], "There is no directory '/no/where'"),
         (["datasets", "wime"], "Did you mean 'wine'"),
         (["datasets", "--collection", "uci"], "collection must be one of 'keel', 'paper'"),

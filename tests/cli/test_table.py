@@ -1,4 +1,4 @@
-"""compare, fit, predict, explain: as a stranger would type them."""
+"""The commands compare, fit, predict and explain."""
 
 import csv
 import json
@@ -12,32 +12,27 @@ import pandas as pd
 import pytest
 import typer
 
-from raremetric.cli import app, compare
+from raremetric.cli import app, compare, model
 from raremetric.cli.common import progress, user_mistakes
-from raremetric.table import METHODS, comparison
-from tests.table.conftest import make_table
+from raremetric.contenders import CONTENDERS, scored
+from raremetric.table import DEFAULT_METHODS, comparison
+from raremetric.table.fitting import model_names
+from tests.table.conftest import DOUBLED, make_table
 from tests.table.test_comparison import stopping
 
 COMMAND = [sys.executable, "-c", "from raremetric.cli import app; app(prog_name='raremetric')"]
 
 
 @pytest.fixture(scope="module")
-def path(tmp_path_factory):
-    path = tmp_path_factory.mktemp("table") / "mine.csv"
-    make_table().to_csv(path, index=False)
-    return path
-
-
-@pytest.fixture
-def saved(run, path, tmp_path):
-    saved = tmp_path / "model.skops"
+def saved(run, path, tmp_path_factory):
+    saved = tmp_path_factory.mktemp("model") / "model.skops"
     result = run("fit", path, "--target", "state", "--id", "id", "-o", saved, "--model", "gmml")
     assert result.exit_code == 0, result.output
     assert "120 rows" in result.stdout
     assert "of class 'ill'" in result.stdout
     assert "4 columns, 7 features" in result.stdout
     assert f"saved to {saved}" in result.stdout
-    assert "What the metric stretches most" in result.stdout
+    assert "Feature weights of the metric" in result.stdout
     return saved
 
 
@@ -47,7 +42,7 @@ def test_fit_predict_explain(run, path, saved, tmp_path):
     assert result.exit_code == 0, result.output
     found = pd.read_csv(out)
     n_ill = (found["class"] == "ill").sum()
-    assert f"120 rows, {n_ill} predicted 'ill'; written to {out}" in result.stdout
+    assert f"120 rows, {n_ill} predicted as 'ill'; written to {out}" in result.stdout
     printed = run("predict", saved, path)
     assert printed.stdout.replace("\r", "") == out.read_text()
     lines = [json.loads(line) for line in run("predict", saved, path, "--json").stdout.splitlines()]
@@ -59,7 +54,7 @@ def test_fit_predict_explain(run, path, saved, tmp_path):
     assert result.exit_code == 0, result.output
     assert f"Row 7 of {path}" in result.stdout.replace("\n", "")
     assert "r6" in result.stdout
-    assert "its first neighbor is the same point" in result.stderr
+    assert "the distance to the nearest example is 0" in result.stderr
     assert plot.read_bytes().startswith(b"\x89PNG")
     reasons = json.loads(run("explain", saved, path, "--row", "7", "--json").stdout)
     assert reasons["exact"]
@@ -73,12 +68,13 @@ def test_fit_in_json(run, path, tmp_path):
         *("-o", tmp_path / "m.skops", "--json"),
     )
     about = json.loads(result.stdout)
-    assert about["columns"] == ["size", "weight", "colour"]
+    assert about["columns"] == ["size", "weight", "color"]
     assert about["rows"] == 120
     assert sum(about["weights"].values()) == pytest.approx(1)
 
 
-def test_compare(run, path, tmp_path):
+def test_compare(run, path, tmp_path, monkeypatch):
+    monkeypatch.setattr(scored, "N_QUICK_CANDIDATES", 1)
     page = tmp_path / "page.html"
     words = ["compare", path, "--target", "state", "--ignore", "id", "-o", page]
     few = ["--methods", "plain,logistic", "--folds", "2"]
@@ -98,6 +94,46 @@ def test_compare(run, path, tmp_path):
     assert set(found["methods"][0]["F1"]) == {"mean", "std"}
 
 
+def test_compare_a_class_of_ones_own(run, path, tmp_path, monkeypatch):
+    folder = tmp_path / "code"
+    folder.mkdir()
+    (folder / "learner_here.py").write_text(DOUBLED)
+    monkeypatch.chdir(folder)  # found in the current directory
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    page = tmp_path / "page.html"
+    words = ["compare", path, "--target", "state", "--ignore", "id", "-o", page, "--folds", "2"]
+    words += ["--methods", "plain", "--method", "learner_here:Doubled"]
+    result = run(*words)
+    assert result.exit_code == 0, result.output
+    assert "Doubled" in result.stdout
+    assert "Doubled" in page.read_text()
+    found = json.loads(run(*words, "--json").stdout)["methods"]
+    assert [row["method"] for row in found] == ["plain", "learner_here:Doubled"]
+    assert found[1]["F1"] == found[0]["F1"]
+    result = run(*words, "--method", "learner_here:Tripled")
+    assert result.exit_code == 2
+    assert "has no 'Tripled'" in result.stderr
+
+
+def test_markup_in_the_users_text_is_printed_as_it_is(run, tmp_path):
+    frame = make_table().rename(columns={"size": "[/red]", "color": "[bold]b"})
+    frame["state"] = frame["state"].map({"ill": "[/ill]", "well": "[i]"})
+    frame["id"] = "[x/" + frame["id"] + "]"
+    path, saved, page = tmp_path / "[y].csv", tmp_path / "m.skops", tmp_path / "page.html"
+    frame.to_csv(path, index=False)
+    words = [path, "--target", "state"]
+    result = run("fit", *words, "--id", "id", "--model", "plain", "-o", saved)
+    assert "[/red]" in result.stdout
+    result = run("explain", saved, path, "--row", "1")
+    assert result.exit_code == 0, result.output
+    for text in ("[/red]", "[bold]b", "[x/r0]", "[i]"):
+        assert text in result.stdout
+    few = ["--ignore", "id", "--methods", "plain", "--folds", "2", "-o", page]
+    result = run("compare", *words, *few)
+    assert result.exit_code == 0, result.output
+    assert "[/ill]" in result.stdout
+
+
 def test_a_terminal_has_bars(run, path, saved, tmp_path, monkeypatch):
     monkeypatch.setenv("FORCE_COLOR", "1")
     words = ["compare", path, "--target", "state", "--ignore", "id", "-o", tmp_path / "page.html"]
@@ -112,31 +148,31 @@ def test_a_terminal_has_bars(run, path, saved, tmp_path, monkeypatch):
 def test_compare_stopped(run, path, tmp_path, monkeypatch):
     page = tmp_path / "page.html"
     words = ["compare", path, "--target", "state", "--ignore", "id", "-o", page, "--folds", "2"]
-    monkeypatch.setattr(comparison, "_as_they_come", stopping(1))
+    monkeypatch.setattr(comparison, "_run", stopping(1))
     result = run(*words)
     assert result.exit_code == 130
-    sentence = "Stopped before a method was through all folds; nothing was written."
+    sentence = "Stopped before any method had finished all folds; nothing was written."
     assert result.stderr.splitlines()[-1] == sentence
     assert not page.exists()
-    monkeypatch.setattr(comparison, "_as_they_come", stopping(3))
+    monkeypatch.setattr(comparison, "_run", stopping(3))
     result = run(*words)
     assert result.exit_code == 130
-    assert "only the methods that were through all folds are shown" in result.stderr
+    assert "only methods that have finished all folds are shown" in result.stderr
     assert page.exists()
 
 
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        (["fit", "{path}", "-o", "{out}"], "which column holds the class?"),
+        (["fit", "{path}", "-o", "{out}"], "which column contains the class?"),
         (["fit", "{path}", "--target", "stat", "-o", "{out}"], "Did you mean 'state'?"),
         (["fit", "none.csv", "--target", "state", "-o", "{out}"], "There is no file 'none.csv'."),
         (["fit", "{path}", "--target", "state"], "Missing option '--out' / '-o'."),
         (["fit", "{path}", "--target", "state", "-o", "/no/x"], "There is no directory '/no'"),
         (["fit", "{path}", "--target", "state", "--model", "x", "-o", "{out}"], "model must be"),
-        (["fit", "{path}", "--target", "state", "--positive", "x", "-o", "{out}"], "no 'x'"),
-        (["compare", "{path}", "--target", "state", "--methods", "x"], "method must be one of"),
-        (["predict", "{path}", "{path}"], "is no model saved by raremetric"),
+        (["fit", "{path}", "--target", "state", "--positive", "x", "-o", "{out}"], "no value 'x'"),
+        (["compare", "{path}", "--target", "state", "--methods", "x"], "Unknown method 'x'"),
+        (["predict", "{path}", "{path}"], "is not a model saved by raremetric"),
         (["explain", "{path}", "{path}"], "Missing option '--row'."),
     ],
 )
@@ -155,22 +191,22 @@ def test_mistakes_with_a_model(run, path, saved, tmp_path):
     make_table().drop(columns="size").to_csv(lacking, index=False)
     result = run("predict", saved, lacking, "-o", out)
     assert result.exit_code == 2
-    assert "lacks 1 of the columns that the model was fitted on: 'size'" in result.stderr
+    assert "1 of the columns that the model was fitted on are missing: 'size'" in result.stderr
     assert not out.exists()
     result = run("explain", saved, path, "--row", "500")
-    assert "there is no row 500, only 120" in result.stderr
+    assert "there is no row 500; the file has 120 rows" in result.stderr
     result = run("explain", saved, path, "--row", "5", "--plot", tmp_path / "x.gif")
     assert result.exit_code == 2
     assert "the name must end in .png, .svg, .pdf" in result.stderr
     make_table().assign(more=1).to_csv(lacking, index=False)
     assert (
-        "Note: columns that the model does not use: more." in run("predict", saved, lacking).stderr
+        "Note: the model does not use these columns: more." in run("predict", saved, lacking).stderr
     )
 
 
 def test_help_has_an_example_each(run):
     overview = run("--help").stdout
-    assert "Exit codes: 0 done;" in overview
+    assert "Exit codes: 0 success;" in overview
     for name in ("compare", "fit", "predict", "explain", "datasets"):
         assert name in overview
         text = run(name, "--help").stdout
@@ -183,16 +219,26 @@ def test_help_has_an_example_each(run):
 
 
 def test_help_names_all_methods(run):
+    aliases = {each.alias for each in CONTENDERS.values() if each.alias}
+    assert {*compare.DEFAULT_METHODS, *compare.SLOW_METHODS} == aliases
+    assert compare.DEFAULT_METHODS == DEFAULT_METHODS
+    assert {*model.MODELS} == {*model_names()}
     text = " ".join(run("compare", "--help").stdout.split())
-    for name in METHODS:
-        assert name in text
-    text = " ".join(run("fit", "--help").stdout.split())
-    for name, method in METHODS.items():
-        assert (f" {name}" in text) == method.has_neighbors
+    for names in (DEFAULT_METHODS, compare.SLOW_METHODS):
+        assert ", ".join(names) in text
+    assert ", ".join(model.MODELS) in " ".join(run("fit", "--help").stdout.split())
+
+
+def test_help_and_version_are_quick():
+    """They import neither NumPy nor anything that needs it."""
+    code = "import sys, raremetric.cli; print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    loaded = {name.partition(".")[0] for name in done.stdout.split()}
+    assert loaded.isdisjoint({"numpy", "scipy", "sklearn", "pandas", "pyarrow", "matplotlib"})
 
 
 def complete(words, place):
-    """What the shell is told."""
+    """Completions of the shell."""
     environment = {
         **os.environ,
         "_RAREMETRIC_COMPLETE": "complete_bash",
@@ -211,7 +257,7 @@ def test_completion():
     assert app.registered_commands
 
 
-def test_a_ctrl_c_that_python_lost_stops_at_the_next_step(monkeypatch, capsys):
+def test_a_lost_interrupt_stops_at_the_next_step(monkeypatch, capsys):
     class Finalized:
         def __del__(self):
             signal.raise_signal(signal.SIGINT)
@@ -232,7 +278,7 @@ def test_a_ctrl_c_that_python_lost_stops_at_the_next_step(monkeypatch, capsys):
     assert signal.getsignal(signal.SIGINT) is before
 
 
-def test_ctrl_c_is_one_sentence(path, tmp_path):
+def test_ctrl_c_prints_one_sentence(path, tmp_path):
     words = ["compare", path, "--target", "state", "--ignore", "id", "--jobs", "1"]
     process = subprocess.Popen(
         [*COMMAND, *map(str, words)], cwd=tmp_path, stderr=subprocess.PIPE, text=True
@@ -246,7 +292,7 @@ def test_ctrl_c_is_one_sentence(path, tmp_path):
     assert "Traceback" not in errors
 
 
-def test_a_reader_that_has_enough(path, saved):
+def test_a_closed_pipe_is_no_error(path, saved):
     with subprocess.Popen(
         [*COMMAND, "predict", str(saved), str(path)],
         stdout=subprocess.PIPE,

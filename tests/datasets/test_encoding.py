@@ -62,6 +62,25 @@ def test_many_levels_become_ranks():
     assert encoder.get_feature_names_out().tolist() == ["x"]
 
 
+def test_decode_inverts_transform(table):
+    encoder = TableEncoder().fit(table)
+    encoded = encoder.transform(table)
+    assert encoder.decode(encoded[0]) == {"age": 30, "smokes": 1, "color": "red", "sex": "f"}
+    # A missing number is its median, missing text a level.
+    assert encoder.decode(encoded[1]) == {"age": 40, "smokes": 0, "color": "blue", "sex": "m"}
+    assert encoder.decode(encoded[3])["color"] == "(missing)"
+    new = encoder.transform(table.assign(color="pink", sex="x"))
+    assert encoder.decode(new[0]) == {"age": 30, "smokes": 1, "color": None, "sex": None}
+    with pytest.warns(UserWarning, match="more than max_levels=1"):
+        ranked = TableEncoder(max_levels=1).fit(table[["sex", "color"]])
+    assert ranked.decode(np.array([1.0, 0.0])) == {"sex": "m", "color": "(missing)"}
+    assert ranked.decode(np.array([2.0, 4.0])) == {"sex": None, "color": None}
+
+
+def test_column_groups(table):
+    assert TableEncoder().fit(table).column_groups() == [[0], [1], [2, 3, 4, 5], [6]]
+
+
 def test_target_has_no_influence(table):
     first = TableEncoder().fit_transform(table, [0, 1, 0, 1])
     np.testing.assert_array_equal(first, TableEncoder().fit_transform(table, [1, 1, 0, 0]))
@@ -79,15 +98,15 @@ def test_refuse_missing(table):
 
 def test_lacking_columns_are_named(table):
     encoder = TableEncoder().fit(table)
-    with pytest.raises(ValueError, match=r"lacks 2 of the 4 columns .* 'age', 'color'"):
+    with pytest.raises(ValueError, match=r"2 of the 4 columns .* are missing: 'age', 'color'"):
         encoder.transform(table.drop(columns=["age", "color"]))
 
 
 @pytest.mark.parametrize(
     ("column", "words"),
     [
-        (pd.to_datetime(["2020-01-01", "2020-01-02"]), "holds dates or times"),
-        (pd.to_timedelta([1, 2], "h"), "holds dates or times"),
+        (pd.to_datetime(["2020-01-01", "2020-01-02"]), "contains dates or times"),
+        (pd.to_timedelta([1, 2], "h"), "contains dates or times"),
         ([1.0, np.inf], "infinite value in row 2"),
         ([np.nan, np.nan], "is empty"),
     ],
@@ -99,14 +118,14 @@ def test_refused_columns(column, words):
 
 def test_text_where_numbers_were():
     encoder = TableEncoder().fit(pd.DataFrame({"x": [1, 2]}))
-    with pytest.raises(ValueError, match=r"Column 'x' was numbers .* row 2 holds 'old'"):
+    with pytest.raises(ValueError, match=r"Column 'x' was numeric .* row 2 holds 'old'"):
         encoder.transform(pd.DataFrame({"x": ["1", "old"]}))
 
 
 def test_bad_input_and_parameters(table):
     with pytest.raises(TypeError, match=r"takes a pandas DataFrame .* got ndarray"):
         TableEncoder().fit(np.zeros((2, 2)))
-    with pytest.raises(ValueError, match="named by text"):
+    with pytest.raises(ValueError, match="names that are strings"):
         TableEncoder().fit(pd.DataFrame(np.zeros((2, 2))))
     with pytest.raises(ValueError, match="missing must be one of"):
         TableEncoder(missing="drop").fit(table)

@@ -309,9 +309,10 @@ def test_no_two_learners_look_the_same(known):
 
 
 def test_no_two_curves_look_the_same():
-    from raremetric.table.methods import METHODS
+    from raremetric.contenders import CONTENDERS
 
-    keys = [(name, resampling) for name in METHODS for resampling in ("none", "smote", "rus")]
+    names = [each.alias for each in CONTENDERS.values() if each.alias]
+    keys = [(name, resampling) for name in names for resampling in ("none", "smote", "rus")]
     looks = line_styles(keys)
     assert len({tuple(look.values()) for look in looks.values()}) == len(keys)
     assert looks["iml", "none"]["color"] == looks["iml", "rus"]["color"]

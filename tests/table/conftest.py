@@ -1,10 +1,28 @@
-"""A small file of one's own: numbers, text, holes, names of rows."""
+"""A small table with numbers, text, missing values and names of rows; models fitted on it once."""
 
 import numpy as np
 import pandas as pd
 import pytest
 
 from raremetric.table import fit_table
+from raremetric.table.fitting import model_names
+
+# A transformer outside the package: all distances double, so that the neighbors stay the same.
+DOUBLED = """
+import numpy as np
+from sklearn.base import BaseEstimator, TransformerMixin
+
+class Doubled(TransformerMixin, BaseEstimator):
+    def __init__(self, factor=2.0):
+        self.factor = factor
+
+    def fit(self, X, y=None):
+        self.n_features_in_ = X.shape[1]
+        return self
+
+    def transform(self, X):
+        return self.factor * np.asarray(X)
+"""
 
 
 def make_table(seed=0, n=120):
@@ -15,13 +33,13 @@ def make_table(seed=0, n=120):
             "id": [f"r{i}" for i in range(n)],
             "size": rng.normal(size=n).round(3) + 2 * rare,
             "weight": (100 * rng.normal(size=n)).round(1),
-            "colour": rng.choice(["red", "green", "blue"], n),
+            "color": rng.choice(["red", "green", "blue"], n),
             "new": rng.choice(["yes", "no"], n),
             "state": np.where(rare, "ill", "well"),
         }
     )
     frame.loc[3, "weight"] = np.nan
-    frame.loc[5, "colour"] = np.nan
+    frame.loc[5, "color"] = np.nan
     return frame
 
 
@@ -33,5 +51,19 @@ def path(tmp_path_factory):
 
 
 @pytest.fixture(scope="session")
-def model(path):
-    return fit_table(path, "state", method="iml", row_names="id")
+def models(path):
+    """One model per method that can be saved."""
+    return {name: fit_table(path, "state", method=name, row_names="id") for name in model_names()}
+
+
+@pytest.fixture
+def model(models):
+    return models["iml"]
+
+
+@pytest.fixture
+def doubled(tmp_path, monkeypatch):
+    """Import path of a class outside the package."""
+    (tmp_path / "doubled_learner.py").write_text(DOUBLED)
+    monkeypatch.syspath_prepend(tmp_path)
+    return "doubled_learner:Doubled"

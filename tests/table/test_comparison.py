@@ -1,4 +1,4 @@
-"""Nested cross-validation on a table: its figures by independent computation, its page, Ctrl-C."""
+"""Nested cross-validation on a table: its figures, its page, and interruptions."""
 
 import numpy as np
 import pytest
@@ -7,23 +7,31 @@ from sklearn.model_selection import StratifiedKFold
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.preprocessing import StandardScaler
 
+from raremetric.contenders import CONTENDERS, positive_scores, scored
 from raremetric.datasets import read_table
 from raremetric.report.comparison import RECALLS, _curve, comparison_page, results_grid
-from raremetric.table import METHODS, comparison
-from raremetric.table.comparison import MEASURES, Comparison, FoldResult, compare_table
-from raremetric.table.methods import Setting
+from raremetric.table import DEFAULT_METHODS, Comparison, compare_table, comparison
+from raremetric.table.fitting import fit_method
+from raremetric.table.results import MEASURES, FoldResult
 from tests.table.conftest import make_table
 
 
 @pytest.fixture(scope="module")
 def found(path):
     methods = ["plain", "iml", "gmml", "logistic"]
-    return compare_table(
-        path, "state", methods=methods, resamplings=["none", "rus"], n_folds=3, ignore=["id"]
-    )
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(scored, "N_QUICK_CANDIDATES", 2)
+        return compare_table(
+            path, "state", methods=methods, resamplings=["none", "rus"], n_folds=3, ignore=["id"]
+        )
 
 
-def test_the_plain_distance_by_hand(found, path):
+@pytest.fixture(scope="module")
+def summary(found):
+    return found.summary()
+
+
+def test_plain_distance_by_independent_computation(summary, path):
     table = read_table(path, "state", ignore=["id"])
     f1, precision = [], []
     splits = StratifiedKFold(3, shuffle=True, random_state=0).split(table.data, table.target)
@@ -34,14 +42,14 @@ def test_the_plain_distance_by_hand(found, path):
         f1.append(f1_score(table.target[test], knn.predict(X[test])))
         shares = knn.predict_proba(X[test])[:, 1]
         precision.append(average_precision_score(table.target[test], shares))
-    row = found.summary()[0]
+    row = summary[0]
     assert (row["method"], row["resampling"]) == ("plain", "none")
     assert row["F1"]["mean"] == pytest.approx(np.mean(f1))
     assert row["F1"]["std"] == pytest.approx(np.std(f1))
     assert row["average precision"]["mean"] == pytest.approx(np.mean(precision))
 
 
-def test_each_row_is_tested_once_by_each(found):
+def test_each_method_tests_each_row_once(found):
     assert len(found.entries()) == 8
     for results in found.entries().values():
         tested = np.concatenate([each.test for each in results])
@@ -51,39 +59,70 @@ def test_each_row_is_tested_once_by_each(found):
         assert all(each.seconds > 0 for each in results)
 
 
-def test_rows_are_ordered_and_named(found):
-    assert [row["title"] for row in found.summary()][:4] == [
+def test_rows_have_the_order_of_the_methods(found, summary):
+    assert [row["title"] for row in summary] == [
         "plain distance",
         "plain distance + under-sampling",
         "IML",
         "IML + under-sampling",
+        "GMML",
+        "GMML + under-sampling",
+        "logistic regression",
+        "logistic regression + under-sampling",
     ]
     assert found.class_names == ["well", "ill"]
 
 
-def test_processes_and_seeds(path):
+def test_processes_and_seeds(path, doubled):
     def run(**settings):
-        found = compare_table(path, "state", methods=["gmml"], n_folds=2, ignore=["id"], **settings)
-        return [each.score.tolist() for each in found.entries()["gmml", "none"]]
+        methods = ["gmml", "plain", doubled]
+        found = compare_table(path, "state", methods=methods, n_folds=2, ignore=["id"], **settings)
+        return [[each.score.tolist() for each in found.entries()[name, "none"]] for name in methods]
 
-    assert run() == run(n_jobs=2)
-    assert run() != run(seed=1)
-
-
-@pytest.mark.parametrize("name", METHODS)
-def test_every_method_fits_what_it_is_given(name, path):
-    table = read_table(path, "state", ignore=["id"])
-    X = table.encoder.transform(table.data)
-    # RareClassifier takes its time, and its resampling is that of the others.
-    for resampling in ("none",) if name == "rare" else ("none", "smote"):
-        model = METHODS[name].build(Setting(resampling, n_folds=2, seed=1))
-        comparison.fit_quietly(model, X, table.target)
-        predicted = model.predict(X)
-        assert f1_score(table.target, predicted) > 0.5
-        assert comparison._scores(model, X).shape == (120,)
+    one = run()
+    assert one == run(n_jobs=2)
+    assert one != run(seed=1)
+    assert one[1] == one[2]  # doubled distances have the same neighbors
 
 
-def test_a_longer_table_is_cut_and_told(path):
+def test_classes_outside_the_package(path, doubled):
+    classifier = "sklearn.naive_bayes:GaussianNB"
+    methods = ["plain", doubled, classifier]
+    found = compare_table(path, "state", methods=methods, n_folds=2, ignore=["id"])
+    plain, own, bayes = found.summary()
+    assert (own["method"], own["title"]) == (doubled, "Doubled")
+    assert {name: own[name] for name in MEASURES} == {name: plain[name] for name in MEASURES}
+    assert (bayes["method"], bayes["title"]) == (classifier, "GaussianNB")
+    assert bayes["average precision"]["mean"] > 0.5
+    page = comparison_page(found, found.summary())
+    assert "Doubled" in page
+    assert "GaussianNB" in page
+
+
+@pytest.mark.parametrize("name", [each.alias for each in CONTENDERS.values() if each.alias])
+def test_every_method_fits(name, models, monkeypatch):
+    X, y = models["iml"].X, models["iml"].y
+    if name in models:
+        model = models[name].classifier
+    else:
+        monkeypatch.setattr(scored, "N_QUICK_CANDIDATES", 2)  # they are slow
+        model = fit_method(name, X, y, resampling="smote")
+    assert f1_score(y, model.predict(X)) > 0.5
+    assert positive_scores(model, X).shape == (120,)
+
+
+def test_default_methods_are_known():
+    aliases = {each.alias for each in CONTENDERS.values()}
+    assert set(DEFAULT_METHODS) < aliases
+
+
+def test_methods_are_found_by_any_name_and_used_once(path):
+    settings = {"n_folds": 2, "ignore": ["id"]}
+    found = compare_table(path, "state", methods=["GMML", "plain", "gmml"], **settings)
+    assert list(found.entries()) == [("gmml", "none"), ("plain", "none")]
+
+
+def test_a_longer_table_is_sampled_with_a_remark(path):
     found = compare_table(path, "state", methods=["plain"], n_folds=2, max_rows=60, ignore=["id"])
     assert len(found.y) == 60
     assert found.remark == "60 of 120 rows, drawn at random with the same share of positives."
@@ -94,7 +133,8 @@ def test_a_longer_table_is_cut_and_told(path):
 @pytest.mark.parametrize(
     ("settings", "sentence"),
     [
-        ({"methods": ["forest"]}, r"method must be one of .*; got 'forest'"),
+        ({"methods": ["forrest"]}, r"Unknown method 'forrest'.* Did you mean 'forest'"),
+        ({"methods": ["nowhere:Learner"]}, "'nowhere:Learner' cannot be imported"),
         ({"resamplings": ["adasyn"]}, "resampling must be one of 'none', 'rus', 'smote'"),
         ({"n_folds": 100}, "examples, too few for 100 folds"),
         ({"max_rows": 3}, "max_rows == 3, must be >= 20"),
@@ -106,24 +146,24 @@ def test_mistakes(path, settings, sentence):
 
 
 def stopping(n_results):
-    """Results until Ctrl-C is pressed."""
+    """Yield some results, then interrupt as Ctrl-C does."""
 
-    def come(tasks, n_jobs):
+    def run(tasks, n_jobs):
         for function, arguments, keywords in tasks[:n_results]:
             yield function(*arguments, **keywords)
         raise KeyboardInterrupt
 
-    return come
+    return run
 
 
-def test_what_is_done_survives_an_interruption(path, monkeypatch):
+def test_finished_methods_survive_an_interruption(path, monkeypatch):
     settings = {"methods": ["plain", "gmml"], "n_folds": 2, "ignore": ["id"]}
-    monkeypatch.setattr(comparison, "_as_they_come", stopping(3))
+    monkeypatch.setattr(comparison, "_run", stopping(3))
     found = compare_table(path, "state", **settings)
     assert list(found.entries()) == [("plain", "none")]
     assert not found.is_whole
     assert "Stopped" in found.remark
-    monkeypatch.setattr(comparison, "_as_they_come", stopping(1))
+    monkeypatch.setattr(comparison, "_run", stopping(1))
     with pytest.raises(KeyboardInterrupt):
         compare_table(path, "state", **settings)
 

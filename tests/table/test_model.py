@@ -1,7 +1,8 @@
 """A model of a table: what it predicts, and how it explains it."""
 
+import copy
+
 import numpy as np
-import pandas as pd
 import pytest
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.preprocessing import StandardScaler
@@ -9,26 +10,25 @@ from sklearn.preprocessing import StandardScaler
 from raremetric.datasets import TableError, read_table
 from raremetric.explain import feature_weights
 from raremetric.table import fit_table
-from raremetric.table.decoding import column_groups, decode, sum_by_column
-from raremetric.table.fitting import n_folds_for
+from raremetric.table.fitting import n_tuning_folds
 from tests.table.conftest import make_table
 
 
-def test_the_plain_model_is_scikit_learns(path):
+def test_the_plain_model_is_scikit_learns(models, path):
     table = read_table(path, "state", ignore=["id"])
     X = StandardScaler().fit_transform(table.encoder.transform(table.data))
     knn = KNeighborsClassifier(3, algorithm="brute").fit(X, table.target)
-    (found,) = fit_table(path, "state", method="plain", ignore=["id"]).predict_file(path)
+    (found,) = models["plain"].predict_file(path)
     np.testing.assert_array_equal(found.positive, knn.predict(X) == 1)
     np.testing.assert_allclose(found.probability, knn.predict_proba(X)[:, 1])
     np.testing.assert_allclose(found.distances, knn.kneighbors(X)[0], atol=1e-6)
     assert found.rows.tolist() == list(range(1, 121))
-    assert found.names is None
+    assert found.names == [f"r{i}" for i in range(120)]
 
 
 @pytest.mark.parametrize("k", [3, 4])
-def test_votes_are_counted_as_the_classifier_does(path, k):
-    model = fit_table(path, "state", method="gmml", ignore=["id"])
+def test_votes_are_counted_as_the_classifier_does(models, path, k):
+    model = copy.deepcopy(models["gmml"])
     model.classifier.set_params(model__n_neighbors=k)
     model.classifier.fit(model.X, model.y)
     (found,) = model.predict_file(path)
@@ -38,7 +38,7 @@ def test_votes_are_counted_as_the_classifier_does(path, k):
     np.testing.assert_array_equal(found.positive, model.classifier.predict(model.X) == 1)
 
 
-def test_pieces_give_what_the_whole_gives(model, path):
+def test_pieces_give_the_same_as_the_whole_file(model, path):
     (whole,) = model.predict_file(path)
     pieces = list(model.predict_file(path, block_bytes=1000))
     assert len(pieces) > 3
@@ -51,15 +51,15 @@ def test_pieces_give_what_the_whole_gives(model, path):
 def test_columns_are_found_by_name(model, path, tmp_path):
     frame = make_table()
     shuffled = tmp_path / "shuffled.csv"
-    frame[["new", "weight", "state", "size", "colour"]].assign(more=1).to_csv(shuffled, index=False)
+    frame[["new", "weight", "state", "size", "color"]].assign(more=1).to_csv(shuffled, index=False)
     (expected,) = model.predict_file(path)
     (found,) = model.predict_file(shuffled)
     np.testing.assert_array_equal(found.probability, expected.probability)
     assert found.names is None
     assert model.unused_columns(shuffled) == ["more"]
     assert model.unused_columns(path) == []
-    frame.drop(columns=["colour", "size"]).to_csv(shuffled, index=False)
-    with pytest.raises(TableError, match=r"lacks 2 of the columns.*'size', 'colour'"):
+    frame.drop(columns=["color", "size"]).to_csv(shuffled, index=False)
+    with pytest.raises(TableError, match=r"2 of the columns.*'size', 'color'"):
         list(model.predict_file(shuffled))
 
 
@@ -69,23 +69,23 @@ def test_parts_sum_to_the_distance_of_each_neighbor(model, path):
     assert found.parts.shape == (5, 4)
     distances = np.array([each["distance"] for each in found.neighbors])
     np.testing.assert_allclose(found.parts.sum(axis=1), distances**2, atol=1e-10)
-    assert list(found.values) == ["size", "weight", "colour", "new"]
+    assert list(found.values) == ["size", "weight", "color", "new"]
     np.testing.assert_allclose(found.parts.shape, (5, len(found.values)))
     assert [each["id"] for each in found.neighbors] == [
         model.ids[i] for i in model._kneighbors(model.X[[9]], 5)[1][0]
     ]
 
 
-def test_a_metric_without_a_split(path):
-    model = fit_table(path, "state", ignore=["id"])  # RareClassifier
+def test_a_metric_without_an_exact_split(models, path):
+    model = models["rare"]
     found = model.explain_file(path, row=10)
     assert not found.exact
     assert found.weights == {}
     assert found.n_metrics > 1
     assert found.parts.shape == (3, 4)
-    nearest = model.X[[each["id"] - 1 for each in found.neighbors]]
+    nearest = model.X[[int(each["id"][1:]) for each in found.neighbors]]
     equal = nearest.copy()
-    equal[:, 2:6] = model.X[9, 2:6]  # the 0/1 columns of colour
+    equal[:, 2:6] = model.X[9, 2:6]  # the 0/1 columns of color
     z = model.metric.transform(np.vstack([model.X[[9]], nearest, equal]))
     d2 = ((z[0] - z[1:]) ** 2).sum(axis=1)
     np.testing.assert_allclose(found.parts[:, 2], d2[3:] - d2[:3], atol=1e-9)
@@ -110,32 +110,10 @@ def test_weights_by_name(model, path):
         [weights[name] for name in model.encoder.get_feature_names_out()],
         feature_weights(model.classifier),
     )
+    assert sum(weights.values()) == pytest.approx(1)
 
 
-def test_values_come_back(model, path):
-    frame = make_table()
-    encoded = model.encoder.transform(frame)
-    for row in (0, 3, 5):
-        values = decode(model.encoder, encoded[row])
-        raw = frame.iloc[row]
-        assert values["size"] == raw["size"]
-        assert values["new"] == raw["new"]
-        missing = pd.isna(raw["colour"])
-        assert values["colour"] == ("(missing)" if missing else raw["colour"])
-    new = frame.assign(colour="black", new="perhaps")
-    values = decode(model.encoder, model.encoder.transform(new)[0])
-    assert (values["colour"], values["new"]) == (None, None)
-
-
-def test_sums_by_column(model):
-    # Encoded: size, weight, colour (missing, blue, green, red), new=yes.
-    assert len(model.encoder.get_feature_names_out()) == 7
-    parts = np.array([[1.0, 2.0, 3.0, -5.0, 4.0, 0.0, 6.0]])
-    assert sum_by_column(model.encoder, parts).tolist() == [[1, 2, 2, 6]]
-    assert column_groups(model.encoder) == [[0], [1], [2, 3, 4, 5], [6]]
-
-
-def test_several_positive_classes_have_a_name(tmp_path):
+def test_several_other_classes_have_a_name(tmp_path):
     frame = make_table()
     frame["state"] = np.where(np.arange(120) % 3 == 0, "odd", frame["state"])
     path = tmp_path / "three.csv"
@@ -151,9 +129,9 @@ def test_mistakes(path, tmp_path, model):
         fit_table(path, "state", method="logistic")
     with pytest.raises(TableError, match="no column 'name'"):
         fit_table(path, "state", method="plain", row_names="name")
-    with pytest.raises(TableError, match="there is no row 121, only 120"):
+    with pytest.raises(TableError, match="there is no row 121; the file has 120 rows"):
         model.explain_file(path, row=121)
     with pytest.raises(ValueError, match="The rare class has 3 examples; at least 4"):
-        n_folds_for(np.array([0] * 20 + [1] * 3))
-    assert n_folds_for(np.array([0] * 20 + [1] * 5)) == 2
-    assert n_folds_for(np.array([0] * 20 + [1] * 50)) == 5
+        n_tuning_folds(np.array([0] * 20 + [1] * 3))
+    assert n_tuning_folds(np.array([0] * 20 + [1] * 5)) == 2
+    assert n_tuning_folds(np.array([0] * 20 + [1] * 50)) == 5

@@ -1,4 +1,4 @@
-"""Predictions on disk: their columns, their order, and what a large file takes."""
+"""Predictions in a file: columns, order, and the memory for a large file."""
 
 import io
 import json
@@ -11,7 +11,7 @@ from benchmarks.large_prediction import measure
 from raremetric.table.predicting import prediction_rows, write_predictions
 
 
-def test_the_file_says_what_the_model_says(model, path, tmp_path):
+def test_the_file_contains_the_predictions_of_the_model(model, path, tmp_path):
     out, pieces = tmp_path / "out.csv", []
     counts = write_predictions(model, path, out, pieces.append)
     (found,) = pieces
@@ -37,7 +37,7 @@ def test_to_a_stream(model, path):
     assert stream.getvalue().count(b"\n") == 121
 
 
-def test_a_failure_leaves_what_was_there(model, path, tmp_path):
+def test_a_failure_leaves_an_existing_file_unchanged(model, path, tmp_path):
     bad, out = tmp_path / "bad.csv", tmp_path / "out.csv"
     lines = path.read_text().splitlines()
     lines[100] = lines[100].replace(lines[100].split(",")[1], "heavy", 1)
@@ -51,7 +51,7 @@ def test_a_failure_leaves_what_was_there(model, path, tmp_path):
 
 @pytest.mark.slow
 def test_memory_does_not_grow_with_the_file(tmp_path):
-    """The whole of it, 2 GB, is measured by `python benchmarks/large_prediction.py`."""
+    """`python benchmarks/large_prediction.py` measures a file of 2 GB."""
     pytest.importorskip("resource")
     small, large = (measure(tmp_path, size, "plain") for size in (10**8, 3 * 10**8))
     assert large["rows"] > 2 * small["rows"]
@@ -61,7 +61,7 @@ def test_memory_does_not_grow_with_the_file(tmp_path):
 
 @pytest.mark.slow
 def test_memory_of_rare_classifier(tmp_path):
-    """It maps each piece by several kernels: slower, and larger pieces of memory."""
+    """It maps each piece with several kernels, which needs more time and memory."""
     pytest.importorskip("resource")
     found = measure(tmp_path, 10**7, "rare")
     assert found["rows"] == 10**5

@@ -1,4 +1,4 @@
-"""Saved models: the same to the last bit, elsewhere; and nothing strange is ever run."""
+"""Saved models: the same predictions in another process; unknown types are never loaded."""
 
 import copy
 import json
@@ -14,17 +14,20 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
 import raremetric
-from raremetric.table import METHODS, ModelFileError, fit_table, load_model, save_model
+from raremetric.table import ModelFileError, fit_table, load_model, save_model
+from raremetric.table.fitting import model_names
 from raremetric.table.saving import CARD, FORMAT
 
 skops = pytest.importorskip("skops.io")
 
 PREDICT = """
 import sys
+from pathlib import Path
 import numpy as np
 from raremetric.table import load_model
-(found,) = load_model(sys.argv[1]).predict_file(sys.argv[2])
-np.savez(sys.argv[3], *[np.asarray(part) for part in found])
+for path in Path(sys.argv[1]).glob("*.skops"):
+    (found,) = load_model(path).predict_file(sys.argv[2])
+    np.savez(path.with_suffix(".npz"), *[np.asarray(part) for part in found])
 """
 
 
@@ -48,16 +51,20 @@ def change_card(path, **changes):
             archive.writestr(name, content)
 
 
-@pytest.mark.parametrize(
-    "method", [name for name, method in METHODS.items() if method.has_neighbors]
-)
-def test_another_process_predicts_the_same_bits(method, path, tmp_path):
-    model = fit_table(path, "state", method=method, row_names="id")
-    save_model(model, tmp_path / "model.skops")
-    (expected,) = model.predict_file(path)
-    arguments = [tmp_path / "model.skops", path, tmp_path / "found.npz"]
-    subprocess.run([sys.executable, "-c", PREDICT, *map(str, arguments)], check=True)
-    with np.load(tmp_path / "found.npz") as found:
+@pytest.fixture(scope="module")
+def predicted(models, path, tmp_path_factory):
+    """Folder with the predictions of all models by another process."""
+    folder = tmp_path_factory.mktemp("models")
+    for name, each in models.items():
+        save_model(each, folder / f"{name}.skops")
+    subprocess.run([sys.executable, "-c", PREDICT, str(folder), str(path)], check=True)
+    return folder
+
+
+@pytest.mark.parametrize("method", model_names())
+def test_another_process_predicts_the_same_bits(method, models, path, predicted):
+    (expected,) = models[method].predict_file(path)
+    with np.load(predicted / f"{method}.npz") as found:
         assert len(found.files) == len(expected)
         for name, part in zip(found.files, expected, strict=True):
             part = np.asarray(part)
@@ -80,7 +87,7 @@ def test_no_tree_is_in_the_file(saved):
 
 
 class Marker:
-    """What would leave a trace if it were made or called."""
+    """An object that writes a file when it is loaded or called."""
 
     def __init__(self, path):
         self.path = path
@@ -102,7 +109,7 @@ def test_a_tampered_file_is_refused_and_not_run(model, tmp_path, disguise):
         save_model(model, path)
     finally:
         model.classifier = before
-    # The file does what it is made for where it is trusted.
+    # It would run if the file were trusted.
     skops.load(path, trusted=skops.get_untrusted_types(file=path))
     assert marker.exists()
     marker.unlink()
@@ -111,7 +118,7 @@ def test_a_tampered_file_is_refused_and_not_run(model, tmp_path, disguise):
     assert not marker.exists()
 
 
-def test_functions_of_ours_are_no_types(model, tmp_path):
+def test_functions_of_the_package_are_not_trusted(model, tmp_path):
     path = tmp_path / "model.skops"
     before = model.classifier
     model.classifier = make_pipeline(FunctionTransformer(fit_table), *before)
@@ -128,16 +135,16 @@ def test_functions_of_ours_are_no_types(model, tmp_path):
 )
 def test_another_format_is_refused(saved, number, words):
     change_card(saved, format=number, raremetric="9.9")
-    sentence = (
-        rf"saved by {words} raremetric \(9.9\), in format {number}; this one .* format {FORMAT}"
-    )
+    sentence = rf"saved with {words} raremetric \(9.9\), in format {number}; .* format {FORMAT}"
     with pytest.raises(ModelFileError, match=sentence):
         load_model(saved)
 
 
-def test_another_version_is_told(saved):
+def test_another_version_is_a_warning(saved):
     change_card(saved, raremetric="0.0.1")
-    words = rf"saved by raremetric 0.0.1 \(here {raremetric.__version__}\): its predictions may"
+    words = (
+        rf"saved with raremetric 0.0.1 \(installed: {raremetric.__version__}\): its predictions may"
+    )
     with pytest.warns(UserWarning, match=words):
         load_model(saved)
     with warnings.catch_warnings():
@@ -147,14 +154,14 @@ def test_another_version_is_told(saved):
 
 
 @pytest.mark.parametrize("content", [b"", b"row,class\n1,2\n", b"PK\x03\x04 and nothing more"])
-def test_other_files_are_no_models(tmp_path, content):
+def test_other_files_are_not_models(tmp_path, content):
     path = tmp_path / "model.skops"
     path.write_bytes(content)
-    with pytest.raises(ModelFileError, match=r"is no model saved by raremetric. Make one with"):
+    with pytest.raises(ModelFileError, match=r"is not a model saved by raremetric. Create"):
         load_model(path)
 
 
-def test_a_cut_file_and_a_strange_object(saved, tmp_path):
+def test_an_incomplete_file_and_another_object(saved, tmp_path):
     with ZipFile(saved) as archive:
         parts = {name: archive.read(name) for name in archive.namelist()}
     arrays = [name for name in parts if name.endswith(".npy")]
@@ -168,18 +175,18 @@ def test_a_cut_file_and_a_strange_object(saved, tmp_path):
     skops.dump([1, 2], other)
     with ZipFile(other, "a") as archive:
         archive.writestr(CARD, parts[CARD])
-    with pytest.raises(ModelFileError, match="holds a list, not a model"):
+    with pytest.raises(ModelFileError, match="contains a list, not a model"):
         load_model(other)
     with pytest.raises(FileNotFoundError, match="There is no file"):
         load_model(tmp_path / "none.skops")
 
 
 @pytest.mark.parametrize("attribute", ["vote", "n_neighbors_", "learners_"])
-def test_a_model_made_otherwise_is_told_not_a_traceback(model, tmp_path, attribute):
+def test_an_incompatible_model_is_a_clear_error(model, tmp_path, attribute):
     path, other = tmp_path / "model.skops", copy.deepcopy(model)
     delattr(other.classifier[-1], attribute)
     save_model(other, path)
-    with pytest.raises(ModelFileError, match=r"cannot classify even its own first.*Fit it again"):
+    with pytest.raises(ModelFileError, match=r"cannot classify its first.*Fit the model again"):
         load_model(path)
 
 

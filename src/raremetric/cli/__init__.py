@@ -1,4 +1,4 @@
-"""The ``raremetric`` command. Thin: parse, call, print."""
+"""The ``raremetric`` command: parse the arguments, call the library, print the result."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ except ImportError:
     raise SystemExit(2) from None
 
 from raremetric import __version__
-from raremetric.cli import compare, datasets, model, study
+from raremetric.cli import compare, datasets, explain, model, study
 from raremetric.cli.common import EXIT_CODES
 
 app = typer.Typer(
@@ -25,8 +25,8 @@ app = typer.Typer(
 )
 
 
-def _print_version(wanted: bool) -> None:
-    if wanted:
+def _print_version(requested: bool) -> None:
+    if requested:
         typer.echo(__version__)
         raise typer.Exit
 
@@ -45,6 +45,6 @@ def main(
         sys.path.append(folder)  # where a user's own learners may be
 
 
-for command in (compare, model, datasets):
+for command in (compare, model, explain, datasets):
     command.add_to(app)
 app.add_typer(study.study_app, name="study")

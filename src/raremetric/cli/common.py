@@ -1,4 +1,4 @@
-"""What all commands share: how they fail, print and show progress."""
+"""What all commands share: options, errors, output and progress bars."""
 
 from __future__ import annotations
 
@@ -9,47 +9,73 @@ import sys
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Annotated, Any, NoReturn, Protocol
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn, Protocol
 
 import typer
-from rich.console import Console
-from rich.progress import (
-    BarColumn,
-    MofNCompleteColumn,
-    Progress,
-    ProgressColumn,
-    TaskID,
-    TextColumn,
-    TimeElapsedColumn,
-    TimeRemainingColumn,
-)
 
-SPEED_PERIOD = 600  # seconds that the expected time is estimated from
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+if TYPE_CHECKING:
+    from rich.progress import Progress, TaskID
+
+SPEED_PERIOD = 600  # seconds of progress from which the remaining time is estimated
 EXIT_CODES = (
-    "Exit codes: 0 done; 1 a bug of raremetric, with a traceback; 2 a mistake in the command or in "
-    "the data, told in one sentence; 130 stopped with Ctrl-C."
+    "Exit codes: 0 success; 1 a bug in raremetric, with a traceback; 2 an error in the command or "
+    "in the data, with a message; 130 stopped with Ctrl-C."
 )
 
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+TableFile = Annotated[
+    str,
+    typer.Argument(
+        metavar="FILE", help="A CSV (also .gz), Parquet, ARFF or KEEL file, or openml:ID."
+    ),
+]
+NewFile = Annotated[
+    str, typer.Argument(metavar="FILE", help="A CSV (also .gz), Parquet, ARFF or KEEL file.")
+]
+ModelFile = Annotated[Path, typer.Argument(metavar="MODEL", help="A file saved by fit.")]
+Target = Annotated[
+    str | None,
+    typer.Option(help="Column that contains the class. ARFF and KEEL files declare theirs."),
+]
+Positive = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="LABEL",
+        help="Class of interest; repeat the option for several labels. Default: the rarest class.",
+    ),
+]
+Ignore = Annotated[str | None, typer.Option(help="Columns to leave out, separated by commas.")]
+Categorical = Annotated[
+    str | None,
+    typer.Option(help="Numeric columns to treat as categories, separated by commas."),
+]
+Seed = Annotated[int, typer.Option(help="Seed for folds and random draws.")]
 
-def fail(sentence: object) -> NoReturn:
-    """End with one sentence on stderr and exit code 2."""
-    typer.echo(f"Error: {' '.join(str(sentence).split())}", err=True)
+
+def split_names(text: str | None) -> list[str]:
+    """Names separated by commas."""
+    return [name.strip() for name in text.split(",") if name.strip()] if text else []
+
+
+def fail(message: object) -> NoReturn:
+    """Print an error message on stderr and exit with code 2."""
+    typer.echo(f"Error: {' '.join(str(message).split())}", err=True)
     raise typer.Exit(2)
 
 
 @contextmanager
 def user_mistakes(stopped: str = "Stopped; nothing was written.") -> Iterator[None]:
-    """Turn the errors that a user can mend into one sentence; any other is a bug and stays.
+    """Turn errors that a user can correct into a message; any other error is a bug.
 
-    Warnings become notes on stderr, and Ctrl-C the sentence `stopped` and exit code 130.
+    Warnings are printed as notes on stderr. Ctrl-C prints `stopped` and exits with code 130.
     """
-    with warnings.catch_warnings(), remembered_interrupts():
+    with warnings.catch_warnings(), recorded_interrupts():
         warnings.simplefilter("default", UserWarning)
-        warnings.showwarning = _note
+        warnings.showwarning = _show_warning
         try:
             yield
-        except BrokenPipeError:  # whoever reads has read enough
+        except BrokenPipeError:  # for example, `head` has read enough
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             raise typer.Exit from None
         except (ValueError, OSError, ImportError) as error:
@@ -59,15 +85,15 @@ def user_mistakes(stopped: str = "Stopped; nothing was written.") -> Iterator[No
             raise typer.Exit(130) from None
 
 
-_interrupts: list[int] = []  # those of the command that runs
+_interrupts: list[int] = []  # signals received by the running command
 
 
 @contextmanager
-def remembered_interrupts() -> Iterator[None]:
-    """Let the next step of a progress stop where the exception of a Ctrl-C was lost.
+def recorded_interrupts() -> Iterator[None]:
+    """Record Ctrl-C, so that the next step of the progress stops if its exception was lost.
 
-    Python drops exceptions that are raised in a finalizer or in a callback from C, and compilers
-    have many of both.
+    Python drops exceptions that are raised in a finalizer or in a callback from C; compilers have
+    many of both.
     """
 
     def interrupt(number: int, _: Any) -> NoReturn:
@@ -83,47 +109,59 @@ def remembered_interrupts() -> Iterator[None]:
 
 
 def stop_if_interrupted() -> None:
-    """Raise what Ctrl-C should have raised."""
+    """Raise the KeyboardInterrupt of an earlier Ctrl-C."""
     if _interrupts:
         raise KeyboardInterrupt
 
 
-def note(sentence: object) -> None:
-    """Something to know, on stderr."""
-    typer.echo(f"Note: {' '.join(str(sentence).split())}", err=True)
+def note(message: object) -> None:
+    """Print a note on stderr."""
+    typer.echo(f"Note: {' '.join(str(message).split())}", err=True)
 
 
-def _note(message: Warning | str, *_: Any, **__: Any) -> None:
+def _show_warning(message: Warning | str, *_: Any, **__: Any) -> None:
     note(message)
 
 
 def print_json(value: Any) -> None:
-    """JSON on stdout."""
+    """Print JSON on stdout."""
     typer.echo(json.dumps(value, indent=2, ensure_ascii=False))
 
 
 @contextmanager
 def progress(total: int | None, description: str, *, counted: bool = True) -> Iterator[Step]:
-    """A bar on a terminal; elsewhere a line for each step that has something to say.
+    """Show a progress bar on a terminal; otherwise, print a line per step that has one.
 
     Parameters
     ----------
     total : int or None
-        Number of steps; None where it is not known: the bar then shows that work goes on.
+        Number of steps; None if it is not known.
     description : str
-        What is done.
+        Shown beside the bar.
     counted : bool
-        Whether steps are something to count before a user.
+        Whether to show the number of steps.
 
     Yields
     ------
     Step
-        To be called after each step.
+        Call it after each step.
     """
+    from rich.console import Console
+
     console = Console(stderr=True)
     if not console.is_terminal:
         yield LineStep(total)
         return
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        ProgressColumn,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
+
     columns: list[ProgressColumn] = [
         TextColumn("{task.description}", markup=False),
         BarColumn(),
@@ -137,44 +175,44 @@ def progress(total: int | None, description: str, *, counted: bool = True) -> It
 
 
 class Step(Protocol):
-    """What progress is told by."""
+    """Reports progress."""
 
     def __call__(self, description: str | None = None, line: str | None = None) -> None:
-        """One step is done: what to show beside the bar, and what to print where there is none."""
+        """Report a finished step: a description beside the bar, a line if there is no bar."""
 
     def begin(self, total: int, description: str) -> None:
-        """The number of steps is known now."""
+        """Set the number of steps."""
 
 
 class LineStep:
-    """A line on stderr a step."""
+    """Prints a line on stderr for each step."""
 
     def __init__(self, total: int | None):
         self.total, self.done = total, 0
 
     def __call__(self, description: str | None = None, line: str | None = None) -> None:
-        """Count, and print the line if there is one."""
+        """Count the step and print its line, if it has one."""
         stop_if_interrupted()
         self.done += 1
         if line is not None:
             typer.echo(f"{self.done}/{self.total} {line}", err=True)
 
     def begin(self, total: int, description: str) -> None:
-        """Keep the number."""
+        """Set the number of steps."""
         self.total = total
 
 
 class BarStep:
-    """A bar that moves."""
+    """Advances a progress bar."""
 
     def __init__(self, shown: Progress, bar: TaskID):
         self.shown, self.bar = shown, bar
 
     def __call__(self, description: str | None = None, line: str | None = None) -> None:
-        """Move on by one."""
+        """Advance by one step."""
         stop_if_interrupted()
         self.shown.update(self.bar, advance=1, description=description)
 
     def begin(self, total: int, description: str) -> None:
-        """Show how far it will go."""
+        """Set the number of steps."""
         self.shown.update(self.bar, total=total, description=description)

@@ -1,22 +1,25 @@
-"""``raremetric datasets``: what comes with the package."""
+"""``raremetric datasets``: the data sets that come with the package."""
 
 from __future__ import annotations
 
 import shlex
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.console import Console
-from rich.table import Table
 
 from raremetric.cli.common import AsJson, print_json, user_mistakes
-from raremetric.datasets import DatasetInfo, describe_dataset, list_datasets, load_dataset
-from raremetric.files import atomic_write
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from raremetric.datasets import DatasetInfo
 
 
 def complete_dataset(incomplete: str) -> list[str]:
-    """Names of data sets for the shell."""
+    """Names of data sets, for shell completion."""
+    from raremetric.datasets import list_datasets
+
     return [name for name in list_datasets() if name.startswith(incomplete)]
 
 
@@ -26,7 +29,7 @@ def datasets(
         typer.Argument(help="Show this data set only.", autocompletion=complete_dataset),
     ] = None,
     collection: Annotated[
-        str | None, typer.Option(help='Only the "paper" or the "keel" collection.')
+        str | None, typer.Option(help='List only the "paper" or the "keel" collection.')
     ] = None,
     export: Annotated[
         Path | None, typer.Option("--export", help="Write the data set to this CSV file.")
@@ -34,6 +37,10 @@ def datasets(
     as_json: AsJson = False,
 ) -> None:
     """List the data sets that come with raremetric, show one, or write one to a file."""
+    from rich.console import Console
+
+    from raremetric.datasets import describe_dataset, list_datasets
+
     with user_mistakes():
         if export is not None:
             _export(name, export, as_json)
@@ -50,8 +57,11 @@ def datasets(
 
 
 def _export(name: str | None, path: Path, as_json: bool) -> None:
+    from raremetric.datasets import load_dataset
+    from raremetric.files import atomic_write
+
     if name is None:
-        raise ValueError("Which data set? For instance: raremetric datasets wine --export wine.csv")
+        raise ValueError("Which data set? For example: raremetric datasets wine --export wine.csv")
     bunch: Any = load_dataset(name, original=True, as_frame=True)
     target = "class"
     frame = bunch.data.assign(**{target: bunch.target.to_numpy()})
@@ -72,6 +82,8 @@ def add_to(app: typer.Typer) -> None:
 
 
 def _overview(infos: list[DatasetInfo]) -> Table:
+    from rich.table import Table
+
     table = Table(title=f"{len(infos)} data sets", title_justify="left")
     table.add_column("name", no_wrap=True)
     for heading in ("n", "d", "n⁺", "share"):
@@ -84,12 +96,14 @@ def _overview(infos: list[DatasetInfo]) -> Table:
 
 
 def _short(source: str) -> str:
-    """UCI 109 or KEEL: the whole address is shown with a single data set."""
+    """A short form of the source, such as "UCI 109" or "KEEL"."""
     repository, number = ("UCI", source.rpartition("/")[2]) if "uci.edu" in source else ("KEEL", "")
     return f"{repository} {number}".strip()
 
 
 def _details(info: DatasetInfo) -> Table:
+    from rich.table import Table
+
     table = Table(title=info.name, title_justify="left", show_header=False)
     rows = {
         "examples (n)": str(info.n_samples),

@@ -117,7 +117,7 @@ CONTENDERS: dict[str, Contender] = {
         *_alternatives,
         # With as many repeats of the cross-validation as RareClassifier-thorough.
         *(each.variant(f"{each.name}-thorough", {"thorough": True}) for each in _alternatives),
-        IMLScore(name="IML-score", title="IML, score vote", alias="iml-score"),
+        IMLScore(name="IML-score", title="IML, tuned threshold", alias="iml-score"),
         _rare.variant(
             "RareClassifier-fast", {"budget": "fast"}, title="RareClassifier", alias="rare"
         ),

@@ -1,8 +1,7 @@
-"""From Arrow's columns to a DataFrame of numbers and categories, or a sentence about a column."""
+"""Convert Arrow columns to features (numbers and categories) and to class labels."""
 
 from __future__ import annotations
 
-import re
 import warnings
 from collections.abc import Collection, Sequence
 from contextlib import suppress
@@ -11,33 +10,24 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from raremetric.datasets.dialect import TableError, is_missing, is_numeric
-from raremetric.datasets.encoding import date_sentence
+from raremetric.datasets.dialect import TableError, date_message, is_date, is_missing, is_numeric
 from raremetric.datasets.parsers import unquote
 from raremetric.extras import import_optional
+from raremetric.validation import Labels
 
-# From this share of numbers on, a column that also holds text is taken for a column of numbers
-# with a mistake in it, not for categories.
+# A column with at least this share of numbers is a column of numbers; any text in it is an error.
 NUMERIC_SHARE = 0.9
-
-_MONTH = r"(jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*"
-_DATE = re.compile(
-    rf"(\d{{4}}[-/.]\d{{1,2}}[-/.]\d{{1,2}}|\d{{1,2}}[-/.]\d{{1,2}}[-/.](\d{{4}}|\d{{2}})"
-    rf"|\d{{1,2}}[-. ]+{_MONTH}[-., ]+\d{{2,4}}|{_MONTH} \d{{1,2}},? \d{{4}})"
-    r"([T ]+\d{1,2}:\d{2}.*)?|\d{1,2}:\d{2}(:\d{2}(\.\d+)?)?( ?[ap]m)?",
-    flags=re.IGNORECASE,
-)
 
 
 def to_frame(columns: dict[str, Any], categorical: Collection[str] = ()) -> Any:
-    """A DataFrame of float, integer, truth and category columns.
+    """A DataFrame of numeric and categorical columns.
 
     Parameters
     ----------
     columns : dict of pyarrow.ChunkedArray
-        By name. Emptied on the way, so that not all is held twice.
+        Columns by name. The dictionary is emptied during the conversion to save memory.
     categorical : collection of str
-        Columns to be taken as categories even if they hold numbers.
+        Columns to convert to categories even if they hold numbers.
     """
     series, empty = {}, []
     for name in list(columns):
@@ -49,19 +39,19 @@ def to_frame(columns: dict[str, Any], categorical: Collection[str] = ()) -> Any:
     import_optional("pyarrow").default_memory_pool().release_unused()
     if empty:
         warnings.warn(
-            f"Left out because they hold no value at all: {', '.join(map(repr, empty))}.",
+            f"Dropped columns without any value: {', '.join(map(repr, empty))}.",
             UserWarning,
             stacklevel=3,
         )
-    # Without a copy, each column keeps its own memory.
+    # Without a copy, the columns are not held twice.
     return import_optional("pandas").DataFrame(series, copy=False)
 
 
 def convert_column(name: str, column: Any, *, as_category: bool) -> Any:
-    """One column as NumPy values or as a pandas Categorical; None if it holds no value."""
+    """A column as a NumPy array or a pandas Categorical; None if it has no value."""
     types = import_optional("pyarrow.types")
     if types.is_temporal(column.type):
-        raise TableError(date_sentence(name))
+        raise TableError(date_message(name))
     if column.null_count == len(column):
         return None
     if types.is_dictionary(column.type) and not is_text(column.type):
@@ -72,8 +62,8 @@ def convert_column(name: str, column: Any, *, as_category: bool) -> Any:
     if not (types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind)):
         if not types.is_decimal(kind):
             raise TableError(
-                f"column {name!r} holds values of the type {kind}, which cannot be used as "
-                "features: leave it out."
+                f"column {name!r} holds values of type {kind}, which cannot be used as features. "
+                "Leave the column out (`ignore`)."
             )
         column = column.cast("float64")
     if as_category:
@@ -84,18 +74,18 @@ def convert_column(name: str, column: Any, *, as_category: bool) -> Any:
 
 
 def known_columns(table: Any, names: Sequence[str], text: Collection[str], first_row: int) -> Any:
-    """A DataFrame of columns whose kinds are known: those in `text` categories, others numbers.
+    """A DataFrame of given columns, whose types are known from the training data.
 
     Parameters
     ----------
     table : pyarrow.Table
-        Must have the columns.
+        Has all of the columns.
     names : sequence of str
-        The columns to take.
+        The columns to convert.
     text : collection of str
-        Which of them are categories.
+        The columns that are categories; all others must be numbers.
     first_row : int
-        Number of the table's first row within the file, for messages.
+        Number of the table's first row in the file, for error messages.
     """
     series = {}
     for name in names:
@@ -110,14 +100,13 @@ def known_columns(table: Any, names: Sequence[str], text: Collection[str], first
 
 
 def as_texts(column: Any) -> list[str]:
-    """The values of a column as they stand in the file; empty where one is missing."""
+    """The values of a column as text; an empty string where a value is missing."""
     return ["" if value is None else str(value) for value in column.to_pylist()]
 
 
 def _strict_numbers(name: str, column: Any, first_row: int) -> NDArray[np.float64]:
-    with suppress(
-        import_optional("pyarrow").ArrowInvalid
-    ):  # Arrow is fast, and knows clean numbers only
+    # Arrow is fast, but it refuses numbers with quotes or spaces.
+    with suppress(import_optional("pyarrow").ArrowInvalid):
         values = column.cast("string").cast("float64").to_numpy()
         if not np.isinf(values).any():
             return values
@@ -131,7 +120,7 @@ def _strict_numbers(name: str, column: Any, first_row: int) -> NDArray[np.float6
 
 
 def is_text(kind: Any) -> bool:
-    """Whether an Arrow type is text, coded or not."""
+    """Whether an Arrow type is text, dictionary-encoded or not."""
     types = import_optional("pyarrow.types")
     if types.is_dictionary(kind):
         kind = kind.value_type
@@ -139,7 +128,7 @@ def is_text(kind: Any) -> bool:
 
 
 def _dictionary(column: Any) -> tuple[list[str], NDArray]:
-    """Distinct values and each row's index among them; -1 where it is missing."""
+    """Distinct values, and the index of each row's value; -1 where it is missing."""
     arrow = import_optional("pyarrow")
     if not arrow.types.is_dictionary(column.type):
         column = column.dictionary_encode()
@@ -152,10 +141,10 @@ def _dictionary(column: Any) -> tuple[list[str], NDArray]:
 
 
 def _categories(levels: list[str], codes: NDArray) -> Any:
-    """A Categorical with sorted levels that takes as little memory as it can."""
+    """A Categorical with sorted levels and the smallest integer codes."""
     order = np.argsort(np.array(levels, dtype=object))
     small = np.min_scalar_type(-max(len(levels), 1))
-    translation = np.full(len(levels) + 1, -1, dtype=small)  # the last place is for -1
+    translation = np.full(len(levels) + 1, -1, dtype=small)  # the last entry is for code -1
     translation[order] = np.arange(len(levels))
     return import_optional("pandas").Categorical.from_codes(
         translation[codes], categories=[levels[i] for i in order]
@@ -185,16 +174,16 @@ def _convert_text(name: str, column: Any, as_category: bool) -> Any:
 
 
 class _Numbers(NamedTuple):
-    """Text read as numbers, and the first field that is none."""
+    """Text parsed as numbers, and the first value that is not a number."""
 
-    values: NDArray[np.float64]  # NaN where there is none
+    values: NDArray[np.float64]  # NaN where missing or not a number
     n_wrong: int
     wrong_row: int
     wrong_value: str
 
 
 def _parse_numbers(column: Any) -> _Numbers:
-    """Chunk by chunk: the distinct texts of a large column of numbers would fill the memory."""
+    """Parse chunk by chunk: all distinct texts of a large column would not fit in memory."""
     values = np.full(len(column), np.nan)
     n_wrong, wrong_row, wrong_value, start = 0, 0, "", 0
     for chunk in column.chunks:
@@ -209,21 +198,77 @@ def _parse_numbers(column: Any) -> _Numbers:
         values[start : start + len(chunk)] = np.array([*numbers, np.nan])[codes]
         start += len(chunk)
         if n_wrong > (1 - NUMERIC_SHARE) * len(column):
-            break  # text, whatever may follow
+            break  # a column of text, whatever the rest contains
     return _Numbers(values, n_wrong, wrong_row, wrong_value)
 
 
 def _refuse_mistake(name: str, numbers: _Numbers) -> None:
-    """An error where nearly all values are numbers and a few are not."""
+    """Raise an error if nearly all values are numbers and a few are not."""
     if numbers.n_wrong:
         raise TableError(
             f"column {name!r} holds numbers, except in {numbers.n_wrong} of {len(numbers.values)} "
-            f"rows: data row {numbers.wrong_row + 1} holds {numbers.wrong_value!r}. Mend it, leave "
-            "the field empty, or name the column in `categorical` if its numbers are codes."
+            f"rows: data row {numbers.wrong_row + 1} holds {numbers.wrong_value!r}. Correct it, "
+            "leave it empty, or list the column in `categorical` if its numbers are codes."
         )
 
 
 def _refuse_dates(name: str, levels: list[str]) -> None:
+    """Raise an error if nearly all levels look like dates or times."""
     sample = levels[:1000]
-    if sum(_DATE.fullmatch(level) is not None for level in sample) > 0.9 * len(sample):
-        raise TableError(date_sentence(name))
+    if sum(map(is_date, sample)) > 0.9 * len(sample):
+        raise TableError(date_message(name))
+
+
+# The target column
+
+
+def read_labels(name: str, column: Any) -> Labels:
+    """The class of each row; an error unless there are two classes and no missing value."""
+    values = convert_column(name, column, as_category=True)
+    if values is None:
+        raise TableError(f"the target column {name!r} is empty.")
+    codes = values.codes
+    empty = codes < 0
+    if empty.any():
+        raise TableError(
+            f"the target column {name!r} is empty in {empty.sum()} of {len(codes)} rows, first in "
+            f"data row {np.argmax(empty) + 1}: remove those rows."
+        )
+    classes = _classes(values.categories.tolist())
+    if classes.dtype.kind == "f":
+        raise TableError(
+            f"the target column {name!r} holds {len(classes)} different numbers such as "
+            f"{classes[0]:g}, not classes. Choose another column, or convert it to classes first."
+        )
+    # "1" and "1.0" are different texts but the same number: merge them.
+    classes, merged = np.unique(classes, return_inverse=True)
+    codes = merged.astype(codes.dtype)[codes]
+    if len(classes) < 2:
+        raise TableError(
+            f"the target column {name!r} contains a single class, {str(classes[0])!r}, in all "
+            f"{len(codes)} rows; at least two are needed."
+        )
+    return Labels(classes, codes, np.bincount(codes, minlength=len(classes)))
+
+
+def choose_positive(name: str, labels: Labels, positive: Any) -> tuple:
+    """The positive labels, as values of the target column; by default the rarest class."""
+    classes, _, counts = labels
+    if positive is None:
+        return (classes[np.argmin(counts)].item(),)
+    wanted = positive if isinstance(positive, list | tuple | set) else [positive]
+    by_text = {str(label): label for label in classes.tolist()}
+    unknown = [label for label in wanted if str(label) not in by_text]
+    if unknown or len({*map(str, wanted)}) >= len(classes):
+        what = f"has no value {unknown[0]!r}" if unknown else "would have no negative class"
+        held = ", ".join(f"{label} ({count})" for label, count in zip(classes, counts, strict=True))
+        raise TableError(f"the target column {name!r} {what}. Its classes: {held[:300]}.")
+    return tuple(by_text[str(label)] for label in wanted)
+
+
+def _classes(levels: Sequence[str]) -> NDArray:
+    """Levels as numbers (integers if possible) if all are numeric, otherwise as text."""
+    if not all(map(is_numeric, levels)):
+        return np.array(levels)
+    numbers = np.array(levels, dtype=np.float64)
+    return numbers if (numbers % 1).any() else numbers.astype(np.int64)

@@ -1,4 +1,4 @@
-"""How a CSV file is written: its encoding, delimiter, header and decimal sign, from its start."""
+"""Detect the encoding, delimiter, header and decimal separator of a CSV file."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from typing import NamedTuple
 SAMPLE_BYTES = 1 << 18
 SAMPLE_ROWS = 200
 
-# A delimiter earlier in this list wins where two fit: a decimal comma must not part a field.
+# The first that fits is chosen: a decimal comma must not be taken for a delimiter.
 DELIMITERS = ("\t", ";", "|", ",", " ")
 
-# What stands for a missing value in a file, besides an empty field; compared without case.
+# Spellings of a missing value, compared without regard to case.
 MISSING_WORDS = frozenset({"", "?", "na", "n/a", "#n/a", "nan", "null", "<null>", "none", "<na>"})
 
 DECIMAL_COMMA = r"^(\s*[-+]?\d+),(\d+([eE][-+]?\d+)?\s*)$"
@@ -25,39 +25,46 @@ _BOMS = (
     (codecs.BOM_UTF16_LE, "utf-16"),
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
+_MONTH = r"(jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*"
+_DATE = re.compile(
+    rf"(\d{{4}}[-/.]\d{{1,2}}[-/.]\d{{1,2}}|\d{{1,2}}[-/.]\d{{1,2}}[-/.](\d{{4}}|\d{{2}})"
+    rf"|\d{{1,2}}[-. ]+{_MONTH}[-., ]+\d{{2,4}}|{_MONTH} \d{{1,2}},? \d{{4}})"
+    r"([T ]+\d{1,2}:\d{2}.*)?|\d{1,2}:\d{2}(:\d{2}(\.\d+)?)?( ?[ap]m)?",
+    flags=re.IGNORECASE,
+)
 
 
 class TableError(ValueError):
-    """A file that cannot be used as it is; the message says what to do."""
+    """A file cannot be used as it is; the message says why and what to do."""
 
 
 class Dialect(NamedTuple):
-    """What must be known to read a CSV file."""
+    """What is needed to read a CSV file."""
 
     names: list[str]
     has_header: bool
-    numeric: frozenset[str] = frozenset()  # columns that hold numbers only, as far as was seen
+    numeric: frozenset[str] = frozenset()  # columns with nothing but numbers in the sample
     delimiter: str = ","
     decimal: str = "."
     encoding: str = "utf-8"
 
 
 def sniff(sample: bytes, header: bool | None = None, target: object = None) -> Dialect:
-    """Work out the dialect of a CSV file.
+    """Detect the dialect of a CSV file.
 
     Parameters
     ----------
     sample : bytes
-        The file's first `SAMPLE_BYTES`, or all of it if it is shorter.
+        The first `SAMPLE_BYTES` of the file, or the whole file if it is shorter.
     header : bool or None, default=None
-        Whether the first row holds names; None to find out.
+        Whether the first row contains the column names; None to detect it.
     target : object, default=None
-        A name that, if it stands in the first row, makes that row a header.
+        Name of a column; if the first row contains it, that row is the header.
     """
     encoding, text = _decode(sample)
     lines = text.splitlines(keepends=True)
     if len(sample) >= SAMPLE_BYTES:
-        lines = lines[:-1]  # cut within a line
+        lines = lines[:-1]  # the last line may be incomplete
     delimiter = _find_delimiter(lines)
     rows = _split(lines, delimiter)
     if not rows:
@@ -74,7 +81,7 @@ def sniff(sample: bytes, header: bool | None = None, target: object = None) -> D
 def numeric_columns(
     names: Sequence[str], rows: Sequence[Sequence[str]], decimal: str = "."
 ) -> frozenset[str]:
-    """The columns that hold a number wherever they hold anything, and somewhere do."""
+    """The columns that have values, all of which are numbers."""
     found = []
     for index, name in enumerate(names):
         fields = [row[index] for row in rows if index < len(row) and not is_missing(row[index])]
@@ -84,7 +91,7 @@ def numeric_columns(
 
 
 def is_missing(text: str) -> bool:
-    """Whether a field stands for a missing value."""
+    """Whether a field is a spelling of a missing value."""
     return text.strip().lower() in MISSING_WORDS
 
 
@@ -96,15 +103,28 @@ def is_numeric(text: str) -> bool:
         return False
 
 
+def is_date(text: str) -> bool:
+    """Whether a field looks like a date or a time."""
+    return _DATE.fullmatch(text) is not None
+
+
+def date_message(name: str) -> str:
+    """Error message for a column of dates."""
+    return (
+        f"Column {name!r} contains dates or times, which cannot be used as features. Replace it by "
+        "meaningful numbers (an age in days, the month, the hour), or leave it out (`ignore`)."
+    )
+
+
 def name_columns(header: Sequence[str]) -> list[str]:
-    """Names from a header row; nameless columns are numbered, repeated names refused."""
+    """Column names from a header row; empty names are numbered, repeated names are an error."""
     names = [name.strip() or f"column_{i + 1}" for i, name in enumerate(header)]
     repeated = [name for name, count in Counter(names).items() if count > 1]
     if repeated:
-        places = [str(i + 1) for i, name in enumerate(names) if name == repeated[0]]
+        columns = [str(i + 1) for i, name in enumerate(names) if name == repeated[0]]
         raise TableError(
             f"the header repeats {', '.join(map(repr, repeated))} ({repeated[0]!r} in columns "
-            f"{' and '.join(places)}): give every column a name of its own."
+            f"{' and '.join(columns)}). Give each column a different name."
         )
     return names
 
@@ -115,9 +135,9 @@ def _decode(sample: bytes) -> tuple[str, str]:
             text = codecs.getincrementaldecoder(encoding)(errors="replace").decode(sample)
             return encoding, text.lstrip("\ufeff")
     if b"\0" in sample:
-        raise TableError("the file holds binary data, not text: save it as CSV or Parquet.")
+        raise TableError("the file contains binary data, not text. Save it as CSV or Parquet.")
     try:
-        # Incremental: the sample may end within a character.
+        # Incremental, because the sample may end within a character.
         return "utf-8", codecs.getincrementaldecoder("utf-8")().decode(sample)
     except UnicodeDecodeError:
         return "cp1252", sample.decode("cp1252", errors="replace")
@@ -129,17 +149,17 @@ def _split(lines: Sequence[str], delimiter: str) -> list[list[str]]:
 
 
 def _find_delimiter(lines: Sequence[str]) -> str:
-    """The first delimiter that gives nearly all rows as many fields, above one, as the first."""
+    """The first delimiter that splits nearly all rows into as many fields as the first row."""
     for delimiter in DELIMITERS:
         widths = [len(row) for row in _split(lines, delimiter)]
         if widths and widths[0] > 1 and widths.count(widths[0]) >= 0.9 * len(widths):
             return delimiter
-    # None fits: take the one the first row has, so that the wrong row can be named.
+    # No delimiter fits: choose the most frequent one, so that the error can name the wrong row.
     return max(DELIMITERS[:-1], key=lines[0].count) if lines else ","
 
 
 def _has_header(rows: list[list[str]], target: object) -> bool:
-    """A first row unlike the rest: text above numbers, or values that never come again."""
+    """Whether the first row looks different: text above numbers, or values that never recur."""
     first = [field.strip() for field in rows[0]]
     if isinstance(target, str) and target in first:
         return True

@@ -1,4 +1,4 @@
-"""TableEncoder: a table with named columns of any kind in, finite floats out."""
+"""TableEncoder: from a DataFrame with columns of any type to finite floats, and back."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
+from raremetric.datasets.dialect import date_message
 from raremetric.extras import import_optional
 from raremetric.validation import check_integer, check_option
 
@@ -18,24 +19,24 @@ MISSING_OPTIONS = ("impute", "refuse")
 
 
 class TableEncoder(TransformerMixin, BaseEstimator):
-    """Encode the columns of a DataFrame as numbers, by name and without a look at the target.
+    """Encode the columns of a DataFrame as numbers, without using the target.
 
-    - Numbers stay; True and False become 1 and 0.
-    - A column of text with at most `max_levels` levels becomes one 0/1 column for each level, in
-      alphabetical order; of two levels, only the second. A level not seen in `fit` is 0 in all of
-      them, and 0.5 (neither) where there were two levels.
-    - A column of text with more levels becomes one column of ranks, 0 for the most frequent
-      level, with a warning. A level not seen in `fit` ranks after all others.
+    - Numbers are kept; True and False become 1 and 0.
+    - A column of text with at most `max_levels` levels becomes one 0/1 column per level, in
+      alphabetical order. If there are two levels, there is one column, for the second. A level
+      that was not seen in `fit` is encoded as 0 in all columns, or as 0.5 if there were two levels.
+    - A column of text with more levels becomes one column of frequency ranks, starting with 0 for
+      the most frequent level, with a warning. A level that was not seen in `fit` has the last rank.
 
-    Columns are found by name: their order does not matter and further columns are ignored.
+    Columns are found by name: their order does not matter, and additional columns are ignored.
 
     Parameters
     ----------
     missing : {"impute", "refuse"}, default="impute"
-        "impute" puts the median of the fitted column in the place of a missing number and takes
-        missing text as a level of its own. "refuse" raises an error that names the columns.
+        "impute" replaces a missing number by the median of the column in `fit`, and treats missing
+        text as a separate level. "refuse" raises an error that names the columns.
     max_levels : int, default=20
-        Up to this number of levels, text becomes 0/1 columns.
+        Maximum number of levels for a column of text to become 0/1 columns.
 
     Attributes
     ----------
@@ -44,11 +45,11 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     n_features_in_ : int
         Number of raw columns.
     kinds_ : list of str
-        Of each raw column: "number", "onehot" or "rank".
+        Encoding of each raw column: "number", "onehot" or "rank".
     medians_ : ndarray of shape (n_features_in_,)
-        Of each raw column the value for a missing number; NaN for text.
+        Median of each raw column, which replaces missing numbers; NaN for text.
     levels_ : list of list of str
-        Of each raw column its levels; empty for numbers.
+        Levels of each raw column; empty for numbers.
 
     Examples
     --------
@@ -82,7 +83,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         X : DataFrame of shape (n_samples, n_features)
             Raw columns.
         y : ignored
-            Only here for pipelines.
+            Present for compatibility with pipelines.
 
         Returns
         -------
@@ -105,56 +106,51 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         return self
 
     def transform(self, X: Any) -> NDArray[np.float64]:
-        """Encode a table that has the fitted columns.
+        """Encode a table.
 
         Parameters
         ----------
         X : DataFrame of shape (n_samples, n_columns)
-            At least the columns of `fit`, in any order.
+            Contains at least the columns of `fit`, in any order.
 
         Returns
         -------
         ndarray of shape (n_samples, n_features_out)
-            Finite floats.
         """
         check_is_fitted(self)
         _check_frame(X)
         self._check_columns(X)
         self._check_missing(X)
-        # Filled column by column, so that no second table of the same size is held.
+        # Filled column by column, so that the table is not held twice.
         encoded = np.zeros((len(X), len(self.get_feature_names_out())))
-        start = 0
-        for index, name in enumerate(self.feature_names_in_):
-            stop = start + self._width(index)
+        for index, group in enumerate(self.column_groups()):
+            raw, part = X[self.feature_names_in_[index]], encoded[:, group[0] : group[-1] + 1]
             if self.kinds_[index] == "number":
-                _fill_numbers(encoded[:, start], X[name], self.medians_[index])
+                _fill_numbers(part[:, 0], raw, self.medians_[index])
             else:
-                codes = _level_codes(X[name], self.levels_[index])
-                _fill_levels(encoded[:, start:stop], codes, self.kinds_[index], self.levels_[index])
-            start = stop
+                _fill_levels(part, raw, self.kinds_[index], self.levels_[index])
         return encoded
 
     def get_feature_names_out(self, input_features: ArrayLike | None = None) -> NDArray:
-        """Names of the encoded columns: ``age``, or ``sex=m`` for a level.
+        """Names of the encoded columns, such as ``age``, or ``sex=m`` for a level.
 
         Parameters
         ----------
         input_features : ignored
-            The names are those of `fit`.
+            The names of `fit` are used.
 
         Returns
         -------
         ndarray of str
-            One name for each encoded column.
         """
         check_is_fitted(self)
         names = []
         for index, name in enumerate(self.feature_names_in_):
-            if self.kinds_[index] != "onehot":
-                names.append(name)
-            else:
-                levels = self.levels_[index]
+            levels = self.levels_[index]
+            if self.kinds_[index] == "onehot":
                 names += [f"{name}={level}" for level in levels[len(levels) == 2 :]]
+            else:
+                names.append(name)
         return np.array(names, dtype=object)
 
     def __sklearn_tags__(self):
@@ -164,7 +160,28 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         tags.input_tags.categorical = True
         return tags
 
-    def _width(self, index: int) -> int:
+    def column_groups(self) -> list[list[int]]:
+        """Indices of the encoded columns that belong to each raw column."""
+        stops = np.cumsum([self._n_encoded(index) for index in range(self.n_features_in_)]).tolist()
+        return [list(range(start, stop)) for start, stop in zip([0, *stops], stops, strict=False)]
+
+    def decode(self, row: NDArray) -> dict[str, Any]:
+        """Raw values of an encoded row by column; None for a level that was not seen in `fit`."""
+        values: dict[str, Any] = {}
+        for index, group in enumerate(self.column_groups()):
+            name, levels = str(self.feature_names_in_[index]), self.levels_[index]
+            value = float(row[group[0]])
+            if self.kinds_[index] == "number":
+                values[name] = value
+            elif self.kinds_[index] == "rank" or len(levels) == 2:
+                values[name] = levels[int(value)] if value in range(len(levels)) else None
+            else:
+                hits = np.flatnonzero(row[group])
+                values[name] = levels[hits[0]] if len(hits) else None
+        return values
+
+    def _n_encoded(self, index: int) -> int:
+        """Number of encoded columns of a raw column."""
         n_levels = len(self.levels_[index])
         return n_levels - (n_levels == 2) if self.kinds_[index] == "onehot" else 1
 
@@ -173,57 +190,47 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             values = _as_floats(column)
             present = values[~np.isnan(values)]
             if not len(present):
-                raise ValueError(f"Column {column.name!r} is empty: leave it out.")
+                raise ValueError(f"Column {column.name!r} is empty. Leave it out.")
             return "number", [], float(np.median(present))
-        levels, counts = _count_levels(column)
-        if len(levels) <= self.max_levels:
-            return "onehot", sorted(levels), np.nan
+        counts = _count_levels(column)
+        if len(counts) <= self.max_levels:
+            return "onehot", sorted(counts), np.nan
         warnings.warn(
-            f"Column {column.name!r} has {len(levels)} levels, more than max_levels="
-            f"{self.max_levels}: they are encoded as ranks, the most frequent first. If it is an "
-            "identifier or free text, leave the column out (`ignore`).",
+            f"Column {column.name!r} has {len(counts)} levels, more than max_levels="
+            f"{self.max_levels}. They are encoded as frequency ranks. If the column is an "
+            "identifier or free text, leave it out (`ignore`).",
             UserWarning,
             stacklevel=3,
         )
-        order = sorted(range(len(levels)), key=lambda i: (-counts[i], levels[i]))
-        return "rank", [levels[i] for i in order], np.nan
+        return "rank", sorted(counts, key=lambda level: (-counts[level], level)), np.nan
 
     def _check_columns(self, X: Any) -> None:
         absent = [name for name in self.feature_names_in_ if name not in X.columns]
         if absent:
             raise ValueError(
-                f"The table lacks {len(absent)} of the {self.n_features_in_} columns that the "
-                f"encoder was fitted on: {', '.join(map(repr, absent[:10]))}. It has: "
+                f"{len(absent)} of the {self.n_features_in_} columns that the encoder was fitted "
+                f"on are missing: {', '.join(map(repr, absent[:10]))}. The table has: "
                 f"{', '.join(repr(str(name)) for name in X.columns[:10])}."
             )
 
     def _check_missing(self, X: Any) -> None:
         if self.missing == "impute":
             return
-        counts = {name: int(X[name].isna().sum()) for name in self.feature_names_in_}
-        holes = [f"{name!r} ({count})" for name, count in counts.items() if count]
-        if holes:
+        counts = [(name, int(X[name].isna().sum())) for name in self.feature_names_in_]
+        incomplete = [f"{name!r} ({count})" for name, count in counts if count]
+        if incomplete:
             raise ValueError(
-                f"Values are missing in {', '.join(holes[:10])}. Fill them, "
-                'or pass missing="impute".'
+                f"Values are missing in {', '.join(incomplete[:10])}. Fill them in, or pass "
+                'missing="impute".'
             )
 
 
 def is_number(column: Any) -> bool:
-    """Whether a column of a DataFrame holds numbers or truth values."""
+    """Whether a column of a DataFrame holds numbers or booleans."""
     types = import_optional("pandas").api.types
     if types.is_datetime64_any_dtype(column) or types.is_timedelta64_dtype(column):
-        raise ValueError(date_sentence(column.name))
+        raise ValueError(date_message(column.name))
     return types.is_numeric_dtype(column)
-
-
-def date_sentence(name: str) -> str:
-    """What to do with a column of dates."""
-    return (
-        f"Column {name!r} holds dates or times, and it is not clear what a distance between them "
-        "should mean here. Replace it by numbers that mean something (an age in days, the month, "
-        "the hour), or leave it out (`ignore`)."
-    )
 
 
 def _check_frame(X: Any) -> None:
@@ -232,7 +239,7 @@ def _check_frame(X: Any) -> None:
             f"TableEncoder takes a pandas DataFrame with named columns; got {type(X).__name__}."
         )
     if not all(isinstance(name, str) for name in X.columns) or not X.columns.is_unique:
-        raise ValueError("TableEncoder needs columns named by text, no name twice.")
+        raise ValueError("TableEncoder needs column names that are strings and different.")
 
 
 def _as_floats(column: Any) -> NDArray[np.float64]:
@@ -250,7 +257,7 @@ def _fill_numbers(out: NDArray[np.float64], column: Any, median: float) -> None:
         if wrong.any():
             row = int(np.argmax(wrong))
             raise ValueError(
-                f"Column {column.name!r} was numbers when the encoder was fitted, but row "
+                f"Column {column.name!r} was numeric when the encoder was fitted, but row "
                 f"{row + 1} holds {column.iloc[row]!r}."
             )
         column = numbers
@@ -259,29 +266,30 @@ def _fill_numbers(out: NDArray[np.float64], column: Any, median: float) -> None:
 
 
 def _categorical(column: Any) -> tuple[list[str], NDArray]:
-    """Levels as text, and the index of each row's level; -1 where it is missing."""
+    """Levels as text, and the index of each row's level; -1 where the value is missing."""
     values = column.astype("category").cat
     return [str(level) for level in values.categories], values.codes.to_numpy()
 
 
-def _count_levels(column: Any) -> tuple[list[str], list[int]]:
+def _count_levels(column: Any) -> dict[str, int]:
+    """Number of rows of each level that occurs."""
     levels, codes = _categorical(column)
-    # The first place counts the missing ones.
+    # The first entry counts the missing values.
     counts = np.bincount(codes.astype(np.int64) + 1, minlength=len(levels) + 1)
     named = zip([MISSING_LEVEL, *levels], counts.tolist(), strict=True)
-    seen = [(level, count) for level, count in named if count]
-    return [level for level, _ in seen], [count for _, count in seen]
+    return {level: count for level, count in named if count}
 
 
 def _level_codes(column: Any, known: list[str]) -> NDArray[np.int64]:
-    """Index of each row's level among the known ones; -1 for a level not known."""
+    """Index of each row's level among the known levels; -1 for an unknown level."""
     levels, codes = _categorical(column)
     position = {level: index for index, level in enumerate(known)}
     translation = [position.get(level, -1) for level in [*levels, MISSING_LEVEL]]
-    return np.array(translation, dtype=np.int64)[codes]  # code -1 takes the last place
+    return np.array(translation, dtype=np.int64)[codes]  # code -1 selects the last entry
 
 
-def _fill_levels(out: NDArray[np.float64], codes: NDArray, kind: str, levels: list[str]) -> None:
+def _fill_levels(out: NDArray[np.float64], column: Any, kind: str, levels: list[str]) -> None:
+    codes = _level_codes(column, levels)
     if kind == "rank":
         out[:, 0] = np.where(codes < 0, len(levels), codes)
     elif len(levels) == 2:

@@ -1,13 +1,15 @@
-"""From a file of any supported format to an Arrow table; what the columns mean comes later."""
+"""Read a file of any supported format, or an OpenML data set, as an Arrow table."""
 
 from __future__ import annotations
 
 import csv
 import re
+import warnings
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+from urllib.error import URLError
 
 from raremetric.datasets.dialect import (
     DECIMAL_COMMA,
@@ -23,7 +25,7 @@ from raremetric.extras import import_optional
 
 PARQUET = frozenset({".parquet", ".pq"})
 
-# Arrow compares as it stands: all usual spellings, also with a blank beside the delimiter.
+# Arrow compares literally: list all usual spellings, also with a space next to the delimiter.
 _ARROW_MISSING = [
     before + spelling + after
     for word in sorted(MISSING_WORDS)
@@ -36,16 +38,16 @@ _ARROW_MISSING = [
 def read_arrow(
     path: Path, *, target: object = None, header: bool | None = None, text: Collection[str] = ()
 ) -> tuple[Any, str | None]:
-    """The Arrow table of a file, and the target that the file itself names, if it does.
+    """The Arrow table of a file, and the target column that the file declares, if any.
 
     Parameters
     ----------
     path : Path
-        A ``.parquet``, ``.arff``, ``.dat`` (KEEL) file; any other is taken as CSV.
+        A ``.parquet``, ``.arff`` or ``.dat`` (KEEL) file; any other file is read as CSV.
     target : object, default=None
-        The wanted target: helps to tell a header from a first row.
+        The target column; helps to detect a header.
     header : bool or None, default=None
-        Whether a CSV file has a header; None to find out.
+        Whether a CSV file has a header; None to detect it.
     text : collection of str, default=()
         Columns to read as text even if they look like numbers.
     """
@@ -58,7 +60,7 @@ def read_arrow(
 
 
 def is_csv(path: Path) -> bool:
-    """Whether a file is to be read as CSV; a ``.dat`` file is if it has no ``@data`` line."""
+    """Whether to read a file as CSV; this includes ``.dat`` files without an ``@data`` line."""
     suffix = _suffix(path)
     return suffix not in PARQUET and not (suffix in {".arff", ".dat"} and _data_offset(path))
 
@@ -76,8 +78,8 @@ def find_dialect(path: Path, header: bool | None = None, target: object = None) 
 def read_csv(path: Path, dialect: Dialect, *, quote: str = '"', offset: int = 0) -> Any:
     """Read a whole CSV file.
 
-    The types are given to Arrow: where it has to find them out, it holds the whole text. A column
-    that turns out not to be numbers is read as text, in another pass.
+    Arrow is given the types, because inferring them would hold the whole text in memory. If a
+    column turns out not to be numeric, the file is read again with that column as text.
     """
     while True:
         try:
@@ -91,7 +93,7 @@ def read_csv(path: Path, dialect: Dialect, *, quote: str = '"', offset: int = 0)
 
 
 def scan_csv(path: Path, dialect: Dialect, block_bytes: int) -> Iterator[Any]:
-    """A CSV file as a sequence of small Arrow tables, all columns as text."""
+    """Read a CSV file as a sequence of small Arrow tables, with all columns as text."""
     dialect = dialect._replace(numeric=frozenset())
     options = _csv_options(dialect)
     options["read_options"].block_size = block_bytes
@@ -101,7 +103,7 @@ def scan_csv(path: Path, dialect: Dialect, block_bytes: int) -> Iterator[Any]:
 
 
 def _with_points(table: Any, dialect: Dialect) -> Any:
-    """Decimal commas to points in the columns that Arrow read as text."""
+    """Replace decimal commas by points in the columns that Arrow read as text."""
     if dialect.decimal == ".":
         return table
     arrow, compute = import_optional("pyarrow"), import_optional("pyarrow.compute")
@@ -132,7 +134,7 @@ def _open_at(path: Path, offset: int) -> Iterator[Any]:
 
 def _csv_options(dialect: Dialect, quote: str = '"', comments: bool = False) -> dict[str, Any]:
     arrow, arrow_csv = import_optional("pyarrow"), import_optional("pyarrow.csv")
-    # Repeated text is held once.
+    # Dictionary-encoded, so that repeated text is held once.
     text = arrow.dictionary(arrow.int32(), arrow.string())
     return {
         "read_options": arrow_csv.ReadOptions(
@@ -159,7 +161,7 @@ def _csv_options(dialect: Dialect, quote: str = '"', comments: bool = False) -> 
 
 @contextmanager
 def _explained(path: Path, dialect: Dialect) -> Iterator[None]:
-    """Turn Arrow's complaints about a CSV file into a sentence that names the row."""
+    """Turn Arrow's errors into one that names the row and says what to do."""
     try:
         yield
     except import_optional("pyarrow").ArrowInvalid as error:
@@ -167,12 +169,12 @@ def _explained(path: Path, dialect: Dialect) -> Iterator[None]:
             raise _NotANumberError(int(wrong[1])) from error
         if "UTF8" in str(error):
             raise TableError(
-                "the file is not UTF-8 text throughout: save it as UTF-8 and read it again."
+                "the file is not valid UTF-8 text. Save it as UTF-8 and read it again."
             ) from error
         raise TableError(_ragged_row(path, dialect) or f"{error}".split("\n")[0]) from error
     except UnicodeDecodeError as error:
         raise TableError(
-            "the file's encoding is not known: save it as UTF-8 and read it again."
+            "the encoding of the file is unknown. Save it as UTF-8 and read it again."
         ) from error
 
 
@@ -181,15 +183,15 @@ def _skip_comment(row: Any) -> str:
 
 
 def _ragged_row(path: Path, dialect: Dialect) -> str | None:
-    """Read again, row by row, up to the first row with a wrong number of fields."""
+    """Message about the first row with a wrong number of fields, found by reading row by row."""
     with path.open(encoding=dialect.encoding, errors="replace", newline="") as stream:
         rows = csv.reader(stream, delimiter=dialect.delimiter)
         for row in rows:
             if row and len(row) != len(dialect.names):
                 return (
                     f"line {rows.line_num} has {len(row)} fields, but the first line has "
-                    f"{len(dialect.names)}; the delimiter is taken to be {dialect.delimiter!r}. "
-                    "Quote fields that contain it."
+                    f"{len(dialect.names)}. The detected delimiter is {dialect.delimiter!r}; quote "
+                    "fields that contain it."
                 )
     return None
 
@@ -203,11 +205,11 @@ def _read_parquet(path: Path) -> Any:
     return table
 
 
-# KEEL and ARFF: a header of @attribute lines, then rows like those of a CSV file
+# KEEL and ARFF files: a header of @attribute lines, followed by rows as in a CSV file
 
 
 def _data_offset(path: Path) -> int:
-    """Bytes up to the first row after ``@data``; 0 if there is no such line."""
+    """Offset in bytes of the first row after ``@data``; 0 if there is no such line."""
     with path.open("rb") as stream:
         for line in stream:
             if line.strip().lower() == b"@data":
@@ -224,17 +226,16 @@ def _read_keel(path: Path, offset: int) -> tuple[Any, str]:
     except ValueError as error:
         raise TableError(str(error)) from error
     if re.match(r"\s*\{", sample):
-        raise TableError("sparse ARFF rows, in braces, are not supported: save it as dense ARFF.")
+        raise TableError("sparse ARFF files are not supported. Save it as dense ARFF.")
     names = name_columns([attribute.name for attribute in attributes])
     numeric = frozenset(attribute.name for attribute in attributes if not _is_text(attribute))
     quote = "'" if sample.count("'") > sample.count('"') else '"'
     dialect = Dialect(names, has_header=False, numeric=numeric)
     table = read_csv(path, dialect, quote=quote, offset=offset)
     for index, attribute in enumerate(attributes):
-        if attribute.kind == "date":  # of Arrow's type, it is refused unless it is ignored
-            dates = import_optional("pyarrow").nulls(
-                table.num_rows, import_optional("pyarrow").date32()
-            )
+        if attribute.kind == "date":  # with Arrow's type, it is an error unless it is ignored
+            arrow = import_optional("pyarrow")
+            dates = arrow.nulls(table.num_rows, arrow.date32())
             table = table.set_column(index, attribute.name, dates)
     return table, output
 
@@ -243,3 +244,35 @@ def _is_text(attribute: Attribute) -> bool:
     if attribute.kind == "relational":
         raise TableError(f"attribute {attribute.name!r} is relational, which is not supported.")
     return attribute.kind in {"nominal", "string", "date"}
+
+
+# OpenML
+
+
+def read_openml(source: str) -> tuple[Any, str | None]:
+    """Read a data set from openml.org: its Arrow table, and its default target if it has one.
+
+    Parameters
+    ----------
+    source : str
+        ``"openml:"`` followed by the number of the data set.
+    """
+    from sklearn.datasets import fetch_openml
+
+    number = source.removeprefix("openml:")
+    if not number.isdecimal():
+        raise TableError('OpenML data sets are given by number, such as "openml:31".')
+    import_optional("pandas")
+    try:
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", message="A network error")  # raised below
+            bunch = fetch_openml(data_id=int(number), as_frame=True, parser="auto", n_retries=1)
+    except (URLError, ConnectionError, TimeoutError) as error:
+        raise TableError(
+            f"openml.org could not be reached ({error}). Connect to the internet, or download the "
+            "file elsewhere and pass its path."
+        ) from error
+    except ValueError as error:  # scikit-learn's, for an unknown number
+        raise TableError(f"OpenML rejected the request: {error}") from error
+    table = import_optional("pyarrow").Table.from_pandas(bunch.frame, preserve_index=False)
+    return table, bunch.target_names[0] if len(bunch.target_names) == 1 else None

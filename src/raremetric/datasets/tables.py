@@ -1,4 +1,4 @@
-"""read_table: a user's own file, as a data set."""
+"""read_table and iter_table: the user's own file, read as a whole or in pieces."""
 
 from __future__ import annotations
 
@@ -10,12 +10,16 @@ from typing import Any
 import numpy as np
 from sklearn.utils import Bunch
 
-from raremetric.datasets.columns import as_texts, known_columns, to_frame
+from raremetric.datasets.columns import (
+    as_texts,
+    choose_positive,
+    known_columns,
+    read_labels,
+    to_frame,
+)
 from raremetric.datasets.dialect import TableError
 from raremetric.datasets.encoding import TableEncoder
-from raremetric.datasets.files import find_dialect, is_csv, read_arrow, scan_csv
-from raremetric.datasets.labels import choose_positive, read_labels
-from raremetric.datasets.openml import read_openml
+from raremetric.datasets.files import find_dialect, is_csv, read_arrow, read_openml, scan_csv
 from raremetric.extras import import_optional
 from raremetric.validation import Labels, check_option
 
@@ -35,34 +39,36 @@ def read_table(
     original: bool = False,
     row_names: str | None = None,
 ) -> Bunch:
-    r"""Read a file of examples, one a row, with the class in one of its columns.
+    r"""Read a table with one row per example and one column that contains the class.
 
     Parameters
     ----------
     path : str or Path
-        A CSV file (delimiter, header, decimal comma and encoding are found out; may be ``.gz``), a
-        Parquet, ARFF or KEEL ``.dat`` file, or ``"openml:31"`` for a data set of openml.org.
+        A CSV file (delimiter, header, decimal comma and encoding are detected; ``.gz`` is
+        allowed), a Parquet, ARFF or KEEL ``.dat`` file, or ``"openml:31"`` for data set 31 of
+        openml.org.
     target : str, int or None, default=None
-        Name of the column with the class, or its position (-1 for the last). None where the file
-        itself says: ARFF and KEEL (the output, or the last attribute), OpenML.
+        Name of the column that contains the class, or its position (-1 for the last). None is
+        allowed for ARFF and KEEL files (the output, or the last attribute) and for OpenML.
     positive : label, list of labels or None, default=None
-        What counts as positive; None for the rarest class.
+        The labels that count as positive; None for the rarest class.
     missing : {"impute", "refuse"}, default="impute"
-        What the encoder does about missing values, see `TableEncoder`.
+        How the encoder handles missing values; see `TableEncoder`.
     max_levels : int, default=20
-        Up to this number of levels, text becomes 0/1 columns, see `TableEncoder`.
+        Text with at most this number of levels becomes 0/1 columns; see `TableEncoder`.
     categorical : collection of str, default=()
-        Columns to take as categories even if they hold numbers, such as codes. Also for nominal
-        attributes of ARFF and KEEL files whose levels are all numbers: they are taken as numbers.
+        Columns to treat as categories even if they contain numbers, such as codes. This includes
+        nominal attributes of ARFF and KEEL files whose levels are all numbers, which are read as
+        numbers otherwise.
     ignore : collection of str, default=()
         Columns to leave out.
     header : bool or None, default=None
-        Whether the first row of a CSV file holds names; None to find out. Columns without a name
-        are called ``column_1``, ``column_2``, …
+        Whether the first row of a CSV file contains the column names; None to detect it. Columns
+        without a name are called ``column_1``, ``column_2``, …
     original : bool, default=False
-        Target as the labels of the file instead of 1 and 0.
+        Whether the target contains the labels of the file instead of 1 and 0.
     row_names : str or None, default=None
-        Column with a name of each row, such as an identifier: kept apart from the features.
+        Column with the name of each row, such as an identifier. It is not used as a feature.
 
     Returns
     -------
@@ -70,38 +76,39 @@ def read_table(
         With the attributes
 
         data : DataFrame of shape (n_samples, n_columns)
-            The raw columns: numbers, and categories where the file has text.
+            The raw columns: numbers, and categories where the file contains text.
         target : ndarray of shape (n_samples,)
             1 for the positive class, 0 otherwise; the labels if `original`.
         encoder : TableEncoder
-            Fitted on `data`. Put it in front of a learner in a pipeline: then the saved model
-            takes the same raw columns.
+            Fitted on `data`. In a pipeline, before a learner, it makes a model that takes the
+            same raw columns.
         feature_names : list of str
             Names of the raw columns.
         target_name : str
             Name of the column with the class.
         target_names : list
-            What the values of `target` stand for, in increasing order.
+            The class that each value of `target` denotes, in increasing order of the values.
         positive : tuple
             The labels that count as positive.
         classes : list
             All labels in the file.
         row_names : list of str or None
-            Names of the rows, if a column was named for them.
+            Names of the rows, if `row_names` was given.
 
     Raises
     ------
     TableError
-        A ValueError; its message says what is wrong with the file and what to do.
+        The file cannot be used as it is; the message says why and what to do.
 
     Notes
     -----
-    Missing are empty fields and ``?``, ``NA``, ``N/A``, ``#N/A``, ``NaN``, ``null``, ``<null>``,
-    ``None`` and ``<NA>``, in any case. Columns without any value are left out with a warning.
-    A column of which nine values in ten are numbers must be numbers throughout. Dates are refused.
+    Missing values are empty fields and ``?``, ``NA``, ``N/A``, ``#N/A``, ``NaN``, ``null``,
+    ``<null>``, ``None`` and ``<NA>``, in upper or lower case. Columns without any value are dropped
+    with a warning. If at least 90 % of the values of a column are numbers, all others are errors.
+    Columns of dates are errors.
 
-    The table is held once in Arrow's memory and once in pandas', column by column: the peak is
-    below three times the size of the parsed table.
+    Memory: the table is held once by Arrow and once by pandas, converted column by column, so that
+    the peak is below three times the size of the parsed table.
 
     Examples
     --------
@@ -130,13 +137,13 @@ def read_table(
         name = _find_target(table.column_names, named if target is None else target)
         _check_names(table, (*categorical, *ignore, *([row_names] if row_names else [])))
         columns = {key: table.column(key) for key in table.column_names if key not in ignore}
-        del table  # from here on each column is let go once it is converted
+        del table  # so that the memory of each column is freed once it is converted
         labels = read_labels(name, columns.pop(name))
         chosen = choose_positive(name, labels, positive)
         names = as_texts(columns.pop(row_names)) if row_names in columns else None
         frame = to_frame(columns, categorical)
         if not frame.shape[1]:
-            raise TableError(f"it holds no usable column besides the target {name!r}.")
+            raise TableError(f"it has no usable column besides the target {name!r}.")
         encoder = TableEncoder(missing=missing, max_levels=max_levels).fit(frame)
     except ValueError as error:
         raise TableError(f"{source}: {error}") from error
@@ -152,25 +159,25 @@ def iter_table(
     block_bytes: int = 1 << 22,
     row_names: str | None = None,
 ) -> Iterator[Any]:
-    """Read a file in pieces for prediction: the raw columns that a fitted encoder takes.
+    """Read the columns of a fitted encoder from a file, in pieces.
 
     Parameters
     ----------
     path : str or Path
-        A file as for `read_table`; the class need not be in it. CSV files are read piece by
-        piece, other formats at once.
+        A file as for `read_table`; it does not need to contain the class. CSV files are read in
+        pieces, other formats as a whole.
     encoder : TableEncoder
-        Fitted: says which columns to read, and which of them are numbers.
+        A fitted encoder. It determines which columns are read, and which of them are numbers.
     block_bytes : int, default=4 MB
-        Bytes of the file to a piece; Arrow reads up to 32 of them ahead.
+        Size of a piece in bytes of the file. Arrow reads up to 32 pieces ahead.
     row_names : str or None, default=None
-        Column with a name of each row, if the file has it.
+        Column with the name of each row, if the file has it.
 
     Yields
     ------
     DataFrame
-        Some rows, ready for ``encoder.transform`` or a pipeline that starts with it. Its index
-        holds the numbers of the rows in the file, from 1 on, or their names.
+        Some of the rows, for ``encoder.transform`` or a pipeline that starts with the encoder.
+        The index contains the numbers of the rows in the file, starting at 1, or their names.
     """
     path = _existing(path)
     known = list(encoder.feature_names_in_)
@@ -190,7 +197,7 @@ def iter_table(
 
 
 def column_names(path: str | Path, known: str) -> list[str]:
-    """The columns of a file, one of which is likely to be called `known`."""
+    """Names of the columns of a file; `known` is a column that it probably has."""
     path = _existing(path)
     if is_csv(path):
         return find_dialect(path, target=known).names
@@ -208,7 +215,7 @@ def _check_known(table: Any, known: list[str]) -> None:
     absent = [name for name in known if name not in table.column_names]
     if absent:
         raise TableError(
-            f"it lacks {len(absent)} of the columns that the model was fitted on: "
+            f"{len(absent)} of the columns that the model was fitted on are missing: "
             f"{', '.join(map(repr, absent[:10]))}. It has: "
             f"{', '.join(map(repr, table.column_names[:10]))}."
         )
@@ -224,21 +231,21 @@ def _existing(path: str | Path) -> Path:
 def _find_target(names: list[str], target: str | int | None) -> str:
     columns = f"The columns are {', '.join(map(repr, names[:20]))}{'…' if len(names) > 20 else ''}"
     if target is None:
-        raise TableError(f"which column holds the class? Pass its name as target. {columns}.")
+        raise TableError(f"which column contains the class? Pass its name as target. {columns}.")
     if isinstance(target, int | np.integer):
         if -len(names) <= target < len(names):
             return names[target]
-        raise TableError(f"target={target} is no position among {len(names)} columns.")
+        raise TableError(f"target={target} is out of range for {len(names)} columns.")
     if target in names:
         return target
-    hint = _near(str(target), names)
+    hint = _suggest(str(target), names)
     if names[0] == "column_1":
-        hint += "The first row was taken for data: pass header=True if it holds the names. "
+        hint += "The first row was read as data; pass header=True if it contains the names. "
     raise TableError(f"there is no column {target!r} for the target. {hint}{columns}.")
 
 
-def _near(name: str, names: list[str]) -> str:
-    """Did you mean …? Capitals are no difference."""
+def _suggest(name: str, names: list[str]) -> str:
+    """A suggestion of similar names, found without regard to case, or an empty string."""
     by_folded = {each.casefold(): each for each in names}
     near = difflib.get_close_matches(name.casefold(), by_folded, n=3)
     return f"Did you mean {' or '.join(repr(by_folded[each]) for each in near)}? " if near else ""
@@ -246,10 +253,10 @@ def _near(name: str, names: list[str]) -> str:
 
 def _check_names(table: Any, wanted: Collection[str]) -> None:
     if not table.num_rows:
-        raise TableError("it holds no rows of data.")
+        raise TableError("it has no rows of data.")
     for name in wanted:
         if name not in table.column_names:
-            raise TableError(f"there is no column {name!r}. {_near(name, table.column_names)}")
+            raise TableError(f"there is no column {name!r}. {_suggest(name, table.column_names)}")
 
 
 def _bunch(

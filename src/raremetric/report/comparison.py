@@ -11,7 +11,7 @@ from sklearn.metrics import precision_recall_curve
 
 from raremetric.report.drawing import Figure, add_legend, drawing, save, styles
 from raremetric.report.page import Cell, Grid, Section, to_html
-from raremetric.table.comparison import MEASURES, Comparison, FoldResult, title_of
+from raremetric.table.results import MEASURES, Comparison, FoldResult, title_of
 
 RECALLS = np.linspace(0, 1, 201)
 MATRICES_PER_ROW = 4

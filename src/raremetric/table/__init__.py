@@ -1,13 +1,13 @@
-"""For one's own table: compare methods, fit one, save it, predict and explain."""
+"""The user's own table: compare methods, fit one, save it, predict and explain."""
 
-from raremetric.table.comparison import Comparison, compare_table
+from raremetric.table.comparison import DEFAULT_METHODS, compare_table
 from raremetric.table.fitting import fit_table
-from raremetric.table.methods import METHODS
 from raremetric.table.model import TableModel
+from raremetric.table.results import Comparison
 from raremetric.table.saving import ModelFileError, load_model, save_model
 
 __all__ = [
-    "METHODS",
+    "DEFAULT_METHODS",
     "Comparison",
     "ModelFileError",
     "TableModel",

@@ -1,25 +1,25 @@
-"""From a file to a fitted model of it."""
+"""fit_table: from a file to a fitted model of it."""
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import clone
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.model_selection import GridSearchCV
-from threadpoolctl import threadpool_limits
+from sklearn.model_selection import StratifiedKFold
 
 import raremetric
+from raremetric.contenders import CONTENDERS, find_contender
 from raremetric.datasets import read_table
 from raremetric.extras import installed_versions
-from raremetric.table.methods import METHODS, Setting
+from raremetric.performance import one_blas_thread
 from raremetric.table.model import TableModel
-from raremetric.validation import check_option
+from raremetric.validation import check_option, quiet_repeats
+
+MAX_FOLDS = 5
+MIN_RARE = 4  # examples of the rarer class that tuning needs
 
 
 def fit_table(
@@ -33,41 +33,35 @@ def fit_table(
     categorical: Collection[str] = (),
     ignore: Collection[str] = (),
 ) -> TableModel:
-    """Read a file, encode, scale, tune and fit.
+    """Read a file, encode its columns, and tune and fit a model on all rows.
 
     Parameters
     ----------
     path, target, positive, categorical, ignore
-        As for `raremetric.datasets.read_table`.
+        See `raremetric.datasets.read_table`.
     method : str, default="rare"
-        One of those that decide by neighbors: "rare", "iml", "iml-score", "plain", "lmnn",
-        "itml", "gmml".
+        A method that has neighbors: "rare", "iml", "iml-score", "plain", "lmnn", "itml" or "gmml".
     row_names : str or None, default=None
-        Column that names the examples; None to number them.
+        Column with the names of the rows; None to number them.
     seed : int, default=0
-        For the folds of the tuning and the draw of candidates.
+        Seed for the folds of the tuning and the candidates.
 
     Returns
     -------
     TableModel
-        Fitted on all rows.
     """
-    allowed = [name for name, each in METHODS.items() if each.has_neighbors]
-    check_option(method, "model", allowed)
+    check_option(method, "model", model_names())
     table = read_table(
         path, target, positive, categorical=categorical, ignore=ignore, row_names=row_names
     )
     X = table.encoder.transform(table.data)
-    setting = Setting(n_folds=n_folds_for(table.target), seed=seed)
-    fitted = fit_quietly(METHODS[method].build(setting), X, table.target)
-    ids = np.arange(1, len(X) + 1) if table.row_names is None else np.array(table.row_names)
     return TableModel(
         method=method,
         encoder=table.encoder,
-        classifier=_slim(fitted.best_estimator_ if isinstance(fitted, GridSearchCV) else fitted),
+        classifier=fit_method(method, X, table.target, seed=seed),
         X=X,
         y=table.target,
-        ids=ids,
+        ids=np.arange(1, len(X) + 1) if table.row_names is None else np.array(table.row_names),
         id_name=row_names,
         target_name=table.target_name,
         class_names=class_names(table),
@@ -75,43 +69,60 @@ def fit_table(
     )
 
 
-def _slim(model: Any) -> Any:
-    """Without what only tuning and fitting needed: other candidates, pairs."""
-    ensemble = getattr(model, "ensemble_", None)
-    if ensemble is not None:
-        for metric in ensemble.metrics:
-            vars(metric.pipeline[-1]).pop("pair_sets_", None)
-        return model
-    last = model[-1]
-    learner = getattr(last.learner_, "best_learner_", last.learner_)
-    vars(learner).pop("pair_sets_", None)
-    last.learner, last.learner_, last.learners_ = clone(learner), learner, [learner]
-    return model
+def model_names() -> list[str]:
+    """Short names of the methods whose decisions can be explained by neighbors."""
+    return [each.alias for each in CONTENDERS.values() if each.alias and each.has_neighbors]
 
 
-def fit_quietly(model: Any, X: NDArray, y: NDArray) -> Any:
-    """Fit a searched model: candidates that are cut short are judged as they are.
+@one_blas_thread
+def fit_method(
+    name: str, X: NDArray, y: NDArray, *, seed: int = 0, resampling: str = "none"
+) -> Any:
+    """Tune a method by cross-validation and fit it on all rows.
 
-    On one thread: the many small fits of a search are slowed down by more, several times over.
+    Parameters
+    ----------
+    name : str
+        Name of a contender, or the import path of a class; see `find_contender`.
+    X : ndarray of shape (n_samples, n_features)
+        Encoded rows.
+    y : ndarray of shape (n_samples,)
+        0 or 1.
+    seed : int, default=0
+    resampling : {"none", "smote", "rus"}, default="none"
+        Applied to the rows that are learned from, within each fold.
+
+    Returns
+    -------
+    classifier
+        Fitted, for encoded rows.
     """
-    with threadpool_limits(1), warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        warnings.filterwarnings("ignore", ".* wants n_neighbors", UserWarning)
-        return model.fit(X, y)
+    contender = find_contender(name, budget="quick")
+    cv = StratifiedKFold(n_tuning_folds(y), shuffle=True, random_state=seed)
+    with quiet_repeats():
+        return contender.fit(
+            contender.candidates(seed),
+            X,
+            y,
+            folds=list(cv.split(X, y)),
+            seed=seed,
+            resampling=resampling,
+        ).model
 
 
-def n_folds_for(y: NDArray, most: int = 5) -> int:
-    """As many folds as the rare class has examples, at most `most`."""
+def n_tuning_folds(y: NDArray) -> int:
+    """Number of folds for tuning: two rare examples per fold, and at most `MAX_FOLDS` folds."""
     n_rare = int(np.bincount(y).min())
-    if n_rare < 4:
+    if n_rare < MIN_RARE:
         raise ValueError(
-            f"The rare class has {n_rare} examples; at least 4 are needed to tune and to learn."
+            f"The rare class has {n_rare} examples; at least {MIN_RARE} are needed to tune and fit "
+            "a model."
         )
-    return min(most, n_rare // 2)
+    return min(MAX_FOLDS, n_rare // 2)
 
 
 def class_names(table: Any) -> list[str]:
-    """What 0 and 1 stand for; several classes together are called by what they are not."""
+    """Names of the classes 0 and 1; several other classes together are "not" the positive one."""
     other, positive = table.target_names
     n_other = len(table.classes) - len(table.positive)
     return [str(other) if n_other == 1 else f"not {positive}", str(positive)]

@@ -1,8 +1,9 @@
-"""TableModel: all that is needed to classify the rows of a file, and to say why."""
+"""TableModel: everything that is needed to classify the rows of a file and to explain it."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -20,17 +21,18 @@ from raremetric.explain import (
     feature_weights,
     has_exact_split,
 )
-from raremetric.table.decoding import column_groups, decode, sum_by_column
+from raremetric.rare import RareClassifier
 from raremetric.validation import check_integer
 
-BLOCK = 2048  # rows decided at a time: the maps of RareClassifier make thousands of numbers a row
+BLOCK = 2048  # rows classified at a time: RareClassifier computes thousands of numbers per row
+N_NEIGHBORS = 3  # neighbors to report if the decision is not a vote of the nearest ones
 
 
 class Predictions(NamedTuple):
-    """What a model says of some rows."""
+    """Predictions for some rows, with the nearest training examples."""
 
-    rows: NDArray[np.int64]  # (n,), numbers of the rows in the file, from 1 on
-    names: list[str] | None  # their names, where the model was fitted with such a column
+    rows: NDArray[np.int64]  # (n,), numbers of the rows in the file, starting at 1
+    names: list[str] | None  # names of the rows, if the model has an id_name
     positive: NDArray[np.bool_]  # (n,)
     probability: NDArray[np.float64]  # (n,), of the positive class
     neighbors: NDArray[np.int64]  # (n, k), rows of the training data, nearest first
@@ -38,46 +40,47 @@ class Predictions(NamedTuple):
 
 
 class Explanation(NamedTuple):
-    """Why a row is classified as it is."""
+    """The decision about one row, its neighbors, and what each column contributes."""
 
     row: int
     predicted: str
     probability: float
     neighbors: list[dict[str, Any]]  # id, class, distance, values (by column)
     values: dict[str, Any]  # of the row itself, by column
-    parts: NDArray[np.float64]  # (k, n_columns)
-    exact: bool  # whether parts sum to the squared distance; else they are changes
-    weights: dict[str, float]  # by encoded feature, largest first; empty if not exact
-    n_metrics: int = 1  # how many decide; the neighbors are those of the one that counts most
+    parts: NDArray[np.float64]  # (k, n_columns), contributions to the squared distance
+    exact: bool  # True: parts sum to the squared distance; False: see counterfactual_changes
+    weights: dict[str, float]  # share of each encoded feature, largest first; empty if not exact
+    n_metrics: int = 1  # metrics that are averaged; the neighbors belong to that of largest weight
 
 
+@dataclass(eq=False, repr=False)
 class TableModel:
-    """A classifier of the rows of a table: encoder, scaler, metric, neighbors, names, versions.
+    """A classifier for the rows of a table, with everything that is needed to use it later.
 
-    Made by :func:`fit_table` or read from a file by :func:`load_model`.
+    Created by :func:`fit_table`, or read from a file by :func:`load_model`.
 
-    Attributes
+    Parameters
     ----------
     method : str
         Name of the method.
     encoder : TableEncoder
-        From raw columns to numbers.
+        Converts raw columns to numbers.
     classifier : estimator
-        Fitted on encoded numbers: a scaler and a classifier, or one that needs none.
+        Classifier of encoded rows, fitted on `X` and `y`.
     X : ndarray of shape (n_samples, n_features)
-        The encoded examples.
+        The encoded training examples.
     y : ndarray of shape (n_samples,)
-        1 for the positive class.
+        1 for the positive class, 0 otherwise.
     ids : ndarray of shape (n_samples,)
-        Names of the examples: from the file, or their numbers from 1 on.
+        Names of the training examples, or their row numbers, starting at 1.
     id_name : str or None
-        The column that the names came from.
+        The column that the names were read from.
     target_name : str
-        The column with the class.
+        The column that contained the class.
     class_names : list of str
-        What 0 and 1 stand for.
+        Names of the classes 0 and 1.
     versions : dict
-        Of raremetric and of what it stands on, when the model was fitted.
+        Versions of raremetric and its dependencies when the model was fitted.
     """
 
     method: str
@@ -91,37 +94,30 @@ class TableModel:
     class_names: list[str]
     versions: dict[str, str]
 
-    def __init__(self, **parts: Any):
-        vars(self).update(parts)
-
     @property
     def n_neighbors(self) -> int:
-        """How many neighbors vote; where a score decides, how many are shown."""
+        """Number of neighbors that vote, or that are reported if there is no such vote."""
         return self._last.n_neighbors_ if self._counts_votes else N_NEIGHBORS
 
     @property
-    def metric(self) -> Pipeline:
-        """What distances are measured by; of several metrics, the one that counts most."""
-        return self.classifier if self._ensemble is None else leading_metric(self._ensemble)
-
-    @property
-    def _ensemble(self) -> Any:
-        return getattr(self.classifier, "ensemble_", None)
+    def metric(self) -> Pipeline | None:
+        """The transformer that defines distances; of several metrics, that of largest weight."""
+        return fitted_metric(self.classifier)
 
     @property
     def _last(self) -> Any:
         return self.classifier[-1] if isinstance(self.classifier, Pipeline) else self.classifier
 
     def predict(self, X: Any, first_row: int = 1) -> Predictions:
-        """Classify rows.
+        """Classify the rows of a DataFrame.
 
         Parameters
         ----------
         X : DataFrame
-            With the raw columns of the training file, in any order; others are ignored. If the
-            model has an ``id_name``, an index of that name holds the names.
+            Contains the raw columns of the training file, in any order; other columns are
+            ignored. If the model has an ``id_name``, an index of that name contains the names.
         first_row : int, default=1
-            Number of the first row, for files read in pieces.
+            Number of the first row, for files that are read in pieces.
         """
         encoded = self.encoder.transform(X)
         positive, probability, neighbors, distances = self.decide(encoded)
@@ -136,7 +132,7 @@ class TableModel:
         )
 
     def decide(self, encoded: NDArray) -> tuple[NDArray, NDArray, NDArray, NDArray]:
-        """Of encoded rows: whether positive, with what probability, by which neighbors, how far."""
+        """Class, probability, neighbors and distances of encoded rows; see `Predictions`."""
         blocks = [encoded[low : low + BLOCK] for low in range(0, max(len(encoded), 1), BLOCK)]
         parts = zip(*map(self._decide_block, blocks), strict=True)
         positive, probability, neighbors, distances = map(np.concatenate, parts)
@@ -144,9 +140,9 @@ class TableModel:
 
     def _decide_block(self, encoded: NDArray) -> tuple[NDArray, ...]:
         distances, neighbors = self._kneighbors(encoded)
-        if self._counts_votes:  # they are found already: no second search
+        if self._counts_votes:  # count the votes of these neighbors, without a second search
             probability = self.y[neighbors].mean(axis=1)
-            positive = probability > 0.5  # of equal votes, the first class wins
+            positive = probability > 0.5  # a tie is decided for the negative class
         else:
             probability = self.classifier.predict_proba(encoded)[:, 1]
             positive = self.classifier.predict(encoded) == 1
@@ -160,14 +156,14 @@ class TableModel:
     def predict_file(
         self, path: str | Path, *, block_bytes: int = 1 << 22
     ) -> Iterator[Predictions]:
-        """Classify a file piece by piece, so that it may be larger than memory.
+        """Classify the rows of a file in pieces; the file can be larger than memory.
 
         Parameters
         ----------
         path : str or Path
-            As for `read_table`; columns are found by name.
+            A file as for `read_table`. Columns are found by name.
         block_bytes : int, default=4 MB
-            Bytes of a CSV file to a piece.
+            Size of a piece in bytes of a CSV file.
 
         Yields
         ------
@@ -181,7 +177,7 @@ class TableModel:
             first_row += len(piece)
 
     def unused_columns(self, path: str | Path) -> list[str]:
-        """Columns of a file that the model does not look at."""
+        """Columns of a file that the model does not use."""
         known = [*self.encoder.feature_names_in_, self.target_name, self.id_name]
         return [name for name in column_names(path, str(known[0])) if name not in known]
 
@@ -193,11 +189,11 @@ class TableModel:
         Parameters
         ----------
         path : str or Path
-            As for `predict_file`.
+            A file as for `predict_file`.
         row : int
-            Its number, from 1 on; a header does not count.
+            Number of the row, starting at 1 below the header.
         n_neighbors : int or None, default=None
-            How many neighbors to show; None for those that decide.
+            Number of neighbors to report; None for those that vote.
         """
         check_integer(row, "row", low=1)
         seen = 0
@@ -205,20 +201,15 @@ class TableModel:
             if row <= seen + len(piece):
                 return self.explain(piece.iloc[[row - 1 - seen]], row, n_neighbors)
             seen += len(piece)
-        raise TableError(f"{path}: there is no row {row}, only {seen}.")
+        raise TableError(f"{path}: there is no row {row}; the file has {seen} rows.")
 
     def explain(self, X: Any, row: int = 1, n_neighbors: int | None = None) -> Explanation:
-        """Explain the decision about a DataFrame of one row."""
+        """Explain the decision about a DataFrame with one row."""
         encoded = self.encoder.transform(X)
         k = self.n_neighbors if n_neighbors is None else n_neighbors
         check_integer(k, "n_neighbors", low=1, high=len(self.X))
         distances, nearest = self._kneighbors(encoded, k)
-        exact = has_exact_split(self.metric)
-        pair = (self.metric, encoded[0], self.X[nearest[0]])
-        if exact:
-            parts = sum_by_column(self.encoder, distance_contributions(*pair))
-        else:
-            parts = counterfactual_changes(*pair, groups=column_groups(self.encoder))
+        exact, last = has_exact_split(self.metric), self._last
         return Explanation(
             row=row,
             predicted=self.class_names[int(self.classifier.predict(encoded)[0])],
@@ -228,21 +219,29 @@ class TableModel:
                     "id": self.ids[i].item(),
                     "class": self.class_names[self.y[i]],
                     "distance": float(distance),
-                    "values": decode(self.encoder, self.X[i]),
+                    "values": self.encoder.decode(self.X[i]),
                 }
                 for i, distance in zip(nearest[0], distances[0], strict=True)
             ],
-            values=decode(self.encoder, encoded[0]),
-            parts=parts,
+            values=self.encoder.decode(encoded[0]),
+            parts=self._contributions(encoded[0], self.X[nearest[0]], exact),
             exact=exact,
             weights=self.weights(),
-            n_metrics=len(ensemble.members) if (ensemble := self._ensemble) else 1,
+            n_metrics=len(last.ensemble_.metrics) if isinstance(last, RareClassifier) else 1,
         )
 
-    def weights(self) -> dict[str, float]:
-        """What the metric stretches: encoded feature → share, the largest first.
+    def _contributions(self, row: NDArray, neighbors: NDArray, exact: bool) -> NDArray:
+        """Contribution of each raw column to the squared distances, (n_neighbors, n_columns)."""
+        groups = self.encoder.column_groups()
+        if not exact:
+            return counterfactual_changes(self.metric, row, neighbors, groups=groups)
+        parts = distance_contributions(self.metric, row, neighbors)
+        return np.column_stack([parts[:, group].sum(axis=1) for group in groups])
 
-        Nothing for a metric behind a map that mixes the features.
+    def weights(self) -> dict[str, float]:
+        """Share of each encoded feature in the diagonal of M, the largest first.
+
+        Empty if there is a map before the metric that mixes the features.
         """
         if not has_exact_split(self.metric):
             return {}
@@ -256,6 +255,12 @@ class TableModel:
         return self._last.kneighbors(encoded, self.n_neighbors if k is None else k)
 
 
-def leading_metric(ensemble: Any) -> Pipeline:
-    """Of the metrics that decide in RareClassifier the one that counts most."""
-    return ensemble.members[0].pipeline
+def fitted_metric(classifier: Any) -> Pipeline | None:
+    """The transformer from encoded rows to Euclidean distances; None if there is none.
+
+    If the classifier averages several metrics, it is the one with the largest weight.
+    """
+    is_pipeline = isinstance(classifier, Pipeline)
+    steps, last = (classifier.steps[:-1], classifier[-1]) if is_pipeline else ([], classifier)
+    metric = getattr(last, "metric_", None) or getattr(last, "learner_", None)
+    return None if metric is None else Pipeline([*steps, ("metric", metric)])

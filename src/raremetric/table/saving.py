@@ -1,4 +1,4 @@
-"""A model as one file that can be read without running anything in it."""
+"""Save a model to one file, and load it without running any code from the file."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ from raremetric.extras import import_optional
 from raremetric.files import atomic_write
 from raremetric.table.model import TableModel
 
-FORMAT = 2  # to be raised when files of before can no longer be read
+FORMAT = 2  # increase it when files of earlier versions can no longer be loaded
 CARD = "raremetric.json"
 
 
 class ModelFileError(ValueError):
-    """A file is no model, not one of this version, or not to be trusted."""
+    """A file is not a model, has an unsupported format, or cannot be trusted."""
 
 
 def save_model(model: TableModel, path: str | Path) -> None:
-    """Write a model to one file, whole or not at all.
+    """Write a model to a file; if that fails, an existing file is left unchanged.
 
     Parameters
     ----------
     model : TableModel
     path : str or Path
-        Usually ending in ``.skops``.
+        The file; by convention, its name ends in ``.skops``.
     """
     buffer = BytesIO(import_optional("skops.io").dumps(model, compression=ZIP_DEFLATED))
     with ZipFile(buffer, "a") as archive:
@@ -40,7 +40,7 @@ def save_model(model: TableModel, path: str | Path) -> None:
 
 
 def load_model(path: str | Path) -> TableModel:
-    """Read a model, if it holds nothing but types of raremetric and scikit-learn.
+    """Load a model, provided that the file contains only types of raremetric and scikit-learn.
 
     Parameters
     ----------
@@ -53,13 +53,13 @@ def load_model(path: str | Path) -> TableModel:
     Raises
     ------
     ModelFileError
-        The file is no model, comes from another format, or holds a type that is not trusted;
-        nothing in it has been run.
+        The file is not a model, has another format, or contains a type that is not trusted. No
+        code from the file has been run.
 
     Warns
     -----
     UserWarning
-        The model was saved by another version of raremetric or scikit-learn.
+        The model was saved with another version of raremetric or scikit-learn.
     """
     path = Path(path)
     if not path.is_file():
@@ -68,32 +68,33 @@ def load_model(path: str | Path) -> TableModel:
     _check_card(_read_card(path, data), path)
     skops = import_optional("skops.io")
     try:
-        strangers = [name for name in skops.get_untrusted_types(data=data) if not _is_ours(name)]
-    except Exception as error:  # whatever a damaged file makes of skops
+        types = skops.get_untrusted_types(data=data)
+        untrusted = [name for name in types if not _is_ours(name)]
+    except Exception as error:  # skops raises various errors on a damaged file
         raise ModelFileError(f"{path} is damaged and cannot be read as a model: {error}") from error
-    if strangers:
+    if untrusted:
         raise ModelFileError(
-            f"{path} holds what no model of raremetric needs: {', '.join(strangers)}. It was not "
-            "loaded, and nothing in it was run. Do not use it unless you know who made it."
+            f"{path} contains types that no model of raremetric needs: {', '.join(untrusted)}. It "
+            "was not loaded, and nothing in it was run. Do not use it unless you know its origin."
         )
     try:
-        model = skops.loads(data, trusted=skops.get_untrusted_types(data=data))
+        model = skops.loads(data, trusted=types)
     except Exception as error:
         raise ModelFileError(f"{path} is damaged and cannot be read as a model: {error}") from error
     if not isinstance(model, TableModel):
-        raise ModelFileError(f"{path} holds a {type(model).__name__}, not a model of a table.")
-    _try_out(model, path)
+        raise ModelFileError(f"{path} contains a {type(model).__name__}, not a model of a table.")
+    _check_prediction(model, path)
     return model
 
 
-def _try_out(model: TableModel, path: Path) -> None:
-    """Classify one of its own examples: parts that do not fit each other are told of here."""
+def _check_prediction(model: TableModel, path: Path) -> None:
+    """Classify a training example, to detect parts that do not fit together."""
     try:
         model.decide(model.X[:1])
     except Exception as error:
         raise ModelFileError(
-            f"{path} was read, but cannot classify even its own first example: it is damaged, or "
-            f"was saved by a raremetric whose models were made otherwise. Fit it again. ({error})"
+            f"{path} was read, but it cannot classify its first training example. It is damaged, "
+            f"or it was saved with an incompatible version. Fit the model again. ({error})"
         ) from error
 
 
@@ -103,7 +104,7 @@ def _read_card(path: Path, data: bytes) -> dict[str, Any]:
             return json.loads(archive.read(CARD))
     except (BadZipFile, KeyError, ValueError) as error:
         raise ModelFileError(
-            f"{path} is no model saved by raremetric. Make one with: raremetric fit FILE "
+            f"{path} is not a model saved by raremetric. Create one with: raremetric fit FILE "
             "--target COLUMN -o model.skops"
         ) from error
 
@@ -114,12 +115,12 @@ def _check_card(card: dict[str, Any], path: Path) -> None:
     if card.get("format") != FORMAT:
         newer = isinstance(card.get("format"), int) and card["format"] > FORMAT
         raise ModelFileError(
-            f"{path} was saved by {'a newer' if newer else 'an older'} raremetric ({theirs}), in "
-            f"format {card.get('format')}; this one ({ours}) reads format {FORMAT}. Fit it again, "
-            "or install that version."
+            f"{path} was saved with {'a newer' if newer else 'an older'} raremetric ({theirs}), in "
+            f"format {card.get('format')}; this version ({ours}) reads format {FORMAT}. Fit the "
+            "model again, or install that version."
         )
     changed = [
-        f"{name} {version} (here {now})"
+        f"{name} {version} (installed: {now})"
         for name, version, now in (
             ("raremetric", theirs, ours),
             ("scikit-learn", saved.get("scikit-learn"), _installed("sklearn")),
@@ -128,8 +129,8 @@ def _check_card(card: dict[str, Any], path: Path) -> None:
     ]
     if changed:
         warnings.warn(
-            f"{path} was saved by {' and '.join(changed)}: its predictions may differ from those "
-            "of before. Fit it again to be sure.",
+            f"{path} was saved with {' and '.join(changed)}: its predictions may be different. Fit "
+            "the model again to be sure.",
             UserWarning,
             stacklevel=3,
         )
@@ -140,9 +141,9 @@ def _installed(module: str) -> str:
 
 
 def _is_ours(name: str) -> bool:
-    """Whether a type is a class of this package: importing that runs nothing but our own code.
+    """Whether a type is a class of this package, whose import runs only code of this package.
 
-    skops itself trusts scikit-learn's public estimators and NumPy's arrays; we need no others.
+    skops itself trusts scikit-learn's public estimators and NumPy's arrays; no others are needed.
     """
     module, _, attribute = name.rpartition(".")
     if not module.startswith("raremetric.") or module.startswith("raremetric.cli"):

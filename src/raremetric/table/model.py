@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from sklearn.pipeline import Pipeline
 
 from raremetric.classifier import MetricKNNClassifier
-from raremetric.contenders import N_NEIGHBORS
 from raremetric.datasets import TableEncoder, TableError, iter_table
 from raremetric.datasets.tables import column_names
 from raremetric.explain import (

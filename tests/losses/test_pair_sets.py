@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from raremetric import IML
 from raremetric.learners import iml
 from raremetric.losses.dual import DualBound, dual_value
-from raremetric.losses.rays import best_multiple
+from raremetric.losses.pair_sets import best_multiple
 from raremetric.validation import check_labels
 from tests.conftest import make_problem
 from tests.oracles.pair_sets import iml_loss

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from raremetric.losses.rays import best_on_ray, golden_section, loss_on_ray
+from raremetric.losses.pair_sets import best_on_ray, golden_section, loss_on_ray
 from tests.conftest import make_problem
 from tests.losses.test_pair_sets import make_loss
 

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from raremetric.solvers import windowed_kernels as kernels
+from raremetric.solvers import windowed as kernels
 from raremetric.solvers.windowed import Candidates, empty_history
 from tests.losses.test_pair_sets_kernels import make_loss
 from tests.oracles.lbfgs import inverse_hessian

@@ -143,11 +143,11 @@ def measure_blas(estimator: str, dataset: str, limited: bool) -> float:
     from types import SimpleNamespace
 
     import raremetric
-    from raremetric import threads
+    from raremetric import performance
 
     if not limited:
         free = SimpleNamespace(limit=lambda **_: nullcontext())
-        threads._libraries = lambda: free
+        performance._libraries = lambda: free
     warnings.simplefilter("ignore")
     X, y = raremetric.load_dataset(dataset, return_X_y=True)
     model = getattr(raremetric, estimator)(random_state=0)

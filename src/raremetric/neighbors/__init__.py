@@ -1,4 +1,4 @@
-"""Who is near whom. Exact, and with ties broken by the lowest index."""
+"""Nearest neighbors under the Euclidean distance, with ties broken by the lowest index."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from raremetric.performance import one_blas_thread
 from raremetric.validation import Labels
 
 MIN_QUERIES = 16  # per thread
-SMALL = 2**22  # multiplications: with fewer, limiting the threads of BLAS would take longer
+SMALL = 2**22  # multiplications; below, setting the threads (20 µs) is not worthwhile
 
 
 class NeighborIndex(NearestNeighbors):
@@ -205,10 +205,10 @@ def nearest_within_class(
     X : ndarray of shape (n_samples, n_features)
     labels : Labels
     k : int
-        Lists are shortened to the number of rows that can be neighbors; a row is never its own
-        neighbor, even when another lies on the same spot.
+        Lists are shortened to the number of other rows in the class. A row is never its own
+        neighbor, even if it has duplicates.
     n_jobs : int or None
-        Threads; the result does not depend on it.
+        Number of threads. The result does not depend on it.
     """
     return _class_neighbors(X, labels, np.minimum(k, labels.counts - 1), True, n_jobs)
 
@@ -218,7 +218,7 @@ def nearest_across_classes(
 ) -> list[NDArray[np.int64]]:
     """For each class, the k nearest rows of all other classes to each of its rows.
 
-    Rows at the same distance are taken in the order of their classes, then of their indices.
+    Rows at the same distance are ordered by class, then by row number.
     """
     available = len(X) - labels.counts
     return _class_neighbors(X, labels, np.minimum(k, available), False, n_jobs)
@@ -227,7 +227,7 @@ def nearest_across_classes(
 def search_in_parts(
     search: Callable[[int], tuple[NDArray, NDArray]], n_parts: int
 ) -> tuple[NDArray, NDArray]:
-    """Run the parts of a search in as many threads, and merge their lists (indices, distances)."""
+    """Run each part of a search in its own thread and merge the lists (indices, distances)."""
     from raremetric.neighbors.self_join import merge_lists
 
     if n_parts == 1:
@@ -244,8 +244,9 @@ def _class_neighbors(
 ) -> list[NDArray[np.int64]]:
     from raremetric.neighbors import self_join
 
-    order, starts, (rows, _, _, scale) = NeighborSearch(X, labels).group()
-    Z, k = X[order] / scale, int(sizes.max())
+    examples = NeighborSearch(X, labels)
+    order, starts, (rows, _, _, scale) = examples.group()
+    Z, k = examples.Z[order] / scale, int(sizes.max())
     n_parts = effective_n_jobs(n_jobs)
     lists, _ = search_in_parts(
         lambda part: self_join.class_neighbors(Z, rows, starts, k, within, True, part, n_parts),

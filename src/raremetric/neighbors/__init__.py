@@ -41,7 +41,7 @@ class Neighbors(NamedTuple):
     indices: NDArray[np.int64]  # (n_queries, k), rows of the examples
 
 
-class GroupedExamples(NamedTuple):
+class _GroupedExamples(NamedTuple):
     """Examples grouped by class and rounded to single precision, for the compiled search."""
 
     order: NDArray[np.int64]  # (n_samples,), rows of Z class by class
@@ -65,7 +65,7 @@ class NeighborSearch:
         Number of threads. The result does not depend on it.
     """
 
-    _grouped: GroupedExamples | None = None
+    _grouped: _GroupedExamples | None = None
 
     def __init__(self, Z: NDArray, labels: Labels | None = None, n_jobs: int | None = None):
         self.Z = np.ascontiguousarray(Z, dtype=np.float64)
@@ -122,7 +122,7 @@ class NeighborSearch:
             raise ValueError("nearest_of_each_class needs labels, but NeighborSearch got none.")
         if k < 1:
             raise ValueError(f"k must be at least 1; got {k}.")
-        starts = self.group().starts
+        starts = self._group().starts
         classes = [slice(low, high) for low, high in pairwise(starts)]
         return self._search(queries, classes, np.minimum(k, np.diff(starts)).tolist(), exact)
 
@@ -132,7 +132,7 @@ class NeighborSearch:
         """The nearest examples of each group, in blocks of queries, one block per thread."""
         from raremetric.neighbors.queries import nearest_examples
 
-        order, _, (rows, norms, center, scale) = self.group()
+        order, _, (rows, norms, center, scale) = self._group()
         points = self.Z if queries is None else self._check_queries(queries)
         found = [
             Neighbors(np.empty((len(points), k)), np.empty((len(points), k), dtype=np.int64))
@@ -163,7 +163,7 @@ class NeighborSearch:
             )
         return queries
 
-    def group(self) -> GroupedExamples:
+    def _group(self) -> _GroupedExamples:
         """The examples grouped by class, computed at the first call.
 
         They are not saved: compiled code does not check indices, so none may come from a file.
@@ -174,13 +174,17 @@ class NeighborSearch:
             if self.labels is None:
                 order, starts = np.arange(len(self.Z)), np.array([0, len(self.Z)])
             else:
-                codes = self.labels.codes
-                if len(codes) != len(self.Z):
-                    raise ValueError(f"There are {len(self.Z)} examples but {len(codes)} labels.")
-                order = np.argsort(codes, kind="stable")
-                starts = np.searchsorted(codes[order], np.arange(len(self.labels.classes) + 1))
-            self._grouped = GroupedExamples(order, starts, round_examples(self.Z, order))
+                order, starts = _group_by_class(self.labels)
+                if len(order) != len(self.Z):
+                    raise ValueError(f"There are {len(self.Z)} examples but {len(order)} labels.")
+            self._grouped = _GroupedExamples(order, starts, round_examples(self.Z, order))
         return self._grouped
+
+
+def _group_by_class(labels: Labels) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Rows class by class, and the start of each class, followed by the end of the last."""
+    order = np.argsort(labels.codes, kind="stable")
+    return order, np.searchsorted(labels.codes[order], np.arange(len(labels.classes) + 1))
 
 
 @one_blas_thread
@@ -244,10 +248,12 @@ def _class_neighbors(
 ) -> list[NDArray[np.int64]]:
     from raremetric.neighbors import self_join
 
-    examples = NeighborSearch(X, labels)
-    order, starts, (rows, _, _, scale) = examples.group()
-    Z, k = examples.Z[order] / scale, int(sizes.max())
-    n_parts = effective_n_jobs(n_jobs)
+    order, starts = _group_by_class(labels)
+    centered = X[order] - X.mean(axis=0)
+    # Division by a power of two is exact, and in single precision no square overflows afterwards.
+    scale = 2.0 ** np.clip(np.frexp(np.abs(centered).max())[1], -500, 500)
+    rows, Z = (centered / scale).astype(np.float32), X[order] / scale
+    k, n_parts = int(sizes.max()), effective_n_jobs(n_jobs)
     lists, _ = search_in_parts(
         lambda part: self_join.class_neighbors(Z, rows, starts, k, within, True, part, n_parts),
         n_parts,

@@ -102,7 +102,7 @@ def _fit_sigmoids(
 def log_loss(p: NDArray, positive: NDArray, weights: NDArray | None = None) -> NDArray:
     """Mean negative log-likelihood of probabilities of shape (..., n_samples)."""
     p = np.clip(p, 1e-6, 1 - 1e-6)
-    return -np.average(np.where(positive, np.log(p), np.log1p(-p)), axis=-1, weights=weights)
+    return -np.average(np.log(np.where(positive, p, 1 - p)), axis=-1, weights=weights)
 
 
 def average_precision(

@@ -20,6 +20,6 @@ def test_the_loss_on_a_ray_is_the_loss(refreshed):
     assert loss_on_ray(loss.ray(L), loss)(9.0) == pytest.approx(expected, rel=1e-12)
 
 
-def test_a_strong_pull_to_the_identity_sets_the_scale():
+def test_strong_regularization_determines_the_scale():
     loss = make_loss(*make_problem(1), m=1.0, a=0.5, lam=1e6)
     assert best_on_ray(loss.ray(2 * np.eye(3)), loss) == pytest.approx(0.25, rel=0.05)

@@ -1,6 +1,6 @@
 """The paper's three Euclidean columns, from our data and scikit-learn's parts alone.
 
-If these figures come out, rows, columns, labels and their order are the paper's. Neighbours are
+If these figures come out, rows, columns, labels and their order are the paper's. Neighbors are
 found by brute force: it differs from scikit-learn's trees only where distances are equal, on
 `balance` and `hayes`, and comes nearer to the paper there.
 """

@@ -1,4 +1,4 @@
-# Everything a newcomer needs: `make demo` and `make test` set up their own environment in .venv.
+# Every target creates the environment it needs in .venv. `make help` lists the targets.
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 VENV := .venv
 BIN := $(VENV)/bin
@@ -11,11 +11,11 @@ SPLITS ?= 20
 
 .PHONY: help demo test test-slow test-browser lint format bench paper beyond docs clean
 
-help:  ## this list
+help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
 
 $(VENV)/bin/python:
-	@echo "Setting up $(VENV); the first installation takes a few minutes."
+	@echo "Creating $(VENV); the first installation takes a few minutes."
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/pip install -qq --upgrade pip
 
@@ -35,57 +35,69 @@ $(VENV)/.docs: $(VENV)/bin/python pyproject.toml
 	$(BIN)/pip install -qq -e ".[docs]"
 	@touch $@
 
-demo: $(VENV)/.study  ## learn a metric on real data, print the gain, draw the neighbourhoods
+demo: $(VENV)/.study  ## learn a metric on real data, print the gain in F1, draw the neighborhoods
 	$(BIN)/python examples/demo.py
 
-test: $(VENV)/.dev lint  ## lint, then all fast tests with coverage, then the kernels uncompiled
+test: $(VENV)/.dev lint  ## run the linters, the fast tests with coverage, and the kernels without compilation
 	$(BIN)/python -m pytest -m "not slow and not browser" --cov=raremetric --cov-report=
 	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -q -m kernels --cov=raremetric --cov-append \
 		--cov-report=term-missing:skip-covered
 
-test-slow: $(VENV)/.dev  ## the tests too slow for every commit
+test-slow: $(VENV)/.dev  ## run the slow tests
 	$(BIN)/python -m pytest -m slow
 
-test-browser: $(VENV)/.browser  ## open the report in headless Chromium, installed if we may
+test-browser: $(VENV)/.browser  ## test the HTML pages in headless Chromium, which is installed if possible
 	@command -v chromium >/dev/null || { apt-get -qq update && apt-get -qq install -y chromium; } \
-		|| { echo "Chromium is not there and cannot be installed by this user."; exit 1; }
+		|| { echo "Chromium is not installed, and this user cannot install it."; exit 1; }
 	$(BIN)/python -m pytest -m browser tests/browser
 
-lint: $(VENV)/.dev  ## style, types, spelling, and the order of the rooms
+lint: $(VENV)/.dev  ## check style, types, the order of imports between packages, and spelling
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/codespell
 
-format: $(VENV)/.dev  ## let ruff fix what it can
+format: $(VENV)/.dev  ## fix style with ruff
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-bench: $(VENV)/.dev  ## ratios of speed, side by side in one run
+bench: $(VENV)/.dev  ## compare speeds with other implementations
 	$(BIN)/python benchmarks/run.py
 
-paper: $(VENV)/.study  ## the paper's experiments, as far as a night goes; resumes what is there
+# The results are kept in version control as text. A store that is missing is rebuilt from it.
+define import_results
+	@test -e $(1) || test ! -e $(1:.sqlite=.csv.gz) || \
+		$(BIN)/raremetric study import $(1:.sqlite=.csv.gz) $(1)
+endef
+
+paper: $(VENV)/.study  ## run what is missing of the paper's experiments, then report
+	$(call import_results,$(STORE))
 	$(BIN)/raremetric study run table2 --store $(STORE) --jobs $(JOBS) --splits $(SPLITS)
 	$(BIN)/raremetric study run table3-smote --store $(STORE) --jobs $(JOBS) --splits 5
 	$(BIN)/raremetric study run table3-rus --store $(STORE) --jobs $(JOBS) --splits 5
 	$(BIN)/raremetric study run ablation --store $(STORE) --jobs $(JOBS) --splits 3
 	$(BIN)/raremetric study run imbalance --store $(STORE) --jobs $(JOBS) --splits 3
+	$(BIN)/raremetric study export $(STORE) $(STORE:.sqlite=.csv.gz)
 	$(BIN)/raremetric study report --store $(STORE) --out docs/results
+	$(call import_results,$(REFERENCE))
 	$(BIN)/raremetric study run table2 --learners IML,IML-reference \
 		--datasets wine,hayes,newthyroid,glass --store $(REFERENCE) --jobs $(JOBS) --splits 20
+	$(BIN)/raremetric study export $(REFERENCE) $(REFERENCE:.sqlite=.csv.gz)
 	$(BIN)/raremetric study report --store $(REFERENCE) --out docs/results/reference \
 		--title "The fast solver beside the reference"
 
 beyond: STORE = docs/results/beyond.sqlite
-beyond: $(VENV)/.study  ## RareClassifier against its alternatives; resumes what is there
+beyond: $(VENV)/.study  ## run what is missing of RareClassifier against its alternatives, then report
+	$(call import_results,$(STORE))
 	$(BIN)/raremetric study run beyond --store $(STORE) --jobs $(JOBS) --splits $(SPLITS)
 	$(BIN)/raremetric study run rare-regime --store $(STORE) --jobs $(JOBS)
+	$(BIN)/raremetric study export $(STORE) $(STORE:.sqlite=.csv.gz)
 	$(BIN)/raremetric study report --store $(STORE) --out docs/results/beyond \
 		--title "Beyond the paper"
 
-docs: $(VENV)/.docs  ## the HTML documentation in docs/_build
+docs: $(VENV)/.docs  ## build the HTML documentation in docs/_build
 	$(BIN)/sphinx-build -W --keep-going -b html docs docs/_build
 
-clean:  ## remove the environment and everything generated
+clean:  ## remove the environment and all generated files
 	rm -rf $(VENV) docs/_build docs/generated demo .coverage* .pytest_cache .mypy_cache .ruff_cache

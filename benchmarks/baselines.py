@@ -1,11 +1,11 @@
-"""LMNN and ITML beside those of metric-learn and pylmnn: fit time, 3-NN F1, objective.
+"""Compare LMNN and ITML with metric-learn and pylmnn: fit time, F1 of 3-NN, objective.
 
     python benchmarks/baselines.py
 
-Both sides run in this one command, on the same rows, one after the other and on one thread. The
-others need older libraries, so they get an environment of their own, made on the first run in
-``$RAREMETRIC_CACHE`` (default ``~/.cache/raremetric``) with the versions below. Compilation
-happens before the clock starts; a ratio is their seconds over ours.
+Both sides run in this one command, on the same rows, one after the other, in one thread. The other
+packages need older libraries, so they are installed with the versions below into a separate
+environment, which the first run creates in ``$RAREMETRIC_CACHE`` (default
+``~/.cache/raremetric``). Compilation is not timed. A ratio is their seconds divided by ours.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from raremetric.datasets import load_dataset
 from raremetric.learners.base import initial_components
 from raremetric.learners.itml import ITML
 from raremetric.learners.lmnn import LMNN
-from raremetric.losses.large_margin import LargeMarginObjective, target_table
+from raremetric.losses.large_margin import make_large_margin_loss, target_table
 from raremetric.neighbors import nearest_within_class
 from raremetric.validation import check_labels
 
@@ -48,9 +48,9 @@ DATA = ("wine", "newthyroid", "bupa", "heart", "vehicle")
 SPLITS = (1, 2, 3)
 ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
 
-# Their learner with its defaults (pylmnn with more iterations) -> ours, asked for the same: three
-# targets, a push weight of one half and the same hinge; or the same pairs, bounds (theirs are
-# handed over), slack price and limits.
+# Their learner with its defaults (pylmnn with more iterations) -> ours with the same settings:
+# three targets, a push weight of one half and the same hinge; or the same pairs, bounds (taken from
+# their fit), slack penalty and limits.
 PEERS = {
     "metric-learn LMNN": LMNN(loss="hinge"),
     "metric-learn ITML": ITML(max_iter=1000, random_state=0),
@@ -59,7 +59,7 @@ PEERS = {
 
 
 class Fit(NamedTuple):
-    """What either side learned from one task."""
+    """The result of one fit, theirs or ours."""
 
     components: np.ndarray
     seconds: float
@@ -67,7 +67,7 @@ class Fit(NamedTuple):
 
 
 def peer_python() -> Path:
-    """The interpreter of the peers' environment, which is made if it is not there."""
+    """The interpreter of the peers' environment, which is created if it is missing."""
     default = Path.home() / ".cache" / "raremetric"
     folder = Path(os.environ.get("RAREMETRIC_CACHE", default)) / "peers"
     python, stamp = folder / "bin" / "python", folder / "versions.txt"
@@ -79,7 +79,7 @@ def peer_python() -> Path:
 
 
 def make_tasks(data, splits) -> list[dict]:
-    """One task a data set and split: standardised halves and the start of LMNN."""
+    """One task per data set and split: standardized halves and the start of LMNN."""
     tasks = []
     for name in data:
         X, y = load_dataset(name, return_X_y=True)
@@ -103,7 +103,7 @@ def make_tasks(data, splits) -> list[dict]:
 
 
 def run_peer(kind: str, tasks: list[dict]) -> list[Fit]:
-    """The peer's fit of each task, in its own environment."""
+    """The peer's fit of each task, run in the peers' environment."""
     arrays = {"n_tasks": np.array(len(tasks))}
     for i, task in enumerate(tasks):
         arrays |= {f"{key}_{i}": task[key] for key in ("X", "y", "start")}
@@ -141,15 +141,15 @@ def f1(task: dict, components: np.ndarray) -> float:
 
 
 def large_margin_loss(task: dict, components: np.ndarray, squared: bool) -> float:
-    """The exact loss of LMNN at given components, with a push weight of one half."""
+    """The exact loss of LMNN at the given components, with a push weight of one half."""
     labels = check_labels(task["y"], "benchmark")
     targets = target_table(labels, nearest_within_class(task["X"], labels, 3), 3)
-    objective = LargeMarginObjective(task["X"], labels, targets, push_weight=0.5, squared=squared)
-    return objective.value_and_gradient(components)[0]
+    loss = make_large_margin_loss(task["X"], labels, targets, push_weight=0.5, squared=squared)
+    return loss.value_and_gradient(components)[0]
 
 
 def objective_ratio(learner, task: dict, mine: Fit, other: Fit) -> float:
-    """Our loss over theirs, where both minimise the same one."""
+    """Our loss divided by theirs, where both minimize the same one; NaN elsewhere."""
     if not isinstance(learner, LMNN):
         return np.nan
     squared = learner.loss == "squared_hinge"
@@ -158,9 +158,9 @@ def objective_ratio(learner, task: dict, mine: Fit, other: Fit) -> float:
 
 
 def compare(data=DATA, splits=SPLITS) -> list[dict]:
-    """One row a peer and data set: summed seconds, their ratio, mean F1, objective ratio.
+    """One row per peer and data set: summed seconds, their ratio, mean F1, objective ratio.
 
-    The objective ratio is the largest over the splits: at most one where ours was never higher.
+    The objective ratio is the largest over the splits: at most one if ours was never higher.
     """
     rows = []
     tasks = make_tasks(data, splits)

@@ -1,8 +1,9 @@
 """How IML's default margin, similar_weight and regularization were chosen.
 
-For every setting of a coarse grid: the mean F1 of the rare class over the validation folds of the
-paper's 22 data sets (training parts of the protocol's first splits; the test parts stay unseen).
-Run: ``python benchmarks/defaults.py [SPLITS]``; writes benchmarks/results/defaults.csv.
+For every setting of a coarse grid, this computes the mean F1 of the rare class over the validation
+folds of the paper's 22 data sets, within the training parts of the protocol's first splits. The
+test parts are not used. Run ``python benchmarks/defaults.py [SPLITS]``; it writes
+benchmarks/results/defaults.csv.
 """
 
 from __future__ import annotations

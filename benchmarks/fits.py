@@ -1,4 +1,4 @@
-"""Fits and tuning runs side by side: CPU time of one thread, both sides in one run."""
+"""Compare fits and tuning runs: CPU time of one thread, both sides in one run."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from raremetric import IML, IMLCV, RareClassifier, load_dataset
-from raremetric.study.alternatives import ALTERNATIVES
+from raremetric.contenders.alternatives import FOREST_GRID
 
 DATA = (
     "wine", "sonar", "pima", "vehicle", "german",
@@ -24,11 +24,13 @@ GRID = {
     "regularization": [0, 0.01, 0.1, 1, 10],
     "similar_weight": np.arange(0, 1.01, 0.05),
 }
-REPEATS = 3  # of our fits, which last some milliseconds; the mean counts
+# Every metric that is large enough has a loss of zero: solved by SciPy's L-BFGS, see IML.
+UNDETERMINED = {"margin": 1.0, "regularization": 0.0, "similar_weight": 0.0}
+REPEATS = 3  # of our fits, which take a few milliseconds; their mean is reported
 
 
 def training_part(name: str) -> tuple[np.ndarray, np.ndarray]:
-    """The protocol's first training part, standardised."""
+    """The training part of the protocol's first split, standardized."""
     X, y = load_dataset(name, return_X_y=True)
     X, _, y, _ = train_test_split(
         np.asarray(X, dtype=float),
@@ -48,8 +50,16 @@ def grid_points(n_points: int, seed: int = 0) -> list[dict[str, float]]:
     ]
 
 
+def compile_kernels(X, y) -> None:
+    """Fit IML once on each path through the solvers, so that later fits are not compiled."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for params in ({}, UNDETERMINED):
+            IML(**params).fit(X[:, :2], y)
+
+
 def timed_fit(learner, X, y, clock=time.process_time) -> float:
-    """Seconds of a fit, of the CPU's unless another clock is given."""
+    """Seconds that a fit takes: CPU time, unless another clock is given."""
     started = clock()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -58,11 +68,11 @@ def timed_fit(learner, X, y, clock=time.process_time) -> float:
 
 
 def compare_with_plain(names, n_points: int, seed: int = 0) -> list[dict]:
-    """One row a data set: IML against the plain NumPy + SciPy version at the same settings."""
+    """One row per data set: IML against the plain NumPy + SciPy version at the same settings."""
     rows = []
     for name in names:
         X, y = training_part(name)
-        IML().fit(X[:, :2], y)  # compiles
+        compile_kernels(X, y)
         seconds, plain_seconds, excess = 0.0, 0.0, []
         for setting in grid_points(n_points, seed):
             plain, ours = PlainIML(**setting), IML(**setting)
@@ -83,11 +93,11 @@ def compare_with_plain(names, n_points: int, seed: int = 0) -> list[dict]:
 
 
 def compare_with_nca(names) -> list[dict]:
-    """One row a data set: IML against scikit-learn's NCA, both with their defaults."""
+    """One row per data set: IML against scikit-learn's NCA, both with their defaults."""
     rows = []
     for name in names:
         X, y = training_part(name)
-        IML().fit(X[:, :2], y)
+        compile_kernels(X, y)
         seconds = timed_fit(IML(), X, y)
         other = timed_fit(NeighborhoodComponentsAnalysis(random_state=0), X, y)
         rows.append({"data": name, "seconds": seconds, "nca_seconds": other})
@@ -96,16 +106,16 @@ def compare_with_nca(names) -> list[dict]:
 
 
 def best_determined(search, candidates) -> float:
-    """The best score among candidates whose loss has no zero that is there for any data.
+    """The best score among candidates whose loss determines the metric.
 
-    With λ = 0 and a = 0 (or 1), metrics that are large (or small) enough all have no loss.
+    With λ = 0 and a = 0 (or 1), every metric that is large (or small) enough has a loss of zero.
     """
     determined = [c["regularization"] > 0 or 0 < c["similar_weight"] < 1 for c in candidates]
     return float(np.max(search.cv_results_["mean_test_score"][determined]))
 
 
 def in_order(search) -> list[dict[str, float]]:
-    """The candidates of a ``RandomizedSearchCV`` as it tried them."""
+    """The candidates of a ``RandomizedSearchCV``, in the order in which it tried them."""
     return [
         {name.removeprefix("plainiml__"): value for name, value in params.items()}
         for params in search.cv_results_["params"]
@@ -113,7 +123,7 @@ def in_order(search) -> list[dict[str, float]]:
 
 
 def compare_tuning(names, n_candidates: int) -> list[dict]:
-    """One row a data set: IMLCV against RandomizedSearchCV around the plain version.
+    """One row per data set: IMLCV against RandomizedSearchCV around the plain version.
 
     Both score the same candidates on the same five folds by the F1 of 3-NN.
     """
@@ -123,8 +133,7 @@ def compare_tuning(names, n_candidates: int) -> list[dict]:
         X, y = training_part(name)
         folds = StratifiedKFold(5, shuffle=True, random_state=0)
         ours = IMLCV(candidates=candidates, cv=folds, random_state=0)
-        undetermined = {"margin": 1.0, "regularization": 0.0, "similar_weight": 0.0}
-        IMLCV(candidates=[candidates[0], undetermined], cv=folds).fit(X[:, :2], y)  # compiles
+        IMLCV(candidates=[candidates[0], UNDETERMINED], cv=folds).fit(X[:, :2], y)  # compiles
         seconds = timed_fit(ours, X, y)
         plain = RandomizedSearchCV(
             make_pipeline(PlainIML(), KNeighborsClassifier(3)),
@@ -135,7 +144,9 @@ def compare_tuning(names, n_candidates: int) -> list[dict]:
             random_state=0,
         )
         other = timed_fit(plain, X, y)
-        seconds = (seconds + timed_fit(ours, X, y)) / 2  # before and after: the load may change
+        seconds = (
+            seconds + timed_fit(ours, X, y)
+        ) / 2  # measured before and after, because the load may change
         rows.append(
             {
                 "data": name,
@@ -152,12 +163,12 @@ def compare_tuning(names, n_candidates: int) -> list[dict]:
 
 
 def tune_on_threads(names, n_candidates: int, repeats: int = 3) -> list[dict]:
-    """IMLCV on one thread and on two, in turn, by the clock; of each the fastest run."""
+    """Wall time of IMLCV with one thread and with two, alternating; the fastest run of each."""
     rows = []
     candidates = grid_points(n_candidates, seed=1)
     for name in names:
         X, y = training_part(name)
-        IML().fit(X[:, :2], y)  # compiles
+        compile_kernels(X, y)
         seconds: dict[int, float] = {}
         scores = []
         for n_jobs in (1, 2) * repeats:
@@ -182,7 +193,7 @@ def compare_rare(n_samples: int, n_features: int, n_trees: int, n_candidates: in
     seconds = timed_fit(RareClassifier("fast", random_state=0), X, y)
     forest = RandomizedSearchCV(
         BalancedRandomForestClassifier(n_trees, random_state=0),
-        ALTERNATIVES["balanced-forest"].grid,
+        FOREST_GRID,
         n_iter=n_candidates,
         cv=5,
         scoring="f1",
@@ -193,25 +204,25 @@ def compare_rare(n_samples: int, n_features: int, n_trees: int, n_candidates: in
     return [{"shape": shape, "seconds": seconds, "forest_seconds": other, "ratio": other / seconds}]
 
 
-def draw_from_large(n_samples: int, drawn: tuple[int, ...]) -> list[dict]:
-    """RareClassifier("fast") on a large table of which so many rows are drawn to learn from."""
+def subsample_large(n_samples: int, sizes: tuple[int, ...]) -> list[dict]:
+    """RareClassifier("fast") on a large table, for several values of ``max_samples``."""
     from sklearn.datasets import make_classification
     from sklearn.metrics import average_precision_score, f1_score
 
-    n_tested = n_samples // 10
+    n_test = n_samples // 10
     X, y = make_classification(
-        n_samples + n_tested, 20, n_informative=8, n_clusters_per_class=4, weights=[0.98],
+        n_samples + n_test, 20, n_informative=8, n_clusters_per_class=4, weights=[0.98],
         flip_y=0.005, random_state=0,
     )  # fmt: skip
     rows = []
-    for most in drawn:
-        model = RareClassifier("fast", max_samples=most, random_state=0)
+    for max_samples in sizes:
+        model = RareClassifier("fast", max_samples=max_samples, random_state=0)
         seconds = timed_fit(model, X[:n_samples], y[:n_samples])
         X_test, y_test = X[n_samples:], y[n_samples:]
         rows.append(
             {
                 "shape": [n_samples, 20],
-                "drawn": most,
+                "max_samples": max_samples,
                 "seconds": seconds,
                 "f1": float(f1_score(y_test, model.predict(X_test))),
                 "average_precision": float(

@@ -1,9 +1,10 @@
-"""How time and memory grow with rows, features and threads; each fit in a process of its own.
+"""How time and memory grow with rows, features and threads; each fit runs in its own process.
 
-And what a fit gains from one thread for linear algebra, alone and beside busy processes.
+Also measures what a fit gains from limiting linear algebra to one thread, on an idle machine and on
+a busy one.
 
-``path_seconds`` are the CPU seconds along the longest path through the threads: what as many idle
-cores would need, also when measured on busy ones.
+``path_seconds`` is the CPU time along the longest path through the threads: the time that idle
+cores would need, even if it is measured on busy ones.
 """
 
 from __future__ import annotations
@@ -34,26 +35,28 @@ def make_data(n_samples: int, n_features: int, share: float = 0.01):
 
 
 def clock_parts() -> list[float]:
-    """CPU seconds of each part of each search from now on, each in its own thread."""
-    from raremetric.neighbors import self_join as neighbors
+    """A list that collects the CPU seconds of each part of each later neighbor search."""
+    from raremetric.neighbors.self_join import class_neighbors
 
-    search, seconds = neighbors.class_neighbors, []
+    seconds = []
 
     def clocked(*arguments):
         started = time.thread_time()
-        found = search(*arguments)
+        found = class_neighbors(*arguments)
         seconds.append(time.thread_time() - started)
         return found
 
-    neighbors.class_neighbors = clocked
+    for module in list(sys.modules.values()):  # every module that imported the function by name
+        if getattr(module, "class_neighbors", None) is class_neighbors:
+            module.class_neighbors = clocked
     return seconds
 
 
 def clock_selection() -> list[float]:
-    """CPU seconds of each choice of pairs under the plain distance from now on."""
-    from raremetric import IML
+    """A list that collects the CPU seconds of each later selection of pairs."""
+    from raremetric.learners import iml
 
-    select, seconds = IML._select_pairs, []
+    select, seconds = iml.select_pairs, []
 
     def clocked(*arguments):
         started = time.process_time()
@@ -61,12 +64,12 @@ def clock_selection() -> list[float]:
         seconds.append(time.process_time() - started)
         return pairs
 
-    IML._select_pairs = clocked
+    iml.select_pairs = clocked
     return seconds
 
 
 def measure(n_samples: int, n_features: int, dissimilar: str, n_jobs: int, share: float) -> dict:
-    """Fit once in this process: seconds, peak memory, iterations and the bits of the result."""
+    """Fit once in this process: seconds, peak memory, iterations and a hash of the result."""
     import hashlib
     import resource
     import warnings
@@ -89,20 +92,20 @@ def measure(n_samples: int, n_features: int, dissimilar: str, n_jobs: int, share
         "wall_seconds": time.perf_counter() - wall,
         "seconds": time.process_time() - cpu,
         "path_seconds": time.thread_time() - main + (sum(longest) if n_jobs > 1 else 0.0),
-        "seconds_given_neighbors": time.process_time() - cpu - sum(selection),
+        "seconds_without_pairs": time.process_time() - cpu - sum(selection),
         "n_iter": iml.n_iter_,
         "peak_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
-        "bits": hashlib.sha256(iml.components_.tobytes()).hexdigest()[:12],
+        "hash": hashlib.sha256(iml.components_.tobytes()).hexdigest()[:12],
     }
 
 
-def measure_apart(*arguments) -> dict:
-    """The same in a fresh process on one BLAS thread."""
-    return apart(measure, arguments, {**os.environ, **ONE_THREAD})
+def measure_in_process(*arguments) -> dict:
+    """`measure` in a new process with one BLAS thread."""
+    return run_in_process(measure, arguments, {**os.environ, **ONE_THREAD})
 
 
-def apart(function: Callable, arguments: Sequence, environment: dict[str, str]) -> Any:
-    """What a function of this module returns in a fresh process."""
+def run_in_process(function: Callable, arguments: Sequence, environment: dict[str, str]) -> Any:
+    """Call a function of this module in a new process and return its result."""
     command = [sys.executable, __file__, json.dumps([function.__name__, *arguments])]
     done = subprocess.run(command, check=True, env=environment, capture_output=True, text=True)
     return json.loads(done.stdout)
@@ -110,7 +113,7 @@ def apart(function: Callable, arguments: Sequence, environment: dict[str, str]) 
 
 def growth_with_rows(sizes=ROWS, n_features: int = 30) -> list[dict]:
     return [
-        measure_apart(n, n_features, dissimilar, 1, 0.01)
+        measure_in_process(n, n_features, dissimilar, 1, 0.01)
         for dissimilar in ("fixed", "refreshed")
         for n in sizes
     ]
@@ -118,18 +121,18 @@ def growth_with_rows(sizes=ROWS, n_features: int = 30) -> list[dict]:
 
 def growth_with_features(sizes=FEATURES, n_samples: int = 2000) -> list[dict]:
     return [
-        measure_apart(n_samples, d, dissimilar, 1, 0.1)
+        measure_in_process(n_samples, d, dissimilar, 1, 0.1)
         for dissimilar in ("fixed", "refreshed")
         for d in sizes
     ]
 
 
 def growth_with_threads(sizes=THREADED, n_features: int = 30, repeats: int = 3) -> list[dict]:
-    """One thread and two, in turn; of each the fastest of a few runs."""
+    """One thread and two, alternating; the fastest of a few runs of each."""
     rows = []
     for n in sizes:
         runs = [
-            [measure_apart(n, n_features, "refreshed", n_jobs, 0.1) for n_jobs in (1, 2)]
+            [measure_in_process(n, n_features, "refreshed", n_jobs, 0.1) for n_jobs in (1, 2)]
             for _ in range(repeats)
         ]
         rows += [min(same, key=lambda run: run["wall_seconds"]) for same in zip(*runs, strict=True)]
@@ -137,17 +140,17 @@ def growth_with_threads(sizes=THREADED, n_features: int = 30, repeats: int = 3) 
 
 
 def measure_blas(estimator: str, dataset: str, limited: bool) -> float:
-    """Seconds by the clock, with one BLAS thread or as many as BLAS wants."""
+    """Wall time of a fit, with one BLAS thread or with the number that BLAS chooses."""
     import warnings
     from contextlib import nullcontext
     from types import SimpleNamespace
 
     import raremetric
-    from raremetric import threads
+    from raremetric import performance
 
     if not limited:
-        free = SimpleNamespace(limit=lambda **_: nullcontext())
-        threads._libraries = lambda: free
+        unlimited = SimpleNamespace(limit=lambda **_: nullcontext())
+        performance._libraries = lambda: unlimited
     warnings.simplefilter("ignore")
     X, y = raremetric.load_dataset(dataset, return_X_y=True)
     model = getattr(raremetric, estimator)(random_state=0)
@@ -158,7 +161,7 @@ def measure_blas(estimator: str, dataset: str, limited: bool) -> float:
 
 
 def threads_of_blas(estimators=("IML", "IMLCV", "RareClassifier"), dataset="german") -> list[dict]:
-    """One BLAS thread and as many as it wants, in turn: alone, and with a busy process a core."""
+    """One BLAS thread against BLAS's own choice: on idle cores, and with each core busy."""
     environment = {name: value for name, value in os.environ.items() if name not in ONE_THREAD}
 
     rows = []
@@ -168,7 +171,7 @@ def threads_of_blas(estimators=("IML", "IMLCV", "RareClassifier"), dataset="germ
         try:
             for name in estimators:
                 one, many = (
-                    apart(measure_blas, (name, dataset, limited), environment)
+                    run_in_process(measure_blas, (name, dataset, limited), environment)
                     for limited in (True, False)
                 )
                 about = {"fit": name, "data": dataset, "busy_processes": n_busy}

@@ -1,9 +1,9 @@
-"""Memory that `raremetric predict` takes on a CSV file of 2 GB.
+"""Peak memory of `raremetric predict` on a CSV file of 2 GB.
 
     python benchmarks/large_prediction.py
 
 Writes the file (18 columns of numbers, text and missing values), fits on its first 2000 rows, and
-prints the peak of the memory of the process that predicts.
+prints the peak memory of the process that predicts.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ print(json.dumps({**counts, "peak": peak, "seconds": time.process_time() - start
 
 
 def write_table(path: Path, n_bytes: int, n_block: int = 100_000) -> None:
-    """Numbers with a fraction, whole numbers, text, missing values: repeated up to the size."""
+    """Write decimals, integers, text and missing values, repeated up to the given size."""
     rng = np.random.default_rng(0)
     numbers = rng.normal(size=(n_block, 12)).round(6)
     frame = pd.DataFrame(numbers, columns=[f"f{i}" for i in range(12)])
@@ -74,8 +74,8 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         found = measure(Path(folder), int(options.bytes), options.model)
     print(
-        f"{options.model}: a file of {found['bytes'] / 1e9:.2f} GB, {found['rows']} rows: peak of "
-        f"{found['peak'] / 1e6:.0f} MB, {found['seconds']:.0f} s of processor time."
+        f"{options.model}: {found['bytes'] / 1e9:.2f} GB, {found['rows']} rows: peak memory "
+        f"{found['peak'] / 1e6:.0f} MB, CPU time {found['seconds']:.0f} s."
     )
 
 

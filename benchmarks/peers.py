@@ -1,9 +1,9 @@
-"""Fits of metric-learn and pylmnn, inside their own environment: see ``baselines.py``.
+"""Fit metric-learn and pylmnn inside their own environment; see ``baselines.py``.
 
     python peers.py tasks.npz results.npz
 
-Reads X_<i>, y_<i>, start_<i> and kind_<i>; writes components, seconds and, of ITML, the bounds of
-each fit. Imports nothing of raremetric, which does not run on these old libraries.
+Reads X_<i>, y_<i>, start_<i> and kind_<i>; writes the components and seconds of each fit, and the
+bounds of ITML. Does not import raremetric, which does not run with these old libraries.
 """
 
 import sys
@@ -15,7 +15,7 @@ import numpy as np
 
 
 def make_learner(kind, start):
-    """The learner with its own defaults; pylmnn from the given start and with more iterations."""
+    """The learner with its defaults; pylmnn with the given start and more iterations."""
     if kind == "metric-learn LMNN":
         from metric_learn import LMNN
 
@@ -24,14 +24,15 @@ def make_learner(kind, start):
         from metric_learn import ITML_Supervised
 
         return ITML_Supervised(random_state=0)
-    # Importing pylmnn imports the tuner of its hyper-parameters: not used here, so not installed.
+    # Importing pylmnn imports the tuner of its hyperparameters, which is neither used nor
+    # installed here.
     tuner = types.ModuleType("GPyOpt.methods")
     tuner.BayesianOptimization = None
     sys.modules.setdefault("GPyOpt", types.ModuleType("GPyOpt"))
     sys.modules.setdefault("GPyOpt.methods", tuner)
     from pylmnn import LargeMarginNearestNeighbor
 
-    # More than its 50 iterations, so that its own tolerance ends it.
+    # More than its default of 50 iterations, so that its own tolerance stops it.
     return LargeMarginNearestNeighbor(n_neighbors=3, init=start, max_iter=1000, random_state=0)
 
 

@@ -1,7 +1,7 @@
-"""IML the obvious way, in NumPy and SciPy, as a researcher would write it down.
+"""A straightforward implementation of IML in NumPy and SciPy.
 
-Minimised over L from the identity by SciPy's L-BFGS-B with at most 200 iterations; the dissimilar
-neighbors are found anew at every evaluation.
+SciPy's L-BFGS-B minimizes the loss over L, from the identity, with at most 200 iterations. The
+dissimilar neighbors are found again at every evaluation.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from sklearn.neighbors import NearestNeighbors
 
 
 class PlainIML(TransformerMixin, BaseEstimator):
-    """The loss of IML for two classes, pair by pair in the input space."""
+    """IML for two classes, with the loss computed pair by pair in the input space."""
 
     def __init__(self, margin=1.0, similar_weight=0.5, regularization=0.01, k=3, max_iter=200):
         self.margin = margin
@@ -23,7 +23,7 @@ class PlainIML(TransformerMixin, BaseEstimator):
         self.max_iter = max_iter
 
     def fit(self, X, y):
-        """Choose the similar pairs and minimise."""
+        """Choose the similar pairs and minimize the loss."""
         self.X_, self.y_ = np.asarray(X, dtype=float), np.asarray(y)
         self.similar_ = [
             self._pairs(self.X_, self.y_ == c, self.y_ == c, skip_self=True) for c in (0, 1)
@@ -41,11 +41,11 @@ class PlainIML(TransformerMixin, BaseEstimator):
         return self
 
     def transform(self, X):
-        """Project by L."""
+        """Multiply the data by Lᵀ."""
         return X @ self.components_.T
 
     def loss(self, flat):
-        """Value and gradient at a flattened L."""
+        """Value and gradient of the loss at a flattened L."""
         d = self.X_.shape[1]
         L = flat.reshape(d, d)
         Z = self.X_ @ L.T

@@ -1,10 +1,10 @@
-"""Ratios of speed, both sides in one run: one Markdown table a question, and all of it as JSON.
+"""Compare speeds, both sides in one run: one Markdown table per question, and a JSON file.
 
     python benchmarks/run.py [--quick] [--only QUESTION]
 
 Questions: plain, other_points, nca, baselines, tuning, rare, rows, features, threads,
-tuning_threads, blas, start. CPU time of one thread, but for the three about threads; compilation
-happens before the clock starts. Writes ``benchmarks/results/bench.json``.
+tuning_threads, blas, start. Times are CPU seconds of one thread, except in the three questions
+about threads. Compilation is timed in ``start`` only. Writes ``benchmarks/results/bench.json``.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def plain(quick: bool, seed: int = 0) -> list[dict]:
 
 
 def other_points(quick: bool) -> list[dict]:
-    """The same at grid points on which nothing was tuned."""
+    """`plain` at grid points that were not used to choose the stopping rules."""
     return plain(quick, seed=11)
 
 
@@ -47,7 +47,7 @@ def tuning(quick: bool) -> list[dict]:
 
 
 def baselines(quick: bool) -> list[dict]:
-    """LMNN and ITML beside metric-learn and pylmnn, where their environment can be made."""
+    """LMNN and ITML against metric-learn and pylmnn, if their environment can be created."""
     from baselines import compare
 
     try:
@@ -58,9 +58,9 @@ def baselines(quick: bool) -> list[dict]:
 
 def rare(quick: bool) -> list[dict]:
     if quick:
-        return fits.compare_rare(300, 5, 20, 2) + fits.draw_from_large(2000, (300,))
-    drawn = fits.draw_from_large(50_000, (2000, 5000, 10_000))
-    return fits.compare_rare(2000, 20, 200, 20) + drawn
+        return fits.compare_rare(300, 5, 20, 2) + fits.subsample_large(2000, (300,))
+    large = fits.subsample_large(50_000, (2000, 5000, 10_000))
+    return fits.compare_rare(2000, 20, 200, 20) + large
 
 
 def rows(quick: bool) -> list[dict]:
@@ -84,12 +84,12 @@ def blas(quick: bool) -> list[dict]:
 
 
 def start(quick: bool) -> list[dict]:
-    """Imports, the first fit on an empty cache, and the first two of a later process."""
+    """Imports, the first fit with an empty cache, and the first fit of a later process."""
     import resource
     import tempfile
 
     def clock(code: str, **environment: str) -> float:
-        """CPU seconds of a new process."""
+        """CPU seconds of a new process that runs the code."""
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
         command = [sys.executable, "-c", code]
         subprocess.run(command, check=True, env={**os.environ, **environment})
@@ -106,21 +106,22 @@ def start(quick: bool) -> list[dict]:
     )
     with tempfile.TemporaryDirectory() as cache:
         compiled = clock(one_fit, NUMBA_CACHE_DIR=cache)
-        first = best(one_fit, NUMBA_CACHE_DIR=cache)
-        second = best(one_fit + "; IML().fit(X, y)", NUMBA_CACHE_DIR=cache) - first
-    imported, theirs = best("import raremetric"), best("import sklearn.neighbors")
+        cached = best(one_fit, NUMBA_CACHE_DIR=cache)
+    sklearn = best("import sklearn.neighbors")
+    package, learner = best("import raremetric"), best("from raremetric import IML")
     return [
-        {"what": "import raremetric / import sklearn.neighbors", "ratio": imported / theirs},
-        {"what": "first fit, nothing cached: seconds more than the import", "seconds": compiled - imported},  # noqa: E501
-        {"what": "first fit of a later process: seconds more than the second", "seconds": first - imported - second},  # noqa: E501
-    ]  # fmt: skip
+        {"what": "import raremetric, against import sklearn.neighbors", "ratio": package / sklearn},
+        {"what": "from raremetric import IML, against the same", "ratio": learner / sklearn},
+        {"what": "import and first fit, nothing cached", "seconds": compiled - sklearn},
+        {"what": "import and first fit of a later process", "seconds": cached - sklearn},
+    ]
 
 
-ASKED = (
+FUNCTIONS = (
     plain, other_points, nca, baselines, tuning, rare, rows, features, threads, tuning_threads,
     blas, start,
 )  # fmt: skip
-QUESTIONS: dict[str, Callable[[bool], list[dict]]] = {each.__name__: each for each in ASKED}
+QUESTIONS: dict[str, Callable[[bool], list[dict]]] = {each.__name__: each for each in FUNCTIONS}
 
 
 def as_text(value) -> str:
@@ -142,7 +143,7 @@ def markdown(table: list[dict]) -> str:
 
 
 def summary(name: str, table: list[dict]) -> str:
-    """The figures that a requirement names."""
+    """The figures that docs/performance.md quotes besides the table."""
     if name in ("plain", "other_points"):
         ratios = [row["ratio"] for row in table]
         excess = np.concatenate([row["excess"] for row in table])
@@ -153,25 +154,25 @@ def summary(name: str, table: list[dict]) -> str:
         )
     if name == "threads":
         return "; ".join(
-            speed_up(one, two) for one, two in zip(table[::2], table[1::2], strict=True)
+            speedup(one, two) for one, two in zip(table[::2], table[1::2], strict=True)
         )
     if name in ("rows", "features"):
         size = {"rows": "n_samples", "features": "n_features"}[name]
         fixed = [row for row in table if row["dissimilar"] == "fixed"]
         return (
             f'dissimilar="fixed": time ~ {size}^{exponent(fixed, size, "seconds"):.2f}, and '
-            f"^{exponent(fixed, size, 'seconds_given_neighbors'):.2f} given the neighbors"
+            f"^{exponent(fixed, size, 'seconds_without_pairs'):.2f} without the selection of pairs"
         )
     return ""
 
 
-def speed_up(one: dict, two: dict) -> str:
-    """What a second thread gains, by the clock and on idle cores."""
-    by_clock, idle = (one[f"{kind}_seconds"] / two[f"{kind}_seconds"] for kind in ("wall", "path"))
-    bits = "the same" if one["bits"] == two["bits"] else "OTHER"
+def speedup(one: dict, two: dict) -> str:
+    """The speedup from a second thread: wall time, and on idle cores."""
+    wall, idle = (one[f"{kind}_seconds"] / two[f"{kind}_seconds"] for kind in ("wall", "path"))
+    result = "the same result" if one["hash"] == two["hash"] else "ANOTHER RESULT"
     return (
-        f"{one['n_samples']} rows on two threads: {by_clock:.2f} times the speed by the clock, "
-        f"{idle:.2f} on idle cores, {bits} bits"
+        f"{one['n_samples']} rows with two threads: speedup {wall:.2f} (wall time), "
+        f"{idle:.2f} (idle cores), {result}"
     )
 
 
@@ -183,8 +184,8 @@ def exponent(table: list[dict], size: str, seconds: str) -> float:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--quick", action="store_true", help="small data, a minute in all")
-    parser.add_argument("--only", choices=list(QUESTIONS), help="one table")
+    parser.add_argument("--quick", action="store_true", help="small data; takes about a minute")
+    parser.add_argument("--only", choices=list(QUESTIONS), help="run one question only")
     options = parser.parse_args()
     results = json.loads(OUT.read_text()) if OUT.exists() and options.only else {}
     for name, question in QUESTIONS.items():

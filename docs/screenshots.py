@@ -1,7 +1,7 @@
-"""The pictures of docs/table.md and docs/results: `python docs/screenshots.py`.
+"""Make the pictures of docs/table.md and docs/results: `python docs/screenshots.py`.
 
-Runs the page's own commands on the table of examples/untidy.py, and photographs the terminal and
-the pages in headless Chromium. Needs raremetric[browser].
+Runs the commands of docs/table.md on the table of examples/untidy.py, and takes screenshots of the
+terminal and of the HTML pages in headless Chromium. Needs raremetric[browser].
 """
 
 from __future__ import annotations
@@ -37,24 +37,24 @@ def main() -> None:
         )
         subprocess.run([sys.executable, HERE.parent / "examples/untidy.py"], cwd=folder, check=True)
         lines = (folder / "abalone.csv").read_text().splitlines()
-        # The last rows are new: they are not among those fitted on.
+        # The last rows are the new data: the model is not fitted on them.
         (folder / "new.csv").write_text("\n".join([lines[0], *lines[-30:]]))
         for picture, command in TERMINALS.items():
             if command.startswith("fit"):
                 (folder / "abalone.csv").write_text("\n".join(lines[:-30]))
             svg = folder / f"{picture}.svg"
             svg.write_text(terminal(command, folder))
-            photograph(browser, svg, HERE / "images" / f"{picture}.png", is_drawing=True)
+            take_screenshot(browser, svg, HERE / "images" / f"{picture}.png", is_svg=True)
         page = folder / "comparison.html"
-        photograph(browser, page, HERE / "images" / "table-page.png")
+        take_screenshot(browser, page, HERE / "images" / "table-page.png")
         results = HERE / "results" / "report.html"
-        photograph(browser, results, HERE / "images" / "report.png", full_page=False)
+        take_screenshot(browser, results, HERE / "images" / "report.png", full_page=False)
         shutil.copy(folder / "why.png", HERE / "images" / "table-why.png")
         browser.close()
 
 
 def terminal(command: str, folder: Path) -> str:
-    """What a terminal shows of a command, as SVG."""
+    """The output of a command in a terminal, as SVG."""
     environment = {**os.environ, "COLUMNS": str(WIDTH), "FORCE_COLOR": "1"}
     done = subprocess.run(
         [*CALL, *command.split()], cwd=folder, env=environment, stdout=subprocess.PIPE, check=True
@@ -65,11 +65,12 @@ def terminal(command: str, folder: Path) -> str:
     return console.export_svg(title="raremetric", theme=MONOKAI)
 
 
-def photograph(
-    browser, path: Path, out: Path, is_drawing: bool = False, full_page: bool = True
+def take_screenshot(
+    browser, path: Path, out: Path, is_svg: bool = False, full_page: bool = True
 ) -> None:
+    """Write a PNG of an HTML page or an SVG file."""
     page = browser.new_page(viewport={"width": 1000, "height": 800})
-    if is_drawing:
+    if is_svg:
         page.set_content(f"<body style='margin:0'>{path.read_text()}</body>")
         page.locator("svg").first.screenshot(path=out)
     else:

@@ -1,7 +1,7 @@
-"""The main job on real data: `make demo`.
+"""Compare the Euclidean distance with a learned one on real data: `make demo`.
 
-`libras` holds 15 hand movements of the Brazilian sign language, 24 examples each. Telling one of
-them from all others is a problem with 6.7 % positives and 90 features.
+`libras` contains 15 hand movements of the Brazilian sign language, with 24 examples each.
+Separating one of them from all others is a problem with 6.7 % positives and 90 features.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ MEASURES = {"F1": f1_score, "precision": precision_score, "recall": recall_score
 
 
 def evaluate(learner, X, y):
-    """Measures of the rare class in percent, one row a split."""
+    """Measures of the rare class in percent, (n_splits, n_measures)."""
     splits = StratifiedShuffleSplit(N_SPLITS, test_size=0.5, random_state=0).split(X, y)
     rows = []
     for train, test in splits:
@@ -41,20 +41,20 @@ def main():
         f"Data set {DATASET!r}: {len(X)} examples, {X.shape[1]} features, "
         f"{int(y.sum())} of the rare class ({y.mean():.1%})."
     )
-    console.print("Half to learn from, half to test on; 3 nearest neighbors vote.")
+    console.print("Half of the data for training, half for testing; the 3 nearest neighbors vote.")
     table = Table(title=f"The rare class, mean ± standard deviation over {N_SPLITS} splits (%)")
     table.add_column("distance")
     for name in (*MEASURES, "seconds"):
         table.add_column(name, justify="right")
-    for name, learner in {"plain": Euclidean(), "learned by IML": IML()}.items():
+    for name, learner in {"Euclidean": Euclidean(), "learned by IML": IML()}.items():
         start = time.perf_counter()
         scores = evaluate(learner, X, y)
         cells = [f"{m:.1f} ± {s:.1f}" for m, s in zip(scores.mean(0), scores.std(0), strict=True)]
         table.add_row(name, *cells, f"{time.perf_counter() - start:.1f}")
     console.print(table)
-    console.print("(IML's seconds include compiling its kernels, once per installation.)")
+    console.print("(The first run after an installation includes the compilation of IML.)")
     path = draw(DATASET, "demo/neighborhoods.png")
-    console.print(f"The neighborhoods before and after are drawn in {path}.")
+    console.print(f"A picture of the neighborhoods under both distances is in {path}.")
 
 
 if __name__ == "__main__":

@@ -1,7 +1,8 @@
-"""What a learned metric does to the neighbours of a rare class: one picture.
+"""Draw the neighbors of a rare class under the Euclidean distance and under a learned one.
 
-Shown is the split with the median gain of nine.
-Run: ``python examples/neighborhoods.py [DATASET] [FILE]``; draws docs/images/neighborhoods.png.
+The split with the median gain of nine is shown. Run
+``python examples/neighborhoods.py [DATASET] [FILE]``; by default it draws
+docs/images/neighborhoods.png.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ IMAGE = Path(__file__).parent.parent / "docs" / "images" / "neighborhoods.png"
 
 
 def viewing_plane(Z, y):
-    """Two directions to look along: between the class means, and the widest spread beside it."""
+    """Two axes: the difference of the class means, and the largest variance orthogonal to it."""
     between = Z[y == 1].mean(axis=0) - Z[y == 0].mean(axis=0)
     between /= np.linalg.norm(between)
     rest = Z - Z.mean(axis=0)
@@ -35,7 +36,7 @@ def viewing_plane(Z, y):
 
 
 def draw_neighborhoods(axes, model, X_train, y_train, X_test, y_test, title):
-    """Training points, and each rare test point with lines to the neighbours that vote on it."""
+    """Draw training points, and lines from each rare test point to the neighbors that vote."""
     Z_train, Z_test = model.learner_.transform(X_train), model.learner_.transform(X_test)
     plane = viewing_plane(Z_train, y_train)
     train, test = Z_train @ plane.T, Z_test[y_test == 1] @ plane.T
@@ -47,8 +48,8 @@ def draw_neighborhoods(axes, model, X_train, y_train, X_test, y_test, title):
             axes.plot(
                 *zip(point, train[row], strict=True), color=color, lw=0.9, alpha=0.7, zorder=1
             )
-    axes.scatter(*train[y_train == 0].T, s=12, color=COMMON, label="common, to learn from")
-    axes.scatter(*train[y_train == 1].T, s=26, color=RARE, label="rare, to learn from")
+    axes.scatter(*train[y_train == 0].T, s=12, color=COMMON, label="common, training")
+    axes.scatter(*train[y_train == 1].T, s=26, color=RARE, label="rare, training")
     axes.scatter(*test[found].T, s=60, marker="D", color=GOOD, ec="white", label="rare, found")
     axes.scatter(*test[~found].T, s=60, marker="X", color="black", ec="white", label="rare, missed")
     f1 = f1_score(y_test, model.predict(X_test))
@@ -60,7 +61,7 @@ def draw_neighborhoods(axes, model, X_train, y_train, X_test, y_test, title):
 
 
 def fit_both(X, y, random_state):
-    """Plain and learned models on one half of the data, and what there is to draw."""
+    """The gain in F1, both models, and the split that they were fitted and tested on."""
     X_train, X_test, y_train, y_test = train_test_split(
         X, y, test_size=0.5, stratify=y, random_state=random_state
     )
@@ -72,13 +73,13 @@ def fit_both(X, y, random_state):
 
 
 def draw(dataset, path, n_splits=9):
-    """Both metrics side by side, on the split with the median gain of several; the path."""
+    """Draw both metrics side by side, on the split with the median gain; return the path."""
     X, y = load_dataset(dataset, return_X_y=True)
     splits = sorted((fit_both(X, y, s) for s in range(n_splits)), key=lambda split: split[0])
     _, models, data = splits[n_splits // 2]
     figure, panels = plt.subplots(1, 2, figsize=(11, 4.6), layout="constrained")
     for axes, model, title in zip(
-        panels, models, ("Plain distance", "Learned by IML"), strict=True
+        panels, models, ("Euclidean distance", "Learned by IML"), strict=True
     ):
         draw_neighborhoods(axes, model, *data, title)
     handles, labels = panels[0].get_legend_handles_labels()

@@ -1,8 +1,9 @@
-"""Is a probability of 0.3 right three times in ten? One picture of votes and calibrated scores.
+"""Draw a reliability diagram of vote shares and of calibrated scores.
 
-A dot is the share of the rare class among examples with about that probability when they were left
-out, over ten repeats; the larger, the more examples. Its bar is the 95 % interval of that share.
-Run: ``python examples/reliability.py [DATASET] [FILE]``; draws docs/images/reliability.png.
+Each dot is the share of the rare class among held-out examples with about the same predicted
+probability, over ten repeats of the cross-validation. Larger dots are for more examples; the bar is
+the 95 % interval of the share. Run ``python examples/reliability.py [DATASET] [FILE]``; by default
+it draws docs/images/reliability.png.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ N_REPEATS = 10
 
 
 def held_out_probabilities(classifier, X, y):
-    """Of the rare class, (n_repeats, n_samples)."""
+    """Probability of the rare class for each example when held out, (n_repeats, n_samples)."""
     model = make_pipeline(StandardScaler(), classifier)
     repeats = [StratifiedKFold(5, shuffle=True, random_state=s) for s in range(N_REPEATS)]
     return np.stack(
@@ -38,20 +39,20 @@ def held_out_probabilities(classifier, X, y):
 
 
 def draw_reliability(axes, p, y, title):
-    """Observed against predicted shares, and how many rows there are at each."""
+    """Draw observed shares against predicted ones, with the number of rows as the size."""
     truth = np.tile(y, (len(p), 1))
-    place = np.clip(np.digitize(p, BINS) - 1, 0, len(BINS) - 2)
+    bins = np.clip(np.digitize(p, BINS) - 1, 0, len(BINS) - 2)
     axes.plot([0, 1], [0, 1], color="#b9c0c9", lw=1, zorder=0)
-    for i in np.unique(place):
-        inside = place == i
-        n, hits = inside.sum() / len(p), truth[inside].sum() / len(p)  # rows, not repeats
+    for i in np.unique(bins):
+        inside = bins == i
+        n, hits = inside.sum() / len(p), truth[inside].sum() / len(p)  # per repeat
         low, high = beta.ppf([0.025, 0.975], hits + 0.5, n - hits + 0.5)
         predicted = p[inside].mean()
         axes.plot([predicted, predicted], [low, high], color="#d1495b", lw=1.2)
         axes.scatter(predicted, hits / n, s=8 + 60 * np.sqrt(n / len(y)), color="#d1495b", zorder=2)
     loss = np.mean([brier_score_loss(y, row) for row in p])
     axes.set_title(f"{title}\nBrier score {loss:.3f}")
-    axes.set_xlabel("probability of the rare class")
+    axes.set_xlabel("predicted probability of the rare class")
     axes.set_xlim(-0.02, 1.02)
     axes.set_ylim(-0.02, 1.02)
     axes.set_aspect("equal")
@@ -60,7 +61,7 @@ def draw_reliability(axes, p, y, title):
 
 
 def draw(dataset, path):
-    """The share of votes beside the calibrated score; the path."""
+    """Draw the share of votes beside the calibrated score; return the path."""
     X, y = load_dataset(dataset, return_X_y=True)
     metric = BalancedDiscriminant()
     models = {
@@ -70,7 +71,7 @@ def draw(dataset, path):
     figure, panels = plt.subplots(1, 2, figsize=(9, 4.6), layout="constrained", sharey=True)
     for axes, (title, model) in zip(panels, models.items(), strict=True):
         draw_reliability(axes, held_out_probabilities(model, X, y), y, title)
-    panels[0].set_ylabel("share of the rare class")
+    panels[0].set_ylabel("observed share of the rare class")
     figure.suptitle(f"{dataset}: {len(y)} examples, {y.mean():.0%} of the rare class")
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)

@@ -1,8 +1,8 @@
 import numpy as np
-import pandas as pd
 import pytest
 from imblearn.over_sampling import SMOTE
 from imblearn.pipeline import make_pipeline as make_imblearn_pipeline
+from sklearn.base import clone
 from sklearn.datasets import load_wine
 from sklearn.exceptions import NotFittedError
 from sklearn.frozen import FrozenEstimator
@@ -11,7 +11,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from raremetric import IML, Euclidean, MetricKNNClassifier
+from raremetric import IML, BalancedDiscriminant, Euclidean, MetricKNNClassifier
 from tests.conftest import make_problem
 
 
@@ -36,6 +36,7 @@ def test_votes_are_taken_under_the_learned_metric(wine):
     np.testing.assert_array_equal(
         model.predict(X[1::2]), by_hand.predict(model.learner_.transform(X[1::2]))
     )
+    assert model.metric_ is model.learner_
     distances, rows = model.kneighbors(X[1::2])
     pairs = np.stack([X[1::2], X[::2][rows[:, 0]]], axis=1)
     np.testing.assert_allclose(distances[:, 0], model.learner_.pair_distance(pairs))
@@ -47,32 +48,44 @@ def test_training_examples_are_not_their_own_neighbors(wine):
     rows = model.kneighbors(n_neighbors=5, return_distance=False)
     assert rows.shape == (len(X), 5)
     assert not np.any(rows == np.arange(len(X))[:, np.newaxis])
+    with pytest.raises(ValueError, match=r"n_neighbors == 178, must be <= 177"):
+        model.kneighbors(n_neighbors=len(X))
+    with pytest.raises(ValueError, match=r"n_neighbors == 0, must be >= 1"):
+        model.kneighbors(X, 0)
 
 
-def test_a_fitted_learner_is_taken_as_it_is(wine):
+def test_neighbors_at_the_same_distance_come_in_the_order_of_their_rows():
+    X = np.array([[3.0], [1.0], [-1.0], [1.0], [-1.0]])
+    model = MetricKNNClassifier(Euclidean()).fit(X, ["c", "b", "a", "a", "b"])
+    assert model.kneighbors([[0.0]])[1].tolist() == [[1, 2, 3]]
+    assert model.predict([[0.0]]).tolist() == ["a"]
+
+
+def test_a_frozen_learner_is_not_fitted_again(wine):
     X, y = wine
-    iml = IML(tol=1e-2).fit(X[:, :], y)
-    components = iml.components_.copy()
+    learner = BalancedDiscriminant().fit(X, y)
+    components = learner.components_.copy()
     half = slice(None, None, 2)
-    for model in (
-        MetricKNNClassifier(iml, prefit=True),
-        MetricKNNClassifier(FrozenEstimator(iml)),
-    ):
-        model.fit(X[half], y[half])
-        np.testing.assert_array_equal(model.learner_.components_, components)
-    refitted = MetricKNNClassifier(iml).fit(X[half], y[half])
-    assert refitted.learner_ is not iml
-    np.testing.assert_array_equal(iml.components_, components)
+    model = MetricKNNClassifier(FrozenEstimator(learner)).fit(X[half], y[half])
+    assert model.metric_.estimator is learner
+    by_hand = KNeighborsClassifier(3).fit(learner.transform(X[half]), y[half])
+    np.testing.assert_array_equal(model.predict(X), by_hand.predict(learner.transform(X)))
+    refitted = MetricKNNClassifier(learner).fit(X[half], y[half])
+    assert refitted.learner_ is not learner
+    assert not np.array_equal(refitted.learner_.components_, components)
+    np.testing.assert_array_equal(learner.components_, components)
 
 
-def test_prefit_needs_a_fitted_learner(wine):
+def test_a_frozen_learner_must_be_fitted_and_serve_all_classes(wine):
     with pytest.raises(NotFittedError):
-        MetricKNNClassifier(IML(), prefit=True).fit(*wine)
-    with pytest.raises(ValueError, match=r"prefit=True needs a fitted learner"):
-        MetricKNNClassifier(prefit=True).fit(*wine)
-    fitted = Euclidean().fit(*wine)
-    with pytest.raises(ValueError, match=r"multiclass='one_vs_rest'"):
-        MetricKNNClassifier(fitted, prefit=True, multiclass="one_vs_rest").fit(*wine)
+        MetricKNNClassifier(FrozenEstimator(Euclidean())).fit(*wine)
+    frozen = FrozenEstimator(Euclidean().fit(*wine))
+    message = r"frozen learner has one metric, but .* each of the 3 classes. Use multiclass='joint'"
+    with pytest.raises(ValueError, match=message):
+        MetricKNNClassifier(frozen, multiclass="one_vs_rest").fit(*wine)
+    X, y = wine
+    two = MetricKNNClassifier(frozen, multiclass="one_vs_rest").fit(X, y == 1)
+    assert two.metric_ is frozen
 
 
 def test_one_metric_per_class(wine):
@@ -80,12 +93,14 @@ def test_one_metric_per_class(wine):
     model = MetricKNNClassifier(IML(tol=1e-3), multiclass="one_vs_rest").fit(X[::2], y[::2])
     assert len(model.learners_) == 3
     assert not hasattr(model, "learner_")
+    with pytest.raises(AttributeError, match=r"one metric for each class; use one of learners_"):
+        _ = model.metric_
     for label, learner in enumerate(model.learners_):
         alone = IML(tol=1e-3).fit(X[::2], y[::2] == label)
         np.testing.assert_array_equal(learner.components_, alone.components_)
     assert model.score(X[1::2], y[1::2]) > 0.9
     np.testing.assert_allclose(model.predict_proba(X).sum(axis=1), 1)
-    with pytest.raises(ValueError, match=r"label must name one of \[0, 1, 2\]; got None"):
+    with pytest.raises(ValueError, match=r"label must be one of \[0, 1, 2\]; got None"):
         model.kneighbors(X)
     assert model.kneighbors(X[:4], label=2, return_distance=False).shape == (4, 3)
 
@@ -98,7 +113,7 @@ def test_two_classes_share_one_metric_in_either_scheme(problem):
     assert split.learner_ is split.learners_[0]
 
 
-def test_ties_in_one_versus_rest_go_to_the_pooled_votes_then_the_first_class():
+def test_ties_with_one_metric_per_class():
     # Under the plain distance all three metrics agree: the votes are those of one search.
     X = np.array([[0.0], [1.0], [2.0], [10.0], [11.0], [12.0]])
     y = np.array(["c", "a", "b", "a", "b", "c"])
@@ -120,13 +135,23 @@ def test_pipeline_grid_search_and_resampling():
     assert np.isfinite(cross_val_score(resampled, X, y, scoring="f1", cv=3)).all()
 
 
-def test_pandas_and_text_labels(problem):
+@pytest.mark.parametrize(
+    ("package", "table_type"),
+    [("pandas", "DataFrame"), ("polars", "DataFrame"), ("pyarrow", "table")],
+)
+def test_tables_and_text_labels(problem, package, table_type):
     X, y = problem
-    table = pd.DataFrame(X, columns=["a", "b", "c"])
-    learner = IML().set_output(transform="pandas")
-    model = MetricKNNClassifier(learner).fit(table, np.where(y == 1, "fraud", "fine"))
-    assert set(model.predict(table)) <= {"fraud", "fine"}
+    text = np.where(y == 1, "fraud", "fine")
+    make_table = getattr(pytest.importorskip(package), table_type)
+    table = make_table({name: X[:, j] for j, name in enumerate("abc")})
+    model = MetricKNNClassifier(BalancedDiscriminant(), vote="score", cv=3, random_state=0)
+    weights = np.arange(len(X)) % 3  # rows are left out, and taken for folds
+    model.fit(table, text, sample_weight=weights)
     assert model.feature_names_in_.tolist() == ["a", "b", "c"]
+    assert model.learner_.feature_names_in_.tolist() == ["a", "b", "c"]
+    plain = clone(model).fit(X, text, sample_weight=weights)
+    assert set(plain.predict(X)) == {"fraud", "fine"}
+    np.testing.assert_array_equal(model.predict(table), plain.predict(X))
 
 
 def test_more_neighbors_than_examples(problem):

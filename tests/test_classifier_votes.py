@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy.special import expit, logit
+from sklearn.base import clone
 from sklearn.frozen import FrozenEstimator
 from sklearn.metrics import f1_score
 from sklearn.model_selection import GroupKFold, KFold, RepeatedStratifiedKFold, StratifiedKFold
@@ -13,7 +14,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from raremetric import IML, BalancedDiscriminant, Euclidean, MetricKNNClassifier
-from raremetric.voting import best_threshold, f_utility, fit_sigmoid
+from raremetric.voting import best_threshold, f_utility, fit_sigmoid, fitting
 from tests.conftest import make_problem
 from tests.oracles.votes import adjusted_vote, nearness, winner
 
@@ -64,7 +65,7 @@ def test_adjusted_vote_is_the_brute_force_one(k, n_classes):
     assert model.n_neighbors_ == k
 
 
-def test_a_vote_tells_the_smallest_distances_apart():
+def test_an_adjusted_vote_compares_the_smallest_distances():
     X, y = rare_problem()
     X[:4] = [[1e-5, 0, 0], [0, 1e-5, 0], [1e-6, 0, 0], [0, 1e-6, 0]]
     y[:4] = [0, 0, 1, 1]
@@ -84,12 +85,15 @@ def test_factors_of_one_are_the_plain_vote(n_classes):
 def test_auto_gamma_has_the_best_f1_on_the_folds():
     X, y = rare_problem(11, shift=0.7)  # two factors are equally good here
     folds = list(StratifiedKFold(4).split(X, y))
+    distances = np.linalg.norm(X[:, np.newaxis] - X, axis=2)
+    second = np.empty((2, len(y)))  # of the three nearest two are a majority
+    for train, test in folds:
+        for c in range(2):
+            own = train[y[train] == c]
+            second[c, test] = np.sort(distances[np.ix_(test, own)], axis=1)[:, 1]
 
     def held_out_f1(gamma):
-        called = np.zeros(len(y), dtype=int)
-        for train, test in folds:
-            called[test] = [winner(X[train], y[train], q, [1.0, gamma], 3) for q in X[test]]
-        return f1_score(y, called)
+        return f1_score(y, gamma * second[1] < second[0])
 
     model = MetricKNNClassifier(Euclidean(), vote="adjusted", cv=folds).fit(X, y)
     grid = np.geomspace(0.1, 10, 41)
@@ -99,7 +103,7 @@ def test_auto_gamma_has_the_best_f1_on_the_folds():
     equal = grid[np.isclose(values, max(values))]
     assert len(equal) > 1
     assert abs(np.log(model.gamma_[1])) == pytest.approx(np.abs(np.log(equal)).min())
-    assert max(values) > held_out_f1(1.0)  # else this problem tests nothing
+    assert max(values) > held_out_f1(1.0)  # otherwise this test could not fail
 
 
 def test_auto_gamma_of_three_classes_does_not_lose_to_the_plain_vote_on_the_folds():
@@ -109,10 +113,10 @@ def test_auto_gamma_of_three_classes_does_not_lose_to_the_plain_vote_on_the_fold
     folds = list(StratifiedKFold(4).split(X, y))
 
     def macro(gamma):
-        called = np.zeros(len(y), dtype=int)
+        predicted = np.zeros(len(y), dtype=int)
         for train, test in folds:
-            called[test] = [winner(X[train], y[train], q, gamma, 3) for q in X[test]]
-        return f1_score(y, called, average="macro")
+            predicted[test] = [winner(X[train], y[train], q, gamma, 3) for q in X[test]]
+        return f1_score(y, predicted, average="macro")
 
     model = MetricKNNClassifier(Euclidean(), vote="adjusted", cv=folds).fit(X, y)
     counts = np.bincount(y)
@@ -121,15 +125,15 @@ def test_auto_gamma_of_three_classes_does_not_lose_to_the_plain_vote_on_the_fold
 
 
 @pytest.mark.parametrize("k", [3, 5])
-def test_score_is_read_calibrated_and_cut_as_documented(k):
+def test_score_calibration_and_threshold_are_as_documented(k):
     X, y = rare_problem(4)
     folds = list(StratifiedKFold(5, shuffle=True, random_state=7).split(X, y))
     m = (k + 1) // 2
-    held = np.empty(len(y))
+    held_out = np.empty(len(y))
     for train, test in folds:
-        held[test] = [nearness(X[train], y[train], q, [1, 1], m)[1] for q in X[test]]
-    sigmoid = fit_sigmoid(held, y == 1)
-    threshold = best_threshold(sigmoid(held), f_utility(1.0))
+        held_out[test] = [nearness(X[train], y[train], q, [1, 1], m)[1] for q in X[test]]
+    sigmoid = fit_sigmoid(held_out, y == 1)
+    threshold = best_threshold(sigmoid(held_out), f_utility(1.0))
     model = MetricKNNClassifier(Euclidean(), k, vote="score", random_state=7).fit(X, y)
     Q = queries()
     scores = np.array([nearness(X, y, q, [1, 1], m)[1] for q in Q])
@@ -146,16 +150,16 @@ def test_score_of_three_classes_takes_the_farthest_above_its_threshold():
     X, y = make_problem(1, n_samples=60, n_classes=3)
     labels = np.array(["a", "b", "c"])[y]
     folds = list(StratifiedKFold(3).split(X, y))
-    held = np.empty((len(y), 3))
+    held_out = np.empty((len(y), 3))
     for train, test in folds:
-        held[test] = [nearness(X[train], y[train], q, [1, 1, 1], 2) for q in X[test]]
+        held_out[test] = [nearness(X[train], y[train], q, [1, 1, 1], 2) for q in X[test]]
     model = MetricKNNClassifier(Euclidean(), vote="score", cv=folds).fit(X, labels)
     Q = queries()
     scores = np.array([nearness(X, y, q, [1, 1, 1], 2) for q in Q])
     p, above = np.empty((40, 3)), np.empty((40, 3))
     for c in range(3):
-        sigmoid = fit_sigmoid(held[:, c], y == c)
-        threshold = best_threshold(sigmoid(held[:, c]), f_utility(1.0))
+        sigmoid = fit_sigmoid(held_out[:, c], y == c)
+        threshold = best_threshold(sigmoid(held_out[:, c]), f_utility(1.0))
         log_odds = sigmoid.slope * scores[:, c] + sigmoid.intercept
         p[:, c], above[:, c] = expit(log_odds), log_odds - logit(threshold)
         assert model.threshold_[c] == pytest.approx(threshold)
@@ -168,29 +172,25 @@ def test_score_of_three_classes_takes_the_farthest_above_its_threshold():
 @pytest.mark.parametrize("n_classes", [2, 3])
 @pytest.mark.parametrize("n_neighbors", [3, "auto"])
 @pytest.mark.parametrize("multiclass", ["joint", "one_vs_rest"])
-def test_decisions_probabilities_and_predictions_agree(vote, n_classes, n_neighbors, multiclass):
+def test_decisions_probabilities_and_predictions_agree(
+    vote, n_classes, n_neighbors, multiclass, monkeypatch
+):
+    monkeypatch.setattr(fitting, "GAMMAS", np.geomspace(0.1, 10, 5))  # only to be fast
     X, y = make_problem(1, n_samples=60, n_classes=n_classes)
     model = MetricKNNClassifier(
         BalancedDiscriminant(), n_neighbors, vote=vote, multiclass=multiclass, random_state=0
     ).fit(X, y)
     values, p = model.decision_function(queries()), model.predict_proba(queries())
-    called = np.argmax(values, axis=1) if n_classes > 2 else (values > 0).astype(int)
-    np.testing.assert_array_equal(model.predict(queries()), called)
+    predicted = np.argmax(values, axis=1) if n_classes > 2 else (values > 0).astype(int)
+    np.testing.assert_array_equal(model.predict(queries()), predicted)
     np.testing.assert_allclose(p.sum(axis=1), 1)
     assert (p > 0).all()
-    again = MetricKNNClassifier(
-        BalancedDiscriminant(),
-        n_neighbors,
-        vote=vote,
-        multiclass=multiclass,
-        random_state=0,
-        n_jobs=2,
-    ).fit(X, y)
-    np.testing.assert_array_equal(again.decision_function(queries()), values)
+    parallel = clone(model).set_params(n_jobs=2).fit(X, y)
+    np.testing.assert_array_equal(parallel.decision_function(queries()), values)
     assert model.kneighbors(X, label=0, return_distance=False).shape == (60, model.n_neighbors_)
 
 
-def test_each_class_is_read_off_its_own_metric():
+def test_distances_to_a_class_are_those_of_its_own_metric():
     X, y = make_problem(1, n_samples=60, n_classes=3)
     model = MetricKNNClassifier(
         BalancedDiscriminant(), vote="adjusted", gamma={2: 0.5}, multiclass="one_vs_rest"
@@ -201,24 +201,27 @@ def test_each_class_is_read_off_its_own_metric():
         np.testing.assert_array_equal(np.rint(model.decision_function(queries())[:, c]), votes)
 
 
-def test_a_prefit_metric_is_tuned_by_leaving_one_out():
+def test_a_frozen_metric_is_tuned_by_leaving_one_out():
     X, y = rare_problem(6)
-    X[5], X[6], X[7], X[8] = (X[4],) * 4  # an example may hide among its duplicates
+    X[5], X[6], X[7], X[8] = (X[4],) * 4  # duplicates are neighbors, the example itself is not
     metric = BalancedDiscriminant().fit(X, y)
     Z = metric.transform(X)
-    held = np.empty(len(y))
+    held_out = np.empty(len(y))
     nonzero = np.linalg.norm(Z[:, np.newaxis] - Z, axis=2)
-    floor = 0.1 * np.median([row[row > 1e-9].min() for row in nonzero])
+    floor = 0.1 * np.sqrt(np.median([row[row > 1e-9].min() ** 2 for row in nonzero]))
     for i in range(len(y)):
         rest = np.arange(len(y)) != i
         second = [np.sort(nonzero[i, rest & (y == c)])[1] for c in (0, 1)]
-        held[i] = np.log(max(second[0], floor)) - np.log(max(second[1], floor))
-    expected = fit_sigmoid(held, y == 1)
-    model = MetricKNNClassifier(metric, vote="score", prefit=True).fit(X, y)
-    sigmoid = model._vote.calibration.sigmoid
-    assert [*sigmoid.slope, *sigmoid.intercept] == pytest.approx([*expected])
-    frozen = MetricKNNClassifier(FrozenEstimator(metric), vote="score").fit(X, y)
-    assert frozen.learner_.estimator is metric
+        held_out[i] = np.log(max(second[0], floor)) - np.log(max(second[1], floor))
+    expected = fit_sigmoid(held_out, y == 1)
+    model = MetricKNNClassifier(FrozenEstimator(metric), vote="score").fit(X, y)
+    assert model.learner_.estimator is metric
+    threshold = best_threshold(expected(held_out), f_utility(1.0))
+    assert model.threshold_ == pytest.approx(threshold)
+    Q = metric.transform(queries())
+    second = [np.sort(np.linalg.norm(Q[:, np.newaxis] - Z[y == c], axis=2))[:, 1] for c in (0, 1)]
+    scores = np.log(np.maximum(second[0], floor)) - np.log(np.maximum(second[1], floor))
+    np.testing.assert_allclose(model.predict_proba(queries())[:, 1], expected(scores), rtol=1e-6)
 
 
 def test_auto_neighbors_of_the_plain_vote_have_the_best_f1_on_the_folds():
@@ -227,11 +230,11 @@ def test_auto_neighbors_of_the_plain_vote_have_the_best_f1_on_the_folds():
     model = MetricKNNClassifier(Euclidean(), "auto", cv=folds).fit(X, y)
     f1 = {}
     for k in (3, 7, 15, 31):
-        called = np.zeros(len(y), dtype=int)
+        predicted = np.zeros(len(y), dtype=int)
         for train, test in folds:
             fixed = MetricKNNClassifier(Euclidean(), k).fit(X[train], y[train])
-            called[test] = fixed.predict(X[test])
-        f1[k] = f1_score(y, called, zero_division=0)
+            predicted[test] = fixed.predict(X[test])
+        f1[k] = f1_score(y, predicted, zero_division=0)
     assert model.n_neighbors_ == max(f1, key=f1.get)
     fixed = MetricKNNClassifier(Euclidean(), model.n_neighbors_).fit(X, y)
     np.testing.assert_array_equal(model.predict_proba(queries()), fixed.predict_proba(queries()))
@@ -255,24 +258,22 @@ def test_pandas_text_labels_and_pipelines(vote):
 
 @pytest.mark.parametrize("vote", ["adjusted", "score"])
 @pytest.mark.parametrize("n_neighbors", [9, "auto"])
-@pytest.mark.parametrize("prefit", [False, True])
-def test_fewer_examples_than_folds_and_neighbors(vote, n_neighbors, prefit):
+@pytest.mark.parametrize("frozen", [False, True])
+def test_fewer_examples_than_folds_and_neighbors(vote, n_neighbors, frozen):
     X, y = rare_problem(n_samples=20, n_positive=3)
-    learner = Euclidean().fit(X, y) if prefit else Euclidean()
-    model = MetricKNNClassifier(learner, n_neighbors, vote=vote, prefit=prefit, random_state=0).fit(
-        X, y
-    )
+    learner = FrozenEstimator(Euclidean().fit(X, y)) if frozen else Euclidean()
+    model = MetricKNNClassifier(learner, n_neighbors, vote=vote, random_state=0).fit(X, y)
     assert np.isfinite(model.decision_function(queries())).all()
     if (vote, n_neighbors) == ("adjusted", 9):  # three can never be five of nine
         assert not model.predict(queries()).any()
 
 
-def test_small_classes_are_told_of_once():
+def test_a_fit_warns_of_small_classes_once():
     X, y = rare_problem(n_samples=30, n_positive=3)
-    with warnings.catch_warnings(record=True) as told:
+    with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         MetricKNNClassifier(IML(max_iter=500), vote="score", random_state=0).fit(X, y)
-    assert [str(w.message)[:22] for w in told] == ["IML wants n_neighbors="]
+    assert [str(w.message)[:22] for w in caught] == ["IML wants n_neighbors="]
 
 
 def test_repeated_folds_count_each_example_as_often():
@@ -307,14 +308,14 @@ def test_the_majority_has_no_decision_function(problem):
         ({"n_neighbors": 99, "vote": "score"}, r"n_neighbors=99 .* among 24 examples"),
     ],
 )
-def test_what_makes_no_sense(parameters, message, problem):
+def test_invalid_parameters(parameters, message, problem):
     X, y = problem
     order = np.argsort(y)
     with pytest.raises(ValueError, match=message):
         MetricKNNClassifier(Euclidean(), **parameters).fit(X[order], y[order])
 
 
-def test_a_word_for_the_number_of_neighbors(problem):
+def test_an_unknown_word_for_the_number_of_neighbors(problem):
     with pytest.raises(TypeError, match=r"n_neighbors must be an int or 'auto'; got 'many'"):
         MetricKNNClassifier(Euclidean(), "many").fit(*problem)
 

@@ -18,9 +18,13 @@ WEIGHTS = (
     "sample_weight multiplies the pairs an example anchors, as documented. A repeated or left out "
     "row would also change who is whose neighbor, so weighting and repeating differ by design."
 )
+NEIGHBORS = (
+    "sample_weight multiplies votes and held-out examples, as documented. A repeated row takes up "
+    "two of the k neighbors, an example of weight 2 only one, so weighting and repeating differ."
+)
 THRESHOLD = (
-    "The vote is what was asked for; the probability is calibrated beside it, and does not cross "
-    "one half where the vote turns. scikit-learn's own classifiers with a threshold fail likewise."
+    "predict follows the vote or the threshold. The calibrated probability is not 1/2 there. "
+    "scikit-learn's own classifiers with a tuned threshold fail in the same way."
 )
 EXPECTED_TO_FAIL = {
     "IML": {
@@ -30,10 +34,14 @@ EXPECTED_TO_FAIL = {
 
 
 def expected_failures(estimator):
+    failures = dict(EXPECTED_TO_FAIL.get(type(estimator).__name__, {}))
+    # Under the metric of IML, the default learner, the toy data are too well separated to differ.
+    if isinstance(estimator, MetricKNNClassifier) and estimator.learner is not None:
+        failures["check_sample_weight_equivalence_on_dense_data"] = NEIGHBORS
     thresholded = getattr(estimator, "vote", None) in ("adjusted", "score")
     if thresholded or isinstance(estimator, RareClassifier):
-        return {"check_classifiers_train": THRESHOLD}
-    return EXPECTED_TO_FAIL.get(type(estimator).__name__, {})
+        failures["check_classifiers_train"] = THRESHOLD
+    return failures
 
 
 # The checks' toy data are pure noise, on which 200 iterations do not always suffice.

@@ -1,6 +1,5 @@
-"""Contributions sum to the distance, changes are what they say, pictures show both."""
+"""Contributions sum to the distance; changes are those of the distance; figures show both."""
 
-import subprocess
 import sys
 
 import numpy as np
@@ -8,7 +7,9 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.decomposition import PCA, KernelPCA
+from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
@@ -19,8 +20,8 @@ from raremetric import (
     IML,
     Euclidean,
     ImportanceWeights,
+    KernelLandmarks,
     MetricKNNClassifier,
-    RareClassifier,
 )
 from raremetric.explain import (
     counterfactual_changes,
@@ -86,8 +87,10 @@ def test_of_a_classifier_and_of_a_table_with_names():
     np.testing.assert_allclose(parts.sum(axis=1), distances[0] ** 2, atol=1e-12)
     three = make_problem(0, n_classes=3)
     several = MetricKNNClassifier(GMML(), multiclass="one_vs_rest").fit(*three)
-    with pytest.raises(ValueError, match="metric for each class"):
+    with pytest.raises(AttributeError, match="one metric for each class; use one of learners_"):
         distance_contributions(several, X[0], X[1])
+    frozen = make_pipeline(FrozenEstimator(model[0]), FrozenEstimator(model[1]))
+    np.testing.assert_array_equal(distance_contributions(frozen, X[0], X[rows[0]]), parts)
 
 
 def test_weights_are_shares_of_the_diagonal():
@@ -105,7 +108,7 @@ def test_changes_of_the_plain_distance_are_its_terms():
     np.testing.assert_allclose(changes, -((a - b) ** 2))
 
 
-def test_changes_behind_a_kernel():
+def test_changes_after_a_kernel_map():
     X, y = make_problem(3, n_samples=30)
     model = make_pipeline(StandardScaler(), KernelPCA(5, kernel="rbf"), GMML()).fit(X, y)
     changes = counterfactual_changes(model, X[0], X[1])
@@ -115,7 +118,7 @@ def test_changes_behind_a_kernel():
     expected = ((z[0] - z[2]) ** 2).sum() - ((z[0] - z[1]) ** 2).sum()
     np.testing.assert_allclose(changes[2], expected)
     assert not has_exact_split(model)
-    with pytest.raises(ValueError, match=r"behind KernelPCA.*Use counterfactual_changes"):
+    with pytest.raises(ValueError, match=r"after KernelPCA.*Use counterfactual_changes"):
         distance_contributions(model, X[0], X[1])
 
 
@@ -134,7 +137,7 @@ def test_columns_that_are_equal_together():
     ("a", "b", "sentence"),
     [
         (np.zeros(2), np.zeros(3), "a has 2 features, but the model was fitted on 3"),
-        (np.zeros((2, 3)), np.zeros((4, 3)), "a holds 2 points and b 4"),
+        (np.zeros((2, 3)), np.zeros((4, 3)), "a has 2 points and b has 4"),
         (np.zeros(3), [0.0, np.nan, 0.0], "b contains NaN"),
     ],
 )
@@ -143,17 +146,26 @@ def test_points_that_do_not_fit(a, b, sentence):
         distance_contributions(learner_of(np.eye(3)), a, b)
 
 
-def test_the_metrics_of_rare_classifier(few_candidates):
+class Committee(ClassifierMixin, BaseEstimator):
+    """A classifier with several metrics, which shows one of them, as RareClassifier does."""
+
+    def __init__(self, pipeline):
+        self.pipeline = pipeline
+
+    @property
+    def metric_(self):
+        return self.pipeline
+
+
+def test_any_classifier_with_a_metric():
     X, y = make_problem(6, n_samples=60)
-    model = RareClassifier(random_state=0).fit(X, y)
-    with pytest.raises(TypeError, match="decides by several metrics"):
-        distance_contributions(model, X[0], X[1])
-    curved = model.metric_
-    assert counterfactual_changes(curved, X[0], X[1:4]).shape == (3, 3)
     weighted = make_pipeline(StandardScaler(), ImportanceWeights(random_state=0), GMML()).fit(X, y)
-    parts = distance_contributions(weighted, X[0], X[1])
+    parts = distance_contributions(Committee(weighted), X[0], X[1])
     z = weighted.transform(X[:2])
     assert parts.sum() == pytest.approx(((z[0] - z[1]) ** 2).sum())
+    curved = make_pipeline(StandardScaler(), KernelLandmarks(random_state=0), GMML()).fit(X, y)
+    changes = counterfactual_changes(Committee(curved), X[0], X[1:4])
+    np.testing.assert_array_equal(changes, counterfactual_changes(curved, X[0], X[1:4]))
 
 
 def test_models_without_a_metric():
@@ -162,7 +174,7 @@ def test_models_without_a_metric():
         feature_weights(KNeighborsClassifier().fit(X, y))
     with pytest.raises(TypeError, match="Cannot explain a LogisticRegression"):
         feature_weights(make_pipeline(StandardScaler(), LogisticRegression()).fit(X, y))
-    with pytest.raises(ValueError, match="behind PCA"):
+    with pytest.raises(ValueError, match="no exact split by features after PCA"):
         feature_weights(make_pipeline(PCA(2), IML()).fit(X, y))
 
 
@@ -193,14 +205,8 @@ def test_a_picture_says_when_there_is_no_split():
     assert len(figure.axes[0].patches) == 2
 
 
-def test_without_matplotlib():
-    code = (
-        "import sys; sys.modules['matplotlib.figure'] = None\n"
-        "import numpy as np\nfrom raremetric import Euclidean\n"
-        "from raremetric.explain import plot_neighbors\n"
-        "learner = Euclidean().fit(np.eye(2), [0, 1])\n"
-        "try: plot_neighbors(learner, [0, 0], [[1, 1]])\n"
-        "except ImportError as error: print(error)"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.startswith("Drawing needs matplotlib, which is not installed: pip install")
+def test_without_matplotlib(monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    message = "Drawing needs matplotlib, which is not installed: pip install"
+    with pytest.raises(ImportError, match=message):
+        plot_neighbors(learner_of(np.eye(2)), [0, 0], [[1, 1]])

@@ -4,6 +4,7 @@ import sys
 
 import numpy as np
 import pytest
+from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
 
@@ -65,7 +66,7 @@ def test_three_classes_and_no_scaler():
 def test_what_cannot_be_exported():
     X, y = make_problem(0, n_classes=3)
     model = MetricKNNClassifier(GMML(), multiclass="one_vs_rest").fit(X, y)
-    with pytest.raises(ValueError, match="a metric for each class cannot be exported"):
+    with pytest.raises(ValueError, match="one metric for each class cannot be exported"):
         to_onnx(model)
 
 
@@ -76,7 +77,25 @@ def test_only_the_majority_is_exported():
         to_onnx(model)
 
 
+def test_only_unweighted_votes_are_exported():
+    X, y = make_problem(1, n_samples=40)
+    model = MetricKNNClassifier(Euclidean()).fit(X, y, sample_weight=np.arange(1.0, 41.0))
+    with pytest.raises(ValueError, match="sample weights cannot be exported"):
+        to_onnx(model)
+
+
+def test_a_frozen_metric():
+    X, y = make_problem(1, n_samples=40)
+    frozen = FrozenEstimator(GMML().fit(X, y))
+    weights = np.arange(40) % 3 > 0  # ones and zeros: rows are left out, the others vote equally
+    model = MetricKNNClassifier(frozen).fit(X, y, sample_weight=weights)
+    found, _ = run(model, X)
+    assert found.tolist() == model.predict(X).tolist()
+
+
 def test_without_the_extra(monkeypatch):
     monkeypatch.setitem(sys.modules, "skl2onnx", None)
-    with pytest.raises(ImportError, match=r'pip install "raremetric\[onnx\]"'):
+    with pytest.raises(
+        ImportError, match=r'ONNX export needs skl2onnx.*pip install "raremetric\[onnx\]"'
+    ):
         to_onnx(Euclidean().fit(*make_problem(0)))

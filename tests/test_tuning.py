@@ -9,8 +9,9 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.preprocessing import StandardScaler
 
 from raremetric import IML, IMLCV, MetricKNNClassifier
-from raremetric.neighbors.votes import count_votes
+from raremetric.learners.grid import vote_f1
 from raremetric.tuning import PAPER_GRID
+from raremetric.validation import check_labels
 from tests.conftest import make_problem
 
 FEW = {"margin": [1.0, 100.0], "regularization": [0.1, 10.0], "similar_weight": [0.2, 0.8]}
@@ -24,13 +25,14 @@ def rare():
     return StandardScaler().fit_transform(X), np.where(y == 1, "rare", "common")
 
 
-@pytest.mark.kernels
 @pytest.mark.parametrize("k", [1, 3, 4])
-def test_votes_are_those_of_scikit_learn(k):
+def test_the_f1_of_a_vote_is_that_of_scikit_learn(k):
     X, y = make_problem(0, n_samples=90, n_classes=3)
-    votes = count_votes(X[:60], y[:60], 3, X[60:], k)
-    knn = KNeighborsClassifier(k).fit(X[:60], y[:60])
-    np.testing.assert_allclose(votes / k, knn.predict_proba(X[60:]))
+    predicted = KNeighborsClassifier(k).fit(X[:60], y[:60]).predict(X[60:])
+    for label in range(3):
+        labels = check_labels(y[:60], "test")
+        found = vote_f1(X[:60], labels, X[60:], y[60:] == label, k, label)
+        assert found == pytest.approx(f1_score(y[60:] == label, predicted == label))
 
 
 def test_same_scores_and_winner_as_a_grid_search(rare):

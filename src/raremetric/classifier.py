@@ -1,4 +1,4 @@
-"""Nearest neighbors on top of any learned metric."""
+"""Nearest neighbors under any learned metric."""
 
 from __future__ import annotations
 
@@ -7,33 +7,25 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from raremetric.learners.iml import IML
-from raremetric.neighbors import NeighborIndex
 from raremetric.performance import one_blas_thread
-from raremetric.validation import check_class_sizes, check_labels, check_option
-from raremetric.voting.fitting import (
-    check_gamma,
-    check_neighbors,
-    fit_adjusted,
-    fit_score,
-    leave_folds_out,
-    leave_one_out,
-    map_rows,
-    split_rows,
-)
-from raremetric.voting.votes import Distances, Examples, HeldOut, vote_shares
+from raremetric.validation import check_integer, check_option, check_weights
+from raremetric.voting import fitting, training
+from raremetric.voting.votes import Examples
 
+MULTICLASS = ("joint", "one_vs_rest")
 VOTES = ("majority", "adjusted", "score")
 
 
 def _has_decision(classifier) -> bool:
     if classifier.vote == "majority":
         raise AttributeError(
-            "A majority of votes has no decision function; use vote='adjusted' or vote='score'."
+            "A majority vote has no decision function; use vote='adjusted' or vote='score'."
         )
     return True
 
@@ -41,60 +33,57 @@ def _has_decision(classifier) -> bool:
 class MetricKNNClassifier(ClassifierMixin, BaseEstimator):
     """Vote of the k nearest neighbors under a learned metric.
 
-    The plain vote calls a rare class too seldom. ``vote="adjusted"`` brings each class nearer or
-    farther before the vote, ``vote="score"`` puts a threshold on how much nearer a class is than
-    the others; both are tuned on examples that were left out.
+    A majority vote seldom predicts a rare class. ``vote="adjusted"`` multiplies the distances to
+    each class by a factor before the vote; ``vote="score"`` compares how much nearer a class is
+    than the others with a threshold. Both are tuned on held-out examples.
+
+    .. versionadded:: 0.1
 
     Parameters
     ----------
     learner : metric learner or None, default=None
         Any transformer that learns a metric, such as :class:`IML`; a copy of it is fitted. None
-        stands for ``IML()``.
+        is ``IML()``. To use a learner that is already fitted, pass
+        ``sklearn.frozen.FrozenEstimator(learner)``, with ``multiclass="joint"``. Votes are then
+        tuned on the distances of each example to all others. The learner has seen all of them, so
+        this is optimistic: the probabilities are too close to 0 and 1.
     n_neighbors : int or "auto", default=3
-        Number k of neighbors that vote. "auto" chooses it on the folds of ``cv``: by F1 among
-        3, 7, 15 and 31, or for the score among eight ways to read distances.
+        Number k of neighbors that vote. "auto" chooses it on the folds of ``cv``: by F1 among 3,
+        7, 15 and 31, or for the score among twelve readings of the distances, see the notes.
     vote : {"majority", "adjusted", "score"}, default="majority"
-        Who wins: the class of most of the k nearest; the same after each distance to an example
-        of class c has been multiplied by ``gamma`` of c; or the class whose score is highest
-        above its own threshold, see the notes.
+        Which class wins: the class of most of the k nearest examples; the same after the
+        distances to each class have been multiplied by its ``gamma``; or the class whose score is
+        highest above its own threshold, see the notes.
     gamma : "auto", float or dict, default="auto"
-        Factors on distances, for the adjusted vote only: below 1 a class is called more often.
-        A number is for the rarest class, a dict maps labels to factors; other classes have 1.
-        "auto" finds the best on the folds of ``cv``, by the F1 of the rarest of two classes or
-        by the mean F1 of more.
+        Factors of the adjusted vote; a factor below 1 makes a class more frequent. A number is
+        for the rarest class, a dict maps labels to factors; other classes have 1. "auto" finds
+        the best on the folds of ``cv``, by the F1 of the rarer of two or the mean F1 of more.
     multiclass : {"joint", "one_vs_rest"}, default="joint"
         One metric for all classes, or one for each class against the rest, as the paper proposes
         for more than two classes. Two classes always share one metric.
-    prefit : bool, default=False
-        True takes ``learner`` as it is, already fitted, and only remembers the neighbors.
-        Needs ``multiclass="joint"``. Votes are then tuned on each example's distances to all
-        others. The learner has seen them all, so this is optimistic: the probabilities come out
-        too sure.
-    cv : int or splitter, default=5
-        Folds on which the adjusted vote and the score are tuned: the metric is learned again
-        without each. A number gives stratified, shuffled folds, no more of them than the rarest
-        class has examples.
+    cv : int, splitter or iterable, default=5
+        Folds on which votes are tuned: the metric is learned again without each of them. A number
+        gives stratified, shuffled folds, at most as many as the rarest class has examples.
     random_state : int, RandomState instance or None, default=None
         Shuffles the folds.
     n_jobs : int or None, default=None
-        Number of parallel jobs in the neighbor search and over the folds. The result does not
-        depend on it.
+        Number of threads, over queries and folds. The result does not depend on it.
 
     Attributes
     ----------
     learner_ : metric learner
-        The fitted learner; with ``"one_vs_rest"`` and more than two classes, use ``learners_``.
+        The fitted learner. With one metric per class, use ``learners_``.
     learners_ : list of metric learners
-        One, or one for each class.
+        The fitted learner, or one for each class.
     n_neighbors_ : int
-        How many neighbors vote, given or chosen; for a score that was chosen, how many would.
+        Number of neighbors that vote, given or chosen. For a chosen reading, 2m − 1.
     gamma_ : ndarray of shape (n_classes,)
         Factor of each class. Only with the adjusted vote.
     reading_ : Reading
-        How the score is read off the distances to a class. Only with the score vote.
+        How the score is computed from the distances to a class. Only with the score vote.
     threshold_ : float or ndarray of shape (n_classes,)
-        Probability of the rarer class from which on it is predicted; with more than two classes
-        one for each. Only with the score vote.
+        Lowest probability of the rarer class at which it is predicted; with more than two classes
+        one threshold for each. Only with the score vote.
     classes_ : ndarray of shape (n_classes,)
         Class labels.
     n_features_in_ : int
@@ -102,27 +91,38 @@ class MetricKNNClassifier(ClassifierMixin, BaseEstimator):
     feature_names_in_ : ndarray of shape (n_features,)
         Names of the features, when ``X`` has string column names.
 
+    See Also
+    --------
+    RareClassifier : Several metrics with a calibrated score, chosen by cross-validation.
+    IMLCV : The learner IML with its parameters tuned by cross-validation.
+    sklearn.neighbors.KNeighborsClassifier : The majority vote under a given metric.
+
     Notes
     -----
-    **Majority.** Joint: the class with most votes wins; among equals, the one that comes first in
-    ``classes_``, as in scikit-learn. One versus rest: the votes for class c are counted among the
-    k neighbors under the metric of c. The class with most votes wins; among equals, the one with
-    most votes under all metrics together; then the one that comes first in ``classes_``.
-    ``predict_proba`` gives the votes as shares, the second count breaking ties. Shares of votes
-    are no calibrated probabilities.
+    Let d(m) be the distance to the m-th nearest example of a class, with m = ⌊(k + 1) / 2⌋.
 
-    **Adjusted** (Viola et al., 2019). Among classes with equally many votes the one that is nearer
-    than the others, by the distance d(m) to its m-th example, m = ⌊(k + 1) / 2⌋, wins. So of two
-    classes one wins exactly when its γ·d(m) is the smaller one.
+    **Majority.** Ties are broken by the order of ``classes_``, as in scikit-learn. With one metric
+    per class, the votes for a class are counted under its own metric, and ties are first broken by
+    the votes under all metrics together. Shares of votes are not calibrated probabilities.
+
+    **Adjusted** (Viola et al., 2019). Ties are broken by how much smaller γ·d(m) is than for the
+    other classes. So of two classes, the one with the smaller γ·d(m) wins.
 
     **Score.** s = log d(m) of the rest − log d(m) of the class. A logistic regression with a small
-    ridge makes it a probability; the threshold maximises the F1 that these probabilities lead one
-    to expect. "auto" chooses the reading, the m-th or the mean of the logs of the first m, with
-    the best sum of ranks in F1, log-loss and average precision.
+    ridge turns it into a probability, and the threshold maximizes the F1 that is expected from
+    these probabilities. ``n_neighbors="auto"`` also tries, in place of log d(m), the means of
+    log d(1), ..., log d(m) and of d(1)², ..., d(m)², for twelve readings in all. The best one has
+    the lowest sum of ranks in F1, log-loss and average precision.
 
-    With both, ``predict_proba`` is calibrated on examples left out, and ``predict`` follows
-    ``decision_function``, not the largest probability. With one metric for each class, a class is
-    read off the distances under its own.
+    With the last two, ``predict_proba`` is calibrated on held-out examples, and ``predict`` follows
+    ``decision_function``, not the largest probability. With one metric per class, the distances
+    to a class and to the rest are measured under the metric of the class.
+
+    **Weights.** An example of weight 0 is left out altogether. In the majority vote, the weight of
+    an example multiplies its vote. When votes are tuned, it multiplies the held-out example in F1,
+    calibration and thresholds, while neighbors count equally. The learner receives the weights if
+    its ``fit`` has a parameter ``sample_weight``; with metadata routing enabled, if it requests
+    them: ``IML().set_fit_request(sample_weight=True)``.
 
     References
     ----------
@@ -149,7 +149,6 @@ class MetricKNNClassifier(ClassifierMixin, BaseEstimator):
         vote="majority",
         gamma="auto",
         multiclass="joint",
-        prefit=False,
         cv=5,
         random_state=None,
         n_jobs=None,
@@ -159,87 +158,72 @@ class MetricKNNClassifier(ClassifierMixin, BaseEstimator):
         self.vote = vote
         self.gamma = gamma
         self.multiclass = multiclass
-        self.prefit = prefit
         self.cv = cv
         self.random_state = random_state
         self.n_jobs = n_jobs
 
     @one_blas_thread
-    def fit(self, X, y) -> MetricKNNClassifier:
-        """Learn the metric (unless ``prefit``) and remember the examples.
+    def fit(self, X, y, sample_weight=None, **fit_params) -> MetricKNNClassifier:
+        """Learn the metric, tune the vote and keep the examples.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
         y : array-like of shape (n_samples,)
+        sample_weight : array-like of shape (n_samples,) or None, default=None
+            Weights of the examples, see the notes of the class.
+        **fit_params : dict
+            Parameters for the ``fit`` of the learner. Only with metadata routing enabled.
 
         Returns
         -------
         self : MetricKNNClassifier
         """
+        check_option(self.multiclass, "multiclass", MULTICLASS)
+        check_option(self.vote, "vote", VOTES)
         table = X
         X, y = validate_data(self, X, y, dtype=np.float64)
-        table = table if hasattr(table, "columns") else X  # names, for the learner to check
-        check_option(self.multiclass, "multiclass", ("joint", "one_vs_rest"))
-        check_option(self.vote, "vote", VOTES)
-        labels = check_labels(y, type(self).__name__)
-        k = check_neighbors(self.n_neighbors, len(X))
-        gamma = check_gamma(self.gamma, self.vote, labels)
-        self.classes_, self._codes = labels.classes, labels.codes
-        per_class = self.multiclass == "one_vs_rest" and len(self.classes_) > 2
-        self.learners_ = self._fit_learners(table, y, per_class)
-        if not per_class:
+        table = table if hasattr(table, "columns") else X  # the learner checks column names
+        if sample_weight is not None:
+            sample_weight = check_weights(sample_weight, len(X))
+        learner = self._template()
+        params = training.learner_params(self, learner, sample_weight, fit_params)
+        data = training.TrainingSet.of(table, y, sample_weight, params, type(self).__name__)
+        k = fitting.check_neighbors(self.n_neighbors, len(data.y))
+        gamma = fitting.check_gamma(self.gamma, self.vote, data.labels)
+        self.classes_, self._row_numbers = data.labels.classes, data.row_numbers
+        self.learners_ = training.fit_learners(learner, data, self.multiclass)
+        if len(self.learners_) == 1:
             self.learner_ = self.learners_[0]
-        mapped = [map_rows(learner, table) for learner in self.learners_]
-        self.n_neighbors_ = k
-        self._vote: Any = None  # the majority needs but the neighbors
-        if k is None or self.vote != "majority":
-            self._examples = Examples.of(mapped, labels)
-            self._fit_vote(k, gamma, table, y, per_class)
-        self._indices = [
-            NeighborIndex(n_neighbors=self.n_neighbors_, n_jobs=self.n_jobs).fit(Z) for Z in mapped
-        ]
+        mapped = training.map_rows(self.learners_, data.X)
+        self._examples = Examples.of(mapped, data.labels, data.weights, self.n_jobs)
+        hold_out = partial(
+            training.hold_out, learner, data, self.multiclass, self._examples,
+            cv=self.cv, random_state=self.random_state, n_jobs=self.n_jobs,
+        )  # fmt: skip
+        tuning = fitting.Tuning(data.labels, data.weights, hold_out)
+        self._vote = fitting.fit_vote(self.vote, tuning, k, gamma)
+        for name, value in self._vote.attributes().items():
+            setattr(self, name, value)
         return self
 
-    def _fit_vote(self, k: int | None, gamma: NDArray | None, X, y, per_class: bool) -> None:
-        labels = self._examples.labels
+    def _template(self) -> Any:
+        """The learner of which copies are fitted."""
+        return IML() if self.learner is None else self.learner
 
-        def hold_out(reach: int) -> list[HeldOut]:
-            if self.prefit:
-                return leave_one_out(self._examples, reach)
-            folds = list(split_rows(self.cv, X, y, labels, self.random_state))
-            fit = partial(self._fit_learners, per_class=per_class)
-            return leave_folds_out(fit, X, y, labels, folds, reach, self.n_jobs)
+    def get_metadata_routing(self) -> MetadataRouter:
+        """Metadata of ``fit``: weights for this classifier, anything that the learner requests."""
+        router = MetadataRouter(owner=type(self).__name__).add_self_request(self)
+        to_fit = MethodMapping().add(caller="fit", callee="fit")
+        return router.add(learner=self._template(), method_mapping=to_fit)
 
-        check_class_sizes(
-            labels,
-            2,
-            f"MetricKNNClassifier(vote={self.vote!r}, n_neighbors={self.n_neighbors!r})",
-            "Add examples, or use vote='majority' with a fixed n_neighbors.",
-        )
-        if self.vote == "score":
-            self._vote = fit_score(hold_out, labels, k)
-            self.reading_, thresholds = self._vote.reading, self._vote.thresholds
-            self.threshold_ = thresholds if len(thresholds) > 1 else thresholds.item()
-            self.n_neighbors_ = k or min(2 * self.reading_.size - 1, len(y))
-            return
-        vote = fit_adjusted(hold_out, labels, k, gamma)
-        self.n_neighbors_ = vote.k
-        if self.vote == "adjusted":
-            self._vote, self.gamma_ = vote, vote.gamma
-
-    def _fit_learners(self, X, y, per_class: bool) -> list:
-        if self.prefit:
-            if self.learner is None or per_class:
-                raise ValueError(
-                    "prefit=True needs a fitted learner and multiclass='joint'; got "
-                    f"learner={self.learner!r}, multiclass={self.multiclass!r}."
-                )
-            check_is_fitted(self.learner)
-            return [self.learner]
-        learner = IML() if self.learner is None else self.learner
-        targets = [y == label for label in self.classes_] if per_class else [y]
-        return [clone(learner).fit(X, target) for target in targets]
+    @property
+    def metric_(self):
+        """The fitted learner, under which distances are measured; not with one per class."""
+        check_is_fitted(self)
+        if len(self.learners_) > 1:
+            raise AttributeError("There is one metric for each class; use one of learners_.")
+        return self.learners_[0]
 
     def kneighbors(self, X=None, n_neighbors=None, return_distance=True, *, label=None):
         """The nearest training examples under the learned metric.
@@ -247,33 +231,36 @@ class MetricKNNClassifier(ClassifierMixin, BaseEstimator):
         Parameters
         ----------
         X : array-like of shape (n_queries, n_features) or None, default=None
-            None stands for the training examples, each without itself.
+            None for the training examples, of which none is its own neighbor.
         n_neighbors : int or None, default=None
-            None stands for ``n_neighbors_``.
+            None for ``n_neighbors_``.
         return_distance : bool, default=True
+            Whether to return the distances, too.
         label : class label or None, default=None
-            With one metric for each class: whose metric to use.
+            With one metric per class: the class whose metric to use.
 
         Returns
         -------
         distances : ndarray of shape (n_queries, n_neighbors)
             Learned distances; only with ``return_distance``.
         indices : ndarray of shape (n_queries, n_neighbors)
-            Rows of the training data.
+            Rows of the training data; at equal distances the lower number comes first.
         """
         check_is_fitted(self)
-        place = 0
+        metric = 0
         if len(self.learners_) > 1:
             known = self.classes_.tolist()
             if label not in known:
                 raise ValueError(
-                    f"Each class has its own metric: label must name one of {known}; got {label!r}."
+                    f"Each class has its own metric: label must be one of {known}; got {label!r}."
                 )
-            place = known.index(label)
-        if X is not None:
-            X = self._check_queries(X)
-            X = map_rows(self.learners_[place], X)
-        return self._indices[place].kneighbors(X, n_neighbors, return_distance)
+            metric = known.index(label)
+        k = self.n_neighbors_ if n_neighbors is None else n_neighbors
+        k = check_integer(k, "n_neighbors", low=1, high=len(self._row_numbers) - (X is None))
+        queries = None if X is None else self._map_queries(X)[metric]
+        distances, indices = self._examples.searches[metric].nearest(queries, k)
+        indices = self._row_numbers[indices]
+        return (distances, indices) if return_distance else indices
 
     @available_if(_has_decision)
     def decision_function(self, X) -> NDArray:
@@ -286,12 +273,11 @@ class MetricKNNClassifier(ClassifierMixin, BaseEstimator):
         Returns
         -------
         s : ndarray of shape (n_samples,) or (n_samples, n_classes)
-            With two classes, above zero means ``classes_[1]``; with more, the largest wins.
-            Score: log-odds above the threshold. Adjusted: the logarithm of the ratio of
-            distances; with more than two classes votes, and less than half a vote for nearness.
+            With two classes, positive values mean ``classes_[1]``; with more, the largest wins.
+            Score: log-odds minus those of the threshold. Adjusted: the logarithm of the ratio of
+            distances; with more than two classes votes, and less than half a vote for distances.
         """
-        distances = self._measure(X)
-        values = self._vote.decide(distances)
+        values = self._decide(X)
         return values if len(self.classes_) > 2 else values[:, 1]
 
     def predict(self, X) -> NDArray:
@@ -305,13 +291,11 @@ class MetricKNNClassifier(ClassifierMixin, BaseEstimator):
         -------
         y : ndarray of shape (n_samples,)
         """
-        check_is_fitted(self)
-        values = self.predict_proba(X) if self._vote is None else self.decision_function(X)
-        winners = values > 0 if values.ndim == 1 else np.argmax(values, axis=1)
-        return self.classes_[winners.astype(np.int64)]
+        winners = np.argmax(self._decide(X), axis=1)
+        return self.classes_[winners]
 
     def predict_proba(self, X) -> NDArray:
-        """Calibrated probabilities; with the majority vote only the share of votes.
+        """Calibrated probabilities; with the majority vote only the shares of the votes.
 
         Parameters
         ----------
@@ -322,26 +306,13 @@ class MetricKNNClassifier(ClassifierMixin, BaseEstimator):
         p : ndarray of shape (n_samples, n_classes)
         """
         check_is_fitted(self)
-        if self._vote is not None:
-            return self._vote.probabilities(self._measure(X))
-        X = self._check_queries(X)
-        return vote_shares([self._votes(place, X) for place in range(len(self.learners_))])
+        return self._vote.probabilities(self._examples, self._map_queries(X))
 
-    def _measure(self, X) -> Distances:
+    def _decide(self, X) -> NDArray:
         check_is_fitted(self)
-        X = self._check_queries(X)
-        queries = [map_rows(learner, X) for learner in self.learners_]
-        return self._examples.measure(queries, self._vote.reach)
+        return self._vote.decide(self._examples, self._map_queries(X))
 
-    def _check_queries(self, X):
-        """Validate, but keep a table with names a table: the learner checks its names too."""
+    def _map_queries(self, X) -> list[NDArray]:
+        """Validated rows as each metric maps them; learners check column names themselves."""
         checked = validate_data(self, X, reset=False, dtype=np.float64)
-        return X if hasattr(X, "columns") else checked
-
-    def _votes(self, place: int, X) -> NDArray:
-        """Number of neighbors of each class, (n_queries, n_classes), under one metric."""
-        rows = self._indices[place].kneighbors(
-            map_rows(self.learners_[place], X), return_distance=False
-        )
-        neighbors = self._codes[rows]
-        return (neighbors[:, :, np.newaxis] == np.arange(len(self.classes_))).sum(axis=1)
+        return training.map_rows(self.learners_, X if hasattr(X, "columns") else checked)

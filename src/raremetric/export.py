@@ -1,38 +1,46 @@
-"""Fitted models for programs without Python: ONNX."""
+"""Export of fitted models to ONNX, for programs without Python."""
 
 from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
+from sklearn.frozen import FrozenEstimator
 from sklearn.neighbors import KNeighborsClassifier, NeighborhoodComponentsAnalysis
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from raremetric.classifier import MetricKNNClassifier
+from raremetric.extras import import_optional
 from raremetric.learners.base import MetricLearner
 
 
 def to_onnx(model: Any) -> bytes:
-    """A fitted metric, or nearest neighbors under one, as an ONNX model.
+    """Convert a fitted metric, or nearest neighbors under one, to an ONNX model.
+
+    .. versionadded:: 0.1
 
     Parameters
     ----------
     model : fitted metric learner, MetricKNNClassifier or Pipeline
-        The classifier with one metric and the majority vote. Before them, a pipeline may have any
-        steps that skl2onnx knows, such as scalers.
+        A classifier must have one metric and an unweighted majority vote. A pipeline may begin
+        with any steps that skl2onnx supports, such as scalers.
 
     Returns
     -------
     bytes
-        To be written to a file, usually ``*.onnx``. Its input ``X`` takes doubles of shape
-        (n, n_features). A learner gives ``variable``, the projected points; a classifier gives
-        ``label`` and ``probabilities``.
+        The content of a file, usually ``*.onnx``. Its input ``X`` has doubles of shape
+        (n, n_features). The output of a learner is ``variable``, the projected points; those of a
+        classifier are ``label`` and ``probabilities``.
 
     Raises
     ------
     ValueError
-        For what cannot be exported; the message says why.
+        If the model cannot be exported; the message says why.
+
+    See Also
+    --------
+    MetricKNNClassifier : The classifier that can be exported.
+    raremetric.table.save_model : Save a model of a table for use in Python.
 
     Examples
     --------
@@ -46,33 +54,30 @@ def to_onnx(model: Any) -> bytes:
     >>> isinstance(to_onnx(model), bytes)
     True
     """
-    try:
-        import skl2onnx
-        from skl2onnx.common.data_types import DoubleTensorType
-    except ImportError as error:
-        raise ImportError(
-            'ONNX export needs skl2onnx, which is not installed: pip install "raremetric[onnx]"'
-        ) from error
+    skl2onnx = import_optional("skl2onnx", "ONNX export")
+    types = import_optional("skl2onnx.common.data_types", "ONNX export")
     plain = Pipeline([(f"step_{i}", step) for i, step in enumerate(_steps(model))])
     is_classifier = hasattr(plain[-1], "predict")
     options = {id(plain): {"zipmap": False}} if is_classifier else None
     n_features = plain[0].n_features_in_
     converted = skl2onnx.to_onnx(
-        plain, initial_types=[("X", DoubleTensorType([None, n_features]))], options=options
+        plain, initial_types=[("X", types.DoubleTensorType([None, n_features]))], options=options
     )
     return converted.SerializeToString()
 
 
 def _steps(model: Any) -> list:
-    """The same model in estimators that skl2onnx knows."""
+    """The same model as a list of estimators that skl2onnx supports."""
     if isinstance(model, Pipeline):
         kept = [step for _, step in model.steps if step not in (None, "passthrough")]
         return [each for step in kept for each in _steps(step)]
+    if isinstance(model, FrozenEstimator):
+        return _steps(model.estimator)
     if isinstance(model, MetricKNNClassifier):
         return _neighbor_steps(model)
     if isinstance(model, MetricLearner):
         check_is_fitted(model)
-        # The same map under a name that skl2onnx knows: X Lᵀ.
+        # The same map X Lᵀ as an estimator that skl2onnx supports.
         linear = NeighborhoodComponentsAnalysis()
         linear.components_ = model.components_
         linear.n_features_in_ = model.n_features_in_
@@ -84,13 +89,18 @@ def _steps(model: Any) -> list:
 def _neighbor_steps(model: MetricKNNClassifier) -> list:
     check_is_fitted(model)
     if len(model.learners_) > 1:
-        raise ValueError("A classifier with a metric for each class cannot be exported to ONNX.")
+        raise ValueError(
+            "A classifier with one metric for each class cannot be exported to ONNX. Use "
+            "multiclass='joint'."
+        )
     if model.vote != "majority":
         raise ValueError(
             "Only the majority vote can be exported to ONNX; this classifier has "
             f"vote={model.vote!r}."
         )
-    points, codes = model._indices[0]._fit_X, model._codes
+    examples = model._examples
+    if examples.weights is not None:
+        raise ValueError("A majority vote with sample weights cannot be exported to ONNX.")
     neighbors = KNeighborsClassifier(model.n_neighbors_, algorithm="brute")
-    neighbors.fit(np.asarray(points), model.classes_[codes])
-    return [*_steps(model.learner_), neighbors]
+    neighbors.fit(examples.searches[0].Z, model.classes_[examples.labels.codes])
+    return [*_steps(model.metric_), neighbors]

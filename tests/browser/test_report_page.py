@@ -3,7 +3,7 @@
 import pytest
 
 from raremetric.report import write_report
-from raremetric.study.results import StudyResults
+from raremetric.study.tasks import StudyResults
 from tests.browser.conftest import BACKGROUND, DARK, LIGHT, opened_page
 from tests.report.synthetic import whole_paper
 

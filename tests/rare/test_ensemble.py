@@ -9,7 +9,7 @@ from raremetric.rare.candidates import MetricSpec, with_readings
 from raremetric.rare.ensemble import average_best, fit_ensemble, select
 from raremetric.rare.evaluation import out_of_fold_scores
 from raremetric.validation import check_labels
-from raremetric.voting.aims import check_aim
+from raremetric.voting import check_aim
 from tests.conftest import make_problem
 
 

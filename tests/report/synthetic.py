@@ -12,7 +12,7 @@ from raremetric.study.paper_values import (
     paper_datasets,
     paper_table,
 )
-from raremetric.study.results import Study, StudyResults
+from raremetric.study.tasks import Study, StudyResults
 
 SHARES = (0.5, 0.4, 0.3, 0.2, 0.1, 0.05, 0.04, 0.03, 0.02, 0.01)
 LEADER = "RareClassifier-thorough"

@@ -11,7 +11,7 @@ from raremetric.report.listings import find_differences
 from raremetric.report.rows import COLUMNS, check_rows, with_scores
 from raremetric.report.summarize import summarize
 from raremetric.study.paper_values import PRINTED_LEARNERS
-from raremetric.study.results import StudyResults
+from raremetric.study.tasks import StudyResults
 from tests.report.synthetic import (
     BEYOND,
     LEADER,

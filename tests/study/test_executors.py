@@ -1,4 +1,5 @@
 import contextlib
+import dataclasses
 import os
 import random
 import signal
@@ -9,18 +10,19 @@ import time
 
 import pytest
 
+from raremetric.study import executors
 from raremetric.study.executors import execute, run_missing, seconds_left
 from raremetric.study.run_task import run_task
 from raremetric.study.store import Store
 from raremetric.study.tasks import LearnerSpec, Study
 
-LEARNERS = [
+LEARNERS = (
     LearnerSpec("Euclidean", "Euclidean"),
     LearnerSpec("IML", "IML", n_candidates=2),
     LearnerSpec("GMML", "GMML", {"random_state": 1}, n_candidates=3),
     LearnerSpec("SVM-rbf", "SVM-rbf", n_candidates=2),
-]
-STUDY = Study("quick", ["wine", "newthyroid"], LEARNERS, splits=2)
+)
+STUDY = Study("quick", ("wine", "newthyroid"), LEARNERS, splits=2)
 WHAT_COUNTS = (
     "SELECT id, status, tn, fp, fn, tp, average_precision, candidate, scores, seeds, versions, "
     "fingerprint FROM tasks ORDER BY id"
@@ -36,35 +38,42 @@ def contents(path):
 @pytest.fixture(scope="module")
 def uninterrupted(tmp_path_factory):
     path = tmp_path_factory.mktemp("whole") / "study.sqlite"
-    run_missing(Store(path, create=True), STUDY.tasks())
+    run_missing(Store(path, create=True), [STUDY])
     return contents(path)
 
 
 def test_processes_give_the_same_rows(uninterrupted, tmp_path):
     path = tmp_path / "study.sqlite"
-    run_missing(Store(path, create=True), STUDY.tasks(), n_jobs=2)
+    run_missing(Store(path, create=True), [STUDY], n_jobs=2)
     assert contents(path) == uninterrupted
 
 
 @pytest.mark.filterwarnings("default")
 def test_a_dask_cluster_gives_the_same_rows(uninterrupted, tmp_path):
     path = tmp_path / "study.sqlite"
-    run_missing(Store(path, create=True), STUDY.tasks(), n_jobs=2, dask="local")
+    run_missing(Store(path, create=True), [STUDY], n_jobs=2, dask="local")
     assert contents(path) == uninterrupted
 
 
 @pytest.mark.filterwarnings("default")
-def test_no_scheduler_there():
+def test_no_scheduler_at_the_address(monkeypatch):
+    monkeypatch.setattr(executors, "DASK_TIMEOUT", 1)
     with pytest.raises(ValueError, match=r"No Dask scheduler answers at 'tcp://127.0.0.1:9'"):
         list(execute(run_task, STUDY.tasks(), dask="tcp://127.0.0.1:9"))
 
 
 def test_only_what_is_missing_is_done(tmp_path):
     store, tasks = Store(tmp_path / "study.sqlite", create=True), STUDY.tasks()
-    told = []
-    run_missing(store, tasks[:3], tell=lambda task, outcome: told.append(task.id))
-    run_missing(store, tasks, tell=lambda task, outcome: told.append(task.id))
-    assert sorted(told) == sorted(task.id for task in tasks)
+    seen = []
+
+    def on_result(task, outcome):
+        seen.append(task.id)
+
+    run_missing(store, [dataclasses.replace(STUDY, splits=1)], on_result=on_result)
+    assert len(seen) == len(tasks) / 2
+    run_missing(store, [STUDY], on_result=on_result)
+    assert sorted(seen) == sorted(task.id for task in tasks)
+    assert store.studies() == [STUDY]
     assert seconds_left(store, [], 1) == 0
     assert seconds_left(store, tasks[:2], 2) > 0
 
@@ -73,7 +82,7 @@ def test_a_failure_keeps_its_traceback_and_stops_nothing(tmp_path):
     store = Store(tmp_path / "study.sqlite", create=True)
     broken = LearnerSpec("broken", "GMML", {"t": 7.0}, {"random_state": [1, 2]})
     study = Study("quick", ["wine"], [broken, LEARNERS[0]], splits=1)
-    run_missing(store, study.tasks())
+    run_missing(store, [study])
     ((task_id, traceback),) = store.failures()
     assert task_id.startswith("wine/own/none/1/broken#")
     assert traceback.strip().splitlines()[-1].startswith("ValueError: t == 7.0")
@@ -85,12 +94,13 @@ def test_a_failure_keeps_its_traceback_and_stops_nothing(tmp_path):
 COORDINATOR = """
 import sys
 from pathlib import Path
+from raremetric.study import executors
 from raremetric.study.executors import run_missing
 from raremetric.study.store import Store
 from tests.study.test_executors import STUDY
 
 if __name__ == "__main__":
-    run_missing(Store(Path(sys.argv[1]), create=True), STUDY.tasks(), n_jobs=int(sys.argv[2]))
+    run_missing(Store(Path(sys.argv[1]), create=True), [STUDY], n_jobs=int(sys.argv[2]))
 """
 
 

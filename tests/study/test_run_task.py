@@ -2,11 +2,21 @@ import dataclasses
 
 import numpy as np
 import pytest
+from sklearn.metrics import average_precision_score, confusion_matrix
+from sklearn.model_selection import StratifiedKFold, train_test_split
 
-from raremetric.study.run_task import fingerprint, run_task
-from raremetric.study.tasks import PAPER_LEARNERS, LearnerSpec, Task
+from raremetric import RareClassifier
+from raremetric.contenders import CONTENDERS
+from raremetric.datasets import load_dataset
+from raremetric.study.run_task import fingerprint, make_split, run_task
+from raremetric.study.tasks import LearnerSpec, Task
 
+KNOWN = {name: LearnerSpec.from_dict(name, {}) for name in CONTENDERS}
 QUICK = LearnerSpec("IML", "IML", n_candidates=3)
+
+
+def counts(result):
+    return [result.tn, result.fp, result.fn, result.tp]
 
 
 def f1(result):
@@ -18,33 +28,80 @@ def f1(result):
 )
 def test_euclidean_is_the_papers_to_the_decimal(dataset, resampling, paper):
     results = [
-        run_task(Task(dataset, None, resampling, split, PAPER_LEARNERS["Euclidean"]))
+        run_task(Task(dataset, None, resampling, split, KNOWN["Euclidean"]))
         for split in range(1, 21)
     ]
     assert np.mean([f1(result) for result in results]) == pytest.approx(paper, abs=0.1)
 
 
-@pytest.mark.parametrize("learner", [QUICK, PAPER_LEARNERS["GMML"]])
+@pytest.mark.parametrize("learner", [QUICK, KNOWN["GMML"]])
 def test_a_task_is_a_pure_function(learner):
     task = Task("newthyroid", None, "none", 1, learner)
     first, second = run_task(task), run_task(task)
     assert dataclasses.replace(first, seconds=0) == dataclasses.replace(second, seconds=0)
-    assert first.tn + first.fp + first.fn + first.tp == 151  # 70 % of 215
+    assert sum(counts(first)) == 151  # 70 % of 215
     assert len(first.scores) == (3 if learner is QUICK else 21)
     assert first.fingerprint == fingerprint()
-    assert {"numpy", "scikit-learn", "raremetric"} <= set(first.versions)
+    assert {"numpy", "scikit-learn", "raremetric", "xgboost"} <= set(first.versions)
 
 
 def test_a_variant_is_split_in_halves_and_may_not_exist():
-    there = run_task(Task("spectfheart", 0.1, "none", 1, PAPER_LEARNERS["Euclidean"]))
+    there = run_task(Task("spectfheart", 0.1, "none", 1, KNOWN["Euclidean"]))
     assert there.exists
-    assert there.tn + there.fp + there.fn + there.tp == pytest.approx((212 + 23) / 2, abs=1)
-    absent = run_task(Task("spectfheart", 0.05, "none", 1, PAPER_LEARNERS["Euclidean"]))
+    assert sum(counts(there)) == pytest.approx((212 + 23) / 2, abs=1)
+    absent = run_task(Task("spectfheart", 0.05, "none", 1, KNOWN["Euclidean"]))
     assert not absent.exists
     assert absent.tp is None
 
 
 @pytest.mark.parametrize("name", ["ML1", "ML2", "LMNN", "ITML"])
 def test_every_learner_of_the_paper_runs(name):
-    learner = dataclasses.replace(PAPER_LEARNERS[name], n_candidates=2)
+    learner = dataclasses.replace(KNOWN[name], n_candidates=2)
     assert run_task(Task("wine", None, "rus", 1, learner)).exists
+
+
+def test_one_random_state_serves_split_and_folds():
+    rng = np.random.RandomState(0)
+    X, y = rng.normal(size=(90, 2)), (np.arange(90) < 30).astype(int)
+    split = make_split(y, 7, 0.7)
+    state = np.random.RandomState(7)
+    X_train, X_test, y_train, _ = train_test_split(
+        X, y, stratify=y, shuffle=True, test_size=0.7, random_state=state
+    )
+    np.testing.assert_array_equal(X[split.train], X_train)
+    np.testing.assert_array_equal(X[split.test], X_test)
+    expected = StratifiedKFold(5, shuffle=True, random_state=state).split(X_train, y_train)
+    for ours, theirs in zip(split.folds, expected, strict=True):
+        np.testing.assert_array_equal(ours[1], theirs[1])
+
+
+@pytest.mark.filterwarnings("ignore:IML")
+def test_rare_classifier_is_what_a_user_gets(few_candidates):
+    X, y = load_dataset("zoo-3", return_X_y=True)
+    X, X_test, y, y_test = train_test_split(X, y, test_size=0.5, stratify=y, random_state=2)
+    model = RareClassifier("fast", pos_label=1, random_state=2).fit(X, y)
+    result = run_task(Task("zoo-3", None, "none", 2, KNOWN["RareClassifier-fast"], 0.5))
+    assert counts(result) == confusion_matrix(y_test, model.predict(X_test)).ravel().tolist()
+    assert result.average_precision == pytest.approx(
+        average_precision_score(y_test, model.predict_proba(X_test)[:, 1])
+    )
+
+
+@pytest.mark.parametrize("kind", ["IML-score", "SVM-laplacian", "balanced-forest"])
+def test_a_scored_task_is_a_pure_function_with_three_positives_to_learn_from(kind):
+    settings = {"thorough": True} if kind == "SVM-laplacian" else {}
+    learner = LearnerSpec("mine", kind, settings, n_candidates=2)
+    task = Task("zoo-3", None, "none", 1, learner, 0.5)
+    first, second = run_task(task), run_task(task)
+    assert dataclasses.replace(first, seconds=0) == dataclasses.replace(second, seconds=0)
+    assert sum(counts(first)) == 51
+    assert 0 <= first.average_precision <= 1
+    assert first.candidate["repeats"] == (4 if settings else 2)
+
+
+def test_voting_neighbors_have_an_average_precision_too():
+    result = run_task(Task("wine", None, "none", 1, KNOWN["Euclidean"]))
+    assert 0.5 < result.average_precision <= 1
+    halved = run_task(Task("wine", None, "none", 1, KNOWN["Euclidean"], 0.5))
+    assert sum(counts(halved)) == 89
+    assert np.isfinite(halved.average_precision)

@@ -7,9 +7,11 @@ import pytest
 
 from raremetric.study.run_task import Result
 from raremetric.study.store import Store, StoreError
-from raremetric.study.tasks import PAPER_LEARNERS, Task
+from raremetric.study.tasks import LearnerSpec, Study, Task
 
-TASKS = [Task("wine", None, "none", split, PAPER_LEARNERS["IML"]) for split in (1, 2, 3, 4)]
+IML = LearnerSpec.from_dict("IML", {})
+STUDY = Study("mine", ("wine",), (IML,), splits=4, title="Mine")
+TASKS = STUDY.tasks()
 DONE = Result(1, 2, 3, 4, {"margin": 1.0}, {"{}": 0.5}, 1.5, {"split": 1}, {"numpy": "2"}, "abc")
 
 
@@ -44,25 +46,83 @@ def columns(path):
         return [name for _, name, *_ in db.execute("PRAGMA table_info(tasks)")]
 
 
-def test_a_store_from_before_average_precision(path):
+@pytest.fixture
+def old_store(path):
+    """A store of version 1, without the columns that came later."""
     store = Store(path, create=True)
     store.save(TASKS[0], DONE)
     store.close()
     with sqlite3.connect(path) as db:
         for name in ("average_precision", "test_size"):
             db.execute(f"ALTER TABLE tasks DROP COLUMN {name}")
-    before = path.read_bytes()
-    store = Store(path)
+        db.execute("DROP TABLE studies")
+        db.execute("PRAGMA user_version = 1")
+    return path
+
+
+def test_a_store_of_version_1_can_be_read(old_store):
+    before = old_store.read_bytes()
+    store = Store(old_store)
     assert store.rows()["average_precision"].isna().all()
-    assert path.read_bytes() == before  # reading leaves it as it is
-    half = Task("wine", None, "none", 1, PAPER_LEARNERS["IML"], 0.5)
+    assert store.missing(TASKS) == TASKS[1:]
+    assert store.studies() == []
+    with pytest.raises(StoreError, match=r"does not say which studies .* Run the study again"):
+        store.results()
+    assert old_store.read_bytes() == before  # reading changes nothing
+
+
+def test_a_store_of_version_1_is_upgraded_when_it_is_written_to(old_store):
+    store = Store(old_store)
+    half = Task("wine", None, "none", 1, IML, 0.5)
     with store.writing():
+        store.record([STUDY])
         store.save(half, dataclasses.replace(DONE, average_precision=0.75))
-    assert columns(path)[-2:] == ["average_precision", "test_size"]
+    assert columns(old_store)[-2:] == ["average_precision", "test_size"]
     rows = store.rows().set_index("test_size")
     assert rows.loc[0.5, "average_precision"] == 0.75
     assert rows["average_precision"].isna().tolist().count(True) == 1
     assert store.missing([*TASKS, half]) == TASKS[1:]
+    (results,) = store.results()
+    assert results.study == STUDY
+    assert len(results.rows) == 1  # the half is not one of its tasks
+    with sqlite3.connect(old_store) as db:
+        assert db.execute("PRAGMA user_version").fetchone() == (2,)
+
+
+def test_results_are_the_finished_tasks_of_each_study(path):
+    store = Store(path, create=True)
+    other = dataclasses.replace(STUDY, name="other", datasets=("wine", "glass"), splits=1)
+    with store.writing():
+        store.record([STUDY, other])
+        for task in (*TASKS, *other.tasks()):
+            store.save(task, DONE)
+        store.save(Task("heart", None, "none", 1, IML), DONE)
+        store.save_failure(TASKS[3], "Traceback")
+    first, second = store.results()
+    assert (first.study, second.study) == (STUDY, other)
+    assert first.rows["split"].tolist() == [1, 2, 3]
+    assert sorted(second.rows["dataset"]) == ["glass", "wine"]
+    assert list(first.rows) == list(store.rows())
+    assert len(store.rows()) == 5
+
+
+def test_a_study_that_is_run_in_parts_is_recorded_as_one(path):
+    store = Store(path, create=True)
+    tuned = LearnerSpec("tuned", "IML", {"max_iter": 5}, {"margin": [1.0, 2.0]}, 1)
+    again = dataclasses.replace(tuned, n_candidates=2)
+    part = dataclasses.replace(STUDY, datasets=("glass",), learners=(tuned,), splits=2)
+    with store.writing():
+        store.record([STUDY])
+        store.record([part])
+        store.record([dataclasses.replace(STUDY, learners=(again,), title="Again")])
+    (whole,) = store.studies()
+    assert whole.datasets == ("wine", "glass")
+    assert whole.learners == (IML, again)
+    assert (whole.splits, whole.title) == (4, "Again")
+    changed = dataclasses.replace(part, test_size=0.5)
+    with store.writing():
+        store.record([changed])
+    assert store.studies() == [changed]
 
 
 def test_no_store_without_being_asked(path):
@@ -73,8 +133,9 @@ def test_no_store_without_being_asked(path):
 
 def test_damaged_files_are_left_alone(path):
     store = Store(path, create=True)
-    for split in range(1, 400):
-        store.save(Task("wine", None, "none", split, PAPER_LEARNERS["IML"]), DONE)
+    long = dataclasses.replace(DONE, scores=dict.fromkeys(map(str, range(2000)), 0.5))
+    for task in TASKS:
+        store.save(task, long)
     store.close()
     whole = path.read_bytes()
     for content in (whole[: len(whole) // 2], whole[:50], b"id,dataset\n1,wine\n" * 100):
@@ -98,7 +159,7 @@ def test_a_store_of_another_version(path):
     Store(path, create=True).close()
     with sqlite3.connect(path) as db:
         db.execute("PRAGMA user_version = 99")
-    with pytest.raises(StoreError, match=r"version 99; this raremetric reads version 1"):
+    with pytest.raises(StoreError, match=r"version 99; this raremetric reads versions 1 to 2"):
         Store(path)
 
 

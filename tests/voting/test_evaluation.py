@@ -1,20 +1,22 @@
 import numpy as np
 import pytest
+from scipy.special import expit
+from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import average_precision_score
 from sklearn.metrics import log_loss as sklearn_log_loss
 
 from raremetric.validation import check_labels
-from raremetric.voting import (
+from raremetric.voting.evaluation import (
+    RIDGE,
     Evaluation,
     average_precision,
-    best_threshold,
     evaluate,
-    f_utility,
     fit_sigmoid,
     log_loss,
     rank,
     stratified_folds,
 )
+from raremetric.voting.thresholds import best_threshold, f_utility
 
 RNG = np.random.default_rng(0)
 POSITIVE = RNG.random(50) < 0.3
@@ -46,29 +48,29 @@ def test_log_loss_is_scikit_learns():
 
 
 def test_repeats_are_pooled():
-    verdict = evaluate(SCORES, POSITIVE, f_utility(1.0))
+    evaluation = evaluate(SCORES, POSITIVE, f_utility(1.0))
     truth = np.tile(POSITIVE, 2)
     for i in range(3):
         pooled = SCORES[i].reshape(-1)
         p = fit_sigmoid(pooled, truth)(pooled)
-        called = p >= best_threshold(p, f_utility(1.0))
-        hits = np.sum(called & truth)
-        assert verdict.utility[i] == pytest.approx(2 * hits / (called.sum() + truth.sum()))
-        assert verdict.log_loss[i] == pytest.approx(sklearn_log_loss(truth, p))
+        predicted = p >= best_threshold(p, f_utility(1.0))
+        hits = np.sum(predicted & truth)
+        assert evaluation.utility[i] == pytest.approx(2 * hits / (predicted.sum() + truth.sum()))
+        assert evaluation.log_loss[i] == pytest.approx(sklearn_log_loss(truth, p))
         precision = [average_precision_score(POSITIVE, row) for row in SCORES[i]]
-        assert verdict.average_precision[i] == pytest.approx(np.mean(precision))
+        assert evaluation.average_precision[i] == pytest.approx(np.mean(precision))
 
 
 def test_rank_sums_within_groups_by_hand():
-    judged = Evaluation(
+    evaluation = Evaluation(
         utility=np.array([0.9, 0.8, 0.7, 0.1]),
         log_loss=np.array([0.3, 0.1, 0.2, 0.9]),
         average_precision=np.array([0.5, 0.9, 0.6, 0.2]),
     )
-    # of the first three: ranks 1+3+3, 2+1+1, 3+2+2; of the two sevens the first
+    # Rank sums of the first three: 1+3+3, 2+1+1, 3+2+2; the tie goes to the first.
     groups = ["a", "a", "a", "b"]
-    assert rank(judged, groups, threshold_free=False).tolist() == [2, 1, 3, 1]
-    assert rank(judged, groups, threshold_free=True).tolist() == [3, 1, 2, 1]
+    assert rank(evaluation, groups, threshold_free=False).tolist() == [2, 1, 3, 1]
+    assert rank(evaluation, groups, threshold_free=True).tolist() == [3, 1, 2, 1]
 
 
 def test_folds_are_no_more_than_the_rarest_class_has_examples():
@@ -78,3 +80,88 @@ def test_folds_are_no_more_than_the_rarest_class_has_examples():
     for train, test in folds:
         assert labels.codes[test].sum() == 1
         assert sorted([*train, *test]) == list(range(23))
+
+
+def scored(seed=0, n=80, shift=1.0):
+    rng = np.random.default_rng(seed)
+    positive = rng.random(n) < 0.2
+    return 3 * rng.normal(size=n) + shift * positive + 5, positive
+
+
+@pytest.mark.parametrize("shift", [-1.0, 0.0, 3.0, 30.0])  # 30: separable
+def test_the_fit_is_scikit_learns_logistic_regression(shift):
+    scores, positive = scored(shift=shift)
+    Z = (scores - scores.mean()) / scores.std()
+    theirs = LogisticRegression(C=1 / RIDGE, tol=1e-10, max_iter=10_000)
+    theirs.fit(Z[:, np.newaxis], positive)
+    sigmoid = fit_sigmoid(scores, positive)
+    expected = theirs.predict_proba(Z[:, np.newaxis])[:, 1]
+    np.testing.assert_allclose(sigmoid(scores), expected, rtol=1e-3, atol=1e-5)
+    assert sigmoid.slope * scores.std() == pytest.approx(theirs.coef_[0, 0], rel=1e-3, abs=1e-4)
+
+
+def test_many_scores_at_once_are_fitted_as_each_alone():
+    scores, positive = scored()
+    table = np.stack([scores, -scores, scores**2]).reshape(3, 1, -1)
+    together = fit_sigmoid(table, positive)
+    assert together.slope.shape == (3, 1)
+    for own, p in zip(table[:, 0], together(table)[:, 0], strict=True):
+        np.testing.assert_allclose(p, fit_sigmoid(own, positive)(own), rtol=1e-9)
+
+
+def test_probabilities_have_the_right_mean():
+    scores, positive = scored()
+    assert fit_sigmoid(scores, positive)(scores).mean() == pytest.approx(positive.mean(), rel=1e-6)
+
+
+def test_scores_without_spread_give_the_share():
+    positive = np.arange(20) < 5
+    sigmoid = fit_sigmoid(np.full(20, 7.0), positive)
+    np.testing.assert_allclose(sigmoid(np.full(3, 7.0)), 0.25, rtol=1e-6)
+
+
+def test_units_of_the_score_do_not_matter():
+    scores, positive = scored()
+    moved = 100 * scores - 7
+    np.testing.assert_allclose(
+        fit_sigmoid(scores, positive)(scores), fit_sigmoid(moved, positive)(moved), rtol=1e-8
+    )
+    sigmoid = fit_sigmoid(scores, positive)
+    by_hand = expit(sigmoid.slope * scores + sigmoid.intercept)
+    np.testing.assert_array_equal(sigmoid(scores), by_hand)
+
+
+@pytest.fixture(scope="module")
+def repeated():
+    """Integer weights, and the rows that they are repetitions of."""
+    weights = np.random.default_rng(3).integers(1, 4, size=50)
+    return weights.astype(float), np.repeat(np.arange(50), weights)
+
+
+def test_weights_are_repetitions(repeated):
+    weights, rows = repeated
+    weighted = fit_sigmoid(SCORES, POSITIVE, weights)
+    listed = fit_sigmoid(SCORES[..., rows], POSITIVE[rows])
+    np.testing.assert_allclose(weighted.slope, listed.slope)
+    np.testing.assert_allclose(weighted.intercept, listed.intercept)
+    p = weighted(SCORES)
+    np.testing.assert_allclose(
+        log_loss(p, POSITIVE, weights), log_loss(p[..., rows], POSITIVE[rows])
+    )
+    np.testing.assert_allclose(
+        average_precision(SCORES, POSITIVE, weights),
+        average_precision(SCORES[..., rows], POSITIVE[rows]),
+    )
+    for ours, theirs in zip(
+        evaluate(SCORES, POSITIVE, f_utility(1.0), weights),
+        evaluate(SCORES[..., rows], POSITIVE[rows], f_utility(1.0)),
+        strict=True,
+    ):
+        np.testing.assert_allclose(ours, theirs)
+
+
+def test_weighted_average_precision_is_scikit_learns_also_with_equal_scores(repeated):
+    weights, _ = repeated
+    scores = RNG.integers(5, size=50).astype(float)
+    theirs = average_precision_score(POSITIVE, scores, sample_weight=weights)
+    assert average_precision(scores, POSITIVE, weights) == pytest.approx(theirs)

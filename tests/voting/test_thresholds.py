@@ -5,9 +5,10 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from sklearn.metrics import balanced_accuracy_score, fbeta_score
 
-from raremetric.voting import (
+from raremetric.voting.thresholds import (
     balanced_utility,
     best_threshold,
+    check_aim,
     cost_utility,
     f_utility,
     observed_utility,
@@ -23,32 +24,32 @@ UTILITIES = {
 }
 
 
-def expected_utility(p, called, utility):
-    """Each example is positive with its own probability."""
-    tp, fp = p[called].sum(), (1 - p[called]).sum()
-    fn, tn = p[~called].sum(), (1 - p[~called]).sum()
+def expected_utility(p, predicted, utility):
+    """The utility of expected counts: each example is positive with its own probability."""
+    tp, fp = p[predicted].sum(), (1 - p[predicted]).sum()
+    fn, tn = p[~predicted].sum(), (1 - p[~predicted]).sum()
     return float(utility(tn, fp, fn, tp))
 
 
 @pytest.mark.parametrize("name", UTILITIES)
 @given(p=arrays(float, st.integers(1, 12), elements=st.floats(0.001, 0.999)))
 @settings(max_examples=40, deadline=None)
-def test_no_cut_has_a_better_expected_utility(name, p):
+def test_no_threshold_has_a_better_expected_utility(name, p):
     utility = UTILITIES[name]
     threshold = best_threshold(p, utility)
     assert 0 < threshold < 1
-    cuts = [p >= cut for cut in (*p, 1.0)]
-    best = max(expected_utility(p, called, utility) for called in cuts)
+    calls = [p >= cut for cut in (*p, 1.0)]
+    best = max(expected_utility(p, predicted, utility) for predicted in calls)
     assert expected_utility(p, p >= threshold, utility) == pytest.approx(best, rel=1e-9, abs=1e-9)
 
 
-def test_a_threshold_lies_halfway():
+def test_the_threshold_is_halfway_between_probabilities():
     assert best_threshold(np.array([0.9, 0.8, 0.1, 0.05]), f_utility(1.0)) == pytest.approx(0.45)
     never = cost_utility(np.array([[0.0, 100.0], [1.0, 0.0]]))
     assert best_threshold(np.array([0.5, 0.2]), never) == pytest.approx(0.75)
 
 
-def test_costs_put_the_threshold_where_the_textbook_does():
+def test_costs_lead_to_the_textbook_threshold():
     p = np.linspace(0.001, 0.999, 999)
     textbook = (COSTS[0, 1] - COSTS[0, 0]) / (COSTS[0, 1] - COSTS[0, 0] + COSTS[1, 0] - COSTS[1, 1])
     assert best_threshold(p, UTILITIES["cost"]) == pytest.approx(textbook, abs=1e-3)
@@ -57,23 +58,112 @@ def test_costs_put_the_threshold_where_the_textbook_does():
 def test_utilities_are_scikit_learns_measures():
     rng = np.random.default_rng(0)
     positive = rng.random(60) < 0.3
-    called = rng.random((4, 60)) < 0.5
+    predicted = rng.random((4, 60)) < 0.5
     for i in range(4):
         for beta in (0.5, 1.0, 2.0):
-            assert observed_utility(called[i], positive, f_utility(beta)) == pytest.approx(
-                fbeta_score(positive, called[i], beta=beta)
+            assert observed_utility(predicted[i], positive, f_utility(beta)) == pytest.approx(
+                fbeta_score(positive, predicted[i], beta=beta)
             )
     np.testing.assert_allclose(
-        observed_utility(called, positive, balanced_utility),
-        [balanced_accuracy_score(positive, row) for row in called],
+        observed_utility(predicted, positive, balanced_utility),
+        [balanced_accuracy_score(positive, row) for row in predicted],
     )
     by_hand = [
-        -sum(COSTS[int(a), int(b)] for a, b in zip(positive, row, strict=True)) for row in called
+        -sum(COSTS[int(a), int(b)] for a, b in zip(positive, row, strict=True)) for row in predicted
     ]
-    np.testing.assert_allclose(observed_utility(called, positive, UTILITIES["cost"]), by_hand)
+    np.testing.assert_allclose(observed_utility(predicted, positive, UTILITIES["cost"]), by_hand)
 
 
-def test_nothing_called_is_worth_nothing():
+def test_f1_is_zero_without_positive_predictions():
     none = np.zeros(5, dtype=bool)
     assert observed_utility(none, np.arange(5) < 2, f_utility(1.0)) == 0
     assert observed_utility(none, none, f_utility(1.0)) == 0
+
+
+POSITIVE = np.array([1, 1, 1, 0, 0, 0, 0, 0], dtype=bool)
+PREDICTED = np.array([1, 1, 0, 1, 0, 0, 0, 0], dtype=bool)  # tn 4, fp 1, fn 1, tp 2
+
+
+def test_class_weights_are_repetitions():
+    class_weights = np.array([10.0, 3.0])
+    often = np.where(POSITIVE, 3, 10)
+    for scoring in ("f1", "f2", "balanced_accuracy", [[0, 1], [5, 0]]):
+        aim = check_aim(scoring)
+        listed = observed_utility(
+            np.repeat(PREDICTED, often), np.repeat(POSITIVE, often), aim.utility
+        )
+        weighted = observed_utility(
+            PREDICTED, POSITIVE, aim.with_class_weights(class_weights).utility
+        )
+        assert weighted == pytest.approx(listed)
+
+
+@pytest.mark.parametrize(
+    ("scoring", "value"),
+    [
+        ("f1", 2 / 3),
+        ("f2", 5 * 2 / (5 * 2 + 4 * 1 + 1)),
+        ("f0.5", 1.25 * 2 / (1.25 * 2 + 0.25 * 1 + 1)),
+        ("balanced_accuracy", (2 / 3 + 4 / 5) / 2),
+        ([[0, 1], [5, -2]], -(1 + 5 - 2 * 2)),
+    ],
+)
+def test_each_aim_by_hand(scoring, value):
+    aim = check_aim(scoring)
+    assert observed_utility(PREDICTED, POSITIVE, aim.utility) == pytest.approx(value)
+    assert not aim.threshold_free
+
+
+def test_average_precision_has_the_threshold_of_f1():
+    aim = check_aim("average_precision")
+    assert aim.threshold_free
+    assert observed_utility(PREDICTED, POSITIVE, aim.utility) == pytest.approx(2 / 3)
+
+
+@pytest.mark.parametrize("scoring", ["accuracy", "f", "f-1", "f1x", None, 3, [1, 2], [[0, 1, 2]]])
+def test_invalid_scoring(scoring):
+    with pytest.raises(ValueError, match=r"scoring must be 'f1', another F-beta .* got "):
+        check_aim(scoring)
+
+
+@pytest.mark.parametrize("costs", [[[1, 0], [5, 0]], [[0, 1], [0, 0]], [[0, 0], [1, 0]]])
+def test_wrong_predictions_must_cost_more(costs):
+    with pytest.raises(ValueError, match=r"wrong prediction must cost more .* both rows; got \[\["):
+        check_aim(costs)
+
+
+def test_costs_must_be_finite():
+    with pytest.raises(ValueError, match=r"costs in scoring must be finite"):
+        check_aim([[0, np.inf], [1, 0]])
+
+
+def test_f_beta_of_zero():
+    with pytest.raises(ValueError, match=r"beta == 0.0, must be > 0"):
+        check_aim("f0")
+
+
+@pytest.mark.parametrize("name", UTILITIES)
+def test_weights_are_repetitions(name):
+    rng = np.random.default_rng(1)
+    p, weights = rng.random(30), rng.integers(1, 4, size=30)
+    positive, predicted = rng.random(30) < 0.4, rng.random((2, 30)) < 0.5
+    utility = UTILITIES[name]
+    assert best_threshold(p, utility, weights.astype(float)) == pytest.approx(
+        best_threshold(np.repeat(p, weights), utility)
+    )
+    np.testing.assert_allclose(
+        observed_utility(predicted, positive, utility, weights.astype(float)),
+        observed_utility(
+            np.repeat(predicted, weights, axis=1), np.repeat(positive, weights), utility
+        ),
+    )
+
+
+def test_unit_weights_change_nothing():
+    p = np.random.default_rng(2).random(50)
+    ones = np.ones(50)
+    for utility in UTILITIES.values():
+        assert best_threshold(p, utility, ones) == best_threshold(p, utility)
+        assert observed_utility(p > 0.4, p > 0.6, utility, ones) == observed_utility(
+            p > 0.4, p > 0.6, utility
+        )

@@ -1,4 +1,4 @@
-"""``raremetric study``: the paper's experiments, or one's own."""
+"""``raremetric study``: the paper's experiments, or a user's own."""
 
 from __future__ import annotations
 
@@ -10,17 +10,21 @@ from rich.console import Console
 from rich.table import Table
 
 from raremetric.cli.common import AsJson, fail, print_json, progress, user_mistakes
+from raremetric.cli.options import names
 
 if TYPE_CHECKING:
     from raremetric.study.run_task import Result
     from raremetric.study.tasks import Study, Task
 
 study_app = typer.Typer(
-    help="The paper's experiments, those beyond it, or your own: run, resume, look, report.",
+    help="Run, resume and report experiments: the paper's, those beyond it, or your own.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )
-StorePath = Annotated[Path, typer.Option("--store", help="The file that keeps the results.")]
+StorePath = Annotated[Path, typer.Option("--store", help="The file with the results.")]
+Datasets = Annotated[str | None, typer.Option(help="Only these data sets, separated by commas.")]
+Learners = Annotated[str | None, typer.Option(help="Only these learners, separated by commas.")]
+Splits = Annotated[int | None, typer.Option(metavar="N", help="Only the first N splits.")]
 DEFAULT_STORE = Path("study.sqlite")
 
 
@@ -31,16 +35,17 @@ def study_run(
     name: Annotated[
         str,
         typer.Argument(
-            help="Of the paper: table2, table3-smote, table3-rus, imbalance, ablation, or all of "
-            "these. Beyond it, RareClassifier against what one might use instead: beyond (the "
-            "paper's data sets), rare-regime (KEEL's), rare-regime-odd, rare-regime-even. Or a "
-            "TOML file."
+            metavar="NAME|FILE",
+            help="One of the paper's experiments: table2, table3-smote, table3-rus, imbalance, "
+            "ablation, or all of them: all. A comparison of RareClassifier with its alternatives: "
+            "beyond (on the paper's data sets), rare-regime (on KEEL's), or one half of the "
+            "latter: rare-regime-odd, rare-regime-even. Or your own study: a TOML file.",
         ),
     ],
     store: StorePath = DEFAULT_STORE,
-    datasets: Annotated[str | None, typer.Option(help="Only these, separated by commas.")] = None,
-    learners: Annotated[str | None, typer.Option(help="Only these, separated by commas.")] = None,
-    splits: Annotated[int | None, typer.Option(help="Only the first so many splits.")] = None,
+    datasets: Datasets = None,
+    learners: Learners = None,
+    splits: Splits = None,
     jobs: Annotated[int, typer.Option(min=1, help="Processes, or local Dask workers.")] = 1,
     dask: Annotated[
         str | None, typer.Option(help="Address of a Dask scheduler, or 'local'.")
@@ -48,29 +53,36 @@ def study_run(
     retry_failed: Annotated[bool, typer.Option(help="Try failed tasks again.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Do what is missing of a study; stop it and run it again as often as you like."""
+    """Run the tasks of a study that are missing; stop and resume at any time."""
     from raremetric.study.executors import run_missing
+    from raremetric.study.reading import find_studies
     from raremetric.study.store import Store
+    from raremetric.study.tasks import all_tasks
 
     with user_mistakes():
-        studies = _studies(name, datasets, learners, splits)
-        tasks = list({task.id: task for study in studies for task in study.tasks()}.values())
+        studies = _restrict(find_studies(name), datasets, learners, splits)
+        tasks = all_tasks(studies)
         results = Store(store, create=True)
         missing = results.missing(tasks, retry_failed)
         typer.echo(f"{len(tasks)} tasks, {len(missing)} to do; results go to {store}.", err=True)
         try:
             with progress(len(missing), "starting") as step:
 
-                def tell(task: Task, outcome: Result | str) -> None:
+                def on_result(task: Task, outcome: Result | str) -> None:
                     verdict = "failed" if isinstance(outcome, str) else f"{outcome.seconds:.1f} s"
                     step(f"{task.dataset} {task.learner.name}", f"{task.id}: {verdict}")
 
                 run_missing(
-                    results, tasks, n_jobs=jobs, dask=dask, retry_failed=retry_failed, tell=tell
+                    results,
+                    studies,
+                    n_jobs=jobs,
+                    dask=dask,
+                    retry_failed=retry_failed,
+                    on_result=on_result,
                 )
         except KeyboardInterrupt:
             left = len(results.missing(tasks, retry_failed))
-            typer.echo(f"Stopped; {left} tasks left. The same command goes on.", err=True)
+            typer.echo(f"Stopped; {left} tasks left. Repeat the command to continue.", err=True)
             raise typer.Exit(130) from None
     failed = [task_id for task_id, _ in results.failures()]
     if as_json:
@@ -83,23 +95,30 @@ def study_run(
 
 @study_app.command("status", epilog="Example: raremetric study status table2 --store study.sqlite")
 def study_status(
-    name: Annotated[str, typer.Argument(help="As in study run.")] = "all",
+    name: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="NAME|FILE", help="As in study run. Default: the studies in the store."
+        ),
+    ] = None,
     store: StorePath = DEFAULT_STORE,
-    datasets: Annotated[str | None, typer.Option(help="Only these, separated by commas.")] = None,
-    learners: Annotated[str | None, typer.Option(help="Only these, separated by commas.")] = None,
-    splits: Annotated[int | None, typer.Option(help="Only the first so many splits.")] = None,
+    datasets: Datasets = None,
+    learners: Learners = None,
+    splits: Splits = None,
     jobs: Annotated[int, typer.Option(min=1, help="For the expected time.")] = 1,
     as_json: AsJson = False,
 ) -> None:
-    """Show what is done, failed and left, and how long the rest will take."""
+    """Show how many tasks are done, failed and left, and the expected time."""
     from raremetric.study.executors import seconds_left
+    from raremetric.study.reading import find_studies
     from raremetric.study.store import Store
 
     with user_mistakes():
         results = Store(store)
         known = results.statuses()
         found: list[dict[str, Any]] = []
-        for study in _studies(name, datasets, learners, splits):
+        studies = results.studies() if name is None else find_studies(name)
+        for study in _restrict(studies, datasets, learners, splits):
             tasks = study.tasks()
             missing = [task for task in tasks if task.id not in known]
             counts = [known[task.id] for task in tasks if task.id in known]
@@ -131,19 +150,22 @@ def study_status(
 def study_report(
     out: Annotated[Path, typer.Option(help="The directory to write to.")],
     store: StorePath = DEFAULT_STORE,
-    title: Annotated[str, typer.Option(help="Heading of the page.")] = "The paper, reproduced",
+    title: Annotated[
+        str | None, typer.Option(help="Heading of the page. Default: that of the study.")
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Write tables, figures and an HTML page from the results there are."""
+    """Write tables, figures and an HTML page of the finished tasks."""
     from raremetric.report import write_report
-    from raremetric.study.results import results_by_study
+    from raremetric.study.reading import report_title
     from raremetric.study.store import Store
 
     with user_mistakes():
-        results = Store(store)
+        source = Store(store)
+        results = source.results()
+        heading = title or report_title([each.study for each in results])
         with progress(None, "writing the report"):
-            studies = results_by_study(results.rows())
-            paths = write_report(studies, out, title=title, details=results.details())
+            paths = write_report(results, out, title=heading, details=source.details())
     if as_json:
         print_json({"files": [str(path) for path in paths]})
         return
@@ -151,17 +173,48 @@ def study_report(
         typer.echo(str(path))
 
 
-def _studies(
-    name: str, datasets: str | None, learners: str | None, splits: int | None
-) -> list[Study]:
-    from raremetric.study.tasks import named_study, read_study, restrict
+@study_app.command("export", epilog="Example: raremetric study export study.sqlite results.csv.gz")
+def study_export(
+    store: Annotated[Path, typer.Argument(help="The file with the results.")],
+    file: Annotated[Path, typer.Argument(help="The text file to write: .csv.gz.")],
+    as_json: AsJson = False,
+) -> None:
+    """Write a store as compressed text: one row per task, and the studies."""
+    from raremetric.study.store import Store
+    from raremetric.study.text import export_results
 
-    studies = [read_study(Path(name))] if name.endswith(".toml") else named_study(name)
-    only = {
-        "datasets": datasets.split(",") if datasets else None,
-        "learners": learners.split(",") if learners else None,
-    }
-    return [restrict(study, **only, splits=splits) for study in studies]
+    with user_mistakes():
+        n_tasks = export_results(Store(store), file)
+    if as_json:
+        print_json({"file": str(file), "tasks": n_tasks})
+    else:
+        typer.echo(f"{n_tasks} tasks written to {file}.")
+
+
+@study_app.command("import", epilog="Example: raremetric study import results.csv.gz study.sqlite")
+def study_import(
+    file: Annotated[Path, typer.Argument(help="A text file that study export wrote.")],
+    store: Annotated[Path, typer.Argument(help="The store to create.")],
+    as_json: AsJson = False,
+) -> None:
+    """Create a store from exported results."""
+    from raremetric.study.text import import_results
+
+    with user_mistakes():
+        n_tasks = len(import_results(file, store).statuses())
+    if as_json:
+        print_json({"store": str(store), "tasks": n_tasks})
+    else:
+        typer.echo(f"{n_tasks} tasks imported into {store}.")
+
+
+def _restrict(
+    studies: list[Study], datasets: str | None, learners: str | None, splits: int | None
+) -> list[Study]:
+    from raremetric.study.reading import restrict
+
+    chosen = (names(datasets) or None, names(learners) or None, splits)
+    return [restrict(study, *chosen) for study in studies]
 
 
 def _duration(seconds: float | None) -> str:

@@ -22,8 +22,7 @@ from raremetric.contenders.base import (
     refuse_unknown,
     resample,
 )
-from raremetric.learners.grid import Fold, rare_f1, score_candidates
-from raremetric.neighbors import NeighborSearch
+from raremetric.learners.grid import Fold, rare_f1, score_candidates, vote_f1
 from raremetric.validation import check_labels, quiet_repeats
 
 N_NEIGHBORS = 3
@@ -118,8 +117,14 @@ class NeighborVote(Contender):
 
     def _score(self, candidates: Sequence[Candidate], fold: PreparedFold, seed: int) -> list[float]:
         """F1 of each candidate on a fold."""
-        learners = (self._make(candidate.params, seed) for candidate in candidates)
-        return [vote_f1(learner.fit(fold.X, fold.y), fold) for learner in learners]
+        labels, actual = check_labels(fold.y, "A fold"), fold.y_validation == 1
+        scores = []
+        for candidate in candidates:
+            learner = self._make(candidate.params, seed).fit(fold.X, fold.y)
+            mapped = (np.asarray(learner.transform(X)) for X in (fold.X, fold.X_validation))
+            train, validation = mapped
+            scores.append(vote_f1(train, labels, validation, actual, N_NEIGHBORS, 1))
+        return scores
 
     def _make(self, params: dict[str, Any], seed: int) -> Any:
         """The transformer with its settings; seeded, if it has an open random_state."""
@@ -146,18 +151,6 @@ def winner(
     """Position of the candidate with the highest score; of equals, the last by name."""
     positions = range(len(candidates)) if among is None else among
     return int(max(positions, key=lambda i: (scores[i], candidates[i].name)))
-
-
-def vote_f1(learner: Any, fold: PreparedFold) -> float:
-    """F1 of class 1 where the nearest neighbors after a fitted transformer vote."""
-    search = NeighborSearch(np.asarray(learner.transform(fold.X)))
-    k = min(N_NEIGHBORS, len(fold.X))
-    nearest = search.nearest(np.asarray(learner.transform(fold.X_validation)), k).indices
-    predicted = 2 * fold.y[nearest].sum(axis=1) > k
-    actual = fold.y_validation == 1
-    hits = np.count_nonzero(predicted & actual)
-    mistakes = np.count_nonzero(predicted != actual)
-    return hits / (hits + mistakes / 2) if hits else 0.0
 
 
 def _prepare(

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
+from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import (
     MaxAbsScaler,
@@ -25,7 +26,7 @@ from raremetric.features import ImportanceWeights
 from raremetric.learners.base import MetricLearner
 from raremetric.metric import axis_shares
 
-# Each of their output columns depends on the same input column alone: the split stays exact.
+# Each output column depends on one input column only, so that the split remains exact.
 COLUMNWISE = (
     ImportanceWeights,
     MaxAbsScaler,
@@ -40,28 +41,36 @@ COLUMNWISE = (
 def distance_contributions(learner: BaseEstimator, a: ArrayLike, b: ArrayLike) -> NDArray:
     """How much each feature adds to the squared learned distance: an exact split of d²_M(a, b).
 
+    .. versionadded:: 0.1
+
     Parameters
     ----------
     learner : fitted metric learner, classifier or Pipeline
-        A learner such as :class:`raremetric.IML`; a fitted
-        :class:`raremetric.MetricKNNClassifier` over one; or a pipeline of scalers that work
-        column by column and one of these.
+        A learner such as :class:`raremetric.IML`; a classifier with a fitted ``metric_``, such as
+        :class:`raremetric.MetricKNNClassifier`; or a pipeline of scalers that transform each
+        column by itself and one of these.
     a, b : array-like of shape (n_features,) or (n_pairs, n_features)
-        Two points, or as many of the one as of the other; a single point is compared with each of
-        several.
+        Two points, or the same number of points in both; a single point is compared with each
+        point of the other.
 
     Returns
     -------
     ndarray of shape (n_features,) or (n_pairs, n_features)
         Contributions that sum to the squared distance. **They may be negative**: where two
-        features are correlated under the metric, a difference in one can undo a part of the
+        features are correlated under the metric, a difference in one can cancel a part of the
         difference in the other.
+
+    See Also
+    --------
+    counterfactual_changes : For metrics after any transformation of the features.
+    feature_weights : Which features the metric uses, over all pairs.
+    plot_neighbors : Draw the contributions.
 
     Notes
     -----
     With δ = a − b (after the scalers), feature j contributes δ_j (M δ)_j, so that the sum is
-    δᵀMδ = d²_M(a, b). For a metric behind another map, such as a kernel's features, there is no
-    such split: see :func:`counterfactual_changes`.
+    δᵀMδ = d²_M(a, b). After a transformation that mixes the features, such as a kernel map, there
+    is no such split: see :func:`counterfactual_changes`.
 
     Examples
     --------
@@ -79,14 +88,16 @@ def distance_contributions(learner: BaseEstimator, a: ArrayLike, b: ArrayLike) -
     """
     scalers, metric = _split_model(learner)
     a, b, single = _pairs(a, b, _n_features(scalers, metric))
-    differences = _scaled(scalers, a) - _scaled(scalers, b)
+    differences = _transform(scalers, a) - _transform(scalers, b)
     L = metric.components_
     parts = differences * (differences @ L.T @ L)
     return parts[0] if single else parts
 
 
 def feature_weights(learner: BaseEstimator) -> NDArray:
-    """What the metric stretches: of each feature its share of the trace of M.
+    """Weight of each feature in the metric: its share of the trace of M.
+
+    .. versionadded:: 0.1
 
     Parameters
     ----------
@@ -98,12 +109,16 @@ def feature_weights(learner: BaseEstimator) -> NDArray:
     ndarray of shape (n_features,)
         M_jj / trace(M); they sum to 1.
 
+    See Also
+    --------
+    distance_contributions : What each feature adds to the distance of two points.
+
     Notes
     -----
     M_jj is the squared distance between two points that differ by one unit in feature j alone, in
-    the units in which the learner sees it: standard deviations behind a ``StandardScaler``. Without
-    a scaler the weights also tell the features' units and cannot be compared. Under correlated
-    features the weight may be spread over them, or sit on one of them.
+    the units that the learner sees: standard deviations after a ``StandardScaler``. Without a
+    scaler, the weights depend on the units of the features and cannot be compared. The weight of
+    correlated features may be spread over them, or be concentrated on one of them.
 
     Examples
     --------
@@ -128,24 +143,32 @@ def counterfactual_changes(
 ) -> NDArray:
     """How much the squared distance would change if a feature of b were the same as in a.
 
-    For any map, also one for which no exact split of the distance exists. These are answers to one
-    question a feature, **not parts of the distance**: they do not sum to it.
+    This works for any transformation, also where no exact split of the distance exists. Each
+    change answers a question about one feature. The changes are **not parts of the distance** and
+    do not sum to it.
+
+    .. versionadded:: 0.1
 
     Parameters
     ----------
     transformer : fitted transformer, classifier or Pipeline
-        What has a ``transform``: the distance is the plain one after it. Of a fitted classifier or
-        a pipeline that ends in one, its learner is taken.
+        A transformer, after which the distance is Euclidean; a classifier with a fitted
+        ``metric_``; or a pipeline that ends in one of these.
     a, b : array-like of shape (n_features,) or (n_pairs, n_features)
         As for :func:`distance_contributions`.
     groups : sequence of sequences of int or None, default=None
-        Features to be made equal together, such as the 0/1 columns of one category; None for each
+        Features to make equal together, such as the 0/1 columns of one category; None for each
         feature by itself.
 
     Returns
     -------
     ndarray of shape (n_groups,) or (n_pairs, n_groups)
         d²(a, b with these features of a) − d²(a, b): negative where the points would be nearer.
+
+    See Also
+    --------
+    distance_contributions : An exact split of the distance, where there is one.
+    plot_neighbors : Draw the changes.
 
     Examples
     --------
@@ -160,14 +183,18 @@ def counterfactual_changes(
     for step in steps:
         check_is_fitted(step)
     a, b, single = _pairs(a, b, steps[0].n_features_in_)
-    target = _scaled(steps, a)
-    before = _squared(target - _scaled(steps, b))
+    target = _transform(steps, a)
+
+    def squared_distance(points: NDArray) -> NDArray:
+        return np.sum((target - _transform(steps, points)) ** 2, axis=1)
+
+    before = squared_distance(b)
     groups = [[j] for j in range(b.shape[1])] if groups is None else groups
     changes = np.empty((len(b), len(groups)))
-    for place, columns in enumerate(groups):
+    for g, columns in enumerate(groups):
         equal = b.copy()
         equal[:, columns] = a[:, columns]
-        changes[:, place] = _squared(target - _scaled(steps, equal)) - before
+        changes[:, g] = squared_distance(equal) - before
     return changes[0] if single else changes
 
 
@@ -178,22 +205,15 @@ def has_exact_split(model: BaseEstimator) -> bool:
 
 
 def metric_steps(model: Any) -> list:
-    """A model as the maps that lead to its metric, one after the other."""
+    """The transformers that lead to the metric of a model, one after the other."""
     if isinstance(model, Pipeline):
         steps = [step for _, step in model.steps if step not in (None, "passthrough")]
         return [each for step in steps for each in metric_steps(step)]
-    if hasattr(model, "learners_"):
-        check_is_fitted(model)
-        if len(model.learners_) > 1:
-            raise ValueError(
-                "This classifier has a metric for each class: pass one of its learners_."
-            )
-        return metric_steps(model.learners_[0])
-    if hasattr(model, "ensemble_"):
-        raise TypeError(
-            f"{type(model).__name__} decides by several metrics: pass its metric_, or the pipeline "
-            "of another of its ensemble_.members."
-        )
+    if isinstance(model, FrozenEstimator):
+        return metric_steps(model.estimator)
+    # Asking the type does not call a property, whose error says what to do instead.
+    if hasattr(type(model), "metric_") or hasattr(model, "metric_"):
+        return metric_steps(model.metric_)
     if not hasattr(model, "transform"):
         raise TypeError(
             f"Cannot explain a {type(model).__name__}: it has no learned distance. Pass a fitted "
@@ -208,8 +228,8 @@ def _split_model(model: Any) -> tuple[list, MetricLearner]:
     if wrong or not isinstance(metric, MetricLearner):
         name = type(wrong[0] if wrong else metric).__name__
         raise ValueError(
-            f"No exact split of the distance exists behind {name}, which mixes the features. Use "
-            "counterfactual_changes, which tells what would change if a feature were equal."
+            f"The distance has no exact split by features after {name}, which mixes the features. "
+            "Use counterfactual_changes, which says what would change if a feature were equal."
         )
     check_is_fitted(metric)
     return scalers, metric
@@ -224,7 +244,7 @@ def _n_features(scalers: list, metric: MetricLearner) -> int:
 
 
 def _pairs(a: ArrayLike, b: ArrayLike, n_features: int) -> tuple[NDArray, NDArray, bool]:
-    """Both as matrices of one shape, and whether two single points came."""
+    """Both as matrices of the same shape, and whether both were single points."""
     single = np.ndim(a) <= 1 and np.ndim(b) <= 1
     points = []
     for name, value in (("a", a), ("b", b)):
@@ -237,20 +257,16 @@ def _pairs(a: ArrayLike, b: ArrayLike, n_features: int) -> tuple[NDArray, NDArra
     n_a, n_b = map(len, points)
     if n_a != n_b and 1 not in (n_a, n_b):
         raise ValueError(
-            f"a holds {n_a} points and b {n_b}: give as many of both, or one of either."
+            f"a has {n_a} points and b has {n_b}: give the same number of both, or one of either."
         )
     a, b = np.broadcast_arrays(*points)
     return a, b, single
 
 
-def _scaled(steps: list, X: NDArray) -> NDArray:
+def _transform(steps: list, X: NDArray) -> NDArray:
     """Points after some steps; columns are taken by position, whatever names `fit` saw."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "X does not have valid feature names", UserWarning)
         for step in steps:
             X = np.asarray(step.transform(X), dtype=np.float64)
     return X
-
-
-def _squared(differences: NDArray) -> NDArray:
-    return np.einsum("ij,ij->i", differences, differences)

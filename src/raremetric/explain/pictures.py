@@ -1,4 +1,4 @@
-"""What separates a point from its neighbors, drawn."""
+"""Draw what separates a point from its neighbors."""
 
 from __future__ import annotations
 
@@ -32,13 +32,15 @@ def plot_neighbors(
     n_features: int = 8,
     axes: Any = None,
 ) -> Any:
-    """Draw what separates a point from its neighbors, one panel a neighbor.
+    """Draw what separates a point from its neighbors, with one panel per neighbor.
+
+    .. versionadded:: 0.1
 
     Parameters
     ----------
     model : fitted metric learner, classifier or Pipeline
-        As for :func:`distance_contributions`. Where it has no exact split, the panels show
-        :func:`counterfactual_changes` and say so.
+        As for :func:`distance_contributions`. If there is no exact split of the distance, the
+        panels show :func:`counterfactual_changes` and say so.
     x : array-like of shape (n_features,)
         The point.
     neighbors : array-like of shape (n_neighbors, n_features)
@@ -48,7 +50,7 @@ def plot_neighbors(
     labels : array-like of shape (n_neighbors,) or None, default=None
         Titles of the panels, such as the neighbors' classes.
     n_features : int, default=8
-        How many features to show; the others share one bar.
+        Number of features to show; the sum of the others is one more bar.
     axes : sequence of matplotlib Axes or None, default=None
         One for each neighbor; None for a new figure.
 
@@ -56,6 +58,11 @@ def plot_neighbors(
     -------
     matplotlib.figure.Figure
         The figure of the axes.
+
+    See Also
+    --------
+    distance_contributions : The numbers, where the distance has an exact split.
+    counterfactual_changes : The numbers, where it has none.
     """
     exact = has_exact_split(model)
     split = distance_contributions if exact else counterfactual_changes
@@ -79,9 +86,9 @@ def draw_parts(
     """Bars of contributions, (n_neighbors, n_features), as `plot_neighbors` shows them."""
     check_integer(n_features, "n_features", low=1)
     order = np.argsort(-np.abs(parts).sum(axis=0), kind="stable")
-    n_features += len(order) == n_features + 1  # one other has room, too
+    n_features += len(order) == n_features + 1  # a bar for one other feature can name it
     shown, others = order[:n_features], order[n_features:]
-    # A rest of changes would not be the change of the rest.
+    # Changes do not add up, contributions do.
     with_rest = bool(len(others)) and exact
     bars = np.column_stack([parts[:, shown], parts[:, others].sum(axis=1)])
     bars = bars if with_rest else bars[:, :-1]
@@ -122,6 +129,8 @@ def _names(model: Any, given: Sequence[str] | None, n_features: int) -> NDArray:
 
 def _new_axes(n_panels: int, n_bars: int) -> Any:
     size = (2.5 + 2.6 * n_panels, 1.2 + 0.3 * n_bars)
-    figure = import_optional("matplotlib.figure").Figure(figsize=size, layout="constrained")
-    import_optional("matplotlib.backends.backend_agg").FigureCanvasAgg(figure)
+    figure = import_optional("matplotlib.figure", "Drawing").Figure(
+        figsize=size, layout="constrained"
+    )
+    import_optional("matplotlib.backends.backend_agg", "Drawing").FigureCanvasAgg(figure)
     return figure.subplots(1, n_panels, squeeze=False, sharex=True, sharey=True)[0]

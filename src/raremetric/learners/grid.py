@@ -18,7 +18,7 @@ from raremetric.learners.iml import (
     scales_start,
 )
 from raremetric.learners.problem import PairSetProblem, SolverOptions
-from raremetric.neighbors.votes import count_votes
+from raremetric.neighbors import NeighborSearch
 from raremetric.validation import Labels, check_weights, quiet_repeats
 
 
@@ -39,16 +39,35 @@ def rare_f1(positive) -> Score:
 
     def score(L: NDArray, fold: Fold, k: int) -> float:
         train, test = fold.X @ L.T, fold.X_test @ L.T
-        votes = count_votes(
-            train, fold.labels.codes, len(fold.labels.classes), test, min(k, len(train))
-        )
-        predicted = fold.labels.classes[np.argmax(votes, axis=1)] == positive
-        actual = fold.y_test == positive
-        n_found = np.sum(predicted & actual)
-        n_wrong = np.sum(predicted != actual)
-        return float(n_found / (n_found + n_wrong / 2)) if n_found else 0.0
+        return vote_f1(train, fold.labels, test, fold.y_test == positive, k, positive)
 
     return score
+
+
+def vote_f1(
+    train: NDArray, labels: Labels, test: NDArray, actual: NDArray, k: int, positive
+) -> float:
+    """The F1 of one class if the majority of the k nearest neighbors decides.
+
+    Parameters
+    ----------
+    train, test : ndarray
+        Examples and queries, in the space in which distances are Euclidean.
+    labels : Labels
+        Classes of the examples.
+    actual : ndarray of bool of shape (n_test,)
+        Which queries are of the class.
+    k : int
+        Number of neighbors, or all examples if there are fewer.
+    positive : class label
+    """
+    nearest = NeighborSearch(train).nearest(test, min(k, len(train))).indices
+    votes = labels.codes[nearest][:, :, np.newaxis] == np.arange(len(labels.classes))
+    winners = votes.sum(axis=1).argmax(axis=1)  # among equals the first class
+    predicted = labels.classes[winners] == positive
+    n_found = np.count_nonzero(predicted & actual)
+    n_wrong = np.count_nonzero(predicted != actual)
+    return n_found / (n_found + n_wrong / 2) if n_found else 0.0
 
 
 def score_candidates(

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -11,7 +12,11 @@ from joblib import effective_n_jobs
 from numpy.typing import NDArray
 from sklearn.neighbors import NearestNeighbors
 
+from raremetric.performance import one_blas_thread
 from raremetric.validation import Labels
+
+MIN_QUERIES = 16  # per thread
+SMALL = 2**22  # multiplications: with fewer, limiting the threads of BLAS would take longer
 
 
 class NeighborIndex(NearestNeighbors):
@@ -36,10 +41,19 @@ class Neighbors(NamedTuple):
     indices: NDArray[np.int64]  # (n_queries, k), rows of the examples
 
 
-class NeighborSearch:
-    """Nearest neighbors of queries among fixed examples: among all of them, or class by class.
+class GroupedExamples(NamedTuple):
+    """Examples grouped by class and rounded to single precision, for the compiled search."""
 
-    Examples at the same distance are ordered by their row numbers.
+    order: NDArray[np.int64]  # (n_samples,), rows of Z class by class
+    starts: NDArray[np.int64]  # (n_classes + 1,), class c is order[starts[c] : starts[c + 1]]
+    rounded: tuple  # see queries.round_examples
+
+
+class NeighborSearch:
+    """Nearest neighbors of queries among fixed examples, over all classes or for each class.
+
+    Examples at the same distance are ordered by their row numbers. The result for a query does not
+    depend on the other queries.
 
     Parameters
     ----------
@@ -48,11 +62,17 @@ class NeighborSearch:
     labels : Labels or None, default=None
         Classes of the examples, for ``nearest_of_each_class``.
     n_jobs : int or None, default=None
-        Threads. The result does not depend on it.
+        Number of threads. The result does not depend on it.
     """
 
+    _grouped: GroupedExamples | None = None
+
     def __init__(self, Z: NDArray, labels: Labels | None = None, n_jobs: int | None = None):
-        self.Z, self.labels, self.n_jobs = Z, labels, n_jobs
+        self.Z = np.ascontiguousarray(Z, dtype=np.float64)
+        self.labels, self.n_jobs = labels, n_jobs
+
+    def __getstate__(self) -> dict:
+        return {"Z": self.Z, "labels": self.labels, "n_jobs": self.n_jobs}
 
     def nearest(self, queries: NDArray | None, k: int, *, exact: bool = True) -> Neighbors:
         """The k nearest examples of any class.
@@ -60,47 +80,119 @@ class NeighborSearch:
         Parameters
         ----------
         queries : ndarray of shape (n_queries, n_features) or None
-            None stands for the examples themselves, each without itself.
+            None means the examples themselves: each gets its nearest other examples.
         k : int
+            Number of neighbors, at most the number of (other) examples.
         exact : bool, default=True
-            False chooses the neighbors by distances in single precision, which is faster; the
-            distances of those chosen are exact.
+            False chooses the neighbors by distances in single precision, which is faster if many
+            distances are nearly equal. The distances that are returned are exact.
+
+        Returns
+        -------
+        neighbors : Neighbors
         """
-        n_available = len(self.Z) - (queries is None)
-        if not 1 <= k <= n_available:
-            raise ValueError(
-                f"k must be between 1 and {n_available}, the number of examples "
-                f"that can be neighbors, got {k}."
-            )
-        rows = np.arange(len(self.Z))
-        return self._search(queries, rows, k)
+        available = len(self.Z) - (queries is None)
+        if not 1 <= k <= available:
+            kind = "other examples" if queries is None else "examples"
+            raise ValueError(f"k must be from 1 to the number of {kind}, {available}; got {k}.")
+        return self._search(queries, [slice(None)], [k], exact)[0]
 
     def nearest_of_each_class(
         self, queries: NDArray | None, k: int, *, exact: bool = True
     ) -> list[Neighbors]:
-        """The k nearest examples of each class, or all where a class has fewer.
+        """The k nearest examples of each class, or all of them if the class has fewer.
 
-        Returns one entry per class, in the order of ``labels.classes``. Without queries, the list
-        of an example in its own class is one shorter if it would contain the example itself.
+        Parameters
+        ----------
+        queries : ndarray of shape (n_queries, n_features) or None
+            None means the examples themselves: each gets its nearest other examples. If the class
+            of an example has fewer than k others, the list for its own class ends with index -1
+            and infinite distance.
+        k : int
+            Number of neighbors of each class.
+        exact : bool, default=True
+            See ``nearest``.
+
+        Returns
+        -------
+        neighbors : list of Neighbors
+            One entry per class, in the order of ``labels.classes``.
         """
         if self.labels is None:
-            raise ValueError("The search by class needs the labels of the examples.")
-        codes = self.labels.codes
-        members = [np.flatnonzero(codes == c) for c in range(len(self.labels.classes))]
-        return [self._search(queries, rows, min(k, len(rows))) for rows in members]
+            raise ValueError("nearest_of_each_class needs labels, but NeighborSearch got none.")
+        if k < 1:
+            raise ValueError(f"k must be at least 1; got {k}.")
+        starts = self.group().starts
+        classes = [slice(low, high) for low, high in pairwise(starts)]
+        return self._search(queries, classes, np.minimum(k, np.diff(starts)).tolist(), exact)
 
-    def _search(self, queries: NDArray | None, rows: NDArray, k: int) -> Neighbors:
-        points = self.Z if queries is None else queries
-        distances, indices = np.empty((len(points), k)), np.empty((len(points), k), dtype=np.int64)
-        for i, point in enumerate(points):
-            differences = self.Z[rows] - point
-            squares = np.einsum("ij,ij->i", differences, differences)
-            if queries is None:
-                squares[rows == i] = np.inf
-            order = np.argsort(squares, kind="stable")[:k]
-            distances[i], indices[i] = np.sqrt(squares[order]), rows[order]
-        indices[np.isinf(distances)] = -1
-        return Neighbors(distances, indices)
+    def _search(
+        self, queries: NDArray | None, groups: Sequence[slice], sizes: Sequence[int], exact: bool
+    ) -> list[Neighbors]:
+        """The nearest examples of each group, in blocks of queries, one block per thread."""
+        from raremetric.neighbors.queries import nearest_examples
+
+        order, _, (rows, norms, center, scale) = self.group()
+        points = self.Z if queries is None else self._check_queries(queries)
+        found = [
+            Neighbors(np.empty((len(points), k)), np.empty((len(points), k), dtype=np.int64))
+            for k in sizes
+        ]
+
+        def search(low: int, high: int) -> None:
+            for group, k, (distances, indices) in zip(groups, sizes, found, strict=True):
+                if k > 0:
+                    nearest_examples(
+                        points[low:high], low if queries is None else -1, self.Z, order[group],
+                        rows[group], norms[group], center, scale, exact,
+                        distances[low:high], indices[low:high],
+                    )  # fmt: skip
+
+        if self.Z.size * len(points) < SMALL:
+            search(0, len(points))
+        else:
+            _run_in_threads(search, len(points), self.n_jobs)
+        return found
+
+    def _check_queries(self, queries: NDArray) -> NDArray[np.float64]:
+        queries = np.ascontiguousarray(queries, dtype=np.float64)
+        if queries.ndim != 2 or queries.shape[1] != self.Z.shape[1]:
+            raise ValueError(
+                f"queries must have shape (n_queries, {self.Z.shape[1]}), with one column per "
+                f"feature of the examples; got {queries.shape}."
+            )
+        return queries
+
+    def group(self) -> GroupedExamples:
+        """The examples grouped by class, computed at the first call.
+
+        They are not saved: compiled code does not check indices, so none may come from a file.
+        """
+        if self._grouped is None:
+            from raremetric.neighbors.queries import round_examples
+
+            if self.labels is None:
+                order, starts = np.arange(len(self.Z)), np.array([0, len(self.Z)])
+            else:
+                codes = self.labels.codes
+                if len(codes) != len(self.Z):
+                    raise ValueError(f"There are {len(self.Z)} examples but {len(codes)} labels.")
+                order = np.argsort(codes, kind="stable")
+                starts = np.searchsorted(codes[order], np.arange(len(self.labels.classes) + 1))
+            self._grouped = GroupedExamples(order, starts, round_examples(self.Z, order))
+        return self._grouped
+
+
+@one_blas_thread
+def _run_in_threads(search: Callable[[int, int], None], n_queries: int, n_jobs: int | None) -> None:
+    """Call ``search(low, high)`` for a range of queries per thread."""
+    n_threads = min(effective_n_jobs(n_jobs), max(1, n_queries // MIN_QUERIES))
+    if n_threads == 1:
+        search(0, n_queries)
+        return
+    bounds = [part * n_queries // n_threads for part in range(n_threads + 1)]
+    with ThreadPoolExecutor(n_threads) as threads:
+        list(threads.map(search, bounds[:-1], bounds[1:]))
 
 
 def nearest_within_class(
@@ -150,15 +242,13 @@ def search_in_parts(
 def _class_neighbors(
     X: NDArray, labels: Labels, sizes: NDArray, within: bool, n_jobs: int | None
 ) -> list[NDArray[np.int64]]:
-    from raremetric.neighbors import self_join as kernels
+    from raremetric.neighbors import self_join
 
-    order = np.argsort(labels.codes, kind="stable")
-    starts = np.concatenate([[0], np.cumsum(labels.counts)])
-    Z, k = X[order], int(sizes.max())
-    rows = (Z - X.mean(axis=0)).astype(np.float32)
+    order, starts, (rows, _, _, scale) = NeighborSearch(X, labels).group()
+    Z, k = X[order] / scale, int(sizes.max())
     n_parts = effective_n_jobs(n_jobs)
     lists, _ = search_in_parts(
-        lambda part: kernels.class_neighbors(Z, rows, starts, k, within, True, part, n_parts),
+        lambda part: self_join.class_neighbors(Z, rows, starts, k, within, True, part, n_parts),
         n_parts,
     )
     return [

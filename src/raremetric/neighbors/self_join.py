@@ -16,13 +16,19 @@ GROUPS = 16  # of rows, whose nearest ones bound the distance to the k-th neares
 
 
 @inlined
-def row_distance(Z, i, j):
-    """‖z_i − z_j‖², in the precision of Z."""
-    total = Z.dtype.type(0)
-    for t in range(Z.shape[1]):
-        difference = Z[i, t] - Z[j, t]
+def squared_distance(a, b):
+    """‖a − b‖² of two rows, in their precision."""
+    total = a.dtype.type(0)
+    for t in range(a.shape[0]):
+        difference = a[t] - b[t]
         total += difference * difference
     return total
+
+
+@inlined
+def row_distance(Z, i, j):
+    """‖z_i − z_j‖², in the precision of Z."""
+    return squared_distance(Z[i], Z[j])
 
 
 @inlined

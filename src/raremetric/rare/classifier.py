@@ -26,7 +26,7 @@ from raremetric.validation import (
     check_labels,
     quiet_repeats,
 )
-from raremetric.voting.aims import check_aim
+from raremetric.voting import check_aim
 
 
 class RareClassifier(InspectionMixin, ClassifierMixin, BaseEstimator):
@@ -168,11 +168,12 @@ class RareClassifier(InspectionMixin, ClassifierMixin, BaseEstimator):
         rows = self._sample_rows(binary, rng)
         X, sampled = X[rows], check_labels(binary.codes[rows] == 1, type(self).__name__)
         class_weights = binary.counts / sampled.counts  # all rows of a class per sampled row
+        aim = aim.with_class_weights(class_weights)
         metrics = self._metrics_to_try()
         groups = [metric.group for metric, _ in with_readings(metrics)]
         with quiet_repeats():
             scores = out_of_fold_scores(metrics, X, sampled, seed, self.budget, start, self.n_jobs)
-            selection = select(scores, groups, sampled.codes == 1, aim.counting(class_weights))
+            selection = select(scores, groups, sampled.codes == 1, aim)
             selection = selection.with_odds(class_weights[1] / class_weights[0])
             self.ensemble_ = fit_ensemble(metrics, selection, X, sampled, seed, rows)
         self.cv_results_ = results_table(metrics, selection)

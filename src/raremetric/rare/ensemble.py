@@ -21,6 +21,7 @@ from raremetric.rare.candidates import (
 )
 from raremetric.validation import Labels
 from raremetric.voting import (
+    Aim,
     Evaluation,
     Reading,
     Sigmoid,
@@ -30,7 +31,6 @@ from raremetric.voting import (
     observed_utility,
     rank,
 )
-from raremetric.voting.aims import Aim
 
 N_KEPT_PER_GROUP = 5
 

@@ -94,7 +94,8 @@ def draw_curves(comparison: Comparison) -> Figure:
     """Draw precision against recall, averaged over the folds."""
     entries = comparison.entries()
     share = float(comparison.y.mean())
-    with drawing((8.0, 4.8), n_axes=1) as (figure, axes):
+    height = 4.0 + 0.1 * len(entries)  # the legend grows with the number of curves
+    with drawing((8.0, height), n_axes=1) as (figure, axes):
         ax = axes[0]
         for key, look in line_styles(list(entries)).items():
             curves = [_curve(comparison.y[each.test], each.score) for each in entries[key]]

@@ -13,7 +13,7 @@ import numpy as np
 from raremetric.extras import import_optional
 from raremetric.report.rows import check_rows, datasets_with_few_positives, sort_rows, with_scores
 from raremetric.study.paper_values import RESAMPLING_OF, PaperTable, paper_table
-from raremetric.study.results import Study, StudyResults
+from raremetric.study.tasks import Study, StudyResults
 
 if TYPE_CHECKING:
     from pandas import DataFrame

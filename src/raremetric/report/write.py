@@ -27,7 +27,7 @@ from raremetric.report.tables import (
     splits_text,
     wide_table,
 )
-from raremetric.study.results import StudyResults
+from raremetric.study.tasks import StudyResults
 
 if TYPE_CHECKING:
     from pandas import DataFrame

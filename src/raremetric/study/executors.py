@@ -1,4 +1,4 @@
-"""Tasks in this process, in several, or on a Dask cluster: the same results from each."""
+"""Run tasks in this process, in several processes or on a Dask cluster, with equal results."""
 
 from __future__ import annotations
 
@@ -9,13 +9,14 @@ from typing import Any
 
 from raremetric.study.run_task import Result, run_task
 from raremetric.study.store import Store
-from raremetric.study.tasks import Task
+from raremetric.study.tasks import Study, Task, all_tasks
 
+DASK_TIMEOUT = 10  # seconds to wait for a scheduler
 Outcome = tuple[Task, Result | str]  # a result, or the traceback of a failure
 
 
 def guarded(run: Callable[[Task], Result], task: Task) -> Outcome:
-    """Run a task; a failure is an outcome too and does not stop the rest."""
+    """Run a task; a failure is returned as its traceback and does not stop the others."""
     try:
         return task, run(task)
     except Exception:
@@ -25,12 +26,12 @@ def guarded(run: Callable[[Task], Result], task: Task) -> Outcome:
 def execute(
     run: Callable[[Task], Result], tasks: Sequence[Task], n_jobs: int = 1, dask: str | None = None
 ) -> Iterator[Outcome]:
-    """Outcomes as they come.
+    """Outcomes of the tasks, as they finish.
 
     Parameters
     ----------
     run : callable Task -> Result
-        Can be pickled.
+        Must be picklable.
     tasks : sequence of Task
     n_jobs : int
         Processes, or workers of a local Dask cluster.
@@ -45,7 +46,7 @@ def execute(
 
 
 def _in_processes(run: Callable, tasks: Sequence[Task], n_jobs: int) -> Iterator[Outcome]:
-    """Processes by joblib. A process that dies takes the pool along: go on with a new one."""
+    """Run in joblib's processes; if one dies, the pool is lost and the rest goes to a new one."""
     from joblib import Parallel, delayed
     from joblib.externals.loky.process_executor import TerminatedWorkerError
 
@@ -58,7 +59,7 @@ def _in_processes(run: Callable, tasks: Sequence[Task], n_jobs: int) -> Iterator
                 del left[task.id]
                 yield task, outcome
         except TerminatedWorkerError:
-            if len(left) == before:  # not one task survived: more tries would go the same way
+            if len(left) == before:  # no task was finished: another pool would fail, too
                 raise
 
 
@@ -78,7 +79,7 @@ def _dask_client(n_jobs: int, address: str) -> Iterator[Any]:
 
     if address != "local":
         try:
-            client = Client(address, timeout=10)
+            client = Client(address, timeout=DASK_TIMEOUT)
         except (OSError, ValueError) as error:
             raise ValueError(
                 f"No Dask scheduler answers at {address!r} ({error}). Give its address, such as "
@@ -97,38 +98,40 @@ def _dask_client(n_jobs: int, address: str) -> Iterator[Any]:
 
 def run_missing(
     store: Store,
-    tasks: Sequence[Task],
+    studies: Sequence[Study],
     *,
     n_jobs: int = 1,
     dask: str | None = None,
     retry_failed: bool = False,
-    tell: Callable[[Task, Result | str], None] = lambda task, outcome: None,
+    on_result: Callable[[Task, Result | str], None] = lambda task, outcome: None,
 ) -> None:
-    """Do what the store does not have yet, and save each outcome as it comes.
+    """Run the tasks that the store does not have yet, and save each outcome as it finishes.
 
     Parameters
     ----------
     store : Store
-    tasks : sequence of Task
+    studies : sequence of Study
+        They are recorded in the store.
     n_jobs, dask
         See `execute`.
     retry_failed : bool
-        Whether tasks that failed before are missing, too.
-    tell : callable (task, outcome)
+        Whether to run tasks again that failed before.
+    on_result : callable (task, outcome)
         Called after each task is saved.
     """
     with store.writing():
-        outcomes = execute(run_task, store.missing(tasks, retry_failed), n_jobs, dask)
-        for task, outcome in outcomes:
+        store.record(studies)
+        missing = store.missing(all_tasks(studies), retry_failed)
+        for task, outcome in execute(run_task, missing, n_jobs, dask):
             if isinstance(outcome, str):
                 store.save_failure(task, outcome)
             else:
                 store.save(task, outcome)
-            tell(task, outcome)
+            on_result(task, outcome)
 
 
 def seconds_left(store: Store, missing: Sequence[Task], n_jobs: int) -> float | None:
-    """Expected time for the missing tasks, from those of their kind that are done; None if none."""
+    """Expected time for the missing tasks, from similar finished ones; None without any."""
     known = store.mean_seconds()
     if not known:
         return None

@@ -1,4 +1,4 @@
-"""Results in one SQLite file: a finished task is one transaction."""
+"""Results in one SQLite file; a finished task is one transaction."""
 
 from __future__ import annotations
 
@@ -7,20 +7,20 @@ import json
 import os
 import platform
 import sqlite3
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from raremetric.study.run_task import Result
-from raremetric.study.tasks import Task
+from raremetric.study.tasks import Study, StudyResults, Task
 
 if TYPE_CHECKING:
     import pandas as pd
 
-APPLICATION = 0x524D5453  # marks the file as ours
-VERSION = 1
+APPLICATION = 0x524D5453  # marks the file as a store of this package
+VERSION = 2
 SCHEMA = """
 CREATE TABLE tasks (
     id TEXT PRIMARY KEY,
@@ -33,16 +33,21 @@ CREATE TABLE tasks (
     finished TEXT NOT NULL DEFAULT (strftime('%Y-%m-%dT%H:%M:%SZ', 'now'))
 )
 """
-LATER = {"average_precision": "REAL", "test_size": "REAL"}  # columns that older stores lack
-REPORTED = "dataset, share, resampling, split, learner, tn, fp, fn, tp, candidate, seconds"
+STUDIES = "CREATE TABLE IF NOT EXISTS studies (name TEXT PRIMARY KEY, definition TEXT NOT NULL)"
+# Columns that stores of version 1 may lack.
+LATER_COLUMNS = {"average_precision": "REAL", "test_size": "REAL"}
+REPORTED = "id, dataset, share, resampling, split, learner, tn, fp, fn, tp, candidate, seconds"
 
 
 class StoreError(ValueError):
-    """The file cannot serve as a store; it was left as it is."""
+    """The file cannot be used as a store; it was not changed."""
 
 
 class Store:
-    """A study's results on disk. Only the coordinator writes, and only one at a time.
+    """Studies and their results on disk. One process at a time may write.
+
+    A store of version 1, which does not know its studies, can be read. The first process that
+    writes to it upgrades it.
 
     Parameters
     ----------
@@ -56,21 +61,20 @@ class Store:
         if not self.path.exists():
             if not create:
                 raise StoreError(f"There is no store {self.path}. Start one with: study run")
-            self._initialise()
-        with _told(self.path):
+            self._initialize()
+        with _clear_errors(self.path):
             self._db = sqlite3.connect(self.path, timeout=5)
             self._check()
 
-    def _initialise(self) -> None:
-        """Write an empty store beside the path and move it there: whole or not at all."""
+    def _initialize(self) -> None:
+        """Write an empty store to another name and rename it: it exists completely or not."""
         self.path.parent.mkdir(parents=True, exist_ok=True)
         draft = self.path.with_name(self.path.name + ".new")
         draft.unlink(missing_ok=True)
         with sqlite3.connect(draft) as db:
             db.execute(f"PRAGMA application_id = {APPLICATION}")
-            db.execute(f"PRAGMA user_version = {VERSION}")
             db.execute(SCHEMA)
-            _add_columns(db)
+            _upgrade(db)
         db.close()
         draft.rename(self.path)
 
@@ -79,9 +83,9 @@ class Store:
         (version,) = self._db.execute("PRAGMA user_version").fetchone()
         if application != APPLICATION:
             raise StoreError(f"{self.path} is not a store of raremetric. Choose another path.")
-        if version != VERSION:
+        if not 1 <= version <= VERSION:
             raise StoreError(
-                f"{self.path} is a store of version {version}; this raremetric reads version "
+                f"{self.path} is a store of version {version}; this raremetric reads versions 1 to "
                 f"{VERSION}. Use the raremetric that wrote it, or start another store."
             )
         (verdict,) = self._db.execute("PRAGMA quick_check").fetchone()
@@ -90,7 +94,7 @@ class Store:
 
     @contextmanager
     def writing(self) -> Iterator[Store]:
-        """Be the only coordinator while this lasts; the lock goes with the process."""
+        """Be the only process that writes; the lock ends with the block or with the process."""
         with self.path.with_name(self.path.name + ".lock").open("w") as lock:
             try:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -98,22 +102,58 @@ class Store:
                 raise StoreError(
                     f"{self.path} is in use by another study run. Wait for it or stop it."
                 ) from None
-            with _told(self.path), self._db:
-                _add_columns(self._db)
+            with _clear_errors(self.path), self._db:
+                _upgrade(self._db)
             yield self
 
+    def record(self, studies: Iterable[Study]) -> None:
+        """Keep the definitions of studies; a part of a known study is added to it."""
+        known = {study.name: study for study in self.studies()}
+        with _clear_errors(self.path), self._db:
+            for study in studies:
+                whole = known[study.name].extended(study) if study.name in known else study
+                self._db.execute(
+                    "INSERT INTO studies VALUES (:name, :definition) "
+                    "ON CONFLICT (name) DO UPDATE SET definition = :definition",
+                    {"name": whole.name, "definition": json.dumps(whole.to_dict())},
+                )
+
+    def studies(self) -> list[Study]:
+        """The studies that were run, in the order of their first runs."""
+        with _clear_errors(self.path):
+            if not _columns(self._db, "studies"):
+                return []  # version 1
+            found = self._db.execute("SELECT definition FROM studies ORDER BY rowid").fetchall()
+        return [Study.from_dict(json.loads(definition)) for (definition,) in found]
+
+    def results(self) -> list[StudyResults]:
+        """The finished tasks of each study."""
+        studies = self.studies()
+        if not studies:
+            raise StoreError(
+                f"{self.path} does not say which studies its results belong to: it is empty, or "
+                "was written by an earlier raremetric. Run the study again with this store; what "
+                "is finished is not computed again."
+            )
+        rows = self._read_rows()
+        found = []
+        for study in studies:
+            own = rows["id"].isin({task.id for task in study.tasks()})
+            found.append(StudyResults(study, rows[own].drop(columns="id").reset_index(drop=True)))
+        return found
+
     def save(self, task: Task, result: Result) -> None:
-        """Keep a finished task; replaces a failed one."""
-        fields = asdict(result)
+        """Keep the result of a finished task; it replaces a failure."""
+        values = asdict(result)
         for name in ("candidate", "scores", "seeds", "versions"):
-            fields[name] = json.dumps(fields[name], sort_keys=True)
-        self._write(task, status="done" if result.exists else "absent", **fields)
+            values[name] = json.dumps(values[name], sort_keys=True)
+        self._write(task, status="done" if result.exists else "absent", **values)
 
     def save_failure(self, task: Task, traceback: str) -> None:
         """Keep the traceback of a task that failed."""
         self._write(task, status="failed", traceback=traceback)
 
-    def _write(self, task: Task, **fields: Any) -> None:
+    def _write(self, task: Task, **values: Any) -> None:
         row = {
             "id": task.id,
             "dataset": task.dataset,
@@ -122,21 +162,34 @@ class Store:
             "split": task.split,
             "learner": task.learner.name,
             "test_size": task.test_size,
-            **fields,
+            **values,
         }
-        places = ", ".join(f":{name}" for name in row)
-        with _told(self.path), self._db:
-            self._db.execute(
-                f"INSERT OR REPLACE INTO tasks ({', '.join(row)}) VALUES ({places})", row
-            )
+        self.insert([row])
+
+    def insert(self, rows: Iterable[dict[str, Any]]) -> None:
+        """Write rows of the table of tasks, all or none."""
+        with _clear_errors(self.path), self._db:
+            for row in rows:
+                parameters = ", ".join(f":{name}" for name in row)
+                self._db.execute(
+                    f"INSERT OR REPLACE INTO tasks ({', '.join(row)}) VALUES ({parameters})", row
+                )
+
+    def select(self, columns: Sequence[str]) -> list[tuple]:
+        """Columns of all tasks that did not fail, by id."""
+        known = _columns(self._db, "tasks")
+        shown = ", ".join(name if name in known else f"NULL AS {name}" for name in columns)
+        query = f"SELECT {shown} FROM tasks WHERE status <> 'failed' ORDER BY id"
+        with _clear_errors(self.path):
+            return self._db.execute(query).fetchall()
 
     def statuses(self) -> dict[str, str]:
-        """Status of every task there is, by id."""
-        with _told(self.path):
+        """Status of every task in the store, by id."""
+        with _clear_errors(self.path):
             return dict(self._db.execute("SELECT id, status FROM tasks"))
 
     def missing(self, tasks: Iterable[Task], retry_failed: bool = False) -> list[Task]:
-        """The tasks still to do."""
+        """The tasks that remain to be run."""
         known = self.statuses()
         settled = {"done", "absent"} if retry_failed else {"done", "absent", "failed"}
         return [task for task in tasks if known.get(task.id) not in settled]
@@ -146,22 +199,25 @@ class Store:
         query = (
             "SELECT dataset, learner, AVG(seconds) FROM tasks WHERE status = 'done' GROUP BY 1, 2"
         )
-        with _told(self.path):
+        with _clear_errors(self.path):
             return {(dataset, learner): s for dataset, learner, s in self._db.execute(query)}
 
     def failures(self) -> list[tuple[str, str]]:
         """Id and traceback of every failed task."""
         query = "SELECT id, traceback FROM tasks WHERE status = 'failed' ORDER BY id"
-        with _told(self.path):
+        with _clear_errors(self.path):
             return self._db.execute(query).fetchall()
 
     def rows(self) -> pd.DataFrame:
-        """One row a finished task, as reports take them."""
+        """One row per finished task of any study."""
+        return self._read_rows().drop(columns="id")
+
+    def _read_rows(self) -> pd.DataFrame:
         import pandas as pd
 
-        with _told(self.path):
-            lacking = _lacking(self._db)
-            later = (f"NULL AS {name}" if name in lacking else name for name in LATER)
+        with _clear_errors(self.path):
+            known = _columns(self._db, "tasks")
+            later = (name if name in known else f"NULL AS {name}" for name in LATER_COLUMNS)
             columns = ", ".join([REPORTED, *later])
             query = f"SELECT {columns} FROM tasks WHERE status = 'done' ORDER BY id"
             return pd.read_sql_query(query, self._db)
@@ -172,11 +228,11 @@ class Store:
             "SELECT fingerprint, versions, COUNT(*) FROM tasks WHERE status = 'done' "
             "GROUP BY 1, 2 ORDER BY 3 DESC"
         )
-        with _told(self.path):
+        with _clear_errors(self.path):
             return self._db.execute(query).fetchall()
 
     def details(self) -> dict[str, str]:
-        """What a report says about where its numbers come from."""
+        """What a report says about the origin of its numbers."""
         sources = self.provenance()
         return {
             "store": self.path.name,
@@ -186,19 +242,23 @@ class Store:
         }
 
     def close(self) -> None:
-        """Let the file go."""
+        """Close the file."""
         self._db.close()
 
 
-def _lacking(db: sqlite3.Connection) -> list[str]:
-    """Columns that came after the store was made."""
-    there = {name for _, name, *_ in db.execute("PRAGMA table_info(tasks)")}
-    return [name for name in LATER if name not in there]
+def _columns(db: sqlite3.Connection, table: str) -> set[str]:
+    """Columns of a table; none if there is no such table."""
+    return {name for _, name, *_ in db.execute(f"PRAGMA table_info({table})")}
 
 
-def _add_columns(db: sqlite3.Connection) -> None:
-    for name in _lacking(db):
-        db.execute(f"ALTER TABLE tasks ADD COLUMN {name} {LATER[name]}")
+def _upgrade(db: sqlite3.Connection) -> None:
+    """Add what earlier versions of a store lack."""
+    known = _columns(db, "tasks")
+    for name, kind in LATER_COLUMNS.items():
+        if name not in known:
+            db.execute(f"ALTER TABLE tasks ADD COLUMN {name} {kind}")
+    db.execute(STUDIES)
+    db.execute(f"PRAGMA user_version = {VERSION}")
 
 
 def _listed(versions: str) -> str:
@@ -206,17 +266,17 @@ def _listed(versions: str) -> str:
 
 
 @contextmanager
-def _told(path: Path) -> Iterator[None]:
-    """Turn SQLite's errors into a sentence."""
+def _clear_errors(path: Path) -> Iterator[None]:
+    """Turn SQLite's errors into sentences."""
     try:
         yield
     except sqlite3.OperationalError as error:
         raise StoreError(
-            f"{path} cannot be used now ({error}). If another program holds it, close that; "
+            f"{path} cannot be used now ({error}). If another program uses it, close that; "
             "nothing was changed."
         ) from error
     except sqlite3.DatabaseError as error:
         raise StoreError(
-            f"{path} is damaged or not a store ({error}). It was left as it is: restore a copy, or "
+            f"{path} is damaged or not a store ({error}). It was not changed: restore a copy, or "
             "choose another path."
         ) from error

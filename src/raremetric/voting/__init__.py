@@ -1,50 +1,40 @@
-"""From distances to decisions: scores, calibration, thresholds, votes."""
+"""From distances to decisions: readings, calibration, thresholds, votes."""
 
-from raremetric.voting.calibration import RIDGE, Sigmoid, fit_sigmoid
 from raremetric.voting.evaluation import (
     Evaluation,
-    average_precision,
+    Sigmoid,
     evaluate,
-    log_loss,
+    fit_sigmoid,
     rank,
     stratified_folds,
 )
 from raremetric.voting.readings import (
     READINGS,
-    ClassNeighbors,
     Reading,
     class_scores,
     distance_floor,
-    nearest_of_each_class,
 )
 from raremetric.voting.thresholds import (
-    Utility,
-    balanced_utility,
+    Aim,
     best_threshold,
-    cost_utility,
+    check_aim,
     f_utility,
     observed_utility,
 )
 
 __all__ = [
     "READINGS",
-    "RIDGE",
-    "ClassNeighbors",
+    "Aim",
     "Evaluation",
     "Reading",
     "Sigmoid",
-    "Utility",
-    "average_precision",
-    "balanced_utility",
     "best_threshold",
+    "check_aim",
     "class_scores",
-    "cost_utility",
     "distance_floor",
     "evaluate",
     "f_utility",
     "fit_sigmoid",
-    "log_loss",
-    "nearest_of_each_class",
     "observed_utility",
     "rank",
     "stratified_folds",

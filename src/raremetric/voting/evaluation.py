@@ -1,4 +1,4 @@
-"""What scores are worth on examples that were not learned from."""
+"""From out-of-fold scores to probabilities, and how good the scores of each candidate are."""
 
 from __future__ import annotations
 
@@ -7,20 +7,151 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import expit
 from scipy.stats import rankdata
 from sklearn.model_selection import StratifiedKFold
 
 from raremetric.validation import Labels
-from raremetric.voting.calibration import fit_sigmoid
 from raremetric.voting.thresholds import Utility, best_threshold, observed_utility
+
+RIDGE = 0.01  # on the slope, for standardized scores: keeps it finite
+
+
+class Sigmoid(NamedTuple):
+    """p = 1 / (1 + exp(−(slope · score + intercept)))."""
+
+    slope: NDArray[np.float64]
+    intercept: NDArray[np.float64]
+
+    def __call__(self, scores: NDArray) -> NDArray:
+        """Probabilities; the last axis of ``scores`` holds the examples."""
+        return expit(self.log_odds(scores))
+
+    def log_odds(self, scores: NDArray) -> NDArray:
+        """The logarithms of the odds; the last axis of ``scores`` holds the examples."""
+        return self.slope[..., np.newaxis] * scores + self.intercept[..., np.newaxis]
 
 
 class Evaluation(NamedTuple):
-    """Of each candidate, out of fold."""
+    """Out-of-fold measures, one entry per candidate."""
 
-    utility: NDArray[np.float64]  # what is to be maximised, at the candidate's own threshold
+    utility: NDArray[np.float64]  # what is to be maximized, at the candidate's own threshold
     log_loss: NDArray[np.float64]
     average_precision: NDArray[np.float64]
+
+
+def fit_sigmoid(
+    scores: NDArray, positive: NDArray, weights: NDArray | None = None, n_iter: int = 30
+) -> Sigmoid:
+    """Platt's logistic regression on one score, with a small ridge, for many scores at once.
+
+    Parameters
+    ----------
+    scores : ndarray of shape (..., n_samples)
+        Scores of examples that the metric was not learned from.
+    positive : ndarray of bool of shape (n_samples,)
+    weights : ndarray of shape (n_samples,) or None
+        How much each example counts; None for all the same.
+    n_iter : int
+        Maximal number of Newton steps; a step changes no parameter by more than 2.
+    """
+    mean = np.average(scores, axis=-1, weights=weights, keepdims=True)
+    spread = np.sqrt(np.average((scores - mean) ** 2, axis=-1, weights=weights, keepdims=True))
+    spread = np.where(spread > 0, spread, 1.0)
+    Z = (scores - mean) / spread
+    n_positive, n_negative = (_total(part, weights) for part in (positive, ~positive))
+    slope = np.ones(scores.shape[:-1])
+    intercept = np.full_like(slope, np.log((n_positive + 1) / (n_negative + 1)))
+    for _ in range(n_iter):
+        p = expit(slope[..., np.newaxis] * Z + intercept[..., np.newaxis])
+        error, curvature = p - positive, p * (1 - p) + 1e-9
+        if weights is not None:
+            error, curvature = weights * error, weights * curvature
+        g_slope = np.sum(error * Z, axis=-1) + RIDGE * slope
+        g_intercept = np.sum(error, axis=-1)
+        h_slope = np.sum(curvature * Z * Z, axis=-1) + RIDGE
+        h_cross = np.sum(curvature * Z, axis=-1)
+        h_intercept = np.sum(curvature, axis=-1)
+        determinant = h_slope * h_intercept - h_cross**2
+        d_slope = (h_intercept * g_slope - h_cross * g_intercept) / determinant
+        d_intercept = (h_slope * g_intercept - h_cross * g_slope) / determinant
+        longest = np.maximum(np.abs(d_slope), np.abs(d_intercept))
+        step = 1.0 / np.maximum(1.0, longest / 2)
+        slope, intercept = slope - step * d_slope, intercept - step * d_intercept
+        if longest.max(initial=0.0) < 1e-8:
+            break
+    slope = slope / spread[..., 0]
+    return Sigmoid(slope, intercept - slope * mean[..., 0])
+
+
+def log_loss(p: NDArray, positive: NDArray, weights: NDArray | None = None) -> NDArray:
+    """Mean negative log-likelihood of probabilities of shape (..., n_samples)."""
+    p = np.clip(p, 1e-6, 1 - 1e-6)
+    return -np.average(np.where(positive, np.log(p), np.log1p(-p)), axis=-1, weights=weights)
+
+
+def average_precision(
+    scores: NDArray, positive: NDArray, weights: NDArray | None = None
+) -> NDArray:
+    """Average precision of scores of shape (..., n_samples), for many scores at once.
+
+    Examples with the same score share one threshold, so that their order does not matter.
+    """
+    order = np.argsort(-scores, axis=-1)
+    ranked, hits = np.take_along_axis(scores, order, axis=-1), positive[order]
+    n = hits.shape[-1]
+    counts: NDArray = np.arange(1, n + 1)
+    if weights is not None:
+        hits, counts = hits * weights[order], np.cumsum(weights[order], axis=-1)
+    last_of_equals = np.where(np.diff(ranked, axis=-1, append=-np.inf) != 0, np.arange(n), n)
+    last_of_equals = np.minimum.accumulate(last_of_equals[..., ::-1], axis=-1)[..., ::-1]
+    precision = np.cumsum(hits, axis=-1) / counts
+    precision = np.take_along_axis(precision, last_of_equals, axis=-1)
+    return np.sum(hits * precision, axis=-1) / _total(positive, weights)
+
+
+def evaluate(
+    scores: NDArray, positive: NDArray, utility: Utility, weights: NDArray | None = None
+) -> Evaluation:
+    """Measure the out-of-fold scores of each candidate.
+
+    Parameters
+    ----------
+    scores : ndarray of shape (n_candidates, n_repeats, n_samples)
+        Calibration and threshold are common to all repeats of a candidate.
+    positive : ndarray of bool of shape (n_samples,)
+    utility : Utility
+    weights : ndarray of shape (n_samples,) or None
+        How much each example counts; None for all the same.
+    """
+    n_candidates, n_repeats, _ = scores.shape
+    pooled = scores.reshape(n_candidates, -1).astype(np.float64)
+    truth = np.tile(positive, n_repeats)
+    pooled_weights = None if weights is None else np.tile(weights, n_repeats)
+    p = fit_sigmoid(pooled, truth, pooled_weights)(pooled)
+    predicted = np.stack([row >= best_threshold(row, utility, pooled_weights) for row in p])
+    return Evaluation(
+        observed_utility(predicted, truth, utility, pooled_weights),
+        log_loss(p, truth, pooled_weights),
+        average_precision(scores, positive, weights).mean(axis=-1),
+    )
+
+
+def rank(evaluation: Evaluation, groups: Sequence[str], threshold_free: bool) -> NDArray[np.int64]:
+    """Rank of each candidate within its group, from 1 for the best.
+
+    Candidates are ordered by the sum of their ranks in utility, log-loss and average precision,
+    or by average precision alone if ``threshold_free``. Ties are broken by their order.
+    """
+    ranks = np.zeros(len(groups), dtype=np.int64)
+    for group in dict.fromkeys(groups):
+        members = np.flatnonzero(np.asarray(groups) == group)
+        rank_sum = rankdata(-evaluation.average_precision[members])
+        if not threshold_free:
+            rank_sum += rankdata(-evaluation.utility[members])
+            rank_sum += rankdata(evaluation.log_loss[members])
+        ranks[members[np.argsort(rank_sum, kind="stable")]] = np.arange(1, len(members) + 1)
+    return ranks
 
 
 def stratified_folds(
@@ -33,52 +164,6 @@ def stratified_folds(
     return list(splitter.split(np.zeros(len(labels.codes)), labels.codes))
 
 
-def log_loss(p: NDArray, positive: NDArray) -> NDArray:
-    """Mean negative log-likelihood of probabilities of shape (..., n)."""
-    p = np.clip(p, 1e-6, 1 - 1e-6)
-    return -np.mean(np.where(positive, np.log(p), np.log1p(-p)), axis=-1)
-
-
-def average_precision(scores: NDArray, positive: NDArray) -> NDArray:
-    """Average precision of scores of shape (..., n), for many scores at once.
-
-    Examples with the same score are called together: their order says nothing.
-    """
-    order = np.argsort(-scores, axis=-1)
-    ranked, hits = np.take_along_axis(scores, order, axis=-1), positive[order]
-    n = hits.shape[-1]
-    places = np.where(np.diff(ranked, axis=-1, append=-np.inf) != 0, np.arange(n), n)
-    ends = np.minimum.accumulate(places[..., ::-1], axis=-1)[..., ::-1]  # of each one's equals
-    precision = np.cumsum(hits, axis=-1) / np.arange(1, n + 1)
-    at_end = np.take_along_axis(precision, ends, axis=-1)
-    return np.sum(hits * at_end, axis=-1) / np.count_nonzero(positive)
-
-
-def evaluate(scores: NDArray, positive: NDArray, utility: Utility) -> Evaluation:
-    """Judge scores of shape (n_candidates, n_repeats, n_samples)."""
-    n_candidates, repeats, _ = scores.shape
-    pooled, truth = scores.reshape(n_candidates, -1).astype(np.float64), np.tile(positive, repeats)
-    p = fit_sigmoid(pooled, truth)(pooled)
-    called = np.stack([row >= best_threshold(row, utility) for row in p])
-    return Evaluation(
-        observed_utility(called, truth, utility),
-        log_loss(p, truth),
-        average_precision(scores, positive).mean(axis=-1),
-    )
-
-
-def rank(evaluation: Evaluation, groups: Sequence[str], threshold_free: bool) -> NDArray[np.int64]:
-    """Place of each candidate within its group, from 1.
-
-    By the sum of its ranks in utility, log-loss and average precision; where no threshold
-    matters, by average precision alone. Of equals the first.
-    """
-    places = np.zeros(len(groups), dtype=np.int64)
-    for group in dict.fromkeys(groups):
-        members = np.flatnonzero(np.asarray(groups) == group)
-        standing = rankdata(-evaluation.average_precision[members])
-        if not threshold_free:
-            standing += rankdata(-evaluation.utility[members])
-            standing += rankdata(evaluation.log_loss[members])
-        places[members[np.argsort(standing, kind="stable")]] = np.arange(1, len(members) + 1)
-    return places
+def _total(selected: NDArray, weights: NDArray | None) -> float:
+    """Number of the selected examples, or the sum of their weights."""
+    return float(np.sum(selected if weights is None else weights * selected))

@@ -1,38 +1,45 @@
-"""Votes tuned on examples held out: factors, readings, calibrations, thresholds."""
+"""Tuning votes on held-out examples: neighbors, factors, readings, calibration, thresholds."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.model_selection import check_cv
-from sklearn.utils import _safe_indexing
-from sklearn.utils.parallel import Parallel, delayed
 
-from raremetric.validation import (
-    Labels,
-    check_integer,
-    check_labels,
-    check_real,
-    quiet_repeats,
+from raremetric.validation import Labels, check_integer, check_real
+from raremetric.voting.evaluation import (
+    Evaluation,
+    Sigmoid,
+    evaluate,
+    fit_sigmoid,
+    rank,
 )
-from raremetric.voting.calibration import Sigmoid, fit_sigmoid
-from raremetric.voting.evaluation import Evaluation, evaluate, rank, stratified_folds
-from raremetric.voting.readings import READINGS, Reading, nearest_of_each_class
+from raremetric.voting.readings import READINGS
 from raremetric.voting.thresholds import best_threshold, f_utility, observed_utility
+from raremetric.voting.training import HeldOut
 from raremetric.voting.votes import (
     AdjustedVote,
     Calibration,
-    Distances,
-    Examples,
-    HeldOut,
+    MajorityVote,
     ScoreVote,
+    Vote,
+    adjusted_decision,
+    majority_reading,
 )
 
 GAMMAS = np.geomspace(0.1, 10, 41)  # tried for each class; 1 is among them
-ROUNDS = 3  # of the search over the classes' factors, one class at a time
+ROUNDS = 3  # of the search for the factors, which changes one class at a time
 F1 = f_utility(1.0)
+
+
+class Tuning(NamedTuple):
+    """What votes are tuned on."""
+
+    labels: Labels
+    weights: NDArray[np.float64] | None  # how much each row counts; None for all the same
+    hold_out: Callable[[int], list[HeldOut]]  # distances to the k nearest examples of each class
 
 
 def check_neighbors(n_neighbors, n_samples: int) -> int | None:
@@ -51,7 +58,7 @@ def check_neighbors(n_neighbors, n_samples: int) -> int | None:
 
 
 def check_gamma(gamma, vote: str, labels: Labels) -> NDArray[np.float64] | None:
-    """One factor for each class, from a number for the rarest or a dict; None for "auto"."""
+    """One factor per class, from a number for the rarest class or a dict; None for "auto"."""
     factors, known = np.ones(len(labels.classes)), labels.classes.tolist()
     automatic = isinstance(gamma, str) and gamma == "auto"
     if vote != "adjusted":
@@ -78,176 +85,133 @@ def check_gamma(gamma, vote: str, labels: Labels) -> NDArray[np.float64] | None:
     return factors
 
 
-def fit_adjusted(
-    hold_out: Callable[[int], list[HeldOut]], labels: Labels, k: int | None, gamma: NDArray | None
-) -> AdjustedVote:
-    """Choose k and the factors, unless they are given, by the F1 held out.
-
-    Of two classes the F1 of the rarer one counts, of more the mean over all.
+def fit_vote(kind: str, tuning: Tuning, k: int | None, gamma: NDArray | None) -> Vote:
+    """Fit a vote, of the kind that the ``vote`` parameter asks for.
 
     Parameters
     ----------
-    hold_out : callable (reach) -> list of HeldOut
-        Measures the examples to so many of each class.
-    labels : Labels
+    kind : {"majority", "adjusted", "score"}
+    tuning : Tuning
+        Examples are held out only if there is something to tune.
     k : int or None
+        Number of neighbors; None to choose it.
     gamma : ndarray of shape (n_classes,) or None
+        Factors of the adjusted vote; None to choose them.
     """
-    sizes = [k] if k is not None else _sizes(len(labels.codes))
-    held = hold_out(max(sizes))
-    tried = [tune_gamma(held, labels, k, gamma) for k in sizes]
-    vote, _ = max(tried, key=lambda result: result[1])  # of equals the first
-    scores = np.concatenate(
-        [part.distances.scaled(vote.gamma).scores(vote.reading) for part in held]
-    )
-    return vote._replace(calibration=calibrate(scores, _codes(held), labels))
+    if kind == "score":
+        return fit_score(tuning, k)
+    if kind == "adjusted":
+        return fit_adjusted(tuning, k, gamma)
+    if k is None:  # by the F1 of the adjusted vote with all factors 1
+        k, _, _ = _tune_adjusted(tuning, k, gamma)
+    return MajorityVote(k)
+
+
+def fit_adjusted(tuning: Tuning, k: int | None, gamma: NDArray | None) -> AdjustedVote:
+    """Choose k and the factors, unless they are given, by the F1 on held-out examples.
+
+    With two classes it is the F1 of the rarer one, with more the mean over all.
+    """
+    k, gamma, held_out = _tune_adjusted(tuning, k, gamma)
+    reading = majority_reading(k)
+    scores = [part.distances.scaled(gamma).scores(reading) for part in held_out]
+    return AdjustedVote(k, gamma, _calibrate(np.concatenate(scores), _rows(held_out), tuning))
+
+
+def _tune_adjusted(
+    tuning: Tuning, k: int | None, gamma: NDArray | None
+) -> tuple[int, NDArray, list[HeldOut]]:
+    sizes = [k] if k is not None else _sizes(len(tuning.labels.codes))
+    held_out = tuning.hold_out(max(sizes))
+    tried = [tune_gamma(held_out, tuning, size, gamma) for size in sizes]
+    best = int(np.argmax([f1 for _, f1 in tried]))  # the first of several
+    return sizes[best], tried[best][0], held_out
 
 
 def tune_gamma(
-    held: Sequence[HeldOut], labels: Labels, k: int, gamma: NDArray | None
-) -> tuple[AdjustedVote, float]:
-    """The best factors for k neighbors, one class after the other, and their F1 held out.
+    held_out: Sequence[HeldOut], tuning: Tuning, k: int, gamma: NDArray | None
+) -> tuple[NDArray, float]:
+    """The best factors for k neighbors, one class after the other, and their held-out F1.
 
-    The commonest class keeps the factor 1, since only ratios matter. Of equally good factors the
-    one nearest to the last is taken, at first the one nearest to 1.
+    The most frequent class keeps the factor 1, because only ratios matter. Among equally good
+    factors, the one nearest to the current one is chosen, which at first is 1.
     """
-    codes, counted = _codes(held), fitted_classes(labels)
+    labels, rows = tuning.labels, _rows(held_out)
+    codes, weights = labels.codes[rows], _weights_of(tuning, rows)
 
-    def worth(factors: NDArray) -> float:
-        vote = AdjustedVote(k, factors)
-        called = np.concatenate([vote.decide(part.distances).argmax(axis=1) for part in held])
-        return float(np.mean([observed_utility(called == c, codes == c, F1) for c in counted]))
+    def mean_f1(factors: NDArray) -> float:
+        decisions = [adjusted_decision(part.distances, k, factors) for part in held_out]
+        predicted = np.concatenate(decisions).argmax(axis=1)
+        values = [
+            observed_utility(predicted == c, codes == c, F1, weights)
+            for c in calibrated_classes(labels)
+        ]
+        return float(np.mean(values))
 
     best = np.ones(len(labels.classes)) if gamma is None else gamma
-    value = worth(best)
+    best_f1 = mean_f1(best)
     for _ in range(ROUNDS if gamma is None else 0):
         before = best
         for c in np.argsort(labels.counts, kind="stable")[:-1]:
             trials = np.tile(best, (len(GAMMAS), 1))
             trials[:, c] = GAMMAS[np.argsort(np.abs(np.log(GAMMAS / best[c])), kind="stable")]
-            values = [worth(factors) for factors in trials]
-            if max(values) > value:
-                value, best = max(values), trials[int(np.argmax(values))]
+            values = [mean_f1(factors) for factors in trials]
+            if max(values) > best_f1:
+                best_f1, best = max(values), trials[int(np.argmax(values))]
         if len(labels.classes) == 2 or best is before:
             break
-    return AdjustedVote(k, best), value
+    return best, best_f1
 
 
-def fit_score(hold_out: Callable[[int], list[HeldOut]], labels: Labels, k: int | None) -> ScoreVote:
-    """Choose the reading by its rank sum, calibrate it, and put the thresholds where F1 is best."""
-    readings = READINGS if k is None else (Reading((k + 1) // 2),)
-    held = hold_out(max(reading.size for reading in readings))
-    codes = _codes(held)
+def fit_score(tuning: Tuning, k: int | None) -> ScoreVote:
+    """Choose the reading with the best rank sum, calibrate it, and choose thresholds for F1."""
+    readings = READINGS if k is None else (majority_reading(k),)
+    held_out = tuning.hold_out(max(reading.size for reading in readings))
+    rows = _rows(held_out)
+    codes, weights = tuning.labels.codes[rows], _weights_of(tuning, rows)
     scores = np.stack(
-        [np.concatenate([part.distances.scores(reading) for part in held]) for reading in readings]
+        [np.concatenate([part.distances.scores(each) for part in held_out]) for each in readings]
     )
     best = 0
     if len(readings) > 1:
-        judged = [
-            evaluate(scores[:, np.newaxis, :, c], codes == c, F1) for c in fitted_classes(labels)
+        of_classes = [
+            evaluate(scores[:, np.newaxis, :, c], codes == c, F1, weights)
+            for c in calibrated_classes(tuning.labels)
         ]
-        together = Evaluation(*(np.mean(parts, axis=0) for parts in zip(*judged, strict=True)))
-        best = int(np.argmin(rank(together, [""] * len(readings), threshold_free=False)))
-    calibration = calibrate(scores[best], codes, labels)
+        mean = Evaluation(*(np.mean(parts, axis=0) for parts in zip(*of_classes, strict=True)))
+        best = int(np.argmin(rank(mean, [""] * len(readings), threshold_free=False)))
+    calibration = _calibrate(scores[best], rows, tuning)
     p = calibration.sigmoid(scores[best][:, calibration.classes].T)
-    thresholds = np.array([best_threshold(row, F1) for row in p])
-    return ScoreVote(readings[best], calibration, thresholds)
+    thresholds = np.array([best_threshold(row, F1, weights) for row in p])
+    n_neighbors = k or min(2 * readings[best].size - 1, len(tuning.labels.codes))
+    return ScoreVote(readings[best], calibration, thresholds, n_neighbors)
 
 
-def calibrate(scores: NDArray, codes: NDArray, labels: Labels) -> Calibration:
-    """Fit a sigmoid to the scores, (n_rows, n_classes), of each class against the rest."""
-    classes = fitted_classes(labels)
-    sigmoids = [fit_sigmoid(scores[:, c], codes == c) for c in classes]
-    slopes, intercepts = (np.array(values) for values in zip(*sigmoids, strict=True))
-    return Calibration(classes, Sigmoid(slopes, intercepts))
-
-
-def fitted_classes(labels: Labels) -> NDArray[np.int64]:
-    """Classes that are told from the rest: the rarer of two, or each of more."""
+def calibrated_classes(labels: Labels) -> NDArray[np.int64]:
+    """Classes whose scores are calibrated and evaluated: the rarer of two, or all of more."""
     if len(labels.classes) == 2:
         return np.array([np.argmin(labels.counts)])
     return np.arange(len(labels.classes))
 
 
-def split_rows(
-    cv, X, y: NDArray, labels: Labels, random_state
-) -> Iterable[tuple[NDArray, NDArray]]:
-    """The folds that a ``cv`` parameter stands for."""
-    if isinstance(cv, int):
-        return stratified_folds(labels, check_integer(cv, "cv", low=2), random_state)
-    return check_cv(cv, y, classifier=True).split(X, y)
-
-
-def leave_folds_out(
-    fit: Callable,
-    X,
-    y: NDArray,
-    labels: Labels,
-    folds: Iterable[tuple[NDArray, NDArray]],
-    k: int,
-    n_jobs: int | None,
-) -> list[HeldOut]:
-    """Each fold measured to the k nearest examples of each class among the others.
-
-    Parameters
-    ----------
-    fit : callable (X, y) -> list of transformers
-        Learns the metrics.
-    X : array or table of shape (n_samples, n_features)
-    y : ndarray of shape (n_samples,)
-    labels : Labels
-        Of all examples.
-    folds : iterable of (train, test)
-    k : int
-    n_jobs : int or None
-        Threads.
-    """
-
-    def measure(train: NDArray, test: NDArray) -> HeldOut:
-        part = check_labels(labels.codes[train], "A fold of cv")
-        if len(part.classes) < len(labels.classes):
-            missing = np.setdiff1d(labels.codes, part.classes)[0]
-            raise ValueError(
-                f"A fold of cv leaves no example of class {labels.classes.tolist()[missing]!r} to "
-                "learn from. Use stratified folds, such as cv=5."
-            )
-        X_train, X_test = (_safe_indexing(X, rows) for rows in (train, test))
-        metrics = fit(X_train, y[train])
-        examples = Examples.of([map_rows(metric, X_train) for metric in metrics], part)
-        queries = [map_rows(metric, X_test) for metric in metrics]
-        return HeldOut(labels.codes[test], examples.measure(queries, k))
-
-    with quiet_repeats():
-        return Parallel(n_jobs=n_jobs, prefer="threads")(
-            delayed(measure)(train, test) for train, test in folds
-        )
-
-
-def map_rows(metric, X) -> NDArray:
-    """Mapped rows as a plain array, whatever output the transformer was set to."""
-    return np.asarray(metric.transform(X))
-
-
-def leave_one_out(examples: Examples, k: int) -> list[HeldOut]:
-    """Each example measured to all others, class by class, under one metric."""
-    (Z,), floors, labels = examples
-    held = []
-    for c in range(len(labels.classes)):
-        rows = np.flatnonzero(labels.codes == c)
-        found = nearest_of_each_class(Z, labels, Z[rows], k + 1)
-        lists = [part[:, :k] for part in found.distances]
-        others = found.indices[c] != rows[:, np.newaxis]
-        others[others.all(axis=1), -1] = False  # lost among its duplicates: all are at zero
-        lists[c] = found.distances[c][others].reshape(len(rows), -1)
-        held.append(HeldOut(labels.codes[rows], Distances([lists], floors)))
-    return held
+def _calibrate(scores: NDArray, rows: NDArray, tuning: Tuning) -> Calibration:
+    """Fit a sigmoid to the scores, (n_rows, n_classes), of each class against the rest."""
+    classes, codes = calibrated_classes(tuning.labels), tuning.labels.codes[rows]
+    weights = _weights_of(tuning, rows)
+    sigmoids = [fit_sigmoid(scores[:, c], codes == c, weights) for c in classes]
+    slopes, intercepts = (np.array(values) for values in zip(*sigmoids, strict=True))
+    return Calibration(classes, Sigmoid(slopes, intercepts))
 
 
 def _sizes(n_samples: int) -> list[int]:
-    """Numbers of neighbors worth trying: those of which the m-th is a reading."""
+    """Numbers of neighbors to try: those for which the majority is one of the readings."""
     sizes = [2 * reading.size - 1 for reading in READINGS if not reading.averaged]
     return [k for k in sizes if k <= n_samples] or [1]
 
 
-def _codes(held: Sequence[HeldOut]) -> NDArray[np.int64]:
-    return np.concatenate([part.codes for part in held])
+def _rows(held_out: Sequence[HeldOut]) -> NDArray[np.int64]:
+    return np.concatenate([part.rows for part in held_out])
+
+
+def _weights_of(tuning: Tuning, rows: NDArray) -> NDArray[np.float64] | None:
+    return None if tuning.weights is None else tuning.weights[rows]

@@ -1,191 +1,258 @@
-"""Who wins: votes of adjusted distances, and scores above thresholds."""
+"""How neighbors decide on a class: majority, adjusted and score, three votes with one interface."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit, logit
 
+from raremetric.neighbors import Neighbors, NeighborSearch
 from raremetric.validation import Labels
-from raremetric.voting.calibration import Sigmoid
-from raremetric.voting.readings import (
-    Reading,
-    class_scores,
-    distance_floor,
-    nearest_of_each_class,
-)
+from raremetric.voting.evaluation import Sigmoid
+from raremetric.voting.readings import Reading, class_scores, distance_floor
 
 TINY = np.finfo(np.float64).tiny
+TIE = 1e-9  # of the smallest weight: what breaks ties between sums of weights
 
 
-class Distances(NamedTuple):
-    """Distances of some rows to their nearest examples of each class, under each metric.
+class ClassDistances(NamedTuple):
+    """Distances of queries to their nearest examples of each class, under each metric.
 
-    Either one metric serves all classes, or class c has the metric at place c.
+    There is one metric for all classes, or one metric per class.
     """
 
-    lists: list[list[NDArray[np.float64]]]  # metric, class: sorted, (n_rows, k or fewer)
-    floors: list[float]  # of each metric: nothing nearer is told apart
+    by_metric: list[list[NDArray[np.float64]]]  # metric, class: sorted, (n_queries, k or fewer)
+    floors: list[float]  # one per metric, see ``distance_floor``
 
-    def scaled(self, factors: NDArray) -> Distances:
-        """Each class at so many times its distance."""
-        lists = [[f * part for f, part in zip(factors, own, strict=True)] for own in self.lists]
-        return self._replace(lists=lists)
+    def scaled(self, factors: NDArray) -> ClassDistances:
+        """The distances to each class multiplied by the factor of the class."""
+        scaled = [
+            [factor * part for factor, part in zip(factors, parts, strict=True)]
+            for parts in self.by_metric
+        ]
+        return self._replace(by_metric=scaled)
 
-    def scores(self, reading: Reading) -> NDArray:
-        """How much nearer each class is than all others, (n_rows, n_classes)."""
+    def scores(self, reading: Reading) -> NDArray[np.float64]:
+        """How much nearer each class is than all others, (n_queries, n_classes)."""
         return _own_columns(
             [
-                class_scores(own, floor, [reading])[0]
-                for own, floor in zip(self.lists, self.floors, strict=True)
+                class_scores(parts, floor, [reading])[0]
+                for parts, floor in zip(self.by_metric, self.floors, strict=True)
             ]
         )
 
-    def votes(self, k: int) -> NDArray[np.int64]:
-        """How many of the k nearest are of each class, (n_rows, n_classes)."""
-        return _own_columns([_count_nearest(own, k) for own in self.lists])
+    def count_nearest(self, k: int) -> NDArray[np.int64]:
+        """How many of the k nearest are of each class, (n_queries, n_classes)."""
+        return _own_columns([_count_nearest(parts, k) for parts in self.by_metric])
 
 
 class Examples(NamedTuple):
-    """Examples as each metric maps them."""
+    """The training examples as each metric maps them, ready for neighbor searches."""
 
-    mapped: list[NDArray[np.float64]]
+    searches: list[NeighborSearch]  # one per metric
     floors: list[float]
     labels: Labels
+    weights: NDArray[np.float64] | None = None
 
     @classmethod
-    def of(cls, mapped: Sequence[NDArray], labels: Labels) -> Examples:
-        """With the floor on distances that each metric needs."""
-        return cls(list(mapped), [distance_floor(Z) for Z in mapped], labels)
+    def of(
+        cls,
+        mapped: Sequence[NDArray],
+        labels: Labels,
+        weights: NDArray | None = None,
+        n_jobs: int | None = None,
+    ) -> Examples:
+        """Prepare the searches among examples, given as each metric maps them."""
+        searches = [NeighborSearch(Z, labels, n_jobs) for Z in mapped]
+        return cls(searches, [distance_floor(Z) for Z in mapped], labels, weights)
 
-    def measure(self, queries: Sequence[NDArray], k: int) -> Distances:
-        """Distances of queries, mapped likewise, to the k nearest examples of each class."""
-        lists = [
-            nearest_of_each_class(Z, self.labels, rows, k).distances
-            for Z, rows in zip(self.mapped, queries, strict=True)
+    def nearest(self, queries: Sequence[NDArray], k: int) -> list[Neighbors]:
+        """The k nearest examples of any class, under each metric."""
+        return [
+            search.nearest(mapped, k) for search, mapped in zip(self.searches, queries, strict=True)
         ]
-        return Distances(lists, self.floors)
+
+    def class_distances(self, queries: Sequence[NDArray], k: int) -> ClassDistances:
+        """Distances to the k nearest examples of each class, under each metric."""
+        by_metric = [
+            [near.distances for near in search.nearest_of_each_class(mapped, k)]
+            for search, mapped in zip(self.searches, queries, strict=True)
+        ]
+        return ClassDistances(by_metric, self.floors)
 
 
-class HeldOut(NamedTuple):
-    """Rows whose classes are known, measured to examples that they are not among."""
+class Vote(Protocol):
+    """What the classifier asks of a vote. Queries are given as each metric maps them."""
 
-    codes: NDArray[np.int64]
-    distances: Distances
+    def decide(self, examples: Examples, queries: Sequence[NDArray]) -> NDArray:
+        """Values of which the largest belongs to the predicted class, (n_queries, n_classes)."""
+
+    def probabilities(self, examples: Examples, queries: Sequence[NDArray]) -> NDArray:
+        """Probabilities that sum to one, (n_queries, n_classes)."""
+
+    def attributes(self) -> dict[str, Any]:
+        """The fitted attributes of a classifier with this vote."""
+
+
+class MajorityVote(NamedTuple):
+    """The class with most votes among the k nearest; each example votes with its weight."""
+
+    k: int
+
+    def decide(self, examples: Examples, queries: Sequence[NDArray]) -> NDArray:
+        """Shares of the votes."""
+        return self.probabilities(examples, queries)
+
+    def probabilities(self, examples: Examples, queries: Sequence[NDArray]) -> NDArray:
+        """Shares of the votes."""
+        codes, weights = examples.labels.codes, examples.weights
+        classes = np.arange(len(examples.labels.classes))
+        votes = []
+        for near in examples.nearest(queries, self.k):
+            of_class = codes[near.indices][:, :, np.newaxis] == classes
+            if weights is not None:
+                of_class = of_class * weights[near.indices][:, :, np.newaxis]
+            votes.append(of_class.sum(axis=1))
+        return vote_shares(votes, 1.0 if weights is None else TIE * weights.min())
+
+    def attributes(self) -> dict[str, Any]:
+        """The number of neighbors."""
+        return {"n_neighbors_": self.k}
 
 
 class Calibration(NamedTuple):
-    """Log-odds of each class from its score; of two classes only the rarer one is fitted."""
+    """From scores to log-odds and probabilities, for each class against the rest."""
 
-    classes: NDArray[np.int64]  # those that are fitted
+    classes: NDArray[np.int64]  # those with a sigmoid: the rarer of two classes, or all
     sigmoid: Sigmoid
 
     def log_odds(self, scores: NDArray) -> NDArray:
-        """From scores to log-odds, both (n_rows, n_classes)."""
+        """From scores to log-odds, both (n_queries, n_classes)."""
         values = self.sigmoid.log_odds(scores[:, self.classes].T).T
-        return _both_sides(values, self.classes)
+        return _both_classes(values, self.classes)
 
     def probabilities(self, scores: NDArray) -> NDArray:
-        """From scores to probabilities that sum to one, both (n_rows, n_classes)."""
+        """From scores to probabilities that sum to one, both (n_queries, n_classes)."""
         p = expit(self.log_odds(scores))
         return p / p.sum(axis=1, keepdims=True)
 
 
 class AdjustedVote(NamedTuple):
-    """The k nearest vote, each class at its factor times its distance."""
+    """A vote of the k nearest after each distance was multiplied by the factor of its class."""
 
     k: int
     gamma: NDArray[np.float64]
-    calibration: Calibration | None = None
+    calibration: Calibration
 
-    @property
-    def reach(self) -> int:
-        """How many neighbors of each class must be known."""
-        return self.k
+    def decide(self, examples: Examples, queries: Sequence[NDArray]) -> NDArray:
+        """See ``adjusted_decision``."""
+        return adjusted_decision(examples.class_distances(queries, self.k), self.k, self.gamma)
 
-    @property
-    def reading(self) -> Reading:
-        """The m-th of a class decides among two: m of the k nearest are a majority."""
-        return Reading((self.k + 1) // 2)
+    def probabilities(self, examples: Examples, queries: Sequence[NDArray]) -> NDArray:
+        """Calibrated probabilities of the classes."""
+        distances = examples.class_distances(queries, self.k).scaled(self.gamma)
+        return self.calibration.probabilities(distances.scores(majority_reading(self.k)))
 
-    def decide(self, distances: Distances) -> NDArray:
-        """What is largest for the class that wins, (n_rows, n_classes).
-
-        Votes, and within half a vote how much nearer the class is: that breaks ties. Of two
-        classes only the latter is needed: it is above zero exactly for the one that wins.
-        """
-        distances = distances.scaled(self.gamma)
-        # Without a floor: a vote has none.
-        exact = distances._replace(floors=[TINY] * len(distances.floors))
-        nearness = exact.scores(self.reading)
-        if nearness.shape[1] > 2:
-            return distances.votes(self.k) + nearness / (2 * (1 + np.abs(nearness)))
-        for c in range(2):
-            if distances.lists[0][c].shape[1] < self.reading.size:  # too few ever to win
-                nearness[:, c] = np.minimum(nearness[:, c], -TINY)
-                nearness[:, 1 - c] = -nearness[:, c]
-        return nearness
-
-    def probabilities(self, distances: Distances) -> NDArray:
-        """Calibrated, (n_rows, n_classes)."""
-        assert self.calibration is not None
-        return self.calibration.probabilities(distances.scaled(self.gamma).scores(self.reading))
+    def attributes(self) -> dict[str, Any]:
+        """The number of neighbors and the factors."""
+        return {"n_neighbors_": self.k, "gamma_": self.gamma}
 
 
 class ScoreVote(NamedTuple):
-    """The class whose calibrated log-odds are farthest above its own threshold."""
+    """The class whose calibrated log-odds are highest above its own threshold."""
 
     reading: Reading
     calibration: Calibration
-    thresholds: NDArray[np.float64]  # on the probabilities of the classes that are fitted
+    thresholds: NDArray[np.float64]  # on the probabilities of ``calibration.classes``
+    n_neighbors: int  # of which the reading would be the majority
 
-    @property
-    def reach(self) -> int:
-        """How many neighbors of each class must be known."""
-        return self.reading.size
-
-    def decide(self, distances: Distances) -> NDArray:
-        """How far the log-odds are above the threshold, (n_rows, n_classes)."""
+    def decide(self, examples: Examples, queries: Sequence[NDArray]) -> NDArray:
+        """How far the log-odds of each class are above its threshold."""
         classes = self.calibration.classes
-        values = self.calibration.log_odds(distances.scores(self.reading))[:, classes]
-        return _both_sides(values - logit(self.thresholds), classes)
+        values = self.calibration.log_odds(self._scores(examples, queries))[:, classes]
+        return _both_classes(values - logit(self.thresholds), classes)
 
-    def probabilities(self, distances: Distances) -> NDArray:
-        """Calibrated, (n_rows, n_classes)."""
-        return self.calibration.probabilities(distances.scores(self.reading))
+    def probabilities(self, examples: Examples, queries: Sequence[NDArray]) -> NDArray:
+        """Calibrated probabilities of the classes."""
+        return self.calibration.probabilities(self._scores(examples, queries))
+
+    def attributes(self) -> dict[str, Any]:
+        """The number of neighbors, the reading and the thresholds."""
+        several = len(self.thresholds) > 1
+        return {
+            "n_neighbors_": self.n_neighbors,
+            "reading_": self.reading,
+            "threshold_": self.thresholds if several else self.thresholds.item(),
+        }
+
+    def _scores(self, examples: Examples, queries: Sequence[NDArray]) -> NDArray:
+        return examples.class_distances(queries, self.reading.size).scores(self.reading)
 
 
-def vote_shares(votes: Sequence[NDArray]) -> NDArray:
-    """Shares of the votes, each (n_rows, n_classes), under the metric of all or of each class."""
+def majority_reading(k: int) -> Reading:
+    """The m-th nearest of a class, where m of the k nearest are a majority of two classes."""
+    return Reading((k + 1) // 2)
+
+
+def adjusted_decision(distances: ClassDistances, k: int, gamma: NDArray) -> NDArray:
+    """Values of which the largest belongs to the class that wins, (n_queries, n_classes).
+
+    The value of a class is the number of its votes, plus or minus at most half a vote for how
+    much nearer it is than the others, which breaks ties. With two classes, the latter is enough:
+    it is positive exactly for the winner.
+    """
+    distances, reading = distances.scaled(gamma), majority_reading(k)
+    # A vote compares the smallest distances, too: no floor.
+    exact = distances._replace(floors=[TINY] * len(distances.floors))
+    nearness = exact.scores(reading)
+    if nearness.shape[1] > 2:
+        return distances.count_nearest(k) + nearness / (2 * (1 + np.abs(nearness)))
+    for c in range(2):
+        if distances.by_metric[0][c].shape[1] < reading.size:  # it can never have a majority
+            nearness[:, c] = np.minimum(nearness[:, c], -TINY)
+            nearness[:, 1 - c] = -nearness[:, c]
+    return nearness
+
+
+def vote_shares(votes: Sequence[NDArray], resolution: float) -> NDArray:
+    """Shares of the votes, (n_queries, n_classes).
+
+    Parameters
+    ----------
+    votes : sequence of ndarray of shape (n_queries, n_classes)
+        The votes under the only metric, or under the metric of each class. The latter compete
+        for their own class; their sum breaks ties.
+    resolution : float
+        Smaller differences between votes are ties.
+    """
     if len(votes) == 1:
         return votes[0] / votes[0].sum(axis=1, keepdims=True)
-    table = np.stack(votes)
-    own = np.einsum("csc->sc", table)  # votes for class c under the metric of c
-    pooled = table.sum(axis=0)
-    shares = own + pooled / (table[:, 0].sum() + 1)  # a fraction of one vote: breaks ties only
+    own, total = _own_columns(votes), np.sum(votes, axis=0)
+    shares = own + resolution * total / (total.sum(axis=1, keepdims=True) + resolution)
     return shares / shares.sum(axis=1, keepdims=True)
 
 
-def _own_columns(tables: list[NDArray]) -> NDArray:
-    """Column c from the table of class c, or all from the only one."""
+def _own_columns(tables: Sequence[NDArray]) -> NDArray:
+    """Column c of the table of class c, or all columns of the only table."""
     if len(tables) == 1:
         return tables[0]
     return np.column_stack([table[:, c] for c, table in enumerate(tables)])
 
 
-def _both_sides(values: NDArray, classes: NDArray) -> NDArray:
-    """Of two classes what is for one is against the other."""
+def _both_classes(values: NDArray, classes: NDArray) -> NDArray:
+    """With one of two classes, (n_queries, 1), add the other: it has the opposite value."""
     if len(classes) > 1:
         return values
-    sides = np.hstack([-values, values])
-    return sides if classes[0] == 1 else sides[:, ::-1]
+    both = np.hstack([-values, values])
+    return both if classes[0] == 1 else both[:, ::-1]
 
 
 def _count_nearest(distances: list[NDArray], k: int) -> NDArray[np.int64]:
-    """Classes of the k nearest, counted; of equally near ones the first class goes first."""
+    """Classes of the k nearest, counted; ties are broken by the order of the classes."""
+    distances = [part[:, :k] for part in distances]
     owners = np.repeat(np.arange(len(distances)), [part.shape[1] for part in distances])
     nearest = np.argsort(np.hstack(distances), axis=1, kind="stable")[:, :k]
     return (owners[nearest][:, :, np.newaxis] == np.arange(len(distances))).sum(axis=1)

@@ -1,8 +1,10 @@
 """The alternatives' scores against scikit-learn's own estimators, and the tuning by hand."""
 
+import pickle
+
 import numpy as np
 import pytest
-from scipy.special import expit
+from scipy.special import expit, logit
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics.pairwise import laplacian_kernel, pairwise_distances
 from sklearn.model_selection import ParameterGrid, cross_val_predict
@@ -10,11 +12,20 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
+from raremetric.contenders import CONTENDERS
+from raremetric.contenders.alternatives import (
+    BalancedForests,
+    BoostedTrees,
+    KernelMachines,
+    LogisticRegressions,
+)
+from raremetric.contenders.scored import N_CANDIDATES, AveragedClassifier, Scored
 from raremetric.rare.evaluation import make_folds
-from raremetric.study.alternatives import ALTERNATIVES, N_CANDIDATES, tune
 from raremetric.validation import check_labels
 from raremetric.voting import best_threshold, f_utility, fit_sigmoid
 from tests.conftest import make_problem
+
+ALTERNATIVES = [each for each in CONTENDERS.values() if type(each) is Scored and not each.settings]
 
 
 @pytest.fixture
@@ -23,42 +34,48 @@ def data():
     return 5 + 3 * X[:40], y[:40], 5 + 3 * X[40:]
 
 
-@pytest.mark.parametrize(
-    ("name", "metric"), [("SVM-laplacian", "manhattan"), ("SVM-rbf", "sqeuclidean")]
-)
-def test_an_svm_on_computed_distances_is_scikit_learns(name, metric, data):
+@pytest.mark.parametrize(("kernel", "metric"), [("laplacian", "manhattan"), ("rbf", "sqeuclidean")])
+def test_an_svm_on_computed_distances_is_scikit_learns(kernel, metric, data):
     X, y, queries = data
     settings = [
         {"width": 2.0, "C": 10.0, "class_weight": "balanced"},
         {"width": 0.5, "C": 1.0, "class_weight": None},
     ]
-    found = ALTERNATIVES[name].score(X, y, queries, settings, 0)
+    found = KernelMachines(kernel).fit(X, y, settings, 0).scores(queries)
     scaler = StandardScaler().fit(X)
     X, queries = scaler.transform(X), scaler.transform(queries)
     unit = np.median(pairwise_distances(X, metric=metric)[np.triu_indices(len(X), 1)])
     for own, params in zip(found, settings, strict=True):
         gamma = 1 / (params["width"] * unit)
-        kernel = "rbf" if name == "SVM-rbf" else lambda A, B, g=gamma: laplacian_kernel(A, B, g)
+        theirs = "rbf" if kernel == "rbf" else lambda A, B, g=gamma: laplacian_kernel(A, B, g)
         machine = SVC(
-            C=params["C"], class_weight=params["class_weight"], kernel=kernel, gamma=gamma
+            C=params["C"], class_weight=params["class_weight"], kernel=theirs, gamma=gamma
         )
         np.testing.assert_allclose(own, machine.fit(X, y).decision_function(queries), atol=1e-2)
 
 
-@pytest.mark.parametrize("name", ALTERNATIVES)
-def test_scores_rise_with_the_positive_class_and_ask_nothing_of_the_other_queries(name, data):
+@pytest.mark.parametrize("contender", ALTERNATIVES, ids=lambda each: each.name)
+def test_scores_rise_with_the_positive_class_and_do_not_depend_on_other_queries(contender, data):
     X, y, queries = data
     y = (X[:, 0] > np.median(X[:, 0])).astype(int)
-    family = ALTERNATIVES[name]
-    grid = ParameterGrid(family.grid)
+    grid = ParameterGrid(contender.default_grid)
     assert len(grid) > N_CANDIDATES
-    settings = [grid[0], grid[len(grid) - 1]]
-    together = family.score(X, y, queries, settings, 1)
+    fitted = contender.machines.fit(X, y, [grid[0], grid[len(grid) - 1]], 1)
+    together = fitted.scores(queries)
     assert together.shape == (2, len(queries))
     assert np.isfinite(together).all()
-    np.testing.assert_allclose(family.score(X, y, queries[:3], settings, 1), together[:, :3])
+    np.testing.assert_allclose(fitted.scores(queries[:3]), together[:, :3])
     truth = queries[:, 0] > np.median(X[:, 0])
     assert together[1, truth].mean() > together[1, ~truth].mean()
+
+
+@pytest.mark.parametrize("contender", ALTERNATIVES, ids=lambda each: each.name)
+def test_a_fitted_average_can_be_saved(contender, data):
+    X, y, queries = data
+    model = contender.fit(contender.candidates(1)[:2], X, y, folds=[], seed=1).model
+    again = pickle.loads(pickle.dumps(model))
+    np.testing.assert_array_equal(again.predict_proba(queries), model.predict_proba(queries))
+    np.testing.assert_array_equal(model.predict(queries), model.decision_function(queries) >= 0)
 
 
 def test_the_forest_is_imbalanced_learns():
@@ -66,8 +83,12 @@ def test_the_forest_is_imbalanced_learns():
     X, y = make_problem(0, n_samples=300)
     y = y & (np.arange(300) % 3 == 0)  # one in six
     params = {"max_features": "sqrt", "min_samples_leaf": 4}
-    score = ALTERNATIVES["balanced-forest"].score
-    ours = expit([score(X[:200], y[:200], X[200:], [params], seed)[0] for seed in range(5)])
+    ours = expit(
+        [
+            BalancedForests().fit(X[:200], y[:200], [params], seed).scores(X[200:])[0]
+            for seed in range(5)
+        ]
+    )
     theirs = imblearn.BalancedRandomForestClassifier(
         500, sampling_strategy="all", replacement=True, bootstrap=False, random_state=0, **params
     ).fit(X[:200], y[:200])
@@ -82,7 +103,7 @@ def test_the_boosting_is_xgboosts(data):
     X, y, queries = data
     params = {"learning_rate": 0.3, "max_leaves": 7, "min_child_weight": 0.1, "reg_lambda": 1.0}
     settings = [{**params, "rounds": rounds, "balance": rounds == 50} for rounds in (50, 200)]
-    found = ALTERNATIVES["gradient-boosting"].score(X, y, queries, settings, 0)
+    found = BoostedTrees().fit(X, y, settings, 0).scores(queries)
     for own, rounds, weight in zip(found, (50, 200), (np.mean(y == 0) / y.mean(), 1), strict=True):
         model = xgboost.XGBClassifier(
             n_estimators=rounds,
@@ -97,33 +118,37 @@ def test_the_boosting_is_xgboosts(data):
 
 def test_tuning_one_candidate_by_hand(data):
     X, y, queries = data
-    tuned = tune(ALTERNATIVES["logistic-regression"].score, [{"C": 1.0}], X, y, queries, 5)
+    tuned = AveragedClassifier(LogisticRegressions(), [{"C": 1.0}], random_state=5).fit(X, y)
     model = make_pipeline(StandardScaler(), LogisticRegression())
-    repeats = make_folds(check_labels(y, "y"), 5)
+    seed = np.random.RandomState(5).randint(2**31 - 1)
+    repeats = make_folds(check_labels(y, "y"), seed)
     found = [
         cross_val_predict(model, X, y, cv=folds, method="decision_function") for folds in repeats
     ]
     pooled, truth = np.concatenate(found), np.tile(y == 1, 2)
     scores = model.fit(X, y).decision_function(queries)
-    # Standardising before the calibration changes nothing that matters here.
+    # Standardizing before the calibration changes nothing that matters here.
     calibration = fit_sigmoid(pooled, truth)
-    np.testing.assert_allclose(
-        tuned.log_odds, calibration.slope * scores + calibration.intercept, rtol=1e-6
-    )
+    log_odds = calibration.slope * scores + calibration.intercept
+    np.testing.assert_allclose(tuned.predict_proba(queries)[:, 1], expit(log_odds), rtol=1e-6)
     threshold = best_threshold(calibration(pooled), f_utility(1.0))
-    np.testing.assert_array_equal(tuned.called, calibration(scores) >= threshold)
-    assert tuned.n_repeats == 2
+    np.testing.assert_array_equal(tuned.predict(queries) == 1, calibration(scores) >= threshold)
+    np.testing.assert_allclose(
+        tuned.decision_function(queries), log_odds - logit(threshold), rtol=1e-5, atol=1e-8
+    )
+    assert tuned.n_repeats_ == 2
 
 
 def test_the_five_best_count_alike_and_thorough_is_twice_the_repeats(data):
-    X, y, queries = data
+    X, y, _ = data
     settings = [{"C": C} for C in np.logspace(-3, 3, 7)]
-    score = ALTERNATIVES["logistic-regression"].score
-    tuned = tune(score, settings, X, y, queries, 0, thorough=True)
-    assert tuned.n_repeats == 4
-    selection = tuned.selection
-    np.testing.assert_allclose(selection.average.weights, [0.2] * 5)
-    assert set(selection.kept) == set(np.flatnonzero(selection.ranks <= 5))
+    machines = LogisticRegressions()
+    tuned = AveragedClassifier(machines, settings, thorough=True, random_state=0).fit(X, y)
+    assert tuned.n_repeats_ == 4
+    weights = tuned.selection_.average.weights
+    assert len(weights) == 5
+    np.testing.assert_allclose(weights, 0.2)
+    assert set(tuned.selection_.kept) == set(np.flatnonzero(tuned.ranks_ <= 5))
 
 
 def test_permuted_labels_are_not_learned():
@@ -131,6 +156,9 @@ def test_permuted_labels_are_not_learned():
     rng = np.random.RandomState(0)
     X, y = rng.normal(size=(120, 5)), (np.arange(120) < 30).astype(int)
     settings = [{"width": 0.5, "C": 1000.0, "class_weight": None}]
-    tuned = tune(ALTERNATIVES["SVM-rbf"].score, settings, X, y, X[:1], 0)
-    assert tuned.selection.evaluation.average_precision[0] < 0.45
-    assert tuned.selection.score < 0.5
+    for resampling in ("none", "smote"):
+        tuned = AveragedClassifier(
+            KernelMachines("rbf"), settings, resampling=resampling, random_state=0
+        ).fit(X, y)
+        assert tuned.validation_scores_[0] < 0.5
+        assert tuned.best_score_ < 0.5

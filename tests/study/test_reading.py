@@ -1,14 +1,19 @@
+import json
+
 import pytest
 
 from raremetric.datasets import list_datasets
-from raremetric.study.tasks import (
-    PAPER_LEARNERS,
-    LearnerSpec,
-    Task,
+from raremetric.study.reading import (
+    NAMED,
+    find_studies,
     named_study,
     read_study,
+    report_title,
     restrict,
 )
+from raremetric.study.tasks import LearnerSpec, Study, Task
+
+IML, ML1 = (LearnerSpec.from_dict(name, {}) for name in ("IML", "ML1"))
 
 
 @pytest.mark.parametrize(
@@ -24,13 +29,13 @@ from raremetric.study.tasks import (
     ],
 )
 def test_the_known_studies_are_enumerated(name, n_tasks):
-    (study,) = named_study(name)
+    (study,) = find_studies(name)
     ids = [task.id for task in study.tasks()]
     assert len(ids) == len(set(ids)) == n_tasks
 
 
 def test_all_is_all():
-    assert [study.name for study in named_study("all")] == [
+    assert [study.name for study in find_studies("all")] == [
         "table2",
         "table3-smote",
         "table3-rus",
@@ -38,45 +43,43 @@ def test_all_is_all():
         "ablation",
     ]
     with pytest.raises(ValueError, match=r"study must be one of 'ablation'.*got 'table4'"):
-        named_study("table4")
+        find_studies("table4")
 
 
 def test_the_rare_regime_is_keels_list_in_two_parts():
-    odd, even = named_study("rare-regime")
+    odd, even = find_studies("rare-regime")
     names = list_datasets("keel")
-    assert odd.datasets[:2] == [names[0], names[2]]
-    assert even.datasets[:2] == [names[1], names[3]]
+    assert odd.datasets[:2] == (names[0], names[2])
+    assert even.datasets[:2] == (names[1], names[3])
     assert sorted([*odd.datasets, *even.datasets]) == names
     assert odd.tasks()[0].id == f"{names[0]}/own@0.5/none/1/Euclidean"
     assert odd.tasks()[0].test_size == 0.5
 
 
 def test_beyond_shares_the_papers_tasks():
-    ids = {
-        name: {task.id for task in named_study(name)[0].tasks()} for name in ("table2", "beyond")
-    }
+    ids = {name: {task.id for task in named_study(name).tasks()} for name in ("table2", "beyond")}
     assert len(ids["table2"] & ids["beyond"]) == 2 * 22 * 20
 
 
 def test_no_resampling_for_learners_with_a_threshold():
-    (study,) = named_study("table3-smote")
-    with pytest.raises(ValueError, match=r"SVM-rbf put a threshold .*table3-smote has smote"):
+    study = named_study("table3-smote")
+    with pytest.raises(ValueError, match=r"SVM-rbf choose a threshold .*table3-smote has smote"):
         restrict(study, learners=["IML", "SVM-rbf"])
 
 
 def test_ids_are_stable_and_tell_settings_apart():
-    task = Task("wine", None, "none", 3, PAPER_LEARNERS["IML"])
+    task = Task("wine", None, "none", 3, IML)
     assert task.id == "wine/own/none/3/IML"
-    assert Task("wine", 0.05, "smote", 3, PAPER_LEARNERS["ML1"]).id == "wine/0.05/smote/3/ML1"
+    assert Task("wine", 0.05, "smote", 3, ML1).id == "wine/0.05/smote/3/ML1"
     mine = LearnerSpec("IML", "IML", {"dissimilar": "fixed"})
     other = LearnerSpec("IML", "IML", {"dissimilar": "fixed"}, n_candidates=5)
-    labels = {spec.label for spec in (PAPER_LEARNERS["IML"], mine, other)}
+    labels = {spec.label for spec in (IML, mine, other)}
     assert len(labels) == 3
     assert mine.label == LearnerSpec("IML", "IML", {"dissimilar": "fixed"}).label
 
 
 def test_a_part_of_a_study():
-    (study,) = named_study("table2")
+    study = named_study("table2")
     part = restrict(study, ["wine"], ["IML", "ML2"], 2)
     assert [task.id for task in part.tasks()] == [
         "wine/own/none/1/IML",
@@ -115,7 +118,7 @@ def test_a_users_own_study(tmp_path):
     path.write_text(TOML)
     study = read_study(path)
     assert study.name == "mine"
-    assert study.learners[0] == PAPER_LEARNERS["IML"]
+    assert study.learners[0] == IML
     assert study.learners[1].kind == "GMML"
     assert len(study.tasks()) == 2 * 2 * 2 * 2
 
@@ -134,7 +137,7 @@ def test_a_users_own_study_beyond_the_paper(tmp_path):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("datasets = [", r"mine.toml is no study that can be read"),
+        ("datasets = [", r"mine.toml cannot be read as a study"),
         ("datasets = ['wine']", r"must have the fields datasets and learners"),
         ("datasets = ['wine']\nrows = 3\n[learners.IML]", r"it has datasets, learners, rows"),
         ("datasets = ['wine']\n[learners.Mine]", r"kind of learner 'Mine' must be one of"),
@@ -143,13 +146,68 @@ def test_a_users_own_study_beyond_the_paper(tmp_path):
         ("datasets = ['wine']\ntest_size = 'half'\n[learners.IML]", r"test_size must be .*'half'"),
         (
             "datasets = ['wine']\nresampling = ['smote']\n[learners.IML-score]",
-            r"IML-score put a threshold",
+            r"IML-score choose a threshold",
+        ),
+        ("datasets = ['wien']\n[learners.IML]", r"Unknown data set 'wien'.*Did you mean 'wine'"),
+        ("datasets = 'uci'\n[learners.IML]", r"collection must be one of 'keel', 'paper'"),
+        ("datasets = {positions = 'odd'}\n[learners.IML]", r"datasets must be a list of names"),
+        (
+            "datasets = {collection = 'keel', positions = 'first'}\n[learners.IML]",
+            r"positions must be one of 'even', 'odd'",
+        ),
+        ("datasets = ['wine']\nsplits = 0\n[learners.IML]", r"splits == 0"),
+        ("datasets = ['wine']\nmeasures = ['auc']\n[learners.IML]", r"measures must be one of"),
+        ("datasets = ['wine']\nleader = 'GMML'\n[learners.IML]", r"leader must be one of 'IML'"),
+        ("datasets = ['wine']\npaper_table = '2'\n[learners.IML]", r"paper_table must be one of"),
+        ("datasets = ['wine']\nname = 'table2'\n[learners.IML]", r"must not be named 'table2'"),
+        (
+            "datasets = ['wine']\n[learners.IML]\ncandidates = 0",
+            r"of learner 'IML' == 0",
+        ),
+        ("datasets = ['wine']\n[learners.a]\nkind = 'no.module:A'", r"cannot be imported"),
+        (
+            "datasets = ['wine']\n[learners.a]\nkind = 'IML'\nsettings = {m = 1}",
+            r"Learner 'a' has the unknown settings m; IML takes",
         ),
         ("datasets = ['wine']\nresampling = ['ros']\n[learners.IML]", r"resampling must be one"),
     ],
 )
-def test_a_study_that_is_not_one(text, message, tmp_path):
+def test_files_that_are_no_studies(text, message, tmp_path):
     path = tmp_path / "mine.toml"
     path.write_text(text)
     with pytest.raises(ValueError, match=message):
         read_study(path)
+
+
+@pytest.mark.parametrize("name", NAMED)
+def test_a_definition_survives_the_way_to_json_and_back(name):
+    study = named_study(name)
+    assert Study.from_dict(json.loads(json.dumps(study.to_dict()))) == study
+
+
+def test_how_the_named_studies_are_reported():
+    named = {name: named_study(name) for name in NAMED}
+    assert {name: study.paper_table for name, study in named.items() if study.paper_table} == {
+        "beyond": "table2",
+        "table2": "table2",
+        "table3-smote": "table3-smote",
+        "table3-rus": "table3-rus",
+    }
+    for name, study in named.items():
+        is_rare = name.startswith("rare-regime")
+        assert study.title
+        assert study.measures == (("f1", "average_precision") if is_rare else ("f1",))
+        assert study.few_positives == is_rare
+        leads = is_rare or name == "beyond"
+        assert study.leader == ("RareClassifier-thorough" if leads else None)
+
+
+def test_only_the_papers_studies_are_called_the_paper():
+    mine = Study("mine", ("wine",), (IML,), title="My study")
+    unnamed = Study("other", ("wine",), (IML,))
+    assert report_title(find_studies("all")) == "The paper, reproduced"
+    assert report_title([named_study("table2")]) == "Table 2: without resampling"
+    assert report_title([mine]) == "My study"
+    assert report_title([unnamed]) == "other"
+    assert report_title([*find_studies("all"), mine]) == "Results of 6 studies"
+    assert report_title([named_study("beyond")]) == "Beyond the paper"

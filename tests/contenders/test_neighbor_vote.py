@@ -1,0 +1,150 @@
+"""The paper's way to tune and to vote."""
+
+import random
+
+import numpy as np
+import pytest
+from sklearn.metrics import f1_score
+from sklearn.model_selection import StratifiedKFold
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.preprocessing import StandardScaler
+
+from raremetric import GMML
+from raremetric.contenders import CONTENDERS, Candidate, resample
+from raremetric.contenders.base import grid_candidates
+from raremetric.contenders.neighbor_vote import NeighborVote, winner
+from tests.conftest import make_problem
+
+
+def test_the_candidates_of_iml_are_the_first_hundred_of_the_shuffled_grid():
+    grid = [
+        (m, lam, a)
+        for m in [1, 10, 100, 1000, 10000]
+        for lam in [0, 0.01, 0.1, 1, 10]
+        for a in np.arange(0, 1.01, 0.05)
+    ]
+    random.Random(3).shuffle(grid)
+    ours = CONTENDERS["IML"].candidates(3)
+    assert len(ours) == 100
+    for candidate, (m, lam, a) in zip(ours, grid, strict=False):
+        assert candidate.params["margin"] == m
+        assert candidate.params["regularization"] == lam
+        assert candidate.params["similar_weight"] == pytest.approx(a)
+    assert CONTENDERS["IML"].candidates(3) == ours != CONTENDERS["IML"].candidates(4)
+
+
+@pytest.mark.parametrize(
+    ("name", "full", "quick"),
+    [("Euclidean", 1, 1), ("LMNN", 21, 6), ("ITML", 21, 6), ("GMML", 21, 6), ("IML", 100, 50)],
+)
+def test_the_paper_has_more_candidates_than_a_quick_budget(name, full, quick):
+    contender = CONTENDERS[name]
+    assert len(contender.candidates(1)) == full
+    assert len(contender.with_budget("quick").candidates(1)) == quick
+
+
+def test_equal_scores_go_to_the_last_printed_form():
+    tried = [Candidate(printed, {}) for printed in ("{'m': 1}", "{'m': 1000}", "{'m': 10}")]
+    assert winner(tried, [0.5, 0.5, 0.5]) == 0  # "}" sorts after "0"
+    assert winner(tried, [0.5, 0.5, 0.4]) == 0
+    assert winner(tried, [0.4, 0.5, 0.5]) == 2
+    assert winner(tried, [0.4, 0.6, 0.5]) == 1
+
+
+@pytest.mark.parametrize("resampling", ["smote", "rus"])
+def test_resampling_balances_the_classes(resampling):
+    rng = np.random.RandomState(0)
+    X, y = rng.normal(size=(40, 2)), (np.arange(40) < 8).astype(int)
+    _, resampled = resample(X, y, resampling)
+    counts = np.bincount(resampled)
+    assert counts.tolist() == ([32, 32] if resampling == "smote" else [8, 8])
+    again, _ = resample(X, y, resampling)
+    np.testing.assert_array_equal(again, resample(X, y, resampling)[0])
+
+
+def test_smote_with_few_examples_uses_fewer_neighbors_or_explains_why_it_cannot():
+    X, y = np.arange(24.0).reshape(12, 2), (np.arange(12) < 3).astype(int)
+    assert np.bincount(resample(X, y, "smote")[1]).tolist() == [9, 9]
+    with pytest.raises(ValueError, match=r"SMOTE needs two minority examples.*there is 1"):
+        resample(X, (np.arange(12) < 1).astype(int), "smote")
+
+
+def problem(seed=0, n_samples=60):
+    X, y = make_problem(seed, n_samples=n_samples, n_features=4)
+    return 5 + 3 * X, y & (np.arange(n_samples) % 2)
+
+
+@pytest.mark.parametrize("resampling", ["none", "rus"])
+def test_tuning_by_hand(resampling):
+    """The same with scikit-learn's neighbors: resample, standardize, learn, vote, in each fold."""
+    (X, y), (queries, _) = problem(), problem(1, 20)
+    folds = list(StratifiedKFold(5, shuffle=True, random_state=0).split(X, y))
+    contender = NeighborVote(name="GMML", learner=GMML, settings={"random_state": 1})
+    tried = [Candidate(str(t), {"t": t}) for t in (0.0, 0.5, 1.0)]
+    answer = contender.answer(tried, X, y, queries, folds=folds, seed=3, resampling=resampling)
+
+    def vote(t, train, X_test):
+        X_train, y_train = resample(X[train], y[train], resampling)
+        scaler = StandardScaler().fit(X_train)
+        learner = GMML(t, random_state=1).fit(scaler.transform(X_train), y_train)
+        knn = KNeighborsClassifier(3)
+        knn.fit(learner.transform(scaler.transform(X_train)), y_train)
+        return knn.predict_proba(learner.transform(scaler.transform(X_test)))[:, 1]
+
+    scores = {
+        candidate.name: np.mean(
+            [
+                f1_score(y[test], vote(candidate.params["t"], train, X[test]) > 0.5)
+                for train, test in folds
+            ]
+        )
+        for candidate in tried
+    }
+    assert answer.validation == pytest.approx(scores)
+    best = max(scores, key=lambda name: (scores[name], name))
+    assert answer.chosen == {"t": float(best)}
+    shares = vote(float(best), slice(None), queries)
+    np.testing.assert_allclose(answer.scores, shares)
+    np.testing.assert_array_equal(answer.predicted, shares > 0.5)
+
+
+def test_a_race_ends_with_a_finalist_and_takes_fewer_fits(monkeypatch):
+    X, y = problem()
+    folds = list(StratifiedKFold(4, shuffle=True, random_state=0).split(X, y))
+    contender = NeighborVote(name="GMML", learner=GMML, settings={"random_state": 1})
+    tried = [Candidate(f"{t:.3f}", {"t": t}) for t in np.linspace(0, 1, 16)]
+    seen = []
+    score = NeighborVote._score
+
+    def count(self, candidates, fold, seed):
+        seen.append(len(candidates))
+        return score(self, candidates, fold, seed)
+
+    monkeypatch.setattr(NeighborVote, "_score", count)
+    whole = contender.fit(tried, X, y, folds=folds, seed=0)
+    assert seen == [16] * 4
+    seen.clear()
+    raced = contender.with_budget("quick").fit(tried, X, y, folds=folds, seed=0)
+    assert seen == [16, 8, 6, 6]
+    same = [name for name in raced.validation if raced.validation[name] == whole.validation[name]]
+    assert len(same) >= 6
+    assert f"{raced.chosen['t']:.3f}" in same
+
+
+def test_a_learner_with_a_random_state_is_seeded():
+    X, y = problem()
+    folds = list(StratifiedKFold(3, shuffle=True, random_state=0).split(X, y))
+    contender = NeighborVote(name="GMML", learner=GMML, grid={"t": [0.2, 0.8]})
+    first, second = (
+        contender.fit(contender.candidates(1), X, y, folds=folds, seed=7) for _ in "ab"
+    )
+    assert first.validation == second.validation
+    np.testing.assert_array_equal(first.model.predict(X), second.model.predict(X))
+
+
+def test_a_users_grid_whole_or_in_part():
+    grid = {"t": [0.0, 0.5, 1.0], "prior": ["identity", "covariance"]}
+    assert len(grid_candidates(grid, None, 1)) == 6
+    some = grid_candidates(grid, 2, 1)
+    assert len(some) == 2
+    assert some == grid_candidates(grid, 2, 1)

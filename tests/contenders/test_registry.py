@@ -1,0 +1,188 @@
+import json
+
+import numpy as np
+import pytest
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.model_selection import StratifiedKFold
+from sklearn.neighbors import NeighborhoodComponentsAnalysis
+
+from raremetric import RareClassifier
+from raremetric.contenders import CONTENDERS, find_contender, make_contender
+from raremetric.contenders.custom import ScoredEstimator
+from raremetric.contenders.neighbor_vote import NeighborVote
+from tests.conftest import make_problem
+
+NCA = "sklearn.neighbors:NeighborhoodComponentsAnalysis"
+NAIVE_BAYES = "sklearn.naive_bayes:GaussianNB"
+
+
+class Tripled(TransformerMixin, BaseEstimator):
+    """A transformer without any parameter."""
+
+    def fit(self, X, y=None):
+        return self
+
+    def transform(self, X):
+        return 3 * X
+
+
+class Silent(BaseEstimator):
+    """Predicts, but gives no scores."""
+
+    def fit(self, X, y):
+        return self
+
+    def predict(self, X):
+        return np.zeros(len(X))
+
+
+@pytest.fixture(scope="module")
+def data():
+    X, y = make_problem(1, n_samples=60)
+    folds = list(StratifiedKFold(3, shuffle=True, random_state=0).split(X[:40], y[:40]))
+    return X[:40], y[:40], X[40:], folds
+
+
+def test_short_names_for_the_command_line():
+    aliases = {each.alias: name for name, each in CONTENDERS.items() if each.alias}
+    assert aliases == {
+        "plain": "Euclidean",
+        "lmnn": "LMNN",
+        "itml": "ITML",
+        "gmml": "GMML",
+        "iml": "IML",
+        "logistic": "logistic-regression",
+        "boosting": "gradient-boosting",
+        "forest": "balanced-forest",
+        "svm": "SVM-laplacian",
+        "iml-score": "IML-score",
+        "rare": "RareClassifier-fast",
+    }
+    assert find_contender("rare") is not None
+    assert find_contender("svm") == find_contender("SVM-laplacian") == CONTENDERS["SVM-laplacian"]
+    assert find_contender("iml", "quick").budget == "quick"
+    with pytest.raises(ValueError, match=r"Unknown method 'bosting'.*Did you mean 'boosting'"):
+        find_contender("bosting")
+
+
+def test_titles_are_unique():
+    titles = [each.title for each in CONTENDERS.values()]
+    assert len(set(titles)) == len(titles)
+
+
+def test_candidates_are_drawn_by_the_split():
+    for name in ("SVM-rbf", "logistic-regression"):
+        contender = CONTENDERS[name]
+        drawn = contender.candidates(1)
+        assert len({each.name for each in drawn}) == 20
+        assert drawn == contender.candidates(1)
+        assert drawn != contender.candidates(2)
+        assert len(contender.with_budget("quick").candidates(1)) == 10
+    assert CONTENDERS["IML-score"].candidates(3) == CONTENDERS["IML"].candidates(3)[:10]
+    assert CONTENDERS["IML-30"].candidates(3) == CONTENDERS["IML"].candidates(3)[:30]
+    mine = make_contender("SVM-rbf", "mine", grid={"width": [1.0], "C": [1.0, 2.0]})
+    assert [each.params["C"] for each in mine.candidates(1)] == [1.0, 2.0]
+
+
+def test_rare_classifier_is_what_a_user_gets(data, few_candidates):
+    X, y, queries, _ = data
+    answer = find_contender("rare").answer([], X, y, queries, folds=[], seed=2)
+    model = RareClassifier("fast", pos_label=1, random_state=2).fit(X, y)
+    np.testing.assert_array_equal(answer.predicted, model.predict(queries))
+    np.testing.assert_allclose(answer.scores, model.decision_function(queries))
+    assert answer.chosen["threshold"] == pytest.approx(model.threshold_, abs=1e-6)
+    assert list(answer.chosen["members"]) == [each.name for each in model.ensemble_.members]
+    assert sum(answer.chosen["members"].values()) == pytest.approx(1, abs=1e-4)
+    assert json.loads(json.dumps(answer.chosen)) == answer.chosen
+
+
+def test_iml_scores_average_five_of_metrics_and_readings(data):
+    X, y, queries, _ = data
+    contender = make_contender("IML-score", "mine", {"max_iter": 20}, n_candidates=3)
+    tuned = contender.fit(contender.candidates(1), X, y, folds=[], seed=1)
+    assert len(tuned.chosen["members"]) == 5
+    assert all(name.startswith("standard, IML(") for name in tuned.chosen["members"])
+    assert list(tuned.validation) == ["average"]
+    assert set(tuned.model.predict(queries)) <= {0, 1}
+    assert tuned.model.kneighbors(queries)[1].shape == (len(queries), 3)
+
+
+def test_a_users_transformer_is_judged_by_its_neighbors(data):
+    X, y, queries, folds = data
+    contender = make_contender(NCA, "NCA", {"max_iter": 5}, {"n_components": [1, 2]})
+    assert isinstance(contender, NeighborVote)
+    answer = contender.answer(contender.candidates(1), X, y, queries, folds=folds, seed=0)
+    assert set(answer.validation) == {"{'n_components': 1}", "{'n_components': 2}"}
+    assert set(answer.scores) <= {0, 1 / 3, 2 / 3, 1}
+    plain = find_contender(NCA)
+    assert (plain.name, plain.kind) == ("NeighborhoodComponentsAnalysis", NCA)
+    assert plain.learner is NeighborhoodComponentsAnalysis
+
+
+def test_a_transformer_that_changes_no_neighbor_is_the_plain_distance(data):
+    X, y, queries, folds = data
+    tripled = find_contender(f"{__name__}:Tripled")
+    mine = tripled.answer(tripled.candidates(1), X, y, queries, folds=folds, seed=0)
+    plain = find_contender("plain").answer(
+        find_contender("plain").candidates(1), X, y, queries, folds=folds, seed=0
+    )
+    np.testing.assert_array_equal(mine.scores, plain.scores)
+
+
+@pytest.mark.parametrize(
+    ("path", "grid", "n_candidates"),
+    [
+        (NAIVE_BAYES, None, 1),  # probabilities only
+        ("sklearn.linear_model:LogisticRegression", {"C": [0.1, 1.0, 10.0]}, 3),
+        ("sklearn.tree:DecisionTreeClassifier", {"max_depth": [1, 2]}, 2),  # certain, and random
+    ],
+)
+def test_a_users_classifier_is_judged_by_its_scores(path, grid, n_candidates, data):
+    X, y, queries, _ = data
+    contender = make_contender(path, "mine", grid=grid)
+    assert isinstance(contender, ScoredEstimator)
+    assert contender.has_threshold
+    tried = contender.candidates(1)
+    first, second = (
+        contender.answer(tried, X, y, queries, folds=[], seed=1, resampling=resampling)
+        for resampling in ("none", "none")
+    )
+    assert len(first.validation) == n_candidates + 1
+    assert first.validation["average"] > 0.5
+    np.testing.assert_array_equal(first.scores, second.scores)
+    assert np.isfinite(first.scores).all()
+
+
+@pytest.mark.parametrize(
+    ("path", "message"),
+    [
+        ("no_such_module:Learner", r"'no_such_module:Learner' cannot be imported: No module named"),
+        ("sklearn.svm:Learner", r"cannot be imported: module sklearn.svm has no 'Learner'"),
+        ("sklearn.metrics:f1_score", r"'sklearn.metrics:f1_score' is not an estimator class"),
+        ("fractions:Fraction", r"is not an estimator class: it must have fit, get_params"),
+        (f"{__name__}:Silent", r"predict with decision_function or predict_proba"),
+    ],
+)
+def test_what_is_not_an_estimator(path, message):
+    with pytest.raises(ValueError, match=message):
+        find_contender(path)
+
+
+@pytest.mark.parametrize(
+    ("kind", "settings", "grid", "message"),
+    [
+        ("IML", {"margn": 1.0}, None, r"'mine' has the unknown settings margn; IML takes .*margin"),
+        (NCA, {"k": 3}, None, r"unknown settings k; NeighborhoodComponentsAnalysis takes"),
+        (NCA, {}, {"k": [3]}, r"unknown grid parameters k; NeighborhoodComponentsAnalysis takes"),
+        (NAIVE_BAYES, {"k": 3}, None, r"unknown settings k; GaussianNB takes priors"),
+        (NAIVE_BAYES, {}, {"k": [3]}, r"unknown grid parameters k; GaussianNB takes"),
+        ("SVM-rbf", {"C": 1.0}, None, r"unknown settings C; SVM-rbf takes thorough"),
+        ("RareClassifier", {"seed": 1}, None, r"unknown settings seed; RareClassifier takes"),
+        ("RareClassifier", {}, {"budget": [1]}, r"unknown grid parameters budget"),
+        ("IML-score", {"seed": 1}, None, r"unknown settings seed; IML takes"),
+        ("Mine", {}, None, r"kind of learner 'mine' must be one of .*mypackage.module:MyLearner"),
+    ],
+)
+def test_unknown_settings_are_refused(kind, settings, grid, message):
+    with pytest.raises(ValueError, match=message):
+        make_contender(kind, "mine", settings, grid)

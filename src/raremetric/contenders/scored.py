@@ -26,7 +26,7 @@ from raremetric.contenders.base import (
 from raremetric.rare.ensemble import select
 from raremetric.rare.evaluation import make_folds
 from raremetric.validation import check_labels
-from raremetric.voting.aims import check_aim
+from raremetric.voting.thresholds import check_aim
 
 N_CANDIDATES = 20
 N_QUICK_CANDIDATES = 10

@@ -1,9 +1,9 @@
-"""A table as it comes out of a spreadsheet: text, missing values, decimal commas.
+"""Write a table as exported from a spreadsheet: text, missing values, decimal commas.
 
     python examples/untidy.py abalone.csv
 
-Made from a data set of KEEL (731 abalones, 42 of them old), so that the commands of
-docs/table.md can be tried on it.
+It is derived from a data set of KEEL (731 abalones, 42 of them old). The commands of docs/table.md
+can be tried on it.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def make_untidy(seed: int = 0):
 def main() -> None:
     path = sys.argv[1] if len(sys.argv) > 1 else "abalone.csv"
     make_untidy().to_csv(path, sep=";", decimal=",", index=False)
-    print(f"{path}: try raremetric compare {path} --target age --ignore shell")
+    print(f"{path}: Try: raremetric compare {path} --target age --ignore shell")
 
 
 if __name__ == "__main__":

@@ -9,8 +9,14 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from raremetric.cli.common import AsJson, fail, print_json, progress, user_mistakes
-from raremetric.cli.options import names
+from raremetric.cli.common import (
+    AsJson,
+    fail,
+    print_json,
+    progress,
+    split_names,
+    user_mistakes,
+)
 
 if TYPE_CHECKING:
     from raremetric.study.run_task import Result
@@ -213,7 +219,7 @@ def _restrict(
 ) -> list[Study]:
     from raremetric.study.reading import restrict
 
-    chosen = (names(datasets) or None, names(learners) or None, splits)
+    chosen = (split_names(datasets) or None, split_names(learners) or None, splits)
     return [restrict(study, *chosen) for study in studies]
 
 

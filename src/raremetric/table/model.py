@@ -261,5 +261,5 @@ def fitted_metric(classifier: Any) -> Pipeline | None:
     """
     is_pipeline = isinstance(classifier, Pipeline)
     steps, last = (classifier.steps[:-1], classifier[-1]) if is_pipeline else ([], classifier)
-    metric = getattr(last, "metric_", None) or getattr(last, "learner_", None)
+    metric = getattr(last, "metric_", None)
     return None if metric is None else Pipeline([*steps, ("metric", metric)])

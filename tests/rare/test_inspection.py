@@ -1,0 +1,74 @@
+import numpy as np
+import pytest
+from scipy.special import expit
+from sklearn.exceptions import NotFittedError
+
+from raremetric import RareClassifier
+from raremetric.rare.candidates import default_metrics
+from raremetric.voting import READINGS
+from tests.rare.conftest import rare_problem
+
+
+def test_explained_scores_add_up_to_the_probability(fitted):
+    model, X, words = fitted
+    reasons = model.explain(X[:5])
+    calibration = model.ensemble_.calibration
+    for reason, p in zip(reasons, model.predict_proba(X[:5])[:, 1], strict=True):
+        total = sum(part["weight"] * part["score"] for part in reason)
+        assert p == pytest.approx(expit(calibration.slope * total + calibration.intercept))
+        weights = [part["weight"] for part in reason]
+        assert weights == sorted(weights, reverse=True)
+        assert sum(weights) == pytest.approx(1)
+        assert set(words[reason[0]["positive"]["rows"]]) == {"fraud"}
+        assert set(words[reason[0]["negative"]["rows"]]) == {"fine"}
+
+
+def test_neighbors_are_those_under_the_members_own_pipeline(fitted):
+    model, X, _ = fitted
+    Q = rare_problem(seed=2)[0][:6]
+    for number, member in enumerate(model.ensemble_.members[:3]):
+        pipeline = member.pipeline
+        Z, mapped = pipeline.transform(X), pipeline.transform(Q)
+        distances = np.linalg.norm(mapped[:, np.newaxis] - Z, axis=2)
+        found, rows = model.kneighbors(Q, 4, member=number)
+        np.testing.assert_allclose(found, np.sort(distances, axis=1)[:, :4], rtol=1e-6)
+        np.testing.assert_array_equal(rows, np.argsort(distances, axis=1)[:, :4])
+    np.testing.assert_array_equal(model.kneighbors(Q, return_distance=False).shape, (6, 3))
+
+
+def test_results_of_all_candidates(fitted):
+    model, _, _ = fitted
+    table = model.cv_results_
+    n_metrics = len(default_metrics())
+    assert {len(column) for column in table.values()} == {len(READINGS) * n_metrics}
+    assert table["weight"].sum() == pytest.approx(1)
+    assert np.count_nonzero(table["weight"]) == len(model.ensemble_.members)
+    assert (table["rank_in_group"][table["weight"] > 0] <= 5).all()
+    assert 0 < model.best_score_ <= 1
+    axes = pytest.importorskip("matplotlib.pyplot").figure().subplots()
+    assert model.plot_candidates(axes) is axes
+    assert axes.get_xlabel().startswith("out-of-fold utility")
+
+
+@pytest.mark.parametrize("number", [-1, 99])
+def test_a_member_that_does_not_exist(fitted, number):
+    with pytest.raises(ValueError, match=rf"member == {number}, must be"):
+        fitted[0].kneighbors(fitted[1], member=number)
+
+
+def test_more_neighbors_than_examples(fitted):
+    with pytest.raises(ValueError, match=r"n_neighbors == 61, must be <= 60"):
+        fitted[0].kneighbors(fitted[1], 61)
+
+
+def test_the_metric_is_that_of_the_member_with_the_largest_weight(fitted):
+    model, X, _ = fitted
+    weights = [member.weight for member in model.ensemble_.members]
+    assert weights[0] == max(weights) == model.cv_results_["weight"].max()
+    Z = model.metric_.transform(X)
+    np.testing.assert_allclose(
+        model.kneighbors(X[:4], 2)[0][:, 1],
+        np.sort(np.linalg.norm(Z[:4, np.newaxis] - Z, axis=2), axis=1)[:, 1],
+    )
+    with pytest.raises(NotFittedError):
+        RareClassifier().metric_  # noqa: B018

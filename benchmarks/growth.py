@@ -184,5 +184,5 @@ def threads_of_blas(estimators=("IML", "IMLCV", "RareClassifier"), dataset="germ
 
 
 if __name__ == "__main__":
-    asked, *given = json.loads(sys.argv[1])
-    print(json.dumps({each.__name__: each for each in (measure, measure_blas)}[asked](*given)))
+    name, *arguments = json.loads(sys.argv[1])
+    print(json.dumps({each.__name__: each for each in (measure, measure_blas)}[name](*arguments)))

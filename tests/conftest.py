@@ -10,7 +10,7 @@ import pytest
 
 
 def make_problem(seed=0, n_samples=24, n_features=3, n_classes=2):
-    """Standardised points in overlapping classes, at least four of each."""
+    """Standardized points in overlapping classes, at least four of each."""
     rng = np.random.RandomState(seed)
     y = np.concatenate([np.repeat(np.arange(n_classes), 4), rng.randint(n_classes, size=n_samples)])
     y = rng.permutation(y[:n_samples])

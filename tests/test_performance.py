@@ -1,4 +1,4 @@
-"""A fit takes one thread for linear algebra, and gives the others back."""
+"""Fits limit linear algebra to one thread and restore the limit afterwards."""
 
 import numpy as np
 import pytest
@@ -10,12 +10,12 @@ from raremetric.performance import one_blas_thread
 
 
 def blas_threads():
-    """The most that a library takes; some of other packages know one thread only."""
+    """Largest number of threads of all BLAS libraries; some are built for one thread."""
     return max(each["num_threads"] for each in threadpool_info() if each["user_api"] == "blas")
 
 
-class Watched:
-    """Data that note how many threads there are when they are read."""
+class RecordingData:
+    """Data that record the number of BLAS threads whenever they are converted to an array."""
 
     def __init__(self, values):
         self.values, self.shape, self.seen = values, values.shape, []
@@ -48,34 +48,34 @@ ESTIMATORS = [
 ]
 
 
-@pytest.mark.filterwarnings("ignore")  # of fits cut short
+@pytest.mark.filterwarnings("ignore")  # fits stop before they converge
 @pytest.mark.parametrize("estimator", ESTIMATORS, ids=lambda each: type(each).__name__)
-def test_a_fit_takes_one_thread_and_gives_it_back(estimator, two_threads):
+def test_a_fit_uses_one_thread_and_restores_the_limit(estimator, two_threads):
     X, y = make_classification(60, 4, random_state=0)
-    X = Watched(X)
+    X = RecordingData(X)
     estimator.fit(X, y)
     assert set(X.seen) == {1}
     assert blas_threads() == 2
 
 
 @pytest.mark.filterwarnings("ignore")
-def test_pairs_too(two_threads):
-    pairs = Watched(np.random.default_rng(0).normal(size=(20, 2, 3)))
+def test_fitting_pairs_uses_one_thread(two_threads):
+    pairs = RecordingData(np.random.default_rng(0).normal(size=(20, 2, 3)))
     raremetric.ITML(max_iter=1).fit_pairs(pairs, np.tile([1, -1], 10))
     assert pairs.seen == [1]
 
 
-def test_threads_are_given_back_after_an_error(two_threads):
+def test_the_limit_is_restored_after_an_error(two_threads):
     @one_blas_thread
     def broken():
-        """Says so."""
+        """Raise an error."""
         assert blas_threads() == 1
         raise ValueError("broken")
 
     with pytest.raises(ValueError, match="broken"):
         broken()
     assert blas_threads() == 2
-    assert (broken.__name__, broken.__doc__) == ("broken", "Says so.")
+    assert (broken.__name__, broken.__doc__) == ("broken", "Raise an error.")
 
 
 @pytest.mark.parametrize(
@@ -90,7 +90,7 @@ def test_threads_are_given_back_after_an_error(two_threads):
     ],
     ids=str,
 )
-def test_warnings_point_at_the_line_that_fits(learner, text):
+def test_warnings_point_at_the_line_that_calls_fit(learner, text):
     X, y = make_classification(60, 4, random_state=0)
     with pytest.warns(UserWarning, match=text) as caught:
         learner.fit(X, y)

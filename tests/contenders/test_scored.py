@@ -60,7 +60,7 @@ def test_scores_rise_with_the_positive_class_and_do_not_depend_on_other_queries(
     y = (X[:, 0] > np.median(X[:, 0])).astype(int)
     grid = ParameterGrid(contender.default_grid)
     assert len(grid) > N_CANDIDATES
-    fitted = contender.machines.fit(X, y, [grid[0], grid[len(grid) - 1]], 1)
+    fitted = contender.family.fit(X, y, [grid[0], grid[len(grid) - 1]], 1)
     together = fitted.scores(queries)
     assert together.shape == (2, len(queries))
     assert np.isfinite(together).all()
@@ -142,8 +142,8 @@ def test_tuning_one_candidate_by_hand(data):
 def test_the_five_best_count_alike_and_thorough_is_twice_the_repeats(data):
     X, y, _ = data
     settings = [{"C": C} for C in np.logspace(-3, 3, 7)]
-    machines = LogisticRegressions()
-    tuned = AveragedClassifier(machines, settings, thorough=True, random_state=0).fit(X, y)
+    family = LogisticRegressions()
+    tuned = AveragedClassifier(family, settings, thorough=True, random_state=0).fit(X, y)
     assert tuned.n_repeats_ == 4
     weights = tuned.selection_.average.weights
     assert len(weights) == 5

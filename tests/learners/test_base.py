@@ -19,7 +19,7 @@ def fitted(problem):
 
 @given(seed=st.integers(0, 1000))
 @settings(max_examples=20, deadline=None)
-def test_three_ways_to_the_same_distance(seed):
+def test_three_ways_to_compute_a_distance_agree(seed):
     X, y = make_problem(seed)
     iml = IML(max_iter=500, tol=1e-2).fit(X, y)
     a, b = X[0], X[1]
@@ -33,7 +33,7 @@ def test_three_ways_to_the_same_distance(seed):
     np.testing.assert_array_equal(M, M.T)
 
 
-def test_metric_function_fits_scikit_learn_and_survives_pickling(fitted, problem):
+def test_metric_function_works_in_scikit_learn_and_can_be_pickled(fitted, problem):
     X, _ = problem
     metric = pickle.loads(pickle.dumps(fitted.get_metric()))
     slow = NearestNeighbors(n_neighbors=4, metric=metric, algorithm="brute").fit(X)
@@ -51,7 +51,7 @@ def test_metric_function_is_not_changed_by_another_fit(fitted, problem):
     assert metric(X[0], X[1]) == before
 
 
-def test_pandas_in_and_out(problem):
+def test_pandas_input_and_output(problem):
     X, y = problem
     table = pd.DataFrame(X, columns=["age", "dose", "time"], index=np.arange(100, 124))
     iml = IML().set_output(transform="pandas").fit(table, y)
@@ -85,12 +85,12 @@ def test_pairs_of_a_wrong_shape(fitted, shape):
         lambda learner: learner.get_metric(),
     ],
 )
-def test_nothing_before_fit(call):
+def test_methods_raise_before_fit(call):
     with pytest.raises(NotFittedError):
         call(IML())
 
 
-def test_euclidean_is_the_plain_distance(problem):
+def test_euclidean_learns_the_identity(problem):
     X, y = problem
     plain = Euclidean().fit(X, y)
     np.testing.assert_array_equal(plain.transform(X), X)

@@ -55,7 +55,7 @@ def test_the_matrix_is_positive_definite(seed, n_classes):
 
 @given(seed=st.integers(0, 1000), times=st.integers(2, 5), label=st.integers(0, 2))
 @settings(max_examples=30, deadline=None)
-def test_classes_count_alike_however_often_their_rows_come(seed, times, label):
+def test_repeating_the_rows_of_a_class_does_not_change_the_metric(seed, times, label):
     X, y = make_problem(seed, n_samples=30, n_classes=3)
     rows = np.concatenate([np.arange(30), *[np.flatnonzero(y == label)] * (times - 1)])
     once = BalancedDiscriminant().fit(X, y).components_
@@ -71,7 +71,7 @@ def test_names_and_order_of_the_classes_do_not_matter():
     assert named.classes_.tolist() == ["a", "k", "z"]
 
 
-def test_full_shrinkage_leaves_the_plain_distance_and_the_stretch(problem):
+def test_full_shrinkage_gives_a_stretched_euclidean_distance(problem):
     X, y = problem
     M = BalancedDiscriminant(1.0, 1.0).fit(X, y).get_mahalanobis_matrix()
     np.testing.assert_allclose(M, M[0, 0] * np.eye(3), atol=1e-12)
@@ -80,7 +80,7 @@ def test_full_shrinkage_leaves_the_plain_distance_and_the_stretch(problem):
     assert np.linalg.norm(L @ delta) / np.linalg.norm(delta) == pytest.approx(5 * np.sqrt(M[0, 0]))
 
 
-def test_constant_columns_and_rows_on_one_spot(problem):
+def test_constant_columns_and_equal_rows(problem):
     X, y = problem
     wide = np.column_stack([X, np.full(len(X), 3.0)])
     L = BalancedDiscriminant().fit(wide, y).components_
@@ -91,7 +91,7 @@ def test_constant_columns_and_rows_on_one_spot(problem):
     )
 
 
-def test_one_example_of_a_class_has_a_mean_and_no_spread():
+def test_a_class_with_one_example_has_no_covariance():
     X, y = make_problem(0, n_samples=20)
     X, y = np.vstack([X[y == 0], X[:1]]), np.append(np.zeros(int(np.sum(y == 0)), int), 1)
     metric = BalancedDiscriminant(0.1, 1.0).fit(X, y)

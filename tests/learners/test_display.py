@@ -1,4 +1,4 @@
-"""The notebook's view of a learner: scikit-learn's diagram, and the metric below it."""
+"""The HTML display of a learner: scikit-learn's diagram, and the weights of the metric below."""
 
 import numpy as np
 import pandas as pd
@@ -9,7 +9,7 @@ from raremetric.explain import feature_weights
 from tests.conftest import make_problem
 
 
-def test_before_fit_it_is_scikit_learns_alone():
+def test_before_fit_only_the_diagram_is_shown():
     html = GMML()._repr_html_()
     assert "sk-" in html
     assert "raremetric-weights" not in html
@@ -31,14 +31,14 @@ def test_after_fit_the_largest_weights_are_shown_by_name():
     assert learner._repr_mimebundle_()["text/html"].count("raremetric-weights") == 1
 
 
-def test_many_features_are_cut_and_counted():
+def test_only_the_largest_of_many_weights_are_shown():
     X, y = make_problem(0, n_features=14, n_samples=40)
     html = Euclidean().fit(X, y)._repr_html_()
     assert "14 features, rank 14 or less. The other 4 share 28.6%." in html
     assert html.count("width:100.0%") == 10
 
 
-def test_the_display_option_still_rules():
+def test_the_display_option_of_scikit_learn_is_respected():
     learner = Euclidean().fit(*make_problem(0))
     with config_context(display="text"):
         assert not hasattr(learner, "_repr_html_")

@@ -26,12 +26,12 @@ def test_midpoint_solves_the_riccati_equation(seed, pairs):
 @settings(max_examples=25, deadline=None)
 @given(seed=st.integers(0, 10_000), t=st.floats(0, 1))
 def test_on_the_geodesic(seed, t):
-    """The eigenvalues of SM are those of SD to the power t: M divides the path at t."""
+    """The eigenvalues of SM are those of SD to the power t: M divides the geodesic at t."""
     gmml = GMML(t, random_state=seed).fit(*make_problem(seed))
     M, S, D = gmml.get_mahalanobis_matrix(), gmml.similar_scatter_, gmml.dissimilar_scatter_
     whole = linalg.eigvalsh(D, linalg.inv(S))
     np.testing.assert_allclose(linalg.eigvalsh(M, linalg.inv(S)), whole**t, rtol=1e-8)
-    # ... and towards the other end, with the rest of the path.
+    # The same from the other end, with 1 − t.
     np.testing.assert_allclose(linalg.eigvalsh(D, M), whole ** (1 - t), rtol=1e-8)
     length = np.sum(np.log(whole) ** 2)
     assert gmml.objective_ == pytest.approx(t * (1 - t) * length)
@@ -44,7 +44,7 @@ def test_agrees_with_a_general_fractional_power(problem):
     np.testing.assert_allclose(gmml.get_mahalanobis_matrix(), expected, rtol=1e-8)
 
 
-def test_ends_of_the_path(problem):
+def test_ends_of_the_geodesic(problem):
     start, end = GMML(0, random_state=0).fit(*problem), GMML(1, random_state=0).fit(*problem)
     S, D = start.similar_scatter_, end.dissimilar_scatter_
     np.testing.assert_allclose(start.get_mahalanobis_matrix(), linalg.inv(S), rtol=1e-9, atol=1e-12)
@@ -65,7 +65,7 @@ def test_balanced_sets_are_those_of_iml():
         )
         differences = X[rows[:, 0]] - X[rows[:, 1]]
         means.append(differences.T @ differences / len(rows))
-    # Each class's mean scatter has the same say; the total weight is the number of pairs.
+    # Each class's mean scatter has the same weight; the total weight is the number of pairs.
     expected = 3 * 30 * (means[0] + means[1]) / 2
     np.testing.assert_allclose(gmml.similar_scatter_, expected)
 
@@ -79,7 +79,7 @@ def test_uniform_scatter_is_a_sum():
     np.testing.assert_allclose(gmml.dissimilar_scatter_, expected)
 
 
-def test_random_pairs_are_as_many_as_asked_for():
+def test_number_of_random_pairs():
     X, y = make_problem(3, n_classes=3)
     counts = [
         sum(
@@ -91,7 +91,7 @@ def test_random_pairs_are_as_many_as_asked_for():
     assert counts == [40 * 3 * 2, 17]
 
 
-def test_strong_prior_wins(problem):
+def test_a_strong_prior_determines_the_metric(problem):
     prior = np.diag([1.0, 2.0, 3.0])
     gmml = GMML(prior=prior, similar_strength=1e9, dissimilar_strength=1e9, random_state=0)
     np.testing.assert_allclose(gmml.fit(*problem).get_mahalanobis_matrix(), prior, atol=1e-5)
@@ -104,7 +104,7 @@ def test_too_few_pairs_without_prior_are_refused(problem):
         GMML(n_pairs=2, dissimilar_strength=0, random_state=0).fit(*problem)
 
 
-def test_small_classes_are_told(problem):
+def test_small_classes_give_a_warning(problem):
     X, y = problem
     y = np.where(np.arange(len(y)) == 0, 2, y)
     with pytest.warns(UserWarning, match="too few examples"):

@@ -19,8 +19,8 @@ from tests.oracles.neighbors import dissimilar_lists, similar_lists
 from tests.oracles.pair_sets import iml_loss
 
 
-def unlike_scales(seed, n_samples=300, share=0.1):
-    """A rare class told by one quiet feature among loud ones that say nothing."""
+def different_scales(seed, n_samples=300, share=0.1):
+    """A rare class that differs in one feature of small variance; the others are larger noise."""
     rng = np.random.RandomState(seed)
     y = (np.arange(n_samples) < share * n_samples).astype(int)
     X = rng.normal(size=(n_samples, 6))
@@ -29,8 +29,8 @@ def unlike_scales(seed, n_samples=300, share=0.1):
 
 
 def test_the_learned_metric_finds_more_of_the_rare_class():
-    X, y = unlike_scales(0)
-    X_test, y_test = unlike_scales(1)
+    X, y = different_scales(0)
+    X_test, y_test = different_scales(1)
     iml = IML().fit(X, y)
     scores = {}
     for name, (train, test) in {
@@ -44,7 +44,7 @@ def test_the_learned_metric_finds_more_of_the_rare_class():
     assert np.argmax(np.diag(M)) == 0
 
 
-def test_where_nothing_keeps_distances_small_the_way_is_the_paper_programs():
+def test_without_similar_pairs_and_regularization_the_path_is_that_of_the_papers_program():
     # With a = 0 and λ = 0 every metric that is large enough has no loss.
     X, y = make_problem(3, n_samples=30, n_features=3)
     loss = {"k": 3, "m": 50.0, "a": 0.0, "lam": 0.0, "refreshed": True}
@@ -59,7 +59,7 @@ def test_where_nothing_keeps_distances_small_the_way_is_the_paper_programs():
     assert np.abs(found.x.reshape(3, 3) - found.x[0] * np.eye(3)).max() > 0.1
 
 
-def test_fitting_twice_gives_the_same_bits(problem):
+def test_fitting_twice_gives_an_identical_result(problem):
     first, second = IML().fit(*problem), IML().fit(*problem)
     assert first.components_.tobytes() == second.components_.tobytes()
     assert first.objective_ == second.objective_
@@ -89,7 +89,7 @@ def test_renamed_classes_and_permuted_rows_give_the_same_metric(problem):
     )
 
 
-def test_pair_sets_tell_which_pairs_were_used():
+def test_pair_sets_contain_the_pairs_of_the_loss():
     X, y = make_problem(2, n_classes=3)
     names = np.array(["a", "b", "c"])
     fixed = IML(dissimilar="fixed", n_neighbors=2).fit(X, names[y])
@@ -120,7 +120,7 @@ def test_other_choices_of_pairs(pairs, problem):
         assert np.all(y[pair_set.dissimilar[:, 1]] != label)
 
 
-def test_the_gap_shrinks_with_tol_and_certifies(problem):
+def test_the_gap_shrinks_with_tol_and_bounds_the_error(problem):
     loose = IML(solver="lbfgs", tol=1e-2).fit(*problem)
     tight = IML(solver="lbfgs", tol=1e-6, max_iter=2000).fit(*problem)
     assert tight.duality_gap_ <= 1e-6 * tight.objective_
@@ -128,7 +128,7 @@ def test_the_gap_shrinks_with_tol_and_certifies(problem):
     assert loose.objective_ - loose.duality_gap_ <= tight.objective_ + 1e-12
 
 
-def test_the_gap_waits_until_asked_for_and_survives_a_pickle(problem):
+def test_the_gap_is_computed_lazily_and_after_pickling(problem):
     with pytest.raises(NotFittedError):
         _ = IML().duality_gap_
     iml = pickle.loads(pickle.dumps(IML(regularization=0.1).fit(*problem)))
@@ -180,7 +180,7 @@ def test_every_start_ends_at_the_same_optimum(init, problem):
         assert iml.objective_ == pytest.approx(reference.objective_, rel=accuracy)
 
 
-def test_warm_start_goes_on_where_the_last_fit_ended(problem):
+def test_warm_start_continues_from_the_last_fit(problem):
     iml = IML(warm_start=True, solver="lbfgs", tol=1e-6, max_iter=2000).fit(*problem)
     cold = iml.n_iter_
     assert iml.fit(*problem).n_iter_ < cold
@@ -218,7 +218,7 @@ def test_verbose_logs_every_iteration(problem, caplog):
     assert f"iteration {iml.n_iter_:4d}" in caplog.records[-1].getMessage()
 
 
-def test_stopping_early_is_told(problem):
+def test_stopping_early_gives_a_warning(problem):
     with pytest.warns(ConvergenceWarning, match=r"max_iter=2 iterations.*Raise max_iter or tol"):
         IML(max_iter=2).fit(*problem)
 
@@ -231,7 +231,7 @@ def test_stopping_early_is_told(problem):
 )
 @settings(max_examples=25, deadline=None)
 @pytest.mark.filterwarnings("ignore:IML stopped after")
-def test_any_setting_gives_a_finite_psd_metric_no_worse_than_the_plain_one(seed, m, lam, a):
+def test_every_setting_gives_a_finite_psd_metric_no_worse_than_the_identity(seed, m, lam, a):
     X, y = make_problem(seed, n_classes=2 + seed % 2)
     iml = IML(margin=m, regularization=lam, similar_weight=a).fit(X, y)
     M = iml.get_mahalanobis_matrix()
@@ -243,7 +243,7 @@ def test_any_setting_gives_a_finite_psd_metric_no_worse_than_the_plain_one(seed,
 
 class TestBadInput:
     @pytest.mark.parametrize("bad", [np.nan, np.inf])
-    def test_not_finite(self, bad, problem):
+    def test_infinite_or_missing_values(self, bad, problem):
         X, y = problem
         X[3, 1] = bad
         with pytest.raises(ValueError, match=r"NaN|infinity"):
@@ -263,14 +263,14 @@ class TestBadInput:
         assert iml.pair_sets_[9].similar.shape == (0, 2)
         assert iml.pair_sets_[9].dissimilar.shape == (3, 2)
 
-    def test_a_class_with_fewer_than_k_and_one_examples(self):
+    def test_a_class_with_fewer_than_k_plus_one_examples(self):
         X, y = make_problem(0)
         y = np.where(np.arange(len(y)) < 3, "rare", "common")
         with pytest.warns(UserWarning, match=r"\('rare': 3\)"):
             iml = IML(tol=1e-3).fit(X, y)
         assert iml.pair_sets_["rare"].similar.shape == (3 * 2, 2)
         assert iml.pair_sets_["rare"].dissimilar.shape == (3 * 3, 2)
-        # Each common example meets all three rare ones.
+        # Each common example is paired with all three rare ones.
         assert iml.pair_sets_["common"].dissimilar.shape == (21 * 3, 2)
 
     def test_fewer_others_than_neighbors(self, problem):
@@ -286,7 +286,7 @@ class TestBadInput:
         iml = IML(tol=1e-3).fit(X, y)
         M = iml.get_mahalanobis_matrix()
         assert np.isfinite(M).all()
-        # Nothing is learned about a feature that never varies, only the start's scale remains.
+        # The loss does not depend on a constant feature, so its weight is that of the start.
         np.testing.assert_allclose(M[3, [0, 1, 2, 4]], 0, atol=1e-9)
 
     def test_duplicate_points_are_neighbors_of_each_other_not_of_themselves(self):

@@ -22,11 +22,11 @@ def squared_distances(itml, X):
     return itml.pair_distance(X[itml.pair_indices_]) ** 2
 
 
-def test_bounds_are_kept_where_they_can_be():
+def test_feasible_bounds_are_met():
     rng = np.random.RandomState(0)
     X = rng.normal(size=(30, 4))
     y = np.repeat([0, 1], 15)
-    X[:, 0] += 6 * y  # one feature tells the classes apart
+    X[:, 0] += 6 * y  # one feature separates the classes
     itml = ITML(np.inf, bounds=(6.0, 20.0), n_pairs=15, tol=1e-8, random_state=0).fit(X, y)
     squared = squared_distances(itml, X)
     assert np.all(squared[:15] <= 6 * (1 + 1e-5))
@@ -39,7 +39,7 @@ def test_bounds_are_kept_where_they_can_be():
 @settings(max_examples=20, deadline=None)
 @given(seed=st.integers(0, 10_000), gamma=st.sampled_from([1e-3, 1.0, 1e3, np.inf]))
 @pytest.mark.filterwarnings("ignore:ITML stopped after")
-def test_positive_definite_whatever_the_bounds(seed, gamma):
+def test_the_metric_is_positive_definite_for_any_bounds(seed, gamma):
     X, y = make_problem(seed)
     itml = ITML(gamma, bounds=(1e-3, 1e3), max_iter=200, random_state=seed).fit(X, y)
     values = np.linalg.svd(itml.components_, compute_uv=False)
@@ -47,7 +47,7 @@ def test_positive_definite_whatever_the_bounds(seed, gamma):
     assert values[-1] > 0
 
 
-def test_pairs_given_and_pairs_drawn_agree():
+def test_given_pairs_and_drawn_pairs_agree():
     X, y = make_problem(1)
     drawn = ITML(bounds=(1.0, 4.0), random_state=3).fit(X, y)
     rows = drawn.pair_indices_
@@ -76,7 +76,7 @@ def test_percentiles_and_histogram_by_hand():
     assert itml.bounds_ == pytest.approx((2 * (1 + 0.04 * 20), 2 * (1 + 0.94 * 20)))
 
 
-def test_bounds_of_equal_points_are_above_zero():
+def test_bounds_of_equal_points_are_positive():
     pairs = np.zeros((10, 2, 2))
     itml = ITML().fit_pairs(pairs, np.resize([1, -1], 10))
     assert itml.bounds_ == (1.0, 1.0)
@@ -86,7 +86,7 @@ def test_bounds_of_equal_points_are_above_zero():
 
 
 @pytest.mark.parametrize("prior", ["covariance", "array"])
-def test_prior_is_where_cheap_slack_stays(prior):
+def test_with_a_small_slack_penalty_the_metric_is_the_prior(prior):
     X, y = load_iris(return_X_y=True)
     expected = np.linalg.inv(np.cov(X, rowvar=False))
     given_prior = expected if prior == "array" else prior
@@ -94,7 +94,7 @@ def test_prior_is_where_cheap_slack_stays(prior):
     np.testing.assert_allclose(itml.get_mahalanobis_matrix(), expected, rtol=1e-4)
 
 
-def test_stopping_early_is_told(problem):
+def test_stopping_early_gives_a_warning(problem):
     with pytest.warns(ConvergenceWarning, match=r"max_iter=1 sweeps.*gamma=1"):
         ITML(max_iter=1, random_state=0).fit(*problem)
 

@@ -28,7 +28,7 @@ def test_reaches_the_minimum_of_an_independent_solver(loss, mu):
     assert lmnn.objective_ == pytest.approx(lmnn_loss(L, X, y, targets, mu, squared))
 
 
-def test_all_starts_lead_to_one_metric():
+def test_all_starts_give_the_same_metric():
     X, y = make_problem(8)
     given = np.random.RandomState(0).normal(size=(3, 3))
     values = [LMNN(init=init, tol=1e-6).fit(X, y).objective_ for init in ("pca", "identity", given)]
@@ -74,7 +74,7 @@ def test_equal_points_of_all_classes():
 
 
 @pytest.mark.parametrize("loss", ["squared_hinge", "hinge"])
-def test_stopping_early_is_told(problem, loss):
+def test_stopping_early_gives_a_warning(problem, loss):
     with pytest.warns(ConvergenceWarning, match=r"max_iter=2.*Raise max_iter"):
         LMNN(loss=loss, max_iter=2).fit(*problem)
 

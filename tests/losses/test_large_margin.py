@@ -28,7 +28,7 @@ def make_loss(X, y, *, k=3, mu=0.5, squared=True):
 @pytest.mark.kernels
 @pytest.mark.parametrize(
     ("squared", "push"),
-    # Radii 2, 2, 5, 5 around the points; impostors within them 1.75, 2.75 and 4.75 deep.
+    # The radii are 2, 2, 5, 5; the impostors are 1.75, 2.75 and 4.75 inside of them.
     [(False, 1.75 + 2.75 + 4.75), (True, 1.75**2 + 2.75**2 + 4.75**2)],
 )
 def test_four_points_on_a_line(squared, push):
@@ -38,7 +38,7 @@ def test_four_points_on_a_line(squared, push):
 
 
 @pytest.mark.kernels
-def test_target_radii_are_sorted_and_end_where_the_class_does():
+def test_target_radii_are_sorted_and_minus_infinity_beyond_small_classes():
     Z = np.array([[0.0], [3.0], [1.0], [2.0]])
     radii, slots = kernels.target_radii(Z, np.array([[1, 2, 3], [0, -1, -1]]))
     np.testing.assert_array_equal(radii, [[10, 5, 2], [10, -np.inf, -np.inf]])
@@ -57,7 +57,7 @@ def test_value_agrees_with_the_definition(squared, width, n_classes):
 
 
 @pytest.mark.kernels
-def test_tiles_add_up(monkeypatch):
+def test_the_result_does_not_depend_on_the_tile_size(monkeypatch):
     X, y = make_problem(3, n_samples=20, n_classes=3)
     whole = make_loss(X, y).value_and_gradient(np.eye(3))
     monkeypatch.setattr(kernels, "TILE_ROWS", 3)
@@ -85,13 +85,13 @@ def test_more_rows_than_a_tile():
 @pytest.mark.parametrize(("squared", "width"), [(True, 0.0), (False, 0.3), (False, 0.0)])
 @pytest.mark.parametrize("mu", [0.0, 0.4, 1.0])
 @pytest.mark.parametrize("shape", [(3, 3), (2, 3)])
-def test_gradient_agrees_with_differences(squared, width, mu, shape):
+def test_gradient_agrees_with_central_differences(squared, width, mu, shape):
     X, y = make_problem(5, n_classes=3)
     loss = make_loss(X, y, mu=mu, squared=squared)
     rng = np.random.RandomState(0)
     L = rng.normal(size=shape)
     _, gradient = loss.value_and_gradient(L, width)
-    step = 1e-6  # the hinge's kinks are farther than that from this L
+    step = 1e-6  # smaller than the distance from this L to the kinks of the hinges
     for _ in range(5):
         direction = rng.normal(size=shape)
         above, _ = loss.value_and_gradient(L + step * direction, width)
@@ -112,14 +112,14 @@ def test_order_of_samples_and_names_of_classes_do_not_matter(seed):
     np.testing.assert_allclose(other_gradient, gradient, rtol=1e-7, atol=1e-7)
 
 
-def test_no_impostors_leave_the_pull():
+def test_without_impostors_only_the_pull_term_remains():
     X = np.array([[0.0, 0], [0, 1], [100, 0], [100, 1]])
     value, gradient = make_loss(X, [0, 0, 1, 1], k=1, mu=0.5).value_and_gradient(np.eye(2))
     assert value == pytest.approx(0.5 * 4)
     np.testing.assert_allclose(gradient, [[0, 0], [0, 4]])
 
 
-def test_far_from_the_origin_no_impostor_is_lost():
+def test_all_impostors_are_found_far_from_the_origin():
     X, y = make_problem(6)
     value, _ = make_loss(X, y).value_and_gradient(np.eye(3))
     shifted, _ = make_loss(X + 1e5, y).value_and_gradient(np.eye(3))

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from raremetric import IML
 from raremetric.learners import iml
 from raremetric.losses.dual import DualBound, dual_value
-from raremetric.losses.rays import best_multiple
+from raremetric.losses.pair_sets import best_multiple
 from raremetric.validation import check_labels
 from tests.conftest import make_problem
 from tests.oracles.pair_sets import iml_loss
@@ -29,11 +29,11 @@ def scaled(L, loss):
 @pytest.mark.parametrize(
     ("scheme", "weights", "expected"),
     [
-        # With L = 2I squared distances are four times the plain ones. Hinges, m = 40:
+        # With L = 2I squared distances are four times the Euclidean ones. Hinges for m = 40:
         # Sim+ {3, 3}, Sim- {3, 3, 15}, Dis+ {5, 25}, Dis- {25, 21, 0}; λ‖4I − I‖² = 9.
         ("balanced", None, 0.25 / 4 * (3 + 7) + 0.75 / 4 * (15 + 46 / 3) + 9),
         ("uniform", None, 0.25 * (6 + 21) + 0.75 * (30 + 46) + 9),
-        # First point three times, last point twice as heavy; the sets' totals stay.
+        # The first point has weight 3, the last 2; the total weight of each set is unchanged.
         (
             "balanced",
             [3, 1, 1, 1, 2],
@@ -44,7 +44,7 @@ def scaled(L, loss):
             [3, 1, 1, 1, 2],
             0.25 * (2 * 3 + 3 * 9) + 0.75 * (2 * 10 + 3 * 11.5) + 9,
         ),
-        # Sums, a pair of the two points weighing 3/5 and one of the three points 2/5; a = ½.
+        # Sums in which pairs of the class of two have weight 3/5, of the class of three 2/5; a = ½.
         ("inverse", None, 3 / 5 * (6 + 30) + 2 / 5 * (21 + 46) + 9),
         ("inverse", [3, 1, 1, 1, 2], 3 / 5 * 2 * (3 + 10) + 2 / 5 * 3 * (9 + 11.5) + 9),
     ],
@@ -65,7 +65,7 @@ def test_five_points_by_hand(scheme, weights, expected, refreshed):
     assert loss.value_and_gradient(2 * np.eye(2))[0] == pytest.approx(expected, rel=1e-14)
 
 
-def test_each_term_of_the_five_points_alone():
+def test_each_term_of_the_five_points():
     def value(a, lam, m=40.0):
         loss = make_loss(FIVE_POINTS, FIVE_LABELS, k=1, m=m, a=a, lam=lam)
         return loss.value_and_gradient(2 * np.eye(2))[0]
@@ -175,14 +175,14 @@ def test_bound_never_exceeds_the_loss(seed, refreshed, m, lam, a, width, scheme)
     loss = make_loss(X, y, m=m, a=a, lam=lam, refreshed=refreshed, scheme=scheme)
     rng = np.random.RandomState(seed)
     bound = DualBound(lam)
-    for _ in range(3):  # alone, then mixed with what came before
+    for _ in range(3):  # one dual point, then convex combinations of several
         bound.add(loss.dual_point(loss.multipliers(rng.normal(size=(3, 3)), width)))
-    for scale in (0.0, 0.1, 1.0, 5.0):  # anywhere, not only where the bound was taken
+    for scale in (0.0, 0.1, 1.0, 5.0):  # everywhere, not only at the L of the dual point
         value, _ = loss.value_and_gradient(scale * rng.normal(size=(3, 3)))
         assert bound.value <= value * (1 + 1e-12) + 1e-9
 
 
-def test_a_mixture_of_dual_points_is_at_least_as_good_as_the_best_of_them():
+def test_a_convex_combination_of_dual_points_is_at_least_as_good_as_the_best():
     loss = make_loss(*make_problem(0))
     rng = np.random.RandomState(0)
     points = [loss.dual_point(loss.multipliers(rng.normal(size=(3, 3)), 0.1)) for _ in range(4)]
@@ -267,14 +267,14 @@ def test_single_precision_gradient(rank):
     np.testing.assert_allclose(single, gradient, rtol=0, atol=1e-5 * np.abs(gradient).max())
 
 
-def test_a_start_whose_multiple_fits_everything_stays_as_it_is():
+def test_a_start_with_a_multiple_of_zero_loss_is_not_scaled():
     # With a = 0 and λ = 0 any metric that is large enough has no loss.
     X, y = make_problem(2)
     L = np.diag([1.0, 2.0, 0.5])
     np.testing.assert_array_equal(scaled(L, make_loss(X, y, a=0.0, lam=0.0)), L)
 
 
-def test_a_start_that_is_nearly_the_zero_metric_is_not_taken():
+def test_a_scale_near_zero_is_not_used():
     # One similar pair far apart forces every multiple of the identity to be tiny.
     X, y = make_problem(2)
     X[np.flatnonzero(y == 0)[0]] += 1000.0
@@ -282,7 +282,7 @@ def test_a_start_that_is_nearly_the_zero_metric_is_not_taken():
     np.testing.assert_array_equal(scaled(np.eye(3), loss), np.eye(3))
 
 
-def test_a_start_without_loss_stays_exactly_where_it_is():
+def test_a_start_without_loss_is_not_changed():
     X, y = make_problem(2)
     loss = make_loss(100 * X, y, m=0.1, a=0.0, lam=10.0)
     np.testing.assert_array_equal(scaled(np.eye(3), loss), np.eye(3))

@@ -119,10 +119,10 @@ def test_scaled_loss():
 
 
 @pytest.mark.parametrize("size", [1, 3, 6])
-def test_nearest_candidates_are_the_nearest_of_those_there_are(size):
+def test_nearest_candidates(size):
     rng = np.random.RandomState(size)
     Z = rng.normal(size=(9, 2))
-    Z[5] = Z[3]  # equally near: the first stays
+    Z[5] = Z[3]  # at the same distance: the first one is kept
     candidates = np.array([-1, 7, 3, 5, -1, 2, 8])
     near, who = np.empty(size), np.empty(size, dtype=np.int64)
     count = from_python(kernels.nearest_candidates)(Z, 0, candidates, near, who)

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from raremetric.losses.rays import best_on_ray, golden_section, loss_on_ray
+from raremetric.losses.pair_sets import best_on_ray, golden_section, loss_on_ray
 from tests.conftest import make_problem
 from tests.losses.test_pair_sets import make_loss
 
@@ -20,6 +20,6 @@ def test_the_loss_on_a_ray_is_the_loss(refreshed):
     assert loss_on_ray(loss.ray(L), loss)(9.0) == pytest.approx(expected, rel=1e-12)
 
 
-def test_a_strong_pull_to_the_identity_sets_the_scale():
+def test_strong_regularization_determines_the_scale():
     loss = make_loss(*make_problem(1), m=1.0, a=0.5, lam=1e6)
     assert best_on_ray(loss.ray(2 * np.eye(3)), loss) == pytest.approx(0.25, rel=0.05)

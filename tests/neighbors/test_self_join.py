@@ -1,7 +1,9 @@
 import numpy as np
 import pytest
 
+from raremetric.neighbors import nearest_across_classes, nearest_within_class
 from raremetric.neighbors import self_join as kernels
+from raremetric.validation import check_labels
 from tests.conftest import make_problem
 from tests.neighbors import from_python
 from tests.oracles.neighbors import dissimilar_lists, similar_lists
@@ -43,6 +45,16 @@ def test_any_scale_far_from_the_origin(n_classes, scale):
     Z, y, starts = grouped(scale * (X + 1000), y)
     np.testing.assert_array_equal(search(Z, starts, 3, False)[0], dissimilar_lists(Z, y, 3))
     np.testing.assert_array_equal(search(Z, starts, 3, True)[0], similar_lists(Z, y, 3))
+
+
+@pytest.mark.parametrize("exponent", [-498, 498])
+def test_searches_of_a_fit_where_squares_overflow_in_single_precision(exponent):
+    X, y = make_problem(1, n_samples=40, n_features=3)
+    labels = check_labels(y, "A test")
+    for nearest in (nearest_within_class, nearest_across_classes):
+        lists = zip(nearest(X, labels, 3), nearest(np.ldexp(X, exponent), labels, 3), strict=True)
+        for expected, found in lists:
+            np.testing.assert_array_equal(found, expected)
 
 
 @pytest.mark.parametrize("within", [True, False])

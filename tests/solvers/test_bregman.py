@@ -7,7 +7,7 @@ from tests.oracles.bregman import itml_optimum, sweep
 
 
 def make_bounds(seed=0, n_pairs=10, n_features=3, feasible=True):
-    """Random differences with bounds that some metric keeps, or that none can."""
+    """Random differences with feasible or infeasible bounds."""
     rng = np.random.RandomState(seed)
     differences = rng.normal(size=(n_pairs, n_features))
     signs = np.where(np.arange(n_pairs) % 2, 1.0, -1.0)
@@ -78,7 +78,7 @@ def test_minimum_of_an_independent_solver(gamma):
 
 
 @pytest.mark.parametrize("gamma", [1.0, 1e6, np.inf])
-def test_bounds_that_cannot_be_kept_leave_the_metric_positive_definite(gamma):
+def test_infeasible_bounds_give_a_positive_definite_metric(gamma):
     differences, signs, bounds = make_bounds(6, n_pairs=40, feasible=False)
     result = project_bregman(
         differences, signs, bounds, np.eye(3), gamma=gamma, max_iter=5000, tol=1e-12
@@ -108,7 +108,7 @@ def test_printed_step_is_the_exact_one_for_other_bounds():
     np.testing.assert_allclose(result.multipliers, multipliers, rtol=1e-10, atol=1e-14)
 
 
-def test_bounds_already_kept_leave_the_prior():
+def test_bounds_that_the_prior_meets_do_not_change_it():
     prior = np.array([[2.0, 1.0], [0.0, 1.0]])
     result = project_bregman(
         np.eye(2), np.ones(2), np.full(2, 100.0), prior, gamma=1.0, max_iter=10, tol=1e-3

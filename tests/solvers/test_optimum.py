@@ -41,7 +41,7 @@ def test_solvers_reach_the_conic_optimum(seed, m, lam, a, scheme, refreshed):
         ).fit(X, y)
         assert iml.objective_ == pytest.approx(optimum, rel=1e-4)
         if lam > 0:
-            # The certificate brackets the independent optimum, and is tight.
+            # The independent optimum is within the gap, and the gap is small.
             assert iml.objective_ - iml.duality_gap_ <= optimum * (1 + 1e-6)
             assert iml.duality_gap_ <= 1e-4 * optimum
         else:

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from raremetric.solvers import windowed_kernels as kernels
+from raremetric.solvers import windowed as kernels
 from raremetric.solvers.windowed import Candidates, empty_history
 from tests.losses.test_pair_sets_kernels import make_loss
 from tests.oracles.lbfgs import inverse_hessian
@@ -40,7 +40,7 @@ def test_direction_against_dense_bfgs(n_updates, dtype, accuracy):
     np.testing.assert_allclose(heading.ravel(), expected, rtol=0, atol=accuracy * scale)
 
 
-def test_a_step_along_which_the_loss_does_not_curve_is_forgotten():
+def test_a_step_without_curvature_is_not_stored():
     history, zero, one = empty_history((1, 1), float), np.zeros((1, 1)), np.ones((1, 1))
     kernels.remember(one, zero, -one, zero, history)
     assert history[3][0] == 0
@@ -51,7 +51,7 @@ def test_a_step_along_which_the_loss_does_not_curve_is_forgotten():
     assert history[3][0] == len(history[0]) - 1
 
 
-def test_a_window_descends_and_says_when_it_settled():
+def test_a_window_descends_and_reports_convergence():
     loss = make_loss(np.random.RandomState(1), np.float64, 0)  # smooth: no neighbors to change
     L, width = np.eye(3), 0.1
     value, gradient, *_ = kernels.evaluate_pair_sets(L, loss, loss.others, width)
@@ -71,7 +71,7 @@ def test_a_window_descends_and_says_when_it_settled():
     assert np.abs(gradient).max() < 1e-3
 
 
-def test_candidates_of_two_metrics_are_joined_without_repetition():
+def test_candidates_of_two_metrics_are_joined_without_duplicates():
     first = Candidates(np.array([[1, 2, -1], [3, 4, 5]]), np.eye(2))
     second = Candidates(np.array([[2, 7, 8], [6, 3, 1]]), 2 * np.eye(2))
     joined = first.extended_by(second, 2)

@@ -18,7 +18,7 @@ from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeRegressor
 
 from raremetric.contenders.base import positive_scores
-from raremetric.contenders.scored import Machines, Settings
+from raremetric.contenders.scored import ClassifierFamily, Settings
 from raremetric.extras import import_optional
 from raremetric.features.landmarks import KERNELS, median_distance
 
@@ -50,7 +50,7 @@ BOOSTING_GRID: dict[str, list] = {
 }
 
 
-class Classifiers(Machines):
+class Classifiers(ClassifierFamily):
     """Any scikit-learn classifier with scores or probabilities, on standardized features.
 
     Parameters
@@ -90,7 +90,7 @@ class LogisticRegressions(Classifiers):
         super().__init__(LogisticRegression(max_iter=1000))
 
 
-class KernelMachines(Machines):
+class KernelMachines(ClassifierFamily):
     """Support vector machines with the kernel exp(−distance / (width · unit)).
 
     The unit is the median distance between two examples. All settings share the distances.
@@ -126,7 +126,7 @@ class KernelMachines(Machines):
         return np.stack([svm.decision_function(np.exp(-distances / w)) for svm, w in pairs])
 
 
-class BalancedForests(Machines):
+class BalancedForests(ClassifierFamily):
     """The balanced random forest of Chen, Liaw and Breiman (2004).
 
     Each tree learns from as many examples of one class as of the other, drawn with replacement.
@@ -170,7 +170,7 @@ class BalancedForests(Machines):
         return logit(np.clip(p, 0.5 / self.n_trees, 1 - 0.5 / self.n_trees))
 
 
-class BoostedTrees(Machines):
+class BoostedTrees(ClassifierFamily):
     """XGBoost: trees grown leaf by leaf on histograms that all settings share."""
 
     def fit(self, X: NDArray, y: NDArray, settings: Settings, seed: int) -> BoostedTrees:

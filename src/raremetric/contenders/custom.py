@@ -23,7 +23,7 @@ class ScoredEstimator(Scored):
         Class of the classifier; ``settings`` are its arguments.
     """
 
-    machines: Any = field(default=None, compare=False)
+    family: Any = field(default=None, compare=False)
     estimator: type = field(compare=False)
 
     def _check_settings(self) -> None:
@@ -38,8 +38,8 @@ class ScoredEstimator(Scored):
         return grid_candidates({}, None, split)
 
     def _model(self, settings: Settings, **options: Any) -> AveragedClassifier:
-        machines = Classifiers(self.estimator(**self.settings))
-        return AveragedClassifier(machines, settings, **options)
+        family = Classifiers(self.estimator(**self.settings))
+        return AveragedClassifier(family, settings, **options)
 
 
 def custom_contender(path: str) -> Contender:

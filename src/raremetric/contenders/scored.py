@@ -26,7 +26,7 @@ from raremetric.contenders.base import (
 from raremetric.rare.ensemble import select
 from raremetric.rare.evaluation import make_folds
 from raremetric.validation import check_labels
-from raremetric.voting.thresholds import check_aim
+from raremetric.voting import check_aim
 
 N_CANDIDATES = 20
 N_QUICK_CANDIDATES = 10
@@ -35,7 +35,7 @@ F1 = check_aim("f1")
 Settings = Sequence[Mapping[str, Any]]
 
 
-class Machines(BaseEstimator):
+class ClassifierFamily(BaseEstimator):
     """Classifiers of one kind with several settings, fitted on the same rows.
 
     One object for all settings, because they can share work: distances, histograms.
@@ -55,7 +55,7 @@ class AveragedClassifier(ClassifierMixin, BaseEstimator):
 
     Parameters
     ----------
-    machines : Machines
+    family : ClassifierFamily
     settings : sequence of dict
         The settings to choose from.
     thorough : bool, default=False
@@ -70,7 +70,7 @@ class AveragedClassifier(ClassifierMixin, BaseEstimator):
     ----------
     classes_ : ndarray of shape (2,)
         0 and 1.
-    machines_ : Machines
+    family_ : ClassifierFamily
         The chosen settings, fitted on all rows.
     selection_ : Selection
         The chosen settings, the average of their scores, and its calibration.
@@ -88,8 +88,8 @@ class AveragedClassifier(ClassifierMixin, BaseEstimator):
         Number of features seen in ``fit``.
     """
 
-    def __init__(self, machines, settings, *, thorough=False, resampling="none", random_state=None):
-        self.machines = machines
+    def __init__(self, family, settings, *, thorough=False, resampling="none", random_state=None):
+        self.family = family
         self.settings = settings
         self.thorough = thorough
         self.resampling = resampling
@@ -116,25 +116,27 @@ class AveragedClassifier(ClassifierMixin, BaseEstimator):
         scores = np.empty((len(settings), len(repeats), len(X)))
         for repeat, folds in enumerate(repeats):
             for train, validation in folds:
-                fitted = self._fit_machines(X[train], y[train], settings, seed)
+                fitted = self._fit_family(X[train], y[train], settings, seed)
                 scores[:, repeat, validation] = fitted.scores(X[validation])
         selection = select(scores, ["all"] * len(settings), y == 1, F1, {"all": 1.0})
         chosen = [settings[number] for number in selection.kept]
         self.classes_ = labels.classes
-        self.machines_ = self._fit_machines(X, y, chosen, seed)
+        self.family_ = self._fit_family(X, y, chosen, seed)
         self.selection_ = selection
         self.threshold_, self.best_score_ = selection.threshold, selection.score
         self.validation_scores_, self.ranks_ = selection.evaluation.utility, selection.ranks
         self.n_repeats_ = len(repeats)
         return self
 
-    def _fit_machines(self, X: NDArray, y: NDArray, settings: Settings, seed: int) -> Machines:
-        return clone(self.machines).fit(*resample(X, y, self.resampling), settings, seed)
+    def _fit_family(
+        self, X: NDArray, y: NDArray, settings: Settings, seed: int
+    ) -> ClassifierFamily:
+        return clone(self.family).fit(*resample(X, y, self.resampling), settings, seed)
 
     def _log_odds(self, X) -> NDArray:
         check_is_fitted(self)
         X = validate_data(self, X, reset=False, dtype=np.float64)
-        return self.selection_.log_odds(self.machines_.scores(X))
+        return self.selection_.log_odds(self.family_.scores(X))
 
     def decision_function(self, X) -> NDArray:
         """Log-odds above the threshold.
@@ -186,12 +188,12 @@ class Scored(Contender):
 
     Parameters
     ----------
-    machines : Machines
+    family : ClassifierFamily
     default_grid : dict of lists
         The candidates are drawn from it where no grid is given.
     """
 
-    machines: Machines = field(compare=False)
+    family: ClassifierFamily = field(compare=False)
     default_grid: Mapping[str, Sequence] = field(default_factory=dict, compare=False)
 
     has_neighbors: ClassVar[bool] = False
@@ -233,7 +235,7 @@ class Scored(Contender):
         )
 
     def _model(self, settings: Settings, **options: Any) -> AveragedClassifier:
-        return AveragedClassifier(self.machines, settings, **self.settings, **options)
+        return AveragedClassifier(self.family, settings, **self.settings, **options)
 
 
 def chosen_members(

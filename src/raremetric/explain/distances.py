@@ -46,9 +46,9 @@ def distance_contributions(learner: BaseEstimator, a: ArrayLike, b: ArrayLike) -
     Parameters
     ----------
     learner : fitted metric learner, classifier or Pipeline
-        A learner such as :class:`raremetric.IML`; a classifier with a fitted ``metric_``, such as
-        :class:`raremetric.MetricKNNClassifier`; or a pipeline of scalers that transform each
-        column by itself and one of these.
+        A learner such as :class:`raremetric.IML`; a classifier, of which ``metric_`` is explained
+        (of a :class:`raremetric.RareClassifier`, the metric with the largest weight); or a
+        pipeline of scalers that transform each column by itself and one of these.
     a, b : array-like of shape (n_features,) or (n_pairs, n_features)
         Two points, or the same number of points in both; a single point is compared with each
         point of the other.

@@ -123,7 +123,7 @@ class KernelLandmarks(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         self.landmarks_ = X[rows]
         distances = self._distances(self.landmarks_)
         self.width_ = width * median_distance(distances)
-        self.projection_ = kernel_projection(np.exp(-distances / self.width_), n_components)
+        self.projection_ = kernel_projection(self._kernel(distances), n_components)
         return self
 
     def transform(self, X) -> NDArray:
@@ -139,10 +139,15 @@ class KernelLandmarks(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         """
         check_is_fitted(self)
         X = validate_data(self, X, reset=False, dtype=np.float64)
-        return np.exp(-self._distances(X) / self.width_) @ self.projection_
+        return self._kernel(self._distances(X)) @ self.projection_
 
     def _distances(self, X: NDArray) -> NDArray:
         return cdist(X, self.landmarks_, KERNELS[self.kernel])
+
+    def _kernel(self, distances: NDArray) -> NDArray:
+        """Kernel values, written over the distances: memory is most of the cost."""
+        np.divide(distances, -self.width_, out=distances)
+        return np.exp(distances, out=distances)
 
     @property
     def _n_features_out(self) -> int:

@@ -14,8 +14,7 @@ from raremetric.losses.large_margin import (
 )
 from raremetric.neighbors import nearest_within_class
 from raremetric.performance import one_blas_thread
-from raremetric.solvers.scipy import minimize_lbfgs
-from raremetric.solvers.stages import Solution, minimize_in_stages
+from raremetric.solvers.reference import Solution, minimize_in_stages, minimize_lbfgs
 from raremetric.validation import (
     Labels,
     check_integer,

@@ -11,12 +11,14 @@ from joblib import effective_n_jobs
 from numpy.typing import NDArray
 
 from raremetric.losses.dual import DualBound
-from raremetric.losses.pair_sets import PairSetLoss
-from raremetric.losses.rays import Ray, best_multiple
+from raremetric.losses.pair_sets import PairSetLoss, Ray, best_multiple
 from raremetric.pairs import Pairs, merge_mutual, pair_weights
-from raremetric.solvers.projected import minimize_projected
-from raremetric.solvers.scipy import minimize_lbfgs
-from raremetric.solvers.stages import Solution, minimize_in_stages
+from raremetric.solvers.reference import (
+    Solution,
+    minimize_in_stages,
+    minimize_lbfgs,
+    minimize_projected,
+)
 from raremetric.solvers.windowed import (
     WIDTHS,
     fast_precision,

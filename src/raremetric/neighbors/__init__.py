@@ -1,4 +1,4 @@
-"""Who is near whom. Exact, and with ties broken by the lowest index."""
+"""Nearest neighbors under the Euclidean distance, with ties broken by the lowest index."""
 
 from __future__ import annotations
 
@@ -10,28 +10,14 @@ from typing import NamedTuple
 import numpy as np
 from joblib import effective_n_jobs
 from numpy.typing import NDArray
-from sklearn.neighbors import NearestNeighbors
 
+from raremetric.neighbors.queries import nearest_examples, round_examples
+from raremetric.neighbors.self_join import class_neighbors, merge_lists
 from raremetric.performance import one_blas_thread
 from raremetric.validation import Labels
 
 MIN_QUERIES = 16  # per thread
-SMALL = 2**22  # multiplications: with fewer, limiting the threads of BLAS would take longer
-
-
-class NeighborIndex(NearestNeighbors):
-    """scikit-learn's search, saved without its tree, which is grown again from the points.
-
-    A tree is memory that compiled code walks without looking: none is ever taken from a file.
-    """
-
-    def __getstate__(self):
-        return {name: value for name, value in super().__getstate__().items() if name != "_tree"}
-
-    def __setstate__(self, state):
-        super().__setstate__(state)
-        if "_fit_X" in state:
-            self.fit(state["_fit_X"])
+SMALL = 2**22  # multiplications; below, setting the threads (20 µs) is not worthwhile
 
 
 class Neighbors(NamedTuple):
@@ -41,7 +27,7 @@ class Neighbors(NamedTuple):
     indices: NDArray[np.int64]  # (n_queries, k), rows of the examples
 
 
-class GroupedExamples(NamedTuple):
+class _GroupedExamples(NamedTuple):
     """Examples grouped by class and rounded to single precision, for the compiled search."""
 
     order: NDArray[np.int64]  # (n_samples,), rows of Z class by class
@@ -65,7 +51,7 @@ class NeighborSearch:
         Number of threads. The result does not depend on it.
     """
 
-    _grouped: GroupedExamples | None = None
+    _grouped: _GroupedExamples | None = None
 
     def __init__(self, Z: NDArray, labels: Labels | None = None, n_jobs: int | None = None):
         self.Z = np.ascontiguousarray(Z, dtype=np.float64)
@@ -122,7 +108,7 @@ class NeighborSearch:
             raise ValueError("nearest_of_each_class needs labels, but NeighborSearch got none.")
         if k < 1:
             raise ValueError(f"k must be at least 1; got {k}.")
-        starts = self.group().starts
+        starts = self._group().starts
         classes = [slice(low, high) for low, high in pairwise(starts)]
         return self._search(queries, classes, np.minimum(k, np.diff(starts)).tolist(), exact)
 
@@ -130,9 +116,7 @@ class NeighborSearch:
         self, queries: NDArray | None, groups: Sequence[slice], sizes: Sequence[int], exact: bool
     ) -> list[Neighbors]:
         """The nearest examples of each group, in blocks of queries, one block per thread."""
-        from raremetric.neighbors.queries import nearest_examples
-
-        order, _, (rows, norms, center, scale) = self.group()
+        order, _, (rows, norms, center, scale) = self._group()
         points = self.Z if queries is None else self._check_queries(queries)
         found = [
             Neighbors(np.empty((len(points), k)), np.empty((len(points), k), dtype=np.int64))
@@ -163,24 +147,26 @@ class NeighborSearch:
             )
         return queries
 
-    def group(self) -> GroupedExamples:
+    def _group(self) -> _GroupedExamples:
         """The examples grouped by class, computed at the first call.
 
         They are not saved: compiled code does not check indices, so none may come from a file.
         """
         if self._grouped is None:
-            from raremetric.neighbors.queries import round_examples
-
             if self.labels is None:
                 order, starts = np.arange(len(self.Z)), np.array([0, len(self.Z)])
             else:
-                codes = self.labels.codes
-                if len(codes) != len(self.Z):
-                    raise ValueError(f"There are {len(self.Z)} examples but {len(codes)} labels.")
-                order = np.argsort(codes, kind="stable")
-                starts = np.searchsorted(codes[order], np.arange(len(self.labels.classes) + 1))
-            self._grouped = GroupedExamples(order, starts, round_examples(self.Z, order))
+                order, starts = _group_by_class(self.labels)
+                if len(order) != len(self.Z):
+                    raise ValueError(f"There are {len(self.Z)} examples but {len(order)} labels.")
+            self._grouped = _GroupedExamples(order, starts, round_examples(self.Z, order))
         return self._grouped
+
+
+def _group_by_class(labels: Labels) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Rows class by class, and the start of each class, followed by the end of the last."""
+    order = np.argsort(labels.codes, kind="stable")
+    return order, np.searchsorted(labels.codes[order], np.arange(len(labels.classes) + 1))
 
 
 @one_blas_thread
@@ -205,10 +191,10 @@ def nearest_within_class(
     X : ndarray of shape (n_samples, n_features)
     labels : Labels
     k : int
-        Lists are shortened to the number of rows that can be neighbors; a row is never its own
-        neighbor, even when another lies on the same spot.
+        Lists are shortened to the number of other rows in the class. A row is never its own
+        neighbor, even if it has duplicates.
     n_jobs : int or None
-        Threads; the result does not depend on it.
+        Number of threads. The result does not depend on it.
     """
     return _class_neighbors(X, labels, np.minimum(k, labels.counts - 1), True, n_jobs)
 
@@ -218,7 +204,7 @@ def nearest_across_classes(
 ) -> list[NDArray[np.int64]]:
     """For each class, the k nearest rows of all other classes to each of its rows.
 
-    Rows at the same distance are taken in the order of their classes, then of their indices.
+    Rows at the same distance are ordered by class, then by row number.
     """
     available = len(X) - labels.counts
     return _class_neighbors(X, labels, np.minimum(k, available), False, n_jobs)
@@ -227,9 +213,7 @@ def nearest_across_classes(
 def search_in_parts(
     search: Callable[[int], tuple[NDArray, NDArray]], n_parts: int
 ) -> tuple[NDArray, NDArray]:
-    """Run the parts of a search in as many threads, and merge their lists (indices, distances)."""
-    from raremetric.neighbors.self_join import merge_lists
-
+    """Run each part of a search in its own thread and merge the lists (indices, distances)."""
     if n_parts == 1:
         return search(0)
     with ThreadPoolExecutor(n_parts) as threads:
@@ -242,13 +226,14 @@ def search_in_parts(
 def _class_neighbors(
     X: NDArray, labels: Labels, sizes: NDArray, within: bool, n_jobs: int | None
 ) -> list[NDArray[np.int64]]:
-    from raremetric.neighbors import self_join
-
-    order, starts, (rows, _, _, scale) = NeighborSearch(X, labels).group()
-    Z, k = X[order] / scale, int(sizes.max())
-    n_parts = effective_n_jobs(n_jobs)
+    order, starts = _group_by_class(labels)
+    centered = X[order] - X.mean(axis=0)
+    # Division by a power of two is exact, and in single precision no square overflows afterwards.
+    scale = 2.0 ** np.clip(np.frexp(np.abs(centered).max())[1], -500, 500)
+    rows, Z = (centered / scale).astype(np.float32), X[order] / scale
+    k, n_parts = int(sizes.max()), effective_n_jobs(n_jobs)
     lists, _ = search_in_parts(
-        lambda part: self_join.class_neighbors(Z, rows, starts, k, within, True, part, n_parts),
+        lambda part: class_neighbors(Z, rows, starts, k, within, True, part, n_parts),
         n_parts,
     )
     return [

@@ -18,10 +18,10 @@ from raremetric.performance import internal, internal_any_order, jit, merged
 BLOCK = 128  # queries whose distances are estimated together
 TILE = 4096  # examples whose distances are estimated together: 2 MB for a block of queries
 BUFFER = 128  # measured examples that are sorted together
-FAR = 2.0**60  # squared norm, examples being about 1: from here on distances are not estimated
-TOLERANCE = np.float32(1 / 16)  # relative error of estimates that is accepted unless ``exact``
-TINY = np.float32(2.0**-100)  # more than what is lost where squares underflow
-NO_ROW = np.iinfo(np.int64).max  # fills lists that are not full: greater than any row
+FAR = 2.0**60  # largest squared norm, after scaling, of queries whose distances are estimated
+TOLERANCE = np.float32(1 / 16)  # relative error of squared distances accepted without ``exact``
+TINY = np.float32(2.0**-100)  # more than is lost when squares underflow
+NO_ROW = np.iinfo(np.int64).max  # in lists that are not full; greater than any row
 INFINITY = 0x7F800000  # the bits of infinity in single precision
 
 
@@ -115,11 +115,11 @@ def bound_kth(values, k, bound):
 
 
 @internal
-def list_within(estimates, nearest, bound, groups, places):
-    """List the places of the estimates within the bound; returns how many there are.
+def list_within(estimates, nearest, bound, groups, positions):
+    """List the positions of the estimates within the bound; returns their number.
 
-    Only the groups whose nearest example is within the bound are read. There are no branches that
-    the processor would have to predict.
+    Only the groups whose nearest example is within the bound are read. Writing each position and
+    then counting it, or not, avoids branches that the processor cannot predict.
     """
     n_groups, n_near, count = nearest.shape[0], 0, 0
     for g in range(n_groups):
@@ -127,16 +127,16 @@ def list_within(estimates, nearest, bound, groups, places):
         n_near += int(nearest[g] <= bound)
     for s in range(n_near):
         for t in range(groups[s], estimates.shape[0], n_groups):
-            places[count] = t
+            positions[count] = t
             count += int(estimates[t] <= bound)
     return count
 
 
 @internal_any_order
 def sort_found(found, rows, n_found, ranks, sorted_found, sorted_rows):
-    """Sort distances, equal ones by their rows; each is compared with all others.
+    """Sort distances, equal ones by their rows; the rank of each is found by n comparisons.
 
-    The length of the loops is rounded up to whole vectors, for which the buffers have room.
+    Lengths are rounded up to a multiple of 16, so that the loop over j consists of whole vectors.
     """
     n_padded = -(-n_found // 16) * 16
     for i in range(n_found, n_padded):
@@ -152,7 +152,6 @@ def sort_found(found, rows, n_found, ranks, sorted_found, sorted_rows):
             if sorted_rows[slot] > row:
                 sorted_rows[slot], row = row, sorted_rows[slot]
             slot += 1
-            sorted_found[slot] = distance
         sorted_found[slot], sorted_rows[slot] = distance, row
 
 
@@ -178,24 +177,23 @@ def merge_found(found, found_rows, n_found, distances, rows):
 
 
 @internal
-def measure_places(query, own_row, Z, order, places, buffers, distances, rows):
-    """Measure the examples at these places and merge the nearest into the sorted list."""
-    found, found_rows, sorted_found, sorted_rows, ranks = buffers
-    k, n_found = rows.shape[0], 0
-    for c in range(places.shape[0]):
-        row = order[places[c]]
-        distance = squared_distance(query, Z[row])
-        found[n_found], found_rows[n_found] = distance, row
-        n_found += int(distance <= distances[k - 1]) & int(row != own_row)
-        if n_found == BUFFER or (n_found > 0 and c == places.shape[0] - 1):
-            sort_found(found, found_rows, n_found, ranks, sorted_found, sorted_rows)
-            merge_found(sorted_found, sorted_rows, n_found, distances, rows)
-            n_found = 0
+def measure_positions(query, own_row, Z, order, positions, reals, integers, distances, rows):
+    """Measure the examples at these positions and merge the nearest into the sorted list."""
+    found, found_rows, ranks = reals[0], integers[0], integers[2]
+    for low in range(0, positions.shape[0], BUFFER):
+        n_found, limit = 0, distances[-1]
+        for c in range(low, min(low + BUFFER, positions.shape[0])):
+            row = order[positions[c]]
+            distance = squared_distance(query, Z[row])
+            found[n_found], found_rows[n_found] = distance, row
+            n_found += int(distance <= limit) & int(row != own_row)
+        sort_found(found, found_rows, n_found, ranks, reals[1], integers[1])
+        merge_found(reals[1], integers[1], n_found, distances, rows)
 
 
 @merged
 def empty_lists(distances, rows):
-    """Start with infinite distances to no row."""
+    """Fill the lists with infinite distances."""
     for i in range(rows.shape[0]):
         for s in range(rows.shape[1]):
             distances[i, s], rows[i, s] = np.inf, NO_ROW
@@ -203,7 +201,7 @@ def empty_lists(distances, rows):
 
 @merged
 def finish_lists(distances, rows):
-    """Turn squared distances into distances, and mark what is missing by row -1."""
+    """Turn squared distances into distances, and set missing rows to -1."""
     for i in range(rows.shape[0]):
         for s in range(rows.shape[1]):
             distances[i, s] = math.sqrt(distances[i, s])
@@ -231,11 +229,8 @@ def nearest_examples(
     points, sizes = np.empty((BLOCK, n_dims), np.float32), np.empty(BLOCK, np.float32)
     products = np.empty(min(BLOCK, n_queries) * min(tile, n_examples), np.float32)
     nearest, bound = np.empty(2 * n_groups, np.float32), np.empty(1, np.float32)
-    groups, places = np.empty(2 * n_groups, np.int64), np.empty(tile, np.int64)
-    buffers = (
-        np.empty(BUFFER, np.float64), np.empty(BUFFER, np.int64),
-        np.empty(BUFFER, np.float64), np.empty(BUFFER, np.int64), np.empty(BUFFER, np.int64),
-    )  # fmt: skip
+    groups, positions = np.empty(2 * n_groups, np.int64), np.empty(tile, np.int64)
+    reals, integers = np.empty((2, BUFFER), np.float64), np.empty((3, BUFFER), np.int64)
     empty_lists(distances, indices)
     for start in range(0, n_queries, BLOCK):
         block = min(BLOCK, n_queries - start)
@@ -256,9 +251,9 @@ def nearest_examples(
                 slack = np.float32((n_dims + 8) * 2.0**-22) * (sizes[r] + largest) + TINY
                 if exact or not slack <= TOLERANCE * limit:
                     limit += slack
-                count = list_within(estimates[r], minima, limit, groups, places)
-                measure_places(
-                    queries[i], own, Z, order[first:stop], places[:count], buffers,
+                count = list_within(estimates[r], minima, limit, groups, positions)
+                measure_positions(
+                    queries[i], own, Z, order[first:stop], positions[:count], reals, integers,
                     distances[i], indices[i],
                 )  # fmt: skip
     finish_lists(distances, indices)

@@ -1,8 +1,8 @@
-"""Nearest rows within and across classes: exact, ties broken by the lowest index.
+"""Nearest rows to each row, within and across classes, with ties broken by the lowest index.
 
-Squared distances are first estimated in single precision, by a matrix product for a tile of rows
-and others at a time. Only pairs that come near enough to matter, rounding included, are measured
-exactly.
+Squared distances are first estimated in single precision, by a matrix product for each tile of
+rows and other rows. Only pairs whose estimate is small enough, rounding included, are measured in
+double precision. Each estimate serves both rows of the pair.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ import numpy as np
 
 from raremetric.performance import inlined, internal, internal_any_order, jit, merged
 
-TILE = 1024  # rows and others whose distances are estimated together: 4 MB
-GROUPS = 16  # of rows, whose nearest ones bound the distance to the k-th nearest
+TILE = 1024  # rows and other rows whose distances are estimated together: 4 MB
+GROUPS = 16  # the minima of this many groups bound the distance to the k-th nearest row
 
 
 @inlined
@@ -33,9 +33,10 @@ def row_distance(Z, i, j):
 
 @inlined
 def insert_nearest(i, distance, j, distances, indices):
-    """Put row j on the sorted list of row i, if it belongs there; after those as near.
+    """Insert row j into the sorted list of row i if it is nearer than the last entry.
 
-    Offered in the order of their indices, of equally near rows the lowest index is kept.
+    It is inserted after entries at the same distance. If rows come in the order of their indices,
+    ties are therefore broken by the lowest index.
     """
     near, who = distances[i], indices[i]
     slot = near.shape[0] - 1
@@ -67,7 +68,7 @@ def fill_with_infinity(values):
 
 @internal
 def estimate_row(products, norm, norms, nearest):
-    """Turn inner products into squared distances; note the nearest ones. Loops that vectorise."""
+    """Turn inner products into squared distances and update the minima: a loop that vectorizes."""
     for t in range(products.shape[0]):
         estimate = norm + norms[t] - np.float32(2.0) * products[t]
         products[t] = estimate
@@ -76,7 +77,7 @@ def estimate_row(products, norm, norms, nearest):
 
 @internal
 def group_nearest(estimates, nearest):
-    """The nearest of the rows t, t + GROUPS, t + 2 GROUPS, … for each group t."""
+    """Update the minimum of each group t: of the rows t, t + GROUPS, t + 2 GROUPS, …"""
     n_whole = estimates.shape[0] // GROUPS * GROUPS
     for low in range(0, n_whole, GROUPS):
         part = estimates[low : low + GROUPS]
@@ -88,7 +89,7 @@ def group_nearest(estimates, nearest):
 
 @internal
 def kth_smallest(values, k, sorted_values):
-    """The k-th smallest of a few values, infinity if there are fewer."""
+    """The k-th smallest of a few values; infinity if there are fewer than k."""
     if k > values.shape[0]:
         return np.float32(np.inf)
     for t in range(k):
@@ -106,14 +107,14 @@ def kth_smallest(values, k, sorted_values):
 
 @internal
 def mark_near(estimates, bound, bounds, marks):
-    """Mark the rows that may be near by 1, the others by 0: a loop that vectorises."""
+    """Mark the rows within one of the bounds by 1, the others by 0: a loop that vectorizes."""
     for t in range(estimates.shape[0]):
         marks[t] = np.uint8(estimates[t] <= bound) | np.uint8(estimates[t] <= bounds[t])
 
 
 @internal
 def scan_row(i, estimates, first, Z, exact, bound, bounds, distances, indices, words):
-    """Offer row i and the rows first, first + 1, … to each other as neighbors."""
+    """Update the lists of row i and of the rows first, first + 1, … with each other."""
     marks, size = words.view(np.uint8), estimates.shape[0]
     mark_near(estimates, bound, bounds, marks)
     n_words = -(-size // 8)
@@ -136,7 +137,7 @@ def scan_row(i, estimates, first, Z, exact, bound, bounds, distances, indices, w
 
 @internal
 def group_bounds(nearest, first, slack, distances):
-    """How far the k-th nearest can be: by the groups of this tile, or by the lists so far."""
+    """Upper bounds of the distance to the k-th nearest: from this tile's groups or the lists."""
     k = distances.shape[1]
     bounds, ranked = np.empty(nearest.shape[0], np.float32), np.empty(k, np.float32)
     for r in range(nearest.shape[0]):
@@ -147,7 +148,7 @@ def group_bounds(nearest, first, slack, distances):
 
 @merged
 def scan_tile(Z, exact, norms, products, low, first, slack, distances, indices):
-    """Offer the rows low, low + 1, … to the later ones of first, first + 1, … and vice versa."""
+    """Update the lists of the rows low, low + 1, … and first, first + 1, … with each other."""
     size, width = products.shape
     own, theirs = np.empty((size, GROUPS), norms.dtype), np.empty((GROUPS, width), norms.dtype)
     turned = np.empty((width, GROUPS), norms.dtype)
@@ -158,7 +159,7 @@ def scan_tile(Z, exact, norms, products, low, first, slack, distances, indices):
         estimates, others = products[r, skip:], norms[first + skip : first + width]
         estimate_row(estimates, norms[low + r], others, theirs[r % GROUPS, skip:])
         group_nearest(estimates, own[r])
-    if low == first:  # each row meets the later ones in ``own`` and the earlier ones in ``theirs``
+    if low == first:  # ``own`` covers the later rows of the tile, ``theirs`` the earlier ones
         for r in range(size):
             for g in range(GROUPS):
                 own[r, g] = theirs[g, r] = min(own[r, g], theirs[g, r])
@@ -180,11 +181,11 @@ def scan_tile(Z, exact, norms, products, low, first, slack, distances, indices):
 def class_neighbors(Z, rows, starts, k, within, exact, part, n_parts):
     """The k nearest rows to each row, of its own class (``within``) or of all other classes.
 
-    Rows are grouped by class: class c owns rows starts[c] to starts[c + 1]. ``rows`` is Z in single
-    precision, moved to the origin, where that says most; unless ``exact``, what it says is
-    taken as it is and Z is not read. Tiles are dealt out to n_parts workers, of
-    which this is number ``part``: see ``merge_lists``. Lists shorter than k end in index -1 and
-    infinite distance. Each pair is looked at once: cost n² · n_dims / 2 in single precision, memory
+    Rows are grouped by class: class c consists of rows starts[c] to starts[c + 1] − 1. ``rows`` is
+    Z in single precision, centered so that little is lost by rounding. Unless ``exact``, neighbors
+    are chosen by their estimated distances and Z is not read. One call processes every n_parts-th
+    tile, starting with number ``part``; ``merge_lists`` combines the results. Lists shorter than k
+    end with index -1 and infinite distance. Cost: n² · n_dims / 2 in single precision; memory:
     n · (n_dims + k) and one tile.
     """
     n_samples, n_dims = rows.shape
@@ -196,7 +197,7 @@ def class_neighbors(Z, rows, starts, k, within, exact, part, n_parts):
         largest = max(largest, norms[i])
         for s in range(k):
             indices[i, s] = -1
-    # What single precision can get wrong, for inner products of n_dims terms.
+    # Twice what rounding can change in an inner product of n_dims terms.
     slack = np.float32((n_dims + 8) * 2.0**-21 * largest if exact else 0.0)
     tile = 0
     for c in range(starts.shape[0] - 1):

@@ -34,7 +34,7 @@ def project_bregman(
 ) -> Projection:
     """The metric nearest to LᵀL, in LogDet divergence, that satisfies bounds on squared distances.
 
-    Minimises D(M, M₀) + γ D(diag ξ, diag ξ₀), with D(A, B) = tr AB⁻¹ − log det AB⁻¹ − d, so that
+    Minimizes D(M, M₀) + γ D(diag ξ, diag ξ₀), with D(A, B) = tr AB⁻¹ − log det AB⁻¹ − d, so that
     sign·(δᵀMδ − ξ) ≤ 0 for each pair. At the minimum M⁻¹ = M₀⁻¹ + Σ sign·λ δδᵀ,
     ξ⁻¹ = ξ₀⁻¹ − sign·λ/γ, λ ≥ 0, and λ > 0 only where the bound is met with equality.
 

@@ -15,6 +15,7 @@ from raremetric.validation import Labels
 from raremetric.voting.thresholds import Utility, best_threshold, observed_utility
 
 RIDGE = 0.01  # on the slope, for standardized scores: keeps it finite
+BLOCK = 2**15  # scores that are fitted together: 256 kB, which stay in the cache
 
 
 class Sigmoid(NamedTuple):
@@ -55,15 +56,29 @@ def fit_sigmoid(
     n_iter : int
         Maximal number of Newton steps; a step changes no parameter by more than 2.
     """
+    rows = scores.reshape(-1, scores.shape[-1])
+    size = max(1, BLOCK // rows.shape[1])
+    blocks = [
+        _fit_sigmoids(rows[low : low + size], positive, weights, n_iter)
+        for low in range(0, max(1, len(rows)), size)
+    ]
+    slope, intercept = (np.concatenate(part) for part in zip(*blocks, strict=True))
+    return Sigmoid(slope.reshape(scores.shape[:-1]), intercept.reshape(scores.shape[:-1]))
+
+
+def _fit_sigmoids(
+    scores: NDArray, positive: NDArray, weights: NDArray | None, n_iter: int
+) -> Sigmoid:
+    """Newton's method for scores of shape (n_scores, n_samples), until all have converged."""
     mean = np.average(scores, axis=-1, weights=weights, keepdims=True)
     spread = np.sqrt(np.average((scores - mean) ** 2, axis=-1, weights=weights, keepdims=True))
     spread = np.where(spread > 0, spread, 1.0)
     Z = (scores - mean) / spread
     n_positive, n_negative = (_total(part, weights) for part in (positive, ~positive))
-    slope = np.ones(scores.shape[:-1])
+    slope = np.ones(len(scores))
     intercept = np.full_like(slope, np.log((n_positive + 1) / (n_negative + 1)))
     for _ in range(n_iter):
-        p = expit(slope[..., np.newaxis] * Z + intercept[..., np.newaxis])
+        p = expit(slope[:, np.newaxis] * Z + intercept[:, np.newaxis])
         error, curvature = p - positive, p * (1 - p) + 1e-9
         if weights is not None:
             error, curvature = weights * error, weights * curvature
@@ -80,14 +95,14 @@ def fit_sigmoid(
         slope, intercept = slope - step * d_slope, intercept - step * d_intercept
         if longest.max(initial=0.0) < 1e-8:
             break
-    slope = slope / spread[..., 0]
-    return Sigmoid(slope, intercept - slope * mean[..., 0])
+    slope = slope / spread[:, 0]
+    return Sigmoid(slope, intercept - slope * mean[:, 0])
 
 
 def log_loss(p: NDArray, positive: NDArray, weights: NDArray | None = None) -> NDArray:
     """Mean negative log-likelihood of probabilities of shape (..., n_samples)."""
     p = np.clip(p, 1e-6, 1 - 1e-6)
-    return -np.average(np.where(positive, np.log(p), np.log1p(-p)), axis=-1, weights=weights)
+    return -np.average(np.log(np.where(positive, p, 1 - p)), axis=-1, weights=weights)
 
 
 def average_precision(

@@ -12,7 +12,6 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.metrics.pairwise import euclidean_distances
 
 
 class Reading(NamedTuple):
@@ -51,7 +50,10 @@ def distance_floor(Z: NDArray, n_rows: int = 60) -> float:
     """
     rows = np.unique(np.linspace(0, len(Z) - 1, n_rows).astype(int))
     Z = Z - Z.mean(axis=0)
-    squares = euclidean_distances(Z[rows], Z, squared=True)
+    norms = np.einsum("ij,ij->i", Z, Z)
+    squares = (-2.0 * Z[rows]) @ Z.T
+    squares += norms[rows, np.newaxis]
+    squares += norms
     squares[squares <= 1e-10 * squares.max(initial=0.0)] = np.inf
     nearest = squares.min(axis=1)
     nearest = nearest[np.isfinite(nearest)]

@@ -1,0 +1,197 @@
+"""The reference solvers: SciPy's L-BFGS over L, projected gradient descent over M, and stages.
+
+A nonsmooth loss is minimized by a sequence of smooth approximations, one stage for each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import count
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import minimize
+
+from raremetric.metric import matrix_from_components, project_psd
+
+SMALL_VALUE = 1e-2  # times the initial value: accuracy is relative to at least this
+ITERATION_LIMIT = 1  # SciPy's status when maxiter or maxfun ended the run
+PATIENCE = 5  # iterations in a row with a gain below the tolerance that end the descent
+
+
+class Solution(NamedTuple):
+    """Where a solver ended."""
+
+    L: NDArray  # (n_components, n_features)
+    value: float
+    n_iter: int
+    converged: bool
+    bound: float = -np.inf  # a lower bound on the minimum
+
+
+def minimize_in_stages(
+    minimize_stage: Callable[[NDArray, float, int, float], Solution],
+    exact: Callable[[NDArray], float],
+    lower_bound: Callable[[NDArray, float], float],
+    L: NDArray,
+    *,
+    widths: Sequence[float] = (1e-1, 1e-2, 1e-3, 1e-4, 1e-5),
+    max_iter: int,
+    tol: float,
+) -> Solution:
+    """Minimize losses with less and less rounding, each one from the minimum of the last.
+
+    The descent ends when the exact loss is proved to be within a fraction ``tol`` of its minimum.
+    Where there is no lower bound, or ``max_iter`` is reached, a converged stage is accepted
+    instead: a rounded loss is nowhere above the exact one, so the difference of the two bounds the
+    distance from the minimum.
+
+    Parameters
+    ----------
+    minimize_stage : callable (L, width, max_iter, tol) -> Solution
+        Minimizes the loss rounded by ``width``, from L, until steps gain less than ``tol``.
+    exact : callable L -> float
+        The loss with width 0.
+    lower_bound : callable (L, width) -> float
+        A lower bound on the exact loss, from the end of a stage; minus infinity if there is none.
+    L : ndarray of shape (n_components, n_features)
+    widths : sequence of float
+        Decreasing widths.
+    max_iter : int
+        Maximum number of iterations of all stages together.
+    tol : float
+        Accuracy of the exact loss, relative to its value (but at least to a hundredth of its
+        value at the start).
+    """
+    n_iter, stage_tol, bound, converged = 0, 1e-3 * tol, -np.inf, False
+    best_L, best = L, exact(L)
+    floor = SMALL_VALUE * abs(best)  # for a minimum of zero
+    widths = list(widths)
+    while widths and stage_tol > 1e-15:
+        stage = minimize_stage(L, widths[0], max_iter - n_iter, stage_tol)
+        L, n_iter, value = stage.L, n_iter + stage.n_iter, exact(stage.L)
+        if value <= best:
+            best_L, best = L, value
+        bound = lower_bound(L, widths[0])
+        allowed = tol * max(abs(best), floor)
+        rounded_off = value - stage.value <= allowed / 2
+        proved = best - bound <= allowed
+        converged = converged or proved or (stage.converged and rounded_off)
+        if proved or not stage.converged or (rounded_off and bound == -np.inf):
+            break
+        if rounded_off:  # the rounding is fine enough, but the stage stopped too early
+            stage_tol /= 100
+        else:
+            widths.pop(0)
+    return Solution(best_L, best, n_iter, converged, bound)
+
+
+def minimize_lbfgs(
+    evaluate: Callable[[NDArray], tuple[float, NDArray]],
+    L: NDArray,
+    *,
+    max_iter: int,
+    tol: float,
+    memory: int = 10,
+    report: Callable[[int, float], None] | None = None,
+) -> Solution:
+    """Minimize a function of L by L-BFGS-B.
+
+    Parameters
+    ----------
+    evaluate : callable L -> (value, gradient)
+    L : ndarray of shape (n_components, n_features)
+        The start.
+    max_iter : int
+    tol : float
+        Stop when an iteration gains less than this fraction of the value.
+    memory : int
+        Number of corrections kept.
+    report : callable (iteration, value) or None
+    """
+    shape = L.shape
+    # SciPy's tolerances are relative only to values above one, so scale the value to one.
+    scale = max(abs(evaluate(L)[0]), np.finfo(float).tiny)
+
+    def scaled(x: NDArray) -> tuple[float, NDArray]:
+        value, gradient = evaluate(x.reshape(shape))
+        return value / scale, gradient.ravel() / scale
+
+    iterations = count(1)
+
+    def log(intermediate_result) -> None:
+        if report is not None:
+            report(next(iterations), float(intermediate_result.fun) * scale)
+
+    result = minimize(
+        scaled,
+        L.ravel(),
+        jac=True,
+        method="L-BFGS-B",
+        callback=log,
+        options={"maxiter": max_iter, "ftol": tol, "gtol": 0.0, "maxcor": memory},
+    )
+    converged = result.status != ITERATION_LIMIT
+    return Solution(result.x.reshape(shape), float(result.fun) * scale, int(result.nit), converged)
+
+
+def minimize_projected(
+    evaluate: Callable[[NDArray], tuple[float, NDArray]],
+    L: NDArray,
+    *,
+    max_iter: int,
+    tol: float,
+    report: Callable[[int, float], None] | None = None,
+) -> Solution:
+    """Minimize a smooth convex function of M = LᵀL over M ⪰ 0.
+
+    Nesterov's momentum, restarted when the value rises; step lengths by backtracking.
+
+    Parameters
+    ----------
+    evaluate : callable L -> (value, gradient over M)
+        The function receives a factor L of M, which the projection computes anyway.
+    L : ndarray of shape (n_components, n_features)
+        The start. With fewer rows than columns, M has at most that rank: not convex.
+    max_iter : int
+    tol : float
+        Stop when several iterations in a row gain less than this fraction of the value.
+    report : callable (iteration, value) or None
+    """
+    M = matrix_from_components(L)
+    value, gradient = evaluate(L)
+    step = float(0.1 * np.linalg.norm(M) / max(np.linalg.norm(gradient), np.finfo(float).tiny))
+    ahead, ahead_L, momentum, idle = M, L, 1.0, 0
+    for iteration in range(1, max_iter + 1):
+        new_M, new_L, new_value, step = _descend(evaluate, ahead, ahead_L, step)
+        gained = value - new_value
+        idle = idle + 1 if gained <= tol * abs(value) else 0
+        if gained < 0 and momentum > 1:
+            ahead, ahead_L, momentum = M, L, 1.0
+        else:
+            new_momentum = (1 + np.sqrt(1 + 4 * momentum**2)) / 2
+            push = (momentum - 1) / new_momentum
+            ahead, ahead_L = project_psd(new_M + push * (new_M - M), len(L))
+            momentum = new_momentum
+            if gained >= 0:
+                M, L, value = new_M, new_L, new_value
+        if report is not None:
+            report(iteration, value)
+        if idle >= PATIENCE:
+            return Solution(L, value, iteration, True)
+    return Solution(L, value, max_iter, False)
+
+
+def _descend(evaluate, M: NDArray, L: NDArray, step: float):
+    """One projected step from M, shortened until the quadratic model is an upper bound."""
+    value, gradient = evaluate(L)
+    slack = 1e-13 * abs(value)  # near the minimum, rounding must not shorten the steps without end
+    while True:
+        new_M, new_L = project_psd(M - step * gradient, len(L))
+        change = new_M - M
+        new_value, _ = evaluate(new_L)
+        model = value + np.sum(gradient * change) + np.sum(change**2) / (2 * step)
+        if new_value <= model + slack:
+            return new_M, new_L, new_value, 1.25 * step
+        step /= 2

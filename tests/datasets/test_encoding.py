@@ -1,4 +1,4 @@
-"""TableEncoder: numbers, levels, what was not seen, and what is refused."""
+"""TableEncoder: numbers, levels, levels that were not seen, and errors."""
 
 import json
 
@@ -26,7 +26,7 @@ def table():
     )
 
 
-def test_columns_by_hand(table):
+def test_encoded_columns(table):
     encoder = TableEncoder().fit(table)
     names = ["age", "smokes", "color=(missing)", "color=blue", "color=green", "color=red", "sex=m"]
     assert encoder.get_feature_names_out().tolist() == names
@@ -46,7 +46,7 @@ def test_new_rows(table):
     new = pd.DataFrame(
         {"sex": ["x", None], "extra": [1, 2], "smokes": [0, 1], "color": ["pink", "red"]}
     ).assign(age=["33", np.nan])
-    # Order is free, an extra column ignored, numbers may come as text; unseen: all 0, of two 0.5.
+    # Any order, an additional column, numbers as text; unseen levels: all 0, or 0.5 for two levels.
     expected = [[33, 0, 0, 0, 0, 0, 0.5], [40, 1, 0, 0, 0, 1, 0.5]]
     np.testing.assert_array_equal(encoder.transform(new), expected)
 
@@ -96,7 +96,7 @@ def test_refuse_missing(table):
         encoder.transform(table)
 
 
-def test_lacking_columns_are_named(table):
+def test_missing_columns_are_named(table):
     encoder = TableEncoder().fit(table)
     with pytest.raises(ValueError, match=r"2 of the 4 columns .* are missing: 'age', 'color'"):
         encoder.transform(table.drop(columns=["age", "color"]))
@@ -143,7 +143,7 @@ def test_in_a_pipeline_and_saved(table, tmp_path):
 
 
 def test_fitted_attributes_are_plain(table):
-    """So that a saver that trusts only plain types can save it."""
+    """They can be saved in a format that allows only plain types."""
     state = TableEncoder().fit(table).__getstate__()
     for value in state.values():
         json.dumps(value.tolist() if isinstance(value, np.ndarray) else value)

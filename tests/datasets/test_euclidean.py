@@ -1,8 +1,8 @@
-"""The paper's three Euclidean columns, from our data and scikit-learn's parts alone.
+"""The paper's three Euclidean columns, computed from our data with scikit-learn alone.
 
-If these figures come out, rows, columns, labels and their order are the paper's. Neighbors are
-found by brute force: it differs from scikit-learn's trees only where distances are equal, on
-`balance` and `hayes`, and comes nearer to the paper there.
+If these figures agree, then rows, columns, labels and their order are the paper's. Neighbors are
+found by brute force. This differs from scikit-learn's trees only where distances are equal, on
+`balance` and `hayes`, and agrees better with the paper there.
 """
 
 import numpy as np
@@ -43,12 +43,12 @@ PUBLISHED = {
     "libras": (48.4, 68.3, 34.3),
     "pageblocks": (71.9, 62.0, 46.8),
 }
-# Small ones, of every kind of source file, and the two with equal distances.
+# Small data sets from every kind of source file, and the two with equal distances.
 FAST = ["balance", "german", "hayes", "heart", "libras", "wine"]
 
 
 def tolerance(name):
-    """In F1 percent: exact splits where the rows stand in the paper's order, noise elsewhere."""
+    """In percentage points of F1; larger if the paper's splits cannot be repeated exactly."""
     special = {"balance": 0.5, "hayes": 5.0}
     return special.get(name, 0.1 if describe_dataset(name).paper_order else 1.5)
 

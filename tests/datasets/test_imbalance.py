@@ -1,4 +1,4 @@
-"""Rarer and more frequent minorities."""
+"""with_minority_share: rarer and more frequent minorities."""
 
 from itertools import pairwise
 
@@ -78,7 +78,7 @@ def test_minority_by_count_not_by_label():
     X, y = toy()
     labels = np.where(y == 1, "a", "z")
     assert (with_minority_share(X, labels, 0.1)[1] == "a").sum() == 33
-    # Of two equal classes the larger label is the minority.
+    # If both classes are equally frequent, the larger label is the minority.
     X, y = toy(300, 300)
     assert with_minority_share(X, y, 0.1)[1].sum() == 33
 

@@ -1,4 +1,4 @@
-"""Data sets by name: counts, checks, and the forms they come in."""
+"""Data sets by name: counts, verification and return types."""
 
 import dataclasses
 import subprocess
@@ -73,7 +73,7 @@ def test_keel_collection(name):
     assert len(set(bunch.feature_names)) == bunch.data.shape[1]
 
 
-def test_keel_collection_is_whole():
+def test_keel_collection_is_complete():
     names = list_datasets("keel")
     assert len(names) == 100
     ratios = [(1 - info.share) / info.share for info in map(describe_dataset, names)]
@@ -125,7 +125,7 @@ def test_original_labels():
     assert binary.target_names == ["1", "2, 3"]
 
 
-def test_forms():
+def test_return_types():
     X, y = load_dataset("wine", return_X_y=True)
     bunch = load_dataset("wine", as_frame=True)
     assert isinstance(bunch.data, pd.DataFrame)
@@ -136,11 +136,11 @@ def test_forms():
         assert word in bunch.DESCR
 
 
-def test_mends():
+def test_corrections():
     heart = load_dataset("heart", as_frame=True).data
     assert heart["Oldpeak"].iloc[:5].tolist() == [2.4, 1.6, 0.3, 0.2, 0.2]
     blocks = load_dataset("pageblocks", as_frame=True).data
-    # The mended values follow from the other columns: P_black and P_and are shares of the area.
+    # The corrected values follow from the other columns: P_black and P_and are shares of the area.
     assert np.abs(blocks["Blackpix"] / blocks["Area"] - blocks["P_black"]).max() < 0.01
     length = blocks["Lenght"]  # codespell:ignore
     assert np.abs(length / blocks["Height"] - blocks["Eccen"]).max() < 0.01
@@ -168,7 +168,7 @@ def test_mismatch_says_what_differs(monkeypatch, change, words):
     assert words in str(caught.value)
 
 
-def test_checksum_sees_numbers_labels_and_order():
+def test_checksum_depends_on_numbers_labels_and_order():
     X, labels = np.arange(6.0).reshape(3, 2), np.array(["a", "b", "a"])
     known = loading.checksum(X, labels)
     assert known == loading.checksum(np.asfortranarray(X), labels)
@@ -257,7 +257,7 @@ def test_header_names_the_output():
         parsers.parse_header(["@attribute"])
 
 
-def test_undeclared_level_is_refused():
+def test_undeclared_level_is_an_error():
     attribute = parsers.Attribute("a", "nominal", ("x", "y"))
     with pytest.raises(ValueError, match="attribute 'a' holds 'z'"):
         parsers.encode_rows([attribute], [["x", "1"], ["z", "0"]])

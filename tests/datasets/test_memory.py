@@ -1,4 +1,4 @@
-"""A file of 1 GB: its reading stays within three times the parsed table."""
+"""Reading a file of 1 GB needs at most three times the memory of the parsed table."""
 
 import json
 import subprocess

@@ -1,4 +1,4 @@
-"""read_table: what it makes of all kinds of files, and what it says of those it refuses."""
+"""read_table: files of all kinds, and the errors for files that cannot be used."""
 
 import gzip
 from urllib.error import URLError
@@ -72,7 +72,7 @@ def test_no_header(write):
     with pytest.raises(TableError, match=r"first row was read as data; pass header=True"):
         read_table(path, target="y")
     assert read_table(path, target="u", header=True).feature_names == ["1", "2"]
-    # Text only: values that come again are no names.
+    # Text only: the first row is no header, because its values recur.
     assert len(read_table(write("p,q\nr,q\np,s\nr,s\n"), target=-1).target) == 4
 
 
@@ -174,7 +174,7 @@ def test_refused(write, case):
     assert "\n" not in message
 
 
-def test_empty_column_is_left_out_and_named(write):
+def test_empty_columns_are_dropped_with_a_warning(write):
     path = write("a,b,y,\n1,,u,\n2, ?,v,\n3,,u,\n")
     with pytest.warns(UserWarning, match="without any value: 'b', 'column_4'"):
         table = read_table(path, target="y")
@@ -236,7 +236,7 @@ ARFF = """% a comment
 def test_arff(write):
     table = read_table(write(ARFF, "file.arff"))
     assert table.target_name == "class"
-    # Levels that are all numbers are taken as numbers, as in load_dataset, unless told otherwise.
+    # Levels that are all numbers are read as numbers, as in load_dataset, except in `categorical`.
     assert table.encoder.get_feature_names_out().tolist() == ["the a", "b=r", "n"]
     assert encoded(table) == [[1, 0, 1], [2, 1, 2], [3, 1, 3]]
     table = read_table(write(ARFF, "file.arff"), categorical=["n"])
@@ -322,7 +322,7 @@ def test_prediction_refuses(write):
         list(iter_table(write("a,b\n1,2\n", "new.csv"), encoder))
 
 
-def test_pieces_with_decimal_commas_and_names_of_rows(write):
+def test_pieces_with_decimal_commas_and_row_names(write):
     content = "id;size;kind\n" + "\n".join(f"r{i};{i},5;{'ab'[i % 2]}" for i in range(200))
     path = write(content)
     table = read_table(path, "kind", row_names="id")
@@ -336,7 +336,7 @@ def test_pieces_with_decimal_commas_and_names_of_rows(write):
     assert [row for piece in numbered for row in piece.index] == list(range(1, 201))
 
 
-def test_what_is_infinite_is_no_number_in_a_piece_either(write):
+def test_infinite_values_are_errors_in_pieces_too(write):
     encoder = read_table(write("a,b\n1,x\n2,y\n3,x\n"), "b").encoder
     with pytest.raises(TableError, match=r"'a' must hold numbers, but data row 2 holds 'inf'"):
         list(iter_table(write("a\n1\ninf\n", "new.csv"), encoder))

@@ -1,4 +1,4 @@
-"""A model of a table: what it predicts, and how it explains it."""
+"""A model of a table: predictions and explanations."""
 
 import copy
 

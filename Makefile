@@ -9,7 +9,10 @@ REFERENCE ?= docs/results/reference.sqlite
 JOBS ?= 2
 SPLITS ?= 20
 
-.PHONY: help demo test test-slow test-browser lint format bench paper beyond docs clean
+# One thread for linear algebra in each of the processes that run tests.
+PYTEST = OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto
+
+.PHONY: help demo test test-quick test-slow test-browser lint format bench paper beyond docs clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -39,12 +42,15 @@ demo: $(VENV)/.study  ## learn a metric on real data, print the gain in F1, draw
 	$(BIN)/python examples/demo.py
 
 test: $(VENV)/.dev lint  ## run the linters, the fast tests with coverage, and the kernels without compilation
-	$(BIN)/python -m pytest -m "not slow and not browser" --cov=raremetric --cov-report=
-	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -q -m kernels --cov=raremetric --cov-append \
+	$(PYTEST) -m "not slow and not browser" --cov=raremetric --cov-report=
+	NUMBA_DISABLE_JIT=1 $(PYTEST) -q -m kernels --cov=raremetric --cov-append \
 		--cov-report=term-missing:skip-covered
 
+test-quick: $(VENV)/.dev  ## run the tests of the inner loop: less than a minute
+	$(PYTEST) -q -m "not slow and not browser and not long"
+
 test-slow: $(VENV)/.dev  ## run the slow tests
-	$(BIN)/python -m pytest -m slow
+	$(PYTEST) -m slow
 
 test-browser: $(VENV)/.browser  ## test the HTML pages in headless Chromium, which is installed if possible
 	@command -v chromium >/dev/null || { apt-get -qq update && apt-get -qq install -y chromium; } \
@@ -85,7 +91,7 @@ paper: $(VENV)/.study  ## run what is missing of the paper's experiments, then r
 		--datasets wine,hayes,newthyroid,glass --store $(REFERENCE) --jobs $(JOBS) --splits 20
 	$(BIN)/raremetric study export $(REFERENCE) $(REFERENCE:.sqlite=.csv.gz)
 	$(BIN)/raremetric study report --store $(REFERENCE) --out docs/results/reference \
-		--title "The fast solver beside the reference"
+		--title "The fast solver and the reference solver"
 
 beyond: STORE = docs/results/beyond.sqlite
 beyond: $(VENV)/.study  ## run what is missing of RareClassifier against its alternatives, then report

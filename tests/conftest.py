@@ -5,8 +5,21 @@ import os
 # Must be set before SciPy is imported: lets scikit-learn's array API checks run.
 os.environ.setdefault("SCIPY_ARRAY_API", "1")
 
+from pathlib import Path
+
 import numpy as np
 import pytest
+
+# Left out of `make test-quick`: whole commands, documentation, scikit-learn's checks.
+LONG = ("cli", "study", "table", "report/test_write.py", "test_common.py", "test_docs.py")
+
+
+def pytest_collection_modifyitems(items):
+    root = Path(__file__).parent
+    for item in items:
+        path = item.path.relative_to(root).as_posix()
+        if path.startswith(LONG) or "sklearn_checks" in item.name:
+            item.add_marker("long")
 
 
 def make_problem(seed=0, n_samples=24, n_features=3, n_classes=2):

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from joblib.externals.loky import get_reusable_executor
 from typer.testing import CliRunner
 
 from raremetric.cli import app
@@ -48,6 +49,7 @@ def learner(tmp_path, monkeypatch):
     (tmp_path / "whitening.py").write_text(MODULE)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", [*sys.path, str(tmp_path)])
+    get_reusable_executor().shutdown(wait=True)  # processes of other tests have another path
     yield importlib.import_module("whitening").WithinClassWhitening
     del sys.modules["whitening"]
 

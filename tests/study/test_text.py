@@ -88,6 +88,7 @@ HEAD = b'{"format": "raremetric results, version 1", "studies": []}\n'
         (gzip.compress(HEAD + b"id,dataset\n1,wine\n"), r"cannot be read as exported results"),
         (gzip.compress(HEAD * 1000)[:-20], r"cannot be read as exported results"),
     ],
+    ids=["not compressed", "no head", "another format", "missing columns", "cut short"],
 )
 def test_files_that_are_no_results(content, message, tmp_path):
     path = tmp_path / "results.csv.gz"

@@ -168,3 +168,13 @@ def test_one_class(problem):
 def test_unknown_multiclass_scheme(problem):
     with pytest.raises(ValueError, match=r"multiclass must be one of 'joint', 'one_vs_rest'"):
         MetricKNNClassifier(multiclass="ovo").fit(*problem)
+
+
+def test_a_second_fit_forgets_what_it_does_not_set():
+    X, y = make_problem(0, n_samples=60, n_classes=3)
+    model = MetricKNNClassifier(Euclidean(), vote="score", cv=2, random_state=0).fit(X, y)
+    assert hasattr(model, "threshold_")
+    assert hasattr(model, "learner_")
+    model.set_params(vote="majority", multiclass="one_vs_rest").fit(X, y)
+    for name in ("threshold_", "reading_", "learner_"):
+        assert not hasattr(model, name)

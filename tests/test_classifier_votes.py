@@ -273,7 +273,7 @@ def test_a_fit_warns_of_small_classes_once():
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         MetricKNNClassifier(IML(max_iter=500), vote="score", random_state=0).fit(X, y)
-    assert [str(w.message)[:22] for w in caught] == ["IML wants n_neighbors="]
+    assert [str(w.message)[:21] for w in caught] == ["IML uses n_neighbors="]
 
 
 def test_repeated_folds_count_each_example_as_often():

@@ -14,7 +14,12 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from raremetric.learners.iml import IML
 from raremetric.performance import one_blas_thread
-from raremetric.validation import check_integer, check_option, check_weights
+from raremetric.validation import (
+    check_integer,
+    check_option,
+    check_weights,
+    forget_attributes,
+)
 from raremetric.voting import fitting, training
 from raremetric.voting.votes import Examples
 
@@ -179,6 +184,7 @@ class MetricKNNClassifier(ClassifierMixin, BaseEstimator):
         -------
         self : MetricKNNClassifier
         """
+        forget_attributes(self, "learner_", "gamma_", "reading_", "threshold_")
         check_option(self.multiclass, "multiclass", MULTICLASS)
         check_option(self.vote, "vote", VOTES)
         table = X

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import rankdata
 from sklearn.metrics import check_scoring
-from sklearn.model_selection import ParameterGrid, check_cv
+from sklearn.model_selection import ParameterGrid, StratifiedKFold, check_cv
 from sklearn.utils import check_random_state
 
 from raremetric.classifier import MetricKNNClassifier
@@ -67,7 +67,7 @@ class IMLCV(MetricLearner):
     Attributes
     ----------
     best_params_ : dict
-        The candidate with the best mean score; the first one among equals.
+        The candidate with the best mean score; ties go to the first one.
     best_score_ : float
         Its mean score over the folds.
     best_index_ : int
@@ -157,7 +157,7 @@ class IMLCV(MetricLearner):
             Fold(X[train], check_labels(y[train], "A fold of IMLCV"), X[test], y[test])
             for train, test in self._splits(X, y, rng)
         ]
-        scores, seconds = self._race(folds, candidates, score)
+        scores, seconds = self._score_folds(folds, candidates, score)
         self._keep_results(candidates, scores, seconds)
         self.best_learner_ = IML(n_neighbors=self.n_neighbors, **self.best_params_).fit(table, y)
         self.classes_ = labels.classes
@@ -184,10 +184,9 @@ class IMLCV(MetricLearner):
         return chosen
 
     def _splits(self, X: NDArray, y: NDArray, rng: np.random.RandomState) -> Iterable:
-        splitter = check_cv(self.cv, y, classifier=True)
         if isinstance(self.cv, int):
-            splitter.shuffle, splitter.random_state = True, rng
-        return splitter.split(X, y)
+            return StratifiedKFold(self.cv, shuffle=True, random_state=rng).split(X, y)
+        return check_cv(self.cv, y, classifier=True).split(X, y)
 
     def _scorer(self, labels: Labels) -> Score:
         if self.scoring == "f1":
@@ -201,7 +200,7 @@ class IMLCV(MetricLearner):
 
         return score
 
-    def _race(self, folds: Sequence[Fold], candidates: list[dict], score: Callable):
+    def _score_folds(self, folds: Sequence[Fold], candidates: list[dict], score: Callable):
         """Scores and seconds, (n_candidates, n_folds); NaN where a candidate was not tried."""
         shape = (len(candidates), len(folds))
         scores, seconds = np.full(shape, np.nan), np.full(shape, np.nan)

@@ -135,6 +135,10 @@ def check_class_sizes(
         )
 
 
+class SmallClassWarning(UserWarning):
+    """A class has fewer examples than the number of neighbors requires."""
+
+
 def warn_small_classes(labels: Labels, n_neighbors: int, owner: str) -> None:
     """Say which classes have fewer than n_neighbors + 1 examples."""
     small = labels.counts <= n_neighbors
@@ -145,9 +149,16 @@ def warn_small_classes(labels: Labels, n_neighbors: int, owner: str) -> None:
         for label, count in zip(labels.classes[small].tolist(), labels.counts[small], strict=True)
     )
     warn_user(
-        f"{owner} wants n_neighbors={n_neighbors} neighbors within each class, but these classes "
-        f"have too few examples ({counts}): fewer neighbors are used for them."
+        f"{owner} uses n_neighbors={n_neighbors} neighbors within each class, but these classes "
+        f"have too few examples ({counts}): fewer neighbors are used for them.",
+        SmallClassWarning,
     )
+
+
+def forget_attributes(estimator: object, *names: str) -> None:
+    """Delete attributes of an earlier fit that this fit may not set."""
+    for name in names:
+        vars(estimator).pop(name, None)
 
 
 def warn_user(message: str, category: type[Warning] = UserWarning) -> None:
@@ -162,9 +173,9 @@ def warn_user(message: str, category: type[Warning] = UserWarning) -> None:
 def quiet_repeats() -> Iterator[None]:
     """Fit many candidates or folds without a warning from each of them.
 
-    A fit that stops early is evaluated as it is. The final fit on all data warns of small classes.
+    A fit that stops early is evaluated as it is.
     """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        warnings.filterwarnings("ignore", r"\w+ wants n_neighbors", UserWarning)
+        warnings.simplefilter("ignore", SmallClassWarning)
         yield

@@ -353,3 +353,13 @@ class TestBadInput:
     def test_sample_weights(self, weights, message, problem):
         with pytest.raises(ValueError, match=message):
             IML().fit(*problem, sample_weight=weights)
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(
+    ("scale", "margin", "regularization"), [(1e80, 1.0, 0.1), (1, 1e300, 1e300)]
+)
+def test_the_projected_solver_ends_for_extreme_numbers(scale, margin, regularization):
+    X, y = make_problem(0)
+    iml = IML(margin=margin, regularization=regularization, solver="projected", max_iter=20)
+    assert iml.fit(scale * X, y).n_iter_ <= 20

@@ -29,7 +29,7 @@ def nearness(Z, codes, query, gamma, m):
 
 
 def winner(Z, codes, query, gamma, k):
-    """Most votes; of equals the class that is nearest compared with the others."""
+    """Most votes; ties go to the class that is nearest compared with the others."""
     votes = adjusted_vote(Z, codes, query, gamma, k)
     near = nearness(Z, codes, query, gamma, (k + 1) // 2)
     return max(range(len(gamma)), key=lambda c: (votes[c], near[c]))

@@ -226,3 +226,13 @@ class TestWithFewCandidates:
         X[3, 1] = np.nan
         with pytest.raises(ValueError, match=r"contains NaN"):
             RareClassifier().fit(X, y)
+
+
+def test_a_second_fit_with_more_classes_forgets_the_first(few_candidates):
+    X, y = make_problem(0, n_samples=60, n_classes=3)
+    model = RareClassifier(budget=1e-6, random_state=0).fit(X, y == 0)
+    assert hasattr(model, "ensemble_")
+    model.fit(X, y)
+    for name in ("ensemble_", "threshold_", "pos_label_", "best_score_", "n_repeats_"):
+        assert not hasattr(model, name)
+    assert not hasattr(model.fit(X, y == 0), "estimators_")

@@ -25,7 +25,7 @@ class BalancedDiscriminant(MetricLearner):
     Parameters
     ----------
     shrinkage : float, default=0.1
-        ρ in (0, 1]: how far the covariance is shrunk towards a multiple of the identity.
+        ρ in (0, 1]: how far the covariance is shrunk toward a multiple of the identity.
     stretch : float, default=3.0
         g ≥ 1: the factor by which differences along the directions between the class means are
         stretched. 1 leaves the whitened distance unchanged.
@@ -135,7 +135,7 @@ def class_moments(X: NDArray, labels: Labels) -> tuple[NDArray, NDArray]:
 
 
 def shrink_variances(variances: NDArray, shrinkage: float) -> NDArray:
-    """Eigenvalues shrunk towards their mean; ones if all of them are zero."""
+    """Eigenvalues shrunk toward their mean; ones if all of them are zero."""
     variances = np.maximum(variances, 0.0)
     mean = variances.mean()
     if mean == 0:

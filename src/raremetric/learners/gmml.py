@@ -46,7 +46,7 @@ class GMML(MetricLearner):
     n_neighbors : int, default=3
         k, for ``pairs="neighbors"``.
     prior : {"identity", "covariance"} or array of shape (d, d), default="identity"
-        M₀, with d the number of features: the metric that the strengths below regularize towards.
+        M₀, with d the number of features: the metric that the strengths below regularize toward.
         "covariance" is the inverse of the covariance of the examples.
     similar_strength : float, default=1.0
         How many times M₀⁻¹ is added to S. May be 0 if the similar pairs span all directions.

@@ -10,14 +10,13 @@ import numpy as np
 from joblib import Parallel, delayed
 from numpy.typing import NDArray
 
-from raremetric.learners.base import initial_components
 from raremetric.learners.iml import (
     IML,
     check_parameters,
     make_problem,
-    scales_start,
+    start_of,
 )
-from raremetric.learners.problem import PairSetProblem, SolverOptions
+from raremetric.learners.problem import PairSetProblem
 from raremetric.neighbors import NeighborSearch
 from raremetric.validation import Labels, check_weights, quiet_repeats
 
@@ -63,7 +62,7 @@ def vote_f1(
     """
     nearest = NeighborSearch(train).nearest(test, min(k, len(train))).indices
     votes = labels.codes[nearest][:, :, np.newaxis] == np.arange(len(labels.classes))
-    winners = votes.sum(axis=1).argmax(axis=1)  # among equals the first class
+    winners = votes.sum(axis=1).argmax(axis=1)  # ties go to the first class
     predicted = labels.classes[winners] == positive
     n_found = np.count_nonzero(predicted & actual)
     n_wrong = np.count_nonzero(predicted != actual)
@@ -92,10 +91,7 @@ def score_candidates(
 
     def fit_and_score(learner: IML, problem: PairSetProblem) -> tuple[float, float]:
         start = time.perf_counter()
-        L = initial_components(learner.init, fold.X, learner.n_components)
-        options = SolverOptions(
-            learner.solver, learner.max_iter, learner.tol, scale_start=scales_start(learner)
-        )
+        L, options = start_of(learner, fold.X)
         loss_parameters = (learner.margin, learner.similar_weight, learner.regularization)
         L = problem.minimize(*loss_parameters, L, options)
         seconds = time.perf_counter() - start

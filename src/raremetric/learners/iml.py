@@ -42,7 +42,7 @@ class IML(MetricLearner):
         a between 0 and 1: the share of the similar pairs in the loss; the dissimilar pairs
         have 1 − a.
     regularization : float, default=0.01
-        λ ≥ 0: the pull of M towards the identity.
+        λ ≥ 0: the pull of M toward the identity.
     pairs : {"neighbors", "random", "all"}, default="neighbors"
         Each example with its nearest neighbors; 2nk pairs drawn at random; or all n² pairs, for
         small data. Only "neighbors" can be refreshed.
@@ -136,7 +136,7 @@ class IML(MetricLearner):
     The defaults m = 100, a = 0.5, λ = 0.01 have the second best mean validation F1 of 120 settings
     over the training parts of the paper's 22 data sets (73.1 %; the best, 73.3 %, is m = 1000 with
     λ = 0.001, outside of the paper's grid; ``benchmarks/defaults.py``). No setting is good
-    everywhere: tune with :class:`IMLCV`. Standardize the features first: the identity, towards
+    everywhere: tune with :class:`IMLCV`. Standardize the features first: the identity, toward
     which M is regularized, and the distance of one assume features on a common scale.
 
     See Also
@@ -225,7 +225,8 @@ class IML(MetricLearner):
         weights = check_weights(sample_weight, len(X))
         problem = make_problem(self, X, labels, weights)
         loss_parameters = (self.margin, self.similar_weight, self.regularization)
-        found = problem.solve(*loss_parameters, self._start(X), self._options())
+        L, options = self._start(X)
+        found = problem.solve(*loss_parameters, L, options)
         if not found.converged:
             warn_user(
                 f"IML stopped after max_iter={self.max_iter} iterations, before the objective was "
@@ -248,17 +249,13 @@ class IML(MetricLearner):
             return np.nan
         return max(self.objective_ - self._bound.value, 0.0)
 
-    def _start(self, X: NDArray) -> NDArray:
-        init = self.components_ if self._continues() else self.init
-        return initial_components(init, X, self.n_components)
-
-    def _continues(self) -> bool:
-        return self.warm_start and hasattr(self, "components_")
-
-    def _options(self) -> SolverOptions:
-        scale_start = not self._continues() and scales_start(self)
-        report = self._reporter(self.verbose)
-        return SolverOptions(self.solver, self.max_iter, self.tol, scale_start, report)
+    def _start(self, X: NDArray) -> tuple[NDArray, SolverOptions]:
+        if not (self.warm_start and hasattr(self, "components_")):
+            L, options = start_of(self, X)
+        else:
+            L = initial_components(self.components_, X, self.n_components)
+            options = SolverOptions(self.solver, self.max_iter, self.tol)
+        return L, options._replace(report=self._reporter(self.verbose))
 
 
 def check_parameters(learner: IML) -> None:
@@ -275,9 +272,11 @@ def check_parameters(learner: IML) -> None:
     check_real(learner.tol, "tol", low=0, closed="neither")
 
 
-def scales_start(learner: IML) -> bool:
-    """Whether the descent starts from the best multiple of the initial metric."""
-    return isinstance(learner.init, str) and learner.init == "auto"
+def start_of(learner: IML, X: NDArray) -> tuple[NDArray, SolverOptions]:
+    """Where the descent starts without a warm start, and how it continues."""
+    L = initial_components(learner.init, X, learner.n_components)
+    scale_start = isinstance(learner.init, str) and learner.init == "auto"
+    return L, SolverOptions(learner.solver, learner.max_iter, learner.tol, scale_start)
 
 
 def make_problem(

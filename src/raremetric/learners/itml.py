@@ -14,7 +14,13 @@ from raremetric.metric import squared_lengths
 from raremetric.pairs import draw_pairs, sample_rows
 from raremetric.performance import one_blas_thread
 from raremetric.solvers.bregman import project_bregman
-from raremetric.validation import check_integer, check_option, check_real, warn_user
+from raremetric.validation import (
+    check_integer,
+    check_option,
+    check_real,
+    forget_attributes,
+    warn_user,
+)
 
 PAIRS_PER_CLASS_PAIR = 20
 
@@ -205,9 +211,7 @@ class ITML(MetricLearner):
         signs = _check_signs(labels, len(pairs))
         points = validate_data(self, pairs.reshape(-1, pairs.shape[2]), dtype=np.float64)
         self._check_parameters()
-        for name in ("classes_", "pair_indices_"):  # of an earlier fit
-            if hasattr(self, name):
-                delattr(self, name)
+        forget_attributes(self, "classes_", "pair_indices_")
         differences = pairs[:, 0] - pairs[:, 1]
         prior = prior_components(self.prior, points)
         return self._learn(differences, signs, self._resolve_bounds(differences, prior), prior)
@@ -289,5 +293,5 @@ def _positive_bounds(upper: float, lower: float, values: NDArray) -> tuple[float
     """The bounds, with the smallest distance above zero in place of zero."""
     smallest = float(np.min(values, initial=np.inf, where=values > 0))
     if not np.isfinite(smallest):
-        smallest = 1.0  # all points are equal: any bound will do
+        smallest = 1.0  # all points are equal: any bound is satisfied
     return max(float(upper), smallest), max(float(lower), smallest)

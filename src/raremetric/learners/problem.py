@@ -19,12 +19,7 @@ from raremetric.solvers.reference import (
     minimize_lbfgs,
     minimize_projected,
 )
-from raremetric.solvers.windowed import (
-    WIDTHS,
-    fast_precision,
-    inverse_hessian,
-    minimize_windowed,
-)
+from raremetric.solvers.windowed import minimize_windowed, windowed_multipliers
 from raremetric.validation import Labels
 
 CANDIDATES_PER_NEIGHBOR = 2  # rows of other classes kept between two searches, times k
@@ -133,7 +128,7 @@ class PairSetProblem:
         """The loss for given m, a and λ; it shares all large arrays with the problem.
 
         With ``smooth_exchange`` the rounded loss also looks at rows that are about to become
-        neighbors, so that it is smooth where two neighbors change places.
+        neighbors, so that it is smooth where two neighbors exchange ranks.
         """
         template = self._template
         return template._replace(
@@ -161,8 +156,8 @@ class PairSetProblem:
             nearest = loss.candidates(found.L)
             value = loss.value(found.L, nearest)
             if regularization > 0:
-                rough = fast_precision(loss, options.tol)
-                bound.add(loss.dual_point(rough.multipliers(found.L, WIDTHS[-1], nearest)))
+                multipliers = windowed_multipliers(loss, found.L, nearest, options.tol)
+                bound.add(loss.dual_point(multipliers))
         else:
             found = _minimize_proved(loss, bound, L, options)
             value, nearest = found.value, loss.candidates(found.L)
@@ -213,9 +208,8 @@ class PairSetProblem:
             )
         of_similar, of_dissimilar = self._scatters
         hessian = 2 * similar_weight * of_similar + 2 * (1 - similar_weight) * of_dissimilar
-        inverse = inverse_hessian(hessian, loss.regularization)
         return minimize_windowed(
-            loss, L, candidates, inverse, max_iter=max_iter, tol=tol, report=report
+            loss, L, candidates, hessian, max_iter=max_iter, tol=tol, report=report
         )
 
     @cached_property

@@ -16,7 +16,7 @@ from raremetric.metric import project_psd
 
 
 class DualPoint(NamedTuple):
-    """What the dual problem needs of feasible multipliers α. Convex mixtures are feasible too."""
+    """Statistics of feasible multipliers α for the dual problem; mixtures are feasible too."""
 
     A: NDArray  # Σ_sim α δδᵀ − Σ_dis α δδᵀ, (n_features, n_features)
     linear: float  # (1 + m) Σ_dis α − Σ_sim α

@@ -129,7 +129,7 @@ class PairSetLoss(NamedTuple):
         return Multipliers(*self._evaluate(L, width, candidates)[2:])
 
     def dual_point(self, multipliers: Multipliers) -> DualPoint:
-        """Multipliers as the dual problem needs them; any within their bounds will do."""
+        """The statistics of multipliers, any within their bounds, for the dual problem."""
         linear = (1 + self.margin) * multipliers.dissimilar.sum() - multipliers.similar.sum()
         return DualPoint(self._multiplied_scatter(multipliers), linear)
 

@@ -25,7 +25,7 @@ def pair_distances(Z, first, second):
 
 @inlined
 def add_pull(c, i, j, Z, out):
-    """Out += c (e_i − e_j)(e_i − e_j)ᵀ Z."""
+    """Add c (e_i − e_j)(e_i − e_j)ᵀ Z to out."""
     weight = Z.dtype.type(c)
     for t in range(Z.shape[1]):
         step = weight * (Z[i, t] - Z[j, t])
@@ -89,7 +89,7 @@ def cap_level(excess, cap, width):
 
 @inlined
 def nearest_term(excess, weight, cap, width, slopes, p):
-    """W · (sum of the ``cap`` largest [u]₊) over decreasing u = 1 + m − d².
+    """The weight times the sum of the ``cap`` largest [u]₊ over decreasing u = 1 + m − d².
 
     With width δ > 0 the term is max Σ α u − (δ/2) Σ α² over 0 ≤ α ≤ 1, Σ α ≤ cap: smooth even
     where two neighbors exchange their order. Writes w α to row p of slopes.

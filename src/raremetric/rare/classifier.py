@@ -24,9 +24,12 @@ from raremetric.validation import (
     check_class_sizes,
     check_integer,
     check_labels,
+    forget_attributes,
     quiet_repeats,
 )
 from raremetric.voting import check_aim
+
+TWO_CLASSES_ONLY = ("pos_label_", "ensemble_", "threshold_", "best_score_", "n_repeats_")
 
 
 class RareClassifier(InspectionMixin, ClassifierMixin, BaseEstimator):
@@ -150,6 +153,7 @@ class RareClassifier(InspectionMixin, ClassifierMixin, BaseEstimator):
         self : RareClassifier
         """
         start = time.perf_counter()
+        forget_attributes(self, *TWO_CLASSES_ONLY, "estimators_")
         X, y = validate_data(self, X, y, dtype=np.float64, ensure_min_samples=4)
         labels = check_labels(y, type(self).__name__)
         check_budget(self.budget)

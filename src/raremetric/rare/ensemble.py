@@ -112,7 +112,7 @@ def average_best(
     """Numbers of the best candidates of each group, the largest weight first, and their average.
 
     Scores are standardized. The mean of a group's best is standardized again, so that the groups
-    enter by their ``group_weights`` however much the candidates within a group agree.
+    enter by their ``group_weights`` regardless of how correlated the candidates of a group are.
     """
     kept, columns = [], []
     for group in dict.fromkeys(groups):

@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg
 
-from raremetric.performance import any_order, jit
+from raremetric.performance import jit
+from raremetric.solvers.windowed import inner
 
 
 class Projection(NamedTuple):
@@ -81,28 +82,19 @@ def logdet_divergence(L: NDArray, L0: NDArray) -> float:
     return float(np.sum(values - np.log(values) - 1))
 
 
-@any_order
-def dot(a, b):
-    """Σ a_t b_t."""
-    total = 0.0
-    for t in range(a.shape[0]):
-        total += a[t] * b[t]
-    return total
-
-
 @jit
 def project_on_bound(L, difference, sign, bound, multiplier, gamma, projected, row):
     """Project M = LᵀL onto one bound on p = ‖Lδ‖²; returns the bound and the multiplier after.
 
     sign is +1 for p ≤ bound and -1 for p ≥ bound. M⁻¹ − sign·α δδᵀ is reached by a rank-one
-    change of L itself, so M stays positive definite whatever the rounding. ``projected`` and
-    ``row`` are room for Lδ and LᵀLδ.
+    change of L itself, so M stays positive definite despite rounding. ``projected`` and
+    ``row`` are work arrays for Lδ and LᵀLδ.
     """
     n_components, n_features = L.shape
     for r in range(n_components):
-        projected[r] = dot(L[r], difference)
-    p = dot(projected, projected)
-    if p == 0.0:  # equal points: no metric moves them
+        projected[r] = inner(L[r], difference)
+    p = inner(projected, projected)
+    if p == 0.0:  # equal points: their distance is 0 under every metric
         return bound, multiplier
     share = 1.0 if np.isinf(gamma) else gamma / (gamma + 1.0)
     alpha = sign * share * (1.0 / p - 1.0 / bound)

@@ -16,6 +16,7 @@ from scipy.optimize import minimize
 from raremetric.metric import matrix_from_components, project_psd
 
 SMALL_VALUE = 1e-2  # times the initial value: accuracy is relative to at least this
+MAX_HALVINGS = 100  # of a step: it is then too short to change anything
 ITERATION_LIMIT = 1  # SciPy's status when maxiter or maxfun ended the run
 PATIENCE = 5  # iterations in a row with a gain below the tolerance that end the descent
 
@@ -187,7 +188,7 @@ def _descend(evaluate, M: NDArray, L: NDArray, step: float):
     """One projected step from M, shortened until the quadratic model is an upper bound."""
     value, gradient = evaluate(L)
     slack = 1e-13 * abs(value)  # near the minimum, rounding must not shorten the steps without end
-    while True:
+    for _ in range(MAX_HALVINGS):
         new_M, new_L = project_psd(M - step * gradient, len(L))
         change = new_M - M
         new_value, _ = evaluate(new_L)
@@ -195,3 +196,4 @@ def _descend(evaluate, M: NDArray, L: NDArray, step: float):
         if new_value <= model + slack:
             return new_M, new_L, new_value, 1.25 * step
         step /= 2
+    return M, L, value, step  # no step decreases the loss

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from raremetric.losses.pair_sets import PairSetLoss
+from raremetric.losses.pair_sets import Multipliers, PairSetLoss
 from raremetric.losses.pair_sets_kernels import evaluate_pair_sets
 from raremetric.performance import internal, internal_any_order, jit, merged
 from raremetric.solvers.reference import SMALL_VALUE, Solution
@@ -26,7 +26,7 @@ SINGLE_PRECISION_TOL = 1e-5  # the tightest tolerance for which single precision
 MAX_RETRIES = 12  # windows in a row that may end higher; each one adds candidates
 RIDGE = 1e-3  # of the mean curvature, for directions in which no pair differs
 TRIALS = 12  # steps tried in one line search
-MIN_PROMISE = 0.1  # of small_gain: an iteration that promises less ends the window
+MIN_EXPECTED_GAIN = 0.1  # times small_gain: an iteration that is expected to gain less ends it
 
 
 class Candidates(NamedTuple):
@@ -48,15 +48,10 @@ class Candidates(NamedTuple):
         return self._replace(lists=np.hstack([self.lists, np.where(known, -1, found)]))
 
 
-def inverse_hessian(hessian: NDArray, regularization: float) -> NDArray:
+def _inverse(hessian: NDArray, regularization: float) -> NDArray:
     """The inverse of a Hessian for each row of L, with the curvature 8λ of the regularization."""
     extra = 8 * regularization + RIDGE * np.trace(hessian) / len(hessian)
     return np.linalg.inv(hessian + max(extra, np.finfo(float).tiny) * np.eye(len(hessian)))
-
-
-def fast_precision(loss: PairSetLoss, tol: float) -> PairSetLoss:
-    """The loss in the lowest precision that is enough for a tolerance."""
-    return loss.in_precision(np.float32) if tol >= SINGLE_PRECISION_TOL else loss
 
 
 def empty_history(shape: tuple[int, int], dtype: DTypeLike) -> tuple[NDArray, ...]:
@@ -69,7 +64,7 @@ def minimize_windowed(
     loss: PairSetLoss,
     L: NDArray,
     candidates: NDArray | None,
-    inverse: NDArray,
+    hessian: NDArray,
     *,
     max_iter: int,
     tol: float,
@@ -86,8 +81,8 @@ def minimize_windowed(
         The start.
     candidates : ndarray of shape (n_anchors, n_candidates) or None
         Candidates for neighbors under the start; None to search for them.
-    inverse : ndarray of shape (n_features, n_features)
-        Approximate inverse Hessian for each row of L, up to scale.
+    hessian : ndarray of shape (n_features, n_features)
+        Approximate Hessian of the pairs' terms for each row of L.
     max_iter : int
         Bound on the sum of both stages' iterations.
     tol : float
@@ -95,7 +90,8 @@ def minimize_windowed(
     report : callable (iteration, value) or None
         Called after each window.
     """
-    loss = fast_precision(loss, tol)
+    inverse = _inverse(hessian, loss.regularization)
+    loss = _in_fast_precision(loss, tol)
     descent = _Descent(loss, inverse.astype(loss.X.dtype, copy=False), max_iter, report)
     candidates = loss.candidates(L) if candidates is None else candidates
     solution, known = Solution(L, np.inf, 0, False), Candidates(candidates, L)
@@ -103,6 +99,18 @@ def minimize_windowed(
         if solution.n_iter < max_iter:
             solution, known = descent.run_stage(solution, known, width, stage_tol)
     return solution
+
+
+def windowed_multipliers(
+    loss: PairSetLoss, L: NDArray, candidates: NDArray, tol: float
+) -> Multipliers:
+    """The multipliers at L of the loss that ``minimize_windowed`` minimizes in its last stage."""
+    return _in_fast_precision(loss, tol).multipliers(L, WIDTHS[-1], candidates)
+
+
+def _in_fast_precision(loss: PairSetLoss, tol: float) -> PairSetLoss:
+    """The loss in the lowest precision that is enough for a tolerance."""
+    return loss.in_precision(np.float32) if tol >= SINGLE_PRECISION_TOL else loss
 
 
 class _Descent:
@@ -123,14 +131,14 @@ class _Descent:
         floor = SMALL_VALUE * abs(value)
         while n_iter < self.max_iter:
             small_gain = tol * max(abs(value), floor)
-            point, promised, done, settled = run_window(
+            point, expected_value, done, settled = run_window(
                 L, value, gradient, self.loss, known.lists, width, self.inverse, history,
                 min(self.window, self.max_iter - n_iter), PATIENCE, small_gain,
             )  # fmt: skip
             n_iter += max(done, 1)
             found = known.under(point, self.loss)
             new_value, new_gradient = self.loss.value_and_gradient(point, width, found.lists)
-            gain, missed = value - new_value, new_value - promised
+            gain, missed = value - new_value, new_value - expected_value
             if gain < 0 and n_retries < MAX_RETRIES:  # the candidates lacked the true neighbors
                 known = known.extended_by(found, self.loss.n_refreshed)
                 n_retries, self.window = n_retries + 1, max(self.window // 2, WINDOW_SIZES[0])
@@ -143,7 +151,7 @@ class _Descent:
             little = small_gain * (1.0 if settled else done / PATIENCE)
             if gain <= little or (settled and missed <= small_gain):
                 return Solution(L, value, n_iter, True), known
-            # Longer windows where the candidates of the window's start served well.
+            # Longer windows if the candidates still contained the true neighbors.
             self.window = self.window // 2 if missed > 0.5 * (gain + missed) else 2 * self.window
             self.window = min(max(self.window, WINDOW_SIZES[0]), WINDOW_SIZES[1])
         return Solution(L, value, n_iter, False), known
@@ -163,7 +171,7 @@ def inner(a, b):
 
 @internal
 def add_multiple(a, factor, b, out):
-    """Out = a + factor · b for matrices, in the precision of the result or a higher one."""
+    """Write a + factor · b to out, in the precision of the result or a higher one."""
     x, y, z, factor = a.ravel(), b.ravel(), out.ravel(), out.dtype.type(factor)
     for t in range(x.shape[0]):
         z[t] = x[t] + factor * y[t]
@@ -171,7 +179,7 @@ def add_multiple(a, factor, b, out):
 
 @internal
 def add_to(out, factor, b):
-    """Out += factor · b. This loop vectorizes; ``add_multiple`` with ``out is a`` does not."""
+    """Add factor · b to out. This loop vectorizes; ``add_multiple`` with ``out is a`` does not."""
     z, y, factor = out.ravel(), b.ravel(), out.dtype.type(factor)
     for t in range(z.shape[0]):
         z[t] += factor * y[t]
@@ -179,7 +187,7 @@ def add_to(out, factor, b):
 
 @merged
 def direction(gradient, inverse, history, heading):
-    """Heading = −H·gradient by the two-loop recursion; H starts as a multiple of G ↦ G·inverse."""
+    """Write −H·gradient to heading by the two-loop recursion; H starts as c·(G ↦ G·inverse)."""
     steps, changes, curvatures, state = history
     memory, n_stored, newest = steps.shape[0], state[0], state[1]
     shares, rest = np.empty(memory, np.float64), np.empty(heading.shape, heading.dtype)
@@ -234,7 +242,7 @@ def run_window(
         recent[iteration % patience] = value
         direction(gradient, inverse, history, heading)
         slope = inner(heading, gradient)
-        if -slope <= MIN_PROMISE * small_gain:  # a quadratic model gains half of that
+        if -slope <= MIN_EXPECTED_GAIN * small_gain:  # a quadratic model gains half of that
             return L, value, iteration, True
         low, high, step, found = 0.0, np.inf, 1.0, False
         best, best_value, best_gradient = L, value, gradient

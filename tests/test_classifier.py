@@ -178,3 +178,9 @@ def test_a_second_fit_forgets_what_it_does_not_set():
     model.set_params(vote="majority", multiclass="one_vs_rest").fit(X, y)
     for name in ("threshold_", "reading_", "learner_"):
         assert not hasattr(model, name)
+
+
+@pytest.mark.parametrize("learner", ["iml", KNeighborsClassifier()])
+def test_the_learner_must_be_a_transformer(learner):
+    with pytest.raises(TypeError, match=r"learner must be a transformer .* got ('iml'|KN)"):
+        MetricKNNClassifier(learner).fit(*make_problem())

@@ -1,4 +1,4 @@
-"""Metric learning for the class you care about and have few examples of."""
+"""Metric learning for the class you care about but have few examples of."""
 
 from __future__ import annotations
 

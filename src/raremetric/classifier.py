@@ -215,7 +215,14 @@ class MetricKNNClassifier(ClassifierMixin, BaseEstimator):
 
     def _template(self) -> Any:
         """The learner of which copies are fitted."""
-        return IML() if self.learner is None else self.learner
+        if self.learner is None:
+            return IML()
+        if not hasattr(self.learner, "fit") or not hasattr(self.learner, "transform"):
+            raise TypeError(
+                "learner must be a transformer that learns a metric, such as IML(), or None; got "
+                f"{self.learner!r}."
+            )
+        return self.learner
 
     def get_metadata_routing(self) -> MetadataRouter:
         """Metadata of ``fit``: weights for this classifier, anything that the learner requests."""

@@ -17,7 +17,7 @@ from raremetric.cli import compare, datasets, explain, model, study
 from raremetric.cli.common import EXIT_CODES
 
 app = typer.Typer(
-    help="Metric learning for the class you care about and have few examples of.",
+    help="Metric learning for the class you care about but have few examples of.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
@@ -40,7 +40,7 @@ def main(
         ),
     ] = False,
 ) -> None:
-    """Metric learning for the class you care about and have few examples of."""
+    """Metric learning for the class you care about but have few examples of."""
     if (folder := str(Path.cwd())) not in sys.path:
         sys.path.append(folder)  # where a user's own learners may be
 

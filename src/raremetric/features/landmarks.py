@@ -36,7 +36,8 @@ class KernelLandmarks(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         w, as a multiple of the median of the numerator between two landmarks.
     n_landmarks : int, default=500
         Maximum number of landmarks, which are sampled from the training rows. If ``fit`` is given
-        labels, the same number is sampled from each class; a class with fewer rows contributes all its rows.
+        labels, the same number is sampled from each class; a class with fewer rows contributes all
+        of them.
     n_components : int, default=100
         Maximum number of features: the leading eigenvectors of the landmarks' kernel matrix.
     random_state : int, RandomState instance or None, default=None

@@ -334,3 +334,25 @@ def test_one_example_of_a_class(parameters):
     text = np.where(y == 1, "fraud", "fine")
     with pytest.raises(ValueError, match=r"at least 2 examples .* class 'fraud' has 1"):
         MetricKNNClassifier(Euclidean(), "auto", **parameters).fit(X, text)
+
+
+@pytest.mark.parametrize("cv", [None, np.int64(3)])
+def test_folds_by_default_and_by_a_numpy_integer_leave_rows_of_weight_zero_out(cv):
+    X, y = make_problem(0, n_samples=120)
+    kept = np.random.RandomState(0).uniform(size=120) < 0.7
+    model = MetricKNNClassifier(Euclidean(), vote="score", cv=cv, random_state=0)
+    weighted = clone(model).fit(X, y, sample_weight=kept.astype(float))
+    assert weighted.threshold_ == clone(model).fit(X[kept], y[kept]).threshold_
+    number = 5 if cv is None else 3
+    assert clone(model).set_params(cv=number).fit(X, y).threshold_ == model.fit(X, y).threshold_
+
+
+@pytest.mark.parametrize("vote", ["majority", "adjusted", "score"])
+def test_huge_weights_count_by_their_ratios(vote):
+    X, y = make_problem(0, n_samples=60)
+    weights = np.random.RandomState(0).uniform(0.1, 1, size=60)
+    weights /= weights.max()
+    model = MetricKNNClassifier(Euclidean(), vote=vote, cv=2, random_state=0)
+    expected = clone(model).fit(X, y, sample_weight=weights).predict_proba(X)
+    found = clone(model).fit(X, y, sample_weight=1e300 * weights).predict_proba(X)
+    np.testing.assert_allclose(found, expected, rtol=1e-6)

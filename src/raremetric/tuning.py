@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from numbers import Integral
 
 import numpy as np
 from numpy.typing import NDArray
@@ -184,9 +185,10 @@ class IMLCV(MetricLearner):
         return chosen
 
     def _splits(self, X: NDArray, y: NDArray, rng: np.random.RandomState) -> Iterable:
-        if isinstance(self.cv, int):
-            return StratifiedKFold(self.cv, shuffle=True, random_state=rng).split(X, y)
-        return check_cv(self.cv, y, classifier=True).split(X, y)
+        cv = 5 if self.cv is None else self.cv  # scikit-learn's default
+        if isinstance(cv, Integral):
+            return StratifiedKFold(int(cv), shuffle=True, random_state=rng).split(X, y)
+        return check_cv(cv, y, classifier=True).split(X, y)
 
     def _scorer(self, labels: Labels) -> Score:
         if self.scoring == "f1":

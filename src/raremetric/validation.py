@@ -18,6 +18,7 @@ from sklearn.utils import check_array, check_scalar
 from sklearn.utils.multiclass import check_classification_targets
 
 MAX_LISTED_OPTIONS = 12  # with more, an error names the most similar options only
+MAX_WEIGHT = 1e100
 PACKAGE = str(Path(__file__).parent)
 
 
@@ -105,7 +106,8 @@ def check_weights(sample_weight: ArrayLike | None, n_samples: int) -> NDArray[np
         )
     if not weights.any():
         raise ValueError("sample_weight is zero for every example: nothing to learn from.")
-    return weights
+    # Only ratios matter, and sums of larger weights could overflow.
+    return weights / weights.max() if weights.max() > MAX_WEIGHT else weights
 
 
 def check_class_sizes(

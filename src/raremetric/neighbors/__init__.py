@@ -38,8 +38,8 @@ class _GroupedExamples(NamedTuple):
 class NeighborSearch:
     """Nearest neighbors of queries among fixed examples, over all classes or for each class.
 
-    Examples at the same distance are ordered by their row numbers. The result for a query does not
-    depend on the other queries.
+    Examples at the same distance are ordered by their row numbers. The result of an exact search
+    for a query does not depend on the other queries.
 
     Parameters
     ----------
@@ -71,7 +71,8 @@ class NeighborSearch:
             Number of neighbors, at most the number of (other) examples.
         exact : bool, default=True
             False chooses the neighbors by distances in single precision, which is faster if many
-            distances are nearly equal. The distances that are returned are exact.
+            distances are nearly equal. The distances that are returned are exact, but which of
+            several nearly equal neighbors is chosen may depend on the other queries.
 
         Returns
         -------

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
+from numbers import Integral
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -120,7 +121,8 @@ def hold_out(
 
 def tuning_folds(cv, data: TrainingSet, random_state) -> list[tuple[NDArray, NDArray]]:
     """The folds that a ``cv`` parameter asks for."""
-    if isinstance(cv, int):
+    cv = 5 if cv is None else cv  # scikit-learn's default
+    if isinstance(cv, Integral):
         return stratified_folds(data.labels, check_integer(cv, "cv", low=2), random_state)
     # A splitter sees the examples that are left, a list of folds refers to those given to ``fit``.
     refers_to_given = not hasattr(cv, "split")

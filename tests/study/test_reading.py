@@ -48,7 +48,7 @@ def test_all_is_all():
 
 
 def test_the_rare_regime_is_keels_list_in_two_parts():
-    odd, even = find_studies("rare-regime")
+    even, odd = find_studies("rare-regime")
     names = list_datasets("keel")
     assert odd.datasets[:2] == (names[0], names[2])
     assert even.datasets[:2] == (names[1], names[3])
@@ -176,7 +176,7 @@ def test_a_users_own_study_beyond_the_paper(tmp_path):
         ("datasets = ['wine']\nlearners = ['x']", r"learners in .*learners.IML\]; got \['x'\]"),
         ("datasets = ['wine']\nlearners = {}", r"learners in .* must not be empty"),
         ("datasets = ['wine']\nlearners = {IML = 1}", r"Learner 'IML' must be a table"),
-        ("datasets = ['wine']\nsplits = 'a'\n[learners.IML]", r"splits must be an integer"),
+        ("datasets = ['wine']\nsplits = 'a'\n[learners.IML]", r"splits in .* must be an integer"),
         ("datasets = ['wine']\nshares = 0.5\n[learners.IML]", r"shares in .* a list .* got 0.5"),
         ("datasets = ['wine']\nshares = []\n[learners.IML]", r"shares in .* must not be empty"),
         ("datasets = ['wine']\nshares = [2.0]\n[learners.IML]", r"shares .* between 0 and 1"),
@@ -188,6 +188,7 @@ def test_a_users_own_study_beyond_the_paper(tmp_path):
         ("datasets = ['wine']\nleader = 1\n[learners.IML]", r"leader must be one of"),
         ("datasets = ['wine']\n[learners.a]\nkind = 1", r"kind of learner 'a' must be a string"),
         ("datasets = ['wine']\n[learners.IML]\nsettings = 1", r"settings of learner 'IML' must"),
+        ("datasets = ['wine']\n[learners.IML]\ncandidates = 'a'", r"candidates of .* an integer"),
         ("datasets = ['wine']\n[learners.IML]\ngrid = [1]", r"grid of learner 'IML' must be"),
         (
             "datasets = ['wine']\n[learners.IML]\ngrid = {margin = 1.0}",

@@ -35,12 +35,14 @@ KINDS: dict[str, tuple[type, str]] = {
     "resampling": (list, 'a list such as ["none", "smote"]'),
     "shares": (list, "a list such as [0.1, 0.05]"),
     "measures": (list, 'a list such as ["f1"]'),
+    "splits": (int, "an integer"),
     "few_positives": (bool, "true or false"),
 }
 LEARNER_KINDS: dict[str, tuple[type, str]] = {
     "kind": (str, "a string"),
     "settings": (dict, "a table of arguments"),
     "grid": (dict, "a table of lists"),
+    "candidates": (int, "an integer"),
 }
 REQUIRED = {"datasets", "learners"}
 OPTIONAL = {

@@ -124,7 +124,7 @@ def predict(
 ) -> None:
     """Predict the class of each row, with its probability and the nearest training examples."""
     from raremetric.table import load_model
-    from raremetric.table.predicting import BLOCK_BYTES, prediction_rows, write_predictions
+    from raremetric.table.files import BLOCK_BYTES, prediction_rows, write_predictions
 
     start = time.perf_counter()
     with user_mistakes():

@@ -39,8 +39,9 @@ def list_studies() -> str:
     """The studies that come with the package, for the help."""
     from raremetric.study.reading import GROUPS, NAMED
 
-    groups = "; ".join(f"{name}: {', '.join(members)}" for name, members in GROUPS.items())
-    return f"Studies: {', '.join(NAMED)}. Groups of studies: {groups}."
+    groups = {name: ", ".join(members) for name, members in GROUPS.items() if name != "all"}
+    listed = "; ".join(f"{name} ({members})" for name, members in groups.items())
+    return f"Studies: {', '.join(NAMED)}. Groups of studies: {listed}; all is another name of paper."
 
 
 @study_app.command(

@@ -21,6 +21,7 @@ from raremetric.cli.common import (
 )
 
 if TYPE_CHECKING:
+    from raremetric.study.store import Store
     from raremetric.study.tasks import Result, Study, Task
 
 study_app = typer.Typer(
@@ -41,7 +42,7 @@ def list_studies() -> str:
 
     groups = {name: ", ".join(members) for name, members in GROUPS.items() if name != "all"}
     listed = "; ".join(f"{name} ({members})" for name, members in groups.items())
-    return f"Studies: {', '.join(NAMED)}. Groups of studies: {listed}; all is another name of paper."
+    return f"Studies: {', '.join(NAMED)}. Groups: {listed}; all is another name of paper."
 
 
 @study_app.command(
@@ -71,7 +72,7 @@ def study_run(
     as_json: AsJson = False,
 ) -> None:
     """Run the tasks of a study that are missing; stop and resume at any time."""
-    from raremetric.study.execution import computed_with_other_code, run_missing
+    from raremetric.study.execution import run_missing
     from raremetric.study.reading import find_studies
     from raremetric.study.store import Store
     from raremetric.study.tasks import all_tasks
@@ -80,12 +81,7 @@ def study_run(
         studies = _restrict(find_studies(name), datasets, learners, splits)
         tasks = all_tasks(studies)
         results = Store(store, create=True)
-        if outdated := computed_with_other_code(results, tasks):
-            names = ", ".join(sorted({task.learner.name for task in outdated}))
-            note(
-                f"{len(outdated)} finished tasks of {names} were computed with other code than "
-                "today's and are kept. To compute them again, use another store."
-            )
+        _note_other_code(results, tasks)
         n_run = 0
         try:
             with progress(None, "starting") as step:
@@ -94,8 +90,8 @@ def study_run(
                     nonlocal n_run
                     n_run = len(missing)
                     step.begin(n_run, "starting")
-                    counts = f"{len(tasks)} tasks, {n_run} to do"
-                    typer.echo(f"{counts}; results go to {store}.", err=True)
+                    text = f"{len(tasks)} tasks, {n_run} to do; results go to {store}."
+                    typer.echo(text, err=True)
 
                 def on_result(task: Task, outcome: Result | str) -> None:
                     verdict = "failed" if isinstance(outcome, str) else f"{outcome.seconds:.1f} s"
@@ -234,6 +230,17 @@ def study_import(
         print_json({"store": str(store), "tasks": n_tasks})
     else:
         typer.echo(f"{n_tasks} tasks imported into {store}.")
+
+
+def _note_other_code(results: Store, tasks: list[Task]) -> None:
+    from raremetric.study.execution import computed_with_other_code
+
+    if outdated := computed_with_other_code(results, tasks):
+        names = ", ".join(sorted({task.learner.name for task in outdated}))
+        note(
+            f"{len(outdated)} finished tasks of {names} were computed with other code than today's "
+            "and are kept. To compute them again, use another store."
+        )
 
 
 def _restrict(

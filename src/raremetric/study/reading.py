@@ -21,14 +21,14 @@ FILES = {
     for file in sorted(FOLDER.iterdir(), key=lambda file: file.name)
 }
 NAMED = tuple(FILES)
-GROUPS: dict[str, list[str]] = {}
-for _name, _values in FILES.items():
-    if "group" in _values:
-        GROUPS.setdefault(_values.pop("group"), []).append(_name)
+GROUPS = {
+    group: [name for name, values in FILES.items() if values.get("group") == group]
+    for group in sorted({values["group"] for values in FILES.values() if "group" in values})
+}
 GROUPS["all"] = GROUPS["paper"]
 MEASURES = ("f1", "average_precision")
 POSITIONS = {"odd": 0, "even": 1}  # the first position of a list is odd
-KINDS: dict[str, tuple[type, str]] = {
+FIELD_TYPES: dict[str, tuple[type, str]] = {
     "name": (str, "a string"),
     "title": (str, "a string"),
     "learners": (dict, "tables such as [learners.IML]"),
@@ -36,27 +36,18 @@ KINDS: dict[str, tuple[type, str]] = {
     "shares": (list, "a list such as [0.1, 0.05]"),
     "measures": (list, 'a list such as ["f1"]'),
     "splits": (int, "an integer"),
+    "paper_table": (str, "a string"),
+    "leader": (str, "a string"),
     "few_positives": (bool, "true or false"),
 }
-LEARNER_KINDS: dict[str, tuple[type, str]] = {
+LEARNER_FIELD_TYPES: dict[str, tuple[type, str]] = {
     "kind": (str, "a string"),
     "settings": (dict, "a table of arguments"),
     "grid": (dict, "a table of lists"),
     "candidates": (int, "an integer"),
 }
 REQUIRED = {"datasets", "learners"}
-OPTIONAL = {
-    "name",
-    "title",
-    "splits",
-    "resampling",
-    "shares",
-    "test_size",
-    "paper_table",
-    "measures",
-    "leader",
-    "few_positives",
-}
+OPTIONAL = {*FIELD_TYPES, "test_size"} - REQUIRED
 
 
 def find_studies(name: str) -> list[Study]:
@@ -78,7 +69,8 @@ def find_studies(name: str) -> list[Study]:
 def named_study(name: str) -> Study:
     """A study that comes with the package."""
     check_option(name, "study", NAMED)
-    return _build(FILES[name], name, f"{name}.toml")
+    values = {field: value for field, value in FILES[name].items() if field != "group"}
+    return _build(values, name, f"{name}.toml")
 
 
 def read_study(path: Path) -> Study:
@@ -133,7 +125,7 @@ def _build(values: dict[str, Any], name: str, source: str) -> Study:
             f"{source} must have the fields {' and '.join(sorted(REQUIRED))}, and may have "
             f"{', '.join(sorted(OPTIONAL))}; it has {', '.join(sorted(values))}."
         )
-    _check_kinds(values, source)
+    _check_types(values, source)
     for learner, fields in values["learners"].items():
         _check_learner(learner, fields)
     checked = {
@@ -154,9 +146,9 @@ def _build(values: dict[str, Any], name: str, source: str) -> Study:
     return study
 
 
-def _check_kinds(values: dict[str, Any], source: str) -> None:
-    """Refuse fields of another kind, and lists without any element."""
-    for name, (kind, description) in KINDS.items():
+def _check_types(values: dict[str, Any], source: str) -> None:
+    """Refuse fields of another type, and lists without any element."""
+    for name, (kind, description) in FIELD_TYPES.items():
         value = values.get(name, kind())
         if not isinstance(value, kind):
             raise ValueError(f"{name} in {source} must be {description}; got {value!r}.")
@@ -201,13 +193,13 @@ def _check_learner(name: str, fields: Any) -> None:
         raise ValueError(
             f"Learner {name!r} must be a table such as [learners.IML]; got {fields!r}."
         )
-    unknown = set(fields) - {"kind", "settings", "grid", "candidates"}
+    unknown = set(fields) - set(LEARNER_FIELD_TYPES)
     if unknown:
         raise ValueError(
             f"Learner {name!r} has the unknown fields {', '.join(sorted(unknown))}; allowed are "
             "kind, settings, grid and candidates."
         )
-    for field, (kind, description) in LEARNER_KINDS.items():
+    for field, (kind, description) in LEARNER_FIELD_TYPES.items():
         if not isinstance(fields.get(field, kind()), kind):
             raise ValueError(
                 f"{field} of learner {name!r} must be {description}; got {fields[field]!r}."

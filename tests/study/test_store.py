@@ -229,7 +229,7 @@ def test_two_first_runs_at_once_share_the_store(tmp_path):
 def test_what_a_killed_process_left_is_made_a_store(path):
     path.parent.mkdir()
     path.touch()
-    with pytest.raises(StoreError, match=r"There is no store"):
+    with pytest.raises(StoreError, match=r"is not a store of raremetric"):
         Store(path)
     assert Store(path, create=True).statuses() == {}
 

@@ -65,13 +65,12 @@ class Store:
 
     def __init__(self, path: Path, create: bool = False):
         self.path = Path(path)
-        is_new = not self.path.exists() or self.path.stat().st_size == 0
-        if is_new and not create:
+        if not create and not self.path.exists():
             raise StoreError(f"There is no store {self.path}. Start one with: study run")
         self.path.parent.mkdir(parents=True, exist_ok=True)
         with _clear_errors(self.path):
             self._db = sqlite3.connect(self.path, timeout=BUSY_SECONDS)
-            if is_new:
+            if create and self._is_empty():
                 self._initialize()
             self._check()
 
@@ -79,10 +78,14 @@ class Store:
         """Create the tables in one transaction; of several processes, only the first does so."""
         with self._db:
             self._db.execute("BEGIN IMMEDIATE")  # waits for other processes
-            if not _columns(self._db, "tasks"):
+            if self._is_empty():
                 self._db.execute(f"PRAGMA application_id = {APPLICATION}")
                 self._db.execute(TASKS)
                 _upgrade(self._db)
+
+    def _is_empty(self) -> bool:
+        """Whether the file is new, or its creation was interrupted."""
+        return self._db.execute("SELECT COUNT(*) FROM sqlite_master").fetchone() == (0,)
 
     def _check(self) -> None:
         (application,) = self._db.execute("PRAGMA application_id").fetchone()

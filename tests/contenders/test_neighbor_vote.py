@@ -10,8 +10,8 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.preprocessing import StandardScaler
 
 from raremetric import GMML
-from raremetric.contenders import CONTENDERS, Candidate, resample
-from raremetric.contenders.base import grid_candidates
+from raremetric.contenders import CONTENDERS, find_contender
+from raremetric.contenders.base import Candidate, grid_candidates, resample
 from raremetric.contenders.neighbor_vote import NeighborVote, winner
 from tests.conftest import make_problem
 
@@ -45,10 +45,11 @@ def test_the_paper_has_more_candidates_than_a_quick_budget(name, full, quick):
 
 def test_equal_scores_go_to_the_last_printed_form():
     tried = [Candidate(printed, {}) for printed in ("{'m': 1}", "{'m': 1000}", "{'m': 10}")]
-    assert winner(tried, [0.5, 0.5, 0.5]) == 0  # "}" sorts after "0"
-    assert winner(tried, [0.5, 0.5, 0.4]) == 0
-    assert winner(tried, [0.4, 0.5, 0.5]) == 2
-    assert winner(tried, [0.4, 0.6, 0.5]) == 1
+    assert winner(tried, [0.5, 0.5, 0.5], range(3)) == 0  # "}" sorts after "0"
+    assert winner(tried, [0.5, 0.5, 0.4], range(3)) == 0
+    assert winner(tried, [0.4, 0.5, 0.5], range(3)) == 2
+    assert winner(tried, [0.4, 0.6, 0.5], range(3)) == 1
+    assert winner(tried, [0.4, 0.6, 0.5], [0, 2]) == 2
 
 
 @pytest.mark.parametrize("resampling", ["smote", "rus"])
@@ -81,7 +82,8 @@ def test_tuning_by_hand(resampling):
     folds = list(StratifiedKFold(5, shuffle=True, random_state=0).split(X, y))
     contender = NeighborVote(name="GMML", learner=GMML, settings={"random_state": 1})
     tried = [Candidate(str(t), {"t": t}) for t in (0.0, 0.5, 1.0)]
-    answer = contender.answer(tried, X, y, queries, folds=folds, seed=3, resampling=resampling)
+    tuned = contender.fit(tried, X, y, folds=folds, seed=3, resampling=resampling)
+    answer = tuned.answer(queries)
 
     def vote(t, train, X_test):
         X_train, y_train = resample(X[train], y[train], resampling)
@@ -100,15 +102,15 @@ def test_tuning_by_hand(resampling):
         )
         for candidate in tried
     }
-    assert answer.validation == pytest.approx(scores)
+    assert tuned.validation == pytest.approx(scores)
     best = max(scores, key=lambda name: (scores[name], name))
-    assert answer.chosen == {"t": float(best)}
+    assert tuned.chosen == {"t": float(best)}
     shares = vote(float(best), slice(None), queries)
     np.testing.assert_allclose(answer.scores, shares)
     np.testing.assert_array_equal(answer.predicted, shares > 0.5)
 
 
-def test_a_race_ends_with_a_finalist_and_takes_fewer_fits(monkeypatch):
+def test_successive_halving_ends_with_a_finalist_and_takes_fewer_fits(monkeypatch):
     X, y = problem()
     folds = list(StratifiedKFold(4, shuffle=True, random_state=0).split(X, y))
     contender = NeighborVote(name="GMML", learner=GMML, settings={"random_state": 1})
@@ -124,11 +126,19 @@ def test_a_race_ends_with_a_finalist_and_takes_fewer_fits(monkeypatch):
     whole = contender.fit(tried, X, y, folds=folds, seed=0)
     assert seen == [16] * 4
     seen.clear()
-    raced = contender.with_budget("quick").fit(tried, X, y, folds=folds, seed=0)
+    halved = contender.with_budget("quick").fit(tried, X, y, folds=folds, seed=0)
     assert seen == [16, 8, 6, 6]
-    same = [name for name in raced.validation if raced.validation[name] == whole.validation[name]]
+    same = [name for name in halved.validation if halved.validation[name] == whole.validation[name]]
     assert len(same) >= 6
-    assert f"{raced.chosen['t']:.3f}" in same
+    assert f"{halved.chosen['t']:.3f}" in same
+
+
+def test_a_single_candidate_is_not_validated():
+    X, y = problem()
+    plain = find_contender("plain")
+    tuned = plain.fit(plain.candidates(1), X, y, folds=[], seed=0)
+    assert tuned.validation == {}
+    assert tuned.chosen == {}
 
 
 def test_a_learner_with_a_random_state_is_seeded():

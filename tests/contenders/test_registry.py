@@ -8,8 +8,8 @@ from sklearn.neighbors import NeighborhoodComponentsAnalysis
 
 from raremetric import RareClassifier
 from raremetric.contenders import CONTENDERS, find_contender, make_contender
-from raremetric.contenders.custom import ScoredEstimator
 from raremetric.contenders.neighbor_vote import NeighborVote
+from raremetric.contenders.registry import ScoredEstimator
 from tests.conftest import make_problem
 
 NCA = "sklearn.neighbors:NeighborhoodComponentsAnalysis"
@@ -45,19 +45,22 @@ def data():
 
 def test_short_names_for_the_command_line():
     aliases = {each.alias: name for name, each in CONTENDERS.items() if each.alias}
-    assert aliases == {
-        "plain": "Euclidean",
-        "lmnn": "LMNN",
-        "itml": "ITML",
-        "gmml": "GMML",
-        "iml": "IML",
-        "logistic": "logistic-regression",
-        "boosting": "gradient-boosting",
-        "forest": "balanced-forest",
-        "svm": "SVM-laplacian",
-        "iml-score": "IML-score",
-        "rare": "RareClassifier-fast",
-    }
+    assert (
+        aliases.items()
+        >= {
+            "plain": "Euclidean",
+            "lmnn": "LMNN",
+            "itml": "ITML",
+            "gmml": "GMML",
+            "iml": "IML",
+            "logistic": "logistic-regression",
+            "boosting": "gradient-boosting",
+            "forest": "balanced-forest",
+            "svm": "SVM-laplacian",
+            "iml-score": "IML-score",
+            "rare": "RareClassifier-fast",
+        }.items()
+    )
     assert find_contender("rare") is not None
     assert find_contender("svm") == find_contender("SVM-laplacian") == CONTENDERS["SVM-laplacian"]
     assert find_contender("iml", "quick").budget == "quick"
@@ -86,14 +89,15 @@ def test_candidates_are_drawn_by_the_split():
 
 def test_rare_classifier_is_what_a_user_gets(data, few_candidates):
     X, y, queries, _ = data
-    answer = find_contender("rare").answer([], X, y, queries, folds=[], seed=2)
+    tuned = find_contender("rare").fit([], X, y, folds=[], seed=2)
+    answer = tuned.answer(queries)
     model = RareClassifier("fast", pos_label=1, random_state=2).fit(X, y)
     np.testing.assert_array_equal(answer.predicted, model.predict(queries))
     np.testing.assert_allclose(answer.scores, model.decision_function(queries))
-    assert answer.chosen["threshold"] == pytest.approx(model.threshold_, abs=1e-6)
-    assert list(answer.chosen["members"]) == [each.name for each in model.ensemble_.members]
-    assert sum(answer.chosen["members"].values()) == pytest.approx(1, abs=1e-4)
-    assert json.loads(json.dumps(answer.chosen)) == answer.chosen
+    assert tuned.chosen["threshold"] == pytest.approx(model.threshold_, abs=1e-6)
+    assert list(tuned.chosen["members"]) == [each.name for each in model.ensemble_.members]
+    assert sum(tuned.chosen["members"].values()) == pytest.approx(1, abs=1e-4)
+    assert json.loads(json.dumps(tuned.chosen)) == tuned.chosen
 
 
 def test_iml_scores_average_five_of_metrics_and_readings(data):
@@ -111,9 +115,9 @@ def test_a_users_transformer_is_judged_by_its_neighbors(data):
     X, y, queries, folds = data
     contender = make_contender(NCA, "NCA", {"max_iter": 5}, {"n_components": [1, 2]})
     assert isinstance(contender, NeighborVote)
-    answer = contender.answer(contender.candidates(1), X, y, queries, folds=folds, seed=0)
-    assert set(answer.validation) == {"{'n_components': 1}", "{'n_components': 2}"}
-    assert set(answer.scores) <= {0, 1 / 3, 2 / 3, 1}
+    tuned = contender.fit(contender.candidates(1), X, y, folds=folds, seed=0)
+    assert set(tuned.validation) == {"{'n_components': 1}", "{'n_components': 2}"}
+    assert set(tuned.answer(queries).scores) <= {0, 1 / 3, 2 / 3, 1}
     plain = find_contender(NCA)
     assert (plain.name, plain.kind) == ("NeighborhoodComponentsAnalysis", NCA)
     assert plain.learner is NeighborhoodComponentsAnalysis
@@ -121,12 +125,11 @@ def test_a_users_transformer_is_judged_by_its_neighbors(data):
 
 def test_a_transformer_that_changes_no_neighbor_is_the_plain_distance(data):
     X, y, queries, folds = data
-    tripled = find_contender(f"{__name__}:Tripled")
-    mine = tripled.answer(tripled.candidates(1), X, y, queries, folds=folds, seed=0)
-    plain = find_contender("plain").answer(
-        find_contender("plain").candidates(1), X, y, queries, folds=folds, seed=0
-    )
-    np.testing.assert_array_equal(mine.scores, plain.scores)
+    found = [
+        contender.fit(contender.candidates(1), X, y, folds=folds, seed=0).answer(queries)
+        for contender in (find_contender(f"{__name__}:Tripled"), find_contender("plain"))
+    ]
+    np.testing.assert_array_equal(found[0].scores, found[1].scores)
 
 
 @pytest.mark.parametrize(
@@ -143,14 +146,42 @@ def test_a_users_classifier_is_judged_by_its_scores(path, grid, n_candidates, da
     assert isinstance(contender, ScoredEstimator)
     assert contender.has_threshold
     tried = contender.candidates(1)
-    first, second = (
-        contender.answer(tried, X, y, queries, folds=[], seed=1, resampling=resampling)
-        for resampling in ("none", "none")
-    )
+    first, second = (contender.fit(tried, X, y, folds=[], seed=1) for _ in "ab")
     assert len(first.validation) == n_candidates + 1
     assert first.validation["average"] > 0.5
-    np.testing.assert_array_equal(first.scores, second.scores)
-    assert np.isfinite(first.scores).all()
+    scores = first.answer(queries).scores
+    np.testing.assert_array_equal(scores, second.answer(queries).scores)
+    assert np.isfinite(scores).all()
+
+
+def test_a_class_that_takes_any_argument(data):
+    """XGBClassifier passes most parameters through ``**kwargs``."""
+    pytest.importorskip("xgboost")
+    X, y, queries, _ = data
+    settings = {"max_depth": 2, "n_estimators": 3, "n_jobs": 1}
+    contender = make_contender("xgboost:XGBClassifier", "mine", settings, {"max_leaves": [2, 3]})
+    tuned = contender.fit(contender.candidates(1), X, y, folds=[], seed=1)
+    assert tuned.model.family.estimator.get_params()["max_depth"] == 2
+    assert np.isfinite(tuned.answer(queries).scores).all()
+
+
+class Scaled(Tripled):
+    """A transformer with a required argument."""
+
+    def __init__(self, factor):
+        self.factor = factor
+
+    def transform(self, X):
+        return self.factor * X
+
+
+def test_required_arguments_are_settings():
+    path = f"{__name__}:Scaled"
+    assert make_contender(path, "mine", {"factor": 2.0}).settings == {"factor": 2.0}
+    with pytest.raises(ValueError, match=r"'Scaled' cannot be created with no settings: .*factor"):
+        find_contender(path)
+    with pytest.raises(ValueError, match=r"required arguments of VotingClassifier must be given"):
+        find_contender("sklearn.ensemble:VotingClassifier")
 
 
 @pytest.mark.parametrize(
@@ -160,6 +191,9 @@ def test_a_users_classifier_is_judged_by_its_scores(path, grid, n_candidates, da
         ("sklearn.svm:Learner", r"cannot be imported: module sklearn.svm has no 'Learner'"),
         ("sklearn.metrics:f1_score", r"'sklearn.metrics:f1_score' is not an estimator class"),
         ("fractions:Fraction", r"is not an estimator class: it must have fit, get_params"),
+        (":x", r"^':x' is not an import path such as mypackage.module:MyLearner\.$"),
+        ("x:", r"^'x:' is not an import path such as"),
+        (".x:X", r"^'.x:X' is not an import path such as"),
         (f"{__name__}:Silent", r"predict with decision_function or predict_proba"),
     ],
 )

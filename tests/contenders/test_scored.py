@@ -148,7 +148,7 @@ def test_the_five_best_count_alike_and_thorough_is_twice_the_repeats(data):
     weights = tuned.selection_.average.weights
     assert len(weights) == 5
     np.testing.assert_allclose(weights, 0.2)
-    assert set(tuned.selection_.kept) == set(np.flatnonzero(tuned.ranks_ <= 5))
+    assert set(tuned.selection_.kept) == set(np.flatnonzero(tuned.selection_.ranks <= 5))
 
 
 def test_permuted_labels_are_not_learned():

@@ -8,7 +8,7 @@ import pytest
 
 from raremetric.datasets import describe_dataset
 from raremetric.report.listings import find_differences
-from raremetric.report.rows import COLUMNS, check_rows, with_scores
+from raremetric.report.rows import REQUIRED, check_rows, with_scores
 from raremetric.report.summarize import summarize
 from raremetric.study.paper_values import PRINTED_LEARNERS
 from raremetric.study.tasks import StudyResults
@@ -241,7 +241,7 @@ def test_learners_that_have_not_started_do_not_count(tiny):
 @pytest.mark.parametrize("n_studies", [0, 1, 2])
 def test_no_rows(tiny, n_studies):
     study = results_of(tiny).study
-    empty = [StudyResults(study, pd.DataFrame(columns=COLUMNS))] * n_studies
+    empty = [StudyResults(study, pd.DataFrame(columns=REQUIRED))] * n_studies
     with pytest.raises(ValueError, match="There is no finished task to report: run"):
         summarize(empty)
 

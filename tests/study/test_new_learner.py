@@ -57,6 +57,7 @@ def learner(tmp_path, monkeypatch):
 def run(*words):
     result = CliRunner().invoke(app, list(map(str, words)))
     assert result.exit_code == 0, result.output
+    return result
 
 
 def run_and_report(learners, *options):
@@ -78,6 +79,20 @@ def test_one_line_of_the_registry(learner, monkeypatch):
     assert "Learners of my own" in page
     assert "The paper, reproduced" not in page
     assert find_contender("whitening") == line
+
+
+def test_results_of_an_edited_class_are_kept_with_a_note(learner):
+    mine = '[learners.mine]\nkind = "whitening:WithinClassWhitening"'
+    Path("mine.toml").write_text(STUDY + mine)
+    command = ["study", "run", "mine.toml", "--store", "mine.sqlite"]
+    assert "other code" not in run(*command).stderr
+    assert "other code" not in run(*command).stderr
+    Path("whitening.py").write_text(MODULE.replace("shrinkage=0.5", "shrinkage=0.25"))
+    importlib.reload(sys.modules["whitening"])
+    again = run(*command)
+    assert "Note: 4 finished tasks of mine were computed with other code" in again.stderr
+    assert "use another store" in again.stderr
+    assert "8 tasks, 0 to do" in again.stderr
 
 
 def test_an_import_path(learner, monkeypatch):

@@ -37,17 +37,18 @@ def test_the_known_studies_are_enumerated(name, n_tasks):
 def test_all_is_all():
     assert [study.name for study in find_studies("all")] == [
         "table2",
-        "table3-smote",
         "table3-rus",
-        "imbalance",
+        "table3-smote",
         "ablation",
-    ]
+        "imbalance",
+    ]  # the smallest first
+    assert find_studies("paper") == find_studies("all")
     with pytest.raises(ValueError, match=r"study must be one of 'ablation'.*got 'table4'"):
         find_studies("table4")
 
 
 def test_the_rare_regime_is_keels_list_in_two_parts():
-    odd, even = find_studies("rare-regime")
+    even, odd = find_studies("rare-regime")
     names = list_datasets("keel")
     assert odd.datasets[:2] == (names[0], names[2])
     assert even.datasets[:2] == (names[1], names[3])
@@ -168,6 +169,30 @@ def test_a_users_own_study_beyond_the_paper(tmp_path):
         (
             "datasets = ['wine']\n[learners.a]\nkind = 'IML'\nsettings = {m = 1}",
             r"Learner 'a' has the unknown settings m; IML takes",
+        ),
+        ("datasets = 1\n[learners.IML]", r"datasets must be a list of names.*got 1\."),
+        ("datasets = [1]\n[learners.IML]", r"datasets must be a list of names.*got \[1\]"),
+        ("datasets = []\n[learners.IML]", r"datasets in .* must not be empty"),
+        ("datasets = ['wine']\nlearners = ['x']", r"learners in .*learners.IML\]; got \['x'\]"),
+        ("datasets = ['wine']\nlearners = {}", r"learners in .* must not be empty"),
+        ("datasets = ['wine']\nlearners = {IML = 1}", r"Learner 'IML' must be a table"),
+        ("datasets = ['wine']\nsplits = 'a'\n[learners.IML]", r"splits in .* must be an integer"),
+        ("datasets = ['wine']\nshares = 0.5\n[learners.IML]", r"shares in .* a list .* got 0.5"),
+        ("datasets = ['wine']\nshares = []\n[learners.IML]", r"shares in .* must not be empty"),
+        ("datasets = ['wine']\nshares = [2.0]\n[learners.IML]", r"shares .* between 0 and 1"),
+        ("datasets = ['wine']\nshares = ['a']\n[learners.IML]", r"shares .* between 0 and 1"),
+        ("datasets = ['wine']\nresampling = 'rus'\n[learners.IML]", r"resampling .* a list"),
+        ("datasets = ['wine']\nmeasures = 'f1'\n[learners.IML]", r"measures .* a list"),
+        ("datasets = ['wine']\nmeasures = [1]\n[learners.IML]", r"measures must be one of"),
+        ("datasets = ['wine']\nname = 1\n[learners.IML]", r"name in .* must be a string"),
+        ("datasets = ['wine']\nleader = 1\n[learners.IML]", r"leader in .* must be a string"),
+        ("datasets = ['wine']\n[learners.a]\nkind = 1", r"kind of learner 'a' must be a string"),
+        ("datasets = ['wine']\n[learners.IML]\nsettings = 1", r"settings of learner 'IML' must"),
+        ("datasets = ['wine']\n[learners.IML]\ncandidates = 'a'", r"candidates of .* an integer"),
+        ("datasets = ['wine']\n[learners.IML]\ngrid = [1]", r"grid of learner 'IML' must be"),
+        (
+            "datasets = ['wine']\n[learners.IML]\ngrid = {margin = 1.0}",
+            r"margin in the grid of learner 'IML' must be a list of values",
         ),
         ("datasets = ['wine']\nresampling = ['ros']\n[learners.IML]", r"resampling must be one"),
     ],

@@ -8,7 +8,7 @@ from sklearn.model_selection import StratifiedKFold, train_test_split
 from raremetric import RareClassifier
 from raremetric.contenders import CONTENDERS
 from raremetric.datasets import load_dataset
-from raremetric.study.run_task import fingerprint, make_split, run_task
+from raremetric.study.execution import fingerprint, make_split, run_task
 from raremetric.study.tasks import LearnerSpec, Task
 
 KNOWN = {name: LearnerSpec.from_dict(name, {}) for name in CONTENDERS}
@@ -41,7 +41,7 @@ def test_a_task_is_a_pure_function(learner):
     assert dataclasses.replace(first, seconds=0) == dataclasses.replace(second, seconds=0)
     assert sum(counts(first)) == 151  # 70 % of 215
     assert len(first.scores) == (3 if learner is QUICK else 21)
-    assert first.fingerprint == fingerprint()
+    assert first.fingerprint == fingerprint(learner)
     assert {"numpy", "scikit-learn", "raremetric", "xgboost"} <= set(first.versions)
 
 
@@ -60,7 +60,7 @@ def test_every_learner_of_the_paper_runs(name):
     assert run_task(Task("wine", None, "rus", 1, learner)).exists
 
 
-def test_one_random_state_serves_split_and_folds():
+def test_one_random_state_for_split_and_folds():
     rng = np.random.RandomState(0)
     X, y = rng.normal(size=(90, 2)), (np.arange(90) < 30).astype(int)
     split = make_split(y, 7, 0.7)

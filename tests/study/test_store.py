@@ -2,17 +2,24 @@ import dataclasses
 import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 
 import pytest
 
-from raremetric.study.run_task import Result
 from raremetric.study.store import Store, StoreError
-from raremetric.study.tasks import LearnerSpec, Study, Task
+from raremetric.study.tasks import REPORTED, LearnerSpec, Result, Study, Task
 
 IML = LearnerSpec.from_dict("IML", {})
 STUDY = Study("mine", ("wine",), (IML,), splits=4, title="Mine")
 TASKS = STUDY.tasks()
 DONE = Result(1, 2, 3, 4, {"margin": 1.0}, {"{}": 0.5}, 1.5, {"split": 1}, {"numpy": "2"}, "abc")
+
+
+def finished(store):
+    """The finished tasks, one row per task."""
+    with closing(sqlite3.connect(store.path)) as db:
+        db.row_factory = sqlite3.Row
+        return db.execute("SELECT * FROM tasks WHERE status = 'done' ORDER BY id").fetchall()
 
 
 @pytest.fixture
@@ -30,10 +37,10 @@ def test_round_trip_and_what_is_missing(path):
     store = Store(path)
     assert store.missing(TASKS) == [TASKS[3]]
     assert store.missing(TASKS, retry_failed=True) == [TASKS[2], TASKS[3]]
-    rows = store.rows()
-    assert len(rows) == 1  # neither absent nor failed
-    assert rows.iloc[0][["tn", "fp", "fn", "tp"]].tolist() == [1, 2, 3, 4]
-    assert rows.iloc[0].candidate == '{"margin": 1.0}'
+    (row,) = finished(store)  # neither absent nor failed
+    assert [row[name] for name in ("tn", "fp", "fn", "tp")] == [1, 2, 3, 4]
+    assert row["candidate"] == '{"margin": 1.0}'
+    assert store.fingerprints() == {TASKS[0].id: "abc", TASKS[1].id: ""}
     assert store.failures() == [(TASKS[2].id, "Traceback ...\nValueError: no")]
     assert store.mean_seconds() == {("wine", "IML"): 1.5}
     store.save(TASKS[2], DONE)
@@ -63,7 +70,7 @@ def old_store(path):
 def test_a_store_of_version_1_can_be_read(old_store):
     before = old_store.read_bytes()
     store = Store(old_store)
-    assert store.rows()["average_precision"].isna().all()
+    assert store.select(["split", "average_precision"]) == [(1, None)]
     assert store.missing(TASKS) == TASKS[1:]
     assert store.studies() == []
     with pytest.raises(StoreError, match=r"does not say which studies .* Run the study again"):
@@ -78,9 +85,8 @@ def test_a_store_of_version_1_is_upgraded_when_it_is_written_to(old_store):
         store.record([STUDY])
         store.save(half, dataclasses.replace(DONE, average_precision=0.75))
     assert columns(old_store)[-2:] == ["average_precision", "test_size"]
-    rows = store.rows().set_index("test_size")
-    assert rows.loc[0.5, "average_precision"] == 0.75
-    assert rows["average_precision"].isna().tolist().count(True) == 1
+    found = {row["test_size"]: row["average_precision"] for row in finished(store)}
+    assert found == {None: None, 0.5: 0.75}
     assert store.missing([*TASKS, half]) == TASKS[1:]
     (results,) = store.results()
     assert results.study == STUDY
@@ -102,8 +108,8 @@ def test_results_are_the_finished_tasks_of_each_study(path):
     assert (first.study, second.study) == (STUDY, other)
     assert first.rows["split"].tolist() == [1, 2, 3]
     assert sorted(second.rows["dataset"]) == ["glass", "wine"]
-    assert list(first.rows) == list(store.rows())
-    assert len(store.rows()) == 5
+    assert list(first.rows) == list(REPORTED)
+    assert len(finished(store)) == 5
 
 
 def test_a_study_that_is_run_in_parts_is_recorded_as_one(path):
@@ -175,6 +181,63 @@ def test_one_coordinator_at_a_time(path):
         )
         assert "in use by another study run" in other.stderr
     with store.writing():
+        pass
+
+
+FIRST_RUN = """
+import sys, time
+from pathlib import Path
+from raremetric.study.store import Store, StoreError
+from tests.study.test_store import DONE, TASKS
+
+path, number = Path(sys.argv[1]), int(sys.argv[2])
+for round in range(20):
+    print("ready", flush=True)
+    sys.stdin.readline()
+    store = Store(path / str(round) / "study.sqlite", create=True)
+    while True:
+        try:
+            with store.writing():
+                store.save(TASKS[number], DONE)
+            break
+        except StoreError as error:
+            assert "in use by another study run" in str(error), error
+            time.sleep(0.01)
+"""
+
+
+def test_two_first_runs_at_once_share_the_store(tmp_path):
+    command = [sys.executable, "-c", FIRST_RUN, str(tmp_path)]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    processes = [
+        subprocess.Popen([*command, str(number)], text=True, **pipes) for number in range(2)
+    ]
+    for _ in range(20):
+        for process in processes:
+            assert process.stdout.readline() == "ready\n", process.communicate()[1]
+        for process in processes:
+            process.stdin.write("go\n")
+            process.stdin.flush()
+    for process in processes:
+        _, errors = process.communicate(timeout=60)
+        assert (process.returncode, errors) == (0, "")
+    for path in tmp_path.iterdir():
+        assert len(finished(Store(path / "study.sqlite"))) == 2
+        assert {each.name for each in path.iterdir()} == {"study.sqlite", "study.sqlite.lock"}
+
+
+def test_what_a_killed_process_left_is_made_a_store(path):
+    path.parent.mkdir()
+    path.touch()
+    with pytest.raises(StoreError, match=r"is not a store of raremetric"):
+        Store(path)
+    assert Store(path, create=True).statuses() == {}
+
+
+def test_no_locks_on_this_system(path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "fcntl", None)
+    store = Store(path, create=True)
+    with pytest.raises(StoreError, match=r"only be run on a POSIX system"), store.writing():
         pass
 
 

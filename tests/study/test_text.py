@@ -7,10 +7,9 @@ import json
 import pandas as pd
 import pytest
 
-from raremetric.study.run_task import Result
 from raremetric.study.store import Store, StoreError
-from raremetric.study.tasks import LearnerSpec, Study
-from raremetric.study.text import export_results, import_results
+from raremetric.study.tasks import LearnerSpec, Result, Study
+from raremetric.study.text import COLUMNS, export_results, import_results
 
 STUDY = Study(
     "mine",
@@ -43,7 +42,14 @@ def test_round_trip(store, tmp_path):
     path = tmp_path / "results.csv.gz"
     assert export_results(store, path) == 7  # the failure is left out
     again = import_results(path, tmp_path / "again.sqlite")
-    pd.testing.assert_frame_equal(again.rows(), store.rows())
+    for ours, theirs in zip(again.results(), store.results(), strict=True):
+        pd.testing.assert_frame_equal(ours.rows, theirs.rows)
+    assert {each.name for each in tmp_path.iterdir()} == {
+        "again.sqlite",
+        "results.csv.gz",
+        "study.sqlite",
+        "study.sqlite.lock",
+    }
     assert again.studies() == store.studies() == [STUDY, again.studies()[1]]
     assert again.provenance() == store.provenance()
     assert [len(each.rows) for each in again.results()] == [6, 3]
@@ -76,6 +82,7 @@ def test_a_store_is_not_overwritten(store, tmp_path):
         import_results(path, store.path)
 
 
+WRONG_STATUS = ",".join(COLUMNS) + "\n" + ",".join("1" for _ in COLUMNS) + "\n"
 HEAD = b'{"format": "raremetric results, version 1", "studies": []}\n'
 
 
@@ -87,12 +94,13 @@ HEAD = b'{"format": "raremetric results, version 1", "studies": []}\n'
         (gzip.compress(b'{"format": "other"}\n'), r"its format is 'other'"),
         (gzip.compress(HEAD + b"id,dataset\n1,wine\n"), r"cannot be read as exported results"),
         (gzip.compress(HEAD * 1000)[:-20], r"cannot be read as exported results"),
+        (gzip.compress(HEAD + WRONG_STATUS.encode()), r"CHECK constraint failed"),
     ],
-    ids=["not compressed", "no head", "another format", "missing columns", "cut short"],
+    ids=["not compressed", "no head", "another format", "missing columns", "cut short", "status"],
 )
 def test_files_that_are_no_results(content, message, tmp_path):
     path = tmp_path / "results.csv.gz"
     path.write_bytes(content)
     with pytest.raises(StoreError, match=message):
         import_results(path, tmp_path / "new.sqlite")
-    assert not (tmp_path / "new.sqlite").exists()
+    assert list(tmp_path.iterdir()) == [path]

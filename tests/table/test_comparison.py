@@ -7,7 +7,8 @@ from sklearn.model_selection import StratifiedKFold
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.preprocessing import StandardScaler
 
-from raremetric.contenders import CONTENDERS, positive_scores, scored
+from raremetric.contenders import CONTENDERS, scored
+from raremetric.contenders.base import positive_scores
 from raremetric.datasets import read_table
 from raremetric.report.comparison import RECALLS, _curve, comparison_page, results_grid
 from raremetric.table import DEFAULT_METHODS, Comparison, compare_table, comparison
@@ -106,7 +107,7 @@ def test_every_method_fits(name, models, monkeypatch):
         model = models[name].classifier
     else:
         monkeypatch.setattr(scored, "N_QUICK_CANDIDATES", 2)  # they are slow
-        model = fit_method(name, X, y, resampling="smote")
+        model = fit_method(name, X, y, resampling="smote").model
     assert f1_score(y, model.predict(X)) > 0.5
     assert positive_scores(model, X).shape == (120,)
 

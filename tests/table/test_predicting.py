@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 from benchmarks.large_prediction import measure
 
-from raremetric.table.predicting import prediction_rows, write_predictions
+from raremetric.table.files import prediction_rows, write_predictions
 
 
 def test_the_file_contains_the_predictions_of_the_model(model, path, tmp_path):

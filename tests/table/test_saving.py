@@ -15,8 +15,8 @@ from sklearn.preprocessing import FunctionTransformer
 
 import raremetric
 from raremetric.table import ModelFileError, fit_table, load_model, save_model
+from raremetric.table.files import CARD, FORMAT
 from raremetric.table.fitting import model_names
-from raremetric.table.saving import CARD, FORMAT
 
 skops = pytest.importorskip("skops.io")
 

@@ -7,12 +7,13 @@ import os
 import signal
 import sys
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn, Protocol
 
 import typer
+from typer.core import TyperCommand
 
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
@@ -56,6 +57,18 @@ Seed = Annotated[int, typer.Option(help="Seed for folds and random draws.")]
 def split_names(text: str | None) -> list[str]:
     """Names separated by commas."""
     return [name.strip() for name in text.split(",") if name.strip()] if text else []
+
+
+def with_names(names: Callable[[], str]) -> type[TyperCommand]:
+    """A command whose help ends with names, which are looked up only when the help is shown."""
+
+    class WithNames(TyperCommand):
+        def format_epilog(self, ctx: Any, formatter: Any) -> None:
+            formatter.write_paragraph()
+            formatter.write_text(names())
+            super().format_epilog(ctx, formatter)
+
+    return WithNames
 
 
 def fail(message: object) -> NoReturn:

@@ -22,6 +22,7 @@ from raremetric.cli.common import (
     progress,
     split_names,
     user_mistakes,
+    with_names,
 )
 
 if TYPE_CHECKING:
@@ -30,16 +31,24 @@ if TYPE_CHECKING:
     from raremetric.table.results import Comparison, FoldResult
 
 
-# Repeated here, because importing the registry of contenders takes a second. A test compares them.
-DEFAULT_METHODS = ("plain", "iml", "iml-score", "rare", "gmml", "logistic", "boosting", "forest")
-SLOW_METHODS = ("lmnn", "itml", "svm")
-
-
 def complete_methods(incomplete: str) -> list[str]:
     """Names of methods, for shell completion; also after a comma."""
+    from raremetric.contenders import CONTENDERS
+
     given, comma, last = incomplete.rpartition(",")
-    names = (*DEFAULT_METHODS, *SLOW_METHODS)
+    names = [each.alias for each in CONTENDERS.values() if each.alias]
     return [given + comma + name for name in names if name.startswith(last)]
+
+
+def list_methods() -> str:
+    """All methods, for the help."""
+    from raremetric.table import DEFAULT_METHODS
+
+    others = [name for name in complete_methods("") if name not in DEFAULT_METHODS]
+    return (
+        f"Methods compared by default: {', '.join(DEFAULT_METHODS)}. Also available: "
+        f"{', '.join(others)}."
+    )
 
 
 def compare(
@@ -49,9 +58,8 @@ def compare(
     methods: Annotated[
         str | None,
         typer.Option(
-            help="Methods to compare, separated by commas. Default: "
-            f"{', '.join(DEFAULT_METHODS)}. Also available: {', '.join(SLOW_METHODS)}, which are "
-            "slow on large tables.",
+            help="Methods to compare, separated by commas. Default: all but those that are slow "
+            "on large tables; see the list below.",
             autocompletion=complete_methods,
         ),
     ] = None,
@@ -85,6 +93,7 @@ def compare(
 
     from raremetric.files import atomic_write, check_output
     from raremetric.report import comparison_page
+    from raremetric.table import DEFAULT_METHODS
     from raremetric.table.comparison import compare_table
     from raremetric.table.results import title_of
 
@@ -161,6 +170,7 @@ def comparison_table(found: Comparison, rows: list[dict[str, Any]]) -> Table:
 
 def add_to(app: typer.Typer) -> None:
     """Register the command."""
-    app.command(epilog="Example: raremetric compare claims.csv --target fraud -o page.html")(
-        compare
-    )
+    app.command(
+        cls=with_names(list_methods),
+        epilog="Example: raremetric compare claims.csv --target fraud -o page.html",
+    )(compare)

@@ -25,6 +25,7 @@ from raremetric.cli.common import (
     progress,
     split_names,
     user_mistakes,
+    with_names,
 )
 from raremetric.cli.explain import weights_table
 
@@ -32,13 +33,13 @@ if TYPE_CHECKING:
     from raremetric.table.model import TableModel
 
 N_SHOWN = 10  # features or columns
-# Repeated here, because importing the registry of contenders takes a second. A test compares them.
-MODELS = ("rare", "iml", "iml-score", "plain", "lmnn", "itml", "gmml")
 
 
 def complete_model(incomplete: str) -> list[str]:
     """Names of the models that can be fitted, for shell completion."""
-    return [name for name in MODELS if name.startswith(incomplete)]
+    from raremetric.table.fitting import model_names
+
+    return [name for name in model_names() if name.startswith(incomplete)]
 
 
 def fit(
@@ -49,7 +50,7 @@ def fit(
     model: Annotated[
         str,
         typer.Option(
-            help=f"One of {', '.join(MODELS)}.",
+            help="A method that has neighbors; see the list below.",
             autocompletion=complete_model,
         ),
     ] = "rare",
@@ -123,7 +124,7 @@ def predict(
 ) -> None:
     """Predict the class of each row, with its probability and the nearest training examples."""
     from raremetric.table import load_model
-    from raremetric.table.predicting import BLOCK_BYTES, prediction_rows, write_predictions
+    from raremetric.table.files import BLOCK_BYTES, prediction_rows, write_predictions
 
     start = time.perf_counter()
     with user_mistakes():
@@ -159,5 +160,8 @@ def _note_unused_columns(fitted: TableModel, file: str) -> None:
 
 def add_to(app: typer.Typer) -> None:
     """Register the commands."""
-    app.command(epilog="Example: raremetric fit claims.csv --target fraud -o model.skops")(fit)
+    app.command(
+        cls=with_names(lambda: f"Models: {', '.join(complete_model(''))}."),
+        epilog="Example: raremetric fit claims.csv --target fraud -o model.skops",
+    )(fit)
     app.command(epilog="Example: raremetric predict model.skops new.csv -o found.csv")(predict)

@@ -12,15 +12,17 @@ from rich.table import Table
 from raremetric.cli.common import (
     AsJson,
     fail,
+    note,
     print_json,
     progress,
     split_names,
     user_mistakes,
+    with_names,
 )
 
 if TYPE_CHECKING:
-    from raremetric.study.run_task import Result
-    from raremetric.study.tasks import Study, Task
+    from raremetric.study.store import Store
+    from raremetric.study.tasks import Result, Study, Task
 
 study_app = typer.Typer(
     help="Run, resume and report experiments: the paper's, those beyond it, or your own.",
@@ -34,18 +36,28 @@ Splits = Annotated[int | None, typer.Option(metavar="N", help="Only the first N 
 DEFAULT_STORE = Path("study.sqlite")
 
 
+def list_studies() -> str:
+    """The studies that come with the package, for the help."""
+    from raremetric.study.reading import GROUPS, NAMED
+
+    groups = {name: ", ".join(members) for name, members in GROUPS.items() if name != "all"}
+    listed = "; ".join(f"{name} ({members})" for name, members in groups.items())
+    return f"Studies: {', '.join(NAMED)}. Groups: {listed}; all is another name of paper."
+
+
 @study_app.command(
-    "run", epilog="Example: raremetric study run table2 --datasets wine,glass --splits 2 --jobs 2"
+    "run",
+    cls=with_names(list_studies),
+    epilog="Example: raremetric study run table2 --datasets wine,glass --splits 2 --jobs 2",
 )
 def study_run(
     name: Annotated[
         str,
         typer.Argument(
             metavar="NAME|FILE",
-            help="One of the paper's experiments: table2, table3-smote, table3-rus, imbalance, "
-            "ablation, or all of them: all. A comparison of RareClassifier with its alternatives: "
-            "beyond (on the paper's data sets), rare-regime (on KEEL's), or one half of the "
-            "latter: rare-regime-odd, rare-regime-even. Or your own study: a TOML file.",
+            help="An experiment of the paper, such as table2, or all of them: all. A comparison "
+            "of RareClassifier with its alternatives: beyond (on the paper's data sets) or "
+            "rare-regime (on KEEL's). Or your own study: a TOML file.",
         ),
     ],
     store: StorePath = DEFAULT_STORE,
@@ -60,7 +72,7 @@ def study_run(
     as_json: AsJson = False,
 ) -> None:
     """Run the tasks of a study that are missing; stop and resume at any time."""
-    from raremetric.study.executors import run_missing
+    from raremetric.study.execution import run_missing
     from raremetric.study.reading import find_studies
     from raremetric.study.store import Store
     from raremetric.study.tasks import all_tasks
@@ -69,10 +81,17 @@ def study_run(
         studies = _restrict(find_studies(name), datasets, learners, splits)
         tasks = all_tasks(studies)
         results = Store(store, create=True)
-        missing = results.missing(tasks, retry_failed)
-        typer.echo(f"{len(tasks)} tasks, {len(missing)} to do; results go to {store}.", err=True)
+        _note_other_code(results, tasks)
+        n_run = 0
         try:
-            with progress(len(missing), "starting") as step:
+            with progress(None, "starting") as step:
+
+                def on_start(missing: list[Task]) -> None:
+                    nonlocal n_run
+                    n_run = len(missing)
+                    step.begin(n_run, "starting")
+                    text = f"{len(tasks)} tasks, {n_run} to do; results go to {store}."
+                    typer.echo(text, err=True)
 
                 def on_result(task: Task, outcome: Result | str) -> None:
                     verdict = "failed" if isinstance(outcome, str) else f"{outcome.seconds:.1f} s"
@@ -84,6 +103,7 @@ def study_run(
                     n_jobs=jobs,
                     dask=dask,
                     retry_failed=retry_failed,
+                    on_start=on_start,
                     on_result=on_result,
                 )
         except KeyboardInterrupt:
@@ -92,9 +112,7 @@ def study_run(
             raise typer.Exit(130) from None
     failed = [task_id for task_id, _ in results.failures()]
     if as_json:
-        print_json(
-            {"store": str(store), "tasks": len(tasks), "run": len(missing), "failed": failed}
-        )
+        print_json({"store": str(store), "tasks": len(tasks), "run": n_run, "failed": failed})
     if failed:
         fail(f"{len(failed)} tasks failed, such as {failed[0]}. See: raremetric study status")
 
@@ -115,7 +133,7 @@ def study_status(
     as_json: AsJson = False,
 ) -> None:
     """Show how many tasks are done, failed and left, and the expected time."""
-    from raremetric.study.executors import seconds_left
+    from raremetric.study.execution import seconds_left
     from raremetric.study.reading import find_studies
     from raremetric.study.store import Store
 
@@ -212,6 +230,17 @@ def study_import(
         print_json({"store": str(store), "tasks": n_tasks})
     else:
         typer.echo(f"{n_tasks} tasks imported into {store}.")
+
+
+def _note_other_code(results: Store, tasks: list[Task]) -> None:
+    from raremetric.study.execution import computed_with_other_code
+
+    if outdated := computed_with_other_code(results, tasks):
+        names = ", ".join(sorted({task.learner.name for task in outdated}))
+        note(
+            f"{len(outdated)} finished tasks of {names} were computed with other code than today's "
+            "and are kept. To compute them again, use another store."
+        )
 
 
 def _restrict(

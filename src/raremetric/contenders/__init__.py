@@ -1,27 +1,6 @@
 """Everything that can be compared: our methods, the baselines, the alternatives, a user's class."""
 
-from raremetric.contenders.base import (
-    RESAMPLING,
-    Answer,
-    Candidate,
-    Contender,
-    Tuned,
-    positive_scores,
-    resample,
-)
-from raremetric.contenders.neighbor_vote import N_NEIGHBORS
+from raremetric.contenders.base import RESAMPLING, Contender, Tuned
 from raremetric.contenders.registry import CONTENDERS, find_contender, make_contender
 
-__all__ = [
-    "CONTENDERS",
-    "N_NEIGHBORS",
-    "RESAMPLING",
-    "Answer",
-    "Candidate",
-    "Contender",
-    "Tuned",
-    "find_contender",
-    "make_contender",
-    "positive_scores",
-    "resample",
-]
+__all__ = ["CONTENDERS", "RESAMPLING", "Contender", "Tuned", "find_contender", "make_contender"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import random
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
@@ -29,21 +30,23 @@ class Candidate(NamedTuple):
     params: dict[str, Any]
 
 
+class Answer(NamedTuple):
+    """The predictions for some queries."""
+
+    predicted: NDArray  # 0 or 1 for each query
+    scores: NDArray  # larger for more likely positives
+
+
 class Tuned(NamedTuple):
     """A fitted model and how it was chosen."""
 
     model: Any  # a scikit-learn classifier of raw numbers with the classes 0 and 1
     chosen: dict[str, Any]  # the chosen setting, or the members of an average
-    validation: dict[str, float]  # name of a candidate -> its validated F1
+    validation: dict[str, float]  # name of a candidate -> its F1; empty if there was no choice
 
-
-class Answer(NamedTuple):
-    """The predictions of a contender for some queries, and how it was tuned."""
-
-    predicted: NDArray  # 0 or 1 for each query
-    scores: NDArray  # larger for more likely positives
-    chosen: dict[str, Any]
-    validation: dict[str, float]
+    def answer(self, queries: NDArray) -> Answer:
+        """Classify the queries."""
+        return Answer(self.model.predict(queries), positive_scores(self.model, queries))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,7 +67,8 @@ class Contender(ABC):
     n_candidates : int or None
         How many candidates to draw; None for the default number, or the whole grid.
     budget : {"full", "quick"}
-        With "quick", fewer candidates are tried, and they may race: see the subclasses.
+        With "quick", fewer candidates are tried, in part by successive halving: see the
+        subclasses.
     title : str
         Its name in tables of results; the name if empty.
     alias : str
@@ -81,7 +85,7 @@ class Contender(ABC):
     alias: str = field(default="", compare=False)
 
     has_neighbors: ClassVar[bool]  # whether a decision can be explained by its neighbors
-    has_threshold: ClassVar[bool]  # whether it tunes a threshold, in place of resampling
+    has_threshold: ClassVar[bool]  # whether it tunes a threshold instead of resampling
 
     def __post_init__(self) -> None:
         check_option(self.budget, "budget", BUDGETS)
@@ -155,29 +159,12 @@ class Contender(ABC):
         y : ndarray of shape (n_samples,)
             0 or 1.
         folds : sequence of (train, validation)
-            For contenders that have no folds of their own.
+            Ignored by contenders that make their own folds.
         seed : int
-            For contenders with folds of their own, and for all that is random.
+            For everything random, including a contender's own folds.
         resampling : {"none", "smote", "rus"}
             Of the rows that are learned from.
         """
-
-    def answer(
-        self,
-        candidates: Sequence[Candidate],
-        X: NDArray,
-        y: NDArray,
-        queries: NDArray,
-        *,
-        folds: Folds,
-        seed: int,
-        resampling: str = "none",
-    ) -> Answer:
-        """Fit on (X, y) and classify the queries; see `fit` for the parameters."""
-        tuned = self.fit(candidates, X, y, folds=folds, seed=seed, resampling=resampling)
-        predicted = tuned.model.predict(queries)
-        scores = positive_scores(tuned.model, queries)
-        return Answer(predicted, scores, tuned.chosen, tuned.validation)
 
 
 def grid_candidates(
@@ -201,6 +188,24 @@ def positive_scores(model: Any, X: NDArray) -> NDArray:
         f"{type(model).__name__} has neither decision_function nor predict_proba with these "
         "settings: it gives no scores to choose a threshold on."
     )
+
+
+def check_arguments(
+    estimator: type, settings: Mapping[str, Any], grid: Iterable[str] | None, contender: str
+) -> None:
+    """Raise an error if a class cannot be created with the settings, or lacks a grid parameter."""
+    owner, parameters = estimator.__name__, inspect.signature(estimator).parameters
+    if all(each.kind is not inspect.Parameter.VAR_KEYWORD for each in parameters.values()):
+        refuse_unknown(settings, parameters, "settings", contender, owner)
+    try:
+        made = estimator(**settings)
+    except TypeError as error:
+        given = ", ".join(sorted(settings)) or "no settings"
+        raise ValueError(
+            f"Learner {contender!r} cannot be created with {given}: {error}. All required "
+            f"arguments of {owner} must be given as settings."
+        ) from error
+    refuse_unknown(grid or (), made.get_params(), "grid parameters", contender, owner)
 
 
 def refuse_unknown(

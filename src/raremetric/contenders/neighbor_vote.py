@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import inspect
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, NamedTuple
 
@@ -19,15 +18,15 @@ from raremetric.contenders.base import (
     Contender,
     Folds,
     Tuned,
-    refuse_unknown,
+    check_arguments,
     resample,
 )
 from raremetric.learners.grid import Fold, rare_f1, score_candidates, vote_f1
 from raremetric.validation import check_labels, quiet_repeats
 
 N_NEIGHBORS = 3
-N_RACING = 50  # candidates of a quick budget that race
-N_FINALISTS = 6  # candidates that stay in the race to the end
+N_QUICK_CANDIDATES = 50
+N_FINALISTS = 6  # candidates that successive halving tries on all folds
 N_IML_CANDIDATES = 100
 FRACTIONS = [float(fraction) for fraction in np.arange(0, 1.01, 0.05)]
 
@@ -52,8 +51,8 @@ class NeighborVote(Contender):
     propose : callable (split) -> list of Candidate, or None
         The candidates where no grid is given; None for the default parameters alone.
     step : int
-        With a quick budget every ``step``-th candidate is tried. If they are still many, they
-        race: after each fold, the better half goes on to the next.
+        With a quick budget, every ``step``-th candidate is tried, by successive halving: after
+        each fold, only the better half is tried on the next, but at least `N_FINALISTS`.
     """
 
     learner: type = field(compare=False)
@@ -64,19 +63,14 @@ class NeighborVote(Contender):
     has_threshold: ClassVar[bool] = False
 
     def _check_settings(self) -> None:
-        known = set(inspect.signature(self.learner).parameters)
-        owner = self.learner.__name__
-        refuse_unknown(self.settings, known, "settings", self.name, owner)
-        if self.grid is not None:
-            known = set(self._make({}, 0).get_params())
-            refuse_unknown(self.grid, known, "grid parameters", self.name, owner)
+        check_arguments(self.learner, self.settings, self.grid, self.name)
 
     def _default_candidates(self, split: int) -> list[Candidate]:
         tried = [Candidate("{}", {})] if self.propose is None else self.propose(split)
         return tried[: self.n_candidates]
 
     def _shorten(self, tried: list[Candidate]) -> list[Candidate]:
-        return tried[:: self.step][:N_RACING]
+        return tried[:: self.step][:N_QUICK_CANDIDATES]
 
     def fit(
         self,
@@ -88,14 +82,16 @@ class NeighborVote(Contender):
         seed: int,
         resampling: str = "none",
     ) -> Tuned:
-        """Choose by the mean F1 over the given folds; of equals, take the last by name."""
-        prepared = (_prepare(X, y, fold, resampling) for fold in folds)
-        scores, finalists = self._validate(candidates, prepared, seed)
-        best = candidates[winner(candidates, scores, finalists)]
+        """Choose by the mean F1 over the folds; ties go to the last name."""
+        best, validation = candidates[0], {}
+        if len(candidates) > 1:
+            prepared = (_prepare(X, y, fold, resampling) for fold in folds)
+            scores, finalists = self._validate(candidates, prepared, seed)
+            best = candidates[winner(candidates, scores, finalists)]
+            validation = {c.name: s for c, s in zip(candidates, scores, strict=True)}
         vote = MetricKNNClassifier(self._make(best.params, seed), N_NEIGHBORS)
         model = Pipeline([("scale", StandardScaler()), ("model", vote)])
         model.fit(*resample(X, y, resampling))
-        validation = {c.name: s for c, s in zip(candidates, scores, strict=True)}
         return Tuned(model, best.params, validation)
 
     def _validate(
@@ -103,8 +99,6 @@ class NeighborVote(Contender):
     ) -> tuple[list[float], NDArray]:
         """Mean F1 of each candidate over the folds it has seen, and those that saw all."""
         running = np.arange(len(candidates))
-        if len(candidates) == 1:
-            return [0.0], running  # nothing to choose between
         scores: list[NDArray] = []
         for fold in folds:
             if scores and self.budget == "quick":
@@ -145,12 +139,9 @@ class IMLVote(NeighborVote):
         return [f1 for f1, _ in score_candidates(shared, params, rare_f1(1), N_NEIGHBORS)]
 
 
-def winner(
-    candidates: Sequence[Candidate], scores: Sequence[float], among: NDArray | None = None
-) -> int:
-    """Position of the candidate with the highest score; of equals, the last by name."""
-    positions = range(len(candidates)) if among is None else among
-    return int(max(positions, key=lambda i: (scores[i], candidates[i].name)))
+def winner(candidates: Sequence[Candidate], scores: Sequence[float], among: Iterable[int]) -> int:
+    """Position of the candidate with the highest score; ties go to the last name."""
+    return int(max(among, key=lambda i: (scores[i], candidates[i].name)))
 
 
 def _prepare(

@@ -89,7 +89,7 @@ class Rare(Contender):
         seed: int,
         resampling: str = "none",
     ) -> Tuned:
-        """Fit on the resampled rows; the folds are its own, not the given."""
+        """Fit on the resampled rows; ``folds`` is ignored."""
         model = self._model(candidates, pos_label=1, random_state=seed)
         model.fit(*resample(X, y, resampling))
         weights = {member.name: member.weight for member in model.ensemble_.members}

@@ -1,8 +1,11 @@
-"""Everything that can be compared, by name. A new learner is one more line here."""
+"""Everything that can be compared, by name or import path. A new learner is one line here."""
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from importlib import import_module
 from typing import Any
 
 from raremetric.contenders.alternatives import (
@@ -12,11 +15,11 @@ from raremetric.contenders.alternatives import (
     SVM_GRID,
     BalancedForests,
     BoostedTrees,
+    Classifiers,
     KernelMachines,
     LogisticRegressions,
 )
-from raremetric.contenders.base import Contender
-from raremetric.contenders.custom import custom_contender
+from raremetric.contenders.base import Candidate, Contender, check_arguments
 from raremetric.contenders.neighbor_vote import (
     IMLVote,
     NeighborVote,
@@ -27,7 +30,7 @@ from raremetric.contenders.neighbor_vote import (
     lmnn_candidates,
 )
 from raremetric.contenders.rare import IMLScore, Rare
-from raremetric.contenders.scored import Scored
+from raremetric.contenders.scored import Averaged, AveragedClassifier, Scored, Settings
 from raremetric.learners.euclidean import Euclidean
 from raremetric.learners.gmml import GMML
 from raremetric.learners.iml import IML
@@ -134,7 +137,7 @@ def find_contender(name: str, budget: str = "full") -> Contender:
     name : str
         Such as "IML", "iml" or "mypackage.module:MyLearner".
     budget : {"full", "quick"}, default="full"
-        "quick" tries fewer candidates: for a user's table, where nobody waits for a study.
+        "quick" tries fewer candidates: for a user's table, where short run times matter.
     """
     if ":" in name:
         return custom_contender(name).with_budget(budget)
@@ -161,7 +164,9 @@ def make_contender(
         See `Contender`. They replace those of the registered contender.
     """
     if ":" in kind:
-        return custom_contender(kind).variant(name, settings, grid, n_candidates)
+        return custom_contender(
+            kind, name=name, settings=settings or {}, grid=grid, n_candidates=n_candidates
+        )
     kinds = {each.kind: each for each in CONTENDERS.values()}
     if kind not in kinds:
         raise ValueError(
@@ -169,3 +174,80 @@ def make_contender(
             f"or an import path such as mypackage.module:MyLearner; got {kind!r}."
         )
     return kinds[kind].variant(name, settings, grid, n_candidates)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ScoredEstimator(Averaged):
+    """Any classifier with scikit-learn's interface, tuned like the alternatives.
+
+    Parameters
+    ----------
+    estimator : type
+        Class of the classifier; ``settings`` are its arguments.
+    """
+
+    estimator: type = field(compare=False)
+
+    def _check_settings(self) -> None:
+        check_arguments(self.estimator, self.settings, self.grid, self.name)
+
+    def _default_candidates(self, split: int) -> list[Candidate]:
+        return [Candidate("{}", {})]
+
+    def _model(self, settings: Settings, **options: Any) -> AveragedClassifier:
+        family = Classifiers(self.estimator(**self.settings))
+        return AveragedClassifier(family, settings, **options)
+
+
+def custom_contender(path: str, *, name: str = "", **fields: Any) -> Contender:
+    """A contender from an import path such as ``"mypackage.module:MyLearner"``.
+
+    A classifier is judged by its scores and gets a threshold, like `Scored`; a transformer is
+    judged by the vote of the nearest neighbors, like `NeighborVote`.
+
+    Parameters
+    ----------
+    path : str
+    name : str
+        The name of the class if empty.
+    **fields
+        See `Contender`.
+    """
+    estimator = load_class(path)
+    name = name or estimator.__name__
+    if hasattr(estimator, "predict"):
+        return ScoredEstimator(name=name, kind=path, estimator=estimator, **fields)
+    return NeighborVote(name=name, kind=path, learner=estimator, **fields)
+
+
+def load_class(path: str) -> type:
+    """The class at an import path, if it has scikit-learn's interface."""
+    module_name, _, name = path.partition(":")
+    if not module_name or module_name.startswith(".") or not name:
+        raise ValueError(f"{path!r} is not an import path such as mypackage.module:MyLearner.")
+    try:
+        module = import_module(module_name)
+    except ImportError as error:
+        raise ValueError(
+            f"{path!r} cannot be imported: {error}. Is the module installed, or in the current "
+            "directory?"
+        ) from error
+    found = getattr(module, name, None)
+    if found is None:
+        raise ValueError(f"{path!r} cannot be imported: module {module_name} has no {name!r}.")
+    if not _is_estimator(found):
+        raise ValueError(
+            f"{path!r} is not an estimator class: it must have fit, get_params and set_params, and "
+            "transform, or predict with decision_function or predict_proba."
+        )
+    return found
+
+
+def _is_estimator(found: Any) -> bool:
+    if not inspect.isclass(found):
+        return False
+    if not all(hasattr(found, name) for name in ("fit", "get_params", "set_params")):
+        return False
+    if hasattr(found, "predict"):
+        return hasattr(found, "decision_function") or hasattr(found, "predict_proba")
+    return hasattr(found, "transform")

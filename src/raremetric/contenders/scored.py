@@ -80,8 +80,6 @@ class AveragedClassifier(ClassifierMixin, BaseEstimator):
         Out-of-fold F1 of the average at the threshold.
     validation_scores_ : ndarray of shape (n_settings,)
         Out-of-fold F1 of each setting.
-    ranks_ : ndarray of shape (n_settings,)
-        Rank of each setting in F1, log-loss and average precision together.
     n_repeats_ : int
         How many times the cross-validation was repeated.
     n_features_in_ : int
@@ -124,7 +122,7 @@ class AveragedClassifier(ClassifierMixin, BaseEstimator):
         self.family_ = self._fit_family(X, y, chosen, seed)
         self.selection_ = selection
         self.threshold_, self.best_score_ = selection.threshold, selection.score
-        self.validation_scores_, self.ranks_ = selection.evaluation.utility, selection.ranks
+        self.validation_scores_ = selection.evaluation.utility
         self.n_repeats_ = len(repeats)
         return self
 
@@ -180,30 +178,14 @@ class AveragedClassifier(ClassifierMixin, BaseEstimator):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Scored(Contender):
-    """A classifier with scores, tuned by out-of-fold scores on the folds of RareClassifier.
+class Averaged(Contender):
+    """Tuned by out-of-fold scores on the folds of RareClassifier; the best are averaged.
 
-    ``settings`` may hold ``thorough``: see `AveragedClassifier`. With a quick budget, half of
-    the default number of candidates is tried.
-
-    Parameters
-    ----------
-    family : ClassifierFamily
-    default_grid : dict of lists
-        The candidates are drawn from it where no grid is given.
+    With a quick budget, at most `N_QUICK_CANDIDATES` candidates are tried.
     """
-
-    family: ClassifierFamily = field(compare=False)
-    default_grid: Mapping[str, Sequence] = field(default_factory=dict, compare=False)
 
     has_neighbors: ClassVar[bool] = False
     has_threshold: ClassVar[bool] = True
-
-    def _check_settings(self) -> None:
-        refuse_unknown(self.settings, ["thorough"], "settings", self.name, self.kind)
-
-    def _default_candidates(self, split: int) -> list[Candidate]:
-        return grid_candidates(self.default_grid, self.n_candidates or N_CANDIDATES, split)
 
     def _shorten(self, tried: list[Candidate]) -> list[Candidate]:
         return tried[:N_QUICK_CANDIDATES]
@@ -218,7 +200,7 @@ class Scored(Contender):
         seed: int,
         resampling: str = "none",
     ) -> Tuned:
-        """Average the best candidates; the folds are those of RareClassifier, not the given."""
+        """Average the best candidates; ``folds`` is ignored."""
         model = self._model(
             [candidate.params for candidate in candidates],
             resampling=resampling,
@@ -233,6 +215,31 @@ class Scored(Contender):
             chosen_members(weights, model.threshold_, model.n_repeats_),
             {"average": model.best_score_, **validated},
         )
+
+    @abstractmethod
+    def _model(self, settings: Settings, **options: Any) -> AveragedClassifier:
+        """The classifier that chooses among the settings."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Scored(Averaged):
+    """A family of classifiers. ``settings`` may hold ``thorough``: see `AveragedClassifier`.
+
+    Parameters
+    ----------
+    family : ClassifierFamily
+    default_grid : dict of lists
+        The candidates are drawn from it where no grid is given.
+    """
+
+    family: ClassifierFamily = field(compare=False)
+    default_grid: Mapping[str, Sequence] = field(default_factory=dict, compare=False)
+
+    def _check_settings(self) -> None:
+        refuse_unknown(self.settings, ["thorough"], "settings", self.name, self.kind)
+
+    def _default_candidates(self, split: int) -> list[Candidate]:
+        return grid_candidates(self.default_grid, self.n_candidates or N_CANDIDATES, split)
 
     def _model(self, settings: Settings, **options: Any) -> AveragedClassifier:
         return AveragedClassifier(self.family, settings, **self.settings, **options)

@@ -22,18 +22,12 @@ def table_figures(table: Table, tests: RankTests | None) -> list[Figure]:
     return [draw_ranks(table, tests)] if tests else []
 
 
-def draw_dataset(table: Table, dataset: str | None = None) -> Figure:
+def draw_dataset(table: Table) -> Figure:
     """Draw accuracy and the table's measure against the share of the minority for one data set.
 
-    Parameters
-    ----------
-    table : Table
-        A table by share.
-    dataset : str or None, default=None
-        None for spectfheart, or for the first data set if that is not in the table.
+    It is spectfheart, or the first data set if that is not in the table.
     """
-    if dataset is None:
-        dataset = PREFERRED if PREFERRED in table.datasets else table.datasets[0]
+    dataset = PREFERRED if PREFERRED in table.datasets else table.datasets[0]
     cells = table.cells[table.cells["dataset"] == dataset]
     shares = sorted(cells["share"].unique(), reverse=True)
     splits = splits_text(cells["n_splits"])

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.stats import friedmanchisquare, rankdata, studentized_range, wilcoxon
 
 from raremetric.extras import import_optional
 from raremetric.report.summarize import Table
@@ -90,8 +91,6 @@ def _averaged(
 
 def _ranks(scores: NDArray[np.float64]) -> NDArray[np.float64]:
     """Ranks in each row, 1 for the highest score. Rounding keeps equal means equal."""
-    from scipy.stats import rankdata
-
     return rankdata(-np.round(scores, 9), axis=1)
 
 
@@ -151,8 +150,6 @@ def compare_ranks(table: Table) -> RankTests | None:
     """
     if why_no_tests(table):
         return None
-    from scipy.stats import studentized_range
-
     means = table.complete()
     scores = means.round(9).to_numpy()
     n, k = scores.shape
@@ -173,8 +170,6 @@ def compare_ranks(table: Table) -> RankTests | None:
 
 def _friedman(scores: NDArray[np.float64]) -> tuple[float, float]:
     """Statistic and p-value for scores of shape (n_datasets, n_learners)."""
-    from scipy.stats import friedmanchisquare
-
     if (scores == scores[:, :1]).all():  # the statistic is 0/0 if all learners tie everywhere
         return 0.0, 1.0
     statistic, p_value = friedmanchisquare(*scores.T)
@@ -204,8 +199,6 @@ def _pairs(means: DataFrame, nemenyi: DataFrame) -> DataFrame:
 
 def _wilcoxon(difference: NDArray[np.float64]) -> float:
     """Two-sided p-value of the signed-rank test, without the data sets that tie."""
-    from scipy.stats import wilcoxon
-
     difference = difference[difference != 0]
     return float(wilcoxon(difference).pvalue) if len(difference) else 1.0
 

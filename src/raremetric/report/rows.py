@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 
 from raremetric.datasets import describe_dataset
 from raremetric.extras import import_optional
+from raremetric.study.tasks import COUNTS, REPORTED
 
 if TYPE_CHECKING:
     from pandas import DataFrame, Series
 
-COUNTS = ["tn", "fp", "fn", "tp"]
-COLUMNS = ["dataset", "share", "resampling", "split", "learner", *COUNTS, "candidate", "seconds"]
-OPTIONAL = ["average_precision", "test_size"]  # treated as empty if the column is missing
+OPTIONAL = ("average_precision", "test_size")  # treated as empty if the column is missing
+REQUIRED = [name for name in REPORTED if name not in OPTIONAL]
 BOUNDS = {"share": "neither", "test_size": "neither", "average_precision": "both"}
 KEY = ["dataset", "share", "test_size", "resampling", "split", "learner"]
 
@@ -25,13 +25,13 @@ def check_rows(rows: DataFrame) -> DataFrame:
     Parameters
     ----------
     rows : DataFrame
-        One row per finished task, with at least `COLUMNS`. `share` may be empty; the columns
-        `OPTIONAL` may be empty or missing.
+        One row per finished task, with at least the columns `REQUIRED`. `share` may be empty; the
+        columns `OPTIONAL` may be empty or missing.
 
     Returns
     -------
     DataFrame
-        With exactly the columns `COLUMNS` and `OPTIONAL`, sorted by task: the same tasks give
+        With exactly the columns `REPORTED`, sorted by task: the same tasks give
         the same frame, in whatever order they were run.
 
     Raises
@@ -39,13 +39,13 @@ def check_rows(rows: DataFrame) -> DataFrame:
     ValueError
         If a column is missing, a value is not allowed, or a task occurs twice.
     """
-    missing = [name for name in COLUMNS if name not in rows.columns]
+    missing = [name for name in REQUIRED if name not in rows.columns]
     if missing:
         raise ValueError(
-            f"The rows of a study need the columns {', '.join(COLUMNS)}; missing: "
+            f"The rows of a study need the columns {', '.join(REQUIRED)}; missing: "
             f"{', '.join(missing)}."
         )
-    rows = rows.reindex(columns=[*COLUMNS, *OPTIONAL])
+    rows = rows.reindex(columns=list(REPORTED))
     for name in ["share", *OPTIONAL]:
         rows[name] = _numbers(rows, name).round(6)
     rows["seconds"] = _numbers(rows, "seconds").astype(float)
@@ -89,7 +89,7 @@ def _check_tasks(rows: DataFrame) -> None:
             f"Each task of a study must occur once; found twice: {_task(rows[repeated])}. "
             "Report one store at a time."
         )
-    empty = rows[COUNTS].sum(axis=1) == 0
+    empty = rows[[*COUNTS]].sum(axis=1) == 0
     if empty.any():
         raise ValueError(f"The four counts are all 0 in the row of {_task(rows[empty])}.")
     for name, bounds in BOUNDS.items():
@@ -112,7 +112,7 @@ def with_scores(rows: DataFrame) -> DataFrame:
     """
     errors = rows["fp"] + rows["fn"]
     f1 = (rows["tp"] / (rows["tp"] + errors / 2)).where(rows["tp"] > 0, 0.0)
-    accuracy = (rows["tp"] + rows["tn"]) / rows[COUNTS].sum(axis=1)
+    accuracy = (rows["tp"] + rows["tn"]) / rows[[*COUNTS]].sum(axis=1)
     return rows.assign(
         f1=100 * f1, accuracy=100 * accuracy, average_precision=100 * rows["average_precision"]
     )

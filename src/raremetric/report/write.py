@@ -50,8 +50,8 @@ def write_report(
     title : str
         Heading of the page.
     details : dict
-        Facts about the run to show at the top of the page, such as machine, command and
-        versions: name → text.
+        Facts about the run to show at the top of the page, such as command and versions: name →
+        text.
 
     Returns
     -------

@@ -55,18 +55,14 @@ class PaperDataset:
     name : str
     n_samples, n_features, n_classes : int
         As printed; `raremetric.datasets` describes what the files contain.
-    positive_label : str
     n_positive : int
-    positive_percent : float
     """
 
     name: str
     n_samples: int
     n_features: int
     n_classes: int
-    positive_label: str
     n_positive: int
-    positive_percent: float
 
 
 @dataclass(frozen=True)
@@ -136,10 +132,8 @@ def paper_datasets() -> dict[str, PaperDataset]:
     """Table 1 by name, in the order of Table 2: from the most balanced to the least."""
     rows = {}
     for row in _read("table1"):
-        name, n, d, c, label, n_positive, percent = row.values()
-        rows[name] = PaperDataset(
-            name, int(n), int(d), int(c), label, int(n_positive), float(percent)
-        )
+        name, n, d, c, _, n_positive, _ = row.values()
+        rows[name] = PaperDataset(name, int(n), int(d), int(c), int(n_positive))
     order = [row["dataset"] for row in _read("table2") if row["dataset"] in rows]
     return {name: rows[name] for name in order}
 

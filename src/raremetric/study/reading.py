@@ -11,30 +11,43 @@ from typing import Any
 
 from raremetric.contenders import CONTENDERS, RESAMPLING
 from raremetric.datasets import check_dataset_name, list_datasets
-from raremetric.study.paper_values import paper_datasets
+from raremetric.study.paper_values import RESAMPLING_OF, paper_datasets
 from raremetric.study.tasks import LearnerSpec, Study
 from raremetric.validation import check_integer, check_option
 
 FOLDER = files("raremetric.study") / "studies"
-NAMED = tuple(sorted(file.name.removesuffix(".toml") for file in FOLDER.iterdir()))
-PAPER_STUDIES = ("table2", "table3-smote", "table3-rus", "imbalance", "ablation")
-GROUPS = {"all": PAPER_STUDIES, "rare-regime": ("rare-regime-odd", "rare-regime-even")}
-PAPER_TABLES = ("table2", "table3-smote", "table3-rus")
+FILES = {
+    file.name.removesuffix(".toml"): tomllib.loads(file.read_text(encoding="utf-8"))
+    for file in sorted(FOLDER.iterdir(), key=lambda file: file.name)
+}
+NAMED = tuple(FILES)
+GROUPS = {
+    group: [name for name, values in FILES.items() if values.get("group") == group]
+    for group in sorted({values["group"] for values in FILES.values() if "group" in values})
+}
+GROUPS["all"] = GROUPS["paper"]
 MEASURES = ("f1", "average_precision")
 POSITIONS = {"odd": 0, "even": 1}  # the first position of a list is odd
-REQUIRED = {"datasets", "learners"}
-OPTIONAL = {
-    "name",
-    "title",
-    "splits",
-    "resampling",
-    "shares",
-    "test_size",
-    "paper_table",
-    "measures",
-    "leader",
-    "few_positives",
+FIELD_TYPES: dict[str, tuple[type, str]] = {
+    "name": (str, "a string"),
+    "title": (str, "a string"),
+    "learners": (dict, "tables such as [learners.IML]"),
+    "resampling": (list, 'a list such as ["none", "smote"]'),
+    "shares": (list, "a list such as [0.1, 0.05]"),
+    "measures": (list, 'a list such as ["f1"]'),
+    "splits": (int, "an integer"),
+    "paper_table": (str, "a string"),
+    "leader": (str, "a string"),
+    "few_positives": (bool, "true or false"),
 }
+LEARNER_FIELD_TYPES: dict[str, tuple[type, str]] = {
+    "kind": (str, "a string"),
+    "settings": (dict, "a table of arguments"),
+    "grid": (dict, "a table of lists"),
+    "candidates": (int, "an integer"),
+}
+REQUIRED = {"datasets", "learners"}
+OPTIONAL = {*FIELD_TYPES, "test_size"} - REQUIRED
 
 
 def find_studies(name: str) -> list[Study]:
@@ -43,25 +56,27 @@ def find_studies(name: str) -> list[Study]:
     Parameters
     ----------
     name : str
-        A study that comes with the package, the group "all" (of the paper's) or "rare-regime",
-        or the path of a TOML file.
+        A study that comes with the package, a group of them ("paper", also called "all", or
+        "rare-regime"; the smallest study comes first), or the path of a TOML file.
     """
     if name.endswith(".toml"):
         return [read_study(Path(name))]
     check_option(name, "study", (*NAMED, *GROUPS))
-    return [named_study(each) for each in GROUPS.get(name, [name])]
+    studies = [named_study(each) for each in GROUPS.get(name, [name])]
+    return sorted(studies, key=lambda study: len(study.tasks()))
 
 
 def named_study(name: str) -> Study:
     """A study that comes with the package."""
     check_option(name, "study", NAMED)
-    return _build(tomllib.loads((FOLDER / f"{name}.toml").read_text()), name, f"{name}.toml")
+    values = {field: value for field, value in FILES[name].items() if field != "group"}
+    return _build(values, name, f"{name}.toml")
 
 
 def read_study(path: Path) -> Study:
     """A user's own study; see the documentation for the fields of the file."""
     try:
-        values = tomllib.loads(path.read_text())
+        values = tomllib.loads(path.read_text(encoding="utf-8"))
     except (OSError, tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise ValueError(f"{path} cannot be read as a study: {error}") from error
     study = _build(values, path.stem, str(path))
@@ -97,7 +112,7 @@ def report_title(studies: Sequence[Study]) -> str:
     """The heading of a report of these studies."""
     if len(studies) == 1:
         return studies[0].title or studies[0].name
-    if all(study.name in PAPER_STUDIES for study in studies):
+    if all(study.name in GROUPS["paper"] for study in studies):
         return "The paper, reproduced"
     return f"Results of {len(studies)} studies"
 
@@ -110,6 +125,7 @@ def _build(values: dict[str, Any], name: str, source: str) -> Study:
             f"{source} must have the fields {' and '.join(sorted(REQUIRED))}, and may have "
             f"{', '.join(sorted(OPTIONAL))}; it has {', '.join(sorted(values))}."
         )
+    _check_types(values, source)
     for learner, fields in values["learners"].items():
         _check_learner(learner, fields)
     checked = {
@@ -122,7 +138,7 @@ def _build(values: dict[str, Any], name: str, source: str) -> Study:
     check_integer(values.get("splits", 20), "splits", low=1)
     _check_test_size(values.get("test_size"))
     if "paper_table" in values:
-        check_option(values["paper_table"], "paper_table", PAPER_TABLES)
+        check_option(values["paper_table"], "paper_table", RESAMPLING_OF)
     if "leader" in values:
         check_option(values["leader"], "leader", values["learners"])
     study = Study.from_dict(checked)
@@ -130,12 +146,31 @@ def _build(values: dict[str, Any], name: str, source: str) -> Study:
     return study
 
 
+def _check_types(values: dict[str, Any], source: str) -> None:
+    """Refuse fields of another type, and lists without any element."""
+    for name, (kind, description) in FIELD_TYPES.items():
+        value = values.get(name, kind())
+        if not isinstance(value, kind):
+            raise ValueError(f"{name} in {source} must be {description}; got {value!r}.")
+        if name in values and kind in (list, dict) and not value:
+            raise ValueError(f"{name} in {source} must not be empty: it must be {description}.")
+    if values["datasets"] == []:
+        raise ValueError(f"datasets in {source} must not be empty: name at least one data set.")
+    for share in values.get("shares", []):
+        if not isinstance(share, float) or not 0 < share < 1:
+            raise ValueError(
+                f"shares in {source} must be between 0 and 1, such as 0.05; got {share!r}."
+            )
+
+
 def _resolve_datasets(value: Any) -> list[str]:
     """Names of data sets: a list of them, a collection, or every second of a collection."""
-    if isinstance(value, list):
+    if isinstance(value, list) and all(isinstance(name, str) for name in value):
         return [check_dataset_name(name) for name in value]
-    chosen = value if isinstance(value, dict) else {"collection": value}
-    if not {"collection"} <= set(chosen) <= {"collection", "positions"}:
+    chosen = {"collection": value} if isinstance(value, str) else value
+    if not isinstance(chosen, dict) or not (
+        {"collection"} <= set(chosen) <= {"collection", "positions"}
+    ):
         raise ValueError(
             'datasets must be a list of names, a collection such as "paper", or a table such as '
             f'{{ collection = "keel", positions = "odd" }}; got {value!r}.'
@@ -153,13 +188,28 @@ def _checked(values: dict, name: str, default: list[str], allowed: Sequence[str]
     return [check_option(value, name, allowed) for value in values.get(name, default)]
 
 
-def _check_learner(name: str, fields: dict[str, Any]) -> None:
-    unknown = set(fields) - {"kind", "settings", "grid", "candidates"}
+def _check_learner(name: str, fields: Any) -> None:
+    if not isinstance(fields, dict):
+        raise ValueError(
+            f"Learner {name!r} must be a table such as [learners.IML]; got {fields!r}."
+        )
+    unknown = set(fields) - set(LEARNER_FIELD_TYPES)
     if unknown:
         raise ValueError(
             f"Learner {name!r} has the unknown fields {', '.join(sorted(unknown))}; allowed are "
             "kind, settings, grid and candidates."
         )
+    for field, (kind, description) in LEARNER_FIELD_TYPES.items():
+        if not isinstance(fields.get(field, kind()), kind):
+            raise ValueError(
+                f"{field} of learner {name!r} must be {description}; got {fields[field]!r}."
+            )
+    for parameter, tried in fields.get("grid", {}).items():
+        if not isinstance(tried, list) or not tried:
+            raise ValueError(
+                f"{parameter} in the grid of learner {name!r} must be a list of values to try; got "
+                f"{tried!r}."
+            )
     if "candidates" in fields:
         check_integer(fields["candidates"], f"candidates of learner {name!r}", low=1)
     LearnerSpec.from_dict(name, fields).contender()  # refuses unknown kinds and settings

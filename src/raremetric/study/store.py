@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import fcntl
 import json
-import os
-import platform
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -13,30 +10,40 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from raremetric.study.run_task import Result
-from raremetric.study.tasks import Study, StudyResults, Task
+from raremetric.study.tasks import REPORTED, Result, Study, StudyResults, Task
 
 if TYPE_CHECKING:
     import pandas as pd
 
 APPLICATION = 0x524D5453  # marks the file as a store of this package
 VERSION = 2
-SCHEMA = """
-CREATE TABLE tasks (
-    id TEXT PRIMARY KEY,
-    dataset TEXT NOT NULL, share REAL, resampling TEXT NOT NULL, split INTEGER NOT NULL,
-    learner TEXT NOT NULL,
-    status TEXT NOT NULL CHECK (status IN ('done', 'absent', 'failed')),
-    tn INTEGER, fp INTEGER, fn INTEGER, tp INTEGER,
-    candidate TEXT, scores TEXT, seconds REAL, seeds TEXT, versions TEXT, fingerprint TEXT,
-    traceback TEXT,
-    finished TEXT NOT NULL DEFAULT (strftime('%Y-%m-%dT%H:%M:%SZ', 'now'))
-)
-"""
+BUSY_SECONDS = 5  # to wait for another process that writes
+COLUMNS = {  # of the table of tasks, and their types
+    "id": "TEXT PRIMARY KEY",
+    "dataset": "TEXT NOT NULL",
+    "share": "REAL",
+    "test_size": "REAL",
+    "resampling": "TEXT NOT NULL",
+    "split": "INTEGER NOT NULL",
+    "learner": "TEXT NOT NULL",
+    "status": "TEXT NOT NULL CHECK (status IN ('done', 'absent', 'failed'))",
+    "tn": "INTEGER",
+    "fp": "INTEGER",
+    "fn": "INTEGER",
+    "tp": "INTEGER",
+    "average_precision": "REAL",
+    "seconds": "REAL",
+    "candidate": "TEXT",
+    "scores": "TEXT",
+    "seeds": "TEXT",
+    "versions": "TEXT",
+    "fingerprint": "TEXT",
+    "traceback": "TEXT",
+    "finished": "TEXT NOT NULL DEFAULT (strftime('%Y-%m-%dT%H:%M:%SZ', 'now'))",
+}
+LATER_COLUMNS = ("average_precision", "test_size")  # stores of version 1 may lack them
+TASKS = f"CREATE TABLE tasks ({', '.join(f'{name} {kind}' for name, kind in COLUMNS.items())})"
 STUDIES = "CREATE TABLE IF NOT EXISTS studies (name TEXT PRIMARY KEY, definition TEXT NOT NULL)"
-# Columns that stores of version 1 may lack.
-LATER_COLUMNS = {"average_precision": "REAL", "test_size": "REAL"}
-REPORTED = "id, dataset, share, resampling, split, learner, tn, fp, fn, tp, candidate, seconds"
 
 
 class StoreError(ValueError):
@@ -58,25 +65,27 @@ class Store:
 
     def __init__(self, path: Path, create: bool = False):
         self.path = Path(path)
-        if not self.path.exists():
-            if not create:
-                raise StoreError(f"There is no store {self.path}. Start one with: study run")
-            self._initialize()
+        if not create and not self.path.exists():
+            raise StoreError(f"There is no store {self.path}. Start one with: study run")
+        self.path.parent.mkdir(parents=True, exist_ok=True)
         with _clear_errors(self.path):
-            self._db = sqlite3.connect(self.path, timeout=5)
+            self._db = sqlite3.connect(self.path, timeout=BUSY_SECONDS)
+            if create and self._is_empty():
+                self._initialize()
             self._check()
 
     def _initialize(self) -> None:
-        """Write an empty store to another name and rename it: it exists completely or not."""
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        draft = self.path.with_name(self.path.name + ".new")
-        draft.unlink(missing_ok=True)
-        with sqlite3.connect(draft) as db:
-            db.execute(f"PRAGMA application_id = {APPLICATION}")
-            db.execute(SCHEMA)
-            _upgrade(db)
-        db.close()
-        draft.rename(self.path)
+        """Create the tables in one transaction; of several processes, only the first does so."""
+        with self._db:
+            self._db.execute("BEGIN IMMEDIATE")  # waits for other processes
+            if self._is_empty():
+                self._db.execute(f"PRAGMA application_id = {APPLICATION}")
+                self._db.execute(TASKS)
+                _upgrade(self._db)
+
+    def _is_empty(self) -> bool:
+        """Whether the file is new, or its creation was interrupted."""
+        return self._db.execute("SELECT COUNT(*) FROM sqlite_master").fetchone() == (0,)
 
     def _check(self) -> None:
         (application,) = self._db.execute("PRAGMA application_id").fetchone()
@@ -95,6 +104,12 @@ class Store:
     @contextmanager
     def writing(self) -> Iterator[Store]:
         """Be the only process that writes; the lock ends with the block or with the process."""
+        try:
+            import fcntl
+        except ImportError:
+            raise StoreError(
+                "A study can only be run on a POSIX system, such as Linux or macOS."
+            ) from None
         with self.path.with_name(self.path.name + ".lock").open("w") as lock:
             try:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -177,11 +192,14 @@ class Store:
 
     def select(self, columns: Sequence[str]) -> list[tuple]:
         """Columns of all tasks that did not fail, by id."""
-        known = _columns(self._db, "tasks")
-        shown = ", ".join(name if name in known else f"NULL AS {name}" for name in columns)
-        query = f"SELECT {shown} FROM tasks WHERE status <> 'failed' ORDER BY id"
         with _clear_errors(self.path):
-            return self._db.execute(query).fetchall()
+            query = f"SELECT {self._selected(columns)} FROM tasks WHERE status <> 'failed'"
+            return self._db.execute(f"{query} ORDER BY id").fetchall()
+
+    def _selected(self, columns: Iterable[str]) -> str:
+        """Columns in SQL, empty where the store lacks them."""
+        known = _columns(self._db, "tasks")
+        return ", ".join(name if name in known else f"NULL AS {name}" for name in columns)
 
     def statuses(self) -> dict[str, str]:
         """Status of every task in the store, by id."""
@@ -208,19 +226,16 @@ class Store:
         with _clear_errors(self.path):
             return self._db.execute(query).fetchall()
 
-    def rows(self) -> pd.DataFrame:
-        """One row per finished task of any study."""
-        return self._read_rows().drop(columns="id")
+    def fingerprints(self) -> dict[str, str]:
+        """Fingerprint of the code that computed each task that did not fail, by id."""
+        return dict(self.select(["id", "fingerprint"]))
 
     def _read_rows(self) -> pd.DataFrame:
         import pandas as pd
 
         with _clear_errors(self.path):
-            known = _columns(self._db, "tasks")
-            later = (name if name in known else f"NULL AS {name}" for name in LATER_COLUMNS)
-            columns = ", ".join([REPORTED, *later])
-            query = f"SELECT {columns} FROM tasks WHERE status = 'done' ORDER BY id"
-            return pd.read_sql_query(query, self._db)
+            query = f"SELECT {self._selected(['id', *REPORTED])} FROM tasks WHERE status = 'done'"
+            return pd.read_sql_query(f"{query} ORDER BY id", self._db)
 
     def provenance(self) -> list[tuple[str, str, int]]:
         """Code fingerprint and versions of the finished tasks, and how many came from each."""
@@ -238,7 +253,6 @@ class Store:
             "store": self.path.name,
             "code": ", ".join(f"{fingerprint} ({n} tasks)" for fingerprint, _, n in sources),
             "versions": "; ".join(sorted({_listed(versions) for _, versions, _ in sources})),
-            "machine": f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores",
         }
 
     def close(self) -> None:
@@ -254,9 +268,9 @@ def _columns(db: sqlite3.Connection, table: str) -> set[str]:
 def _upgrade(db: sqlite3.Connection) -> None:
     """Add what earlier versions of a store lack."""
     known = _columns(db, "tasks")
-    for name, kind in LATER_COLUMNS.items():
+    for name in LATER_COLUMNS:
         if name not in known:
-            db.execute(f"ALTER TABLE tasks ADD COLUMN {name} {kind}")
+            db.execute(f"ALTER TABLE tasks ADD COLUMN {name} {COLUMNS[name]}")
     db.execute(STUDIES)
     db.execute(f"PRAGMA user_version = {VERSION}")
 
@@ -272,7 +286,7 @@ def _clear_errors(path: Path) -> Iterator[None]:
         yield
     except sqlite3.OperationalError as error:
         raise StoreError(
-            f"{path} cannot be used now ({error}). If another program uses it, close that; "
+            f"{path} cannot be used now ({error}). If another program uses it, close that program; "
             "nothing was changed."
         ) from error
     except sqlite3.DatabaseError as error:

@@ -13,6 +13,13 @@ from raremetric.contenders import CONTENDERS, Contender, make_contender
 if TYPE_CHECKING:
     from pandas import DataFrame
 
+COUNTS = ("tn", "fp", "fn", "tp")
+# Columns of the results that reports are made from.
+REPORTED = (
+    *("dataset", "share", "resampling", "split", "learner", *COUNTS, "candidate", "seconds"),
+    *("average_precision", "test_size"),
+)
+
 
 @dataclass(frozen=True)
 class LearnerSpec:
@@ -73,6 +80,11 @@ class LearnerSpec:
     def _identity(self) -> tuple:
         return self.kind, self.settings, self.grid, self.n_candidates
 
+    @property
+    def is_custom(self) -> bool:
+        """Whether this is a user's own class, given by its import path."""
+        return ":" in self.kind
+
     def contender(self) -> Contender:
         """The object that tunes, fits and predicts."""
         if self.is_registered:
@@ -98,6 +110,28 @@ class Task:
         if self.test_size is not None:
             share += f"@{self.test_size:g}"
         return f"{self.dataset}/{share}/{self.resampling}/{self.split}/{self.learner.label}"
+
+
+@dataclass(frozen=True)
+class Result:
+    """The result of a finished task; without counts where the variant does not exist."""
+
+    tn: int | None = None
+    fp: int | None = None
+    fn: int | None = None
+    tp: int | None = None
+    candidate: dict[str, Any] = field(default_factory=dict)
+    scores: dict[str, float] = field(default_factory=dict)  # name of a candidate -> its F1
+    seconds: float = 0.0
+    seeds: dict[str, int] = field(default_factory=dict)
+    versions: dict[str, str] = field(default_factory=dict)
+    fingerprint: str = ""
+    average_precision: float | None = None  # on the test part
+
+    @property
+    def exists(self) -> bool:
+        """Whether the variant exists: a share may leave too few minority examples."""
+        return self.tp is not None
 
 
 @dataclass(frozen=True)
@@ -200,11 +234,7 @@ class Study:
 
 @dataclass(frozen=True)
 class StudyResults:
-    """A study and the finished tasks that belong to it, one row per task.
-
-    ``rows`` has the columns dataset, share, resampling, split, learner, tn, fp, fn, tp,
-    candidate, seconds, average_precision and test_size.
-    """
+    """A study and the finished tasks that belong to it: one row per task, columns `REPORTED`."""
 
     study: Study
     rows: DataFrame

@@ -12,34 +12,24 @@ import csv
 import gzip
 import io
 import json
+import os
+from contextlib import closing
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from raremetric.files import atomic_write
+from raremetric.study.store import COLUMNS as STORE_COLUMNS
 from raremetric.study.store import Store, StoreError
 from raremetric.study.tasks import Study
 
 FORMAT = "raremetric results, version 1"
-COLUMNS: dict[str, type] = {
-    "id": str,
-    "dataset": str,
-    "share": float,
-    "test_size": float,
-    "resampling": str,
-    "split": int,
-    "learner": str,
-    "status": str,
-    "tn": int,
-    "fp": int,
-    "fn": int,
-    "tp": int,
-    "average_precision": float,
-    "seconds": float,
-    "candidate": str,
-    "seeds": str,
-    "versions": str,
-    "fingerprint": str,
-    "finished": str,
+_EXISTS = "{} exists already. Choose another path, or remove it."
+PARSERS: dict[str, type] = {"TEXT": str, "REAL": float, "INTEGER": int}
+COLUMNS = {
+    name: PARSERS[kind.split()[0]]
+    for name, kind in STORE_COLUMNS.items()
+    if name not in ("scores", "traceback")
 }
 
 
@@ -91,7 +81,7 @@ def import_results(path: Path | str, store_path: Path | str) -> Store:
     """
     path, store_path = Path(path), Path(store_path)
     if store_path.exists():
-        raise StoreError(f"{store_path} exists already. Choose another path, or remove it.")
+        raise StoreError(_EXISTS.format(store_path))
     try:
         with gzip.open(path, "rt", encoding="utf-8", newline="") as stream:
             head = json.loads(stream.readline())
@@ -101,15 +91,17 @@ def import_results(path: Path | str, store_path: Path | str) -> Store:
             rows = [_parse(row) for row in csv.DictReader(stream)]
     except (OSError, EOFError, ValueError, KeyError, TypeError) as error:
         raise StoreError(f"{path} cannot be read as exported results: {error}") from error
-    store = Store(store_path, create=True)
-    try:
-        with store.writing():
+    store_path.parent.mkdir(parents=True, exist_ok=True)
+    with TemporaryDirectory(prefix=".import-", dir=store_path.parent) as folder:
+        draft = Path(folder, store_path.name)
+        with closing(Store(draft, create=True)) as store:
             store.record(studies)
             store.insert(rows)
-    except StoreError:
-        store_path.unlink()
-        raise
-    return store
+        try:
+            os.link(draft, store_path)  # unlike a rename, it never replaces a file
+        except FileExistsError:
+            raise StoreError(_EXISTS.format(store_path)) from None
+    return Store(store_path)
 
 
 def _parse(row: dict[str, str]) -> dict[str, Any]:

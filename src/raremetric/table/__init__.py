@@ -1,10 +1,10 @@
 """The user's own table: compare methods, fit one, save it, predict and explain."""
 
 from raremetric.table.comparison import DEFAULT_METHODS, compare_table
+from raremetric.table.files import ModelFileError, load_model, save_model
 from raremetric.table.fitting import fit_table
 from raremetric.table.model import TableModel
 from raremetric.table.results import Comparison
-from raremetric.table.saving import ModelFileError, load_model, save_model
 
 __all__ = [
     "DEFAULT_METHODS",

@@ -17,7 +17,7 @@ from sklearn.decomposition import PCA
 from sklearn.model_selection import StratifiedKFold, train_test_split
 from sklearn.preprocessing import StandardScaler
 
-from raremetric.contenders import RESAMPLING, find_contender, positive_scores
+from raremetric.contenders import RESAMPLING, find_contender
 from raremetric.datasets import read_table
 from raremetric.table.fitting import class_names, fit_method, n_tuning_folds
 from raremetric.table.model import fitted_metric
@@ -166,16 +166,17 @@ def run_fold(
     train, test = fold
     start = time.perf_counter()
     X = _encode(encoder, data, train)
-    model = fit_method(method, X[train], y[train], seed=seed, resampling=resampling)
+    tuned = fit_method(method, X[train], y[train], seed=seed, resampling=resampling)
     seconds = time.perf_counter() - start
-    metric = fitted_metric(model) if number == 0 else None
+    answer = tuned.answer(X[test])
+    metric = fitted_metric(tuned.model) if number == 0 else None
     return FoldResult(
         method=method,
         resampling=resampling,
         fold=number,
         test=test,
-        predicted=model.predict(X[test]),
-        score=positive_scores(model, X[test]),
+        predicted=answer.predicted,
+        score=answer.scores,
         seconds=seconds,
         plane=None if metric is None else _plane(np.asarray(metric.transform(X)), train),
     )

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sklearn.model_selection import StratifiedKFold
 
 import raremetric
-from raremetric.contenders import CONTENDERS, find_contender
+from raremetric.contenders import CONTENDERS, Tuned, find_contender
 from raremetric.datasets import read_table
 from raremetric.extras import installed_versions
 from raremetric.performance import one_blas_thread
@@ -40,7 +40,7 @@ def fit_table(
     path, target, positive, categorical, ignore
         See `raremetric.datasets.read_table`.
     method : str, default="rare"
-        A method that has neighbors: "rare", "iml", "iml-score", "plain", "lmnn", "itml" or "gmml".
+        A method that has neighbors, such as "rare", "iml" or "plain": see `model_names`.
     row_names : str or None, default=None
         Column with the names of the rows; None to number them.
     seed : int, default=0
@@ -58,7 +58,7 @@ def fit_table(
     return TableModel(
         method=method,
         encoder=table.encoder,
-        classifier=fit_method(method, X, table.target, seed=seed),
+        classifier=fit_method(method, X, table.target, seed=seed).model,
         X=X,
         y=table.target,
         ids=np.arange(1, len(X) + 1) if table.row_names is None else np.array(table.row_names),
@@ -77,7 +77,7 @@ def model_names() -> list[str]:
 @one_blas_thread
 def fit_method(
     name: str, X: NDArray, y: NDArray, *, seed: int = 0, resampling: str = "none"
-) -> Any:
+) -> Tuned:
     """Tune a method by cross-validation and fit it on all rows.
 
     Parameters
@@ -94,8 +94,8 @@ def fit_method(
 
     Returns
     -------
-    classifier
-        Fitted, for encoded rows.
+    Tuned
+        With a fitted classifier of encoded rows.
     """
     contender = find_contender(name, budget="quick")
     cv = StratifiedKFold(n_tuning_folds(y), shuffle=True, random_state=seed)
@@ -107,7 +107,7 @@ def fit_method(
             folds=list(cv.split(X, y)),
             seed=seed,
             resampling=resampling,
-        ).model
+        )
 
 
 def n_tuning_folds(y: NDArray) -> int:

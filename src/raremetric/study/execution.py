@@ -1,0 +1,269 @@
+"""Run tasks in this process, in several processes or on a Dask cluster, with equal results."""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+import time
+import traceback
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from joblib import Parallel, delayed
+from joblib.externals.loky.process_executor import TerminatedWorkerError
+from numpy.typing import NDArray
+from sklearn.metrics import average_precision_score, confusion_matrix
+from sklearn.model_selection import StratifiedKFold, train_test_split
+from threadpoolctl import threadpool_limits
+
+import raremetric
+from raremetric.contenders.registry import load_class
+from raremetric.datasets import load_dataset, with_minority_share
+from raremetric.datasets.imbalance import TooFewMinorityError
+from raremetric.extras import installed_versions
+from raremetric.study.store import Store
+from raremetric.study.tasks import COUNTS, LearnerSpec, Result, Study, Task, all_tasks
+
+TEST_SIZE, TEST_SIZE_WITH_SHARE = 0.7, 0.5  # the paper's
+N_FOLDS = 5
+# Packages that only show, save or explain results.
+NOT_COMPUTING = ("report/", "cli", "table/", "explain/", "export")
+DASK_TIMEOUT = 10  # seconds to wait for a scheduler
+Outcome = tuple[Task, Result | str]  # a result, or the traceback of a failure
+
+
+class Split(NamedTuple):
+    """Rows to learn from and to test on, and the folds within the former."""
+
+    train: NDArray
+    test: NDArray
+    folds: list[tuple[NDArray, NDArray]]  # positions within train
+
+
+def run_task(task: Task) -> Result:
+    """Tune, fit and test. The same task gives the same result in every process."""
+    start = time.perf_counter()
+    about: dict[str, Any] = {
+        "seeds": {"split": task.split, "candidates": task.split, "resampling": 42},
+        "versions": {"raremetric": raremetric.__version__, **installed_versions()},
+        "fingerprint": fingerprint(task.learner),
+    }
+    with threadpool_limits(1), warnings.catch_warnings():
+        # Candidates that are cut short, and small classes in folds, are part of the protocol.
+        warnings.simplefilter("ignore")
+        try:
+            X, y = _load(task)
+        except TooFewMinorityError:
+            return Result(**about)
+        split = make_split(y, task.split, _test_size(task))
+        contender = task.learner.contender()
+        tuned = contender.fit(
+            contender.candidates(task.split),
+            X[split.train],
+            y[split.train],
+            folds=split.folds,
+            seed=task.split,
+            resampling=task.resampling,
+        )
+        answer = tuned.answer(X[split.test])
+    counts = confusion_matrix(y[split.test], answer.predicted, labels=[0, 1])
+    return Result(
+        **dict(zip(COUNTS, counts.ravel().tolist(), strict=True)),
+        candidate=tuned.chosen,
+        scores={name: round(score, 10) for name, score in tuned.validation.items()},
+        seconds=time.perf_counter() - start,
+        average_precision=float(average_precision_score(y[split.test], answer.scores)),
+        **about,
+    )
+
+
+def make_split(y: NDArray, split: int, test_size: float) -> Split:
+    """Split number ``split``: one RandomState for the split and then for the folds."""
+    rng = np.random.RandomState(split)
+    train, test = train_test_split(
+        np.arange(len(y)), stratify=y, shuffle=True, test_size=test_size, random_state=rng
+    )
+    folds = StratifiedKFold(N_FOLDS, shuffle=True, random_state=rng)
+    return Split(train, test, list(folds.split(train, y[train])))
+
+
+def _test_size(task: Task) -> float:
+    if task.test_size is not None:
+        return task.test_size
+    return TEST_SIZE if task.share is None else TEST_SIZE_WITH_SHARE
+
+
+def _load(task: Task) -> tuple[NDArray, NDArray]:
+    X, y = load_dataset(task.dataset, return_X_y=True)
+    if task.share is None:
+        return X, y
+    return with_minority_share(X, y, task.share, random_state=task.split)
+
+
+def fingerprint(learner: LearnerSpec) -> str:
+    """A hash of the code that computes the results of a learner."""
+    package = _package_hash()
+    return f"{package}+{_source_hash(load_class(learner.kind))}" if learner.is_custom else package
+
+
+@cache
+def _package_hash() -> str:
+    root = Path(raremetric.__file__).parent
+    digest = hashlib.sha256()
+    for path in sorted(root.rglob("*.py")):
+        name = path.relative_to(root).as_posix()
+        if not name.startswith(NOT_COMPUTING):
+            digest.update(name.encode() + path.read_bytes())
+    return digest.hexdigest()[:16]
+
+
+@cache
+def _source_hash(estimator: type) -> str:
+    """A hash of the file that defines a class."""
+    try:
+        source = Path(inspect.getfile(estimator)).read_bytes()
+    except (TypeError, OSError):  # a class without a file, such as one of an extension module
+        source = b""
+    return hashlib.sha256(source).hexdigest()[:8]
+
+
+def guarded(run: Callable[[Task], Result], task: Task) -> Outcome:
+    """Run a task; a failure is returned as its traceback and does not stop the others."""
+    try:
+        return task, run(task)
+    except Exception:
+        return task, traceback.format_exc()
+
+
+def execute(
+    run: Callable[[Task], Result], tasks: Sequence[Task], n_jobs: int = 1, dask: str | None = None
+) -> Iterator[Outcome]:
+    """Outcomes of the tasks, as they finish.
+
+    Parameters
+    ----------
+    run : callable Task -> Result
+        Must be picklable.
+    tasks : sequence of Task
+    n_jobs : int
+        Processes, or workers of a local Dask cluster.
+    dask : str or None
+        Address of a Dask scheduler, or ``"local"``.
+    """
+    if dask is not None:
+        return _on_dask(run, tasks, n_jobs, dask)
+    if n_jobs == 1:
+        return (guarded(run, task) for task in tasks)
+    return _in_processes(run, tasks, n_jobs)
+
+
+def _in_processes(run: Callable, tasks: Sequence[Task], n_jobs: int) -> Iterator[Outcome]:
+    """Run in joblib's processes. If a worker dies, the remaining tasks run in a new pool."""
+    left = {task.id: task for task in tasks}
+    while left:
+        pool = Parallel(n_jobs=n_jobs, return_as="generator_unordered", pre_dispatch="2*n_jobs")
+        before = len(left)
+        try:
+            for task, outcome in pool(delayed(guarded)(run, task) for task in list(left.values())):
+                del left[task.id]
+                yield task, outcome
+        except TerminatedWorkerError:
+            if len(left) == before:  # no task was finished: another pool would fail, too
+                raise
+
+
+def _on_dask(run: Callable, tasks: Sequence[Task], n_jobs: int, address: str) -> Iterator[Outcome]:
+    from dask.distributed import as_completed
+
+    with _dask_client(n_jobs, address) as client:
+        futures = [client.submit(guarded, run, task, key=task.id, pure=False) for task in tasks]
+        for future in as_completed(futures):
+            yield future.result()
+
+
+@contextmanager
+def _dask_client(n_jobs: int, address: str) -> Iterator[Any]:
+    import dask
+    from dask.distributed import Client, LocalCluster
+
+    if address != "local":
+        try:
+            client = Client(address, timeout=DASK_TIMEOUT)
+        except (OSError, ValueError) as error:
+            raise ValueError(
+                f"No Dask scheduler answers at {address!r} ({error}). Give its address, such as "
+                "tcp://host:8786, or 'local'."
+            ) from error
+        with client:
+            yield client
+        return
+    with (
+        dask.config.set({"distributed.worker.daemon": True}),
+        LocalCluster(n_workers=n_jobs, threads_per_worker=1, dashboard_address=None) as cluster,
+        Client(cluster) as client,
+    ):
+        yield client
+
+
+def run_missing(
+    store: Store,
+    studies: Sequence[Study],
+    *,
+    n_jobs: int = 1,
+    dask: str | None = None,
+    retry_failed: bool = False,
+    on_start: Callable[[list[Task]], None] = lambda missing: None,
+    on_result: Callable[[Task, Result | str], None] = lambda task, outcome: None,
+) -> None:
+    """Run the tasks that the store does not have yet, and save each outcome as it finishes.
+
+    Parameters
+    ----------
+    store : Store
+    studies : sequence of Study
+        They are recorded in the store.
+    n_jobs, dask
+        See `execute`.
+    retry_failed : bool
+        Whether to run tasks again that failed before.
+    on_start : callable (missing)
+        Called before the first task, with the tasks to run.
+    on_result : callable (task, outcome)
+        Called after each task is saved.
+    """
+    with store.writing():
+        store.record(studies)
+        missing = store.missing(all_tasks(studies), retry_failed)
+        on_start(missing)
+        for task, outcome in execute(run_task, missing, n_jobs, dask):
+            if isinstance(outcome, str):
+                store.save_failure(task, outcome)
+            else:
+                store.save(task, outcome)
+            on_result(task, outcome)
+
+
+def computed_with_other_code(store: Store, tasks: Iterable[Task]) -> list[Task]:
+    """Finished tasks of users' own classes whose code, or raremetric's, has changed since."""
+    recorded = store.fingerprints()
+    return [
+        task
+        for task in tasks
+        if task.learner.is_custom
+        and recorded.get(task.id, "") not in ("", fingerprint(task.learner))
+    ]
+
+
+def seconds_left(store: Store, missing: Sequence[Task], n_jobs: int) -> float | None:
+    """Expected time for the missing tasks, from similar finished ones; None without any."""
+    known = store.mean_seconds()
+    if not known:
+        return None
+    typical = sum(known.values()) / len(known)
+    total = sum(known.get((task.dataset, task.learner.name), typical) for task in missing)
+    return total / n_jobs

@@ -123,7 +123,7 @@ def tuning_folds(cv, data: TrainingSet, random_state) -> list[tuple[NDArray, NDA
     """The folds that a ``cv`` parameter asks for."""
     cv = 5 if cv is None else cv  # scikit-learn's default
     if isinstance(cv, Integral):
-        return stratified_folds(data.labels, check_integer(cv, "cv", low=2), random_state)
+        return stratified_folds(data.labels, check_integer(int(cv), "cv", low=2), random_state)
     # A splitter sees the examples that are left, a list of folds refers to those given to ``fit``.
     refers_to_given = not hasattr(cv, "split")
 

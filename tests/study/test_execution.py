@@ -82,7 +82,7 @@ def test_a_failure_keeps_its_traceback_and_stops_nothing(tmp_path):
     broken = LearnerSpec("broken", "GMML", {"t": 7.0}, {"random_state": [1, 2]})
     study = Study("quick", ["wine"], [broken, LEARNERS[0]], splits=1)
     run_missing(store, [study])
-    ((task_id, traceback),) = store.failures()
+    ((task_id, traceback),) = store.failures(study.tasks()).items()
     assert task_id.startswith("wine/own/none/1/broken#")
     assert traceback.strip().splitlines()[-1].startswith("ValueError: t == 7.0")
     assert list(store.statuses().values()).count("done") == 1

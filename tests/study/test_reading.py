@@ -185,6 +185,7 @@ def test_a_users_own_study_beyond_the_paper(tmp_path):
         ("datasets = ['wine']\nmeasures = 'f1'\n[learners.IML]", r"measures .* a list"),
         ("datasets = ['wine']\nmeasures = [1]\n[learners.IML]", r"measures must be one of"),
         ("datasets = ['wine']\nname = 1\n[learners.IML]", r"name in .* must be a string"),
+        ("datasets = ['wine']\nname = ''\n[learners.IML]", r"name in .* must not be empty"),
         ("datasets = ['wine']\nleader = 1\n[learners.IML]", r"leader in .* must be a string"),
         ("datasets = ['wine']\n[learners.a]\nkind = 1", r"kind of learner 'a' must be a string"),
         ("datasets = ['wine']\n[learners.IML]\nsettings = 1", r"settings of learner 'IML' must"),

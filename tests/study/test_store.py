@@ -41,10 +41,11 @@ def test_round_trip_and_what_is_missing(path):
     assert [row[name] for name in ("tn", "fp", "fn", "tp")] == [1, 2, 3, 4]
     assert row["candidate"] == '{"margin": 1.0}'
     assert store.fingerprints() == {TASKS[0].id: "abc", TASKS[1].id: ""}
-    assert store.failures() == [(TASKS[2].id, "Traceback ...\nValueError: no")]
+    assert store.failures(TASKS) == {TASKS[2].id: "Traceback ...\nValueError: no"}
+    assert store.failures(TASKS[:2]) == {}  # not of other studies
     assert store.mean_seconds() == {("wine", "IML"): 1.5}
     store.save(TASKS[2], DONE)
-    assert store.failures() == []
+    assert store.failures(TASKS) == {}
     assert store.provenance()[0][0::2] == ("abc", 2)
 
 

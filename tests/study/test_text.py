@@ -55,7 +55,7 @@ def test_round_trip(store, tmp_path):
     assert [len(each.rows) for each in again.results()] == [6, 3]
     failed = STUDY.tasks()[2]
     assert again.missing(STUDY.tasks()) == [failed]
-    assert again.failures() == []
+    assert again.failures(STUDY.tasks()) == {}
 
 
 def test_equal_results_give_equal_bytes(store, tmp_path):

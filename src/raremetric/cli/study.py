@@ -110,11 +110,14 @@ def study_run(
             left = len(results.missing(tasks, retry_failed))
             typer.echo(f"Stopped; {left} tasks left. Repeat the command to continue.", err=True)
             raise typer.Exit(130) from None
-    failed = [task_id for task_id, _ in results.failures()]
+    failed = list(results.failures(tasks))
     if as_json:
         print_json({"store": str(store), "tasks": len(tasks), "run": n_run, "failed": failed})
     if failed:
-        fail(f"{len(failed)} tasks failed, such as {failed[0]}. See: raremetric study status")
+        fail(
+            f"{len(failed)} of the tasks failed, such as {failed[0]}. "
+            f"See: raremetric study status --store {store}"
+        )
 
 
 @study_app.command("status", epilog="Example: raremetric study status table2 --store study.sqlite")
@@ -141,9 +144,11 @@ def study_status(
         results = Store(store)
         known = results.statuses()
         found: list[dict[str, Any]] = []
+        failures: dict[str, str] = {}
         studies = results.studies() if name is None else find_studies(name)
         for study in _restrict(studies, datasets, learners, splits):
             tasks = study.tasks()
+            failures |= results.failures(tasks)
             missing = [task for task in tasks if task.id not in known]
             counts = [known[task.id] for task in tasks if task.id in known]
             found.append(
@@ -155,9 +160,8 @@ def study_status(
                     "seconds_left": seconds_left(results, missing, jobs) if missing else 0.0,
                 }
             )
-        failures = results.failures()
     if as_json:
-        print_json({"studies": found, "failures": dict(failures)})
+        print_json({"studies": found, "failures": failures})
         return
     table = Table()
     for heading in ("study", "done", "failed", "left", "expected time"):
@@ -166,7 +170,7 @@ def study_status(
         cells = (str(row[key]) for key in ("study", "done", "failed", "left"))
         table.add_row(*cells, _duration(row["seconds_left"]))
     Console().print(table)
-    for task_id, traceback in failures:
+    for task_id, traceback in failures.items():
         typer.echo(f"failed: {task_id}: {traceback.strip().splitlines()[-1]}")
 
 

@@ -80,6 +80,8 @@ def read_study(path: Path) -> Study:
     except (OSError, tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise ValueError(f"{path} cannot be read as a study: {error}") from error
     study = _build(values, path.stem, str(path))
+    if not study.name:
+        raise ValueError(f"name in {path} must not be empty. Leave it out for the file's name.")
     if study.name in (*NAMED, *GROUPS):
         raise ValueError(
             f"{path} must not be named {study.name!r}, like a study that comes with raremetric: "

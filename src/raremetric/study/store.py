@@ -220,11 +220,13 @@ class Store:
         with _clear_errors(self.path):
             return {(dataset, learner): s for dataset, learner, s in self._db.execute(query)}
 
-    def failures(self) -> list[tuple[str, str]]:
-        """Id and traceback of every failed task."""
+    def failures(self, tasks: Iterable[Task]) -> dict[str, str]:
+        """Tracebacks of those of the tasks that failed, by id."""
+        wanted = {task.id for task in tasks}
         query = "SELECT id, traceback FROM tasks WHERE status = 'failed' ORDER BY id"
         with _clear_errors(self.path):
-            return self._db.execute(query).fetchall()
+            found = self._db.execute(query).fetchall()
+        return {task_id: traceback for task_id, traceback in found if task_id in wanted}
 
     def fingerprints(self) -> dict[str, str]:
         """Fingerprint of the code that computed each task that did not fail, by id."""

@@ -195,7 +195,7 @@ class Study:
             for name, value in values.items()
             if value != getattr(default, name)
         }
-        shown["datasets"] = list(self.datasets)
+        shown |= {"name": self.name, "datasets": list(self.datasets)}
         shown["learners"] = {learner.name: learner.to_dict() for learner in self.learners}
         if "resamplings" in shown:
             shown["resampling"] = shown.pop("resamplings")

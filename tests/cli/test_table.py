@@ -191,7 +191,7 @@ def test_mistakes_with_a_model(run, path, saved, tmp_path):
     make_table().drop(columns="size").to_csv(lacking, index=False)
     result = run("predict", saved, lacking, "-o", out)
     assert result.exit_code == 2
-    assert "1 of the columns that the model was fitted on are missing: 'size'" in result.stderr
+    assert "1 of the 4 columns that the model was fitted on are missing: 'size'" in result.stderr
     assert not out.exists()
     result = run("explain", saved, path, "--row", "500")
     assert "there is no row 500; the file has 120 rows" in result.stderr

@@ -222,13 +222,12 @@ for attempt in (lambda: load_dataset("wine", as_frame=True),
                 lambda: read_table(__import__("os").devnull, "y")):
     try:
         attempt()
-    except (ImportError, FileNotFoundError) as error:
+    except (ImportError, OSError) as error:
         print(error)
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert 'This needs pandas, which is not installed: pip install "raremetric[datasets]"' in (
-        done.stdout
-    )
+    sentence = "raremetric needs pandas for this, but it is not installed: pip install"
+    assert f'{sentence} "raremetric[datasets]"' in done.stdout
 
 
 @pytest.mark.parametrize(

@@ -139,7 +139,7 @@ REFUSED = {
     "wrong target": (PLAIN, "Y", r"no column 'Y' for the target. Did you mean 'y'\?.*'a', 'b'"),
     "no target": (PLAIN, None, "which column contains the class"),
     "far target": (PLAIN, 7, "target=7 is out of range for 3 columns"),
-    "one class": ("a,y\n1,u\n2,u\n", "y", "'y' contains a single class, 'u', in all 2 rows"),
+    "one class": ("a,y\n1,u\n2,u\n", "y", "'y' holds only one class: 'u'"),
     "empty target": ("a,y\n1,\n2,\n", "y", "target column 'y' is empty"),
     "hole in target": ("a,y\n1,u\n2,\n3,v\n", "y", "empty in 1 of 3 rows, first in data row 2"),
     "fractions": ("a,y\n1,0.5\n2,0.7\n", "y", "2 different numbers such as 0.5, not classes"),
@@ -318,7 +318,9 @@ def test_prediction_refuses(write):
     path = write("a,c\n" + "1,p\n" * 1000 + "x,p\n", "new.csv")
     with pytest.raises(TableError, match="'a' must hold numbers, but data row 1001 holds 'x'"):
         list(iter_table(path, encoder, block_bytes=1000))
-    with pytest.raises(TableError, match=r"1 of the columns .* are missing: 'c'. It has: 'a', 'b'"):
+    with pytest.raises(
+        TableError, match=r"1 of the 2 columns .* are missing: 'c'. The table has: 'a', 'b'"
+    ):
         list(iter_table(write("a,b\n1,2\n", "new.csv"), encoder))
 
 

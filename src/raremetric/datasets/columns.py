@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Collection, Sequence
 from contextlib import suppress
 from typing import Any, NamedTuple
@@ -13,7 +12,7 @@ from numpy.typing import NDArray
 from raremetric.datasets.dialect import TableError, date_message, is_date, is_missing, is_numeric
 from raremetric.datasets.parsers import unquote
 from raremetric.extras import import_optional
-from raremetric.validation import Labels
+from raremetric.validation import Labels, check_class_count, warn_user
 
 # A column with at least this share of numbers is a column of numbers; any text in it is an error.
 NUMERIC_SHARE = 0.9
@@ -38,11 +37,7 @@ def to_frame(columns: dict[str, Any], categorical: Collection[str] = ()) -> Any:
             series[name] = values
     import_optional("pyarrow").default_memory_pool().release_unused()
     if empty:
-        warnings.warn(
-            f"Dropped columns without any value: {', '.join(map(repr, empty))}.",
-            UserWarning,
-            stacklevel=3,
-        )
+        warn_user(f"Dropped columns without any value: {', '.join(map(repr, empty))}.")
     # Without a copy, the columns are not held twice.
     return import_optional("pandas").DataFrame(series, copy=False)
 
@@ -243,11 +238,7 @@ def read_labels(name: str, column: Any) -> Labels:
     # "1" and "1.0" are different texts but the same number: merge them.
     classes, merged = np.unique(classes, return_inverse=True)
     codes = merged.astype(codes.dtype)[codes]
-    if len(classes) < 2:
-        raise TableError(
-            f"the target column {name!r} contains a single class, {str(classes[0])!r}, in all "
-            f"{len(codes)} rows; at least two are needed."
-        )
+    check_class_count(classes, "A model", f"the target column {name!r}")
     return Labels(classes, codes, np.bincount(codes, minlength=len(classes)))
 
 

@@ -15,6 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from raremetric.datasets.dialect import is_numeric
 from raremetric.extras import install_hint
 
 MISSING_MARKS = frozenset({"?", "<null>", ""})
@@ -140,7 +141,7 @@ def encode_rows(attributes: Sequence[Attribute], rows: list[list[str]]) -> Parse
     columns, names = [], []
     for index, attribute in enumerate(attributes):
         column = [row[index] for row in complete]
-        if attribute.kind == "nominal" and not all(map(_is_number, attribute.levels)):
+        if attribute.kind == "nominal" and not all(map(is_numeric, attribute.levels)):
             levels = _levels_in_use(attribute, column)
             for level in levels[1:] if len(levels) == 2 else levels:
                 columns.append([float(value == level) for value in column])
@@ -170,14 +171,6 @@ def as_labels(values: Sequence[str]) -> NDArray:
         return np.array([int(value) for value in values], dtype=np.int64)
     except ValueError:
         return np.array(values)
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
 
 
 # Recipes

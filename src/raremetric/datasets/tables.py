@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Any
@@ -18,10 +17,11 @@ from raremetric.datasets.columns import (
     to_frame,
 )
 from raremetric.datasets.dialect import TableError
-from raremetric.datasets.encoding import TableEncoder
+from raremetric.datasets.encoding import TableEncoder, check_columns
 from raremetric.datasets.files import find_dialect, is_csv, read_arrow, read_openml, scan_csv
 from raremetric.extras import import_optional
-from raremetric.validation import Labels, check_option
+from raremetric.files import existing_file
+from raremetric.validation import Labels, check_option, did_you_mean
 
 __all__ = ["TableError", "iter_table", "read_table"]
 
@@ -132,7 +132,7 @@ def read_table(
             table, named = read_openml(source)
         else:
             table, named = read_arrow(
-                _existing(path), target=target, header=header, text=categorical
+                existing_file(path), target=target, header=header, text=categorical
             )
         name = _find_target(table.column_names, named if target is None else target)
         _check_names(table, (*categorical, *ignore, *([row_names] if row_names else [])))
@@ -179,13 +179,13 @@ def iter_table(
         Some of the rows, for ``encoder.transform`` or a pipeline that starts with the encoder.
         The index contains the numbers of the rows in the file, starting at 1, or their names.
     """
-    path = _existing(path)
+    path = existing_file(path)
     known = list(encoder.feature_names_in_)
     text = [name for name, kind in zip(known, encoder.kinds_, strict=True) if kind != "number"]
     first_row = 1
     try:
         for table in _pieces(path, known, block_bytes):
-            _check_known(table, known)
+            check_columns(table.column_names, known)
             frame = known_columns(table, known, text, first_row)
             if row_names in table.column_names:
                 names = as_texts(table.column(row_names))
@@ -198,7 +198,7 @@ def iter_table(
 
 def column_names(path: str | Path, known: str) -> list[str]:
     """Names of the columns of a file; `known` is a column that it probably has."""
-    path = _existing(path)
+    path = existing_file(path)
     if is_csv(path):
         return find_dialect(path, target=known).names
     return read_arrow(path)[0].column_names
@@ -211,23 +211,6 @@ def _pieces(path: Path, known: list[str], block_bytes: int) -> Iterator[Any]:
         yield read_arrow(path)[0]
 
 
-def _check_known(table: Any, known: list[str]) -> None:
-    absent = [name for name in known if name not in table.column_names]
-    if absent:
-        raise TableError(
-            f"{len(absent)} of the columns that the model was fitted on are missing: "
-            f"{', '.join(map(repr, absent[:10]))}. It has: "
-            f"{', '.join(map(repr, table.column_names[:10]))}."
-        )
-
-
-def _existing(path: str | Path) -> Path:
-    path = Path(path)
-    if not path.is_file():
-        raise FileNotFoundError(f"There is no file {str(path)!r}.")
-    return path
-
-
 def _find_target(names: list[str], target: str | int | None) -> str:
     columns = f"The columns are {', '.join(map(repr, names[:20]))}{'…' if len(names) > 20 else ''}"
     if target is None:
@@ -238,17 +221,12 @@ def _find_target(names: list[str], target: str | int | None) -> str:
         raise TableError(f"target={target} is out of range for {len(names)} columns.")
     if target in names:
         return target
-    hint = _suggest(str(target), names)
+    message = (
+        f"there is no column {target!r} for the target. {did_you_mean(target, names)}".rstrip()
+    )
     if names[0] == "column_1":
-        hint += "The first row was read as data; pass header=True if it contains the names. "
-    raise TableError(f"there is no column {target!r} for the target. {hint}{columns}.")
-
-
-def _suggest(name: str, names: list[str]) -> str:
-    """A suggestion of similar names, found without regard to case, or an empty string."""
-    by_folded = {each.casefold(): each for each in names}
-    near = difflib.get_close_matches(name.casefold(), by_folded, n=3)
-    return f"Did you mean {' or '.join(repr(by_folded[each]) for each in near)}? " if near else ""
+        message += " The first row was read as data; pass header=True if it contains the names."
+    raise TableError(f"{message} {columns}.")
 
 
 def _check_names(table: Any, wanted: Collection[str]) -> None:
@@ -256,7 +234,8 @@ def _check_names(table: Any, wanted: Collection[str]) -> None:
         raise TableError("it has no rows of data.")
     for name in wanted:
         if name not in table.column_names:
-            raise TableError(f"there is no column {name!r}. {_suggest(name, table.column_names)}")
+            hint = did_you_mean(name, table.column_names)
+            raise TableError(f"there is no column {name!r}. {hint}".rstrip())
 
 
 def _bunch(

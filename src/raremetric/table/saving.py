@@ -12,7 +12,7 @@ from zipfile import ZIP_DEFLATED, BadZipFile, ZipFile
 
 import raremetric
 from raremetric.extras import import_optional
-from raremetric.files import atomic_write
+from raremetric.files import atomic_write, existing_file
 from raremetric.table.model import TableModel
 
 FORMAT = 2  # increase it when files of earlier versions can no longer be loaded
@@ -61,9 +61,7 @@ def load_model(path: str | Path) -> TableModel:
     UserWarning
         The model was saved with another version of raremetric or scikit-learn.
     """
-    path = Path(path)
-    if not path.is_file():
-        raise FileNotFoundError(f"There is no file {str(path)!r}.")
+    path = existing_file(path)
     data = path.read_bytes()
     _check_card(_read_card(path, data), path)
     skops = import_optional("skops.io")

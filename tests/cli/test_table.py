@@ -164,7 +164,7 @@ def test_compare_stopped(run, path, tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        (["fit", "{path}", "-o", "{out}"], "which column contains the class?"),
+        (["fit", "{path}", "-o", "{out}"], "Which column contains the class?"),
         (["fit", "{path}", "--target", "stat", "-o", "{out}"], "Did you mean 'state'?"),
         (["fit", "none.csv", "--target", "state", "-o", "{out}"], "There is no file 'none.csv'."),
         (["fit", "{path}", "--target", "state"], "Missing option '--out' / '-o'."),

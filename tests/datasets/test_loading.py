@@ -252,11 +252,11 @@ def test_header_names_the_output():
     assert header.output == "c"
     with pytest.raises(ValueError, match="no @attribute line"):
         parsers.parse_header(["@relation x"])
-    with pytest.raises(ValueError, match="cannot read this header line"):
+    with pytest.raises(ValueError, match="Cannot read this header line"):
         parsers.parse_header(["@attribute"])
 
 
 def test_undeclared_level_is_an_error():
     attribute = parsers.Attribute("a", "nominal", ("x", "y"))
-    with pytest.raises(ValueError, match="attribute 'a' holds 'z'"):
+    with pytest.raises(ValueError, match="Attribute 'a' holds 'z'"):
         parsers.encode_rows([attribute], [["x", "1"], ["z", "0"]])

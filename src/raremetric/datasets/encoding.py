@@ -216,7 +216,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
 
 def check_columns(columns: Sequence[str], known: Sequence[str]) -> None:
     """Raise an error if a table lacks columns that the encoder was fitted on."""
-    absent = [name for name in known if name not in columns]
+    present = {*columns}
+    absent = [name for name in known if name not in present]
     if absent:
         raise TableError(
             f"{len(absent)} of the {len(known)} columns that the model was fitted on are missing: "

@@ -93,7 +93,7 @@ def parse_header(lines: Sequence[str]) -> Header:
         elif keyword in {"@output", "@outputs"}:
             output = line.split(None, 1)[1].split(",")[0].strip()
     if not attributes:
-        raise ValueError("there is no @attribute line above @data, so the columns have no names.")
+        raise ValueError("There is no @attribute line above @data, so the columns have no names.")
     return Header(attributes, output or attributes[-1].name)
 
 
@@ -106,7 +106,7 @@ def _parse_attribute(line: str) -> Attribute:
         flags=re.IGNORECASE,
     )
     if match is None:
-        raise ValueError(f"cannot read this header line: {line!r}.")
+        raise ValueError(f"Cannot read this header line: {line!r}.")
     kind = match["kind"]
     if not kind.startswith("{"):
         return Attribute(match["name"].strip(), kind.lower())
@@ -159,7 +159,7 @@ def _levels_in_use(attribute: Attribute, column: Sequence[str]) -> list[str]:
     unknown = seen.difference(attribute.levels)
     if unknown:
         raise ValueError(
-            f"attribute {attribute.name!r} holds {min(unknown)!r}, which its header does not "
+            f"Attribute {attribute.name!r} holds {min(unknown)!r}, which its header does not "
             f"declare; declared: {', '.join(attribute.levels)}."
         )
     return [level for level in attribute.levels if level in seen]

@@ -14,6 +14,7 @@ from raremetric.datasets.columns import (
     choose_positive,
     known_columns,
     read_labels,
+    refuse_many_classes,
     to_frame,
 )
 from raremetric.datasets.dialect import TableError
@@ -136,14 +137,19 @@ def read_table(
             )
         name = _find_target(table.column_names, named if target is None else target)
         _check_names(table, (*categorical, *ignore, *([row_names] if row_names else [])))
+        if name in ignore or name == row_names:
+            how = "left out" if name in ignore else "used as the names of the rows"
+            raise TableError(f"Column {name!r} is the target, so that it cannot be {how}.")
         columns = {key: table.column(key) for key in table.column_names if key not in ignore}
         del table  # so that the memory of each column is freed once it is converted
         labels = read_labels(name, columns.pop(name))
+        if positive is None and not original:
+            refuse_many_classes(name, labels)
         chosen = choose_positive(name, labels, positive)
         names = as_texts(columns.pop(row_names)) if row_names in columns else None
         frame = to_frame(columns, categorical)
         if not frame.shape[1]:
-            raise TableError(f"it has no usable column besides the target {name!r}.")
+            raise TableError(f"It has no usable column besides the target {name!r}.")
         encoder = TableEncoder(missing=missing, max_levels=max_levels).fit(frame)
     except ValueError as error:
         raise TableError(f"{source}: {error}") from error
@@ -214,7 +220,7 @@ def _pieces(path: Path, known: list[str], block_bytes: int) -> Iterator[Any]:
 def _find_target(names: list[str], target: str | int | None) -> str:
     columns = f"The columns are {', '.join(map(repr, names[:20]))}{'…' if len(names) > 20 else ''}"
     if target is None:
-        raise TableError(f"which column contains the class? Pass its name as target. {columns}.")
+        raise TableError(f"Which column contains the class? Pass its name as target. {columns}.")
     if isinstance(target, int | np.integer):
         if -len(names) <= target < len(names):
             return names[target]
@@ -222,7 +228,7 @@ def _find_target(names: list[str], target: str | int | None) -> str:
     if target in names:
         return target
     message = (
-        f"there is no column {target!r} for the target. {did_you_mean(target, names)}".rstrip()
+        f"There is no column {target!r} for the target. {did_you_mean(target, names)}".rstrip()
     )
     if names[0] == "column_1":
         message += " The first row was read as data; pass header=True if it contains the names."
@@ -231,11 +237,11 @@ def _find_target(names: list[str], target: str | int | None) -> str:
 
 def _check_names(table: Any, wanted: Collection[str]) -> None:
     if not table.num_rows:
-        raise TableError("it has no rows of data.")
+        raise TableError("It has no rows of data.")
     for name in wanted:
         if name not in table.column_names:
             hint = did_you_mean(name, table.column_names)
-            raise TableError(f"there is no column {name!r}. {hint}".rstrip())
+            raise TableError(f"There is no column {name!r}. {hint}".rstrip())
 
 
 def _bunch(

@@ -18,9 +18,10 @@ except ImportError as error:
 import typer
 
 from raremetric.cli import compare, datasets, explain, model, study
-from raremetric.cli.common import EXIT_CODES
+from raremetric.cli.common import EXIT_CODES, Commands
 
 app = typer.Typer(
+    cls=Commands,
     help="Metric learning for the class you care about and have few examples of.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,

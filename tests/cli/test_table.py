@@ -203,13 +203,13 @@ def test_help_and_version_are_quick():
     assert loaded.isdisjoint({"numpy", "scipy", "sklearn", "pandas", "pyarrow", "matplotlib"})
 
 
-def complete(words, place):
+def complete(words, position):
     """Completions of the shell."""
     environment = {
         **os.environ,
         "_RAREMETRIC_COMPLETE": "complete_bash",
         "COMP_WORDS": f"raremetric {words}",
-        "COMP_CWORD": str(place),
+        "COMP_CWORD": str(position),
     }
     done = subprocess.run(COMMAND, env=environment, capture_output=True, text=True, check=False)
     return done.stdout.split()

@@ -98,12 +98,32 @@ def _draw(found: Explanation, path: Path, n_features: int) -> None:
 
 def neighbors_table(found: Explanation, n_shown: int) -> Table:
     """One row per column of the file, with the value and the contribution of each neighbor."""
-    from rich import box
-    from rich.table import Table
-
     order = (-abs(found.parts)).sum(axis=0).argsort(kind="stable")
     n_shown = n_shown + 1 if len(order) == n_shown + 1 else n_shown
     shown, rest = order[:n_shown], order[n_shown:]
+    table = _empty_neighbors_table(found)
+    columns = list(found.values)
+    for j in shown:
+        name = columns[j]
+        cells = [
+            cell
+            for each, part in zip(found.neighbors, found.parts[:, j], strict=True)
+            for cell in (_value(each["values"][name]), _part(part))
+        ]
+        table.add_row(name, _value(found.values[name]), *cells)
+    if len(rest) and found.exact:
+        sums = found.parts[:, rest].sum(axis=1)
+        table.add_row(
+            f"{len(rest)} others", "", *(cell for part in sums for cell in ("", _part(part)))
+        )
+    return table
+
+
+def _empty_neighbors_table(found: Explanation) -> Table:
+    """The title, and two columns per neighbor, with the squared distances below."""
+    from rich import box
+    from rich.table import Table
+
     table = Table(
         title="Nearest examples, and the contribution of each column to the squared distance d²."
         if found.exact
@@ -120,20 +140,6 @@ def neighbors_table(found: Explanation, n_shown: int) -> Table:
         table.add_column(f"{name}\n{each['class']}", justify="right", style="dim")
         footer = "0" if each["distance"] < SAME_POINT else f"{each['distance'] ** 2:.3g}"
         table.add_column("adds" if found.exact else "change", footer=footer)
-    columns = list(found.values)
-    for j in shown:
-        name = columns[j]
-        cells = [
-            cell
-            for each, part in zip(found.neighbors, found.parts[:, j], strict=True)
-            for cell in (_value(each["values"][name]), _part(part))
-        ]
-        table.add_row(name, _value(found.values[name]), *cells)
-    if len(rest) and found.exact:
-        sums = found.parts[:, rest].sum(axis=1)
-        table.add_row(
-            f"{len(rest)} others", "", *(cell for part in sums for cell in ("", _part(part)))
-        )
     return table
 
 

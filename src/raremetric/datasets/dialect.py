@@ -6,15 +6,17 @@ import codecs
 import csv
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import islice
 from threading import Lock
 from typing import Any, NamedTuple
 
+import numpy as np
+
 SAMPLE_BYTES = 1 << 18
 SAMPLE_ROWS = 200
-MIN_SAMPLE_LINES = 10  # however long they are
+MIN_SAMPLE_LINES = 10  # of any length
 
 # The first that fits is chosen: a decimal comma must not be taken for a delimiter.
 DELIMITERS = ("\t", ";", "|", ",", " ")
@@ -22,6 +24,14 @@ DELIMITERS = ("\t", ";", "|", ",", " ")
 # Spellings of a missing value, compared without regard to case.
 MISSING_WORDS = frozenset({"", "?", "na", "n/a", "#n/a", "nan", "null", "<null>", "none", "<na>"})
 
+# Arrow compares literally: list all usual spellings, also with a space next to the delimiter.
+MISSING_SPELLINGS = [
+    before + spelling + after
+    for word in sorted(MISSING_WORDS)
+    for spelling in sorted({word, word.upper(), word.capitalize(), word.replace("nan", "NaN")})
+    for before in ("", " ")
+    for after in ("", " ")
+]
 _CSV_LIMIT = Lock()
 DECIMAL_COMMA = r"^(\s*[-+]?\d+),(\d+([eE][-+]?\d+)?\s*)$"
 _BOMS = (
@@ -54,6 +64,12 @@ class Dialect(NamedTuple):
     quote: str = '"'
     offset: int = 0  # bytes before the first row; not 0 in ARFF and KEEL files
     longest_line: int = 0  # characters, in the sample
+
+    def with_text(self, text: Collection[str], target: object) -> Dialect:
+        """Read some columns as text; the target too, because a float cannot hold all integers."""
+        if isinstance(target, int | np.integer) and -len(self.names) <= target < len(self.names):
+            target = self.names[target]
+        return self._replace(numeric=self.numeric.difference([*text, target]))
 
 
 def read_sample(stream: Any) -> tuple[bytes, bool]:

@@ -12,11 +12,9 @@ from pathlib import Path
 from typing import Any
 from urllib.error import URLError
 
-import numpy as np
-
 from raremetric.datasets.dialect import (
     DECIMAL_COMMA,
-    MISSING_WORDS,
+    MISSING_SPELLINGS,
     SAMPLE_BYTES,
     Dialect,
     TableError,
@@ -29,15 +27,6 @@ from raremetric.datasets.parsers import Attribute, parse_header
 from raremetric.extras import import_optional
 
 PARQUET = frozenset({".parquet", ".pq"})
-
-# Arrow compares literally: list all usual spellings, also with a space next to the delimiter.
-_ARROW_MISSING = [
-    before + spelling + after
-    for word in sorted(MISSING_WORDS)
-    for spelling in sorted({word, word.upper(), word.capitalize(), word.replace("nan", "NaN")})
-    for before in ("", " ")
-    for after in ("", " ")
-]
 
 
 def read_arrow(
@@ -61,7 +50,7 @@ def read_arrow(
     if not is_csv(path):
         return _read_keel(path, target)
     dialect = find_dialect(path, header, target)
-    return read_csv(path, _with_text(dialect, text, target)), None
+    return read_csv(path, dialect.with_text(text, target)), None
 
 
 def is_csv(path: Path) -> bool:
@@ -79,14 +68,6 @@ def find_dialect(path: Path, header: bool | None = None, target: object = None) 
     with _open(path) as stream:
         sample, is_whole = read_sample(stream)
     return sniff(sample, header, target, is_whole=is_whole)
-
-
-def _with_text(dialect: Dialect, text: Collection[str], target: object) -> Dialect:
-    """Read some columns as text; the target too, because a float cannot hold all integers."""
-    names = dialect.names
-    if isinstance(target, int | np.integer) and -len(names) <= target < len(names):
-        target = names[int(target)]
-    return dialect._replace(numeric=dialect.numeric.difference([*text, target]))
 
 
 def read_csv(path: Path, dialect: Dialect) -> Any:
@@ -176,7 +157,7 @@ def _csv_options(dialect: Dialect, block_bytes: int = 1 << 20) -> dict[str, Any]
             newlines_in_values=True,
         ),
         "convert_options": arrow_csv.ConvertOptions(
-            null_values=_ARROW_MISSING,
+            null_values=MISSING_SPELLINGS,
             strings_can_be_null=True,
             column_types={
                 name: arrow.float64() if name in dialect.numeric else text for name in dialect.names
@@ -265,7 +246,7 @@ def _read_keel(path: Path, target: object) -> tuple[Any, str]:
     numeric = frozenset(attribute.name for attribute in attributes if not _is_text(attribute))
     quote = "'" if sample.count("'") > sample.count('"') else '"'
     dialect = Dialect(names, has_header=False, numeric=numeric, quote=quote, offset=offset)
-    table = read_csv(path, _with_text(dialect, (output,), target))
+    table = read_csv(path, dialect.with_text((output,), target))
     for index, attribute in enumerate(attributes):
         if attribute.kind == "date":  # with Arrow's type, it is an error unless it is ignored
             arrow = import_optional("pyarrow")

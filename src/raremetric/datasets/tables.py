@@ -136,10 +136,7 @@ def read_table(
                 existing_file(path), target=target, header=header, text=categorical
             )
         name = _find_target(table.column_names, named if target is None else target)
-        _check_names(table, (*categorical, *ignore, *([row_names] if row_names else [])))
-        if name in ignore or name == row_names:
-            how = "left out" if name in ignore else "used as the names of the rows"
-            raise TableError(f"Column {name!r} is the target, so that it cannot be {how}.")
+        _check_names(table, name, categorical, ignore, row_names)
         columns = {key: table.column(key) for key in table.column_names if key not in ignore}
         del table  # so that the memory of each column is freed once it is converted
         labels = read_labels(name, columns.pop(name))
@@ -235,10 +232,19 @@ def _find_target(names: list[str], target: str | int | None) -> str:
     raise TableError(f"{message} {columns}.")
 
 
-def _check_names(table: Any, wanted: Collection[str]) -> None:
+def _check_names(
+    table: Any,
+    target: str,
+    categorical: Collection[str],
+    ignore: Collection[str],
+    row_names: str | None,
+) -> None:
     if not table.num_rows:
         raise TableError("It has no rows of data.")
-    for name in wanted:
+    if target in ignore or target == row_names:
+        how = "left out" if target in ignore else "used as the names of the rows"
+        raise TableError(f"Column {target!r} is the target, so that it cannot be {how}.")
+    for name in (*categorical, *ignore, *([row_names] if row_names else [])):
         if name not in table.column_names:
             hint = did_you_mean(name, table.column_names)
             raise TableError(f"There is no column {name!r}. {hint}".rstrip())

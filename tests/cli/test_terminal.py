@@ -9,7 +9,9 @@ import sys
 import time
 
 import pytest
+import typer
 
+from raremetric.cli.common import user_mistakes
 from tests.cli.conftest import COMMAND
 from tests.table.conftest import make_table
 
@@ -171,6 +173,21 @@ def test_a_signal_prints_one_sentence(path, tmp_path, number):
     assert process.returncode == 130
     assert "Stopped" in errors.splitlines()[-1]
     assert "Traceback" not in errors
+
+
+def test_a_signal_in_a_compiled_function(capsys):
+    def compiled():
+        try:
+            signal.raise_signal(signal.SIGINT)
+        except KeyboardInterrupt as error:
+            raise SystemError("returned a result with an exception set") from error
+
+    with pytest.raises(typer.Exit) as caught, user_mistakes("Stopped."):
+        compiled()
+    assert caught.value.exit_code == 130
+    assert capsys.readouterr().err == "Stopped.\n"
+    with pytest.raises(SystemError, match="a bug"), user_mistakes():
+        raise SystemError("a bug")
 
 
 def test_a_signal_leaves_no_temporary_file(tmp_path):

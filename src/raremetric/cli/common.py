@@ -105,7 +105,10 @@ def user_mistakes(stopped: str = "Stopped; nothing was written.") -> Iterator[No
             raise
         except (ValueError, OSError, ImportError) as error:
             fail(error)
-        except KeyboardInterrupt:
+        except (KeyboardInterrupt, SystemError) as error:
+            # Compiled functions turn the exception of a signal into a SystemError.
+            if isinstance(error, SystemError) and not _interrupts:
+                raise
             typer.echo(stopped, err=True)
             raise typer.Exit(130) from None
 

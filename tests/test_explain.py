@@ -207,6 +207,6 @@ def test_a_picture_says_when_there_is_no_split():
 
 def test_without_matplotlib(monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
-    message = "Drawing needs matplotlib, which is not installed: pip install"
+    message = "Drawing needs matplotlib, but it is not installed: pip install"
     with pytest.raises(ImportError, match=message):
         plot_neighbors(learner_of(np.eye(2)), [0, 0], [[1, 1]])

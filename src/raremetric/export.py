@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from sklearn.frozen import FrozenEstimator
 from sklearn.neighbors import KNeighborsClassifier, NeighborhoodComponentsAnalysis
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from raremetric.classifier import MetricKNNClassifier
+from raremetric.explain.distances import model_steps
 from raremetric.extras import import_optional
 from raremetric.learners.base import MetricLearner
 
@@ -68,26 +68,23 @@ def to_onnx(model: Any) -> bytes:
 
 def _steps(model: Any) -> list:
     """The same model as a list of estimators that skl2onnx supports."""
-    if isinstance(model, Pipeline):
-        kept = [step for _, step in model.steps if step not in (None, "passthrough")]
-        return [each for step in kept for each in _steps(step)]
-    if isinstance(model, FrozenEstimator):
-        return _steps(model.estimator)
+    return [each for step in model_steps(model) for each in _supported(step)]
+
+
+def _supported(model: Any) -> list:
+    check_is_fitted(model)
     if isinstance(model, MetricKNNClassifier):
         return _neighbor_steps(model)
     if isinstance(model, MetricLearner):
-        check_is_fitted(model)
         # The same map X Lᵀ as an estimator that skl2onnx supports.
         linear = NeighborhoodComponentsAnalysis()
         linear.components_ = model.components_
         linear.n_features_in_ = model.n_features_in_
         return [linear]
-    check_is_fitted(model)
     return [model]
 
 
 def _neighbor_steps(model: MetricKNNClassifier) -> list:
-    check_is_fitted(model)
     if len(model.learners_) > 1:
         raise ValueError(
             "A classifier with one metric for each class cannot be exported to ONNX. Use "

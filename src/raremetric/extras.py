@@ -32,23 +32,22 @@ def install_hint(package: str) -> str:
     return f'pip install "raremetric[{EXTRA_OF.get(package, "study")}]"'
 
 
-def import_optional(module: str, purpose: str = "This") -> ModuleType:
+def import_optional(module: str, purpose: str | None = None) -> ModuleType:
     """Import a module of an optional package, or say how to install it.
 
     Parameters
     ----------
     module : str
         Name of the module, such as ``"matplotlib.figure"``.
-    purpose : str, default="This"
-        What needs it: the subject of the sentence that the error message starts with.
+    purpose : str or None, default=None
+        What needs it, as the subject of the error message, where the user would not know.
     """
     try:
         return import_module(module)
     except ImportError as error:
         package = module.partition(".")[0]
-        raise ImportError(
-            f"{purpose} needs {package}, which is not installed: {install_hint(package)}"
-        ) from error
+        needs = f"{purpose} needs {package}" if purpose else f"raremetric needs {package} for this"
+        raise ImportError(f"{needs}, but it is not installed: {install_hint(package)}") from error
 
 
 @cache

@@ -1,40 +1,67 @@
-"""Write files atomically."""
+"""Find files to read, and write files atomically."""
 
 from __future__ import annotations
 
 import os
-import tempfile
+import secrets
+import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
 
-def check_output(path: str | Path) -> Path:
-    """The path of a file to write, or an error if its directory does not exist."""
+def existing_file(path: str | Path) -> Path:
+    """The path of a regular file to read, or an error if there is no such file."""
     path = Path(path)
-    if not path.parent.is_dir():
-        raise FileNotFoundError(f"There is no directory {str(path.parent)!r} to write to.")
+    if not path.exists():
+        raise FileNotFoundError(f"There is no file {str(path)!r}.")
+    _check_regular(path)
+    return path
+
+
+def check_output(path: str | Path) -> Path:
+    """The regular file that is written when a path is written: the target of a symbolic link.
+
+    Raises
+    ------
+    OSError
+        If the directory does not exist, or if the path is a directory, a device or a pipe.
+    """
+    path = Path(path)
+    target = Path(os.path.realpath(path))
+    if not target.parent.is_dir():
+        raise FileNotFoundError(f"There is no directory {str(target.parent)!r} to write to.")
+    if os.path.lexists(target):
+        _check_regular(path)
+    return target
+
+
+def _check_regular(path: Path) -> None:
     if path.is_dir():
         raise IsADirectoryError(f"{str(path)!r} is a directory. Give the name of a file.")
-    return path
+    if not path.is_file():
+        raise OSError(f"{str(path)!r} is a device, a pipe or a loop of links, not a regular file.")
 
 
 @contextmanager
 def atomic_write(path: str | Path) -> Iterator[BinaryIO]:
     """Open a temporary file that replaces ``path`` if the block ends without an error.
 
-    If there is an error, the temporary file is deleted and an existing file is left unchanged.
+    The permissions of an existing file are kept, and the target of a symbolic link is replaced
+    instead of the link. If there is an error, the temporary file is deleted and an existing file
+    is left unchanged.
     """
-    path = check_output(path)
-    descriptor, temporary = tempfile.mkstemp(prefix=f".{path.name}-", dir=path.parent)
+    target = check_output(path)
+    temporary = target.parent / f".raremetric-{secrets.token_hex(8)}"
+    # Unlike tempfile, this gives a new file the same permissions as `open`.
+    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
     try:
         with os.fdopen(descriptor, "wb") as stream:
             yield stream
-        umask = os.umask(0)
-        os.umask(umask)
-        Path(temporary).chmod(0o666 & ~umask)  # the permissions that `open` would give
-        Path(temporary).replace(path)
+        if target.exists():
+            temporary.chmod(stat.S_IMODE(target.stat().st_mode))
+        temporary.replace(target)
     except BaseException:
-        Path(temporary).unlink(missing_ok=True)
+        temporary.unlink(missing_ok=True)
         raise

@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from numbers import Integral, Real
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -43,12 +43,17 @@ def check_labels(y: ArrayLike, owner: str) -> Labels:
     if np.asarray(y).dtype.kind not in "biuSU":  # these are always labels; the check takes time
         check_classification_targets(y)
     classes, codes, counts = np.unique(y, return_inverse=True, return_counts=True)
+    check_class_count(classes, owner, "y")
+    return Labels(classes, codes.reshape(-1).astype(np.int64), counts)
+
+
+def check_class_count(classes: NDArray, owner: str, where: str) -> None:
+    """Refuse fewer than two classes; `where` is where they were found, for the error message."""
     if len(classes) < 2:
         raise ValueError(
-            f"{owner} needs examples of at least two classes, but y holds only one class: "
+            f"{owner} needs examples of at least two classes, but {where} holds only one class: "
             f"{classes.tolist()[0]!r}. Check the target column."
         )
-    return Labels(classes, codes.reshape(-1).astype(np.int64), counts)
 
 
 def check_real(
@@ -80,10 +85,15 @@ def check_option(value: object, name: str, allowed: Collection[str]) -> str:
     if len(allowed) <= MAX_LISTED_OPTIONS:
         choices = ", ".join(repr(option) for option in sorted(allowed))
         raise ValueError(f"{name} must be one of {choices}; got {value!r}.")
+    message = f"Unknown {name} {value!r}; there are {len(allowed)} to choose from."
+    raise ValueError(f"{message} {did_you_mean(value, allowed)}".rstrip())
+
+
+def did_you_mean(value: object, allowed: Collection[str]) -> str:
+    """A question that suggests similar words, without regard to case, or an empty string."""
     folded = {option.casefold(): option for option in allowed}
     near = [folded[key] for key in difflib.get_close_matches(str(value).casefold(), folded, n=3)]
-    hint = f" Did you mean {' or '.join(map(repr, near))}?" if near else ""
-    raise ValueError(f"Unknown {name} {value!r}; there are {len(allowed)} to choose from.{hint}")
+    return f"Did you mean {' or '.join(map(repr, near))}?" if near else ""
 
 
 def check_weights(sample_weight: ArrayLike | None, n_samples: int) -> NDArray[np.float64]:
@@ -169,6 +179,13 @@ def warn_user(message: str, category: type[Warning] = UserWarning) -> None:
     while frame.f_back is not None and frame.f_code.co_filename.startswith(PACKAGE):
         level, frame = level + 1, frame.f_back
     warnings.warn(message, category, stacklevel=level)
+
+
+def take_rows(X: Any, rows: NDArray) -> Any:
+    """Rows of an array, a sparse matrix, or a table of pandas, polars or pyarrow, by position."""
+    if isinstance(X, np.ndarray) or not hasattr(X, "take"):
+        return X[rows]
+    return X.take(rows)
 
 
 @contextmanager

@@ -103,7 +103,8 @@ def test_without_the_study_extra():
     code = "import sys; sys.modules['typer'] = None; import raremetric.cli"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 2
-    assert done.stderr == 'The raremetric command needs: pip install "raremetric[study]"\n'
+    sentence = "The raremetric command needs typer, but it is not installed: pip install"
+    assert done.stderr == f'{sentence} "raremetric[study]"\n'
 
 
 def test_a_study_from_start_to_status(run, tmp_path):

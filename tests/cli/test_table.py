@@ -6,7 +6,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 
 import pandas as pd
 import pytest
@@ -17,23 +16,9 @@ from raremetric.cli.common import progress, user_mistakes
 from raremetric.contenders import CONTENDERS, scored
 from raremetric.table import DEFAULT_METHODS, comparison
 from raremetric.table.fitting import model_names
+from tests.cli.conftest import COMMAND
 from tests.table.conftest import DOUBLED, make_table
 from tests.table.test_comparison import stopping
-
-COMMAND = [sys.executable, "-c", "from raremetric.cli import app; app(prog_name='raremetric')"]
-
-
-@pytest.fixture(scope="module")
-def saved(run, path, tmp_path_factory):
-    saved = tmp_path_factory.mktemp("model") / "model.skops"
-    result = run("fit", path, "--target", "state", "--id", "id", "-o", saved, "--model", "gmml")
-    assert result.exit_code == 0, result.output
-    assert "120 rows" in result.stdout
-    assert "of class 'ill'" in result.stdout
-    assert "4 columns, 7 features" in result.stdout
-    assert f"saved to {saved}" in result.stdout
-    assert "Feature weights of the metric" in result.stdout
-    return saved
 
 
 def test_fit_predict_explain(run, path, saved, tmp_path):
@@ -115,25 +100,6 @@ def test_compare_a_class_of_ones_own(run, path, tmp_path, monkeypatch):
     assert "has no 'Tripled'" in result.stderr
 
 
-def test_markup_in_the_users_text_is_printed_as_it_is(run, tmp_path):
-    frame = make_table().rename(columns={"size": "[/red]", "color": "[bold]b"})
-    frame["state"] = frame["state"].map({"ill": "[/ill]", "well": "[i]"})
-    frame["id"] = "[x/" + frame["id"] + "]"
-    path, saved, page = tmp_path / "[y].csv", tmp_path / "m.skops", tmp_path / "page.html"
-    frame.to_csv(path, index=False)
-    words = [path, "--target", "state"]
-    result = run("fit", *words, "--id", "id", "--model", "plain", "-o", saved)
-    assert "[/red]" in result.stdout
-    result = run("explain", saved, path, "--row", "1")
-    assert result.exit_code == 0, result.output
-    for text in ("[/red]", "[bold]b", "[x/r0]", "[i]"):
-        assert text in result.stdout
-    few = ["--ignore", "id", "--methods", "plain", "--folds", "2", "-o", page]
-    result = run("compare", *words, *few)
-    assert result.exit_code == 0, result.output
-    assert "[/ill]" in result.stdout
-
-
 def test_a_terminal_has_bars(run, path, saved, tmp_path, monkeypatch):
     monkeypatch.setenv("FORCE_COLOR", "1")
     words = ["compare", path, "--target", "state", "--ignore", "id", "-o", tmp_path / "page.html"]
@@ -164,7 +130,7 @@ def test_compare_stopped(run, path, tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        (["fit", "{path}", "-o", "{out}"], "which column contains the class?"),
+        (["fit", "{path}", "-o", "{out}"], "Which column contains the class?"),
         (["fit", "{path}", "--target", "stat", "-o", "{out}"], "Did you mean 'state'?"),
         (["fit", "none.csv", "--target", "state", "-o", "{out}"], "There is no file 'none.csv'."),
         (["fit", "{path}", "--target", "state"], "Missing option '--out' / '-o'."),
@@ -191,7 +157,7 @@ def test_mistakes_with_a_model(run, path, saved, tmp_path):
     make_table().drop(columns="size").to_csv(lacking, index=False)
     result = run("predict", saved, lacking, "-o", out)
     assert result.exit_code == 2
-    assert "1 of the columns that the model was fitted on are missing: 'size'" in result.stderr
+    assert "1 of the 4 columns that the model was fitted on are missing: 'size'" in result.stderr
     assert not out.exists()
     result = run("explain", saved, path, "--row", "500")
     assert "there is no row 500; the file has 120 rows" in result.stderr
@@ -239,13 +205,13 @@ def test_help_and_version_are_quick():
     assert loaded.isdisjoint({"numpy", "scipy", "sklearn", "pandas", "pyarrow", "matplotlib"})
 
 
-def complete(words, place):
+def complete(words, position):
     """Completions of the shell."""
     environment = {
         **os.environ,
         "_RAREMETRIC_COMPLETE": "complete_bash",
         "COMP_WORDS": f"raremetric {words}",
-        "COMP_CWORD": str(place),
+        "COMP_CWORD": str(position),
     }
     done = subprocess.run(COMMAND, env=environment, capture_output=True, text=True, check=False)
     return done.stdout.split()
@@ -278,33 +244,6 @@ def test_a_lost_interrupt_stops_at_the_next_step(monkeypatch, capsys):
     assert ended.value.exit_code == 130
     assert capsys.readouterr().err.splitlines() == ["1/9 one", "Stopped."]
     assert signal.getsignal(signal.SIGINT) is before
-
-
-def test_ctrl_c_prints_one_sentence(path, tmp_path):
-    words = ["compare", path, "--target", "state", "--ignore", "id", "--jobs", "1"]
-    process = subprocess.Popen(
-        [*COMMAND, *map(str, words)], cwd=tmp_path, stderr=subprocess.PIPE, text=True
-    )
-    process.stderr.readline()  # the first fold is done
-    time.sleep(0.05)
-    process.send_signal(signal.SIGINT)
-    _, errors = process.communicate(timeout=120)
-    assert process.returncode == 130
-    assert "Stopped" in errors.splitlines()[-1]
-    assert "Traceback" not in errors
-
-
-def test_a_closed_pipe_is_no_error(path, saved):
-    with subprocess.Popen(
-        [*COMMAND, "predict", str(saved), str(path)],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    ) as process:
-        process.stdout.close()
-        errors = process.stderr.read()
-        assert process.wait(timeout=120) == 0
-    assert errors == ""
 
 
 def test_output_is_csv(run, path, saved):

@@ -1,6 +1,8 @@
 """read_table: files of all kinds, and the errors for files that cannot be used."""
 
+import csv
 import gzip
+from decimal import Decimal
 from urllib.error import URLError
 
 import numpy as np
@@ -121,6 +123,74 @@ def test_positive(write):
         read_table(path, target="y", positive=[1, 2, 3])
 
 
+def test_case_of_the_positive_label(write):
+    path = write("a,y\n1,True\n2,False\n3,False\n")
+    for spelling in ("true", "TRUE", "True", True):
+        assert read_table(path, target="y", positive=spelling).positive == ("True",)
+    path = write("a,y\n1,yes\n2,Yes\n3,no\n")
+    assert read_table(path, target="y", positive="Yes").positive == ("Yes",)
+    with pytest.raises(TableError, match="no value 'YES'"):
+        read_table(path, target="y", positive="YES")
+
+
+BIG = [9007199254740992, 9007199254740993, 9007199254740993]
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [
+        BIG,
+        [str(label) for label in BIG],
+        [f"{label}.0" for label in BIG],
+        [Decimal(label) for label in BIG],
+    ],
+)
+@pytest.mark.parametrize("target", ["y", -1])
+def test_large_integer_labels_are_different_classes(tmp_path, labels, target):
+    frame = pd.DataFrame({"a": [1, 2, 3], "y": labels})
+    frame.to_csv(tmp_path / "file.csv", index=False)
+    frame.to_parquet(tmp_path / "file.parquet")
+    (tmp_path / "file.arff").write_text(
+        "@attribute a real\n@attribute y real\n@data\n"
+        + "".join(f"{a},{y}\n" for a, y in zip(frame["a"], labels, strict=True))
+    )
+    for name in ("file.csv", "file.parquet", "file.arff"):
+        table = read_table(tmp_path / name, target=target)
+        assert table.classes == BIG[:2]
+        assert table.target.tolist() == [1, 0, 0]
+
+
+def test_labels_of_twenty_digits_stay_text(tmp_path):
+    labels = ["12345678901234567890", "12345678901234567891", "12345678901234567891"]
+    frame = pd.DataFrame({"a": [1, 2, 3], "y": labels})
+    frame.to_csv(tmp_path / "file.csv", index=False)
+    frame.assign(y=frame["y"].astype("uint64")).to_parquet(tmp_path / "file.parquet")
+    for name in ("file.csv", "file.parquet"):
+        table = read_table(tmp_path / name, target="y", original=True)
+        assert table.classes == labels[:2]
+        assert table.target.tolist() == labels
+
+
+def test_a_target_that_is_not_a_class(write):
+    numbers = write("a,y\n" + "".join(f"{i % 7},{i * i}\n" for i in range(60)))
+    words = r"'y' holds 60 different numbers in 60 rows, such as 0: it looks like a quantity"
+    with pytest.raises(TableError, match=words):
+        read_table(numbers, target="y")
+    assert read_table(numbers, target="y", positive="49").target.sum() == 1
+    assert len(read_table(numbers, target="y", original=True).classes) == 60
+    texts = write("a,y\n" + "".join(f"{i % 7},n{i}\n" for i in range(60)))
+    with pytest.raises(TableError, match=r"60 different texts .* it looks like an identifier"):
+        read_table(texts, target="y")
+
+
+def test_the_target_has_no_other_use(write):
+    path = write(PLAIN)
+    with pytest.raises(TableError, match=r"Column 'y' is the target, so .* be left out"):
+        read_table(path, target="y", ignore=["y"])
+    with pytest.raises(TableError, match=r"Column 'y' is the target, so .* names of the rows"):
+        read_table(path, target="y", row_names="y")
+
+
 def test_labels_that_are_the_same_number(write):
     table = read_table(write("a,y\n1,1\n2,1.0\n3,0\n"), target="y", original=True)
     assert table.target.tolist() == [1, 1, 0]
@@ -137,26 +207,30 @@ def test_codes_as_categories(write):
 
 REFUSED = {
     "wrong target": (PLAIN, "Y", r"no column 'Y' for the target. Did you mean 'y'\?.*'a', 'b'"),
-    "no target": (PLAIN, None, "which column contains the class"),
+    "no target": (PLAIN, None, "Which column contains the class"),
     "far target": (PLAIN, 7, "target=7 is out of range for 3 columns"),
-    "one class": ("a,y\n1,u\n2,u\n", "y", "'y' contains a single class, 'u', in all 2 rows"),
+    "one class": ("a,y\n1,u\n2,u\n", "y", "'y' holds only one class: 'u'"),
     "empty target": ("a,y\n1,\n2,\n", "y", "target column 'y' is empty"),
     "hole in target": ("a,y\n1,u\n2,\n3,v\n", "y", "empty in 1 of 3 rows, first in data row 2"),
-    "fractions": ("a,y\n1,0.5\n2,0.7\n", "y", "2 different numbers such as 0.5, not classes"),
+    "fractions": (
+        "a,y\n1,0.5\n2,0.7\n",
+        "y",
+        "2 different numbers in 2 rows, such as 0.5: it looks like a quantity",
+    ),
     "bad number": (
         "a,y\n" + "1,u\n2,v\n" * 20 + "x7,u\n",
         "y",
-        "column 'a' holds numbers, except in 1 of 41 rows: data row 41 holds 'x7'",
+        "Column 'a' holds numbers, except in 1 of 41 rows: data row 41 holds 'x7'",
     ),
     "late bad number": ("a,y\n" + "1,u\n2,v\n" * 5000 + "x7,u\n", "y", "row 10001 holds 'x7'"),
     "bad decimal": ("a;y\n" + "1,5;u\n2,5;v\n" * 500 + "x7;u\n", "y", "row 1001 holds 'x7'"),
     "repeated header": ("a,a,y\n1,2,u\n1,3,v\n", "y", r"repeats 'a' \('a' in columns 1 and 2\)"),
-    "ragged": ("a,b,y\n1,2,u\n1,2\n3,4,v\n", "y", "line 3 has 2 fields, but the first line has 3"),
+    "ragged": ("a,b,y\n1,2,u\n1,2\n3,4,v\n", "y", "Line 3 has 2 fields, but the first line has 3"),
     "ISO date": ("d,y\n2020-01-01,u\n2020-01-02,v\n", "y", "Column 'd' contains dates"),
     "other date": ("d,y\n31/12/2020,u\n30/12/2020,v\n", "y", "Column 'd' contains dates"),
     "month": ("d,y\n3 March 2020,u\n4 May 2020,v\n", "y", "Column 'd' contains dates"),
     "time": ("d,y\n10:30,u\n11:31,v\n", "y", "Column 'd' contains dates"),
-    "nothing": ("", "y", "the file is empty"),
+    "nothing": ("", "y", "The file is empty"),
     "no rows": ("a,y\n", "y", "no rows of data"),
     "no features": ("y\nu\nv\n", "y", "no usable column besides the target"),
     "binary": (b"PK\x00\x01", "y", "binary data"),
@@ -184,6 +258,55 @@ def test_empty_columns_are_dropped_with_a_warning(write):
 def test_no_file(tmp_path):
     with pytest.raises(FileNotFoundError, match=r"There is no file .*gone.csv"):
         read_table(tmp_path / "gone.csv", target="y")
+    with pytest.raises(IsADirectoryError, match=r"is a directory. Give the name of a file."):
+        read_table(tmp_path, target="y")
+
+
+def test_compressed_files_with_errors(write):
+    content = "a,b,y\n" + "1,2,u\n3,4,v\n" * 150 + "1,2\n"
+    packed = gzip.compress(content.encode())
+    with pytest.raises(TableError, match=r"Line 302 has 2 fields, but the first line has 3"):
+        read_table(write(packed, "file.csv.gz"), target="y")
+    encoder = read_table(write(PLAIN), target="y").encoder
+    for damaged in (content.encode(), packed[:-30]):
+        path = write(damaged, "file.csv.gz")
+        with pytest.raises(TableError, match=r"ends in .gz, but the file cannot be decompressed"):
+            read_table(path, target="y")
+        with pytest.raises(TableError, match=r"ends in .gz, but the file cannot be decompressed"):
+            list(iter_table(path, encoder))
+
+
+@pytest.mark.parametrize("width", [10, 120])
+def test_many_columns(write, width):
+    names = [f"{'g' * width}{i}" for i in range(12_000)]
+    rows = "".join(",".join(["1.5"] * 12_000) + f",{label}\n" for label in "uvu")
+    path = write(",".join([*names, "y"]) + "\n" + rows)
+    table = read_table(path, target="y")
+    assert table.feature_names == names
+    assert table.target.tolist() == [0, 1, 0]
+    assert (table.data.to_numpy() == 1.5).all()
+    (piece,) = iter_table(path, table.encoder)
+    assert piece.shape == (3, 12_000)
+
+
+@pytest.mark.parametrize("size", [200_000, 300_000, 3_000_000])
+def test_long_fields(write, size):
+    long, header = "x" * size, "a,b,y\n"
+    path = write(f'{header}{long},1,u\n"{long}",2,v\nshort,3,u\n')
+    table = read_table(path, target="y")
+    assert table.data["a"].tolist() == [long, long, "short"]
+    assert table.data["b"].tolist() == [1, 2, 3]
+    (piece,) = iter_table(path, table.encoder, block_bytes=1000)
+    assert piece["b"].tolist() == [1, 2, 3]
+    with pytest.raises(TableError, match="Line 3 has 2 fields"):
+        read_table(write(f"{header}{long},1,u\nshort,2\n{long},1,v\n"), target="y")
+    assert csv.field_size_limit() == 131_072
+
+
+def test_a_late_row_that_is_too_long(write):
+    content = "a,y\n" + "1,u\n2,v\n" * 200_000 + '"' + "3,u\n" * 2_000_000
+    with pytest.raises(TableError, match="Is a closing quotation mark missing"):
+        read_table(write(content), target="y")
 
 
 def test_parquet(tmp_path):
@@ -211,7 +334,7 @@ def test_parquet(tmp_path):
     with pytest.raises(TableError, match="Column 'd' contains dates"):
         read_table(path, target="y")
     frame.assign(z=[[1], [2], [3]]).to_parquet(path)
-    with pytest.raises(TableError, match="column 'z' holds values of type list"):
+    with pytest.raises(TableError, match="Column 'z' holds values of type list"):
         read_table(path, target="y")
     assert read_table(path, target="y", ignore=["z"]).data.shape == (3, 6)
     path.write_text("no parquet")
@@ -245,12 +368,23 @@ def test_arff(write):
     with pytest.raises(TableError, match="Column 'the a' contains dates"):
         read_table(write(dated, "file.arff"))
     assert read_table(write(dated, "file.arff"), ignore=["the a"]).data.shape == (3, 2)
-    with pytest.raises(TableError, match="sparse ARFF"):
+    with pytest.raises(TableError, match="Sparse ARFF"):
         read_table(write("@attribute a real\n@attribute c {u,v}\n@data\n{0 1}\n", "file.arff"))
     with pytest.raises(TableError, match="relational"):
         read_table(write("@attribute a relational\n@data\n1\n", "file.arff"))
-    with pytest.raises(TableError, match="cannot read this header line"):
+    with pytest.raises(TableError, match="Cannot read this header line"):
         read_table(write("@attribute\n@data\n1\n", "file.arff"))
+
+
+def test_arff_comments_in_any_encoding(write):
+    content = ARFF.replace("another comment", "größer, 1, 2, 3")
+    for encoding in ("utf-8", "cp1252"):
+        table = read_table(write(content, "file.arff", encoding))
+        assert encoded(table) == [[1, 0, 1], [2, 1, 2], [3, 1, 3]]
+    packed = gzip.compress(content.encode())
+    assert encoded(read_table(write(packed, "file.arff.gz"))) == encoded(table)
+    with pytest.raises(TableError, match=r"Line 11 has 3 fields, but the header declares 4"):
+        read_table(write(content.replace("3, r, 3, u", "3, r, 3"), "file.arff"))
 
 
 @pytest.mark.parametrize("name", ["pima", "wisconsin", "ecoli1"])
@@ -318,7 +452,9 @@ def test_prediction_refuses(write):
     path = write("a,c\n" + "1,p\n" * 1000 + "x,p\n", "new.csv")
     with pytest.raises(TableError, match="'a' must hold numbers, but data row 1001 holds 'x'"):
         list(iter_table(path, encoder, block_bytes=1000))
-    with pytest.raises(TableError, match=r"1 of the columns .* are missing: 'c'. It has: 'a', 'b'"):
+    with pytest.raises(
+        TableError, match=r"1 of the 2 columns .* are missing: 'c'. The table has: 'a', 'b'"
+    ):
         list(iter_table(write("a,b\n1,2\n", "new.csv"), encoder))
 
 

@@ -6,17 +6,22 @@ import sys
 from pathlib import Path
 from typing import Annotated
 
+from raremetric import __version__
+from raremetric.extras import import_optional
+
 try:
-    import typer
-except ImportError:
-    sys.stderr.write('The raremetric command needs: pip install "raremetric[study]"\n')
+    import_optional("typer", "The raremetric command")
+except ImportError as error:
+    sys.stderr.write(f"{error}\n")
     raise SystemExit(2) from None
 
-from raremetric import __version__
+import typer
+
 from raremetric.cli import compare, datasets, explain, model, study
-from raremetric.cli.common import EXIT_CODES
+from raremetric.cli.common import EXIT_CODES, Commands
 
 app = typer.Typer(
+    cls=Commands,
     help="Metric learning for the class you care about but have few examples of.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import signal
@@ -13,15 +14,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn, Protocol
 
 import typer
-from typer.core import TyperCommand
+from typer.core import TyperCommand, TyperGroup
 
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
+    from rich.table import Table
 
+STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM)
 SPEED_PERIOD = 600  # seconds of progress from which the remaining time is estimated
 EXIT_CODES = (
     "Exit codes: 0 success; 1 a bug in raremetric, with a traceback; 2 an error in the command or "
-    "in the data, with a message; 130 stopped with Ctrl-C."
+    "in the data, with a message; 130 stopped with Ctrl-C or SIGTERM."
 )
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
@@ -54,6 +57,27 @@ Categorical = Annotated[
 Seed = Annotated[int, typer.Option(help="Seed for folds and random draws.")]
 
 
+class Commands(TyperGroup):
+    """The group of all commands; it prepares stdout and stderr, and handles a closed stdout."""
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run a command.
+
+        Characters that a terminal cannot show are replaced. If stdout is closed, the command ends
+        without an error: for example, ``head`` has read enough.
+        """
+        for stream in (sys.stdout, sys.stderr):
+            if isinstance(stream, io.TextIOWrapper) and stream.errors != "backslashreplace":
+                stream.reconfigure(errors="replace")
+        try:
+            result = super().invoke(ctx)
+            sys.stdout.flush()
+        except BrokenPipeError:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            raise typer.Exit from None
+        return result
+
+
 def split_names(text: str | None) -> list[str]:
     """Names separated by commas."""
     return [name.strip() for name in text.split(",") if name.strip()] if text else []
@@ -81,19 +105,22 @@ def fail(message: object) -> NoReturn:
 def user_mistakes(stopped: str = "Stopped; nothing was written.") -> Iterator[None]:
     """Turn errors that a user can correct into a message; any other error is a bug.
 
-    Warnings are printed as notes on stderr. Ctrl-C prints `stopped` and exits with code 130.
+    Warnings are printed as notes on stderr. Ctrl-C and SIGTERM print `stopped` and exit with code
+    130.
     """
     with warnings.catch_warnings(), recorded_interrupts():
         warnings.simplefilter("default", UserWarning)
         warnings.showwarning = _show_warning
         try:
             yield
-        except BrokenPipeError:  # for example, `head` has read enough
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            raise typer.Exit from None
+        except BrokenPipeError:  # see Commands
+            raise
         except (ValueError, OSError, ImportError) as error:
             fail(error)
-        except KeyboardInterrupt:
+        except (KeyboardInterrupt, SystemError) as error:
+            # Compiled functions turn the exception of a signal into a SystemError.
+            if isinstance(error, SystemError) and not _interrupts:
+                raise
             typer.echo(stopped, err=True)
             raise typer.Exit(130) from None
 
@@ -103,8 +130,9 @@ _interrupts: list[int] = []  # signals received by the running command
 
 @contextmanager
 def recorded_interrupts() -> Iterator[None]:
-    """Record Ctrl-C, so that the next step of the progress stops if its exception was lost.
+    """Stop at Ctrl-C and SIGTERM, so that temporary files are deleted.
 
+    The signals are recorded, so that the next step of the progress stops if the exception was lost:
     Python drops exceptions that are raised in a finalizer or in a callback from C; compilers have
     many of both.
     """
@@ -114,15 +142,16 @@ def recorded_interrupts() -> Iterator[None]:
         raise KeyboardInterrupt
 
     _interrupts.clear()
-    before = signal.signal(signal.SIGINT, interrupt)
+    before = {number: signal.signal(number, interrupt) for number in STOP_SIGNALS}
     try:
         yield
     finally:
-        signal.signal(signal.SIGINT, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def stop_if_interrupted() -> None:
-    """Raise the KeyboardInterrupt of an earlier Ctrl-C."""
+    """Raise the KeyboardInterrupt of an earlier signal."""
     if _interrupts:
         raise KeyboardInterrupt
 
@@ -136,9 +165,24 @@ def _show_warning(message: Warning | str, *_: Any, **__: Any) -> None:
     note(message)
 
 
-def print_json(value: Any) -> None:
-    """Print JSON on stdout."""
-    typer.echo(json.dumps(value, indent=2, ensure_ascii=False))
+def print_json(value: Any, indent: int | None = 2) -> None:
+    """Print JSON on stdout; characters that its encoding does not have are escaped."""
+    text = json.dumps(value, indent=indent, ensure_ascii=False)
+    try:
+        text.encode(sys.stdout.encoding or "utf-8")
+    except UnicodeEncodeError:
+        text = json.dumps(value, indent=indent)
+    typer.echo(text)
+
+
+def print_table(table: Table) -> None:
+    """Print a table on stdout; text from the user is not interpreted as markup."""
+    from rich.console import Console
+
+    console = Console(markup=False, emoji=False)
+    with console.capture() as captured:
+        console.print(table)
+    typer.echo(captured.get(), nl=False)
 
 
 @contextmanager

@@ -19,6 +19,7 @@ from raremetric.cli.common import (
     Target,
     note,
     print_json,
+    print_table,
     progress,
     split_names,
     user_mistakes,
@@ -89,8 +90,6 @@ def compare(
     as_json: AsJson = False,
 ) -> None:
     """Compare methods by nested cross-validation; print a table and write an HTML page."""
-    from rich.console import Console
-
     from raremetric.files import atomic_write, check_output
     from raremetric.report import comparison_page
     from raremetric.table import DEFAULT_METHODS
@@ -129,7 +128,7 @@ def compare(
     if as_json:
         print_json({"file": str(out), "rows": len(found.y), "methods": rows})
     else:
-        Console().print(comparison_table(found, rows))
+        print_table(comparison_table(found, rows))
         typer.echo(f"Curves, confusion matrices and scatter plots are in {out}.")
     if not found.is_whole:
         raise typer.Exit(130)
@@ -138,7 +137,6 @@ def compare(
 def comparison_table(found: Comparison, rows: list[dict[str, Any]]) -> Table:
     """A table for the terminal with one row per method; the best means are bold."""
     from rich import box
-    from rich.markup import escape
     from rich.table import Table
     from rich.text import Text
 
@@ -151,9 +149,7 @@ def comparison_table(found: Comparison, rows: list[dict[str, Any]]) -> Table:
         f"Mean ± standard deviation over {found.n_folds} folds, in percent, and seconds per fold."
     )
     # Without padding the table fits in 80 columns.
-    table = Table(
-        title=escape(title), title_justify="left", box=box.SIMPLE_HEAD, padding=0, pad_edge=False
-    )
+    table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, padding=0, pad_edge=False)
     table.add_column("method")
     for name in MEASURES:
         table.add_column(name.replace(" ", "\n"), justify="right", no_wrap=True)

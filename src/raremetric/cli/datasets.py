@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from raremetric.cli.common import AsJson, print_json, user_mistakes
+from raremetric.cli.common import AsJson, print_json, print_table, user_mistakes
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -37,8 +37,6 @@ def datasets(
     as_json: AsJson = False,
 ) -> None:
     """List the data sets that come with raremetric, show one, or write one to a file."""
-    from rich.console import Console
-
     from raremetric.datasets import describe_dataset, list_datasets
 
     with user_mistakes():
@@ -51,9 +49,9 @@ def datasets(
         found = [info.to_dict() for info in infos]
         print_json(found if name is None else found[0])
     elif name is None:
-        Console().print(_overview(infos))
+        print_table(_overview(infos))
     else:
-        Console().print(_details(infos[0]))
+        print_table(_details(infos[0]))
 
 
 def _export(name: str | None, path: Path, as_json: bool) -> None:
@@ -71,9 +69,8 @@ def _export(name: str | None, path: Path, as_json: bool) -> None:
         print_json({"file": str(path), "target": target, "positive": list(bunch.positive)})
         return
     options = " ".join(f"--positive {shlex.quote(str(label))}" for label in bunch.positive)
-    typer.echo(
-        f"{path}: {len(frame)} rows. Try: raremetric compare {path} --target class {options}"
-    )
+    command = f"raremetric compare {shlex.quote(str(path))} --target class {options}"
+    typer.echo(f"{path}: {len(frame)} rows. Try: {command}")
 
 
 def add_to(app: typer.Typer) -> None:

@@ -14,6 +14,7 @@ from raremetric.cli.common import (
     fail,
     note,
     print_json,
+    print_table,
     progress,
     user_mistakes,
 )
@@ -65,19 +66,16 @@ def explain(
 
 
 def _print_explanation(found: Explanation, n_features: int) -> None:
-    from rich.console import Console
-
-    console = Console()
     if found.n_metrics > 1:
         typer.echo(
             f"The prediction averages {found.n_metrics} metrics. The neighbors are those under the "
             "metric with the largest weight."
         )
-    console.print(neighbors_table(found, n_features))
+    print_table(neighbors_table(found, n_features))
     if found.neighbors[0]["distance"] < SAME_POINT:
         note("the distance to the nearest example is 0: was this row part of the training data?")
     if found.weights:
-        console.print(weights_table(found.weights, n_features))
+        print_table(weights_table(found.weights, n_features))
 
 
 def _draw(found: Explanation, path: Path, n_features: int) -> None:
@@ -100,13 +98,32 @@ def _draw(found: Explanation, path: Path, n_features: int) -> None:
 
 def neighbors_table(found: Explanation, n_shown: int) -> Table:
     """One row per column of the file, with the value and the contribution of each neighbor."""
-    from rich import box
-    from rich.table import Table
-    from rich.text import Text
-
     order = (-abs(found.parts)).sum(axis=0).argsort(kind="stable")
     n_shown = n_shown + 1 if len(order) == n_shown + 1 else n_shown
     shown, rest = order[:n_shown], order[n_shown:]
+    table = _empty_neighbors_table(found)
+    columns = list(found.values)
+    for j in shown:
+        name = columns[j]
+        cells = [
+            cell
+            for each, part in zip(found.neighbors, found.parts[:, j], strict=True)
+            for cell in (_value(each["values"][name]), _part(part))
+        ]
+        table.add_row(name, _value(found.values[name]), *cells)
+    if len(rest) and found.exact:
+        sums = found.parts[:, rest].sum(axis=1)
+        table.add_row(
+            f"{len(rest)} others", "", *(cell for part in sums for cell in ("", _part(part)))
+        )
+    return table
+
+
+def _empty_neighbors_table(found: Explanation) -> Table:
+    """The title, and two columns per neighbor, with the squared distances below."""
+    from rich import box
+    from rich.table import Table
+
     table = Table(
         title="Nearest examples, and the contribution of each column to the squared distance d²."
         if found.exact
@@ -120,23 +137,9 @@ def neighbors_table(found: Explanation, n_shown: int) -> Table:
     table.add_column("this row", justify="right")
     for each in found.neighbors:
         name = f"row {each['id']}" if isinstance(each["id"], int) else each["id"]
-        table.add_column(Text(f"{name}\n{each['class']}"), justify="right", style="dim")
+        table.add_column(f"{name}\n{each['class']}", justify="right", style="dim")
         footer = "0" if each["distance"] < SAME_POINT else f"{each['distance'] ** 2:.3g}"
         table.add_column("adds" if found.exact else "change", footer=footer)
-    columns = list(found.values)
-    for j in shown:
-        name = columns[j]
-        cells = [
-            cell
-            for each, part in zip(found.neighbors, found.parts[:, j], strict=True)
-            for cell in (Text(_value(each["values"][name])), _part(part))
-        ]
-        table.add_row(Text(name), Text(_value(found.values[name])), *cells)
-    if len(rest) and found.exact:
-        sums = found.parts[:, rest].sum(axis=1)
-        table.add_row(
-            f"{len(rest)} others", "", *(cell for part in sums for cell in ("", _part(part)))
-        )
     return table
 
 
@@ -154,7 +157,6 @@ def weights_table(weights: dict[str, float], n_shown: int) -> Table:
     """Shares of the features with bars, the largest first."""
     from rich import box
     from rich.table import Table
-    from rich.text import Text
 
     table = Table(title="Feature weights of the metric", title_justify="left", box=box.SIMPLE_HEAD)
     table.add_column("feature")
@@ -162,7 +164,7 @@ def weights_table(weights: dict[str, float], n_shown: int) -> Table:
     table.add_column("")
     largest = max([*weights.values(), 1e-300])
     for name, share in list(weights.items())[:n_shown]:
-        table.add_row(Text(name), f"{share:.1%}", "█" * round(24 * share / largest))
+        table.add_row(name, f"{share:.1%}", "█" * round(24 * share / largest))
     return table
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 import time
 from pathlib import Path
@@ -22,6 +21,7 @@ from raremetric.cli.common import (
     Target,
     note,
     print_json,
+    print_table,
     progress,
     split_names,
     user_mistakes,
@@ -64,8 +64,6 @@ def fit(
     as_json: AsJson = False,
 ) -> None:
     """Tune and fit a model, and save it together with its preprocessing in one file."""
-    from rich.console import Console
-
     from raremetric.files import check_output
     from raremetric.table import fit_table, save_model
 
@@ -106,7 +104,7 @@ def fit(
     )
     typer.echo(f"Fitted {fitted.method} in {about['seconds']:.1f} s; saved to {out}.")
     if weights := fitted.weights():
-        Console().print(weights_table(weights, N_SHOWN))
+        print_table(weights_table(weights, N_SHOWN))
 
 
 def predict(
@@ -133,7 +131,7 @@ def predict(
         if out is None and as_json:
             for found in fitted.predict_file(file):
                 for row in prediction_rows(fitted, found):
-                    typer.echo(json.dumps(row, ensure_ascii=False))
+                    print_json(row, indent=None)
             return
         if out is None:
             write_predictions(fitted, file, sys.stdout.buffer)

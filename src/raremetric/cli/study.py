@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.console import Console
 from rich.table import Table
 
 from raremetric.cli.common import (
@@ -14,6 +13,7 @@ from raremetric.cli.common import (
     fail,
     note,
     print_json,
+    print_table,
     progress,
     split_names,
     user_mistakes,
@@ -169,7 +169,7 @@ def study_status(
     for row in found:
         cells = (str(row[key]) for key in ("study", "done", "failed", "left"))
         table.add_row(*cells, _duration(row["seconds_left"]))
-    Console().print(table)
+    print_table(table)
     for task_id, traceback in failures.items():
         typer.echo(f"failed: {task_id}: {traceback.strip().splitlines()[-1]}")
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Collection, Sequence
 from contextlib import suppress
-from typing import Any, NamedTuple
+from decimal import Decimal
+from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,10 +13,12 @@ from numpy.typing import NDArray
 from raremetric.datasets.dialect import TableError, date_message, is_date, is_missing, is_numeric
 from raremetric.datasets.parsers import unquote
 from raremetric.extras import import_optional
-from raremetric.validation import Labels
+from raremetric.validation import Labels, check_class_count, warn_user
 
 # A column with at least this share of numbers is a column of numbers; any text in it is an error.
 NUMERIC_SHARE = 0.9
+# A target with more classes, some of which occur once, is not a target for classification.
+MAX_CLASSES = 20
 
 
 def to_frame(columns: dict[str, Any], categorical: Collection[str] = ()) -> Any:
@@ -38,11 +40,7 @@ def to_frame(columns: dict[str, Any], categorical: Collection[str] = ()) -> Any:
             series[name] = values
     import_optional("pyarrow").default_memory_pool().release_unused()
     if empty:
-        warnings.warn(
-            f"Dropped columns without any value: {', '.join(map(repr, empty))}.",
-            UserWarning,
-            stacklevel=3,
-        )
+        warn_user(f"Dropped columns without any value: {', '.join(map(repr, empty))}.")
     # Without a copy, the columns are not held twice.
     return import_optional("pandas").DataFrame(series, copy=False)
 
@@ -59,18 +57,17 @@ def convert_column(name: str, column: Any, *, as_category: bool) -> Any:
     kind = column.type
     if is_text(kind):
         return _convert_text(name, column, as_category)
-    if not (types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind)):
-        if not types.is_decimal(kind):
-            raise TableError(
-                f"column {name!r} holds values of type {kind}, which cannot be used as features. "
-                "Leave the column out (`ignore`)."
-            )
-        column = column.cast("float64")
+    accepted = (types.is_integer, types.is_floating, types.is_boolean, types.is_decimal)
+    if not any(accepts(kind) for accepts in accepted):
+        raise TableError(
+            f"Column {name!r} holds values of type {kind}, which cannot be used as features. "
+            "Leave the column out (`ignore`)."
+        )
     if as_category:
         return _categories(*_dictionary(column.cast("string")))
     if types.is_boolean(kind):
         column = column.cast("int8")
-    return column.to_numpy()
+    return (column.cast("float64") if types.is_decimal(kind) else column).to_numpy()
 
 
 def known_columns(table: Any, names: Sequence[str], text: Collection[str], first_row: int) -> Any:
@@ -88,6 +85,7 @@ def known_columns(table: Any, names: Sequence[str], text: Collection[str], first
         Number of the table's first row in the file, for error messages.
     """
     series = {}
+    text = set(text)
     for name in names:
         column = table.column(name)
         if name not in text and is_text(column.type):
@@ -113,7 +111,7 @@ def _strict_numbers(name: str, column: Any, first_row: int) -> NDArray[np.float6
     numbers = _parse_numbers(column)
     if numbers.n_wrong:
         raise TableError(
-            f"column {name!r} must hold numbers, but data row {first_row + numbers.wrong_row} "
+            f"Column {name!r} must hold numbers, but data row {first_row + numbers.wrong_row} "
             f"holds {numbers.wrong_value!r}."
         )
     return numbers.values
@@ -206,7 +204,7 @@ def _refuse_mistake(name: str, numbers: _Numbers) -> None:
     """Raise an error if nearly all values are numbers and a few are not."""
     if numbers.n_wrong:
         raise TableError(
-            f"column {name!r} holds numbers, except in {numbers.n_wrong} of {len(numbers.values)} "
+            f"Column {name!r} holds numbers, except in {numbers.n_wrong} of {len(numbers.values)} "
             f"rows: data row {numbers.wrong_row + 1} holds {numbers.wrong_value!r}. Correct it, "
             "leave it empty, or list the column in `categorical` if its numbers are codes."
         )
@@ -226,29 +224,44 @@ def read_labels(name: str, column: Any) -> Labels:
     """The class of each row; an error unless there are two classes and no missing value."""
     values = convert_column(name, column, as_category=True)
     if values is None:
-        raise TableError(f"the target column {name!r} is empty.")
+        raise TableError(f"The target column {name!r} is empty.")
     codes = values.codes
     empty = codes < 0
     if empty.any():
         raise TableError(
-            f"the target column {name!r} is empty in {empty.sum()} of {len(codes)} rows, first in "
+            f"The target column {name!r} is empty in {empty.sum()} of {len(codes)} rows, first in "
             f"data row {np.argmax(empty) + 1}: remove those rows."
         )
     classes = _classes(values.categories.tolist())
     if classes.dtype.kind == "f":
-        raise TableError(
-            f"the target column {name!r} holds {len(classes)} different numbers such as "
-            f"{classes[0]:g}, not classes. Choose another column, or convert it to classes first."
-        )
+        _refuse_quantity(name, classes, len(codes))
     # "1" and "1.0" are different texts but the same number: merge them.
     classes, merged = np.unique(classes, return_inverse=True)
     codes = merged.astype(codes.dtype)[codes]
-    if len(classes) < 2:
-        raise TableError(
-            f"the target column {name!r} contains a single class, {str(classes[0])!r}, in all "
-            f"{len(codes)} rows; at least two are needed."
-        )
+    check_class_count(classes, "A model", f"the target column {name!r}")
     return Labels(classes, codes, np.bincount(codes, minlength=len(classes)))
+
+
+def refuse_many_classes(name: str, labels: Labels) -> None:
+    """Raise an error if the target is a quantity, an identifier or free text."""
+    classes, codes, counts = labels
+    if len(classes) <= MAX_CLASSES or counts.min() > 1:
+        return
+    if classes.dtype.kind == "i":
+        _refuse_quantity(name, classes, len(codes))
+    raise TableError(
+        f"The target column {name!r} holds {len(classes)} different texts in {len(codes)} rows, "
+        f"such as {str(classes[0])!r}: it looks like an identifier or free text, not like classes. "
+        "Choose another column."
+    )
+
+
+def _refuse_quantity(name: str, numbers: NDArray, n_rows: int) -> NoReturn:
+    raise TableError(
+        f"The target column {name!r} holds {len(numbers)} different numbers in {n_rows} rows, such "
+        f"as {numbers[0]:g}: it looks like a quantity, not like classes. Choose another column, or "
+        "convert it to classes first, for example by a threshold."
+    )
 
 
 def choose_positive(name: str, labels: Labels, positive: Any) -> tuple:
@@ -257,18 +270,30 @@ def choose_positive(name: str, labels: Labels, positive: Any) -> tuple:
     if positive is None:
         return (classes[np.argmin(counts)].item(),)
     wanted = positive if isinstance(positive, list | tuple | set) else [positive]
-    by_text = {str(label): label for label in classes.tolist()}
-    unknown = [label for label in wanted if str(label) not in by_text]
-    if unknown or len({*map(str, wanted)}) >= len(classes):
+    found = [_find_label(str(label), classes.tolist()) for label in wanted]
+    unknown = [label for label, match in zip(wanted, found, strict=True) if match is None]
+    if unknown or len({*found}) >= len(classes):
         what = f"has no value {unknown[0]!r}" if unknown else "would have no negative class"
         held = ", ".join(f"{label} ({count})" for label, count in zip(classes, counts, strict=True))
-        raise TableError(f"the target column {name!r} {what}. Its classes: {held[:300]}.")
-    return tuple(by_text[str(label)] for label in wanted)
+        raise TableError(f"The target column {name!r} {what}. Its classes: {held[:300]}.")
+    return tuple(dict.fromkeys(found))
+
+
+def _find_label(text: str, classes: list) -> Any:
+    """The class that is written like this, or the only one if case is ignored; None if none is."""
+    for spelling in (str, lambda label: str(label).casefold()):
+        matches = [label for label in classes if spelling(label) == spelling(text)]
+        if len(matches) == 1:
+            return matches[0]
+    return None
 
 
 def _classes(levels: Sequence[str]) -> NDArray:
-    """Levels as numbers (integers if possible) if all are numeric, otherwise as text."""
+    """Levels as numbers if all are numeric, otherwise as text; large integers stay text."""
     if not all(map(is_numeric, levels)):
         return np.array(levels)
-    numbers = np.array(levels, dtype=np.float64)
-    return numbers if (numbers % 1).any() else numbers.astype(np.int64)
+    exact = [Decimal(level) for level in levels]
+    if any(number != number.to_integral_value() for number in exact):
+        return np.array(levels, dtype=np.float64)
+    fits = all(abs(number) < 2**63 for number in exact)
+    return np.array([*map(int, exact)], dtype=np.int64) if fits else np.array(levels)

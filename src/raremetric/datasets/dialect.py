@@ -6,12 +6,17 @@ import codecs
 import csv
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
 from itertools import islice
-from typing import NamedTuple
+from threading import Lock
+from typing import Any, NamedTuple
+
+import numpy as np
 
 SAMPLE_BYTES = 1 << 18
 SAMPLE_ROWS = 200
+MIN_SAMPLE_LINES = 10  # of any length
 
 # The first that fits is chosen: a decimal comma must not be taken for a delimiter.
 DELIMITERS = ("\t", ";", "|", ",", " ")
@@ -19,6 +24,15 @@ DELIMITERS = ("\t", ";", "|", ",", " ")
 # Spellings of a missing value, compared without regard to case.
 MISSING_WORDS = frozenset({"", "?", "na", "n/a", "#n/a", "nan", "null", "<null>", "none", "<na>"})
 
+# Arrow compares literally: list all usual spellings, also with a space next to the delimiter.
+MISSING_SPELLINGS = [
+    before + spelling + after
+    for word in sorted(MISSING_WORDS)
+    for spelling in sorted({word, word.upper(), word.capitalize(), word.replace("nan", "NaN")})
+    for before in ("", " ")
+    for after in ("", " ")
+]
+_CSV_LIMIT = Lock()
 DECIMAL_COMMA = r"^(\s*[-+]?\d+),(\d+([eE][-+]?\d+)?\s*)$"
 _BOMS = (
     (codecs.BOM_UTF8, "utf-8"),
@@ -47,35 +61,60 @@ class Dialect(NamedTuple):
     delimiter: str = ","
     decimal: str = "."
     encoding: str = "utf-8"
+    quote: str = '"'
+    offset: int = 0  # bytes before the first row; not 0 in ARFF and KEEL files
+    longest_line: int = 0  # characters, in the sample
+
+    def with_text(self, text: Collection[str], target: object) -> Dialect:
+        """Read some columns as text; the target too, because a float cannot hold all integers."""
+        if isinstance(target, int | np.integer) and -len(self.names) <= target < len(self.names):
+            target = self.names[target]
+        return self._replace(numeric=self.numeric.difference([*text, target]))
 
 
-def sniff(sample: bytes, header: bool | None = None, target: object = None) -> Dialect:
+def read_sample(stream: Any) -> tuple[bytes, bool]:
+    """The beginning of a binary stream, and whether it is the whole stream."""
+    blocks, n_lines = [], 0
+    while block := stream.read(SAMPLE_BYTES):
+        blocks.append(block)
+        n_lines += max(block.count(b"\n"), block.count(b"\r"))
+        if n_lines >= MIN_SAMPLE_LINES:
+            return b"".join(blocks), False
+    return b"".join(blocks), True
+
+
+def sniff(
+    sample: bytes, header: bool | None = None, target: object = None, *, is_whole: bool = True
+) -> Dialect:
     """Detect the dialect of a CSV file.
 
     Parameters
     ----------
     sample : bytes
-        The first `SAMPLE_BYTES` of the file, or the whole file if it is shorter.
+        The beginning of the file.
     header : bool or None, default=None
         Whether the first row contains the column names; None to detect it.
     target : object, default=None
         Name of a column; if the first row contains it, that row is the header.
+    is_whole : bool, default=True
+        Whether the sample is the whole file, so that its last line is complete.
     """
     encoding, text = _decode(sample)
     lines = text.splitlines(keepends=True)
-    if len(sample) >= SAMPLE_BYTES:
-        lines = lines[:-1]  # the last line may be incomplete
+    if not is_whole:
+        lines = lines[:-1]
     delimiter = _find_delimiter(lines)
     rows = _split(lines, delimiter)
     if not rows:
-        raise TableError("the file is empty.")
+        raise TableError("The file is empty.")
     has_header = _has_header(rows, target) if header is None else header
     names = (
         name_columns(rows[0]) if has_header else [f"column_{i + 1}" for i in range(len(rows[0]))]
     )
     decimal = "," if delimiter != "," and _has_decimal_comma(rows[1:]) else "."
     numeric = numeric_columns(names, rows[has_header:], decimal)
-    return Dialect(names, has_header, numeric, delimiter, decimal, encoding)
+    longest = max(map(len, lines))
+    return Dialect(names, has_header, numeric, delimiter, decimal, encoding, longest_line=longest)
 
 
 def numeric_columns(
@@ -123,7 +162,7 @@ def name_columns(header: Sequence[str]) -> list[str]:
     if repeated:
         columns = [str(i + 1) for i, name in enumerate(names) if name == repeated[0]]
         raise TableError(
-            f"the header repeats {', '.join(map(repr, repeated))} ({repeated[0]!r} in columns "
+            f"The header repeats {', '.join(map(repr, repeated))} ({repeated[0]!r} in columns "
             f"{' and '.join(columns)}). Give each column a different name."
         )
     return names
@@ -135,7 +174,7 @@ def _decode(sample: bytes) -> tuple[str, str]:
             text = codecs.getincrementaldecoder(encoding)(errors="replace").decode(sample)
             return encoding, text.lstrip("\ufeff")
     if b"\0" in sample:
-        raise TableError("the file contains binary data, not text. Save it as CSV or Parquet.")
+        raise TableError("The file contains binary data, not text. Save it as CSV or Parquet.")
     try:
         # Incremental, because the sample may end within a character.
         return "utf-8", codecs.getincrementaldecoder("utf-8")().decode(sample)
@@ -143,9 +182,21 @@ def _decode(sample: bytes) -> tuple[str, str]:
         return "cp1252", sample.decode("cp1252", errors="replace")
 
 
+@contextmanager
+def long_fields() -> Iterator[None]:
+    """Let the csv module read fields of any length; its limit of 128 kB is a global setting."""
+    with _CSV_LIMIT:
+        limit = csv.field_size_limit(2**31 - 1)
+        try:
+            yield
+        finally:
+            csv.field_size_limit(limit)
+
+
 def _split(lines: Sequence[str], delimiter: str) -> list[list[str]]:
     reader = csv.reader((line for line in lines if line.strip()), delimiter=delimiter)
-    return list(islice(reader, SAMPLE_ROWS))
+    with long_fields():
+        return list(islice(reader, SAMPLE_ROWS))
 
 
 def _find_delimiter(lines: Sequence[str]) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import warnings
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -10,9 +10,9 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from raremetric.datasets.dialect import date_message
+from raremetric.datasets.dialect import TableError, date_message
 from raremetric.extras import import_optional
-from raremetric.validation import check_integer, check_option
+from raremetric.validation import check_integer, check_option, warn_user
 
 MISSING_LEVEL = "(missing)"
 MISSING_OPTIONS = ("impute", "refuse")
@@ -119,7 +119,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         """
         check_is_fitted(self)
         _check_frame(X)
-        self._check_columns(X)
+        check_columns(X.columns, self.feature_names_in_.tolist())
         self._check_missing(X)
         # Filled column by column, so that the table is not held twice.
         encoded = np.zeros((len(X), len(self.get_feature_names_out())))
@@ -195,23 +195,12 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         counts = _count_levels(column)
         if len(counts) <= self.max_levels:
             return "onehot", sorted(counts), np.nan
-        warnings.warn(
+        warn_user(
             f"Column {column.name!r} has {len(counts)} levels, more than max_levels="
             f"{self.max_levels}. They are encoded as frequency ranks. If the column is an "
-            "identifier or free text, leave it out (`ignore`).",
-            UserWarning,
-            stacklevel=3,
+            "identifier or free text, leave it out (`ignore`)."
         )
         return "rank", sorted(counts, key=lambda level: (-counts[level], level)), np.nan
-
-    def _check_columns(self, X: Any) -> None:
-        absent = [name for name in self.feature_names_in_ if name not in X.columns]
-        if absent:
-            raise ValueError(
-                f"{len(absent)} of the {self.n_features_in_} columns that the encoder was fitted "
-                f"on are missing: {', '.join(map(repr, absent[:10]))}. The table has: "
-                f"{', '.join(repr(str(name)) for name in X.columns[:10])}."
-            )
 
     def _check_missing(self, X: Any) -> None:
         if self.missing == "impute":
@@ -223,6 +212,18 @@ class TableEncoder(TransformerMixin, BaseEstimator):
                 f"Values are missing in {', '.join(incomplete[:10])}. Fill them in, or pass "
                 'missing="impute".'
             )
+
+
+def check_columns(columns: Sequence[str], known: Sequence[str]) -> None:
+    """Raise an error if a table lacks columns that the encoder was fitted on."""
+    present = {*columns}
+    absent = [name for name in known if name not in present]
+    if absent:
+        raise TableError(
+            f"{len(absent)} of the {len(known)} columns that the model was fitted on are missing: "
+            f"{', '.join(map(repr, absent[:10]))}. The table has: "
+            f"{', '.join(map(repr, columns[:10]))}."
+        )
 
 
 def is_number(column: Any) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import io
 import re
 import warnings
 from collections.abc import Collection, Iterator
@@ -13,26 +14,19 @@ from urllib.error import URLError
 
 from raremetric.datasets.dialect import (
     DECIMAL_COMMA,
-    MISSING_WORDS,
+    MISSING_SPELLINGS,
     SAMPLE_BYTES,
     Dialect,
     TableError,
+    long_fields,
     name_columns,
+    read_sample,
     sniff,
 )
 from raremetric.datasets.parsers import Attribute, parse_header
 from raremetric.extras import import_optional
 
 PARQUET = frozenset({".parquet", ".pq"})
-
-# Arrow compares literally: list all usual spellings, also with a space next to the delimiter.
-_ARROW_MISSING = [
-    before + spelling + after
-    for word in sorted(MISSING_WORDS)
-    for spelling in sorted({word, word.upper(), word.capitalize(), word.replace("nan", "NaN")})
-    for before in ("", " ")
-    for after in ("", " ")
-]
 
 
 def read_arrow(
@@ -54,9 +48,9 @@ def read_arrow(
     if _suffix(path) in PARQUET:
         return _read_parquet(path), None
     if not is_csv(path):
-        return _read_keel(path, _data_offset(path))
+        return _read_keel(path, target)
     dialect = find_dialect(path, header, target)
-    return read_csv(path, dialect._replace(numeric=dialect.numeric.difference(text))), None
+    return read_csv(path, dialect.with_text(text, target)), None
 
 
 def is_csv(path: Path) -> bool:
@@ -71,11 +65,12 @@ def _suffix(path: Path) -> str:
 
 def find_dialect(path: Path, header: bool | None = None, target: object = None) -> Dialect:
     """The dialect of a CSV file."""
-    with import_optional("pyarrow").input_stream(str(path)) as stream:  # also opens .gz
-        return sniff(stream.read(SAMPLE_BYTES), header, target)
+    with _open(path) as stream:
+        sample, is_whole = read_sample(stream)
+    return sniff(sample, header, target, is_whole=is_whole)
 
 
-def read_csv(path: Path, dialect: Dialect, *, quote: str = '"', offset: int = 0) -> Any:
+def read_csv(path: Path, dialect: Dialect) -> Any:
     """Read a whole CSV file.
 
     Arrow is given the types, because inferring them would hold the whole text in memory. If a
@@ -83,11 +78,10 @@ def read_csv(path: Path, dialect: Dialect, *, quote: str = '"', offset: int = 0)
     """
     while True:
         try:
-            with _explained(path, dialect), _open_at(path, offset) as stream:
-                options = _csv_options(dialect, quote, comments=offset > 0)
-                return _with_points(
-                    import_optional("pyarrow.csv").read_csv(stream, **options), dialect
-                )
+            with _explained(path, dialect), _open(path) as stream:
+                rows = _without_header(stream, dialect) if dialect.offset else stream
+                table = import_optional("pyarrow.csv").read_csv(rows, **_csv_options(dialect))
+                return _with_points(table, dialect)
         except _NotANumberError as error:
             dialect = dialect._replace(numeric=dialect.numeric - {dialect.names[error.column]})
 
@@ -95,10 +89,9 @@ def read_csv(path: Path, dialect: Dialect, *, quote: str = '"', offset: int = 0)
 def scan_csv(path: Path, dialect: Dialect, block_bytes: int) -> Iterator[Any]:
     """Read a CSV file as a sequence of small Arrow tables, with all columns as text."""
     dialect = dialect._replace(numeric=frozenset())
-    options = _csv_options(dialect)
-    options["read_options"].block_size = block_bytes
-    with _explained(path, dialect):
-        for batch in import_optional("pyarrow.csv").open_csv(str(path), **options):
+    options = _csv_options(dialect, block_bytes)
+    with _explained(path, dialect), _open(path) as stream:
+        for batch in import_optional("pyarrow.csv").open_csv(stream, **options):
             yield _with_points(import_optional("pyarrow").Table.from_batches([batch]), dialect)
 
 
@@ -126,13 +119,28 @@ class _NotANumberError(Exception):
 
 
 @contextmanager
-def _open_at(path: Path, offset: int) -> Iterator[Any]:
-    with import_optional("pyarrow").input_stream(str(path)) as stream:  # also opens .gz
-        stream.read(offset)
-        yield stream
+def _open(path: Path) -> Iterator[Any]:
+    """Arrow's binary stream of a file, decompressed if its name ends in ``.gz``."""
+    try:
+        with import_optional("pyarrow").input_stream(str(path)) as stream:
+            yield stream
+    except OSError as error:
+        if error.errno is not None or path.suffix.lower() != ".gz":
+            raise
+        raise TableError(
+            f"The name ends in .gz, but the file cannot be decompressed ({error}). If it is plain "
+            "text, remove .gz from its name; otherwise, copy it again."
+        ) from error
 
 
-def _csv_options(dialect: Dialect, quote: str = '"', comments: bool = False) -> dict[str, Any]:
+def _without_header(stream: Any, dialect: Dialect) -> Any:
+    """The rows of an ARFF or KEEL file, without comments, which may be in any encoding."""
+    stream.read(dialect.offset)
+    rows = re.sub(rb"^[ \t]*%.*\n?", b"", stream.read(), flags=re.MULTILINE)
+    return import_optional("pyarrow").BufferReader(rows)
+
+
+def _csv_options(dialect: Dialect, block_bytes: int = 1 << 20) -> dict[str, Any]:
     arrow, arrow_csv = import_optional("pyarrow"), import_optional("pyarrow.csv")
     # Dictionary-encoded, so that repeated text is held once.
     text = arrow.dictionary(arrow.int32(), arrow.string())
@@ -141,15 +149,15 @@ def _csv_options(dialect: Dialect, quote: str = '"', comments: bool = False) -> 
             column_names=dialect.names,
             skip_rows_after_names=int(dialect.has_header),
             encoding="utf8" if dialect.encoding == "utf-8" else dialect.encoding,
+            block_size=max(block_bytes, 8 * dialect.longest_line),  # Arrow needs whole rows
         ),
         "parse_options": arrow_csv.ParseOptions(
             delimiter=dialect.delimiter,
-            quote_char=quote,
+            quote_char=dialect.quote,
             newlines_in_values=True,
-            invalid_row_handler=_skip_comment if comments else None,
         ),
         "convert_options": arrow_csv.ConvertOptions(
-            null_values=_ARROW_MISSING,
+            null_values=MISSING_SPELLINGS,
             strings_can_be_null=True,
             column_types={
                 name: arrow.float64() if name in dialect.numeric else text for name in dialect.names
@@ -167,29 +175,33 @@ def _explained(path: Path, dialect: Dialect) -> Iterator[None]:
     except import_optional("pyarrow").ArrowInvalid as error:
         if wrong := re.search(r"In CSV column #(\d+): .*conversion error to double", str(error)):
             raise _NotANumberError(int(wrong[1])) from error
+        if "straddling" in str(error):
+            raise TableError(
+                "A row is too long to be read. Is a closing quotation mark missing?"
+            ) from error
         if "UTF8" in str(error):
             raise TableError(
-                "the file is not valid UTF-8 text. Save it as UTF-8 and read it again."
+                "The file is not valid UTF-8 text. Save it as UTF-8 and read it again."
             ) from error
         raise TableError(_ragged_row(path, dialect) or f"{error}".split("\n")[0]) from error
     except UnicodeDecodeError as error:
         raise TableError(
-            "the encoding of the file is unknown. Save it as UTF-8 and read it again."
+            "The encoding of the file is unknown. Save it as UTF-8 and read it again."
         ) from error
-
-
-def _skip_comment(row: Any) -> str:
-    return "skip" if row.text.startswith("%") else "error"
 
 
 def _ragged_row(path: Path, dialect: Dialect) -> str | None:
     """Message about the first row with a wrong number of fields, found by reading row by row."""
-    with path.open(encoding=dialect.encoding, errors="replace", newline="") as stream:
-        rows = csv.reader(stream, delimiter=dialect.delimiter)
+    with _open(path) as stream, long_fields():
+        n_before = stream.read(dialect.offset).count(b"\n")
+        lines = io.TextIOWrapper(stream, dialect.encoding, errors="replace", newline="")
+        rows = csv.reader(lines, delimiter=dialect.delimiter, quotechar=dialect.quote)
         for row in rows:
-            if row and len(row) != len(dialect.names):
+            is_comment = dialect.offset and row and row[0].lstrip().startswith("%")
+            if row and not is_comment and len(row) != len(dialect.names):
                 return (
-                    f"line {rows.line_num} has {len(row)} fields, but the first line has "
+                    f"Line {n_before + rows.line_num} has {len(row)} fields, but the "
+                    f"{'header declares' if dialect.offset else 'first line has'} "
                     f"{len(dialect.names)}. The detected delimiter is {dialect.delimiter!r}; quote "
                     "fields that contain it."
                 )
@@ -200,7 +212,7 @@ def _read_parquet(path: Path) -> Any:
     try:
         table = import_optional("pyarrow.parquet").read_table(str(path))
     except import_optional("pyarrow").ArrowInvalid as error:
-        raise TableError(f"it cannot be read as a Parquet file: {error}") from error
+        raise TableError(f"It cannot be read as a Parquet file: {error}") from error
     name_columns(table.column_names)
     return table
 
@@ -210,15 +222,18 @@ def _read_parquet(path: Path) -> Any:
 
 def _data_offset(path: Path) -> int:
     """Offset in bytes of the first row after ``@data``; 0 if there is no such line."""
-    with path.open("rb") as stream:
-        for line in stream:
+    offset = 0
+    with _open(path) as stream:
+        for line in io.BufferedReader(stream):
+            offset += len(line)
             if line.strip().lower() == b"@data":
-                return stream.tell()
+                return offset
     return 0
 
 
-def _read_keel(path: Path, offset: int) -> tuple[Any, str]:
-    with path.open("rb") as stream:
+def _read_keel(path: Path, target: object) -> tuple[Any, str]:
+    offset = _data_offset(path)
+    with _open(path) as stream:
         lines = stream.read(offset).decode("utf-8-sig", errors="replace").splitlines()
         sample = stream.read(SAMPLE_BYTES).decode("utf-8", errors="replace")
     try:
@@ -226,12 +241,12 @@ def _read_keel(path: Path, offset: int) -> tuple[Any, str]:
     except ValueError as error:
         raise TableError(str(error)) from error
     if re.match(r"\s*\{", sample):
-        raise TableError("sparse ARFF files are not supported. Save it as dense ARFF.")
+        raise TableError("Sparse ARFF files are not supported. Save it as dense ARFF.")
     names = name_columns([attribute.name for attribute in attributes])
     numeric = frozenset(attribute.name for attribute in attributes if not _is_text(attribute))
     quote = "'" if sample.count("'") > sample.count('"') else '"'
-    dialect = Dialect(names, has_header=False, numeric=numeric)
-    table = read_csv(path, dialect, quote=quote, offset=offset)
+    dialect = Dialect(names, has_header=False, numeric=numeric, quote=quote, offset=offset)
+    table = read_csv(path, dialect.with_text((output,), target))
     for index, attribute in enumerate(attributes):
         if attribute.kind == "date":  # with Arrow's type, it is an error unless it is ignored
             arrow = import_optional("pyarrow")
@@ -242,7 +257,7 @@ def _read_keel(path: Path, offset: int) -> tuple[Any, str]:
 
 def _is_text(attribute: Attribute) -> bool:
     if attribute.kind == "relational":
-        raise TableError(f"attribute {attribute.name!r} is relational, which is not supported.")
+        raise TableError(f"Attribute {attribute.name!r} is relational, which is not supported.")
     return attribute.kind in {"nominal", "string", "date"}
 
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils import check_consistent_length, check_random_state, column_or_1d
 
-from raremetric.validation import check_labels, check_real
+from raremetric.validation import check_labels, check_real, take_rows
 
 MIN_MINORITY = 20
 
@@ -78,16 +78,10 @@ def with_minority_share(
             f"{MIN_MINORITY} are required, as in the paper."
         )
     kept = np.sort(np.concatenate([rare[:n_rare], common[:n_common]]))
-    return _take(X, kept), _take(y, kept)
+    return tuple(take_rows(v if hasattr(v, "shape") else np.asarray(v), kept) for v in (X, y))
 
 
 def _counts(n_rare: int, n_common: int, share: float) -> tuple[int, int]:
     if share > n_rare / (n_rare + n_common):
         return n_rare, int(n_rare / share - n_rare)
     return int(share * n_common / (1 - share)), n_common
-
-
-def _take(values: Any, rows: Any) -> Any:
-    if hasattr(values, "iloc"):
-        return values.iloc[rows]
-    return values[rows] if hasattr(values, "shape") else np.asarray(values)[rows]

@@ -15,6 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from raremetric.datasets.dialect import is_numeric
 from raremetric.extras import install_hint
 
 MISSING_MARKS = frozenset({"?", "<null>", ""})
@@ -92,7 +93,7 @@ def parse_header(lines: Sequence[str]) -> Header:
         elif keyword in {"@output", "@outputs"}:
             output = line.split(None, 1)[1].split(",")[0].strip()
     if not attributes:
-        raise ValueError("there is no @attribute line above @data, so the columns have no names.")
+        raise ValueError("There is no @attribute line above @data, so the columns have no names.")
     return Header(attributes, output or attributes[-1].name)
 
 
@@ -105,7 +106,7 @@ def _parse_attribute(line: str) -> Attribute:
         flags=re.IGNORECASE,
     )
     if match is None:
-        raise ValueError(f"cannot read this header line: {line!r}.")
+        raise ValueError(f"Cannot read this header line: {line!r}.")
     kind = match["kind"]
     if not kind.startswith("{"):
         return Attribute(match["name"].strip(), kind.lower())
@@ -140,7 +141,7 @@ def encode_rows(attributes: Sequence[Attribute], rows: list[list[str]]) -> Parse
     columns, names = [], []
     for index, attribute in enumerate(attributes):
         column = [row[index] for row in complete]
-        if attribute.kind == "nominal" and not all(map(_is_number, attribute.levels)):
+        if attribute.kind == "nominal" and not all(map(is_numeric, attribute.levels)):
             levels = _levels_in_use(attribute, column)
             for level in levels[1:] if len(levels) == 2 else levels:
                 columns.append([float(value == level) for value in column])
@@ -158,7 +159,7 @@ def _levels_in_use(attribute: Attribute, column: Sequence[str]) -> list[str]:
     unknown = seen.difference(attribute.levels)
     if unknown:
         raise ValueError(
-            f"attribute {attribute.name!r} holds {min(unknown)!r}, which its header does not "
+            f"Attribute {attribute.name!r} holds {min(unknown)!r}, which its header does not "
             f"declare; declared: {', '.join(attribute.levels)}."
         )
     return [level for level in attribute.levels if level in seen]
@@ -170,14 +171,6 @@ def as_labels(values: Sequence[str]) -> NDArray:
         return np.array([int(value) for value in values], dtype=np.int64)
     except ValueError:
         return np.array(values)
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
 
 
 # Recipes

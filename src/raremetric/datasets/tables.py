@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Any
@@ -15,13 +14,15 @@ from raremetric.datasets.columns import (
     choose_positive,
     known_columns,
     read_labels,
+    refuse_many_classes,
     to_frame,
 )
 from raremetric.datasets.dialect import TableError
-from raremetric.datasets.encoding import TableEncoder
+from raremetric.datasets.encoding import TableEncoder, check_columns
 from raremetric.datasets.files import find_dialect, is_csv, read_arrow, read_openml, scan_csv
 from raremetric.extras import import_optional
-from raremetric.validation import Labels, check_option
+from raremetric.files import existing_file
+from raremetric.validation import Labels, check_option, did_you_mean
 
 __all__ = ["TableError", "iter_table", "read_table"]
 
@@ -132,18 +133,20 @@ def read_table(
             table, named = read_openml(source)
         else:
             table, named = read_arrow(
-                _existing(path), target=target, header=header, text=categorical
+                existing_file(path), target=target, header=header, text=categorical
             )
         name = _find_target(table.column_names, named if target is None else target)
-        _check_names(table, (*categorical, *ignore, *([row_names] if row_names else [])))
+        _check_names(table, name, categorical, ignore, row_names)
         columns = {key: table.column(key) for key in table.column_names if key not in ignore}
         del table  # so that the memory of each column is freed once it is converted
         labels = read_labels(name, columns.pop(name))
+        if positive is None and not original:
+            refuse_many_classes(name, labels)
         chosen = choose_positive(name, labels, positive)
         names = as_texts(columns.pop(row_names)) if row_names in columns else None
         frame = to_frame(columns, categorical)
         if not frame.shape[1]:
-            raise TableError(f"it has no usable column besides the target {name!r}.")
+            raise TableError(f"It has no usable column besides the target {name!r}.")
         encoder = TableEncoder(missing=missing, max_levels=max_levels).fit(frame)
     except ValueError as error:
         raise TableError(f"{source}: {error}") from error
@@ -179,13 +182,13 @@ def iter_table(
         Some of the rows, for ``encoder.transform`` or a pipeline that starts with the encoder.
         The index contains the numbers of the rows in the file, starting at 1, or their names.
     """
-    path = _existing(path)
+    path = existing_file(path)
     known = list(encoder.feature_names_in_)
     text = [name for name, kind in zip(known, encoder.kinds_, strict=True) if kind != "number"]
     first_row = 1
     try:
         for table in _pieces(path, known, block_bytes):
-            _check_known(table, known)
+            check_columns(table.column_names, known)
             frame = known_columns(table, known, text, first_row)
             if row_names in table.column_names:
                 names = as_texts(table.column(row_names))
@@ -198,7 +201,7 @@ def iter_table(
 
 def column_names(path: str | Path, known: str) -> list[str]:
     """Names of the columns of a file; `known` is a column that it probably has."""
-    path = _existing(path)
+    path = existing_file(path)
     if is_csv(path):
         return find_dialect(path, target=known).names
     return read_arrow(path)[0].column_names
@@ -211,52 +214,40 @@ def _pieces(path: Path, known: list[str], block_bytes: int) -> Iterator[Any]:
         yield read_arrow(path)[0]
 
 
-def _check_known(table: Any, known: list[str]) -> None:
-    absent = [name for name in known if name not in table.column_names]
-    if absent:
-        raise TableError(
-            f"{len(absent)} of the columns that the model was fitted on are missing: "
-            f"{', '.join(map(repr, absent[:10]))}. It has: "
-            f"{', '.join(map(repr, table.column_names[:10]))}."
-        )
-
-
-def _existing(path: str | Path) -> Path:
-    path = Path(path)
-    if not path.is_file():
-        raise FileNotFoundError(f"There is no file {str(path)!r}.")
-    return path
-
-
 def _find_target(names: list[str], target: str | int | None) -> str:
     columns = f"The columns are {', '.join(map(repr, names[:20]))}{'…' if len(names) > 20 else ''}"
     if target is None:
-        raise TableError(f"which column contains the class? Pass its name as target. {columns}.")
+        raise TableError(f"Which column contains the class? Pass its name as target. {columns}.")
     if isinstance(target, int | np.integer):
         if -len(names) <= target < len(names):
             return names[target]
         raise TableError(f"target={target} is out of range for {len(names)} columns.")
     if target in names:
         return target
-    hint = _suggest(str(target), names)
+    message = (
+        f"There is no column {target!r} for the target. {did_you_mean(target, names)}".rstrip()
+    )
     if names[0] == "column_1":
-        hint += "The first row was read as data; pass header=True if it contains the names. "
-    raise TableError(f"there is no column {target!r} for the target. {hint}{columns}.")
+        message += " The first row was read as data; pass header=True if it contains the names."
+    raise TableError(f"{message} {columns}.")
 
 
-def _suggest(name: str, names: list[str]) -> str:
-    """A suggestion of similar names, found without regard to case, or an empty string."""
-    by_folded = {each.casefold(): each for each in names}
-    near = difflib.get_close_matches(name.casefold(), by_folded, n=3)
-    return f"Did you mean {' or '.join(repr(by_folded[each]) for each in near)}? " if near else ""
-
-
-def _check_names(table: Any, wanted: Collection[str]) -> None:
+def _check_names(
+    table: Any,
+    target: str,
+    categorical: Collection[str],
+    ignore: Collection[str],
+    row_names: str | None,
+) -> None:
     if not table.num_rows:
-        raise TableError("it has no rows of data.")
-    for name in wanted:
+        raise TableError("It has no rows of data.")
+    if target in ignore or target == row_names:
+        how = "left out" if target in ignore else "used as the names of the rows"
+        raise TableError(f"Column {target!r} is the target, so that it cannot be {how}.")
+    for name in (*categorical, *ignore, *([row_names] if row_names else [])):
         if name not in table.column_names:
-            raise TableError(f"there is no column {name!r}. {_suggest(name, table.column_names)}")
+            hint = did_you_mean(name, table.column_names)
+            raise TableError(f"There is no column {name!r}. {hint}".rstrip())
 
 
 def _bunch(

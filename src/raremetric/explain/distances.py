@@ -204,13 +204,26 @@ def has_exact_split(model: BaseEstimator) -> bool:
     return isinstance(metric, MetricLearner) and all(_is_columnwise(step) for step in scalers)
 
 
-def metric_steps(model: Any) -> list:
-    """The transformers that lead to the metric of a model, one after the other."""
+def model_steps(model: Any) -> list:
+    """The estimators of a model in order, without pipelines, frozen estimators and "passthrough".
+
+    A model that is no pipeline is its own single step.
+    """
     if isinstance(model, Pipeline):
         steps = [step for _, step in model.steps if step not in (None, "passthrough")]
-        return [each for step in steps for each in metric_steps(step)]
-    if isinstance(model, FrozenEstimator):
-        return metric_steps(model.estimator)
+        return [each for step in steps for each in model_steps(step)]
+    return model_steps(model.estimator) if isinstance(model, FrozenEstimator) else [model]
+
+
+def metric_steps(model: Any) -> list:
+    """The transformers that lead to the metric of a model, in order.
+
+    A classifier is replaced by the steps of its ``metric_``.
+    """
+    return [each for step in model_steps(model) for each in _transformers(step)]
+
+
+def _transformers(model: Any) -> list:
     # Asking the type does not call a property, whose error says what to do instead.
     if hasattr(type(model), "metric_") or hasattr(model, "metric_"):
         return metric_steps(model.metric_)

@@ -15,7 +15,7 @@ import numpy as np
 
 import raremetric
 from raremetric.extras import import_optional
-from raremetric.files import atomic_write
+from raremetric.files import atomic_write, existing_file
 from raremetric.table.model import Predictions, TableModel
 
 FORMAT = 2  # increase it when files of earlier versions can no longer be loaded
@@ -65,9 +65,7 @@ def load_model(path: str | Path) -> TableModel:
     UserWarning
         The model was saved with another version of raremetric or scikit-learn.
     """
-    path = Path(path)
-    if not path.is_file():
-        raise FileNotFoundError(f"There is no file {str(path)!r}.")
+    path = existing_file(path)
     data = path.read_bytes()
     _check_card(_read_card(path, data), path)
     skops = import_optional("skops.io")

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.pipeline import Pipeline
+from sklearn.pipeline import Pipeline, make_pipeline
 
 from raremetric.classifier import MetricKNNClassifier
 from raremetric.datasets import TableEncoder, TableError, iter_table
@@ -20,6 +20,7 @@ from raremetric.explain import (
     feature_weights,
     has_exact_split,
 )
+from raremetric.explain.distances import model_steps
 from raremetric.rare import RareClassifier
 from raremetric.validation import check_integer
 
@@ -259,7 +260,6 @@ def fitted_metric(classifier: Any) -> Pipeline | None:
 
     If the classifier averages several metrics, it is the one with the largest weight.
     """
-    is_pipeline = isinstance(classifier, Pipeline)
-    steps, last = (classifier.steps[:-1], classifier[-1]) if is_pipeline else ([], classifier)
+    *steps, last = model_steps(classifier)
     metric = getattr(last, "metric_", None)
-    return None if metric is None else Pipeline([*steps, ("metric", metric)])
+    return None if metric is None else make_pipeline(*steps, metric)

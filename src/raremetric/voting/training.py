@@ -23,6 +23,7 @@ from raremetric.validation import (
     check_integer,
     check_labels,
     quiet_repeats,
+    take_rows,
 )
 from raremetric.voting.evaluation import stratified_folds
 from raremetric.voting.votes import ClassDistances, Examples
@@ -194,13 +195,6 @@ def leave_one_out(examples: Examples, k: int) -> list[HeldOut]:
 def map_rows(metrics: Sequence, X) -> list[NDArray]:
     """X as each metric maps it: plain arrays, whatever output the transformers were set to."""
     return [np.asarray(metric.transform(X)) for metric in metrics]
-
-
-def take_rows(X, rows: NDArray):
-    """Rows of an array, or of a table of pandas, polars or pyarrow, by their positions."""
-    if isinstance(X, np.ndarray) or not hasattr(X, "take"):
-        return X[rows]
-    return X.take(rows)
 
 
 def _params_of(params: dict[str, Any], rows: NDArray, n_samples: int) -> dict[str, Any]:

@@ -1,0 +1,221 @@
+"""Text from the user, encodings, closed pipes and signals, in all commands."""
+
+import json
+import os
+import signal
+import stat
+import subprocess
+import sys
+import time
+
+import pytest
+import typer
+
+from raremetric.cli.common import user_mistakes
+from tests.cli.conftest import COMMAND
+from tests.table.conftest import make_table
+
+COLUMNS = {"size": "price [/unit]", "color": "[bold]", "weight": "weight [kg]", "new": ":apple:"}
+
+
+def start(*words, **options):
+    return subprocess.Popen(
+        [*COMMAND, *map(str, words)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        **options,
+    )
+
+
+# Text that looks like markup or like the name of an emoji
+
+
+@pytest.fixture(scope="module")
+def brackets(tmp_path_factory):
+    """A file whose name, columns, classes and row names look like markup."""
+    frame = make_table().rename(columns=COLUMNS)
+    frame["state"] = frame["state"].map({"ill": "[/yes]", "well": "[i]"})
+    frame["id"] = "[x/" + frame["id"] + "]"
+    path = tmp_path_factory.mktemp("brackets") / "[x].csv"
+    frame.to_csv(path, index=False)
+    return path
+
+
+@pytest.fixture(scope="module")
+def bracket_model(run, brackets):
+    saved = brackets.parent / "[bold].skops"
+    words = ["--target", "state", "--id", "id", "--model", "plain", "-o", saved]
+    result = run("fit", brackets, *words)
+    assert result.exit_code == 0, result.output
+    for text in (
+        "[x].csv",
+        "'[/yes]'",
+        "[bold].skops",
+        "price [/unit]",
+        "weight [kg]",
+        "[bold]=red",
+    ):
+        assert text in result.stdout
+    assert ":apple:" in result.stdout
+    return saved
+
+
+def test_markup_in_explain(run, brackets, bracket_model, tmp_path):
+    plot = tmp_path / "[b].png"
+    result = run("explain", bracket_model, brackets, "--row", "1", "--plot", plot)
+    assert result.exit_code == 0, result.output
+    for text in ("[x].csv", *COLUMNS.values(), "[x/r0]", "[i]", "'[/yes]'", "[b].png"):
+        assert text in result.stdout
+    result = run("explain", bracket_model, "[no].csv", "--row", "1")
+    assert (result.exit_code, result.stderr) == (2, "Error: There is no file '[no].csv'.\n")
+
+
+def test_markup_in_compare(run, brackets, tmp_path):
+    words = ["compare", brackets, "--target", "state", "--ignore", "id", "--folds", "2"]
+    result = run(*words, "--methods", "plain", "-o", tmp_path / "[bold].html")
+    assert result.exit_code == 0, result.output
+    joined = "".join(result.stdout.split())  # the title may be wrapped
+    assert "ofclass'[/yes]'" in joined
+    assert "[x].csv" in joined
+    assert "[bold].html" in result.stdout
+    result = run(*words, "--methods", "[/plain]")
+    assert result.exit_code == 2
+    assert "'[/plain]'" in result.stderr
+
+
+def test_markup_in_predict(run, brackets, bracket_model, tmp_path):
+    result = run("predict", bracket_model, brackets, "-o", tmp_path / "[bold].csv")
+    assert "as '[/yes]'; written to" in result.stdout
+    assert "[bold].csv" in result.stdout
+    result = run("predict", bracket_model, tmp_path / "[none].csv")
+    assert result.exit_code == 2
+    assert "[none].csv" in result.stderr
+
+
+def test_markup_in_datasets(run, tmp_path):
+    result = run("datasets", "wine", "--export", tmp_path / "[bold].csv")
+    assert result.stdout.count("[bold].csv") == 2
+    assert "'[/wine]'" in run("datasets", "[/wine]").stderr
+
+
+# Encodings that lack characters
+
+
+MANY = """
+import json, sys
+from raremetric.cli import app
+
+codes = []
+for words in json.loads(sys.argv[1]):
+    try:
+        app(words, prog_name="raremetric")
+    except SystemExit as end:
+        codes.append(end.code)
+sys.stderr.write(f"{codes}")
+"""
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1"])
+def test_encodings(path, saved, tmp_path, encoding):
+    mine = tmp_path / "€.csv"
+    make_table().rename(columns={"size": "größe €"}).to_csv(mine, index=False)
+    page = ["--ignore", "id", "--folds", "2", "--methods", "plain", "-o", tmp_path / "page.html"]
+    commands = [
+        ["datasets"],
+        ["datasets", "wine"],
+        ["explain", saved, path, "--row", "1"],
+        ["compare", mine, "--target", "state", *page],
+        ["compare", mine, "--target", "€", *page],
+    ]
+    done = subprocess.run(
+        [sys.executable, "-c", MANY, json.dumps(commands, default=str)],
+        env={**os.environ, "LC_ALL": "C", "PYTHONIOENCODING": encoding},
+        capture_output=True,
+        check=False,
+    )
+    assert done.stderr.splitlines()[-1] == b"[0, 0, 0, 0, 2]"
+    assert b"Mean" in done.stdout
+
+
+def test_json_is_exact_in_any_encoding(tmp_path):
+    path = tmp_path / "€ ß.csv"
+    locale = {**os.environ, "LC_ALL": "C", "PYTHONUTF8": "1"}
+    for encoding in ("ascii", "latin-1"):
+        words = ["datasets", "wine", "--export", path, "--json"]
+        process = start(*words, env=locale | {"PYTHONIOENCODING": encoding})
+        output, _ = process.communicate(timeout=120)
+        assert json.loads(output.decode(encoding))["file"] == str(path)
+
+
+# Closed pipes and signals
+
+
+@pytest.mark.parametrize("command", ["datasets", "explain", "predict", "predict --json"])
+def test_a_closed_pipe_is_no_error(path, saved, command):
+    name, *options = command.split()
+    words = [] if name == "datasets" else [saved, path, *options]
+    words += ["--row", "1"] if name == "explain" else []
+    with start(name, *words) as process:
+        process.stdout.close()
+        errors = process.stderr.read()
+        assert process.wait(timeout=120) == 0
+    assert errors == b""
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_prints_one_sentence(path, tmp_path, number):
+    words = ["compare", path, "--target", "state", "--ignore", "id", "--jobs", "1"]
+    process = start(*words, cwd=tmp_path, text=True)
+    process.stderr.readline()  # the first fold is done
+    time.sleep(0.05)
+    process.send_signal(number)
+    _, errors = process.communicate(timeout=120)
+    assert process.returncode == 130
+    assert "Stopped" in errors.splitlines()[-1]
+    assert "Traceback" not in errors
+
+
+def test_a_signal_in_a_compiled_function(capsys):
+    def compiled():
+        try:
+            signal.raise_signal(signal.SIGINT)
+        except KeyboardInterrupt as error:
+            raise SystemError("returned a result with an exception set") from error
+
+    with pytest.raises(typer.Exit) as caught, user_mistakes("Stopped."):
+        compiled()
+    assert caught.value.exit_code == 130
+    assert capsys.readouterr().err == "Stopped.\n"
+    with pytest.raises(SystemError, match="a bug"), user_mistakes():
+        raise SystemError("a bug")
+
+
+def test_a_signal_leaves_no_temporary_file(tmp_path):
+    code = """
+import time
+from raremetric.cli.common import user_mistakes
+from raremetric.files import atomic_write
+
+with user_mistakes(), atomic_write("out") as stream:
+    print("ready", flush=True)
+    time.sleep(60)
+"""
+    (tmp_path / "out").write_text("old")
+    with subprocess.Popen(
+        [sys.executable, "-c", code], cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as process:
+        process.stdout.readline()
+        assert len(list(tmp_path.iterdir())) == 2
+        process.terminate()
+        assert process.wait(timeout=60) != 0
+    assert [each.name for each in tmp_path.iterdir()] == ["out"]
+    assert (tmp_path / "out").read_text() == "old"
+
+
+def test_pipes_are_not_replaced(run, path, tmp_path):
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    result = run("fit", path, "--target", "state", "-o", pipe, "--model", "plain")
+    assert result.exit_code == 2
+    assert "is a device, a pipe or a loop of links" in result.stderr
+    assert stat.S_ISFIFO(pipe.stat().st_mode)

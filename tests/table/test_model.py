@@ -59,7 +59,7 @@ def test_columns_are_found_by_name(model, path, tmp_path):
     assert model.unused_columns(shuffled) == ["more"]
     assert model.unused_columns(path) == []
     frame.drop(columns=["color", "size"]).to_csv(shuffled, index=False)
-    with pytest.raises(TableError, match=r"2 of the columns.*'size', 'color'"):
+    with pytest.raises(TableError, match=r"2 of the 4 columns.*'size', 'color'"):
         list(model.predict_file(shuffled))
 
 

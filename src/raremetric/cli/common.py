@@ -20,11 +20,10 @@ if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
     from rich.table import Table
 
-STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM)
 SPEED_PERIOD = 600  # seconds of progress from which the remaining time is estimated
 EXIT_CODES = (
     "Exit codes: 0 success; 1 a bug in raremetric, with a traceback; 2 an error in the command or "
-    "in the data, with a message; 130 stopped with Ctrl-C or SIGTERM."
+    "in the data, with a message; 130 stopped with Ctrl-C."
 )
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
@@ -105,8 +104,7 @@ def fail(message: object) -> NoReturn:
 def user_mistakes(stopped: str = "Stopped; nothing was written.") -> Iterator[None]:
     """Turn errors that a user can correct into a message; any other error is a bug.
 
-    Warnings are printed as notes on stderr. Ctrl-C and SIGTERM print `stopped` and exit with code
-    130.
+    Warnings are printed as notes on stderr. Ctrl-C prints `stopped` and exits with code 130.
     """
     with warnings.catch_warnings(), recorded_interrupts():
         warnings.simplefilter("default", UserWarning)
@@ -130,9 +128,9 @@ _interrupts: list[int] = []  # signals received by the running command
 
 @contextmanager
 def recorded_interrupts() -> Iterator[None]:
-    """Stop at Ctrl-C and SIGTERM, so that temporary files are deleted.
+    """Stop at Ctrl-C, so that temporary files are deleted.
 
-    The signals are recorded, so that the next step of the progress stops if the exception was lost:
+    The signal is recorded, so that the next step of the progress stops if the exception was lost:
     Python drops exceptions that are raised in a finalizer or in a callback from C; compilers have
     many of both.
     """
@@ -142,12 +140,11 @@ def recorded_interrupts() -> Iterator[None]:
         raise KeyboardInterrupt
 
     _interrupts.clear()
-    before = {number: signal.signal(number, interrupt) for number in STOP_SIGNALS}
+    before = signal.signal(signal.SIGINT, interrupt)
     try:
         yield
     finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
+        signal.signal(signal.SIGINT, before)
 
 
 def stop_if_interrupted() -> None:

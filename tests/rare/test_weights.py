@@ -105,6 +105,14 @@ def test_steps_and_learners_receive_the_weights():
         np.testing.assert_allclose(metric.pipeline[-1].components_, alone.components_)
 
 
+def test_the_chosen_metrics_are_fitted_with_weights():
+    X, y = rare_problem()
+    model = fit(X, y, WEIGHTS)
+    for member in model.ensemble_.members:
+        mean = np.average(X, axis=0, weights=WEIGHTS)
+        np.testing.assert_allclose(member.pipeline[0].mean_, mean)
+
+
 def test_three_classes_are_three_weighted_classifiers():
     X, y = make_problem(1, n_samples=60, n_classes=3)
     model, alone = fit(X, y, WEIGHTS), fit(X, y == 2, WEIGHTS, pos_label=True)

@@ -48,7 +48,7 @@ def test_docstrings_of_functions(function):
         assert doctest.DocTestRunner(optionflags=OPTIONS).run(test).failed == 0
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/guide.md", "docs/table.md"])
+@pytest.mark.parametrize("page", ["README.md", "docs/guide.md", "docs/rare.md", "docs/table.md"])
 def test_pages(page):
     result = doctest.testfile(str(ROOT / page), module_relative=False, optionflags=OPTIONS)
     assert result.attempted > 0

@@ -1,11 +1,14 @@
 import logging
 
 import numpy as np
+import pandas as pd
 import pytest
+from sklearn import config_context
 from sklearn.datasets import make_classification
 from sklearn.metrics import f1_score, make_scorer
 from sklearn.model_selection import GridSearchCV, ParameterGrid, StratifiedKFold
 from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from raremetric import IML, IMLCV, MetricKNNClassifier
@@ -160,3 +163,69 @@ def test_progress_is_logged(rare, caplog):
 def test_bad_parameters(parameters, message, rare):
     with pytest.raises(ValueError, match=message):
         IMLCV(**{"n_candidates": 2, **parameters}).fit(*rare)
+
+
+@pytest.fixture(scope="module")
+def weights():
+    return np.random.default_rng(0).uniform(0.1, 5.0, size=150)
+
+
+def test_weighted_scores_are_those_of_weighted_neighbors(rare, weights):
+    X, y = rare
+    folds = list(StratifiedKFold(2, shuffle=True, random_state=0).split(X, y))
+    search = IMLCV(FEW, None, cv=folds).fit(X, y, sample_weight=weights)
+    for f, (train, test) in enumerate(folds):
+        for params, score in zip(
+            search.cv_results_["params"], search.cv_results_[f"split{f}_test_score"], strict=True
+        ):
+            knn = MetricKNNClassifier(IML(**params))
+            predicted = knn.fit(X[train], y[train], sample_weight=weights[train]).predict(X[test])
+            expected = f1_score(y[test], predicted, pos_label="rare", sample_weight=weights[test])
+            assert score == pytest.approx(expected)
+    best = IML(**search.best_params_).fit(X, y, sample_weight=weights)
+    np.testing.assert_array_equal(search.components_, best.components_)
+
+
+def test_a_scorer_receives_the_weights(rare, weights):
+    fast = IMLCV(FEW, None, cv=3, random_state=0).fit(*rare, sample_weight=weights)
+    scorer = make_scorer(f1_score, pos_label="rare", zero_division=0)
+    slow = IMLCV(FEW, None, cv=3, scoring=scorer, random_state=0)
+    slow.fit(*rare, sample_weight=weights)
+    scores = fast.cv_results_["mean_test_score"]
+    np.testing.assert_allclose(slow.cv_results_["mean_test_score"], scores)
+    unweighted = IMLCV(FEW, None, cv=3, random_state=0).fit(*rare).cv_results_
+    assert not np.allclose(scores, unweighted["mean_test_score"], atol=1e-3)
+
+
+@pytest.mark.parametrize("as_table", [False, True])
+def test_a_weight_of_zero_is_a_missing_row(rare, as_table):
+    X, y = rare
+    X = pd.DataFrame(X, columns=list("abcdef")) if as_table else X
+    weights = np.arange(150) % 4
+    kept = np.flatnonzero(weights)
+    X_kept = X.iloc[kept] if as_table else X[kept]
+    folds = list(StratifiedKFold(3).split(X_kept, y[kept]))
+    given = [(kept[train], kept[test]) for train, test in folds]
+    for cv, cv_kept in ((3, 3), (given, folds)):
+        model = IMLCV(FEW, 4, cv=cv, random_state=0).fit(X, y, sample_weight=weights)
+        same = IMLCV(FEW, 4, cv=cv_kept, random_state=0)
+        same.fit(X_kept, y[kept], sample_weight=weights[kept])
+        np.testing.assert_array_equal(model.components_, same.components_)
+        scores = model.cv_results_["mean_test_score"]
+        np.testing.assert_array_equal(scores, same.cv_results_["mean_test_score"])
+
+
+def test_weights_of_one_change_nothing(rare):
+    plain = IMLCV(FEW, 4, cv=3, random_state=0).fit(*rare)
+    ones = IMLCV(FEW, 4, cv=3, random_state=0).fit(*rare, sample_weight=np.ones(150))
+    np.testing.assert_array_equal(plain.components_, ones.components_)
+    scores = plain.cv_results_["mean_test_score"]
+    np.testing.assert_array_equal(scores, ones.cv_results_["mean_test_score"])
+
+
+def test_the_request_for_weights(rare, weights):
+    with config_context(enable_metadata_routing=True):
+        search = IMLCV(FEW, 2, cv=2, random_state=0).set_fit_request(sample_weight=True)
+        piped = make_pipeline(search).fit(*rare, sample_weight=weights)
+    alone = IMLCV(FEW, 2, cv=2, random_state=0).fit(*rare, sample_weight=weights)
+    np.testing.assert_array_equal(piped[-1].components_, alone.components_)

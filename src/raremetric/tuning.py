@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import rankdata
 from sklearn.metrics import check_scoring
-from sklearn.model_selection import ParameterGrid, StratifiedKFold, check_cv
+from sklearn.model_selection import ParameterGrid, StratifiedKFold
 from sklearn.utils import check_random_state
 
 from raremetric.classifier import MetricKNNClassifier
@@ -22,7 +22,9 @@ from raremetric.validation import (
     Labels,
     check_integer,
     check_labels,
+    weighted_rows,
 )
+from raremetric.voting.training import split_examples, take_rows
 
 PAPER_GRID = {
     "margin": [1.0, 10.0, 100.0, 1000.0, 10_000.0],
@@ -91,6 +93,12 @@ class IMLCV(MetricLearner):
     feature_names_in_ : ndarray of shape (n_features,)
         Names of the features, when ``X`` has string column names.
 
+    Notes
+    -----
+    **Weights.** An example of weight 0 is left out before the folds are made. Otherwise the weight
+    multiplies the pairs of which the example is the anchor, as in :class:`IML`; its vote; and the
+    example in the score on the test fold. A scorer other than "f1" receives ``sample_weight``.
+
     See Also
     --------
     IML : The learner with fixed parameters.
@@ -133,7 +141,7 @@ class IMLCV(MetricLearner):
         self.verbose = verbose
 
     @one_blas_thread
-    def fit(self, X, y) -> IMLCV:
+    def fit(self, X, y, sample_weight=None) -> IMLCV:
         """Score every candidate, and fit the best on all data.
 
         Parameters
@@ -142,6 +150,8 @@ class IMLCV(MetricLearner):
             Training examples; standardize them first.
         y : array-like of shape (n_samples,)
             Class labels.
+        sample_weight : array-like of shape (n_samples,) or None, default=None
+            Weights of the examples, see the notes.
 
         Returns
         -------
@@ -149,18 +159,23 @@ class IMLCV(MetricLearner):
         """
         table = X
         X, labels = self._check_training_data(X, y)
+        table = table if hasattr(table, "columns") else X  # IML checks column names
+        rows, weights = weighted_rows(sample_weight, len(X))
+        if len(rows) < len(X):
+            X, table = X[rows], take_rows(table, rows)
+            labels = check_labels(labels.classes[labels.codes[rows]], type(self).__name__)
         check_integer(self.n_neighbors, "n_neighbors", low=1)
         rng = check_random_state(self.random_state)
         candidates = self._draw_candidates(rng)
         y = labels.classes[labels.codes]
         score = self._scorer(labels)
         folds = [
-            Fold(X[train], check_labels(y[train], "A fold of IMLCV"), X[test], y[test])
-            for train, test in self._splits(X, y, rng)
+            _make_fold(X, y, weights, train, test) for train, test in self._splits(X, y, rng, rows)
         ]
         scores, seconds = self._score_folds(folds, candidates, score)
         self._keep_results(candidates, scores, seconds)
-        self.best_learner_ = IML(n_neighbors=self.n_neighbors, **self.best_params_).fit(table, y)
+        best = IML(n_neighbors=self.n_neighbors, **self.best_params_)
+        self.best_learner_ = best.fit(table, y, sample_weight=weights)
         self.classes_ = labels.classes
         for name in ("components_", "objective_", "n_iter_"):
             setattr(self, name, getattr(self.best_learner_, name))
@@ -184,11 +199,13 @@ class IMLCV(MetricLearner):
             chosen = [chosen[i] for i in order]
         return chosen
 
-    def _splits(self, X: NDArray, y: NDArray, rng: np.random.RandomState) -> Iterable:
+    def _splits(
+        self, X: NDArray, y: NDArray, rng: np.random.RandomState, rows: NDArray
+    ) -> Iterable:
         cv = 5 if self.cv is None else self.cv  # scikit-learn's default
         if isinstance(cv, Integral):
             return StratifiedKFold(int(cv), shuffle=True, random_state=rng).split(X, y)
-        return check_cv(cv, y, classifier=True).split(X, y)
+        return split_examples(cv, X, y, rows)
 
     def _scorer(self, labels: Labels) -> Score:
         if self.scoring == "f1":
@@ -197,8 +214,9 @@ class IMLCV(MetricLearner):
 
         def score(L: NDArray, fold: Fold, k: int) -> float:
             y = fold.labels.classes[fold.labels.codes]
-            model = MetricKNNClassifier(Euclidean(), k).fit(fold.X @ L.T, y)
-            return scorer(model, fold.X_test @ L.T, fold.y_test)
+            model = MetricKNNClassifier(Euclidean(), k).fit(fold.X @ L.T, y, fold.weights)
+            weights = {} if fold.weights_test is None else {"sample_weight": fold.weights_test}
+            return scorer(model, fold.X_test @ L.T, fold.y_test, **weights)
 
         return score
 
@@ -242,3 +260,10 @@ class IMLCV(MetricLearner):
         self.best_index_ = int(np.argmax(standing))
         self.best_params_ = candidates[self.best_index_]
         self.best_score_ = float(means[self.best_index_])
+
+
+def _make_fold(
+    X: NDArray, y: NDArray, weights: NDArray | None, train: NDArray, test: NDArray
+) -> Fold:
+    parts = (None, None) if weights is None else (weights[train], weights[test])
+    return Fold(X[train], check_labels(y[train], "A fold of IMLCV"), X[test], y[test], *parts)

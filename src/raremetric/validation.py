@@ -71,7 +71,7 @@ def check_real(
     return float(value)
 
 
-def check_integer(value: int, name: str, *, low: int, high: int | None = None) -> int:
+def check_integer(value: int | Integral, name: str, *, low: int, high: int | None = None) -> int:
     """An integer within its bounds; True and False are not integers."""
     if isinstance(value, bool):
         raise TypeError(f"{name} must be an instance of int, not bool.")
@@ -118,6 +118,18 @@ def check_weights(sample_weight: ArrayLike | None, n_samples: int) -> NDArray[np
         raise ValueError("sample_weight is zero for every example: nothing to learn from.")
     # Only ratios matter, and sums of larger weights could overflow.
     return weights / weights.max() if weights.max() > MAX_WEIGHT else weights
+
+
+def weighted_rows(
+    sample_weight: ArrayLike | None, n_samples: int
+) -> tuple[NDArray[np.int64], NDArray[np.float64] | None]:
+    """Rows with a weight above zero, and their weights; None in place of weights that are one."""
+    if sample_weight is None:
+        return np.arange(n_samples), None
+    weights = check_weights(sample_weight, n_samples)
+    rows = np.flatnonzero(weights)
+    weights = weights[rows]
+    return rows, None if (weights == 1).all() else weights
 
 
 def check_class_sizes(

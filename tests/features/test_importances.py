@@ -82,3 +82,30 @@ def test_a_useless_split_has_no_negative_importance(seed):
     importances = mean_importances(X, labels, np.arange(20))
     assert importances.min() >= 0
     assert 0.5 < importances.sum() < 1.000001  # a tree that cannot split has none
+
+
+def test_examples_count_by_their_weights():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(200, 2)), np.arange(200) % 2
+    half = np.arange(200) < 100  # the first feature separates one half, the second the other
+    X[np.arange(200), np.where(half, 0, 1)] += 4 * y
+    first, second = (
+        ImportanceWeights(random_state=0).fit(X, y, sample_weight=weights).weights_
+        for weights in (np.where(half, 10.0, 1.0), np.where(half, 1.0, 10.0))
+    )
+    assert first[0] > 1.2 * first[1]
+    assert second[1] > 1.2 * second[0]
+
+
+def test_weights_of_zero_and_one(problem):
+    X, y = problem
+    plain = ImportanceWeights(random_state=0)
+    expected = plain.fit(X, y).weights_
+    np.testing.assert_array_equal(plain.fit(X, y, np.ones(len(y))).weights_, expected)
+    weights = np.arange(len(y)) % 3
+    kept = weights > 0
+    expected = plain.fit(X[kept], y[kept], weights[kept]).weights_
+    np.testing.assert_array_equal(plain.fit(X, y, weights).weights_, expected)
+    # Classes have the same total weight, whatever the sum of the weights of their examples.
+    heavy = plain.fit(X, y, np.where(y == 1, 8.0, 1.0)).weights_
+    np.testing.assert_allclose(heavy, plain.fit(X, y).weights_, rtol=1e-6)

@@ -116,3 +116,24 @@ def test_fewer_features_than_classes():
 def test_bad_parameters(parameters, message, problem):
     with pytest.raises(ValueError, match=message):
         BalancedDiscriminant(**parameters).fit(*problem)
+
+
+def test_weights_are_repetitions_and_zero_is_a_missing_row():
+    X, y = make_problem(2, n_samples=40, n_classes=3)
+    weights = np.arange(40) % 4
+    repeated = np.repeat(np.arange(40), weights)
+    weighted = BalancedDiscriminant().fit(X, y, sample_weight=weights)
+    listed = BalancedDiscriminant().fit(X[repeated], y[repeated])
+    np.testing.assert_allclose(weighted.components_, listed.components_, atol=1e-9)
+    kept = weights > 0
+    same = BalancedDiscriminant().fit(X[kept], y[kept], sample_weight=weights[kept])
+    np.testing.assert_array_equal(weighted.components_, same.components_)
+
+
+def test_weights_of_one_change_nothing_and_the_total_weight_of_a_class_does_not_matter(problem):
+    X, y = problem
+    plain = BalancedDiscriminant().fit(X, y).components_
+    ones = BalancedDiscriminant().fit(X, y, sample_weight=np.ones(len(y))).components_
+    np.testing.assert_array_equal(plain, ones)
+    heavy = BalancedDiscriminant().fit(X, y, sample_weight=np.where(y == 1, 7.0, 1.0)).components_
+    np.testing.assert_allclose(plain, heavy, atol=1e-9)

@@ -42,18 +42,21 @@ def test_more_folds_where_examples_are_few(n_samples, n_positive, repeats, n_fol
         np.testing.assert_array_equal(folds[0][1], same[0][1])
 
 
-def test_scores_come_from_examples_of_other_folds_in_the_order_of_the_candidates():
+@pytest.mark.parametrize("weighted", [False, True])
+def test_scores_come_from_examples_of_other_folds_in_the_order_of_the_candidates(weighted):
     X, y = make_problem(0, n_samples=40)
+    weights = np.random.default_rng(0).uniform(0.1, 5.0, size=40) if weighted else None
     labels = check_labels(y, "A test")
     repeats = make_folds(labels, 0)
     assert not np.array_equal(repeats[0][0][1], repeats[1][0][1])
-    scores = out_of_fold_scores(METRICS, X, labels, seed=0)
+    scores = out_of_fold_scores(METRICS, X, labels, seed=0, weights=weights)
     assert scores.shape == (2 * len(READINGS), 2, 40)
     number = with_readings(METRICS).index((METRICS[1], Reading(2)))
     for repeat, folds in enumerate(repeats):
         for train, test in folds:
-            scaler = StandardScaler().fit(X[train])
-            metric = BalancedDiscriminant().fit(scaler.transform(X[train]), y[train])
+            own = {} if weights is None else {"sample_weight": weights[train]}
+            scaler = StandardScaler().fit(X[train], **own)
+            metric = BalancedDiscriminant().fit(scaler.transform(X[train]), y[train], **own)
             Z, Q = (metric.transform(scaler.transform(X[rows])) for rows in (train, test))
             expected = [nearness(Z, y[train], q, [1, 1], 2)[1] for q in Q]
             np.testing.assert_allclose(scores[number, repeat, test], expected, rtol=1e-5, atol=1e-6)

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from scipy.special import expit
 from sklearn.linear_model import LogisticRegression
-from sklearn.metrics import average_precision_score
+from sklearn.metrics import average_precision_score, f1_score, precision_score, recall_score
 from sklearn.metrics import log_loss as sklearn_log_loss
 
 from raremetric.validation import check_labels
@@ -14,10 +14,13 @@ from raremetric.voting.evaluation import (
     fit_sigmoid,
     log_loss,
     rank,
+    standard_error,
     stratified_folds,
+    validate,
 )
-from raremetric.voting.thresholds import best_threshold, f_utility
+from raremetric.voting.thresholds import best_threshold, check_aim, cost_utility
 
+F1 = check_aim("f1")
 RNG = np.random.default_rng(0)
 POSITIVE = RNG.random(50) < 0.3
 SCORES = RNG.normal(size=(3, 2, 50)) + POSITIVE
@@ -48,12 +51,12 @@ def test_log_loss_is_scikit_learns():
 
 
 def test_repeats_are_pooled():
-    evaluation = evaluate(SCORES, POSITIVE, f_utility(1.0))
+    evaluation = evaluate(SCORES, POSITIVE, F1)
     truth = np.tile(POSITIVE, 2)
     for i in range(3):
         pooled = SCORES[i].reshape(-1)
         p = fit_sigmoid(pooled, truth)(pooled)
-        predicted = p >= best_threshold(p, f_utility(1.0))
+        predicted = p >= best_threshold(p, F1.utility)
         hits = np.sum(predicted & truth)
         assert evaluation.utility[i] == pytest.approx(2 * hits / (predicted.sum() + truth.sum()))
         assert evaluation.log_loss[i] == pytest.approx(sklearn_log_loss(truth, p))
@@ -69,8 +72,10 @@ def test_rank_sums_within_groups_by_hand():
     )
     # Rank sums of the first three: 1+3+3, 2+1+1, 3+2+2; the tie goes to the first.
     groups = ["a", "a", "a", "b"]
-    assert rank(evaluation, groups, threshold_free=False).tolist() == [2, 1, 3, 1]
-    assert rank(evaluation, groups, threshold_free=True).tolist() == [3, 1, 2, 1]
+    assert rank(evaluation, groups).tolist() == [2, 1, 3, 1]
+    assert rank(evaluation, groups, ("average_precision",)).tolist() == [3, 1, 2, 1]
+    constrained = check_aim("precision>=0.5").measures
+    assert rank(evaluation, groups, constrained).tolist() == [3, 1, 2, 1]
 
 
 def test_folds_are_no_more_than_the_rarest_class_has_examples():
@@ -153,8 +158,8 @@ def test_weights_are_repetitions(repeated):
         average_precision(SCORES[..., rows], POSITIVE[rows]),
     )
     for ours, theirs in zip(
-        evaluate(SCORES, POSITIVE, f_utility(1.0), weights),
-        evaluate(SCORES[..., rows], POSITIVE[rows], f_utility(1.0)),
+        evaluate(SCORES, POSITIVE, F1, weights),
+        evaluate(SCORES[..., rows], POSITIVE[rows], F1),
         strict=True,
     ):
         np.testing.assert_allclose(ours, theirs)
@@ -165,3 +170,54 @@ def test_weighted_average_precision_is_scikit_learns_also_with_equal_scores(repe
     scores = RNG.integers(5, size=50).astype(float)
     theirs = average_precision_score(POSITIVE, scores, sample_weight=weights)
     assert average_precision(scores, POSITIVE, weights) == pytest.approx(theirs)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_validated_measures_are_scikit_learns(weighted, repeated):
+    weights = repeated[0] if weighted else None
+    scores, predicted = SCORES[0], SCORES[0] > 0.8
+    found = validate(scores, POSITIVE, predicted, weights)
+    truth, called = np.tile(POSITIVE, 2), predicted.ravel()
+    pooled = None if weights is None else np.tile(weights, 2)
+    for name, measure in (
+        ("precision", precision_score),
+        ("recall", recall_score),
+        ("f1", f1_score),
+    ):
+        assert found[name] == pytest.approx(measure(truth, called, sample_weight=pooled))
+    each = [average_precision_score(POSITIVE, row, sample_weight=weights) for row in scores]
+    assert found["average_precision"] == pytest.approx(np.mean(each))
+    assert found["alerts_per_1000"] == pytest.approx(1000 * np.average(called, weights=pooled))
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_the_standard_error_leaves_out_one_example_at_a_time(weighted, repeated):
+    weights = repeated[0] if weighted else np.ones(50)
+    predicted = SCORES[0] > 0.8
+    without = []
+    for i in range(50):
+        rest = np.delete(np.arange(50), i)
+        truth, called = np.tile(POSITIVE[rest], 2), predicted[:, rest].ravel()
+        without.append(f1_score(truth, called, sample_weight=np.tile(weights[rest], 2)))
+    expected = np.sqrt(49 / 50 * np.sum((without - np.mean(without)) ** 2))
+    given = weights if weighted else None
+    assert standard_error(predicted, POSITIVE, F1.utility, given) == pytest.approx(expected)
+
+
+def test_the_standard_error_of_a_sum_is_the_textbook_one():
+    wrong = (SCORES[:1, 0] > 0.8) != POSITIVE
+    n_wrong = cost_utility(np.array([[0.0, 1.0], [1.0, 0.0]]))
+    found = standard_error(SCORES[:1, 0] > 0.8, POSITIVE, n_wrong)
+    assert found == pytest.approx(np.sqrt(50 * wrong.var() * 49 / 50))
+
+
+def test_the_standard_error_is_the_spread_over_new_samples():
+    rng = np.random.default_rng(0)
+    positive = rng.random((400, 300)) < 0.3
+    predicted = rng.random((400, 300)) < np.where(positive, 0.7, 0.2)
+    values = [f1_score(*pair) for pair in zip(positive, predicted, strict=True)]
+    errors = [
+        standard_error(called[np.newaxis], truth, F1.utility)
+        for truth, called in zip(positive[:50], predicted[:50], strict=True)
+    ]
+    assert np.mean(errors) == pytest.approx(np.std(values), rel=0.1)

@@ -111,16 +111,32 @@ def test_class_weights_are_repetitions():
 def test_each_aim_by_hand(scoring, value):
     aim = check_aim(scoring)
     assert observed_utility(PREDICTED, POSITIVE, aim.utility) == pytest.approx(value)
-    assert not aim.threshold_free
+    assert set(aim.measures) == {"utility", "log_loss", "average_precision"}
 
 
 def test_average_precision_has_the_threshold_of_f1():
     aim = check_aim("average_precision")
-    assert aim.threshold_free
+    assert aim.measures == ("average_precision",)
     assert observed_utility(PREDICTED, POSITIVE, aim.utility) == pytest.approx(2 / 3)
 
 
-@pytest.mark.parametrize("scoring", ["accuracy", "f", "f-1", "f1x", None, 3, [1, 2], [[0, 1, 2]]])
+@pytest.mark.parametrize(
+    "scoring",
+    [
+        "accuracy",
+        "f",
+        "f-1",
+        "f1x",
+        "precision",
+        "precision>0.8",
+        "f1>=0.8",
+        "recall>=-1",
+        None,
+        3,
+        [1, 2],
+        [[0, 1, 2]],
+    ],
+)
 def test_invalid_scoring(scoring):
     with pytest.raises(ValueError, match=r"scoring must be 'f1', another F-beta .* got "):
         check_aim(scoring)
@@ -167,3 +183,66 @@ def test_unit_weights_change_nothing():
         assert observed_utility(p > 0.4, p > 0.6, utility, ones) == observed_utility(
             p > 0.4, p > 0.6, utility
         )
+
+
+def brute_force(p, weights, name, minimum):
+    """Predictions of the best threshold, by trying all of them."""
+    tried = []
+    for cut in np.unique(p):
+        called = p >= cut
+        precision = np.sum((weights * p)[called]) / np.sum(weights[called])
+        recall = np.sum((weights * p)[called]) / np.sum(weights * p)
+        measure, other = (precision, recall) if name == "precision" else (recall, precision)
+        met = measure >= minimum
+        tried.append((met, other if met else measure, called))
+    return max(tried, key=lambda each: each[:2])[2]
+
+
+@pytest.mark.parametrize(
+    "scoring", ["precision>=0.7", "precision >= 0.95", "recall>=0.6", "recall>=1"]
+)
+@given(
+    p=arrays(float, st.integers(2, 12), elements=st.sampled_from([0.1, 0.3, 0.55, 0.7, 0.9])),
+    seed=st.integers(0, 100),
+)
+@settings(max_examples=40, deadline=None)
+def test_constraints_by_brute_force(scoring, p, seed):
+    name, minimum = scoring.replace(" ", "").split(">=")
+    weights = np.random.default_rng(seed).uniform(0.3, 3.0, size=len(p))
+    aim = check_aim(scoring)
+    threshold = best_threshold(p, aim.objective, weights)
+    called = brute_force(p, weights, name, float(minimum) - 1e-12)
+    np.testing.assert_array_equal(p >= threshold, called)
+    value = np.sum((weights * p)[called]) / np.sum(
+        weights[called] if name == "precision" else weights * p
+    )
+    if value >= float(minimum) - 1e-12:
+        assert aim.missed(p, threshold, weights) is None
+    else:
+        assert aim.missed(p, threshold, weights) == pytest.approx(value)
+
+
+def test_a_constraint_with_class_weights():
+    p = np.array([0.9, 0.8, 0.6, 0.2])
+    aim = check_aim("precision>=0.5").with_class_weights(np.array([4.0, 1.0]))
+    # Expected precisions with four times the negatives: 0.69, 0.59, 0.46, 0.29.
+    assert best_threshold(p, aim.objective) == pytest.approx(0.7)
+    assert best_threshold(p, check_aim("precision>=0.5").objective) == pytest.approx(0.1)
+
+
+def test_the_reported_utility_ignores_the_constraint():
+    predicted, positive = np.array([True, True, False]), np.array([True, False, True])
+    for scoring in ("precision>=0.9", "recall>=0.9"):
+        assert observed_utility(predicted, positive, check_aim(scoring).utility) == 0.5
+
+
+@pytest.mark.parametrize("scoring", ["precision>=0", "recall>=1.01"])
+def test_minimums_outside_of_their_range(scoring):
+    with pytest.raises(ValueError, match=r"The minimum (precision|recall) in scoring == "):
+        check_aim(scoring)
+
+
+def test_equal_probabilities_are_not_separated():
+    p = np.array([1.0, 0.5, 0.5, 0.5])  # the first two alone would have a precision of 0.75
+    threshold = best_threshold(p, check_aim("precision>=0.7").objective)
+    assert threshold == pytest.approx(0.75)

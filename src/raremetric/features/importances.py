@@ -14,7 +14,13 @@ from sklearn.base import (
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from raremetric.validation import Labels, check_integer, check_labels, check_real
+from raremetric.validation import (
+    Labels,
+    check_integer,
+    check_labels,
+    check_real,
+    weighted_rows,
+)
 
 
 class ImportanceWeights(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
@@ -66,7 +72,7 @@ class ImportanceWeights(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    def fit(self, X, y) -> ImportanceWeights:
+    def fit(self, X, y, sample_weight=None) -> ImportanceWeights:
         """Grow the forest and keep its importances.
 
         Parameters
@@ -75,17 +81,24 @@ class ImportanceWeights(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
             Standardized examples: their scale is kept, times the weights.
         y : array-like of shape (n_samples,)
             Class labels.
+        sample_weight : array-like of shape (n_samples,) or None, default=None
+            Weights of the examples in the impurity of each tree. Each class has the same total
+            weight as before; an example of weight 0 is left out.
 
         Returns
         -------
         self : ImportanceWeights
         """
         X, y = validate_data(self, X, y, dtype=np.float64)
+        example_weights = None
+        if sample_weight is not None:
+            rows, example_weights = weighted_rows(sample_weight, len(X))
+            X, y = X[rows], y[rows]
         power = check_real(self.power, "power", low=0)
         labels = check_labels(y, type(self).__name__)
         n_trees = check_integer(self.n_estimators, "n_estimators", low=1)
         seeds = check_random_state(self.random_state).randint(2**31 - 1, size=n_trees)
-        weights = mean_importances(X, labels, seeds, self.n_jobs) ** power
+        weights = mean_importances(X, labels, seeds, self.n_jobs, example_weights) ** power
         mean_square = np.mean(weights**2)
         # Without a single split, all importances are zero.
         self.weights_ = weights / np.sqrt(mean_square) if mean_square > 0 else np.ones_like(weights)
@@ -112,7 +125,11 @@ class ImportanceWeights(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
 
 
 def mean_importances(
-    X: NDArray, labels: Labels, seeds: NDArray, n_jobs: int | None = None
+    X: NDArray,
+    labels: Labels,
+    seeds: NDArray,
+    n_jobs: int | None = None,
+    sample_weight: NDArray | None = None,
 ) -> NDArray[np.float64]:
     """Feature importances, averaged over the trees of a class-balanced random forest.
 
@@ -128,7 +145,11 @@ def mean_importances(
     indicators = labels.codes.astype(np.float64)  # one column suffices for two classes
     if len(labels.classes) > 2:
         indicators = np.eye(len(labels.classes))[labels.codes]
-    balanced = (n_samples / (len(labels.classes) * labels.counts))[labels.codes]
+    if sample_weight is None:
+        balanced = (n_samples / (len(labels.classes) * labels.counts))[labels.codes]
+    else:
+        totals = len(labels.classes) * np.bincount(labels.codes, sample_weight)
+        balanced = n_samples * sample_weight / totals[labels.codes]
 
     def importances(seed: int) -> NDArray:
         rng = np.random.RandomState(seed)

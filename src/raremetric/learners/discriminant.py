@@ -11,7 +11,7 @@ from scipy import linalg
 
 from raremetric.learners.base import MetricLearner
 from raremetric.performance import one_blas_thread
-from raremetric.validation import Labels, check_real
+from raremetric.validation import Labels, check_labels, check_real, weighted_rows
 
 
 class BalancedDiscriminant(MetricLearner):
@@ -79,7 +79,7 @@ class BalancedDiscriminant(MetricLearner):
         self.stretch = stretch
 
     @one_blas_thread
-    def fit(self, X, y) -> BalancedDiscriminant:
+    def fit(self, X, y, sample_weight=None) -> BalancedDiscriminant:
         """Compute the metric.
 
         Parameters
@@ -88,12 +88,15 @@ class BalancedDiscriminant(MetricLearner):
             Training examples; standardize them first, because the shrinkage depends on scales.
         y : array-like of shape (n_samples,)
             Class labels.
+        sample_weight : array-like of shape (n_samples,) or None, default=None
+            Weights of the examples in the mean and covariance of their class. Each class has the
+            same weight as before; an example of weight 0 is left out.
 
         Returns
         -------
         self : BalancedDiscriminant
         """
-        fit_settings([self], X, y)
+        fit_settings([self], X, y, sample_weight)
         return self
 
     def _fit_spectrum(self, spectrum: Spectrum) -> None:
@@ -115,22 +118,33 @@ class Spectrum(NamedTuple):
     axes: NDArray[np.float64]
 
 
-def fit_settings(learners: Sequence[BalancedDiscriminant], X, y) -> None:
+def fit_settings(learners: Sequence[BalancedDiscriminant], X, y, sample_weight=None) -> None:
     """Fit several settings to the same data: one eigendecomposition serves them all."""
     first = learners[0]
     X, labels = first._check_training_data(X, y)
-    means, covariance = class_moments(X, labels)
+    weights = None
+    if sample_weight is not None:
+        rows, weights = weighted_rows(sample_weight, len(X))
+        X, labels = X[rows], check_labels(labels.classes[labels.codes[rows]], type(first).__name__)
+    means, covariance = class_moments(X, labels, weights)
     spectrum = Spectrum(means, *linalg.eigh(covariance))
     for learner in learners:
         learner.classes_, learner.n_features_in_ = labels.classes, first.n_features_in_
         learner._fit_spectrum(spectrum)
 
 
-def class_moments(X: NDArray, labels: Labels) -> tuple[NDArray, NDArray]:
+def class_moments(
+    X: NDArray, labels: Labels, weights: NDArray | None = None
+) -> tuple[NDArray, NDArray]:
     """Means of the classes, (n_classes, n_features), and the mean of their covariances."""
-    means = np.stack([X[labels.codes == c].mean(axis=0) for c in range(len(labels.classes))])
-    weights = 1 / (len(labels.classes) * labels.counts[labels.codes])
-    centered = (X - means[labels.codes]) * np.sqrt(weights)[:, np.newaxis]
+    codes, n_classes = labels.codes, len(labels.classes)
+    if weights is None:
+        means = np.stack([X[codes == c].mean(axis=0) for c in range(n_classes)])
+        shares = 1 / (n_classes * labels.counts[codes])
+    else:
+        shares = weights / (n_classes * np.bincount(codes, weights)[codes])
+        means = np.stack([n_classes * (shares * (codes == c)) @ X for c in range(n_classes)])
+    centered = (X - means[codes]) * np.sqrt(shares)[:, np.newaxis]
     return means, centered.T @ centered
 
 

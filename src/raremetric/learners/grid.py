@@ -28,6 +28,8 @@ class Fold(NamedTuple):
     labels: Labels
     X_test: NDArray
     y_test: NDArray
+    weights: NDArray | None = None  # of the training part; None for all the same
+    weights_test: NDArray | None = None
 
 
 Score = Callable[[NDArray, Fold, int], float]  # of components L, on a fold, with k neighbors
@@ -38,13 +40,21 @@ def rare_f1(positive) -> Score:
 
     def score(L: NDArray, fold: Fold, k: int) -> float:
         train, test = fold.X @ L.T, fold.X_test @ L.T
-        return vote_f1(train, fold.labels, test, fold.y_test == positive, k, positive)
+        weights = (fold.weights, fold.weights_test)
+        return vote_f1(train, fold.labels, test, fold.y_test == positive, k, positive, *weights)
 
     return score
 
 
 def vote_f1(
-    train: NDArray, labels: Labels, test: NDArray, actual: NDArray, k: int, positive
+    train: NDArray,
+    labels: Labels,
+    test: NDArray,
+    actual: NDArray,
+    k: int,
+    positive,
+    weights: NDArray | None = None,
+    weights_test: NDArray | None = None,
 ) -> float:
     """The F1 of one class if the majority of the k nearest neighbors decides.
 
@@ -59,14 +69,23 @@ def vote_f1(
     k : int
         Number of neighbors, or all examples if there are fewer.
     positive : class label
+    weights : ndarray of shape (n_train,) or None, default=None
+        Weights of the votes of the examples; None for all the same.
+    weights_test : ndarray of shape (n_test,) or None, default=None
+        Weights of the queries in the F1; None for all the same.
     """
     nearest = NeighborSearch(train).nearest(test, min(k, len(train))).indices
     votes = labels.codes[nearest][:, :, np.newaxis] == np.arange(len(labels.classes))
+    if weights is not None:
+        votes = votes * weights[nearest][:, :, np.newaxis]
     winners = votes.sum(axis=1).argmax(axis=1)  # ties go to the first class
     predicted = labels.classes[winners] == positive
-    n_found = np.count_nonzero(predicted & actual)
-    n_wrong = np.count_nonzero(predicted != actual)
-    return n_found / (n_found + n_wrong / 2) if n_found else 0.0
+    found, wrong = predicted & actual, predicted != actual
+    if weights_test is None:
+        n_found, n_wrong = np.count_nonzero(found), np.count_nonzero(wrong)
+    else:
+        n_found, n_wrong = weights_test[found].sum(), weights_test[wrong].sum()
+    return float(n_found / (n_found + n_wrong / 2)) if n_found else 0.0
 
 
 def score_candidates(
@@ -106,7 +125,7 @@ def score_candidates(
 
 def _shared_problems(learners: Sequence[IML], fold: Fold) -> list[PairSetProblem]:
     """The problem of each learner: one object for all that differ in m, a, λ and the solver."""
-    weights, problems = check_weights(None, len(fold.X)), {}
+    weights, problems = check_weights(fold.weights, len(fold.X)), {}
     for learner in learners:
         key = _problem_key(learner)
         if key not in problems:

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, clone
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import QuantileTransformer, StandardScaler
+from sklearn.utils.validation import has_fit_parameter
 
 from raremetric.features import ImportanceWeights, KernelLandmarks
 from raremetric.learners.base import MetricLearner
@@ -101,9 +102,16 @@ def with_readings(metrics: Sequence[MetricSpec]) -> list[tuple[MetricSpec, Readi
 
 
 def fit_metrics(
-    metrics: Sequence[MetricSpec], X: NDArray, labels: Labels, seed: int
+    metrics: Sequence[MetricSpec],
+    X: NDArray,
+    labels: Labels,
+    seed: int,
+    weights: NDArray | None = None,
 ) -> Iterator[FittedMetric]:
-    """Fit metrics one after the other; steps that they share are fitted and applied once."""
+    """Fit metrics one after the other; steps that they share are fitted and applied once.
+
+    ``weights`` are given to the steps and learners whose ``fit`` has a ``sample_weight``.
+    """
     y = labels.classes[labels.codes]
     mapped = SharedTransform(X)
     fitted: dict[tuple, tuple] = {(): ()}  # from unfitted steps to fitted steps
@@ -112,11 +120,12 @@ def fit_metrics(
             path = templates[:end]
             if path not in fitted:
                 before = fitted[path[:-1]]
-                step = _prepare(path[-1], seed, len(X)).fit(mapped(before), y)
+                step = _prepare(path[-1], seed, len(X))
+                step.fit(mapped(before), y, **_accepted(step, weights))
                 fitted[path] = (*before, step)
         steps = fitted[templates]
         Z = mapped(steps)
-        for learner in _fit_learners([metric.learner for metric in group], Z, y):
+        for learner in _fit_learners([metric.learner for metric in group], Z, y, weights):
             pipeline = Pipeline([(type(s).__name__.lower(), s) for s in (*steps, learner)])
             projected = Z @ learner.components_.T
             search = NeighborSearch(projected, labels)
@@ -143,17 +152,24 @@ class SharedTransform:
 
 
 def _fit_learners(
-    templates: Sequence[MetricLearner], Z: NDArray, y: NDArray
+    templates: Sequence[MetricLearner], Z: NDArray, y: NDArray, weights: NDArray | None
 ) -> list[MetricLearner]:
     """Fitted copies, in the same order; all discriminants share one eigendecomposition."""
     learners = [clone(template).set_output(transform="default") for template in templates]
     discriminants = [each for each in learners if isinstance(each, BalancedDiscriminant)]
     if discriminants:
-        fit_settings(discriminants, Z, y)
+        fit_settings(discriminants, Z, y, weights)
     for learner in learners:
         if learner not in discriminants:
-            learner.fit(Z, y)
+            learner.fit(Z, y, **_accepted(learner, weights))
     return learners
+
+
+def _accepted(estimator: BaseEstimator, weights: NDArray | None) -> dict[str, NDArray]:
+    """The weights as a parameter of ``fit``, for an estimator that has it."""
+    if weights is None or not has_fit_parameter(estimator, "sample_weight"):
+        return {}
+    return {"sample_weight": weights}
 
 
 def _prepare(template: BaseEstimator, seed: int, n_samples: int) -> BaseEstimator:

@@ -17,7 +17,7 @@ from raremetric.features.landmarks import draw_evenly
 from raremetric.performance import one_blas_thread
 from raremetric.rare.candidates import MetricSpec, default_metrics, with_readings
 from raremetric.rare.ensemble import fit_ensemble, results_table, select
-from raremetric.rare.evaluation import check_budget, out_of_fold_scores
+from raremetric.rare.evaluation import check_budget, out_of_fold_scores, split_weights
 from raremetric.rare.inspection import InspectionMixin
 from raremetric.validation import (
     Labels,
@@ -26,10 +26,20 @@ from raremetric.validation import (
     check_labels,
     forget_attributes,
     quiet_repeats,
+    warn_user,
+    weighted_rows,
 )
 from raremetric.voting import check_aim
 
-TWO_CLASSES_ONLY = ("pos_label_", "ensemble_", "threshold_", "best_score_", "n_repeats_")
+TWO_CLASSES_ONLY = (
+    "pos_label_",
+    "ensemble_",
+    "threshold_",
+    "best_score_",
+    "score_std_",
+    "validation_",
+    "n_repeats_",
+)
 
 
 class RareClassifier(InspectionMixin, ClassifierMixin, BaseEstimator):
@@ -50,8 +60,10 @@ class RareClassifier(InspectionMixin, ClassifierMixin, BaseEstimator):
         the result then depends on the speed of the machine.
     scoring : str or array of shape (2, 2), default="f1"
         What to maximize: "f1"; "f2", "f0.5" or any other F-beta; "balanced_accuracy";
-        "average_precision", which does not depend on a threshold: that of F1 is used; or the
-        costs ``[[true negative, false positive], [false negative, true positive]]``.
+        "average_precision", which does not depend on a threshold: that of F1 is used;
+        "precision>=0.8", the highest recall with at least this expected precision;
+        "recall>=0.9", the highest precision with at least this expected recall; or the costs
+        ``[[true negative, false positive], [false negative, true positive]]``.
     pos_label : class label or None, default=None
         The positive class; None chooses the rarest. Must be None with more than two classes: one
         classifier is then fitted for each class against the rest.
@@ -84,8 +96,17 @@ class RareClassifier(InspectionMixin, ClassifierMixin, BaseEstimator):
         One entry per candidate: group, branch, learner, reading; the out-of-fold utility,
         log-loss and average precision; the rank within its group and the weight in the average.
     best_score_ : float
-        Out-of-fold utility of the average at its threshold. Slightly optimistic, because the
-        members were chosen on the same folds.
+        Out-of-fold utility of the average at its threshold, for the whole table. Slightly
+        optimistic, because the members were chosen on the same folds. The utility is the value of
+        ``scoring``; the F1 for "average_precision"; the recall for a minimum precision, and the
+        other way around; the negative total cost of all repeats for costs.
+    score_std_ : float
+        Standard error of ``best_score_`` (jackknife): how much it would vary with other examples
+        of the same distribution, for the same candidates.
+    validation_ : dict of str to float
+        Out-of-fold measures of the positive class at ``threshold_``, for the whole table:
+        "precision", "recall", "f1", "average_precision", and "alerts_per_1000", the number of
+        rows in 1000 that are predicted positive.
     n_repeats_ : int
         How many times the cross-validation was repeated.
     estimators_ : list of RareClassifier
@@ -108,7 +129,24 @@ class RareClassifier(InspectionMixin, ClassifierMixin, BaseEstimator):
     nearest example or the geometric mean over its m nearest; or it is d₋² − d₊², where d² is the
     mean square over the m nearest. A logistic regression with a small ridge turns out-of-fold
     scores into probabilities. Candidates are ranked by the sum of their ranks in utility, log-loss
-    and average precision, because F1 alone is too coarse a criterion with few positives.
+    and average precision, because F1 alone is too coarse a criterion with few positives. For
+    scoring="average_precision" only the last is used; for a minimum precision or recall the last
+    two, because the utility jumps where the minimum is just reached.
+
+    **Constraints.** The expected precision and recall at a threshold are those of the calibrated
+    out-of-fold probabilities. If no threshold has the minimum precision, the one with the highest
+    precision is used, and a warning reports that precision. A minimum recall can always be reached.
+    With more than two classes, the constraint holds for the threshold of each class against the
+    rest; ``predict`` then chooses among the classes by ``decision_function``.
+
+    **Weights.** An example of weight 0 is left out before the folds are made. Otherwise the weight
+    multiplies the example in the utility, log-loss and average precision, in the calibration and
+    in the choice of the threshold. It is passed to the preprocessing steps and metric learners
+    whose ``fit`` accepts it: `StandardScaler`, :class:`ImportanceWeights`,
+    :class:`BalancedDiscriminant` and :class:`IML`. Neighbors count equally. Only ratios of
+    weights matter: they are scaled to a mean of one, so that the ridge of the calibration is as
+    strong as without weights. Which class is the rarest, and which rows are sampled, does not
+    depend on them.
 
     Examples
     --------
@@ -140,30 +178,51 @@ class RareClassifier(InspectionMixin, ClassifierMixin, BaseEstimator):
         self.n_jobs = n_jobs
 
     @one_blas_thread
-    def fit(self, X, y) -> RareClassifier:
+    def fit(self, X, y, sample_weight=None) -> RareClassifier:
         """Evaluate all candidates, fit the best on all examples, and choose the threshold.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
         y : array-like of shape (n_samples,)
+        sample_weight : array-like of shape (n_samples,) or None, default=None
+            Weights of the examples, see the notes of the class.
 
         Returns
         -------
         self : RareClassifier
         """
+        for label, expected in self._fit(X, y, sample_weight):
+            warn_user(
+                f"No threshold for class {label!r} meets scoring={self.scoring!r}. The threshold "
+                f"with the highest expected precision is used; this precision is {expected:.3g}."
+            )
+        return self
+
+    def _fit(self, X, y, sample_weight) -> list[tuple[Any, float]]:
+        """Fit; return the classes whose threshold has too low a precision, with this precision."""
         start = time.perf_counter()
         forget_attributes(self, *TWO_CLASSES_ONLY, "estimators_")
         X, y = validate_data(self, X, y, dtype=np.float64, ensure_min_samples=4)
+        kept, weights = weighted_rows(sample_weight, len(X))
+        if len(kept) < len(X):
+            X, y = X[kept], y[kept]
         labels = check_labels(y, type(self).__name__)
         check_budget(self.budget)
         check_class_sizes(labels, 2, type(self).__name__)
         self.classes_ = labels.classes
         if len(labels.classes) > 2:
-            return self._fit_each_class(X, labels)
-        return self._fit_two_classes(X, labels, start)
+            return self._fit_each_class(X, labels, weights, kept)
+        return self._fit_two_classes(X, labels, weights, kept, start)
 
-    def _fit_two_classes(self, X: NDArray, labels: Labels, start: float) -> RareClassifier:
+    def _fit_two_classes(
+        self,
+        X: NDArray,
+        labels: Labels,
+        weights: NDArray | None,
+        row_numbers: NDArray,
+        start: float,
+    ) -> list[tuple[Any, float]]:
         aim = check_aim(self.scoring)
         self.pos_label_ = self._choose_positive(labels)
         binary = check_labels(labels.classes[labels.codes] == self.pos_label_, type(self).__name__)
@@ -171,19 +230,24 @@ class RareClassifier(InspectionMixin, ClassifierMixin, BaseEstimator):
         seed = rng.randint(2**31 - 1)
         rows = self._sample_rows(binary, rng)
         X, sampled = X[rows], check_labels(binary.codes[rows] == 1, type(self).__name__)
-        class_weights = binary.counts / sampled.counts  # all rows of a class per sampled row
+        class_weights, weights = split_weights(binary, sampled, rows, weights)
         aim = aim.with_class_weights(class_weights)
         metrics = self._metrics_to_try()
         groups = [metric.group for metric, _ in with_readings(metrics)]
         with quiet_repeats():
-            scores = out_of_fold_scores(metrics, X, sampled, seed, self.budget, start, self.n_jobs)
-            selection = select(scores, groups, sampled.codes == 1, aim)
+            scores = out_of_fold_scores(
+                metrics, X, sampled, seed, self.budget, start, self.n_jobs, weights
+            )
+            selection = select(scores, groups, sampled.codes == 1, aim, weights=weights)
             selection = selection.with_odds(class_weights[1] / class_weights[0])
-            self.ensemble_ = fit_ensemble(metrics, selection, X, sampled, seed, rows)
+            self.ensemble_ = fit_ensemble(
+                metrics, selection, X, sampled, seed, row_numbers[rows], weights
+            )
         self.cv_results_ = results_table(metrics, selection)
         self.n_repeats_ = scores.shape[1]
         self.threshold_, self.best_score_ = selection.threshold, selection.score
-        return self
+        self.score_std_, self.validation_ = selection.score_std, selection.validation
+        return [] if selection.missed is None else [(self.pos_label_, selection.missed)]
 
     def _metrics_to_try(self) -> list[MetricSpec]:
         return default_metrics()
@@ -204,7 +268,9 @@ class RareClassifier(InspectionMixin, ClassifierMixin, BaseEstimator):
             )
         return self.pos_label
 
-    def _fit_each_class(self, X: NDArray, labels: Labels) -> RareClassifier:
+    def _fit_each_class(
+        self, X: NDArray, labels: Labels, weights: NDArray | None, row_numbers: NDArray
+    ) -> list[tuple[Any, float]]:
         n_classes = len(labels.classes)
         if self.pos_label is not None:
             raise ValueError(
@@ -214,13 +280,18 @@ class RareClassifier(InspectionMixin, ClassifierMixin, BaseEstimator):
         template = clone(self).set_params(pos_label=True)
         if isinstance(self.budget, Real):
             template.set_params(budget=self.budget / n_classes)
-        self.estimators_ = [clone(template).fit(X, labels.codes == c) for c in range(n_classes)]
+        self.estimators_, missed = [], []
+        for c, label in enumerate(labels.classes.tolist()):
+            each = clone(template)
+            missed += [(label, value) for _, value in each._fit(X, labels.codes == c, weights)]
+            each.ensemble_ = each.ensemble_._replace(rows=row_numbers[each.ensemble_.rows])
+            self.estimators_.append(each)
         results = [each.cv_results_ for each in self.estimators_]
         self.cv_results_ = {
             "class": np.repeat(labels.classes, [len(each["branch"]) for each in results]),
             **{key: np.concatenate([each[key] for each in results]) for key in results[0]},
         }
-        return self
+        return missed
 
     def predict_proba(self, X) -> NDArray:
         """Calibrated probabilities.

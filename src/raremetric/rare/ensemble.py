@@ -29,7 +29,10 @@ from raremetric.voting import (
     evaluate,
     fit_sigmoid,
     observed_utility,
+    pool,
     rank,
+    standard_error,
+    validate,
 )
 
 N_KEPT_PER_GROUP = 5
@@ -58,6 +61,9 @@ class Selection(NamedTuple):
     calibration: Sigmoid
     threshold: float
     score: float  # out-of-fold utility of the average at that threshold
+    score_std: float  # its standard error
+    validation: dict[str, float]  # other out-of-fold measures at that threshold
+    missed: float | None  # the expected value of a constrained measure, if it is too low
 
     def log_odds(self, scores: NDArray) -> NDArray[np.float64]:
         """Log-odds of the positive class, from scores of shape (n_kept, n_rows)."""
@@ -79,6 +85,7 @@ def select(
     positive: NDArray,
     aim: Aim,
     group_weights: Mapping[str, float] = GROUP_WEIGHTS,
+    weights: NDArray | None = None,
 ) -> Selection:
     """Judge candidates of any kind by their out-of-fold scores, and average the best.
 
@@ -93,21 +100,41 @@ def select(
         What to maximize.
     group_weights : mapping of str to float
         The weight of each group in the average.
+    weights : ndarray of shape (n_samples,) or None, default=None
+        How much each example counts; None for all the same.
     """
-    evaluation = evaluate(scores, positive, aim.utility)
-    ranks = rank(evaluation, groups, aim.threshold_free)
-    kept, average = average_best(scores, groups, ranks, group_weights)
+    n_repeats = scores.shape[1]
+    evaluation = evaluate(scores, positive, aim, weights)
+    ranks = rank(evaluation, groups, aim.measures)
+    kept, average = average_best(scores, groups, ranks, group_weights, weights)
     averaged = average(scores[kept].reshape(len(kept), -1))
-    truth = np.tile(positive, scores.shape[1])
-    calibration = fit_sigmoid(averaged, truth)
+    truth, pooled = pool(positive, weights, n_repeats)
+    calibration = fit_sigmoid(averaged, truth, pooled)
     p = calibration(averaged)
-    threshold = best_threshold(p, aim.utility)
-    score = float(observed_utility(p >= threshold, truth, aim.utility))
-    return Selection(evaluation, ranks, kept, average, calibration, threshold, score)
+    threshold = best_threshold(p, aim.objective, pooled)
+    predicted = (p >= threshold).reshape(n_repeats, -1)
+    return Selection(
+        evaluation,
+        ranks,
+        kept,
+        average,
+        calibration,
+        threshold,
+        score=float(observed_utility(predicted.ravel(), truth, aim.utility, pooled)),
+        score_std=standard_error(predicted, positive, aim.utility, weights),
+        validation=validate(
+            averaged.reshape(n_repeats, -1), positive, predicted, aim.row_weights(positive, weights)
+        ),
+        missed=aim.missed(p, threshold, pooled),
+    )
 
 
 def average_best(
-    scores: NDArray, groups: Sequence[str], ranks: NDArray, group_weights: Mapping[str, float]
+    scores: NDArray,
+    groups: Sequence[str],
+    ranks: NDArray,
+    group_weights: Mapping[str, float],
+    weights: NDArray | None = None,
 ) -> tuple[NDArray[np.int64], Average]:
     """Numbers of the best candidates of each group, the largest weight first, and their average.
 
@@ -115,19 +142,28 @@ def average_best(
     enter by their ``group_weights`` regardless of how correlated the candidates of a group are.
     """
     kept, columns = [], []
+    pooled_weights = None if weights is None else np.tile(weights, scores.shape[1])
     for group in dict.fromkeys(groups):
         best = np.flatnonzero((np.asarray(groups) == group) & (ranks <= N_KEPT_PER_GROUP))
         pooled = scores[best].reshape(len(best), -1).astype(np.float64)
-        means, scales = pooled.mean(axis=1), pooled.std(axis=1)
+        means, scales = _mean_and_std(pooled, pooled_weights)
         scales = np.where(scales > 0, scales, 1.0)
         averaged = ((pooled - means[:, np.newaxis]) / scales[:, np.newaxis]).mean(axis=0)
-        weight = group_weights[group] / (len(best) * max(float(averaged.std()), 1e-12))
+        _, spread = _mean_and_std(averaged, pooled_weights)
+        share = group_weights[group] / (len(best) * max(float(spread), 1e-12))
         kept.append(best)
-        columns.append([np.full(len(best), weight), means, scales])
-    weights, means, scales = np.concatenate(columns, axis=1)
-    weights = weights / sum(weights)
-    order = np.argsort(-weights, kind="stable")
-    return np.concatenate(kept)[order], Average(weights[order], means[order], scales[order])
+        columns.append([np.full(len(best), share), means, scales])
+    shares, means, scales = np.concatenate(columns, axis=1)
+    shares = shares / sum(shares)
+    order = np.argsort(-shares, kind="stable")
+    return np.concatenate(kept)[order], Average(shares[order], means[order], scales[order])
+
+
+def _mean_and_std(values: NDArray, weights: NDArray | None) -> tuple[NDArray, NDArray]:
+    """Weighted mean and standard deviation along the last axis."""
+    mean = np.average(values, axis=-1, weights=weights)
+    squares = (values - mean[..., np.newaxis]) ** 2
+    return mean, np.sqrt(np.average(squares, axis=-1, weights=weights))
 
 
 def results_table(metrics: Sequence[MetricSpec], selection: Selection) -> dict[str, NDArray]:
@@ -237,15 +273,17 @@ def fit_ensemble(
     labels: Labels,
     seed: int,
     rows: NDArray | None = None,
+    weights: NDArray | None = None,
 ) -> Ensemble:
     """Fit the metrics of the kept candidates on all examples.
 
     ``rows`` are the row numbers of the examples in the training data, by default 0, 1, 2, ...
+    ``weights`` are those of the examples; None for all the same.
     """
     candidates = with_readings(metrics)
     kept = [candidates[number] for number in selection.kept]
     needed = sorted({metric for metric, _ in kept}, key=list(metrics).index)
-    fitted = dict(zip(needed, fit_metrics(needed, X, labels, seed), strict=True))
+    fitted = dict(zip(needed, fit_metrics(needed, X, labels, seed, weights), strict=True))
     members = [
         Member(f"{m.branch}, {m.learner!r}, {reading}", float(weight), fitted[m], reading)
         for (m, reading), weight in zip(kept, selection.average.weights, strict=True)

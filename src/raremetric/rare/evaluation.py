@@ -55,6 +55,22 @@ def make_folds(
     return [stratified_folds(labels, 10 if few else 5, rng) for _ in range(repeats)]
 
 
+def split_weights(
+    labels: Labels, sampled: Labels, rows: NDArray, weights: NDArray | None
+) -> tuple[NDArray, NDArray | None]:
+    """How much of its class each sampled row represents, and the weights of the sampled rows.
+
+    The latter have a mean of one, so that the ridge of the calibration does not depend on their
+    scale. None in place of weights that are all one.
+    """
+    if weights is None:
+        return labels.counts / sampled.counts, None
+    own = weights[rows]
+    class_weights = np.bincount(labels.codes, weights) / np.bincount(sampled.codes, own)
+    own = own / own.mean()
+    return class_weights, None if (own == 1).all() else own
+
+
 def out_of_fold_scores(
     metrics: Sequence[MetricSpec],
     X: NDArray,
@@ -63,6 +79,7 @@ def out_of_fold_scores(
     budget: str | float = "fast",
     start: float = 0.0,
     n_jobs: int | None = None,
+    weights: NDArray | None = None,
 ) -> NDArray[np.float32]:
     """Scores of each example by candidates that were fitted on other folds.
 
@@ -79,6 +96,8 @@ def out_of_fold_scores(
         A time given by ``time.perf_counter``.
     n_jobs : int or None, default=None
         Number of threads, which work on different folds.
+    weights : ndarray of shape (n_samples,) or None, default=None
+        Weights of the examples for the metrics; None for all the same.
 
     Returns
     -------
@@ -92,7 +111,7 @@ def out_of_fold_scores(
         now = time.perf_counter()
         if repeats and now + (now - began) / len(repeats) > end:
             break
-        repeats.append(score_repeat(metrics, X, labels, folds, seed, n_jobs))
+        repeats.append(score_repeat(metrics, X, labels, folds, seed, n_jobs, weights))
     return np.stack(repeats, axis=1)
 
 
@@ -103,10 +122,12 @@ def score_repeat(
     folds: Sequence[tuple[NDArray, NDArray]],
     seed: int,
     n_jobs: int | None = None,
+    weights: NDArray | None = None,
 ) -> NDArray[np.float32]:
     """Out-of-fold scores of one repeat, (n_candidates, n_samples)."""
     parts = Parallel(n_jobs=n_jobs, prefer="threads")(
-        delayed(_score_fold)(metrics, X, labels, train, test, seed) for train, test in folds
+        delayed(_score_fold)(metrics, X, labels, train, test, seed, weights)
+        for train, test in folds
     )
     scores = np.empty((len(parts[0]), len(X)), dtype=np.float32)
     for (_, test), part in zip(folds, parts, strict=True):
@@ -121,12 +142,14 @@ def _score_fold(
     train: NDArray,
     test: NDArray,
     seed: int,
+    weights: NDArray | None,
 ) -> NDArray[np.float64]:
     """Fit all metrics on ``train``, score ``test`` by all candidates: (n_candidates, n_test)."""
     own = check_labels(labels.codes[train], "A fold of RareClassifier")
+    own_weights = None if weights is None else weights[train]
     queries = SharedTransform(X[test])
     scores = []
-    for metric in fit_metrics(metrics, X[train], own, seed):
+    for metric in fit_metrics(metrics, X[train], own, seed, own_weights):
         mapped = queries.project(metric.pipeline)
         found = metric.search.nearest_of_each_class(mapped, MAX_NEIGHBORS, exact=False)
         scores.append(metric.scores([near.distances for near in found], READINGS))

@@ -5,8 +5,11 @@ from raremetric.voting.evaluation import (
     Sigmoid,
     evaluate,
     fit_sigmoid,
+    pool,
     rank,
+    standard_error,
     stratified_folds,
+    validate,
 )
 from raremetric.voting.readings import (
     READINGS,
@@ -36,6 +39,9 @@ __all__ = [
     "f_utility",
     "fit_sigmoid",
     "observed_utility",
+    "pool",
     "rank",
+    "standard_error",
     "stratified_folds",
+    "validate",
 ]

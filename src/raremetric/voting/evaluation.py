@@ -12,7 +12,16 @@ from scipy.stats import rankdata
 from sklearn.model_selection import StratifiedKFold
 
 from raremetric.validation import Labels
-from raremetric.voting.thresholds import Utility, best_threshold, observed_utility
+from raremetric.voting.thresholds import (
+    MEASURES,
+    Aim,
+    Utility,
+    best_threshold,
+    f_utility,
+    observed_utility,
+    precision_utility,
+    recall_utility,
+)
 
 RIDGE = 0.01  # on the slope, for standardized scores: keeps it finite
 BLOCK = 2**15  # scores that are fitted together: 256 kB, which stay in the cache
@@ -126,7 +135,7 @@ def average_precision(
 
 
 def evaluate(
-    scores: NDArray, positive: NDArray, utility: Utility, weights: NDArray | None = None
+    scores: NDArray, positive: NDArray, aim: Aim, weights: NDArray | None = None
 ) -> Evaluation:
     """Measure the out-of-fold scores of each candidate.
 
@@ -135,38 +144,100 @@ def evaluate(
     scores : ndarray of shape (n_candidates, n_repeats, n_samples)
         Calibration and threshold are common to all repeats of a candidate.
     positive : ndarray of bool of shape (n_samples,)
-    utility : Utility
+    aim : Aim
+        What the threshold of each candidate maximizes.
     weights : ndarray of shape (n_samples,) or None
         How much each example counts; None for all the same.
     """
     n_candidates, n_repeats, _ = scores.shape
     pooled = scores.reshape(n_candidates, -1).astype(np.float64)
-    truth = np.tile(positive, n_repeats)
-    pooled_weights = None if weights is None else np.tile(weights, n_repeats)
+    truth, pooled_weights = pool(positive, weights, n_repeats)
     p = fit_sigmoid(pooled, truth, pooled_weights)(pooled)
-    predicted = np.stack([row >= best_threshold(row, utility, pooled_weights) for row in p])
+    predicted = np.stack([row >= best_threshold(row, aim.objective, pooled_weights) for row in p])
     return Evaluation(
-        observed_utility(predicted, truth, utility, pooled_weights),
+        observed_utility(predicted, truth, aim.utility, pooled_weights),
         log_loss(p, truth, pooled_weights),
         average_precision(scores, positive, weights).mean(axis=-1),
     )
 
 
-def rank(evaluation: Evaluation, groups: Sequence[str], threshold_free: bool) -> NDArray[np.int64]:
+def rank(
+    evaluation: Evaluation, groups: Sequence[str], measures: Sequence[str] = MEASURES
+) -> NDArray[np.int64]:
     """Rank of each candidate within its group, from 1 for the best.
 
-    Candidates are ordered by the sum of their ranks in utility, log-loss and average precision,
-    or by average precision alone if ``threshold_free``. Ties are broken by their order.
+    Candidates are ordered by the sum of their ranks in these measures, by default in utility,
+    log-loss and average precision. Ties are broken by their order.
     """
+    values = [
+        evaluation.log_loss if name == "log_loss" else -getattr(evaluation, name)
+        for name in measures
+    ]
     ranks = np.zeros(len(groups), dtype=np.int64)
     for group in dict.fromkeys(groups):
         members = np.flatnonzero(np.asarray(groups) == group)
-        rank_sum = rankdata(-evaluation.average_precision[members])
-        if not threshold_free:
-            rank_sum += rankdata(-evaluation.utility[members])
-            rank_sum += rankdata(evaluation.log_loss[members])
+        rank_sum = np.sum([rankdata(column[members]) for column in values], axis=0)
         ranks[members[np.argsort(rank_sum, kind="stable")]] = np.arange(1, len(members) + 1)
     return ranks
+
+
+def validate(
+    scores: NDArray,
+    positive: NDArray,
+    predicted: NDArray,
+    weights: NDArray | None = None,
+) -> dict[str, float]:
+    """Precision, recall, F1, average precision, and predicted positives per 1000 examples.
+
+    Parameters
+    ----------
+    scores : ndarray of shape (n_repeats, n_samples)
+        Out-of-fold scores; the average precision is the mean over the repeats.
+    positive : ndarray of bool of shape (n_samples,)
+    predicted : ndarray of bool of shape (n_repeats, n_samples)
+        The other measures are those of all repeats together.
+    weights : ndarray of shape (n_samples,) or None
+        How much each example counts; None for all the same.
+    """
+    flat, truth, pooled = predicted.ravel(), *pool(positive, weights, len(predicted))
+    utilities = {"precision": precision_utility, "recall": recall_utility, "f1": f_utility(1.0)}
+    values = {
+        name: float(observed_utility(flat, truth, utility, pooled))
+        for name, utility in utilities.items()
+    }
+    values["average_precision"] = float(average_precision(scores, positive, weights).mean())
+    values["alerts_per_1000"] = 1000 * float(np.average(flat, weights=pooled))
+    return values
+
+
+def standard_error(
+    predicted: NDArray, positive: NDArray, utility: Utility, weights: NDArray | None = None
+) -> float:
+    """Jackknife estimate of the standard error of a utility: leaves out each example in turn.
+
+    Parameters
+    ----------
+    predicted : ndarray of bool of shape (n_repeats, n_samples)
+        An example is left out of all repeats together, because these are not independent.
+    positive : ndarray of bool of shape (n_samples,)
+    utility : Utility
+    weights : ndarray of shape (n_samples,) or None
+        How much each example counts; None for all the same.
+    """
+    n_repeats, n_samples = predicted.shape
+    n_predicted = predicted.sum(axis=0)
+    weights = np.ones(n_samples) if weights is None else weights
+    of_class = [n * weights * own for own in (~positive, positive)
+                for n in (n_repeats - n_predicted, n_predicted)]  # fmt: skip
+    without = utility(*(counts.sum() - counts for counts in of_class))  # (n_samples,)
+    return float(np.sqrt((n_samples - 1) * np.var(without)))
+
+
+def pool(
+    positive: NDArray, weights: NDArray | None, n_repeats: int
+) -> tuple[NDArray, NDArray | None]:
+    """True classes and weights of the examples of all repeats, one repeat after the other."""
+    return np.tile(positive, n_repeats), None if weights is None else np.tile(weights, n_repeats)
 
 
 def stratified_folds(

@@ -17,7 +17,7 @@ from raremetric.voting.evaluation import (
     rank,
 )
 from raremetric.voting.readings import READINGS
-from raremetric.voting.thresholds import best_threshold, f_utility, observed_utility
+from raremetric.voting.thresholds import best_threshold, check_aim, observed_utility
 from raremetric.voting.training import HeldOut
 from raremetric.voting.votes import (
     AdjustedVote,
@@ -31,7 +31,7 @@ from raremetric.voting.votes import (
 
 GAMMAS = np.geomspace(0.1, 10, 41)  # tried for each class; 1 is among them
 ROUNDS = 3  # of the search for the factors, which changes one class at a time
-F1 = f_utility(1.0)
+F1 = check_aim("f1")
 
 
 class Tuning(NamedTuple):
@@ -143,7 +143,7 @@ def tune_gamma(
         decisions = [adjusted_decision(part.distances, k, factors) for part in held_out]
         predicted = np.concatenate(decisions).argmax(axis=1)
         values = [
-            observed_utility(predicted == c, codes == c, F1, weights)
+            observed_utility(predicted == c, codes == c, F1.utility, weights)
             for c in calibrated_classes(labels)
         ]
         return float(np.mean(values))
@@ -179,10 +179,10 @@ def fit_score(tuning: Tuning, k: int | None) -> ScoreVote:
             for c in calibrated_classes(tuning.labels)
         ]
         mean = Evaluation(*(np.mean(parts, axis=0) for parts in zip(*of_classes, strict=True)))
-        best = int(np.argmin(rank(mean, [""] * len(readings), threshold_free=False)))
+        best = int(np.argmin(rank(mean, [""] * len(readings))))
     calibration = _calibrate(scores[best], rows, tuning)
     p = calibration.sigmoid(scores[best][:, calibration.classes].T)
-    thresholds = np.array([best_threshold(row, F1, weights) for row in p])
+    thresholds = np.array([best_threshold(row, F1.utility, weights) for row in p])
     n_neighbors = k or min(2 * readings[best].size - 1, len(tuning.labels.codes))
     return ScoreVote(readings[best], calibration, thresholds, n_neighbors)
 

@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 
 from raremetric.validation import check_real
 
+NUMBER = r"\d+(?:\.\d+)?"
+
 Utility = Callable[[NDArray, NDArray, NDArray, NDArray], NDArray]  # of tn, fp, fn, tp
 
 
@@ -38,11 +40,64 @@ def cost_utility(costs: NDArray) -> Utility:
     return utility
 
 
+def precision_utility(tn: NDArray, fp: NDArray, fn: NDArray, tp: NDArray) -> NDArray:
+    """Share of the positive class among the examples that are predicted positive."""
+    return tp / np.maximum(tp + fp, 1e-300)
+
+
+def recall_utility(tn: NDArray, fp: NDArray, fn: NDArray, tp: NDArray) -> NDArray:
+    """Share of the examples of the positive class that are predicted positive."""
+    return tp / np.maximum(tp + fn, 1e-300)
+
+
+MEASURES = ("average_precision", "utility", "log_loss")
+
+
+class Constraint(NamedTuple):
+    """A measure that must not be below a minimum."""
+
+    measure: Utility
+    minimum: float
+
+
 class Aim(NamedTuple):
     """What a ``scoring`` parameter asks for."""
 
-    utility: Utility
-    threshold_free: bool = False  # only the order of the scores matters
+    utility: Utility  # what is maximized, and reported
+    measures: tuple[str, ...] = MEASURES  # candidates are ranked by the sum of these ranks
+    constraint: Constraint | None = None
+    class_weights: NDArray | None = None  # see ``with_class_weights``
+
+    def objective(self, tn: NDArray, fp: NDArray, fn: NDArray, tp: NDArray) -> NDArray:
+        """What the threshold maximizes: the utility where the constraint is met.
+
+        Where it is not met, the value is negative, and higher the closer the measure is to its
+        minimum.
+        """
+        utility = self.utility(tn, fp, fn, tp)
+        if self.constraint is None:
+            return utility
+        measure = self.constraint.measure(tn, fp, fn, tp)
+        return np.where(measure >= self.constraint.minimum, utility, measure - 1)
+
+    def missed(self, p: NDArray, threshold: float, weights: NDArray | None) -> float | None:
+        """The expected value of the constrained measure at a threshold, if it is too low."""
+        if self.constraint is None:
+            return None
+        weights = np.ones(len(p)) if weights is None else weights
+        positive, negative, predicted = weights * p, weights * (1 - p), p >= threshold
+        value = self.constraint.measure(
+            negative[~predicted].sum(), negative[predicted].sum(),
+            positive[~predicted].sum(), positive[predicted].sum(),
+        )  # fmt: skip
+        return float(value) if value < self.constraint.minimum - 1e-9 else None
+
+    def row_weights(self, positive: NDArray, weights: NDArray | None) -> NDArray | None:
+        """How much each example counts: its own weight times that of its class."""
+        if self.class_weights is None:
+            return weights
+        of_class = self.class_weights[positive.astype(int)]
+        return of_class if weights is None else weights * of_class
 
     def with_class_weights(self, class_weights: NDArray) -> Aim:
         """The same aim when each example counts several times.
@@ -52,12 +107,19 @@ class Aim(NamedTuple):
         class_weights : ndarray of shape (2,)
             How many examples each negative and each positive one represents.
         """
-        utility, (negative, positive) = self.utility, class_weights
+        negative, positive = class_weights
 
-        def weighted(tn: NDArray, fp: NDArray, fn: NDArray, tp: NDArray) -> NDArray:
-            return utility(negative * tn, negative * fp, positive * fn, positive * tp)
+        def weighted(utility: Utility) -> Utility:
+            return lambda tn, fp, fn, tp: utility(
+                negative * tn, negative * fp, positive * fn, positive * tp
+            )
 
-        return self._replace(utility=weighted)
+        constraint = self.constraint
+        if constraint is not None:
+            constraint = constraint._replace(measure=weighted(constraint.measure))
+        return self._replace(
+            utility=weighted(self.utility), constraint=constraint, class_weights=class_weights
+        )
 
 
 def check_aim(scoring) -> Aim:
@@ -66,18 +128,31 @@ def check_aim(scoring) -> Aim:
         if scoring == "balanced_accuracy":
             return Aim(balanced_utility)
         if scoring == "average_precision":
-            return Aim(f_utility(1.0), threshold_free=True)
-        match = re.fullmatch(r"f(\d+(?:\.\d+)?)", scoring)
-        if match:
+            return Aim(f_utility(1.0), ("average_precision",))
+        if match := re.fullmatch(rf"f({NUMBER})", scoring):
             beta = check_real(float(match[1]), "beta", low=0, closed="neither")
             return Aim(f_utility(beta))
+        if match := re.fullmatch(rf"(precision|recall) *>= *({NUMBER})", scoring):
+            return _constrained(match[1], float(match[2]))
     elif not callable(scoring) and np.shape(scoring) == (2, 2):
         return Aim(cost_utility(_check_costs(scoring)))
     raise ValueError(
         "scoring must be 'f1', another F-beta such as 'f2' or 'f0.5', 'balanced_accuracy', "
-        "'average_precision', or 2 x 2 costs [[tn, fp], [fn, tp]]; got "
-        f"{scoring!r}."
+        "'average_precision', a constraint such as 'precision>=0.8' or 'recall>=0.9', or 2 x 2 "
+        f"costs [[tn, fp], [fn, tp]]; got {scoring!r}."
     )
+
+
+def _constrained(name: str, minimum: float) -> Aim:
+    """The highest recall with a minimum precision, or the other way around.
+
+    The utility jumps where the constraint is just met, so candidates are not ranked by it.
+    """
+    check_real(minimum, f"The minimum {name} in scoring", low=0, high=1, closed="right")
+    measure, utility = precision_utility, recall_utility
+    if name == "recall":
+        measure, utility = utility, measure
+    return Aim(utility, ("average_precision", "log_loss"), Constraint(measure, minimum))
 
 
 def _check_costs(scoring) -> NDArray[np.float64]:
@@ -97,7 +172,7 @@ def best_threshold(p: NDArray, utility: Utility, weights: NDArray | None = None)
 
     With the examples sorted by p, for each i the first i are predicted positive, and each of them
     counts as p true and 1 − p false positives. For the best i, the threshold is halfway between
-    the i-th probability and the next.
+    the i-th probability and the next. Examples with the same probability are not separated.
     """
     if weights is None:
         p, weights = np.sort(p)[::-1], np.ones(len(p))
@@ -107,7 +182,9 @@ def best_threshold(p: NDArray, utility: Utility, weights: NDArray | None = None)
     n_predicted = np.concatenate([[0.0], np.cumsum(weights)])
     tp = np.concatenate([[0.0], np.cumsum(weights * p)])
     fp, fn = n_predicted - tp, tp[-1] - tp
-    best = int(np.argmax(utility(n_predicted[-1] - n_predicted - fn, fp, fn, tp)))
+    values = utility(n_predicted[-1] - n_predicted - fn, fp, fn, tp)
+    values[1:-1][p[1:] == p[:-1]] = -np.inf
+    best = int(np.argmax(values))
     above = 1.0 if best == 0 else p[best - 1]
     below = 0.0 if best == len(p) else p[best]
     return float((above + below) / 2)

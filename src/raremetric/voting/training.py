@@ -24,6 +24,7 @@ from raremetric.validation import (
     check_labels,
     quiet_repeats,
     take_rows,
+    weighted_rows,
 )
 from raremetric.voting.evaluation import stratified_folds
 from raremetric.voting.votes import ClassDistances, Examples
@@ -49,12 +50,10 @@ class TrainingSet(NamedTuple):
     @classmethod
     def of(cls, X, y: NDArray, weights: NDArray | None, params: dict, owner: str) -> TrainingSet:
         """Encode the labels, and leave out the rows of weight zero."""
-        weights = np.ones(len(y)) if weights is None else weights
-        kept = np.flatnonzero(weights)
+        kept, weights = weighted_rows(weights, len(y))
         params = _params_of(params, kept, len(y))
-        X, y, weights = take_rows(X, kept), y[kept], weights[kept]
-        unweighted = bool((weights == 1).all())
-        return cls(X, y, check_labels(y, owner), kept, None if unweighted else weights, params)
+        X, y = take_rows(X, kept), y[kept]
+        return cls(X, y, check_labels(y, owner), kept, weights, params)
 
 
 def learner_params(classifier, learner, sample_weight, fit_params: dict) -> dict[str, Any]:
@@ -124,18 +123,27 @@ def tuning_folds(cv, data: TrainingSet, random_state) -> list[tuple[NDArray, NDA
     """The folds that a ``cv`` parameter asks for."""
     cv = 5 if cv is None else cv  # scikit-learn's default
     if isinstance(cv, Integral):
-        return stratified_folds(data.labels, check_integer(int(cv), "cv", low=2), random_state)
-    # A splitter sees the examples that are left, a list of folds refers to those given to ``fit``.
+        return stratified_folds(data.labels, check_integer(cv, "cv", low=2), random_state)
+    return split_examples(cv, data.X, data.y, data.row_numbers)
+
+
+def split_examples(
+    cv, X, y: NDArray, row_numbers: NDArray[np.int64]
+) -> list[tuple[NDArray, NDArray]]:
+    """The folds of a splitter or a list of folds, as positions among the examples.
+
+    A splitter sees the examples that are left, a list of folds refers to those given to ``fit``.
+    """
     refers_to_given = not hasattr(cv, "split")
 
     def positions(part) -> NDArray[np.int64]:
         part = np.asarray(part)
         part = np.flatnonzero(part) if part.dtype == bool else part
         if refers_to_given:
-            part = np.searchsorted(data.row_numbers, part[np.isin(part, data.row_numbers)])
+            part = np.searchsorted(row_numbers, part[np.isin(part, row_numbers)])
         return part
 
-    folds = check_cv(cv, data.y, classifier=True).split(data.X, data.y)
+    folds = check_cv(cv, y, classifier=True).split(X, y)
     return [(positions(train), positions(test)) for train, test in folds]
 
 

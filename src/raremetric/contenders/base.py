@@ -49,7 +49,7 @@ class Tuned(NamedTuple):
 
     def answer(self, queries: NDArray) -> Answer:
         """Classify the queries."""
-        blocks = [queries[i : i + BLOCK] for i in range(0, len(queries), BLOCK)] or [queries]
+        blocks = [queries[i : i + BLOCK] for i in range(0, len(queries), BLOCK)]
         predicted = [self.model.predict(block.copy()) for block in blocks]
         scores = [positive_scores(self.model, block.copy()) for block in blocks]
         return Answer(np.concatenate(predicted), np.concatenate(scores))

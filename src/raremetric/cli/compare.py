@@ -155,26 +155,26 @@ def compare(
                 on_result=on_result,
             )
         rows = found.summary()
-        if not as_json:
+        sizes = sorted({*BUDGETS, *([top] if top else [])})
+        if as_json:
+            print_json(
+                {
+                    "file": str(out),
+                    "rows": len(found.y),
+                    "scoring": scoring,
+                    "methods": rows,
+                    "budgets": found.budgets(sizes),
+                    "failed": found.failed(),
+                    "notes": found.notes,
+                }
+            )
+        else:
             Console().print(comparison_table(found, rows))
         _print_notes(found)
-        sizes = sorted({*BUDGETS, *([top] if top else [])})
         with atomic_write(out) as stream:
             command = shlex.join(["raremetric", *sys.argv[1:]])
             stream.write(comparison_page(found, rows, command, sizes).encode())
-    if as_json:
-        print_json(
-            {
-                "file": str(out),
-                "rows": len(found.y),
-                "scoring": scoring,
-                "methods": rows,
-                "budgets": found.budgets(sizes),
-                "failed": found.failed(),
-                "notes": found.notes,
-            }
-        )
-    else:
+    if not as_json:
         typer.echo(f"Alerts, curves, confusion matrices and scatter plots are in {out}.")
         left_out = [*split_names(ignore), *dict.fromkeys(each for each in (time, group) if each)]
         _print_next_step(found, rows, file, positive, left_out, split_names(categorical))

@@ -261,6 +261,11 @@ def draw_directions(comparison: Comparison) -> Figure | None:
             "Faint colors: the rows that directions and metric were learned from. A few outlying "
             "rows may lie outside the axes."
         )
+        if len(shown) < len(comparison.y):
+            caption += (
+                f" {len(shown)} of {len(comparison.y)} rows are drawn, and more of class "
+                f"{comparison.class_names[1]} than its share."
+            )
         return save(figure, "directions", caption)
 
 

@@ -29,7 +29,7 @@ from raremetric.validation import check_integer, check_option
 
 # Not the slow ones: LMNN and ITML can take a minute per fold, SVMs need all pairwise distances.
 DEFAULT_METHODS = ("plain", "iml", "iml-score", "rare", "gmml", "logistic", "boosting", "forest")
-MAX_SHOWN = 5000  # rows in the scatter plots
+MAX_SHOWN = 3000  # rows in the scatter plots
 
 
 def compare_table(

@@ -123,51 +123,29 @@ def compare(
     from raremetric.files import atomic_write, check_output
     from raremetric.report import comparison_page
     from raremetric.table import DEFAULT_METHODS
-    from raremetric.table.comparison import compare_table
-    from raremetric.table.results import BUDGETS, title_of
+    from raremetric.table.results import BUDGETS
 
+    settings = {
+        "methods": [*(split_names(methods) or DEFAULT_METHODS), *(method or [])],
+        "resamplings": split_names(resampling),
+        "scoring": scoring,
+        "n_folds": folds,
+        "n_repeats": repeats,
+        "time": time,
+        "group": group,
+        "max_rows": max_rows,
+        "seed": seed,
+        "n_jobs": jobs,
+        "ignore": split_names(ignore),
+        "categorical": split_names(categorical),
+    }
+    sizes = sorted({*BUDGETS, *([top] if top else [])})
     with user_mistakes("Stopped before any method had finished all folds; nothing was written."):
         check_output(out)
-        with progress(None, f"reading {file}") as step:
-
-            def on_result(result: FoldResult | Failure) -> None:
-                title = title_of(result.method, result.resampling)
-                done = "failed" if hasattr(result, "error") else f"{result.seconds:.1f} s"
-                step(f"done: {title}", f"{title}, fold {result.fold + 1}: {done}")
-
-            found = compare_table(
-                file,
-                target,
-                positive,
-                methods=[*(split_names(methods) or DEFAULT_METHODS), *(method or [])],
-                resamplings=split_names(resampling),
-                scoring=scoring,
-                n_folds=folds,
-                n_repeats=repeats,
-                time=time,
-                group=group,
-                max_rows=max_rows,
-                seed=seed,
-                n_jobs=jobs,
-                ignore=split_names(ignore),
-                categorical=split_names(categorical),
-                on_start=lambda n_results: step.begin(n_results, "comparing"),
-                on_result=on_result,
-            )
+        found = _compare_with_progress(file, target, positive, settings)
         rows = found.summary()
-        sizes = sorted({*BUDGETS, *([top] if top else [])})
         if as_json:
-            print_json(
-                {
-                    "file": str(out),
-                    "rows": len(found.y),
-                    "scoring": scoring,
-                    "methods": rows,
-                    "budgets": found.budgets(sizes),
-                    "failed": found.failed(),
-                    "notes": found.notes,
-                }
-            )
+            print_json(_json_values(found, rows, sizes, out))
         else:
             Console().print(comparison_table(found, rows))
         _print_notes(found)
@@ -180,6 +158,45 @@ def compare(
         _print_next_step(found, rows, file, positive, left_out, split_names(categorical))
     if not found.is_whole:
         raise typer.Exit(130)
+
+
+def _compare_with_progress(
+    file: str, target: str | None, positive: list[str] | None, settings: dict[str, Any]
+) -> Comparison:
+    """Compare the methods, with a bar or one line per fold."""
+    from raremetric.table.comparison import compare_table
+    from raremetric.table.results import title_of
+
+    with progress(None, f"reading {file}") as step:
+
+        def on_result(result: FoldResult | Failure) -> None:
+            title = title_of(result.method, result.resampling)
+            done = "failed" if hasattr(result, "error") else f"{result.seconds:.1f} s"
+            step(f"done: {title}", f"{title}, fold {result.fold + 1}: {done}")
+
+        return compare_table(
+            file,
+            target,
+            positive,
+            on_start=lambda n_results: step.begin(n_results, "comparing"),
+            on_result=on_result,
+            **settings,
+        )
+
+
+def _json_values(
+    found: Comparison, rows: list[dict[str, Any]], sizes: list[int], out: Path
+) -> dict[str, Any]:
+    """What --json prints."""
+    return {
+        "file": str(out),
+        "rows": len(found.y),
+        "scoring": found.scoring,
+        "methods": rows,
+        "budgets": found.budgets(sizes),
+        "failed": found.failed(),
+        "notes": found.notes,
+    }
 
 
 def _print_notes(found: Comparison) -> None:

@@ -19,12 +19,16 @@ from sklearn.preprocessing import StandardScaler
 
 from raremetric.contenders import RESAMPLING, Tuned, find_contender
 from raremetric.contenders.base import draw_training_rows
-from raremetric.datasets import read_table
 from raremetric.table.fitting import class_names, fit_method
-from raremetric.table.leakage import FEW_POSITIVES, suspicious_columns
 from raremetric.table.model import fitted_metric
+from raremetric.table.notes import table_notes
 from raremetric.table.results import Comparison, Failure, FoldResult, measure_name
-from raremetric.table.splitting import Folds, find_copies, outer_folds, read_groups, read_times
+from raremetric.table.splitting import (
+    describe_folds,
+    find_copies,
+    outer_folds,
+    read_with_times,
+)
 from raremetric.validation import check_integer, check_option
 
 # Not the slow ones: LMNN and ITML can take a minute per fold, SVMs need all pairwise distances.
@@ -102,10 +106,8 @@ def compare_table(
     """
     chosen = _check_methods(DEFAULT_METHODS if methods is None else methods)
     settings = [check_option(each, "resampling", RESAMPLING) for each in resamplings]
-    measure_name(scoring)  # raises an error if it is unknown
-    if max_rows is not None:
-        check_integer(max_rows, "max_rows", low=20)
-    table, times, groups = _read(path, target, positive, categorical, ignore, time, group)
+    _check_aim_and_size(scoring, max_rows)
+    table, times, groups = read_with_times(path, target, positive, categorical, ignore, time, group)
     data, y = table.data, table.target
     copies, n_copies = find_copies(data)
     folds = outer_folds(
@@ -129,16 +131,12 @@ def compare_table(
         n_folds=len(folds),
         seed=seed,
         plain=_plain_plane(clone(table.encoder), data, folds[0][0], shown),
-        notes=[
-            *_table_notes(table, n_copies),
-            *_draw_notes(y, folds, max_rows),
-            *suspicious_columns(data, y, seed),
-        ],
+        notes=table_notes(table, n_copies, [train for train, _ in folds], max_rows, seed),
         methods=chosen,
         scoring=scoring,
         shown=shown,
         n_repeats=n_repeats,
-        protocol=_protocol(len(folds), n_repeats, time, group),
+        protocol=describe_folds(len(folds), n_repeats, time, group),
     )
     return _collect(found, tasks, n_jobs, on_result)
 
@@ -175,91 +173,15 @@ def _collect(
     return found
 
 
-def _read(
-    path: str | Path,
-    target: str | int | None,
-    positive: Any,
-    categorical: Collection[str],
-    ignore: Collection[str],
-    time: str | None,
-    group: str | None,
-) -> tuple[Any, NDArray | None, NDArray | None]:
-    """The table, and the times and groups of its rows, which are not among its columns."""
-
-    def read(column: str | None) -> Any:
-        left_out = {*ignore, *({time, group} - {None, column})} - {column}
-        settings: Any = {"categorical": categorical, "ignore": sorted(left_out)}
-        return read_table(path, target, positive, row_names=column, **settings)
-
-    table = read(time or group)
-    times = None if time is None else read_times(time, table.row_names)
-    if group is None:
-        return table, times, None
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # given by the first reading
-        texts = table.row_names if time in (None, group) else read(group).row_names
-    return table, times, read_groups(texts)
+def _check_aim_and_size(scoring: str, max_rows: int | None) -> None:
+    measure_name(scoring)  # raises an error if it is unknown
+    if max_rows is not None:
+        check_integer(max_rows, "max_rows", low=20)
 
 
 def _check_methods(names: Sequence[str]) -> list[str]:
     """Short names where there are any, without repetitions."""
     return list(dict.fromkeys(find_contender(name).alias or name for name in names))
-
-
-def _table_notes(table: Any, n_copies: int) -> list[str]:
-    """What to know about the rows and the classes."""
-    notes, n_positive = [], int(table.target.sum())
-    other, positive = class_names(table)
-    if len(table.classes) > 2:
-        notes.append(
-            f"The target has {len(table.classes)} classes. They are compared as {positive!r} and "
-            f"{other!r}."
-        )
-    if n_positive < FEW_POSITIVES:
-        notes.append(
-            f"Only {n_positive} rows are of class {positive!r}: the results depend strongly on "
-            "chance. Collect more of them, or repeat the folds (--repeats)."
-        )
-    if n_copies:
-        notes.append(
-            f"{n_copies} rows repeat the values of an earlier row. Copies were kept in the same "
-            "fold, so that no row is tested by a model that has learned from its copy."
-        )
-    return notes
-
-
-def _draw_notes(y: NDArray, folds: Folds, max_rows: int | None) -> list[str]:
-    """How many training rows were drawn, if not all were used."""
-    train = max((train for train, _ in folds), key=len)
-    drawn = draw_training_rows(y[train], max_rows, 0)
-    if len(drawn) == len(train):
-        return []
-    n_all, n_drawn = int(y[train].sum()), int(y[train][drawn].sum())
-    kept = "all" if n_drawn == n_all else f"{n_drawn} of {n_all}"
-    return [
-        f"Each method learned from {len(drawn)} of {len(train)} training rows per fold (--max-rows "
-        f"{max_rows}): {kept} positives, and others drawn at random. Thresholds are corrected for "
-        "the draw, and all rows were tested, so that all figures are for the whole table."
-    ]
-
-
-def _protocol(n_folds: int, n_repeats: int, time: str | None, group: str | None) -> str:
-    """How the outer folds were made, in one or two sentences."""
-    if time is not None:
-        text = (
-            f"The rows were sorted by {time!r} and divided into {n_folds + 1} periods; each "
-            "period but the first is tested by models that were fitted on all periods before it."
-        )
-    else:
-        text = (
-            f"Each row is tested once, in one of {n_folds // n_repeats} folds, by a model that was "
-            "fitted on the other folds."
-        )
-        if n_repeats > 1:
-            text += f" This was repeated {n_repeats} times with other folds."
-    if group is not None:
-        text += f" No value of {group!r} occurs both in the training and in the test part."
-    return text
 
 
 def _run(tasks: list, n_jobs: int | None) -> Iterator[FoldResult | Failure]:

@@ -211,7 +211,7 @@ class Comparison:
         per_repeat = self.n_folds // self.n_repeats
         found = []
         for (method, resampling), results in self.entries().items():
-            about = {
+            about: dict[str, Any] = {
                 "method": method,
                 "title": title_of(method, resampling),
                 "resampling": resampling,
@@ -224,19 +224,11 @@ class Comparison:
                 )
                 for part in parts
             ]
-            for size in sizes:
-                if size > len(pooled[0][0]):
-                    continue
+            n_positive = max(int(pooled[0][0].sum()), 1)
+            for size in [size for size in sizes if size <= len(pooled[0][0])]:
                 hits = float(np.mean([positives_on_top(y, score, size) for y, score in pooled]))
-                found.append(
-                    {
-                        **about,
-                        "alerts": size,
-                        "found": hits,
-                        "precision": hits / size,
-                        "recall": hits / max(int(pooled[0][0].sum()), 1),
-                    }
-                )
+                shares = {"precision": hits / size, "recall": hits / n_positive}
+                found.append({**about, "alerts": size, "found": hits, **shares})
         return found
 
 

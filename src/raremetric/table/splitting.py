@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Collection
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,6 +13,7 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
 
+from raremetric.datasets import read_table
 from raremetric.extras import import_optional
 from raremetric.table.fitting import n_tuning_folds
 from raremetric.validation import check_integer
@@ -122,6 +126,25 @@ def time_folds(y: NDArray, times: NDArray, n_folds: int, groups: NDArray | None)
     return folds
 
 
+def describe_folds(n_folds: int, n_repeats: int, time: str | None, group: str | None) -> str:
+    """How the outer folds were made, in one or two sentences."""
+    if time is not None:
+        text = (
+            f"The rows were sorted by {time!r} and divided into {n_folds + 1} periods; each "
+            "period but the first is tested by models that were fitted on all periods before it."
+        )
+    else:
+        text = (
+            f"Each row is tested once, in one of {n_folds // n_repeats} folds, by a model that was "
+            "fitted on the other folds."
+        )
+        if n_repeats > 1:
+            text += f" This was repeated {n_repeats} times with other folds."
+    if group is not None:
+        text += f" No value of {group!r} occurs both in the training and in the test part."
+    return text
+
+
 def find_copies(data: Any) -> tuple[NDArray[np.int64], int]:
     """Numbers that are equal for rows with equal values, and how many rows repeat an earlier one.
 
@@ -132,6 +155,32 @@ def find_copies(data: Any) -> tuple[NDArray[np.int64], int]:
     if len(distinct) < MIN_DISTINCT * len(codes):
         return np.arange(len(codes)), 0
     return codes.astype(np.int64), len(codes) - len(distinct)
+
+
+def read_with_times(
+    path: str | Path,
+    target: str | int | None,
+    positive: Any,
+    categorical: Collection[str],
+    ignore: Collection[str],
+    time: str | None,
+    group: str | None,
+) -> tuple[Any, NDArray | None, NDArray | None]:
+    """The table, and the times and groups of its rows, which are not among its columns."""
+
+    def read(column: str | None) -> Any:
+        left_out = {*ignore, *({time, group} - {None, column})} - {column}
+        settings: Any = {"categorical": categorical, "ignore": sorted(left_out)}
+        return read_table(path, target, positive, row_names=column, **settings)
+
+    table = read(time or group)
+    times = None if time is None else read_times(time, table.row_names)
+    if group is None:
+        return table, times, None
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # given by the first reading
+        texts = table.row_names if time in (None, group) else read(group).row_names
+    return table, times, read_groups(texts)
 
 
 def read_groups(texts: list[Any]) -> NDArray[np.int64]:

@@ -1,8 +1,9 @@
-"""Signs that a table contains what a model should not know, or cannot use."""
+"""Notes about a table: what was drawn from it, and what makes results on it doubtful."""
 
 from __future__ import annotations
 
 import shlex
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -13,12 +14,74 @@ from sklearn.tree import DecisionTreeClassifier
 
 from raremetric.contenders.base import draw_training_rows
 from raremetric.extras import import_optional
+from raremetric.table.fitting import class_names
 
 FEW_POSITIVES = 20
 MIN_POSITIVES = 10  # with fewer, a column can determine the class by chance
 MIN_ROWS = 50  # with fewer, whole numbers can all be different by chance
 MAX_ROWS = 50_000
 DETERMINES = 0.99  # F1 of a single column
+
+
+def table_notes(
+    table: Any, n_copies: int, trains: Sequence[NDArray], max_rows: int | None, seed: int
+) -> list[str]:
+    """All notes, one sentence or two each.
+
+    Parameters
+    ----------
+    table : Bunch
+        From `read_table`.
+    n_copies : int
+        Number of rows that repeat an earlier one.
+    trains : sequence of ndarray
+        Training rows of each outer fold.
+    max_rows : int or None
+        Maximum number of training rows that are used.
+    seed : int
+    """
+    return [
+        *_row_notes(table, n_copies),
+        *_draw_notes(table.target, trains, max_rows),
+        *suspicious_columns(table.data, table.target, seed),
+    ]
+
+
+def _row_notes(table: Any, n_copies: int) -> list[str]:
+    """What to know about the rows and the classes."""
+    notes, n_positive = [], int(table.target.sum())
+    other, positive = class_names(table)
+    if len(table.classes) > 2:
+        notes.append(
+            f"The target has {len(table.classes)} classes. They are compared as {positive!r} and "
+            f"{other!r}."
+        )
+    if n_positive < FEW_POSITIVES:
+        notes.append(
+            f"Only {n_positive} rows are of class {positive!r}: the results depend strongly on "
+            "chance. Collect more of them, or repeat the folds (--repeats)."
+        )
+    if n_copies:
+        notes.append(
+            f"{n_copies} rows repeat the values of an earlier row. Copies were kept in the same "
+            "fold, so that no row is tested by a model that has learned from its copy."
+        )
+    return notes
+
+
+def _draw_notes(y: NDArray, trains: Sequence[NDArray], max_rows: int | None) -> list[str]:
+    """How many training rows were drawn, if not all were used."""
+    train = max(trains, key=len)
+    drawn = draw_training_rows(y[train], max_rows, 0)
+    if len(drawn) == len(train):
+        return []
+    n_all, n_drawn = int(y[train].sum()), int(y[train][drawn].sum())
+    kept = "all" if n_drawn == n_all else f"{n_drawn} of {n_all}"
+    return [
+        f"Each method learned from {len(drawn)} of {len(train)} training rows per fold (--max-rows "
+        f"{max_rows}): {kept} positives, and others drawn at random. Thresholds are corrected for "
+        "the draw, and all rows were tested, so that all figures are for the whole table."
+    ]
 
 
 def suspicious_columns(data: Any, y: NDArray, seed: int = 0) -> list[str]:

@@ -219,23 +219,26 @@ def test_finished_methods_survive_an_interruption(path, monkeypatch):
         compare_table(path, "state", **settings)
 
 
-def test_methods_within_two_corrected_standard_errors_of_the_best_are_marked():
-    rng = np.random.default_rng(0)
-    base = rng.normal(0.5, 0.1, 5)
-    scores = {
-        ("best", "none"): base,
-        ("near", "none"): base - 0.05 + rng.normal(0, 0.1, 5),
-        ("far", "none"): base - 0.05 + rng.normal(0, 0.001, 5),
-    }
-    group = best_group(scores, 1 / 4)
-    expected = set()
-    top = max(scores.values(), key=np.mean)
-    for key, values in scores.items():
-        d = top - values
-        variance = np.sum((d - d.mean()) ** 2) / 4
-        if d.mean() <= 2 * np.sqrt((1 / 5 + 1 / 4) * variance):
-            expected.add(key)
-    assert group == expected == {("best", "none"), ("near", "none")}
+@pytest.mark.parametrize(
+    ("mean", "test_ratio", "is_marked"),
+    # In standard deviations of the differences on five folds. The limits are 2 √(1/5 + 1/4) = 1.34
+    # and, if the training sets did not overlap, 2 √(1/5) = 0.89.
+    [(0.8, 0.25, True), (1.3, 0.25, True), (1.4, 0.25, False), (1.3, 0, False), (0.8, 0, True)],
+)
+def test_methods_within_two_corrected_standard_errors_of_the_best(mean, test_ratio, is_marked):
+    best = np.array([0.5, 0.7, 0.6, 0.4, 0.8])
+    spread = np.array([1.0, -1.0, 0.0, 0.5, -0.5])
+    spread = 0.1 * spread / np.std(spread, ddof=1)
+    scores = {("best", "none"): best, ("other", "none"): best - 0.1 * mean - spread}
+    group = best_group(scores, test_ratio)
+    assert group == ({*scores} if is_marked else {("best", "none")})
+
+
+def test_equal_methods_are_all_marked_and_a_constant_difference_is_not_chance():
+    best = np.array([0.5, 0.7])
+    scores = {("a", "none"): best, ("b", "none"): best.copy(), ("c", "none"): best - 0.01}
+    assert best_group(scores, 1.0) == {("a", "none"), ("b", "none")}
+    assert best_group({}, 1.0) == set()
 
 
 def test_the_grid_marks_the_methods_as_good_as_the_best(found, summary):

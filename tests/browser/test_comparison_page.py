@@ -49,8 +49,10 @@ def test_all_figures_are_there_and_named(opened):
         assert figure.locator("svg").bounding_box()["height"] > 100
     assert [each.inner_text() for each in page.locator("h2").all()] == [
         "Results",
+        "Alerts",
         "Precision and recall",
         "Confusion matrices",
+        "How the methods were tuned",
         "The table in two directions",
     ]
 

@@ -79,6 +79,62 @@ def test_compare(run, path, tmp_path, monkeypatch):
     assert set(found["methods"][0]["F1"]) == {"mean", "std"}
 
 
+def test_compare_prints_its_table_before_the_page_and_ends_with_the_next_step(
+    run, path, tmp_path, monkeypatch
+):
+    monkeypatch.setattr(scored, "N_QUICK_CANDIDATES", 1)
+    page = tmp_path / "page.html"
+    words = ["compare", path, "--target", "state", "--folds", "2", "-o", page]
+    words += ["--methods", "plain,logistic", "--time", "size", "--top", "15", "--scoring", "f2"]
+    result = run(*words, "--positive", "ill")
+    assert result.exit_code == 0, result.output
+    assert "Marked with *: the best F2" in result.stdout
+    notes = [line for line in result.stderr.splitlines() if line.startswith("Note: Column 'id' is")]
+    assert notes == [
+        "Note: Column 'id' is different in every row and seems to be an identifier. Consider "
+        "leaving it out (--ignore id)."
+    ]
+    assert result.stdout.splitlines()[-1].strip() == (
+        f"raremetric fit {path} --target state --positive ill --ignore size --model logistic "
+        "-o model.skops"
+    )
+    text = page.read_text()
+    for part in ("Top 15", "threshold tuned for F2", "seems to be an identifier", "sorted by"):
+        assert part in text
+
+    def refuse(*_):
+        raise OSError("disk full")
+
+    monkeypatch.setattr("raremetric.report.comparison_page", refuse)
+    result = run(*words)
+    assert result.exit_code == 2
+    assert "plain distance" in result.stdout
+    assert "disk full" in result.stderr
+
+
+def test_compare_reports_methods_that_fail(run, path, tmp_path, monkeypatch):
+    (tmp_path / "failing_learner.py").write_text(
+        "from sklearn.linear_model import LogisticRegression\n"
+        "class Failing(LogisticRegression):\n"
+        "    def fit(self, X, y):\n"
+        "        raise RuntimeError('no luck')\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    words = ["compare", path, "--target", "state", "--ignore", "id", "--folds", "2"]
+    words += ["-o", tmp_path / "page.html", "--method", "failing_learner:Failing"]
+    result = run(*words, "--methods", "plain", "--json")
+    assert result.exit_code == 0, result.output
+    assert "Note: Failing failed: RuntimeError: no luck" in result.stderr
+    found = json.loads(result.stdout)
+    assert [row["method"] for row in found["methods"]] == ["plain"]
+    assert [row["error"] for row in found["failed"]] == ["RuntimeError: no luck"]
+    assert {each["alerts"] for each in found["budgets"]} == {10, 20, 50, 100}
+    result = run(*words, "--methods", "failing_learner:Failing")
+    assert result.exit_code == 2
+    assert result.stdout == ""
+    assert "No method could be fitted. Failing: RuntimeError: no luck" in result.stderr
+
+
 def test_compare_a_class_of_ones_own(run, path, tmp_path, monkeypatch):
     folder = tmp_path / "code"
     folder.mkdir()

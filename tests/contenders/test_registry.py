@@ -3,6 +3,7 @@ import json
 import numpy as np
 import pytest
 from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import StratifiedKFold
 from sklearn.neighbors import NeighborhoodComponentsAnalysis
 
@@ -220,3 +221,49 @@ def test_what_is_not_an_estimator(path, message):
 def test_unknown_settings_are_refused(kind, settings, grid, message):
     with pytest.raises(ValueError, match=message):
         make_contender(kind, "mine", settings, grid)
+
+
+class ChangingTransformer(BaseEstimator):
+    """Changes what it is given; its distances are the plain ones."""
+
+    def __init__(self, factor=1.0):
+        self.factor = factor
+
+    def fit(self, X, y):
+        X *= 0
+        y[:] = 1 - y
+        self.fitted_ = True
+        return self
+
+    def transform(self, X):
+        X += 100
+        return X
+
+
+class ChangingClassifier(LogisticRegression):
+    """Learns as its parent does, but spoils the labels afterwards."""
+
+    def fit(self, X, y):
+        super().fit(X, y)
+        y[:] = 1 - y
+        return self
+
+
+def test_a_class_that_changes_its_arguments_spoils_no_other_candidate(data):
+    X, y, queries, folds = data
+    before = X.copy(), y.copy()
+    contender = make_contender(
+        f"{__name__}:ChangingTransformer", "mine", grid={"factor": [1.0, 2.0, 3.0]}
+    )
+    tuned = contender.fit(contender.candidates(1), X, y, folds=folds, seed=0)
+    assert len({*tuned.validation.values()}) == 1
+    assert min(tuned.validation.values()) > 0.5
+    grid = {"C": [0.1, 1.0, 10.0]}
+    scores = []
+    for path in (f"{__name__}:ChangingClassifier", "sklearn.linear_model:LogisticRegression"):
+        contender = make_contender(path, "mine", grid=grid)
+        tuned = contender.fit(contender.candidates(1), X, y, folds=[], seed=1)
+        scores.append(tuned.answer(queries).scores)
+    np.testing.assert_allclose(*scores)
+    np.testing.assert_array_equal(X, before[0])
+    np.testing.assert_array_equal(y, before[1])

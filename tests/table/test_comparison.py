@@ -1,20 +1,27 @@
 """Nested cross-validation on a table: its figures, its page, and interruptions."""
 
 import numpy as np
+import pandas as pd
 import pytest
-from sklearn.metrics import average_precision_score, f1_score, precision_recall_curve
+from sklearn.metrics import average_precision_score, f1_score, fbeta_score, precision_recall_curve
 from sklearn.model_selection import StratifiedKFold
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.preprocessing import StandardScaler
 
 from raremetric.contenders import CONTENDERS, scored
+from raremetric.contenders.alternatives import LogisticRegressions
 from raremetric.contenders.base import positive_scores
 from raremetric.datasets import read_table
-from raremetric.report.comparison import RECALLS, _curve, comparison_page, results_grid
+from raremetric.report.comparison import (
+    RECALLS,
+    _curve,
+    comparison_page,
+    results_grid,
+    tuning_grid,
+)
 from raremetric.table import DEFAULT_METHODS, Comparison, compare_table, comparison
 from raremetric.table.fitting import fit_method
-from raremetric.table.results import MEASURES, FoldResult
-from tests.table.conftest import make_table
+from raremetric.table.results import MEASURES, FoldResult, best_group, positives_on_top
 
 
 @pytest.fixture(scope="module")
@@ -123,12 +130,55 @@ def test_methods_are_found_by_any_name_and_used_once(path):
     assert list(found.entries()) == [("gmml", "none"), ("plain", "none")]
 
 
-def test_a_longer_table_is_sampled_with_a_remark(path):
-    found = compare_table(path, "state", methods=["plain"], n_folds=2, max_rows=60, ignore=["id"])
-    assert len(found.y) == 60
-    assert found.remark == "60 of 120 rows, drawn at random with the same share of positives."
-    share = make_table()["state"].eq("ill").mean()
-    assert found.y.mean() == pytest.approx(share, abs=1 / 60)
+@pytest.fixture(scope="module")
+def long_path(tmp_path_factory):
+    """2000 rows, of which 30 are positive and overlap with the others."""
+    rng = np.random.default_rng(0)
+    rare = np.arange(2000) % 66 == 5
+    frame = pd.DataFrame(rng.normal(size=(2000, 3)).round(4), columns=list("abc"))
+    frame["a"] += 2.5 * rare
+    path = tmp_path_factory.mktemp("long") / "long.csv"
+    frame.assign(state=np.where(rare, "ill", "well")).to_csv(path, index=False)
+    return path
+
+
+def test_all_positives_are_learned_from_and_all_rows_are_tested(long_path, monkeypatch):
+    monkeypatch.setattr(scored, "N_QUICK_CANDIDATES", 2)
+    seen = []
+    fit = LogisticRegressions.fit
+
+    def spy(self, X, y, settings, seed):
+        seen.append(np.bincount(y))
+        return fit(self, X, y, settings, seed)
+
+    monkeypatch.setattr(LogisticRegressions, "fit", spy)
+    settings = {"methods": ["plain", "logistic"], "n_folds": 3}
+    drawn = compare_table(long_path, "state", max_rows=200, **settings)
+    n_positive = drawn.y.sum()
+    assert max(tuple(each) for each in seen) == (200 - n_positive * 2 // 3, n_positive * 2 // 3)
+    whole = compare_table(long_path, "state", **settings)
+    for found in (drawn, whole):
+        for results in found.entries().values():
+            assert found.confusion(results).sum() == 2000
+    assert whole.notes == []
+    assert drawn.notes == [
+        "Each method learned from 200 of 1334 training rows per fold (--max-rows 200): "
+        "all positives, and others drawn at random. Thresholds are corrected for the draw, and all "
+        "rows were tested, so that all figures are for the whole table."
+    ]
+    (plain, logistic), (plain_whole, logistic_whole) = drawn.summary(), whole.summary()
+    assert plain["confusion"] == plain_whole["confusion"]  # all training rows vote
+    # Without the correction, one row in three would be predicted as positive.
+    n_alerts, n_alerts_whole = (
+        np.sum(row["confusion"], axis=0)[1] for row in (logistic, logistic_whole)
+    )
+    assert n_alerts < 2 * n_alerts_whole
+    assert logistic["F1"]["mean"] > 0.7 * logistic_whole["F1"]["mean"]
+
+
+def test_a_large_number_of_positives_is_drawn_too_with_a_note(path):
+    found = compare_table(path, "state", methods=["plain"], n_folds=2, max_rows=20, ignore=["id"])
+    assert "20 of 60 training rows per fold (--max-rows 20): 10 of 12 positives" in found.notes[0]
 
 
 @pytest.mark.parametrize(
@@ -163,19 +213,136 @@ def test_finished_methods_survive_an_interruption(path, monkeypatch):
     found = compare_table(path, "state", **settings)
     assert list(found.entries()) == [("plain", "none")]
     assert not found.is_whole
-    assert "Stopped" in found.remark
+    assert "Stopped" in found.notes[-1]
     monkeypatch.setattr(comparison, "_run", stopping(1))
     with pytest.raises(KeyboardInterrupt):
         compare_table(path, "state", **settings)
 
 
-def test_the_grid_marks_the_best(found):
-    grid = results_grid(found, found.summary())
+@pytest.mark.parametrize(
+    ("mean", "test_ratio", "is_marked"),
+    # In standard deviations of the differences on five folds. The limits are 2 √(1/5 + 1/4) = 1.34
+    # and, if the training sets did not overlap, 2 √(1/5) = 0.89.
+    [(0.8, 0.25, True), (1.3, 0.25, True), (1.4, 0.25, False), (1.3, 0, False), (0.8, 0, True)],
+)
+def test_methods_within_two_corrected_standard_errors_of_the_best(mean, test_ratio, is_marked):
+    best = np.array([0.5, 0.7, 0.6, 0.4, 0.8])
+    spread = np.array([1.0, -1.0, 0.0, 0.5, -0.5])
+    spread = 0.1 * spread / np.std(spread, ddof=1)
+    scores = {("best", "none"): best, ("other", "none"): best - 0.1 * mean - spread}
+    group = best_group(scores, test_ratio)
+    assert group == ({*scores} if is_marked else {("best", "none")})
+
+
+def test_equal_methods_are_all_marked_and_a_constant_difference_is_not_chance():
+    best = np.array([0.5, 0.7])
+    scores = {("a", "none"): best, ("b", "none"): best.copy(), ("c", "none"): best - 0.01}
+    assert best_group(scores, 1.0) == {("a", "none"), ("b", "none")}
+    assert best_group({}, 1.0) == set()
+
+
+def test_the_grid_marks_the_methods_as_good_as_the_best(found, summary):
+    grid = results_grid(found, summary)
     assert len(grid.header) == len(MEASURES) + 2
-    for column in range(1, 1 + len(MEASURES)):
-        values = [row[column].value for row in grid.rows]
-        best = [row[column].value for row in grid.rows if row[column].best]
-        assert set(best) == {max(values)}
+    marked = [row[1].best for row in grid.rows]
+    assert marked == [row["among_best"] for row in summary]
+    assert marked[int(np.argmax([row["F1"]["mean"] for row in summary]))]
+    assert all(row[1].text.endswith("*") == row[1].best for row in grid.rows)
+    assert not any(cell.best for row in grid.rows for cell in row[2:])
+    assert "can be chance" in grid.notes[0]
+
+
+def test_the_page_says_how_each_method_was_tuned(found, summary):
+    grid = tuning_grid(found, summary)
+    assert [[cell.text for cell in row] for row in grid.rows if "+" not in row[0].text] == [
+        ["plain distance", "1", "majority vote, no threshold"],
+        ["IML", "50", "majority vote, no threshold"],
+        ["GMML", "6", "majority vote, no threshold"],
+        ["logistic regression", "2", "threshold tuned for F1"],
+    ]
+    assert "tested on the same outer folds" in comparison_page(found, summary)
+
+
+def test_alerts_are_counted_over_all_test_rows(found):
+    rows = {each["alerts"]: each for each in found.budgets() if each["method"] == "logistic"}
+    assert list(rows) == [10, 20, 50, 100]
+    results = found.entries()["logistic", "rus"]
+    score = np.concatenate([each.score for each in results])
+    y = found.y[np.concatenate([each.test for each in results])]
+    best = np.argsort(-score)[:20]
+    assert rows[20]["found"] == pytest.approx(y[best].sum())
+    assert rows[20]["precision"] == pytest.approx(y[best].mean())
+    assert rows[20]["recall"] == pytest.approx(y[best].sum() / y.sum())
+
+
+def test_tied_alerts_count_by_their_share():
+    y, score = np.array([1, 1, 0, 0, 0]), np.array([3.0, 2.0, 2.0, 2.0, 1.0])
+    assert positives_on_top(y, score, 1) == 1
+    assert positives_on_top(y, score, 2) == pytest.approx(1 + 1 / 3)
+    assert positives_on_top(y, score, 4) == 2
+
+
+BROKEN = """
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.linear_model import LogisticRegression
+
+class Raises(LogisticRegression):
+    def fit(self, X, y):
+        raise RuntimeError("no\\nluck")
+
+class Nothing(LogisticRegression):
+    def decision_function(self, X):
+        return np.full(len(X), np.nan)
+
+class Changes(BaseEstimator):
+    def fit(self, X, y):
+        X *= 0
+        y[:] = 1 - y
+        return self
+
+    def transform(self, X):
+        X += 1
+        return X
+"""
+
+
+@pytest.fixture
+def broken(tmp_path, monkeypatch):
+    (tmp_path / "broken_learners.py").write_text(BROKEN)
+    monkeypatch.syspath_prepend(tmp_path)
+    return [f"broken_learners:{name}" for name in ("Raises", "Nothing", "Changes")]
+
+
+def test_a_method_that_fails_does_not_lose_the_others(path, broken):
+    settings = {"n_folds": 2, "ignore": ["id"]}
+    results = []
+    methods = [*broken, "plain"]
+    found = compare_table(path, "state", methods=methods, on_result=results.append, **settings)
+    assert len(results) == 8
+    first, second = found.failed()
+    assert (first["title"], first["error"]) == ("Raises", "RuntimeError: no luck")
+    assert second["title"] == "Nothing"
+    alone = compare_table(path, "state", methods=["plain"], **settings)
+    assert found.summary()[-1]["confusion"] == alone.summary()[0]["confusion"]
+    page = comparison_page(found, found.summary())
+    assert "Raises failed: RuntimeError: no luck" in page
+    with pytest.raises(ValueError, match=r"No method could be fitted\. Raises: RuntimeError"):
+        compare_table(path, "state", methods=broken[:1], **settings)
+
+
+def test_the_aim_is_tuned_and_comes_first(path, monkeypatch):
+    monkeypatch.setattr(scored, "N_QUICK_CANDIDATES", 2)
+    settings = {"methods": ["logistic"], "n_folds": 2, "ignore": ["id"]}
+    found = {each: compare_table(path, "state", scoring=each, **settings) for each in ("f1", "f5")}
+    (f1,), (f5,) = (each.summary() for each in found.values())
+    assert next(iter(found["f5"].measures)) == found["f5"].aim == "F5"
+    assert f5["recall"]["mean"] > f1["recall"]["mean"]
+    result = found["f5"].entries()["logistic", "none"]
+    own = [fbeta_score(found["f5"].y[r.test], r.predicted, beta=5) for r in result]
+    assert f5["F5"]["mean"] == pytest.approx(np.mean(own))
+    with pytest.raises(ValueError, match="scoring must be 'f1'"):
+        compare_table(path, "state", scoring="accuracy", **settings)
 
 
 def test_the_curve_is_a_step_of_scikit_learns():

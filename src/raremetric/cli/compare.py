@@ -29,7 +29,7 @@ from raremetric.cli.common import (
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from raremetric.table.results import Comparison, FoldResult
+    from raremetric.table.results import Comparison, Failure, FoldResult
 
 
 def complete_methods(incomplete: str) -> list[str]:
@@ -75,11 +75,40 @@ def compare(
     resampling: Annotated[
         str, typer.Option(help="One or more of none, smote and rus, separated by commas.")
     ] = "none",
+    scoring: Annotated[
+        str,
+        typer.Option(
+            help="What to tune and compare: f1, f2, f0.5, average_precision or balanced_accuracy."
+        ),
+    ] = "f1",
     folds: Annotated[int, typer.Option(min=2, help="Number of outer folds.")] = 5,
+    repeats: Annotated[int, typer.Option(min=1, help="Number of times to repeat the folds.")] = 1,
+    time: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COLUMN",
+            help="Train on the past and test on the future by this column of dates or numbers.",
+        ),
+    ] = None,
+    group: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COLUMN",
+            help="Keep rows with the same value in this column, such as a customer, on one side.",
+        ),
+    ] = None,
     max_rows: Annotated[
         int,
-        typer.Option(min=20, help="If the table has more rows, draw this number at random."),
+        typer.Option(
+            min=20,
+            help="Learn from at most this number of rows: all positives, up to half of it, and "
+            "others drawn at random. All rows are tested.",
+        ),
     ] = 5000,
+    top: Annotated[
+        int | None,
+        typer.Option(min=1, help="Also show precision and recall for this number of alerts."),
+    ] = None,
     out: Annotated[Path, typer.Option("--out", "-o", help="HTML page to write.")] = Path(
         "comparison.html"
     ),
@@ -93,54 +122,117 @@ def compare(
     from raremetric.files import atomic_write, check_output
     from raremetric.report import comparison_page
     from raremetric.table import DEFAULT_METHODS
-    from raremetric.table.comparison import compare_table
-    from raremetric.table.results import title_of
+    from raremetric.table.results import BUDGETS
 
+    settings = {
+        "methods": [*(split_names(methods) or DEFAULT_METHODS), *(method or [])],
+        "resamplings": split_names(resampling),
+        "scoring": scoring,
+        "n_folds": folds,
+        "n_repeats": repeats,
+        "time": time,
+        "group": group,
+        "max_rows": max_rows,
+        "seed": seed,
+        "n_jobs": jobs,
+        "ignore": split_names(ignore),
+        "categorical": split_names(categorical),
+    }
+    sizes = sorted({*BUDGETS, *([top] if top else [])})
     with user_mistakes("Stopped before any method had finished all folds; nothing was written."):
         check_output(out)
-        with progress(None, f"reading {file}") as step:
-
-            def on_result(result: FoldResult) -> None:
-                title = title_of(result.method, result.resampling)
-                step(f"done: {title}", f"{title}, fold {result.fold + 1}: {result.seconds:.1f} s")
-
-            found = compare_table(
-                file,
-                target,
-                positive,
-                methods=[*(split_names(methods) or DEFAULT_METHODS), *(method or [])],
-                resamplings=split_names(resampling),
-                n_folds=folds,
-                max_rows=max_rows,
-                seed=seed,
-                n_jobs=jobs,
-                ignore=split_names(ignore),
-                categorical=split_names(categorical),
-                on_start=lambda n_results: step.begin(n_results, "comparing"),
-                on_result=on_result,
-            )
+        found = _compare_with_progress(file, target, positive, settings)
         rows = found.summary()
+        if as_json:
+            print_json(_json_values(found, rows, sizes, out))
+        else:
+            print_table(comparison_table(found, rows))
+        _print_notes(found)
         with atomic_write(out) as stream:
             command = shlex.join(["raremetric", *sys.argv[1:]])
-            stream.write(comparison_page(found, rows, command).encode())
-    if found.remark:
-        note(found.remark)
-    if as_json:
-        print_json({"file": str(out), "rows": len(found.y), "methods": rows})
-    else:
-        print_table(comparison_table(found, rows))
-        typer.echo(f"Curves, confusion matrices and scatter plots are in {out}.")
+            stream.write(comparison_page(found, rows, command, sizes).encode())
+    if not as_json:
+        typer.echo(f"Alerts, curves, confusion matrices and scatter plots are in {out}.")
+        left_out = [*split_names(ignore), *dict.fromkeys(each for each in (time, group) if each)]
+        _print_next_step(found, rows, file, positive, left_out, split_names(categorical))
     if not found.is_whole:
         raise typer.Exit(130)
 
 
+def _compare_with_progress(
+    file: str, target: str | None, positive: list[str] | None, settings: dict[str, Any]
+) -> Comparison:
+    """Compare the methods, with a bar or one line per fold."""
+    from raremetric.table.comparison import compare_table
+    from raremetric.table.results import title_of
+
+    with progress(None, f"reading {file}") as step:
+
+        def on_result(result: FoldResult | Failure) -> None:
+            title = title_of(result.method, result.resampling)
+            done = "failed" if hasattr(result, "error") else f"{result.seconds:.1f} s"
+            step(f"done: {title}", f"{title}, fold {result.fold + 1}: {done}")
+
+        return compare_table(
+            file,
+            target,
+            positive,
+            on_start=lambda n_results: step.begin(n_results, "comparing"),
+            on_result=on_result,
+            **settings,
+        )
+
+
+def _json_values(
+    found: Comparison, rows: list[dict[str, Any]], sizes: list[int], out: Path
+) -> dict[str, Any]:
+    """What --json prints."""
+    return {
+        "file": str(out),
+        "rows": len(found.y),
+        "scoring": found.scoring,
+        "methods": rows,
+        "budgets": found.budgets(sizes),
+        "failed": found.failed(),
+        "notes": found.notes,
+    }
+
+
+def _print_notes(found: Comparison) -> None:
+    """Print the notes and the methods that failed on stderr."""
+    from raremetric.report.comparison import failure_sentences
+
+    for each in [*found.notes, *failure_sentences(found)]:
+        note(each)
+
+
+def _print_next_step(
+    found: Comparison,
+    rows: list[dict[str, Any]],
+    file: str,
+    positive: list[str] | None,
+    ignored: list[str],
+    categorical: list[str],
+) -> None:
+    """Print the command that fits the best method."""
+    best = max(rows, key=lambda row: row[found.aim]["mean"])
+    if ":" in best["method"]:  # fit knows no classes outside the package
+        return
+    words = ["raremetric", "fit", file, "--target", found.target_name]
+    words += [word for label in positive or [] for word in ("--positive", label)]
+    words += ["--ignore", ",".join(ignored)] if ignored else []
+    words += ["--categorical", ",".join(categorical)] if categorical else []
+    words += ["--model", best["method"], "-o", "model.skops"]
+    typer.echo(f"Next, fit a model on all rows:\n  {shlex.join(words)}")
+
+
 def comparison_table(found: Comparison, rows: list[dict[str, Any]]) -> Table:
-    """A table for the terminal with one row per method; the best means are bold."""
+    """A table for the terminal with one row per method; those as good as the best are marked."""
     from rich import box
     from rich.table import Table
     from rich.text import Text
 
-    from raremetric.table.results import MEASURES
+    from raremetric.report.comparison import best_sentence
 
     n_positive = int(found.y.sum())
     title = (
@@ -149,17 +241,27 @@ def comparison_table(found: Comparison, rows: list[dict[str, Any]]) -> Table:
         f"Mean ± standard deviation over {found.n_folds} folds, in percent, and seconds per fold."
     )
     # Without padding the table fits in 80 columns.
-    table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, padding=0, pad_edge=False)
+    table = Table(
+        title=title,
+        title_justify="left",
+        caption=best_sentence(found, rows),
+        caption_justify="left",
+        box=box.SIMPLE_HEAD,
+        padding=0,
+        pad_edge=False,
+    )
     table.add_column("method")
-    for name in MEASURES:
+    for name in found.measures:
         table.add_column(name.replace(" ", "\n"), justify="right", no_wrap=True)
     table.add_column("sec.", justify="right", no_wrap=True)
-    best = {name: max(row[name]["mean"] for row in rows) for name in MEASURES}
     for row in rows:
         cells = []
-        for name in MEASURES:
+        for name in found.measures:
             text = f"{100 * row[name]['mean']:.1f} ±{100 * row[name]['std']:.0f}"
-            cells.append(Text(text, style="bold" if row[name]["mean"] == best[name] else ""))
+            best = name == found.aim and row["among_best"]
+            if name == found.aim:
+                text += "*" if best else " "
+            cells.append(Text(text, style="bold" if best else ""))
         table.add_row(Text(row["title"]), *cells, f"{row['seconds']['mean']:.1f}")
     return table
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ from sklearn.metrics import precision_recall_curve
 
 from raremetric.report.drawing import Figure, add_legend, drawing, save, styles
 from raremetric.report.page import Cell, Grid, Section, to_html
-from raremetric.table.results import MEASURES, Comparison, FoldResult, title_of
+from raremetric.table.results import BUDGETS, Comparison, FoldResult, title_of
 
 RECALLS = np.linspace(0, 1, 201)
 MATRICES_PER_ROW = 4
@@ -20,8 +21,13 @@ LINE_STYLES = ("-", "--", "-.")  # one per resampling
 SHOWN_METRICS = ("rare", "iml", "iml-score", "gmml", "lmnn", "itml")  # in this order, then others
 
 
-def comparison_page(comparison: Comparison, rows: list[dict[str, Any]], command: str = "") -> str:
-    """A standalone page: results, precision-recall curves, confusion matrices, directions.
+def comparison_page(
+    comparison: Comparison,
+    rows: list[dict[str, Any]],
+    command: str = "",
+    sizes: Sequence[int] = BUDGETS,
+) -> str:
+    """A standalone page: results, alerts, curves, confusion matrices, tuning, directions.
 
     Parameters
     ----------
@@ -30,6 +36,8 @@ def comparison_page(comparison: Comparison, rows: list[dict[str, Any]], command:
         Its summary, one row per method.
     command : str
         The command that repeats the comparison.
+    sizes : sequence of int
+        Numbers of alerts to show precision and recall for.
 
     Returns
     -------
@@ -41,51 +49,115 @@ def comparison_page(comparison: Comparison, rows: list[dict[str, Any]], command:
     directions = draw_directions(comparison)
     sections = [
         Section("results", "Results", [results_grid(comparison, rows)]),
+        Section("budgets", "Alerts", [budget_grid(comparison, sizes)]),
         Section("curves", "Precision and recall", [], [draw_curves(comparison)]),
         Section("counts", "Confusion matrices", [], [draw_counts(comparison)]),
+        Section("tuning", "How the methods were tuned", [tuning_grid(comparison, rows)]),
     ]
     if directions:
         sections.append(Section("directions", "The table in two directions", [], [directions]))
-    details = {"Command": command, "Remark": comparison.remark.strip()}
     return to_html(
         "comparison.html",
         title=f"{Path(comparison.source).name}: {comparison.target_name} = {positive}",
         overview=(
             f"{n} rows, {comparison.n_columns} columns, {n_positive} rows of class {positive} "
-            f"({n_positive / n:.1%}). Nested cross-validation: each row is tested once, in one of "
-            f"{comparison.n_folds} folds, and each method is fitted on the other folds, with its "
-            "parameters tuned for F1 within them."
+            f"({n_positive / n:.1%}). {comparison.protocol} All methods were tested on the same "
+            f"folds and tuned for {comparison.aim} within the training part."
         ),
-        details={name: text for name, text in details.items() if text},
+        details={"Command": command} if command else {},
+        remarks=[*comparison.notes, *failure_sentences(comparison)],
         sections=sections,
     )
 
 
+def failure_sentences(comparison: Comparison) -> list[str]:
+    """One sentence for each method that could not be tested."""
+    return [f"{each['title']} failed: {each['error']}" for each in comparison.failed()]
+
+
+def best_sentence(comparison: Comparison, rows: list[dict[str, Any]]) -> str:
+    """What the marks of the best methods mean."""
+    n_marked = sum(row["among_best"] for row in rows)
+    if n_marked == 1:
+        which = f"the best {comparison.aim}; the differences to all others are larger than chance"
+    else:
+        which = f"the best {comparison.aim}, and methods whose difference to it can be chance"
+    return f"Marked with *: {which} (two standard errors of the paired differences over the folds)."
+
+
 def results_grid(comparison: Comparison, rows: list[dict[str, Any]]) -> Grid:
-    """Mean and standard deviation of each measure, one row per method; the best mean in bold."""
-    best = {name: max(row[name]["mean"] for row in rows) for name in MEASURES}
+    """Mean and standard deviation of each measure; methods as good as the best in bold."""
     grid_rows = []
     for row in rows:
-        cells = [
-            Cell(
-                f"{100 * row[name]['mean']:.1f} ± {100 * row[name]['std']:.1f}",
-                row[name]["mean"],
-                best=row[name]["mean"] == best[name],
-            )
-            for name in MEASURES
-        ]
+        cells = []
+        for name in comparison.measures:
+            best = name == comparison.aim and row["among_best"]
+            text = f"{100 * row[name]['mean']:.1f} ± {100 * row[name]['std']:.1f}"
+            cells.append(Cell(text + " *" * best, row[name]["mean"], best=best))
         seconds = row["seconds"]["mean"]
         grid_rows.append(
             [Cell(row["title"], row["title"]), *cells, Cell(f"{seconds:.2f}", seconds)]
         )
     return Grid(
         f"Measures of class {comparison.class_names[1]} in percent",
-        ["Method", *(name[0].upper() + name[1:] for name in MEASURES), "Seconds"],
+        ["Method", *(name[0].upper() + name[1:] for name in comparison.measures), "Seconds"],
         grid_rows,
         notes=[
+            best_sentence(comparison, rows),
             f"Mean ± standard deviation over {comparison.n_folds} folds, in percent. Seconds: time "
-            "to tune and fit, per fold. This comparison does not separate methods whose means "
-            "differ by less than their standard deviations."
+            "to tune and fit, per fold.",
+        ],
+    )
+
+
+def budget_grid(comparison: Comparison, sizes: Sequence[int] = BUDGETS) -> Grid:
+    """Precision and recall of each method if only the rows with the highest scores are checked."""
+    found = comparison.budgets(sizes)
+    used = list(dict.fromkeys(each["alerts"] for each in found))
+    by_title: dict[str, list[Cell]] = {}
+    for each in found:
+        text = f"{100 * each['precision']:.0f} / {100 * each['recall']:.0f}"
+        by_title.setdefault(each["title"], []).append(Cell(text, each["found"]))
+    for (method, resampling), results in comparison.entries().items():
+        cells = by_title.setdefault(title_of(method, resampling), [])
+        (_, fp), (_, tp) = comparison.confusion(results) / comparison.n_repeats
+        cells.append(Cell(f"{fp + tp:.0f}", float(fp + tp)))
+    return Grid(
+        "Precision / recall in percent, by the number of rows that are checked",
+        ["Method", *(f"Top {size}" for size in used), "Alerts at the threshold"],
+        [[Cell(title, title), *cells] for title, cells in by_title.items()],
+        notes=[
+            "If only the rows with the highest scores are checked: how many of them are of class "
+            f"{comparison.class_names[1]} (precision), and how many of that class are among them "
+            "(recall). The scores of all test rows are ranked together. The last column is the "
+            "number of rows that the method predicts as positive by itself."
+        ],
+    )
+
+
+def tuning_grid(comparison: Comparison, rows: list[dict[str, Any]]) -> Grid:
+    """How many candidates each method tried, and how it decides."""
+    tuned = f"threshold tuned for {comparison.aim}"
+    if comparison.scoring == "average_precision":
+        tuned = "candidates chosen by average precision, threshold tuned for F1"
+    decisions = {True: tuned, False: "majority vote, no threshold"}
+    return Grid(
+        "Candidates and decision of each method",
+        ["Method", "Candidates", "Decision"],
+        [
+            [
+                Cell(row["title"], row["title"]),
+                Cell(str(row["n_candidates"]), row["n_candidates"]),
+                Cell(decisions[row["has_threshold"]], decisions[row["has_threshold"]]),
+            ]
+            for row in rows
+        ],
+        notes=[
+            "All methods were tested on the same outer folds. Candidates are the settings among "
+            "which each method chose by cross-validation within the training part of each fold; "
+            "thresholds were chosen there, too. A majority vote counts the classes of the three "
+            "nearest neighbors; it has no threshold that could be tuned, and its candidates were "
+            "chosen by F1."
         ],
     )
 
@@ -144,8 +216,8 @@ def draw_counts(comparison: Comparison) -> Figure:
         for ax in axes[len(entries) :]:
             ax.set_axis_off()
         caption = (
-            "Rows: true class. Columns: predicted class. All rows of the table are counted, each "
-            "when it was in the test fold. Shading and percentages: share of the true class."
+            "Rows: true class. Columns: predicted class. Each row is counted when it was in the "
+            "test part. Shading and percentages: share of the true class."
         )
         return save(figure, "counts", caption)
 
@@ -172,13 +244,14 @@ def draw_directions(comparison: Comparison) -> Figure | None:
         "plain distance": comparison.plain,
         f"learned: {title_of(learned.method, learned.resampling)}": learned.plane,
     }
-    held_out = np.isin(np.arange(len(comparison.y)), learned.test)
+    shown = np.arange(len(comparison.y)) if comparison.shown is None else comparison.shown
+    held_out, y = np.isin(shown, learned.test), comparison.y[shown]
     groups = [(0, COMMON_COLOR, "o", 14), (1, RARE_COLOR, "D", 22)]
     with drawing((9.0, 4.6), n_axes=2) as (figure, axes):
         for ax, (title, plane) in zip(axes, planes.items(), strict=True):
             for label, color, marker, size in groups:
                 for rows, alpha in ((~held_out, 0.22), (held_out, 0.95)):
-                    points = plane[rows & (comparison.y == label)]
+                    points = plane[rows & (y == label)]
                     ax.scatter(*points.T, s=size, c=color, marker=marker, alpha=alpha, linewidths=0)
             ax.set_title(title, fontsize=10, parse_math=False)
             ax.set(xticks=[], yticks=[], xlabel="first direction", ylabel="second direction")
@@ -188,6 +261,11 @@ def draw_directions(comparison: Comparison) -> Figure | None:
             "Faint colors: the rows that directions and metric were learned from. A few outlying "
             "rows may lie outside the axes."
         )
+        if len(shown) < len(comparison.y):
+            caption += (
+                f" {len(shown)} of {len(comparison.y)} rows are drawn, and more of class "
+                f"{comparison.class_names[1]} than its share."
+            )
         return save(figure, "directions", caption)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -13,12 +13,14 @@ from sklearn.metrics import (
     balanced_accuracy_score,
     confusion_matrix,
     f1_score,
+    fbeta_score,
     matthews_corrcoef,
     precision_score,
     recall_score,
 )
 
 from raremetric.contenders import find_contender
+from raremetric.voting import check_aim
 
 MEASURES: dict[str, Callable[..., float]] = {
     "F1": lambda y, predicted, score: f1_score(y, predicted, zero_division=0),
@@ -28,6 +30,7 @@ MEASURES: dict[str, Callable[..., float]] = {
     "balanced accuracy": lambda y, predicted, score: balanced_accuracy_score(y, predicted),
     "MCC": lambda y, predicted, score: matthews_corrcoef(y, predicted),
 }
+BUDGETS = (10, 20, 50, 100, 200)  # numbers of rows that somebody can check
 
 
 @dataclass(frozen=True)
@@ -41,7 +44,20 @@ class FoldResult:
     predicted: NDArray[np.int64]  # (n_test,)
     score: NDArray[np.float64]  # (n_test,), larger for more likely positives
     seconds: float  # for tuning and fitting
-    plane: NDArray[np.float64] | None = None  # (n_samples, 2), a projection after the metric
+    plane: NDArray[np.float64] | None = None  # (n_shown, 2), a projection after the metric
+    n_train: int = 0  # training rows of the fold, before any are drawn from them
+    n_candidates: int = 1  # settings that were tried
+
+
+@dataclass(frozen=True)
+class Failure:
+    """A method that raised an error on an outer fold, or gave scores that are not finite."""
+
+    method: str
+    resampling: str
+    fold: int
+    error: str  # one line
+    seconds: float
 
 
 @dataclass(frozen=True)
@@ -61,18 +77,27 @@ class Comparison:
     n_columns : int
         Number of raw columns, without the target.
     n_folds : int
-        Number of outer folds.
+        Number of outer folds, over all repeats.
     seed : int
     results : list of FoldResult
-    plain : ndarray of shape (n_samples, 2) or None
+    plain : ndarray of shape (n_shown, 2) or None
         The first two principal components of the standardized table, computed on the training
         rows of the first fold.
-    remark : str
-        A remark for the user, or empty.
+    notes : list of str
+        Sentences for the user: what was drawn, and what makes the results doubtful.
     is_whole : bool
         False if the comparison was stopped before all methods had finished.
     methods : sequence of str
         The methods in the order in which to list them.
+    scoring : str
+        What was tuned for.
+    failures : list of Failure
+    shown : ndarray of shape (n_shown,) or None
+        The rows in ``plain`` and in the planes of the results; None for all.
+    n_repeats : int
+        How often each row is tested.
+    protocol : str
+        A sentence about the outer folds.
     """
 
     source: str
@@ -84,9 +109,30 @@ class Comparison:
     seed: int
     results: list[FoldResult] = field(default_factory=list)
     plain: NDArray[np.float64] | None = None
-    remark: str = ""
+    notes: list[str] = field(default_factory=list)
     is_whole: bool = True
     methods: Sequence[str] = ()
+    scoring: str = "f1"
+    failures: list[Failure] = field(default_factory=list)
+    shown: NDArray[np.int64] | None = None
+    n_repeats: int = 1
+    protocol: str = "Each row is tested once, by a model that was fitted on the other folds."
+
+    @property
+    def aim(self) -> str:
+        """Name of the measure that was tuned for."""
+        return measure_name(self.scoring)
+
+    @property
+    def measures(self) -> dict[str, Callable[..., float]]:
+        """The measures to show; the one that was tuned for is the first."""
+        found = dict(MEASURES)
+        if self.aim not in found:
+            beta = float(self.aim[1:])
+            found[self.aim] = lambda y, predicted, score: fbeta_score(
+                y, predicted, beta=beta, zero_division=0
+            )
+        return {self.aim: found.pop(self.aim), **found}
 
     def entries(self) -> dict[tuple[str, str], list[FoldResult]]:
         """Results by method and resampling, in order of the folds; only if all are finished."""
@@ -98,27 +144,146 @@ class Comparison:
         keys = sorted(finished, key=lambda key: (order.get(key[0], len(order)), key[1]))
         return {key: finished[key] for key in keys}
 
+    def failed(self) -> list[dict[str, str]]:
+        """The methods that did not finish because of an error, with the error of the first fold."""
+        found: dict[tuple[str, str], Failure] = {}
+        for each in sorted(self.failures, key=lambda each: each.fold):
+            found.setdefault((each.method, each.resampling), each)
+        return [
+            {
+                "method": each.method,
+                "title": title_of(each.method, each.resampling),
+                "resampling": each.resampling,
+                "error": each.error,
+            }
+            for each in found.values()
+        ]
+
     def summary(self) -> list[dict[str, Any]]:
         """Mean and standard deviation of each measure over the folds; one row per method."""
-        rows = []
+        rows, by_fold = [], {}
         for (method, resampling), results in self.entries().items():
+            contender = find_contender(method)
             row: dict[str, Any] = {
                 "method": method,
                 "title": title_of(method, resampling),
                 "resampling": resampling,
+                "has_threshold": contender.has_threshold,
+                "n_candidates": max(r.n_candidates for r in results),
             }
-            for name, measure in MEASURES.items():
+            for name, measure in self.measures.items():
                 values = [measure(self.y[r.test], r.predicted, r.score) for r in results]
                 row[name] = {"mean": float(np.mean(values)), "std": float(np.std(values))}
+                if name == self.aim:
+                    by_fold[method, resampling] = np.array(values)
             seconds = [r.seconds for r in results]
             row["seconds"] = {"mean": float(np.mean(seconds)), "std": float(np.std(seconds))}
             row["confusion"] = self.confusion(results).tolist()
             rows.append(row)
-        return rows
+        group = best_group(by_fold, self._test_ratio())
+        return [{**row, "among_best": (row["method"], row["resampling"]) in group} for row in rows]
+
+    def _test_ratio(self) -> float:
+        """Mean of n_test / n_train over the folds."""
+        ratios = [len(each.test) / each.n_train for each in self.results if each.n_train]
+        return float(np.mean(ratios)) if ratios else 1 / max(self.n_folds - 1, 1)
 
     def confusion(self, results: Sequence[FoldResult]) -> NDArray[np.int64]:
-        """[[tn, fp], [fn, tp]] over all rows, each of which is tested once."""
+        """[[tn, fp], [fn, tp]] over all tests; each row is tested once per repeat."""
         return sum(confusion_matrix(self.y[r.test], r.predicted, labels=[0, 1]) for r in results)
+
+    def budgets(self, sizes: Sequence[int] = BUDGETS) -> list[dict[str, Any]]:
+        """Precision and recall if only the rows with the highest scores are checked.
+
+        Parameters
+        ----------
+        sizes : sequence of int
+            Numbers of rows to check; larger ones than the number of tested rows are left out.
+
+        Returns
+        -------
+        list of dict
+            One per method and size, with ``method``, ``title``, ``resampling``, ``alerts`` (the
+            size), ``found`` (positives among them), ``precision`` and ``recall``. The scores of
+            all test folds are ranked together. Rows with equal scores count by the share of
+            positives among them. With repeats, the mean over the repeats.
+        """
+        per_repeat = self.n_folds // self.n_repeats
+        found = []
+        for (method, resampling), results in self.entries().items():
+            about: dict[str, Any] = {
+                "method": method,
+                "title": title_of(method, resampling),
+                "resampling": resampling,
+            }
+            parts = [results[i : i + per_repeat] for i in range(0, len(results), per_repeat)]
+            pooled = [
+                (
+                    np.concatenate([self.y[r.test] for r in part]),
+                    np.concatenate([r.score for r in part]),
+                )
+                for part in parts
+            ]
+            n_positive = max(int(pooled[0][0].sum()), 1)
+            for size in [size for size in sizes if size <= len(pooled[0][0])]:
+                hits = float(np.mean([positives_on_top(y, score, size) for y, score in pooled]))
+                shares = {"precision": hits / size, "recall": hits / n_positive}
+                found.append({**about, "alerts": size, "found": hits, **shares})
+        return found
+
+
+def measure_name(scoring: str) -> str:
+    """Name of the measure that a ``scoring`` maximizes."""
+    check_aim(scoring)
+    if scoring in ("average_precision", "balanced_accuracy"):
+        return scoring.replace("_", " ")
+    return f"F{float(scoring[1:]):g}"
+
+
+def best_group(
+    scores: Mapping[tuple[str, str], NDArray], test_ratio: float
+) -> set[tuple[str, str]]:
+    """The methods that cannot be distinguished from the one with the highest mean.
+
+    Parameters
+    ----------
+    scores : dict of ndarray of shape (n_folds,)
+        The measure of each method on the same folds.
+    test_ratio : float
+        Number of test rows per training row.
+
+    Returns
+    -------
+    set
+        Methods for which mean(d) ≤ 2 √((1 / n_folds + test_ratio) var(d)), where d are the
+        differences to the best on each fold.
+
+    Notes
+    -----
+    The training sets of the folds overlap, so the differences are not independent, and the usual
+    variance of their mean, var(d) / n_folds, is too small. The factor is that of C. Nadeau and
+    Y. Bengio, Inference for the generalization error, Machine Learning 52 (2003).
+    """
+    if not scores:
+        return set()
+    best = max(scores, key=lambda key: scores[key].mean())
+    group = set()
+    for key, values in scores.items():
+        differences = scores[best] - values
+        error = np.sqrt((1 / len(values) + test_ratio) * np.var(differences, ddof=1))
+        if differences.mean() <= 2 * error + 1e-12:
+            group.add(key)
+    return group
+
+
+def positives_on_top(y: NDArray, score: NDArray, size: int) -> float:
+    """Number of positives among the ``size`` rows with the highest scores.
+
+    From rows with the same score as the last one, the expected number in a random draw.
+    """
+    last = np.sort(score)[::-1][size - 1]
+    above, tied = score > last, score == last
+    return float(y[above].sum() + (size - above.sum()) * y[tied].mean())
 
 
 def title_of(method: str, resampling: str) -> str:

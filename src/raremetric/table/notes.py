@@ -1,0 +1,162 @@
+"""Notes about a table: what was drawn from it, and what makes results on it doubtful."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.metrics import f1_score
+from sklearn.model_selection import StratifiedKFold
+from sklearn.tree import DecisionTreeClassifier
+
+from raremetric.contenders.base import draw_training_rows
+from raremetric.extras import import_optional
+from raremetric.table.fitting import class_names
+
+FEW_POSITIVES = 20
+MIN_POSITIVES = 10  # with fewer, a column can determine the class by chance
+MIN_ROWS = 50  # with fewer, whole numbers can all be different by chance
+MAX_ROWS = 50_000
+DETERMINES = 0.99  # F1 of a single column
+
+
+def table_notes(
+    table: Any, n_copies: int, trains: Sequence[NDArray], max_rows: int | None, seed: int
+) -> list[str]:
+    """All notes, one sentence or two each.
+
+    Parameters
+    ----------
+    table : Bunch
+        From `read_table`.
+    n_copies : int
+        Number of rows that repeat an earlier one.
+    trains : sequence of ndarray
+        Training rows of each outer fold.
+    max_rows : int or None
+        Maximum number of training rows that are used.
+    seed : int
+    """
+    return [
+        *_row_notes(table, n_copies),
+        *_draw_notes(table.target, trains, max_rows),
+        *suspicious_columns(table.data, table.target, seed),
+    ]
+
+
+def _row_notes(table: Any, n_copies: int) -> list[str]:
+    """What to know about the rows and the classes."""
+    notes, n_positive = [], int(table.target.sum())
+    other, positive = class_names(table)
+    if len(table.classes) > 2:
+        notes.append(
+            f"The target has {len(table.classes)} classes. They are compared as {positive!r} and "
+            f"{other!r}."
+        )
+    if n_positive < FEW_POSITIVES:
+        notes.append(
+            f"Only {n_positive} rows are of class {positive!r}: the results depend strongly on "
+            "chance. Collect more of them, or repeat the folds (--repeats)."
+        )
+    if n_copies:
+        notes.append(
+            f"{n_copies} rows repeat the values of an earlier row. Copies were kept in the same "
+            "fold, so that no row is tested by a model that has learned from its copy."
+        )
+    return notes
+
+
+def _draw_notes(y: NDArray, trains: Sequence[NDArray], max_rows: int | None) -> list[str]:
+    """How many training rows were drawn, if not all were used."""
+    train = max(trains, key=len)
+    drawn = draw_training_rows(y[train], max_rows, 0)
+    if len(drawn) == len(train):
+        return []
+    n_all, n_drawn = int(y[train].sum()), int(y[train][drawn].sum())
+    kept = "all" if n_drawn == n_all else f"{n_drawn} of {n_all}"
+    return [
+        f"Each method learned from {len(drawn)} of {len(train)} training rows per fold (--max-rows "
+        f"{max_rows}): {kept} positives, and others drawn at random. Thresholds are corrected for "
+        "the draw, and all rows were tested, so that all figures are for the whole table."
+    ]
+
+
+def suspicious_columns(data: Any, y: NDArray, seed: int = 0) -> list[str]:
+    """One sentence for each column that is constant, an identifier, or as good as the class.
+
+    Parameters
+    ----------
+    data : DataFrame
+        Raw columns.
+    y : ndarray of shape (n_samples,)
+        0 or 1.
+    seed : int, default=0
+        For the rows that are drawn from a large table.
+    """
+    rows = draw_training_rows(y, MAX_ROWS, seed)
+    weights = (np.bincount(y, minlength=2) / np.bincount(y[rows], minlength=2))[y[rows]]
+    notes = []
+    for name in data.columns:
+        column = data[name]
+        if column.nunique(dropna=False) == 1:
+            notes.append(f"Column {name!r} has the same value in all rows. {_ignore(name)}")
+            continue
+        if determines_class(column.iloc[rows], y[rows], weights):
+            notes.append(
+                f"Column {name!r} alone determines the class almost perfectly. If it is known only "
+                f"after the outcome, the results are too good. {_ignore(name)}"
+            )
+        kind = identifier_kind(column)
+        if kind:
+            notes.append(f"Column {name!r} {kind}. {_ignore(name)}")
+    return notes
+
+
+def identifier_kind(column: Any) -> str:
+    """How a column identifies rows instead of describing them; empty if it does not."""
+    if len(column) < MIN_ROWS or column.isna().any() or not column.is_unique:
+        return ""
+    if not import_optional("pandas").api.types.is_numeric_dtype(column):
+        return "is different in every row and seems to be an identifier"
+    values = column.to_numpy(dtype=np.float64)
+    if not np.all(values == np.floor(values)):
+        return ""
+    steps = np.diff(values)
+    if np.all(steps > 0) or np.all(steps < 0):
+        return "counts the rows: it contains whole numbers in the order of the file"
+    if np.ptp(values) < 2 * len(values):
+        return "numbers the rows: it contains different whole numbers without large gaps"
+    return ""
+
+
+def determines_class(column: Any, y: NDArray, weights: NDArray) -> bool:
+    """Whether the class follows almost always from this column alone."""
+    n_rare = int(np.bincount(y, minlength=2).min())
+    if n_rare < MIN_POSITIVES:
+        return False
+    pandas = import_optional("pandas")
+    if pandas.api.types.is_numeric_dtype(column):
+        X = column.to_numpy(dtype=np.float64, na_value=np.nan).reshape(-1, 1)
+        tree = DecisionTreeClassifier(max_leaf_nodes=4, random_state=0)  # too small to overfit
+        predicted = tree.fit(X, y, sample_weight=weights).predict(X)
+    else:
+        codes = pandas.factorize(column.astype(str))[0]
+        predicted = _majority_of_level(codes, y, weights)
+    return bool(f1_score(y, predicted, sample_weight=weights) > DETERMINES)
+
+
+def _majority_of_level(codes: NDArray, y: NDArray, weights: NDArray) -> NDArray[np.int64]:
+    """The most frequent class of each level in other rows, because rare levels are often pure."""
+    predicted = np.zeros(len(y), dtype=np.int64)
+    for train, test in StratifiedKFold(3, shuffle=True, random_state=0).split(codes, y):
+        signs = weights[train] * (2 * y[train] - 1)
+        votes = np.bincount(codes[train], weights=signs, minlength=codes.max() + 1)
+        predicted[test] = votes[codes[test]] > 0
+    return predicted
+
+
+def _ignore(name: str) -> str:
+    return f"Consider leaving it out (--ignore {shlex.quote(name)})."

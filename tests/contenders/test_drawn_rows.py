@@ -1,0 +1,114 @@
+"""Contenders that learn from some of the rows: all positives, and results for the whole table."""
+
+import numpy as np
+import pytest
+from sklearn.metrics import f1_score
+from sklearn.model_selection import StratifiedKFold
+from sklearn.preprocessing import StandardScaler
+
+from raremetric import GMML
+from raremetric.contenders import base, find_contender
+from raremetric.contenders.alternatives import LogisticRegressions
+from raremetric.contenders.base import draw_training_rows
+from raremetric.contenders.scored import AveragedClassifier
+
+N, N_POSITIVE, N_DRAWN = 3000, 60, 180
+
+
+@pytest.fixture(scope="module")
+def data():
+    rng = np.random.RandomState(0)
+    y = (np.arange(2 * N) % (N // N_POSITIVE) == 0).astype(int)
+    X = rng.normal(size=(2 * N, 3))
+    X[y == 1, 0] += 2.0
+    return X[:N], y[:N], X[N:], y[N:]
+
+
+def test_all_positives_are_drawn_up_to_half():
+    y = (np.arange(1000) % 20 == 0).astype(int)
+    for max_rows, n_positive in ((300, 50), (100, 50), (60, 30)):
+        rows = draw_training_rows(y, max_rows, 0)
+        assert len(rows) == len(set(rows)) == max_rows
+        assert y[rows].sum() == n_positive
+    np.testing.assert_array_equal(draw_training_rows(y, None, 0), np.arange(1000))
+    np.testing.assert_array_equal(draw_training_rows(y, 1000, 0), np.arange(1000))
+
+
+@pytest.mark.parametrize("resampling", ["none", "rus"])
+def test_probabilities_and_threshold_are_those_of_the_whole_table(data, resampling):
+    X, y, queries, truth = data
+    drawn, whole = (
+        AveragedClassifier(
+            LogisticRegressions(),
+            [{"C": 1.0}],
+            max_samples=limit,
+            resampling=resampling,
+            random_state=0,
+        ).fit(X, y)
+        for limit in (N_DRAWN, None)
+    )
+    p = drawn.predict_proba(queries)[:, 1]
+    assert p.mean() == pytest.approx(N_POSITIVE / N, rel=0.3)  # 1/3 without the correction
+    assert drawn.predict(queries).sum() < 2 * whole.predict(queries).sum()
+    f1 = [f1_score(truth, model.predict(queries)) for model in (drawn, whole)]
+    assert f1[0] > 0.85 * f1[1]
+
+
+def test_the_aim_moves_the_threshold(data):
+    X, y, queries, _ = data
+    n_alerts = [
+        AveragedClassifier(
+            LogisticRegressions(), [{"C": 1.0}], scoring=scoring, max_samples=500, random_state=0
+        )
+        .fit(X, y)
+        .predict(queries)
+        .sum()
+        for scoring in ("f0.5", "f1", "f2", "balanced_accuracy")
+    ]
+    assert n_alerts == sorted(n_alerts)
+    assert n_alerts[0] < n_alerts[-1]
+
+
+@pytest.mark.parametrize("name", ["rare", "iml-score"])
+def test_rare_learns_from_all_positives_and_corrects_the_draw(name, data):
+    X, y, queries, _ = data
+    contender = find_contender(name, "quick")
+    tuned = contender.fit(
+        contender.candidates(0)[:1], X, y, folds=[], seed=0, scoring="f2", max_rows=N_DRAWN
+    )
+    rows = tuned.model.ensemble_.rows
+    assert len(rows) == N_DRAWN
+    assert y[rows].sum() == N_POSITIVE
+    assert tuned.model.scoring == "f2"
+    assert tuned.n_candidates == len(tuned.model.cv_results_["weight"]) > 1
+    p = tuned.model.predict_proba(queries)[:, 1]
+    assert p.mean() == pytest.approx(N_POSITIVE / N, rel=0.5)
+
+
+def test_a_metric_is_learned_from_the_drawn_rows_and_all_rows_vote(data):
+    X, y, _, _ = data
+    contender = find_contender("gmml", "quick")
+    folds = list(StratifiedKFold(3).split(X, y))
+    tried = contender.candidates(0)[1:3]
+    tuned = contender.fit(tried, X, y, folds=folds, seed=4, max_rows=N_DRAWN)
+    assert tuned.n_candidates == 2
+    rows = draw_training_rows(y, N_DRAWN, 4)
+    scaled = StandardScaler().fit(X).transform(X)
+    metric = GMML(random_state=1, **tuned.chosen).fit(scaled[rows], y[rows])
+    np.testing.assert_allclose(
+        tuned.model[-1].metric_.transform(scaled[:5]), metric.transform(scaled[:5])
+    )
+    distances, neighbors = tuned.model[-1].kneighbors(scaled, 1)
+    np.testing.assert_allclose(distances, 0, atol=1e-6)
+    np.testing.assert_array_equal(neighbors[:, 0], np.arange(N))
+
+
+def test_queries_in_blocks_have_the_same_answers(data, monkeypatch):
+    X, y, queries, _ = data
+    contender = find_contender("logistic", "quick")
+    tuned = contender.fit(contender.candidates(0)[:1], X, y, folds=[], seed=0)
+    whole = tuned.answer(queries[:50])
+    monkeypatch.setattr(base, "BLOCK", 7)
+    blocks = tuned.answer(queries[:50])
+    np.testing.assert_array_equal(blocks.predicted, whole.predicted)
+    np.testing.assert_allclose(blocks.scores, whole.scores)

@@ -1,0 +1,69 @@
+"""Notes about columns that a model should not use."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from raremetric.table import compare_table
+from raremetric.table.notes import suspicious_columns
+
+N = 400
+RNG = np.random.default_rng(0)
+Y = (np.arange(N) >= 360).astype(int)
+
+
+@pytest.fixture(scope="module")
+def frame():
+    return pd.DataFrame(
+        {
+            "size": RNG.normal(size=N) + 2 * Y,
+            "cents": RNG.choice(10**6, N, replace=False),
+            "year": RNG.integers(1990, 2020, N),
+            "color": pd.Categorical(RNG.choice(["red", "blue"], N)),
+        }
+    )
+
+
+def test_an_ordinary_table_has_no_notes(frame):
+    assert suspicious_columns(frame, Y) == []
+
+
+@pytest.mark.parametrize(
+    ("values", "sentence"),
+    [
+        (np.full(N, 3.0), "has the same value in all rows"),
+        (pd.Categorical(["x"] * N), "has the same value in all rows"),
+        (1000 + 3 * np.arange(N), "counts the rows"),
+        (-np.arange(N).astype(float), "counts the rows"),
+        (RNG.permutation(N), "numbers the rows"),
+        (pd.Categorical([f"u{i}" for i in range(N)]), "seems to be an identifier"),
+        (np.where(Y, 7.0, np.nan), "alone determines the class"),
+        (Y + RNG.random(N) / 2, "alone determines the class"),
+        (1 - Y + RNG.random(N) / 2, "alone determines the class"),
+        (pd.Categorical(np.where(Y, "paid", RNG.choice(["a", "b"], N))), "alone determines"),
+    ],
+)
+def test_suspicious_columns(frame, values, sentence):
+    order = RNG.permutation(N) if "counts" not in sentence else np.arange(N)
+    found = suspicious_columns(frame.assign(**{"bad one": values}).iloc[order], Y[order])
+    assert len([note for note in found if sentence in note]) == 1
+    assert all(note.startswith("Column 'bad one'") for note in found)
+    assert all(note.endswith("(--ignore 'bad one').") for note in found)
+
+
+def test_a_row_number_in_a_sorted_file_is_found_twice(frame):
+    found = suspicious_columns(frame.assign(index=np.arange(N)), Y)
+    assert [("determines" in note, "counts" in note) for note in found] == [
+        (True, False),
+        (False, True),
+    ]
+
+
+def test_few_positives_and_many_classes_have_a_note(tmp_path):
+    path = tmp_path / "t.csv"
+    kind = np.where(np.arange(90) % 10 == 0, "c", np.where(np.arange(90) % 2, "a", "b"))
+    table = pd.DataFrame(RNG.normal(size=(90, 3)), columns=list("xyz"))
+    table.assign(kind=kind).to_csv(path, index=False)
+    first, second = compare_table(path, "kind", methods=["plain"], n_folds=2).notes
+    assert first == "The target has 3 classes. They are compared as 'c' and 'not c'."
+    assert second.startswith("Only 9 rows are of class 'c'")

@@ -1,0 +1,152 @@
+"""Outer folds: copies and groups stay together, and time goes forward."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.model_selection import StratifiedKFold
+
+from raremetric.table import compare_table
+from raremetric.table.results import positives_on_top
+from raremetric.table.splitting import find_copies, outer_folds, read_groups, read_times
+from tests.table.conftest import make_table
+
+RNG = np.random.default_rng(0)
+Y = (RNG.random(300) < 0.2).astype(int)
+
+
+def test_without_copies_the_folds_are_scikit_learns():
+    folds = outer_folds(Y, 4, 7, copies=np.arange(300))
+    theirs = StratifiedKFold(4, shuffle=True, random_state=7).split(Y, Y)
+    for (train, test), (their_train, their_test) in zip(folds, theirs, strict=True):
+        np.testing.assert_array_equal(train, their_train)
+        np.testing.assert_array_equal(test, their_test)
+
+
+def test_copies_stay_in_one_fold_and_each_row_is_tested_once_per_repeat():
+    copies = np.concatenate([np.arange(100)] * 3)
+    y = np.concatenate([Y[:100]] * 3)
+    folds = outer_folds(y, 3, 0, copies=copies, n_repeats=2)
+    assert len(folds) == 6
+    for train, test in folds:
+        assert not set(copies[train]) & set(copies[test])
+        assert len(train) + len(test) == 300
+    tested = np.concatenate([test for _, test in folds])
+    assert (np.bincount(tested) == 2).all()
+    assert folds[0][1].tolist() != folds[3][1].tolist()
+
+
+def test_groups_and_their_copies_stay_on_one_side():
+    groups = RNG.integers(0, 60, 300)
+    copies = np.arange(300)
+    copies[100] = copies[0]  # joins two groups
+    for train, test in outer_folds(Y, 3, 0, groups=groups, copies=copies):
+        assert not set(groups[train]) & set(groups[test])
+        assert (0 in train) == (100 in train)
+        assert Y[test].mean() == pytest.approx(Y.mean(), abs=0.1)
+
+
+def test_the_future_is_tested_by_the_past():
+    times = RNG.permutation(300) // 2
+    folds = outer_folds(Y, 4, 0, times=times)
+    assert len(folds) == 4
+    for train, test in folds:
+        assert times[train].max() < times[test].min()
+        assert Y[test].sum() == pytest.approx(Y.sum() / 5, abs=3)
+    sizes = [len(train) for train, _ in folds]
+    assert sizes == sorted(sizes)
+    groups = np.arange(300) % 150
+    for train, test in outer_folds(Y, 2, 0, times=times, groups=groups):
+        assert not set(groups[train]) & set(groups[test])
+
+
+@pytest.mark.parametrize(
+    ("settings", "sentence"),
+    [
+        ({"times": np.arange(300), "n_repeats": 2}, "by time cannot be repeated"),
+        ({"times": np.zeros(300)}, "Too many positive rows have the same time"),
+        ({"groups": np.arange(300) % 2}, "belong to 2 groups, too few for 3 folds"),
+    ],
+)
+def test_impossible_folds(settings, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        outer_folds(Y, 3, 0, **settings)
+
+
+def test_times_are_numbers_or_dates():
+    np.testing.assert_array_equal(read_times("t", ["3", "1.5", "-2"]), [3, 1.5, -2])
+    days = read_times("t", ["2024-03-01", "2023-12-31 23:00", "2024-01-01"])
+    assert days.argsort().tolist() == [1, 2, 0]
+    with pytest.raises(ValueError, match="Column 't' cannot be used as time: '' in row 2"):
+        read_times("t", ["1", "", "3"])
+    with pytest.raises(ValueError, match="'later' in row 3"):
+        read_times("t", ["2024-03-01", "2023-12-31", "later"])
+
+
+def test_rows_without_a_group_are_groups_of_their_own():
+    codes = read_groups(["a", "", "b", "a", ""])
+    assert codes[0] == codes[3]
+    assert len(set(codes)) == 4
+
+
+def test_copies_have_equal_values_unless_the_table_has_few_possible_rows():
+    frame = make_table().drop(columns="id")
+    codes, n_copies = find_copies(pd.concat([frame, frame[:40]], ignore_index=True))
+    assert n_copies == 40
+    assert codes[120:].tolist() == codes[:40].tolist()
+    assert find_copies(frame)[1] == 0
+    few = pd.DataFrame({"a": np.arange(200) % 3})
+    assert find_copies(few)[1] == 0
+
+
+@pytest.fixture(scope="module")
+def frame():
+    rng = np.random.default_rng(1)
+    frame = make_table(n=160).drop(columns="id")
+    frame["day"] = pd.Timestamp("2024-01-01") + pd.to_timedelta(rng.permutation(160), unit="D")
+    return frame.assign(customer=[f"c{i}" for i in rng.integers(0, 150, 160)])
+
+
+def test_time_and_group_are_not_features(frame, tmp_path):
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    found = compare_table(
+        tmp_path / "t.csv", "state", methods=["plain"], n_folds=2, time="day", group="customer"
+    )
+    assert found.n_columns == 4
+    assert "sorted by 'day' and divided into 3 periods" in found.protocol
+    assert "No value of 'customer' occurs both" in found.protocol
+    (results,) = found.entries().values()
+    assert frame["day"][results[0].test].max() < frame["day"][results[1].test].min()
+    grouped = compare_table(
+        tmp_path / "t.csv", "state", methods=["plain"], n_folds=2, group="customer", ignore=["day"]
+    )
+    first, second = ({*frame["customer"][each.test]} for each in grouped.entries()["plain", "none"])
+    assert not first & second
+    with pytest.raises(ValueError, match="no column 'moment'"):
+        compare_table(tmp_path / "t.csv", "state", time="moment")
+
+
+def test_copies_do_not_make_a_method_look_good(tmp_path):
+    """The label is noise: only a copy in the training part can predict it."""
+    rng = np.random.default_rng(0)
+    noise = pd.DataFrame(rng.normal(size=(100, 3)), columns=list("abc"))
+    noise["state"] = np.where(np.arange(100) % 4 == 0, "ill", "well")
+    pd.concat([noise] * 3).to_csv(tmp_path / "tripled.csv", index=False)
+    found = compare_table(tmp_path / "tripled.csv", "state", methods=["plain"], n_folds=4)
+    assert found.summary()[0]["F1"]["mean"] < 0.5
+    assert found.notes[0].startswith("200 rows repeat the values of an earlier row.")
+
+
+def test_repeats(path):
+    settings = {"methods": ["plain"], "n_folds": 3, "ignore": ["id"]}
+    found = compare_table(path, "state", n_repeats=2, **settings)
+    (results,) = found.entries().values()
+    assert len(results) == found.n_folds == 6
+    assert found.confusion(results).sum() == 240
+    assert "repeated 2 times" in found.protocol
+    y, tops = found.y, []
+    for part in (results[:3], results[3:]):
+        rows, score = (
+            np.concatenate([getattr(each, name) for each in part]) for name in ("test", "score")
+        )
+        tops.append(positives_on_top(y[rows], score, 10))
+    assert found.budgets()[0]["found"] == pytest.approx(np.mean(tops))

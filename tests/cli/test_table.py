@@ -311,3 +311,42 @@ def test_output_is_csv(run, path, saved):
     rows = list(csv.reader(run("predict", saved, path).stdout.splitlines()))
     assert rows[0][:4] == ["row", "id", "class", "probability"]
     assert {len(row) for row in rows} == {10}
+
+
+@pytest.mark.parametrize("kind", ["same", "symbolic", "hard"])
+def test_no_command_overwrites_its_input(run, path, saved, tmp_path, kind):
+    table, fitted, out = tmp_path / "mine.csv", tmp_path / "model.skops", tmp_path / "out"
+    table.write_bytes(path.read_bytes())
+    fitted.write_bytes(saved.read_bytes())
+
+    def other_name(file):
+        if kind == "same":
+            return file
+        out.unlink(missing_ok=True)
+        (out.symlink_to if kind == "symbolic" else out.hardlink_to)(file)
+        return out
+
+    before = table.read_bytes(), fitted.read_bytes()
+    for words, file in (
+        (["fit", table, "--target", "state"], table),
+        (["compare", table, "--target", "state", "--methods", "plain"], table),
+        (["predict", fitted, table], table),
+        (["predict", fitted, table], fitted),
+    ):
+        result = run(*words, "-o", other_name(file))
+        assert result.exit_code == 2
+        assert "is also an input, which would be overwritten." in result.stderr.splitlines()[-1]
+    assert (table.read_bytes(), fitted.read_bytes()) == before
+    assert run("study", "export", fitted, other_name(fitted)).exit_code == 2
+    assert fitted.read_bytes() == before[1]
+
+
+def test_the_output_is_checked_before_the_work(run, path, saved, tmp_path, monkeypatch):
+    missing = tmp_path / "no" / "out"
+    monkeypatch.setattr("raremetric.table.fit_table", None)  # not called
+    monkeypatch.setattr("raremetric.table.load_model", None)
+    for words in (["fit", path, "--target", "state"], ["predict", saved, path]):
+        assert "There is no directory" in run(*words, "-o", missing).stderr
+        with monkeypatch.context() as patch:
+            patch.setattr(os, "access", lambda _, mode: mode != os.W_OK)  # also for root
+            assert "There is no permission to write to" in run(*words, "-o", tmp_path / "x").stderr

@@ -98,7 +98,7 @@ def compare(
     from raremetric.table.results import title_of
 
     with user_mistakes("Stopped before any method had finished all folds; nothing was written."):
-        check_output(out)
+        check_output(out, [file])
         with progress(None, f"reading {file}") as step:
 
             def on_result(result: FoldResult) -> None:

@@ -71,7 +71,7 @@ def fit(
 
     start = time.perf_counter()
     with user_mistakes():
-        check_output(out)
+        check_output(out, [file])
         with progress(None, f"fitting {model} on {file}"):
             fitted = fit_table(
                 file,
@@ -123,11 +123,14 @@ def predict(
     ] = False,
 ) -> None:
     """Predict the class of each row, with its probability and the nearest training examples."""
+    from raremetric.files import check_output
     from raremetric.table import load_model
     from raremetric.table.files import BLOCK_BYTES, prediction_rows, write_predictions
 
     start = time.perf_counter()
     with user_mistakes():
+        if out is not None:
+            check_output(out, [model, file])
         fitted = load_model(model)
         _note_unused_columns(fitted, file)
         if out is None and as_json:

@@ -36,7 +36,12 @@ _ARROW_MISSING = [
 
 
 def read_arrow(
-    path: Path, *, target: object = None, header: bool | None = None, text: Collection[str] = ()
+    path: Path,
+    *,
+    target: object = None,
+    header: bool | None = None,
+    text: Collection[str] = (),
+    verbatim: str | None = None,
 ) -> tuple[Any, str | None]:
     """The Arrow table of a file, and the target column that the file declares, if any.
 
@@ -50,13 +55,16 @@ def read_arrow(
         Whether a CSV file has a header; None to detect it.
     text : collection of str, default=()
         Columns to read as text even if they look like numbers.
+    verbatim : str or None, default=None
+        A column of identifiers, which are read as text without any change.
     """
     if _suffix(path) in PARQUET:
         return _read_parquet(path), None
     if not is_csv(path):
-        return _read_keel(path, _data_offset(path))
+        return _read_keel(path, _data_offset(path), verbatim)
     dialect = find_dialect(path, header, target)
-    return read_csv(path, dialect._replace(numeric=dialect.numeric.difference(text))), None
+    numeric = dialect.numeric.difference(text, [verbatim])
+    return read_csv(path, dialect._replace(numeric=numeric), verbatim=verbatim), None
 
 
 def is_csv(path: Path) -> bool:
@@ -75,7 +83,14 @@ def find_dialect(path: Path, header: bool | None = None, target: object = None) 
         return sniff(stream.read(SAMPLE_BYTES), header, target)
 
 
-def read_csv(path: Path, dialect: Dialect, *, quote: str = '"', offset: int = 0) -> Any:
+def read_csv(
+    path: Path,
+    dialect: Dialect,
+    *,
+    quote: str = '"',
+    offset: int = 0,
+    verbatim: str | None = None,
+) -> Any:
     """Read a whole CSV file.
 
     Arrow is given the types, because inferring them would hold the whole text in memory. If a
@@ -85,30 +100,32 @@ def read_csv(path: Path, dialect: Dialect, *, quote: str = '"', offset: int = 0)
         try:
             with _explained(path, dialect), _open_at(path, offset) as stream:
                 options = _csv_options(dialect, quote, comments=offset > 0)
-                return _with_points(
-                    import_optional("pyarrow.csv").read_csv(stream, **options), dialect
-                )
+                table = import_optional("pyarrow.csv").read_csv(stream, **options)
+                return _with_points(table, dialect, verbatim)
         except _NotANumberError as error:
             dialect = dialect._replace(numeric=dialect.numeric - {dialect.names[error.column]})
 
 
-def scan_csv(path: Path, dialect: Dialect, block_bytes: int) -> Iterator[Any]:
+def scan_csv(
+    path: Path, dialect: Dialect, block_bytes: int, verbatim: str | None = None
+) -> Iterator[Any]:
     """Read a CSV file as a sequence of small Arrow tables, with all columns as text."""
     dialect = dialect._replace(numeric=frozenset())
     options = _csv_options(dialect)
     options["read_options"].block_size = block_bytes
     with _explained(path, dialect):
         for batch in import_optional("pyarrow.csv").open_csv(str(path), **options):
-            yield _with_points(import_optional("pyarrow").Table.from_batches([batch]), dialect)
+            table = import_optional("pyarrow").Table.from_batches([batch])
+            yield _with_points(table, dialect, verbatim)
 
 
-def _with_points(table: Any, dialect: Dialect) -> Any:
+def _with_points(table: Any, dialect: Dialect, verbatim: str | None) -> Any:
     """Replace decimal commas by points in the columns that Arrow read as text."""
     if dialect.decimal == ".":
         return table
     arrow, compute = import_optional("pyarrow"), import_optional("pyarrow.compute")
     for index, name in enumerate(dialect.names):
-        if name in dialect.numeric:
+        if name in dialect.numeric or name == verbatim:
             continue
         chunks = []
         for chunk in table.column(index).chunks:
@@ -217,7 +234,7 @@ def _data_offset(path: Path) -> int:
     return 0
 
 
-def _read_keel(path: Path, offset: int) -> tuple[Any, str]:
+def _read_keel(path: Path, offset: int, verbatim: str | None) -> tuple[Any, str]:
     with path.open("rb") as stream:
         lines = stream.read(offset).decode("utf-8-sig", errors="replace").splitlines()
         sample = stream.read(SAMPLE_BYTES).decode("utf-8", errors="replace")
@@ -229,6 +246,7 @@ def _read_keel(path: Path, offset: int) -> tuple[Any, str]:
         raise TableError("sparse ARFF files are not supported. Save it as dense ARFF.")
     names = name_columns([attribute.name for attribute in attributes])
     numeric = frozenset(attribute.name for attribute in attributes if not _is_text(attribute))
+    numeric = numeric.difference([verbatim])
     quote = "'" if sample.count("'") > sample.count('"') else '"'
     dialect = Dialect(names, has_header=False, numeric=numeric)
     table = read_csv(path, dialect, quote=quote, offset=offset)

@@ -132,7 +132,11 @@ def read_table(
             table, named = read_openml(source)
         else:
             table, named = read_arrow(
-                _existing(path), target=target, header=header, text=categorical
+                _existing(path),
+                target=target,
+                header=header,
+                text=categorical,
+                verbatim=row_names,
             )
         name = _find_target(table.column_names, named if target is None else target)
         _check_names(table, (*categorical, *ignore, *([row_names] if row_names else [])))
@@ -184,7 +188,7 @@ def iter_table(
     text = [name for name, kind in zip(known, encoder.kinds_, strict=True) if kind != "number"]
     first_row = 1
     try:
-        for table in _pieces(path, known, block_bytes):
+        for table in _pieces(path, known, block_bytes, row_names):
             _check_known(table, known)
             frame = known_columns(table, known, text, first_row)
             if row_names in table.column_names:
@@ -204,11 +208,11 @@ def column_names(path: str | Path, known: str) -> list[str]:
     return read_arrow(path)[0].column_names
 
 
-def _pieces(path: Path, known: list[str], block_bytes: int) -> Iterator[Any]:
+def _pieces(path: Path, known: list[str], block_bytes: int, row_names: str | None) -> Iterator[Any]:
     if is_csv(path):
-        yield from scan_csv(path, find_dialect(path, target=known[0]), block_bytes)
+        yield from scan_csv(path, find_dialect(path, target=known[0]), block_bytes, row_names)
     else:
-        yield read_arrow(path)[0]
+        yield read_arrow(path, verbatim=row_names)[0]
 
 
 def _check_known(table: Any, known: list[str]) -> None:

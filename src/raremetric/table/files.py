@@ -163,17 +163,20 @@ def prediction_columns(model: TableModel, found: Predictions) -> dict[str, Any]:
     """The columns of the output, by name.
 
     These are ``row``, the names of the rows if there are any, ``class``, ``probability`` of the
-    positive class, and ``neighbor_1``, ``distance_1``, … for the nearest training examples.
+    positive class, and ``neighbor_1``, ``distance_1``, … for the nearest training examples. If the
+    column with the names of the rows has one of these names, ours starts with ``raremetric_``.
     """
     columns: dict[str, Any] = {"row": found.rows}
-    if found.names is not None:
-        columns[str(model.id_name)] = found.names
     columns["class"] = np.array(model.class_names)[found.positive.astype(np.int64)]
     columns["probability"] = found.probability
     for rank in range(found.neighbors.shape[1]):
         columns[f"neighbor_{rank + 1}"] = model.ids[found.neighbors[:, rank]]
         columns[f"distance_{rank + 1}"] = found.distances[:, rank]
-    return columns
+    if found.names is None:
+        return columns
+    id_name = str(model.id_name)
+    ours = [(f"raremetric_{key}" if key == id_name else key, columns[key]) for key in columns]
+    return dict([ours[0], (id_name, found.names), *ours[1:]])
 
 
 def prediction_rows(model: TableModel, found: Predictions) -> Iterator[dict[str, Any]]:

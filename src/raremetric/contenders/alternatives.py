@@ -64,7 +64,7 @@ class Classifiers(ClassifierFamily):
     def fit(self, X: NDArray, y: NDArray, settings: Settings, seed: int) -> Classifiers:
         """Fit one copy for each setting; an open ``random_state`` is set to the seed."""
         self.models_ = [
-            make_pipeline(StandardScaler(), self._copy(params, seed)).fit(X, y)
+            make_pipeline(StandardScaler(), self._copy(params, seed)).fit(X, y.copy())
             for params in settings
         ]
         return self

@@ -14,11 +14,13 @@ from numpy.typing import NDArray
 from sklearn.model_selection import ParameterGrid
 
 from raremetric.extras import import_optional
+from raremetric.features.landmarks import draw_evenly
 from raremetric.validation import check_option
 
 RESAMPLING = ("none", "smote", "rus")
 RESAMPLING_SEED = 42
 BUDGETS = ("full", "quick")
+BLOCK = 4096  # queries that are answered at a time; bounds the memory for distances
 
 Folds = Sequence[tuple[NDArray, NDArray]]  # rows to learn from and rows to validate on
 
@@ -43,10 +45,14 @@ class Tuned(NamedTuple):
     model: Any  # a scikit-learn classifier of raw numbers with the classes 0 and 1
     chosen: dict[str, Any]  # the chosen setting, or the members of an average
     validation: dict[str, float]  # name of a candidate -> its F1; empty if there was no choice
+    n_candidates: int = 1  # number of settings that were tried
 
     def answer(self, queries: NDArray) -> Answer:
         """Classify the queries."""
-        return Answer(self.model.predict(queries), positive_scores(self.model, queries))
+        blocks = [queries[i : i + BLOCK] for i in range(0, len(queries), BLOCK)] or [queries]
+        predicted = [self.model.predict(block.copy()) for block in blocks]
+        scores = [positive_scores(self.model, block.copy()) for block in blocks]
+        return Answer(np.concatenate(predicted), np.concatenate(scores))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -148,6 +154,8 @@ class Contender(ABC):
         folds: Folds,
         seed: int,
         resampling: str = "none",
+        scoring: str = "f1",
+        max_rows: int | None = None,
     ) -> Tuned:
         """Choose among the candidates and fit on all rows.
 
@@ -164,6 +172,12 @@ class Contender(ABC):
             For everything random, including a contender's own folds.
         resampling : {"none", "smote", "rus"}
             Of the rows that are learned from.
+        scoring : str
+            What to maximize: see `RareClassifier`. Contenders without a threshold maximize F1.
+        max_rows : int or None
+            Maximum number of rows to learn from. From more rows, the same number is drawn from
+            each class; a class with fewer rows keeps all of them. Thresholds and probabilities
+            are those for all rows.
         """
 
 
@@ -218,6 +232,12 @@ def refuse_unknown(
             f"Learner {contender!r} has the unknown {what} {', '.join(unknown)}; {owner} takes "
             f"{', '.join(sorted(known)) or 'none'}."
         )
+
+
+def draw_training_rows(y: NDArray, max_rows: int | None, seed: int) -> NDArray[np.int64]:
+    """Sorted rows to learn from: all, or the same number from each class as far as it has them."""
+    limit = len(y) if max_rows is None else max_rows
+    return draw_evenly(len(y), y, limit, np.random.RandomState(seed))
 
 
 def resample(X: NDArray, y: NDArray, resampling: str) -> tuple[NDArray, NDArray]:

@@ -9,6 +9,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
 
@@ -19,6 +20,7 @@ from raremetric.contenders.base import (
     Folds,
     Tuned,
     check_arguments,
+    draw_training_rows,
     resample,
 )
 from raremetric.learners.grid import Fold, rare_f1, score_candidates, vote_f1
@@ -81,18 +83,34 @@ class NeighborVote(Contender):
         folds: Folds,
         seed: int,
         resampling: str = "none",
+        scoring: str = "f1",
+        max_rows: int | None = None,
     ) -> Tuned:
-        """Choose by the mean F1 over the folds; ties go to the last name."""
+        """Choose by the mean F1 over the folds; ties go to the last name.
+
+        With more than ``max_rows`` rows, the metric is chosen and learned on those that are drawn.
+        All rows vote, unless they are resampled: the vote has no threshold that could be
+        corrected.
+        """
+        whole = X, y
+        rows = draw_training_rows(y, max_rows, seed)
+        if len(rows) < len(y):
+            folds = [restrict_fold(fold, rows) for fold in folds]
+            X, y = X[rows], y[rows]
         best, validation = candidates[0], {}
         if len(candidates) > 1:
             prepared = (_prepare(X, y, fold, resampling) for fold in folds)
             scores, finalists = self._validate(candidates, prepared, seed)
             best = candidates[winner(candidates, scores, finalists)]
             validation = {c.name: s for c, s in zip(candidates, scores, strict=True)}
-        vote = MetricKNNClassifier(self._make(best.params, seed), N_NEIGHBORS)
-        model = Pipeline([("scale", StandardScaler()), ("model", vote)])
-        model.fit(*resample(X, y, resampling))
-        return Tuned(model, best.params, validation)
+        learner = self._make(best.params, seed)
+        X, y = resample(X, y, resampling)
+        if resampling == "none" and len(y) < len(whole[1]):
+            learner = FrozenEstimator(learner.fit(StandardScaler().fit(whole[0]).transform(X), y))
+            X, y = whole
+        vote = MetricKNNClassifier(learner, N_NEIGHBORS)
+        model = Pipeline([("scale", StandardScaler()), ("model", vote)]).fit(X, y)
+        return Tuned(model, best.params, validation, len(candidates))
 
     def _validate(
         self, candidates: Sequence[Candidate], folds, seed: int
@@ -114,8 +132,9 @@ class NeighborVote(Contender):
         labels, actual = check_labels(fold.y, "A fold"), fold.y_validation == 1
         scores = []
         for candidate in candidates:
-            learner = self._make(candidate.params, seed).fit(fold.X, fold.y)
-            mapped = (np.asarray(learner.transform(X)) for X in (fold.X, fold.X_validation))
+            # Copies, because a user's class may change its arguments in place.
+            learner = self._make(candidate.params, seed).fit(fold.X.copy(), fold.y.copy())
+            mapped = (np.asarray(learner.transform(X.copy())) for X in (fold.X, fold.X_validation))
             train, validation = mapped
             scores.append(vote_f1(train, labels, validation, actual, N_NEIGHBORS, 1))
         return scores
@@ -137,6 +156,12 @@ class IMLVote(NeighborVote):
         fixed = {"random_state": seed, **self.settings}
         params = [{**fixed, **candidate.params} for candidate in candidates]
         return [f1 for f1, _ in score_candidates(shared, params, rare_f1(1), N_NEIGHBORS)]
+
+
+def restrict_fold(fold: tuple[NDArray, NDArray], rows: NDArray) -> tuple[NDArray, NDArray]:
+    """The same fold when only some rows, which are sorted, are left."""
+    train, validation = (np.flatnonzero(np.isin(rows, part)) for part in fold)
+    return train, validation
 
 
 def winner(candidates: Sequence[Candidate], scores: Sequence[float], among: Iterable[int]) -> int:

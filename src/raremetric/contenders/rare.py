@@ -15,6 +15,7 @@ from raremetric.contenders.base import (
     Contender,
     Folds,
     Tuned,
+    draw_training_rows,
     refuse_unknown,
     resample,
 )
@@ -25,6 +26,7 @@ from raremetric.rare import RareClassifier
 from raremetric.rare.candidates import MetricSpec
 
 N_METRICS = 10  # settings of IML, each with all readings
+MAX_SAMPLES = RareClassifier().max_samples
 
 
 class ScoredIML(RareClassifier):
@@ -88,19 +90,27 @@ class Rare(Contender):
         folds: Folds,
         seed: int,
         resampling: str = "none",
+        scoring: str = "f1",
+        max_rows: int | None = None,
     ) -> Tuned:
         """Fit on the resampled rows; ``folds`` is ignored."""
-        model = self._model(candidates, pos_label=1, random_state=seed)
-        model.fit(*resample(X, y, resampling))
+        options = {"scoring": scoring, "pos_label": 1, "random_state": seed}
+        if max_rows is not None:
+            options["max_samples"] = min(max_rows, MAX_SAMPLES)
+        if resampling != "none":
+            rows = draw_training_rows(y, max_rows, seed)
+            X, y = resample(X[rows], y[rows], resampling)
+        model = self._model(candidates, **options).fit(X, y)
         weights = {member.name: member.weight for member in model.ensemble_.members}
         return Tuned(
             model,
             chosen_members(weights, model.threshold_, model.n_repeats_),
             {"average": model.best_score_},
+            len(model.cv_results_["weight"]),
         )
 
     def _model(self, candidates: Sequence[Candidate], **options: Any) -> RareClassifier:
-        return RareClassifier(**self.settings, **options)
+        return RareClassifier(**{**options, **self.settings})
 
 
 @dataclass(frozen=True, kw_only=True)

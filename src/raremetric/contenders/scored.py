@@ -23,6 +23,7 @@ from raremetric.contenders.base import (
     refuse_unknown,
     resample,
 )
+from raremetric.features.landmarks import draw_evenly
 from raremetric.rare.ensemble import select
 from raremetric.rare.evaluation import make_folds
 from raremetric.validation import check_labels
@@ -30,7 +31,6 @@ from raremetric.voting import check_aim
 
 N_CANDIDATES = 20
 N_QUICK_CANDIDATES = 10
-F1 = check_aim("f1")
 
 Settings = Sequence[Mapping[str, Any]]
 
@@ -51,7 +51,7 @@ class ClassifierFamily(BaseEstimator):
 
 
 class AveragedClassifier(ClassifierMixin, BaseEstimator):
-    """The five best settings of a classifier, averaged and calibrated, with a threshold for F1.
+    """The five best settings of a classifier, averaged and calibrated, with a tuned threshold.
 
     Parameters
     ----------
@@ -63,6 +63,11 @@ class AveragedClassifier(ClassifierMixin, BaseEstimator):
         ``RareClassifier("fast")``.
     resampling : {"none", "smote", "rus"}, default="none"
         Of the rows that are learned from, within each fold.
+    scoring : str or array of shape (2, 2), default="f1"
+        What to maximize: see `RareClassifier`.
+    max_samples : int or None, default=None
+        Maximum number of training rows to use: see `RareClassifier`. With equal seeds, the same
+        rows are sampled.
     random_state : int, RandomState instance or None, default=None
         For folds and classifiers. Equal seeds give the folds of `RareClassifier`.
 
@@ -77,20 +82,32 @@ class AveragedClassifier(ClassifierMixin, BaseEstimator):
     threshold_ : float
         Probability from which class 1 is predicted.
     best_score_ : float
-        Out-of-fold F1 of the average at the threshold.
+        Out-of-fold F1, or other ``scoring``, of the average at the threshold.
     validation_scores_ : ndarray of shape (n_settings,)
-        Out-of-fold F1 of each setting.
+        Out-of-fold F1, or other ``scoring``, of each setting.
     n_repeats_ : int
         How many times the cross-validation was repeated.
     n_features_in_ : int
         Number of features seen in ``fit``.
     """
 
-    def __init__(self, family, settings, *, thorough=False, resampling="none", random_state=None):
+    def __init__(
+        self,
+        family,
+        settings,
+        *,
+        thorough=False,
+        resampling="none",
+        scoring="f1",
+        max_samples=None,
+        random_state=None,
+    ):
         self.family = family
         self.settings = settings
         self.thorough = thorough
         self.resampling = resampling
+        self.scoring = scoring
+        self.max_samples = max_samples
         self.random_state = random_state
 
     def fit(self, X, y) -> AveragedClassifier:
@@ -107,8 +124,15 @@ class AveragedClassifier(ClassifierMixin, BaseEstimator):
         self : AveragedClassifier
         """
         X, y = validate_data(self, X, y, dtype=np.float64)
+        whole = check_labels(y, type(self).__name__)
+        rng = check_random_state(self.random_state)
+        seed = rng.randint(2**31 - 1)
+        limit = len(X) if self.max_samples is None else self.max_samples
+        rows = draw_evenly(len(X), whole.codes, limit, rng)
+        X, y = X[rows], y[rows]
         labels = check_labels(y, type(self).__name__)
-        seed = check_random_state(self.random_state).randint(2**31 - 1)
+        class_weights = whole.counts / labels.counts  # all rows of a class per sampled row
+        aim = check_aim(self.scoring).with_class_weights(class_weights)
         settings = list(self.settings)
         repeats = make_folds(labels, seed, self.thorough)
         scores = np.empty((len(settings), len(repeats), len(X)))
@@ -116,7 +140,8 @@ class AveragedClassifier(ClassifierMixin, BaseEstimator):
             for train, validation in folds:
                 fitted = self._fit_family(X[train], y[train], settings, seed)
                 scores[:, repeat, validation] = fitted.scores(X[validation])
-        selection = select(scores, ["all"] * len(settings), y == 1, F1, {"all": 1.0})
+        selection = select(scores, ["all"] * len(settings), y == 1, aim, {"all": 1.0})
+        selection = selection.with_odds(class_weights[1] / class_weights[0])
         chosen = [settings[number] for number in selection.kept]
         self.classes_ = labels.classes
         self.family_ = self._fit_family(X, y, chosen, seed)
@@ -199,11 +224,15 @@ class Averaged(Contender):
         folds: Folds,
         seed: int,
         resampling: str = "none",
+        scoring: str = "f1",
+        max_rows: int | None = None,
     ) -> Tuned:
         """Average the best candidates; ``folds`` is ignored."""
         model = self._model(
             [candidate.params for candidate in candidates],
             resampling=resampling,
+            scoring=scoring,
+            max_samples=max_rows,
             random_state=seed,
         ).fit(X, y)
         names = [candidate.name for candidate in candidates]
@@ -214,6 +243,7 @@ class Averaged(Contender):
             model,
             chosen_members(weights, model.threshold_, model.n_repeats_),
             {"average": model.best_score_, **validated},
+            len(candidates),
         )
 
     @abstractmethod

@@ -76,7 +76,14 @@ def model_names() -> list[str]:
 
 @one_blas_thread
 def fit_method(
-    name: str, X: NDArray, y: NDArray, *, seed: int = 0, resampling: str = "none"
+    name: str,
+    X: NDArray,
+    y: NDArray,
+    *,
+    seed: int = 0,
+    resampling: str = "none",
+    scoring: str = "f1",
+    max_rows: int | None = None,
 ) -> Tuned:
     """Tune a method by cross-validation and fit it on all rows.
 
@@ -91,6 +98,10 @@ def fit_method(
     seed : int, default=0
     resampling : {"none", "smote", "rus"}, default="none"
         Applied to the rows that are learned from, within each fold.
+    scoring : str, default="f1"
+        What to maximize, for methods with a threshold.
+    max_rows : int or None, default=None
+        Maximum number of rows to learn from; see `Contender.fit`.
 
     Returns
     -------
@@ -107,6 +118,8 @@ def fit_method(
             folds=list(cv.split(X, y)),
             seed=seed,
             resampling=resampling,
+            scoring=scoring,
+            max_rows=max_rows,
         )
 
 

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from raremetric.table import fit_table
-from raremetric.table.files import write_predictions
+from raremetric.table.predictions import write_predictions
 from tests.table.conftest import make_table
 
 IDS = ["102521", "007", "9007199254740993", "1e5", "12.50", "-3"]
@@ -52,12 +52,12 @@ def test_parquet(tmp_path):
     assert found["id"].isna().sum() == 1
 
 
-@pytest.mark.parametrize("name", ["class", "row", "probability", "neighbor_1"])
+@pytest.mark.parametrize("name", ["class", "row", "probability", "neighbor_1", "unlike_training"])
 def test_a_column_of_ids_keeps_its_name(tmp_path, name):
     path = tmp_path / "mine.csv"
     with_ids(IDS, name).to_csv(path, index=False)
     _, found = predict(path, tmp_path, name)
     assert found[name].tolist() == [IDS[i % 6] for i in range(120)]
     assert f"raremetric_{name}" in found.columns
-    assert found.shape[1] == 10
+    assert found.shape[1] == 11
     assert found.columns.is_unique

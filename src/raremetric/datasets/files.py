@@ -222,6 +222,25 @@ def _read_parquet(path: Path) -> Any:
     return table
 
 
+def is_frame(source: object) -> bool:
+    """Whether a source is a table in memory, of pandas, polars, Arrow or a similar library."""
+    return hasattr(source, "__arrow_c_stream__") or hasattr(source, "to_arrow")
+
+
+def arrow_table(frame: Any) -> Any:
+    """The Arrow table of a table in memory; the index of a pandas DataFrame is left out."""
+    arrow = import_optional("pyarrow")
+    try:
+        if type(frame).__module__.startswith("pandas"):
+            table = arrow.Table.from_pandas(frame, preserve_index=False)
+        else:
+            table = arrow.table(frame)
+    except (arrow.ArrowInvalid, arrow.ArrowTypeError) as error:
+        raise TableError(f"a column holds values of several types: {error}") from error
+    name_columns(table.column_names)
+    return table
+
+
 # KEEL and ARFF files: a header of @attribute lines, followed by rows as in a CSV file
 
 

@@ -31,6 +31,7 @@ from raremetric.cli.common import (
     with_names,
 )
 from raremetric.cli.explain import weights_table
+from raremetric.cli.info import info
 
 if TYPE_CHECKING:
     from raremetric.table.model import TableModel
@@ -290,30 +291,6 @@ def _table_file(file: str) -> Iterator[str]:
         shutil.copyfileobj(sys.stdin.buffer, copied)
         copied.flush()
         yield copied.name
-
-
-def info(
-    model: ModelFile,
-    markdown: Annotated[
-        bool, typer.Option("--markdown", help="Print Markdown, for a file or a wiki.")
-    ] = False,
-    as_json: AsJson = False,
-) -> None:
-    """Show what is in a model file: columns, training data, threshold, expected quality, limits."""
-    from raremetric.table import load_model
-    from raremetric.table.card import card_markdown, model_card
-
-    with user_mistakes():
-        fitted = load_model(model)
-        if as_json:
-            print_json(model_card(fitted))
-        elif markdown:
-            typer.echo(card_markdown(fitted))
-        else:
-            from rich.console import Console
-            from rich.markdown import Markdown
-
-            Console().print(Markdown(card_markdown(fitted)))
 
 
 def _note_unused_columns(fitted: TableModel, file: str) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,34 +14,16 @@ from sklearn.pipeline import Pipeline
 from raremetric.classifier import MetricKNNClassifier
 from raremetric.datasets import TableEncoder, TableError, iter_table
 from raremetric.datasets.tables import column_names
-from raremetric.explain import (
-    counterfactual_changes,
-    distance_contributions,
-    feature_weights,
-    has_exact_split,
-)
+from raremetric.explain import feature_weights, has_exact_split
 from raremetric.extras import import_optional
 from raremetric.rare import RareClassifier
 from raremetric.table.doubts import FAR, describe_rows, find_doubts
+from raremetric.table.explanation import Explanation, explain_decision
 from raremetric.table.predictions import Predictions, output_tables
 from raremetric.validation import check_integer, check_real
 
 BLOCK = 2048  # rows classified at a time: RareClassifier computes thousands of numbers per row
 N_NEIGHBORS = 3  # neighbors to report if the decision is not a vote of the nearest ones
-
-
-class Explanation(NamedTuple):
-    """The decision about one row, its neighbors, and what each column contributes."""
-
-    row: int
-    predicted: str
-    probability: float
-    neighbors: list[dict[str, Any]]  # id, class, distance, values (by column)
-    values: dict[str, Any]  # of the row itself, by column
-    parts: NDArray[np.float64]  # (k, n_columns), contributions to the squared distance
-    exact: bool  # True: parts sum to the squared distance; False: see counterfactual_changes
-    weights: dict[str, float]  # share of each encoded feature, largest first; empty if not exact
-    n_metrics: int = 1  # metrics that are averaged; the neighbors belong to that of largest weight
 
 
 @dataclass(eq=False, repr=False)
@@ -281,44 +263,7 @@ class TableModel:
 
     def explain(self, X: Any, row: int = 1, n_neighbors: int | None = None) -> Explanation:
         """Explain the decision about a DataFrame with one row."""
-        if not self.has_neighbors:
-            raise ValueError(
-                f"The model {self.method!r} has no neighbors to explain its decisions by. Fit one "
-                "that has, such as 'rare' or 'iml'."
-            )
-        encoded = self.encoder.transform(X)
-        k = self.n_neighbors if n_neighbors is None else n_neighbors
-        check_integer(k, "n_neighbors", low=1, high=len(self.X))
-        positive, probability, *_ = self.decide(encoded)
-        distances, nearest = self._kneighbors(encoded, k)
-        exact, last = has_exact_split(self.metric), self._last
-        return Explanation(
-            row=row,
-            predicted=self.class_names[int(positive[0])],
-            probability=float(probability[0]),
-            neighbors=[
-                {
-                    "id": self.ids[i].item(),
-                    "class": self.class_names[self.y[i]],
-                    "distance": float(distance),
-                    "values": self.encoder.decode(self.X[i]),
-                }
-                for i, distance in zip(nearest[0], distances[0], strict=True)
-            ],
-            values=self.encoder.decode(encoded[0]),
-            parts=self._contributions(encoded[0], self.X[nearest[0]], exact),
-            exact=exact,
-            weights=self.weights(),
-            n_metrics=len(last.ensemble_.metrics) if isinstance(last, RareClassifier) else 1,
-        )
-
-    def _contributions(self, row: NDArray, neighbors: NDArray, exact: bool) -> NDArray:
-        """Contribution of each raw column to the squared distances, (n_neighbors, n_columns)."""
-        groups = self.encoder.column_groups()
-        if not exact:
-            return counterfactual_changes(self.metric, row, neighbors, groups=groups)
-        parts = distance_contributions(self.metric, row, neighbors)
-        return np.column_stack([parts[:, group].sum(axis=1) for group in groups])
+        return explain_decision(self, X, row, n_neighbors)
 
     def weights(self) -> dict[str, float]:
         """Share of each encoded feature in the diagonal of M, the largest first.

@@ -7,6 +7,7 @@ from sklearn.metrics import fbeta_score
 
 from raremetric.contenders import scored
 from raremetric.table import fit_table
+from raremetric.table.card import describe_scoring
 from raremetric.table.fitting import model_names, parse_scoring
 from raremetric.table.predictions import write_predictions
 from tests.table.conftest import make_table
@@ -120,6 +121,15 @@ def test_rows_that_are_drawn(tmp_path, few):
 )
 def test_scoring_as_text(text, costs):
     assert parse_scoring(text) == costs
+
+
+def test_aims_in_words():
+    assert describe_scoring("f2") == "f2"
+    assert describe_scoring("precision>=0.8") == "recall with precision>=0.8"
+    assert describe_scoring("recall>=0.9") == "precision with recall>=0.9"
+    assert describe_scoring([[0, 1], [20, 0]]) == (
+        "negative cost per row (tn=0, fp=1, fn=20, tp=0)"
+    )
 
 
 @pytest.mark.parametrize(

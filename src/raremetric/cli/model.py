@@ -179,7 +179,7 @@ def _print_fit(fitted: TableModel, file: str, out: Path, seconds: float) -> None
     if training["rows_used"] < n_rows:
         typer.echo(
             f"It learned from {training['rows_used']} rows, drawn with as many of each class as "
-            "possible; probabilities and threshold are for all rows."
+            "possible; its probabilities are those for all rows."
         )
     if fitted.fixed_threshold is None:
         typer.echo(

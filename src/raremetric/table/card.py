@@ -51,7 +51,10 @@ def model_card(model: TableModel) -> dict[str, Any]:
 def describe_scoring(scoring: Any) -> str:
     """What was maximized, in words."""
     if isinstance(scoring, str):
-        return scoring
+        maximized = {"precision": "recall", "recall": "precision"}.get(
+            scoring.split(">")[0].strip()
+        )
+        return scoring if maximized is None else f"{maximized} with {scoring}"
     (tn, fp), (fn, tp) = scoring
     return f"negative cost per row (tn={tn:g}, fp={fp:g}, fn={fn:g}, tp={tp:g})"
 

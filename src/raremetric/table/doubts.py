@@ -74,18 +74,23 @@ def find_doubts(summaries: list[dict[str, Any]], frame: Any) -> dict[tuple[str, 
             outside = (values < low - (high - low)) | (values > high + (high - low))
             found[summary["name"], f"is far outside the range {low:.6g} to {high:.6g}"] = outside
         elif summary["kind"] == "text" and len(summary["levels"]) <= MAX_LEVELS:
-            new = ~missing & ~column.astype(str).isin(summary["levels"]).to_numpy()
+            values = column.astype("category").cat
+            is_new = [str(level) not in summary["levels"] for level in values.categories]
+            new = np.array([*is_new, False])[values.codes]  # the code of a missing value is -1
             found[summary["name"], "has a level that the training data does not have"] = new
     return {key: rows for key, rows in found.items() if rows.any()}
 
 
 def describe_rows(doubts: dict[tuple[str, str], NDArray], n_rows: int) -> NDArray:
     """For each row the names of the columns that are unlike the training data, as one text."""
-    names: list[list[str]] = [[] for _ in range(n_rows)]
+    names: dict[int, list[str]] = {}
     for (name, _), rows in doubts.items():
         for i in np.flatnonzero(rows):
-            names[i].append(name or "(distance)")
-    return np.array(["; ".join(dict.fromkeys(each)) for each in names], dtype=object)
+            names.setdefault(int(i), []).append(name or "(distance)")
+    described = np.full(n_rows, "", dtype=object)
+    for row, each in names.items():
+        described[row] = "; ".join(dict.fromkeys(each))
+    return described
 
 
 def doubt_sentences(counts: dict[tuple[str, str], int], n_rows: int) -> list[str]:

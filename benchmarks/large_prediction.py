@@ -24,7 +24,7 @@ from raremetric.table import fit_table, save_model
 PREDICT = """
 import json, resource, sys, time
 from raremetric.table import load_model
-from raremetric.table.files import write_predictions
+from raremetric.table.predictions import write_predictions
 
 start = time.process_time()
 counts = write_predictions(load_model(sys.argv[1]), sys.argv[2], sys.argv[3])

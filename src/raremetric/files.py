@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import secrets
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
@@ -20,13 +20,16 @@ def existing_file(path: str | Path) -> Path:
     return path
 
 
-def check_output(path: str | Path) -> Path:
+def check_output(path: str | Path, inputs: Iterable[str | Path] = ()) -> Path:
     """The regular file that is written when a path is written: the target of a symbolic link.
 
     Raises
     ------
     OSError
-        If the directory does not exist, or if the path is a directory, a device or a pipe.
+        If the directory does not exist, or if the path is a directory, a device or a pipe, or may
+        not be written.
+    ValueError
+        If the path is one of the inputs.
     """
     path = Path(path)
     target = Path(os.path.realpath(path))
@@ -34,6 +37,7 @@ def check_output(path: str | Path) -> Path:
         raise FileNotFoundError(f"There is no directory {str(target.parent)!r} to write to.")
     if os.path.lexists(target):
         _check_regular(path)
+    check_not_input(target, inputs)
     return target
 
 
@@ -42,6 +46,26 @@ def _check_regular(path: Path) -> None:
         raise IsADirectoryError(f"{str(path)!r} is a directory. Give the name of a file.")
     if not path.is_file():
         raise OSError(f"{str(path)!r} is a device, a pipe or a loop of links, not a regular file.")
+
+
+def check_not_input(path: Path, inputs: Iterable[str | Path] = ()) -> None:
+    """Raise an error if a file to write is one of those to read, or must not be written.
+
+    Parameters
+    ----------
+    path : Path
+        A file in an existing directory; the file itself does not need to exist.
+    inputs : iterable of str or Path
+        The files to read; what is not a file, such as ``"openml:31"``, is skipped.
+    """
+    if any(path.exists() and Path(each).exists() and path.samefile(each) for each in inputs):
+        raise ValueError(
+            f"The output {str(path)!r} is also an input, which would be overwritten. Give the name "
+            "of another file."
+        )
+    for place in (path.parent, path):  # a file is replaced, which changes its directory
+        if place.exists() and not os.access(place, os.W_OK):
+            raise PermissionError(f"There is no permission to write to {str(place)!r}.")
 
 
 @contextmanager

@@ -229,7 +229,7 @@ def test_mistakes_with_a_model(run, path, saved, tmp_path):
 def test_help_has_an_example_each(run):
     overview = run("--help").stdout
     assert "Exit codes: 0 success;" in overview
-    for name in ("compare", "fit", "predict", "explain", "datasets"):
+    for name in ("compare", "fit", "predict", "explain", "info", "datasets"):
         assert name in overview
         text = run(name, "--help").stdout
         assert f"Example: raremetric {name}" in text
@@ -246,7 +246,7 @@ def test_a_method_needs_no_more_than_its_line_in_the_registry(run, monkeypatch):
     text = " ".join(run("compare", "--help").stdout.split())
     assert f"by default: {', '.join(DEFAULT_METHODS)}. Also available: lmnn, itml, svm, " in text
     assert "another" in text
-    models = " ".join(run("fit", "--help").stdout.split())
+    models = " ".join(run("fit", "--help").stdout.split()).replace("iml- score", "iml-score")
     assert f"Models: {', '.join(model_names())}." in models
     assert "another" in model_names()
     assert model.complete_model("an") == compare.complete_methods("an") == ["another"]
@@ -305,4 +305,158 @@ def test_a_lost_interrupt_stops_at_the_next_step(monkeypatch, capsys):
 def test_output_is_csv(run, path, saved):
     rows = list(csv.reader(run("predict", saved, path).stdout.splitlines()))
     assert rows[0][:4] == ["row", "id", "class", "probability"]
-    assert {len(row) for row in rows} == {10}
+    assert {len(row) for row in rows} == {11}
+
+
+@pytest.mark.parametrize("kind", ["same", "symbolic", "hard"])
+def test_no_command_overwrites_its_input(run, path, saved, tmp_path, kind):
+    table, fitted, out = tmp_path / "mine.csv", tmp_path / "model.skops", tmp_path / "out"
+    table.write_bytes(path.read_bytes())
+    fitted.write_bytes(saved.read_bytes())
+
+    def other_name(file):
+        if kind == "same":
+            return file
+        out.unlink(missing_ok=True)
+        (out.symlink_to if kind == "symbolic" else out.hardlink_to)(file)
+        return out
+
+    before = table.read_bytes(), fitted.read_bytes()
+    for words, file in (
+        (["fit", table, "--target", "state"], table),
+        (["compare", table, "--target", "state", "--methods", "plain"], table),
+        (["predict", fitted, table], table),
+        (["predict", fitted, table], fitted),
+    ):
+        result = run(*words, "-o", other_name(file))
+        assert result.exit_code == 2
+        assert "is also an input, which would be overwritten." in result.stderr.splitlines()[-1]
+    assert (table.read_bytes(), fitted.read_bytes()) == before
+    assert run("study", "export", fitted, other_name(fitted)).exit_code == 2
+    assert fitted.read_bytes() == before[1]
+
+
+def test_the_output_is_checked_before_the_work(run, path, saved, tmp_path, monkeypatch):
+    missing = tmp_path / "no" / "out"
+    monkeypatch.setattr("raremetric.table.fit_table", None)  # not called
+    monkeypatch.setattr("raremetric.table.load_model", None)
+    for words in (["fit", path, "--target", "state"], ["predict", saved, path]):
+        assert "There is no directory" in run(*words, "-o", missing).stderr
+        with monkeypatch.context() as patch:
+            patch.setattr(os, "access", lambda _, mode: mode != os.W_OK)  # also for root
+            assert "There is no permission to write to" in run(*words, "-o", tmp_path / "x").stderr
+
+
+@pytest.fixture
+def logistic(run, path, tmp_path, monkeypatch):
+    monkeypatch.setattr(scored, "N_QUICK_CANDIDATES", 2)
+    fitted = tmp_path / "logistic.skops"
+    words = ["fit", path, "--target", "state", "--id", "id", "-o", fitted, "--model", "logistic"]
+    result = run(*words, "--scoring", "cost:fp=1,fn=20", "--no-ids")
+    assert result.exit_code == 0, result.output
+    assert "Cross-validated negative cost per row (tn=0, fp=1, fn=20, tp=0): -" in result.stdout
+    assert "threshold 0.0" in result.stdout
+    assert "Chosen: 2 members; the largest weight (0.50) has {'C': " in result.stdout
+    return fitted
+
+
+def test_a_method_without_neighbors(run, path, logistic):
+    rows = list(csv.reader(run("predict", logistic, path).stdout.splitlines()))
+    assert rows[0] == ["row", "id", "class", "probability", "unlike_training"]
+    result = run("explain", logistic, path, "--row", "1")
+    assert result.exit_code == 2 or result.stdout  # one sentence, or an explanation
+    assert "Traceback" not in result.stderr
+
+
+def test_a_class_that_cannot_be_saved_is_refused_before_the_work(
+    run, path, tmp_path, doubled, monkeypatch
+):
+    monkeypatch.setattr("raremetric.table.fit_table", None)  # not called
+    out = tmp_path / "m.skops"
+    result = run("fit", path, "--target", "state", "-o", out, "--model", doubled)
+    assert result.exit_code == 2
+    assert "doubled_learner.Doubled cannot be saved, because loading it would" in result.stderr
+
+
+def test_thresholds_and_budgets(run, path, logistic, tmp_path):
+    out = tmp_path / "out.csv"
+    result = run("predict", logistic, path, "-o", out, "--top", "5")
+    assert "120 rows, 5 predicted as 'ill'" in result.stdout
+    lines = run("predict", logistic, path, "--json", "--threshold", "0.5").stdout.splitlines()
+    found = pd.DataFrame(map(json.loads, lines))
+    assert ((found["class"] == "ill") == (found["probability"] >= 0.5)).all()
+    result = run("predict", logistic, path, "--top", "5", "--threshold", "0.5")
+    assert "Give only one of --threshold and --top." in result.stderr
+    assert run("predict", logistic, path, "--threshold", "1.5").exit_code == 2
+
+
+def test_what_fit_says(run, tmp_path, monkeypatch):
+    monkeypatch.setattr(scored, "N_QUICK_CANDIDATES", 1)
+    frame, path = make_table(n=60), tmp_path / "three.csv"
+    frame.loc[:20, "state"] = "dead"
+    frame.to_csv(path, index=False)
+    words = ["fit", path, "--target", "state", "--ignore", "id", "-o", tmp_path / "m.skops"]
+    result = run(*words, "--model", "logistic", "--positive", "ill", "--threshold", "0.4")
+    assert "the file has 3 classes. The model predicts 'ill' against all others" in result.stderr
+    assert "rows are 'ill'. The quality of the model and its threshold are very" in result.stderr
+    assert "Threshold 0.4, as given. With the best one, the cross-validated f1 is" in result.stdout
+    result = run(*words, "--model", "logistic", "--max-rows", "30")
+    assert "It learned from 30 rows" in result.stdout
+    result = run(*words, "--scoring", "f2", "--min-recall", "0.9")
+    assert "Give only one of --scoring, --min-precision and --min-recall." in result.stderr
+
+
+@pytest.mark.parametrize(("option", "aim"), [("precision", "recall"), ("recall", "precision")])
+def test_minima_are_aims(run, path, tmp_path, monkeypatch, option, aim):
+    seen = []
+
+    def stop(*_, scoring, **__):
+        seen.append(scoring)
+        raise ValueError("enough")
+
+    monkeypatch.setattr("raremetric.table.fit_table", stop)
+    words = ["fit", path, "--target", "state", "-o", tmp_path / "m.skops"]
+    run(*words, f"--min-{option}", "0.8")
+    run(*words, f"--min-{aim}", "0.75")
+    assert seen == [f"{option}>=0.8", f"{aim}>=0.75"]
+
+
+def test_standard_input(path, saved):
+    done = subprocess.run(
+        [*COMMAND, "predict", str(saved), "-"],
+        input=path.read_bytes(),
+        capture_output=True,
+        check=True,
+    )
+    with subprocess.Popen(
+        [*COMMAND, "predict", str(saved), str(path)], stdout=subprocess.PIPE
+    ) as process:
+        assert done.stdout == process.stdout.read()
+    assert done.stdout.count(b"\n") == 121
+
+
+def test_doubts_are_notes(run, saved, tmp_path):
+    new, out = tmp_path / "new.csv", tmp_path / "out.csv"
+    make_table().assign(color="violet").to_csv(new, index=False)
+    result = run("predict", saved, new, "-o", out)
+    sentence = "120 of 120 rows: column 'color' has a level that the training data does not have."
+    assert f"Note: {sentence}" in result.stderr
+    assert "120 rows are unlike the training data." in result.stdout
+    assert pd.read_csv(out)["unlike_training"].str.contains("color").all()
+    assert json.loads(run("predict", saved, new, "-o", out, "--json").stdout)["unlike"] == 120
+
+
+def test_info(run, saved, logistic):
+    text = run("info", saved).stdout
+    for words in ("Model of state", "24 positive (20.0%)", "color", "blue, green, red", "Do not"):
+        assert words in text
+    markdown = run("info", logistic, "--markdown").stdout
+    assert "| `color` | text | `blue`, `green`, `red` | 0.8% |" in markdown
+    assert "Names of the training rows: no" in markdown
+    assert "This file contains the rows of its training data" in markdown
+    card = json.loads(run("info", logistic, "--json").stdout)
+    assert card["positive_class"] == "ill"
+    assert card["training"]["rows"] == 120
+    assert not card["contains_ids"]
+    assert card["versions"]["raremetric"]
+    assert run("info", "nothing.skops").exit_code == 2

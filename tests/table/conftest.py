@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from raremetric.contenders import scored
 from raremetric.table import fit_table
 from raremetric.table.fitting import model_names
 
@@ -52,8 +53,12 @@ def path(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def models(path):
-    """One model per method that can be saved."""
-    return {name: fit_table(path, "state", method=name, row_names="id") for name in model_names()}
+    """One model per method."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(scored, "N_QUICK_CANDIDATES", 2)  # they are slow
+        return {
+            name: fit_table(path, "state", method=name, row_names="id") for name in model_names()
+        }
 
 
 @pytest.fixture

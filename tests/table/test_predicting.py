@@ -8,17 +8,17 @@ import pandas as pd
 import pytest
 from benchmarks.large_prediction import measure
 
-from raremetric.table.files import prediction_rows, write_predictions
+from raremetric.table.predictions import output_tables, write_predictions
 
 
 def test_the_file_contains_the_predictions_of_the_model(model, path, tmp_path):
     out, pieces = tmp_path / "out.csv", []
     counts = write_predictions(model, path, out, pieces.append)
     (found,) = pieces
-    table = pd.read_csv(out, float_precision="round_trip")
-    assert counts == {"rows": 120, "positive": int(found.positive.sum())}
+    table = pd.read_csv(out, float_precision="round_trip", keep_default_na=False)
+    assert (counts.rows, counts.positive) == (120, found.positive.sum())
     assert table.columns.tolist() == [
-        *("row", "id", "class", "probability"),
+        *("row", "id", "class", "probability", "unlike_training"),
         *("neighbor_1", "distance_1", "neighbor_2", "distance_2", "neighbor_3", "distance_3"),
     ]
     assert table["row"].tolist() == list(range(1, 121))
@@ -27,8 +27,8 @@ def test_the_file_contains_the_predictions_of_the_model(model, path, tmp_path):
     np.testing.assert_array_equal(table["probability"], found.probability)
     np.testing.assert_array_equal(table["distance_2"], found.distances[:, 1])
     assert table["neighbor_3"].tolist() == model.ids[found.neighbors[:, 2]].tolist()
-    rows = list(prediction_rows(model, found))
-    assert json.loads(json.dumps(rows)) == table.to_dict("records")
+    (whole,) = output_tables(model, path)
+    assert json.loads(json.dumps(whole.to_pylist())) == table.to_dict("records")
 
 
 def test_to_a_stream(model, path):

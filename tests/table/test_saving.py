@@ -6,7 +6,7 @@ import subprocess
 import sys
 import warnings
 from pathlib import Path
-from zipfile import ZipFile
+from zipfile import ZIP_DEFLATED, ZipFile
 
 import numpy as np
 import pytest
@@ -14,7 +14,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
 import raremetric
-from raremetric.table import ModelFileError, fit_table, load_model, save_model
+from raremetric.table import ModelFileError, files, fit_table, load_model, save_model
 from raremetric.table.files import CARD, FORMAT
 from raremetric.table.fitting import model_names
 
@@ -27,7 +27,9 @@ import numpy as np
 from raremetric.table import load_model
 for path in Path(sys.argv[1]).glob("*.skops"):
     (found,) = load_model(path).predict_file(sys.argv[2])
-    np.savez(path.with_suffix(".npz"), *[np.asarray(part) for part in found])
+    parts = [np.asarray(part) for part in found[:-1]]
+    parts = [part.astype(str) if part.dtype == object else part for part in parts]
+    np.savez(path.with_suffix(".npz"), *parts)
 """
 
 
@@ -36,6 +38,13 @@ def saved(model, tmp_path):
     path = tmp_path / "model.skops"
     save_model(model, path)
     return path
+
+
+def write_unchecked(model, path):
+    """Save a model as an attacker could, without the checks of save_model."""
+    skops.dump(model, path)
+    with ZipFile(path, "a") as archive:
+        archive.writestr(CARD, json.dumps({"format": FORMAT, "versions": model.versions}))
 
 
 def change_card(path, **changes):
@@ -65,9 +74,9 @@ def predicted(models, path, tmp_path_factory):
 def test_another_process_predicts_the_same_bits(method, models, path, predicted):
     (expected,) = models[method].predict_file(path)
     with np.load(predicted / f"{method}.npz") as found:
-        assert len(found.files) == len(expected)
-        for name, part in zip(found.files, expected, strict=True):
+        for name, part in zip(found.files, expected[:-1], strict=True):
             part = np.asarray(part)
+            part = part.astype(str) if part.dtype == object else part
             assert found[name].dtype == part.dtype
             assert found[name].tobytes() == part.tobytes()
 
@@ -82,8 +91,24 @@ def test_all_parts_come_back(model, saved):
     assert again.encoder.levels_ == model.encoder.levels_
 
 
-def test_no_tree_is_in_the_file(saved):
-    assert not any("Tree" in name for name in skops.get_untrusted_types(file=saved))
+@pytest.mark.parametrize("method", model_names())
+def test_a_file_contains_types_of_the_package_only(method, models, predicted):
+    types = skops.get_untrusted_types(file=predicted / f"{method}.skops")
+    assert all(name.startswith("raremetric.") for name in types)
+    assert not any("Tree" in name and "BoostedTrees" not in name for name in types)
+
+
+def test_classes_outside_the_package(path, doubled, tmp_path):
+    file = tmp_path / "model.skops"
+    naive = fit_table(path, "state", method="sklearn.naive_bayes:GaussianNB", ignore=["id"])
+    save_model(naive, file)
+    (found,), (expected,) = (each.predict_file(path) for each in (load_model(file), naive))
+    np.testing.assert_array_equal(found.probability, expected.probability)
+    own = fit_table(path, "state", method=doubled, ignore=["id"])
+    assert own.predict(path)["class"].isin(["ill", "well"]).all()
+    with pytest.raises(ModelFileError, match=r"doubled_learner.Doubled cannot be saved"):
+        save_model(own, tmp_path / "own.skops")
+    assert not (tmp_path / "own.skops").exists()
 
 
 class Marker:
@@ -106,7 +131,9 @@ def test_a_tampered_file_is_refused_and_not_run(model, tmp_path, disguise):
     before = model.classifier
     model.classifier = make_pipeline(disguise(Marker(str(marker))), *before)
     try:
-        save_model(model, path)
+        with pytest.raises(ModelFileError, match="cannot be saved, because loading it would run"):
+            save_model(model, path)
+        write_unchecked(model, path)
     finally:
         model.classifier = before
     # It would run if the file were trusted.
@@ -123,7 +150,9 @@ def test_functions_of_the_package_are_not_trusted(model, tmp_path):
     before = model.classifier
     model.classifier = make_pipeline(FunctionTransformer(fit_table), *before)
     try:
-        save_model(model, path)
+        with pytest.raises(ModelFileError, match="cannot be saved, because loading it would run"):
+            save_model(model, path)
+        write_unchecked(model, path)
     finally:
         model.classifier = before
     with pytest.raises(ModelFileError, match=r"raremetric.table.fitting.fit_table"):
@@ -150,6 +179,35 @@ def test_another_version_is_a_warning(saved):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         change_card(saved, raremetric=raremetric.__version__)
+        load_model(saved)
+
+
+@pytest.mark.parametrize(
+    "card", ["[]", "null", "3", '{"versions": []}', "[" * 100_000 + "]" * 100_000, "{"]
+)
+def test_strange_cards(tmp_path, card):
+    path = tmp_path / "model.skops"
+    with ZipFile(path, "w") as archive:
+        archive.writestr(CARD, card)
+    with pytest.raises(ModelFileError, match=r"is not a model saved by raremetric. Create"):
+        load_model(path)
+
+
+def test_a_zip_with_a_strange_version(saved):
+    data = bytearray(saved.read_bytes())
+    start = data.rindex(b"PK\x01\x02")  # the directory entry of the card
+    data[start + 6 : start + 8] = (99).to_bytes(2, "little")  # the version needed to extract it
+    saved.write_bytes(bytes(data))
+    with pytest.raises(ModelFileError, match=r"is not a model saved by raremetric. Create"):
+        load_model(saved)
+
+
+def test_a_small_file_that_unpacks_to_much(saved, monkeypatch):
+    monkeypatch.setattr(files, "MAX_BYTES", 1000)
+    load_model(saved)  # not compressed by more than MAX_RATIO
+    with ZipFile(saved, "a", ZIP_DEFLATED) as archive:
+        archive.writestr("zeros", bytes(300 * saved.stat().st_size))
+    with pytest.raises(ModelFileError, match=r"would unpack to .* GB, which is too much"):
         load_model(saved)
 
 

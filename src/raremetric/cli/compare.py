@@ -140,7 +140,7 @@ def compare(
     }
     sizes = sorted({*BUDGETS, *([top] if top else [])})
     with user_mistakes("Stopped before any method had finished all folds; nothing was written."):
-        check_output(out)
+        check_output(out, [file])
         found = _compare_with_progress(file, target, positive, settings)
         rows = found.summary()
         if as_json:

@@ -208,10 +208,12 @@ def study_export(
     as_json: AsJson = False,
 ) -> None:
     """Write a store as compressed text: one row per task, and the studies."""
+    from raremetric.files import check_output
     from raremetric.study.store import Store
     from raremetric.study.text import export_results
 
     with user_mistakes():
+        check_output(file, [store])
         n_tasks = export_results(Store(store), file)
     if as_json:
         print_json({"file": str(file), "tasks": n_tasks})

@@ -98,7 +98,14 @@ def known_columns(table: Any, names: Sequence[str], text: Collection[str], first
 
 
 def as_texts(column: Any) -> list[str]:
-    """The values of a column as text; an empty string where a value is missing."""
+    """The values of a column as text; an empty string where a value is missing.
+
+    pandas writes integers with missing values as floats: these are written as integers again.
+    """
+    if import_optional("pyarrow.types").is_floating(column.type):
+        values = [np.nan if value is None else value for value in column.to_pylist()]
+        texts = [str(int(value)) if value.is_integer() else str(value) for value in values]
+        return ["" if text == "nan" else text for text in texts]
     return ["" if value is None else str(value) for value in column.to_pylist()]
 
 

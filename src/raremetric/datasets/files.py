@@ -30,7 +30,12 @@ PARQUET = frozenset({".parquet", ".pq"})
 
 
 def read_arrow(
-    path: Path, *, target: object = None, header: bool | None = None, text: Collection[str] = ()
+    path: Path,
+    *,
+    target: object = None,
+    header: bool | None = None,
+    text: Collection[str] = (),
+    verbatim: str | None = None,
 ) -> tuple[Any, str | None]:
     """The Arrow table of a file, and the target column that the file declares, if any.
 
@@ -44,13 +49,16 @@ def read_arrow(
         Whether a CSV file has a header; None to detect it.
     text : collection of str, default=()
         Columns to read as text even if they look like numbers.
+    verbatim : str or None, default=None
+        A column of identifiers, which are read as text without any change.
     """
     if _suffix(path) in PARQUET:
         return _read_parquet(path), None
     if not is_csv(path):
-        return _read_keel(path, target)
+        return _read_keel(path, target, verbatim)
     dialect = find_dialect(path, header, target)
-    return read_csv(path, dialect.with_text(text, target)), None
+    dialect = dialect.with_text([*text, *([verbatim] if verbatim else [])], target)
+    return read_csv(path, dialect, verbatim), None
 
 
 def is_csv(path: Path) -> bool:
@@ -70,7 +78,7 @@ def find_dialect(path: Path, header: bool | None = None, target: object = None) 
     return sniff(sample, header, target, is_whole=is_whole)
 
 
-def read_csv(path: Path, dialect: Dialect) -> Any:
+def read_csv(path: Path, dialect: Dialect, verbatim: str | None = None) -> Any:
     """Read a whole CSV file.
 
     Arrow is given the types, because inferring them would hold the whole text in memory. If a
@@ -81,27 +89,30 @@ def read_csv(path: Path, dialect: Dialect) -> Any:
             with _explained(path, dialect), _open(path) as stream:
                 rows = _without_header(stream, dialect) if dialect.offset else stream
                 table = import_optional("pyarrow.csv").read_csv(rows, **_csv_options(dialect))
-                return _with_points(table, dialect)
+                return _with_points(table, dialect, verbatim)
         except _NotANumberError as error:
             dialect = dialect._replace(numeric=dialect.numeric - {dialect.names[error.column]})
 
 
-def scan_csv(path: Path, dialect: Dialect, block_bytes: int) -> Iterator[Any]:
+def scan_csv(
+    path: Path, dialect: Dialect, block_bytes: int, verbatim: str | None = None
+) -> Iterator[Any]:
     """Read a CSV file as a sequence of small Arrow tables, with all columns as text."""
     dialect = dialect._replace(numeric=frozenset())
     options = _csv_options(dialect, block_bytes)
     with _explained(path, dialect), _open(path) as stream:
         for batch in import_optional("pyarrow.csv").open_csv(stream, **options):
-            yield _with_points(import_optional("pyarrow").Table.from_batches([batch]), dialect)
+            table = import_optional("pyarrow").Table.from_batches([batch])
+            yield _with_points(table, dialect, verbatim)
 
 
-def _with_points(table: Any, dialect: Dialect) -> Any:
+def _with_points(table: Any, dialect: Dialect, verbatim: str | None) -> Any:
     """Replace decimal commas by points in the columns that Arrow read as text."""
     if dialect.decimal == ".":
         return table
     arrow, compute = import_optional("pyarrow"), import_optional("pyarrow.compute")
     for index, name in enumerate(dialect.names):
-        if name in dialect.numeric:
+        if name in dialect.numeric or name == verbatim:
             continue
         chunks = []
         for chunk in table.column(index).chunks:
@@ -217,6 +228,25 @@ def _read_parquet(path: Path) -> Any:
     return table
 
 
+def is_frame(source: object) -> bool:
+    """Whether a source is a table in memory, of pandas, polars, Arrow or a similar library."""
+    return hasattr(source, "__arrow_c_stream__") or hasattr(source, "to_arrow")
+
+
+def arrow_table(frame: Any) -> Any:
+    """The Arrow table of a table in memory; the index of a pandas DataFrame is left out."""
+    arrow = import_optional("pyarrow")
+    try:
+        if type(frame).__module__.startswith("pandas"):
+            table = arrow.Table.from_pandas(frame, preserve_index=False)
+        else:
+            table = arrow.table(frame)
+    except (arrow.ArrowInvalid, arrow.ArrowTypeError) as error:
+        raise TableError(f"a column holds values of several types: {error}") from error
+    name_columns(table.column_names)
+    return table
+
+
 # KEEL and ARFF files: a header of @attribute lines, followed by rows as in a CSV file
 
 
@@ -231,7 +261,7 @@ def _data_offset(path: Path) -> int:
     return 0
 
 
-def _read_keel(path: Path, target: object) -> tuple[Any, str]:
+def _read_keel(path: Path, target: object, verbatim: str | None) -> tuple[Any, str]:
     offset = _data_offset(path)
     with _open(path) as stream:
         lines = stream.read(offset).decode("utf-8-sig", errors="replace").splitlines()
@@ -244,9 +274,10 @@ def _read_keel(path: Path, target: object) -> tuple[Any, str]:
         raise TableError("Sparse ARFF files are not supported. Save it as dense ARFF.")
     names = name_columns([attribute.name for attribute in attributes])
     numeric = frozenset(attribute.name for attribute in attributes if not _is_text(attribute))
+    numeric = numeric.difference([verbatim])
     quote = "'" if sample.count("'") > sample.count('"') else '"'
     dialect = Dialect(names, has_header=False, numeric=numeric, quote=quote, offset=offset)
-    table = read_csv(path, dialect.with_text((output,), target))
+    table = read_csv(path, dialect.with_text((output,), target), verbatim)
     for index, attribute in enumerate(attributes):
         if attribute.kind == "date":  # with Arrow's type, it is an error unless it is ignored
             arrow = import_optional("pyarrow")

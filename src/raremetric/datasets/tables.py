@@ -19,7 +19,15 @@ from raremetric.datasets.columns import (
 )
 from raremetric.datasets.dialect import TableError
 from raremetric.datasets.encoding import TableEncoder, check_columns
-from raremetric.datasets.files import find_dialect, is_csv, read_arrow, read_openml, scan_csv
+from raremetric.datasets.files import (
+    arrow_table,
+    find_dialect,
+    is_csv,
+    is_frame,
+    read_arrow,
+    read_openml,
+    scan_csv,
+)
 from raremetric.extras import import_optional
 from raremetric.files import existing_file
 from raremetric.validation import Labels, check_option, did_you_mean
@@ -28,7 +36,7 @@ __all__ = ["TableError", "iter_table", "read_table"]
 
 
 def read_table(
-    path: str | Path,
+    path: Any,
     target: str | int | None = None,
     positive: Any = None,
     *,
@@ -44,10 +52,10 @@ def read_table(
 
     Parameters
     ----------
-    path : str or Path
+    path : str, Path or table
         A CSV file (delimiter, header, decimal comma and encoding are detected; ``.gz`` is
         allowed), a Parquet, ARFF or KEEL ``.dat`` file, or ``"openml:31"`` for data set 31 of
-        openml.org.
+        openml.org. Also a table in memory: a DataFrame of pandas or polars, or an Arrow table.
     target : str, int or None, default=None
         Name of the column that contains the class, or its position (-1 for the last). None is
         allowed for ARFF and KEEL files (the output, or the last attribute) and for OpenML.
@@ -127,13 +135,19 @@ def read_table(
            [28.,  1.]])
     """
     check_option(missing, "missing", ("impute", "refuse"))
-    source = str(path)
+    source = "The table" if is_frame(path) else str(path)
     try:
-        if source.startswith("openml:"):
+        if is_frame(path):
+            table, named = arrow_table(path), None
+        elif source.startswith("openml:"):
             table, named = read_openml(source)
         else:
             table, named = read_arrow(
-                existing_file(path), target=target, header=header, text=categorical
+                existing_file(path),
+                target=target,
+                header=header,
+                text=categorical,
+                verbatim=row_names,
             )
         name = _find_target(table.column_names, named if target is None else target)
         _check_names(table, name, categorical, ignore, row_names)
@@ -156,7 +170,7 @@ def read_table(
 
 
 def iter_table(
-    path: str | Path,
+    path: Any,
     encoder: TableEncoder,
     *,
     block_bytes: int = 1 << 22,
@@ -166,9 +180,9 @@ def iter_table(
 
     Parameters
     ----------
-    path : str or Path
-        A file as for `read_table`; it does not need to contain the class. CSV files are read in
-        pieces, other formats as a whole.
+    path : str, Path or table
+        A file or table as for `read_table`; it does not need to contain the class. CSV files are
+        read in pieces, other formats as a whole. There is always at least one piece.
     encoder : TableEncoder
         A fitted encoder. It determines which columns are read, and which of them are numbers.
     block_bytes : int, default=4 MB
@@ -182,12 +196,12 @@ def iter_table(
         Some of the rows, for ``encoder.transform`` or a pipeline that starts with the encoder.
         The index contains the numbers of the rows in the file, starting at 1, or their names.
     """
-    path = existing_file(path)
+    source = "The table" if is_frame(path) else existing_file(path)
     known = list(encoder.feature_names_in_)
     text = [name for name, kind in zip(known, encoder.kinds_, strict=True) if kind != "number"]
     first_row = 1
     try:
-        for table in _pieces(path, known, block_bytes):
+        for table in _pieces(path, known, block_bytes, row_names):
             check_columns(table.column_names, known)
             frame = known_columns(table, known, text, first_row)
             if row_names in table.column_names:
@@ -196,22 +210,32 @@ def iter_table(
             yield frame
             first_row += table.num_rows
     except TableError as error:
-        raise TableError(f"{path}: {error}") from error
+        raise TableError(f"{source}: {error}") from error
 
 
-def column_names(path: str | Path, known: str) -> list[str]:
+def column_names(path: Any, known: str) -> list[str]:
     """Names of the columns of a file; `known` is a column that it probably has."""
+    if is_frame(path):
+        return arrow_table(path).column_names
     path = existing_file(path)
     if is_csv(path):
         return find_dialect(path, target=known).names
     return read_arrow(path)[0].column_names
 
 
-def _pieces(path: Path, known: list[str], block_bytes: int) -> Iterator[Any]:
-    if is_csv(path):
-        yield from scan_csv(path, find_dialect(path, target=known[0]), block_bytes)
+def _pieces(path: Any, known: list[str], block_bytes: int, row_names: str | None) -> Iterator[Any]:
+    if is_frame(path):
+        yield arrow_table(path)
+    elif is_csv(path := Path(path)):
+        dialect, is_empty = find_dialect(path, target=known[0]), True
+        for table in scan_csv(path, dialect, block_bytes, row_names):
+            is_empty = False
+            yield table
+        if is_empty:  # a header without rows
+            arrow = import_optional("pyarrow")
+            yield arrow.table({name: arrow.array([], arrow.string()) for name in dialect.names})
     else:
-        yield read_arrow(path)[0]
+        yield read_arrow(path, verbatim=row_names)[0]
 
 
 def _find_target(names: list[str], target: str | int | None) -> str:

@@ -1,26 +1,25 @@
-"""Files of a model: the model itself, loaded without running code from it, and its predictions."""
+"""Save a model in a file, and load it without running code from the file."""
 
 from __future__ import annotations
 
 import json
 import warnings
-from collections.abc import Callable, Iterator
 from importlib import import_module
 from io import BytesIO
 from pathlib import Path
-from typing import Any, BinaryIO
-from zipfile import ZIP_DEFLATED, BadZipFile, ZipFile
-
-import numpy as np
+from typing import Any
+from zipfile import ZIP_DEFLATED, ZipFile
 
 import raremetric
+from raremetric.contenders.registry import load_class
 from raremetric.extras import import_optional
 from raremetric.files import atomic_write, existing_file
-from raremetric.table.model import Predictions, TableModel
+from raremetric.table.model import TableModel
 
-FORMAT = 2  # increase it when files of earlier versions can no longer be loaded
+FORMAT = 3  # increase it when files of earlier versions can no longer be loaded
 CARD = "raremetric.json"
-BLOCK_BYTES = 1 << 22  # Arrow reads up to 32 blocks ahead
+MAX_BYTES = 1 << 30  # of all parts of a file when unpacked, unless the file itself is large
+MAX_RATIO = 100  # between the sizes of unpacked and packed parts; data compresses less well
 
 
 class ModelFileError(ValueError):
@@ -35,12 +34,38 @@ def save_model(model: TableModel, path: str | Path) -> None:
     model : TableModel
     path : str or Path
         The file; by convention, its name ends in ``.skops``.
+
+    Raises
+    ------
+    ModelFileError
+        The model contains a class that is not part of raremetric or scikit-learn, so that it could
+        not be loaded safely.
     """
-    buffer = BytesIO(import_optional("skops.io").dumps(model, compression=ZIP_DEFLATED))
+    data = import_optional("skops.io").dumps(model, compression=ZIP_DEFLATED)
+    refuse_unsafe_types(data, model.method)
+    buffer = BytesIO(data)
     with ZipFile(buffer, "a") as archive:
         archive.writestr(CARD, json.dumps({"format": FORMAT, "versions": model.versions}))
     with atomic_write(path) as stream:
         stream.write(buffer.getbuffer())
+
+
+def refuse_unsafe_types(data: bytes, method: str) -> None:
+    """Raise an error if a file with this content could not be loaded later."""
+    types = import_optional("skops.io").get_untrusted_types(data=data)
+    unsafe = [name for name in types if not _is_ours(name)]
+    if unsafe:
+        raise ModelFileError(
+            f"A model with {', '.join(unsafe)} cannot be saved, because loading it would run code "
+            "from outside of raremetric and scikit-learn. Use the model in Python, or fit another "
+            f"method than {method!r}."
+        )
+
+
+def check_method(method: str) -> None:
+    """Raise an error if a class of the user could not be saved; other methods always can."""
+    if ":" in method:
+        refuse_unsafe_types(import_optional("skops.io").dumps(load_class(method)()), method)
 
 
 def load_model(path: str | Path) -> TableModel:
@@ -101,14 +126,30 @@ def _check_prediction(model: TableModel, path: Path) -> None:
 
 
 def _read_card(path: Path, data: bytes) -> dict[str, Any]:
+    """The card of a file, after a check of its size."""
     try:
         with ZipFile(BytesIO(data)) as archive:
-            return json.loads(archive.read(CARD))
-    except (BadZipFile, KeyError, ValueError) as error:
-        raise ModelFileError(
-            f"{path} is not a model saved by raremetric. Create one with: raremetric fit FILE "
-            "--target COLUMN -o model.skops"
-        ) from error
+            size = sum(each.file_size for each in archive.infolist())
+            if size > max(MAX_BYTES, MAX_RATIO * len(data)):
+                raise ModelFileError(
+                    f"{path} would unpack to {size / 2**30:.1f} GB, which is too much for a model "
+                    f"file of {len(data) / 2**20:.1f} MB. It was not loaded."
+                )
+            card = json.loads(archive.read(CARD))
+    except ModelFileError:
+        raise
+    except Exception as error:  # zipfile and json raise various errors on damaged files
+        raise ModelFileError(_not_a_model(path)) from error
+    if not isinstance(card, dict) or not isinstance(card.get("versions", {}), dict):
+        raise ModelFileError(_not_a_model(path))
+    return card
+
+
+def _not_a_model(path: Path) -> str:
+    return (
+        f"{path} is not a model saved by raremetric. Create one with: raremetric fit FILE "
+        "--target COLUMN -o model.skops"
+    )
 
 
 def _check_card(card: dict[str, Any], path: Path) -> None:
@@ -155,72 +196,3 @@ def _is_ours(name: str) -> bool:
     except ImportError:
         return False
     return isinstance(found, type) and found.__module__ == module
-
-
-def prediction_columns(model: TableModel, found: Predictions) -> dict[str, Any]:
-    """The columns of the output, by name.
-
-    These are ``row``, the names of the rows if there are any, ``class``, ``probability`` of the
-    positive class, and ``neighbor_1``, ``distance_1``, … for the nearest training examples.
-    """
-    columns: dict[str, Any] = {"row": found.rows}
-    if found.names is not None:
-        columns[str(model.id_name)] = found.names
-    columns["class"] = np.array(model.class_names)[found.positive.astype(np.int64)]
-    columns["probability"] = found.probability
-    for rank in range(found.neighbors.shape[1]):
-        columns[f"neighbor_{rank + 1}"] = model.ids[found.neighbors[:, rank]]
-        columns[f"distance_{rank + 1}"] = found.distances[:, rank]
-    return columns
-
-
-def prediction_rows(model: TableModel, found: Predictions) -> Iterator[dict[str, Any]]:
-    """The output row by row, as plain Python types."""
-    columns = {
-        name: np.asarray(values).tolist()
-        for name, values in prediction_columns(model, found).items()
-    }
-    for values in zip(*columns.values(), strict=True):
-        yield dict(zip(columns, values, strict=True))
-
-
-def write_predictions(
-    model: TableModel,
-    path: str | Path,
-    out: str | Path | BinaryIO,
-    on_result: Callable[[Predictions], None] = lambda found: None,
-) -> dict[str, int]:
-    """Classify the rows of a file and write a CSV file; neither needs to fit in memory.
-
-    Parameters
-    ----------
-    model : TableModel
-    path : str or Path
-        The rows to classify, as for `TableModel.predict_file`.
-    out : str, Path or binary stream
-        Where to write. A file is replaced only once the output is complete.
-    on_result : callable
-        Called with the predictions for each piece.
-
-    Returns
-    -------
-    dict
-        Number of ``rows`` and number of ``positive`` predictions.
-    """
-    if isinstance(out, str | Path):
-        with atomic_write(out) as stream:
-            return write_predictions(model, path, stream, on_result)
-    arrow, arrow_csv = import_optional("pyarrow"), import_optional("pyarrow.csv")
-    counts, writer = {"rows": 0, "positive": 0}, None
-    for found in model.predict_file(path, block_bytes=BLOCK_BYTES):
-        table = arrow.table(prediction_columns(model, found))
-        if writer is None:
-            options = arrow_csv.WriteOptions(quoting_style="needed")
-            writer = arrow_csv.CSVWriter(out, table.schema, write_options=options)
-        writer.write_table(table)
-        counts["rows"] += len(found.rows)
-        counts["positive"] += int(found.positive.sum())
-        on_result(found)
-    if writer is not None:
-        writer.close()
-    return counts

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,43 +14,17 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from raremetric.classifier import MetricKNNClassifier
 from raremetric.datasets import TableEncoder, TableError, iter_table
 from raremetric.datasets.tables import column_names
-from raremetric.explain import (
-    counterfactual_changes,
-    distance_contributions,
-    feature_weights,
-    has_exact_split,
-)
+from raremetric.explain import feature_weights, has_exact_split
 from raremetric.explain.distances import model_steps
+from raremetric.extras import import_optional
 from raremetric.rare import RareClassifier
-from raremetric.validation import check_integer
+from raremetric.table.doubts import FAR, describe_rows, find_doubts
+from raremetric.table.explanation import Explanation, explain_decision
+from raremetric.table.predictions import Predictions, output_tables
+from raremetric.validation import check_integer, check_real
 
 BLOCK = 2048  # rows classified at a time: RareClassifier computes thousands of numbers per row
 N_NEIGHBORS = 3  # neighbors to report if the decision is not a vote of the nearest ones
-
-
-class Predictions(NamedTuple):
-    """Predictions for some rows, with the nearest training examples."""
-
-    rows: NDArray[np.int64]  # (n,), numbers of the rows in the file, starting at 1
-    names: list[str] | None  # names of the rows, if the model has an id_name
-    positive: NDArray[np.bool_]  # (n,)
-    probability: NDArray[np.float64]  # (n,), of the positive class
-    neighbors: NDArray[np.int64]  # (n, k), rows of the training data, nearest first
-    distances: NDArray[np.float64]  # (n, k)
-
-
-class Explanation(NamedTuple):
-    """The decision about one row, its neighbors, and what each column contributes."""
-
-    row: int
-    predicted: str
-    probability: float
-    neighbors: list[dict[str, Any]]  # id, class, distance, values (by column)
-    values: dict[str, Any]  # of the row itself, by column
-    parts: NDArray[np.float64]  # (k, n_columns), contributions to the squared distance
-    exact: bool  # True: parts sum to the squared distance; False: see counterfactual_changes
-    weights: dict[str, float]  # share of each encoded feature, largest first; empty if not exact
-    n_metrics: int = 1  # metrics that are averaged; the neighbors belong to that of largest weight
 
 
 @dataclass(eq=False, repr=False)
@@ -81,6 +55,17 @@ class TableModel:
         Names of the classes 0 and 1.
     versions : dict
         Versions of raremetric and its dependencies when the model was fitted.
+    scoring : str or list
+        What was maximized: see `RareClassifier`.
+    fixed_threshold : float or None
+        Probability from which the positive class is predicted, if the user chose it.
+    columns : list of dict
+        What the training data holds in each column: see `summarize_columns`.
+    radius : float or None
+        99th percentile of the distance from a training example to the nearest other one; None if
+        the model has no neighbors.
+    training : dict
+        How the model was fitted, and the quality to expect: see `fit_table`.
     """
 
     method: str
@@ -93,11 +78,30 @@ class TableModel:
     target_name: str
     class_names: list[str]
     versions: dict[str, str]
+    scoring: Any = "f1"
+    fixed_threshold: float | None = None
+    columns: list[dict[str, Any]] = field(default_factory=list)
+    radius: float | None = None
+    training: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def has_neighbors(self) -> bool:
+        """Whether the model decides by the distances to training examples."""
+        return hasattr(self._last, "kneighbors")
 
     @property
     def n_neighbors(self) -> int:
         """Number of neighbors that vote, or that are reported if there is no such vote."""
+        if not self.has_neighbors:
+            return 0
         return self._last.n_neighbors_ if self._counts_votes else N_NEIGHBORS
+
+    @property
+    def threshold(self) -> float:
+        """The positive class is predicted from this probability on; a vote must exceed 0.5."""
+        if self.fixed_threshold is not None:
+            return self.fixed_threshold
+        return float(getattr(self._last, "threshold_", 0.5))
 
     @property
     def metric(self) -> Pipeline | None:
@@ -108,44 +112,97 @@ class TableModel:
     def _last(self) -> Any:
         return self.classifier[-1] if isinstance(self.classifier, Pipeline) else self.classifier
 
-    def predict(self, X: Any, first_row: int = 1) -> Predictions:
-        """Classify the rows of a DataFrame.
+    def predict(self, X: Any, *, threshold: float | None = None, top: int | None = None) -> Any:
+        """Classify the rows of a table.
 
         Parameters
         ----------
-        X : DataFrame
-            Contains the raw columns of the training file, in any order; other columns are
-            ignored. If the model has an ``id_name``, an index of that name contains the names.
+        X : DataFrame, Arrow table, str or Path
+            A table of pandas, polars or Arrow, or a file as for `predict_file`. It contains the
+            columns of the training data, in any order; other columns are ignored.
+        threshold : float or None, default=None
+            Predict the positive class from this probability on; None for `threshold`.
+        top : int or None, default=None
+            Predict the positive class for this number of rows, those with the highest probability.
+
+        Returns
+        -------
+        pandas.DataFrame
+            One row per row of `X`, with the columns of the command ``raremetric predict``: see
+            `prediction_columns`. The index of a pandas DataFrame is kept.
+        """
+        pandas = import_optional("pandas")
+        tables = output_tables(self, X, threshold=threshold, top=top)
+        found = pandas.concat([each.to_pandas() for each in tables], ignore_index=True)
+        if isinstance(X, pandas.DataFrame):
+            found.index = X.index
+        return found
+
+    def classify(
+        self, piece: Any, first_row: int = 1, threshold: float | None = None
+    ) -> Predictions:
+        """Classify the rows of a DataFrame that `iter_table` read.
+
+        Parameters
+        ----------
+        piece : DataFrame
+            If the model has an ``id_name``, an index of that name contains the names of the rows.
         first_row : int, default=1
             Number of the first row, for files that are read in pieces.
+        threshold : float or None, default=None
+            See `predict`.
         """
-        encoded = self.encoder.transform(X)
-        positive, probability, neighbors, distances = self.decide(encoded)
-        named = self.id_name is not None and X.index.name == self.id_name
+        n_rows = len(piece)
+        if n_rows:
+            positive, probability, neighbors, distances = self.decide(
+                self.encoder.transform(piece), threshold
+            )
+        else:
+            positive, probability = np.zeros(0, dtype=bool), np.zeros(0)
+            distances = np.zeros((0, self.n_neighbors))
+            neighbors = distances.astype(np.int64)
+        doubts = find_doubts(self.columns, piece) if n_rows else {}
+        if n_rows and self.radius is not None and (distances[:, 0] > self.radius).any():
+            doubts["", FAR] = distances[:, 0] > self.radius
+        named = self.id_name is not None and piece.index.name == self.id_name
         return Predictions(
-            rows=np.arange(first_row, first_row + len(encoded)),
-            names=X.index.tolist() if named else None,
+            rows=np.arange(first_row, first_row + n_rows),
+            names=piece.index.tolist() if named else None,
             positive=positive,
             probability=probability,
+            unlike=describe_rows(doubts, n_rows),
             neighbors=neighbors,
             distances=distances,
+            doubts={key: int(rows.sum()) for key, rows in doubts.items()},
         )
 
-    def decide(self, encoded: NDArray) -> tuple[NDArray, NDArray, NDArray, NDArray]:
+    def decide(
+        self, encoded: NDArray, threshold: float | None = None
+    ) -> tuple[NDArray, NDArray, NDArray, NDArray]:
         """Class, probability, neighbors and distances of encoded rows; see `Predictions`."""
+        threshold = self.fixed_threshold if threshold is None else threshold
+        if threshold is not None:
+            check_real(threshold, "threshold", low=0, high=1)
         blocks = [encoded[low : low + BLOCK] for low in range(0, max(len(encoded), 1), BLOCK)]
-        parts = zip(*map(self._decide_block, blocks), strict=True)
+        parts = zip(*(self._decide_block(block, threshold) for block in blocks), strict=True)
         positive, probability, neighbors, distances = map(np.concatenate, parts)
         return positive, probability, neighbors, distances
 
-    def _decide_block(self, encoded: NDArray) -> tuple[NDArray, ...]:
-        distances, neighbors = self._kneighbors(encoded)
+    def _decide_block(self, encoded: NDArray, threshold: float | None) -> tuple[NDArray, ...]:
+        if self.has_neighbors:
+            distances, neighbors = self._kneighbors(encoded)
+        else:
+            distances = np.zeros((len(encoded), 0))
+            neighbors = distances.astype(np.int64)
         if self._counts_votes:  # count the votes of these neighbors, without a second search
             probability = self.y[neighbors].mean(axis=1)
             positive = probability > 0.5  # a tie is decided for the negative class
         else:
             probability = self.classifier.predict_proba(encoded)[:, 1]
-            positive = self.classifier.predict(encoded) == 1
+            cut = getattr(self._last, "threshold_", None)
+            positive = self.classifier.predict(encoded) == 1 if cut is None else probability >= cut
+        if threshold is not None:
+            positive = probability >= threshold
         return positive, probability, neighbors, distances
 
     @property
@@ -154,16 +211,18 @@ class TableModel:
         return isinstance(last, MetricKNNClassifier) and last.vote == "majority"
 
     def predict_file(
-        self, path: str | Path, *, block_bytes: int = 1 << 22
+        self, path: Any, *, block_bytes: int = 1 << 22, threshold: float | None = None
     ) -> Iterator[Predictions]:
         """Classify the rows of a file in pieces; the file can be larger than memory.
 
         Parameters
         ----------
-        path : str or Path
-            A file as for `read_table`. Columns are found by name.
+        path : str, Path or table
+            A file or a table as for `read_table`. Columns are found by name.
         block_bytes : int, default=4 MB
             Size of a piece in bytes of a CSV file.
+        threshold : float or None, default=None
+            See `predict`.
 
         Yields
         ------
@@ -173,7 +232,7 @@ class TableModel:
         for piece in iter_table(
             path, self.encoder, block_bytes=block_bytes, row_names=self.id_name
         ):
-            yield self.predict(piece, first_row)
+            yield self.classify(piece, first_row, threshold)
             first_row += len(piece)
 
     def unused_columns(self, path: str | Path) -> list[str]:
@@ -205,49 +264,23 @@ class TableModel:
 
     def explain(self, X: Any, row: int = 1, n_neighbors: int | None = None) -> Explanation:
         """Explain the decision about a DataFrame with one row."""
-        encoded = self.encoder.transform(X)
-        k = self.n_neighbors if n_neighbors is None else n_neighbors
-        check_integer(k, "n_neighbors", low=1, high=len(self.X))
-        distances, nearest = self._kneighbors(encoded, k)
-        exact, last = has_exact_split(self.metric), self._last
-        return Explanation(
-            row=row,
-            predicted=self.class_names[int(self.classifier.predict(encoded)[0])],
-            probability=float(self.classifier.predict_proba(encoded)[0, 1]),
-            neighbors=[
-                {
-                    "id": self.ids[i].item(),
-                    "class": self.class_names[self.y[i]],
-                    "distance": float(distance),
-                    "values": self.encoder.decode(self.X[i]),
-                }
-                for i, distance in zip(nearest[0], distances[0], strict=True)
-            ],
-            values=self.encoder.decode(encoded[0]),
-            parts=self._contributions(encoded[0], self.X[nearest[0]], exact),
-            exact=exact,
-            weights=self.weights(),
-            n_metrics=len(last.ensemble_.metrics) if isinstance(last, RareClassifier) else 1,
-        )
-
-    def _contributions(self, row: NDArray, neighbors: NDArray, exact: bool) -> NDArray:
-        """Contribution of each raw column to the squared distances, (n_neighbors, n_columns)."""
-        groups = self.encoder.column_groups()
-        if not exact:
-            return counterfactual_changes(self.metric, row, neighbors, groups=groups)
-        parts = distance_contributions(self.metric, row, neighbors)
-        return np.column_stack([parts[:, group].sum(axis=1) for group in groups])
+        return explain_decision(self, X, row, n_neighbors)
 
     def weights(self) -> dict[str, float]:
         """Share of each encoded feature in the diagonal of M, the largest first.
 
         Empty if there is a map before the metric that mixes the features.
         """
-        if not has_exact_split(self.metric):
+        if self.metric is None or not has_exact_split(self.metric):
             return {}
         shares = feature_weights(self.metric)
         names = self.encoder.get_feature_names_out()
         return {str(names[j]): float(shares[j]) for j in np.argsort(-shares, kind="stable")}
+
+    def examples(self) -> NDArray[np.int64]:
+        """Rows of the training data that can be neighbors."""
+        last = self._last
+        return last.ensemble_.rows if isinstance(last, RareClassifier) else np.arange(len(self.X))
 
     def _kneighbors(self, encoded: NDArray, k: int | None = None) -> tuple[NDArray, NDArray]:
         if isinstance(self.classifier, Pipeline):

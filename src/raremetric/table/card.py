@@ -1,0 +1,121 @@
+"""The model card: what is in a model, how good it is, and what it must not be used for."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from raremetric.table.model import TableModel
+
+N_LEVELS_SHOWN = 8
+
+LIMITS = (
+    "Rows from another source than the training data: its probabilities are calibrated for the "
+    "share of positives and the columns described here.",
+    "Decisions about people without a review by a person who knows the reasons and can overrule "
+    "the model.",
+    "Statements about causes: a column that the model uses need not be a cause of the class.",
+)
+CONTAINS_ROWS = (
+    "This file contains the rows of its training data, encoded as numbers. Share it only with "
+    "those who may see these data."
+)
+
+
+def model_card(model: TableModel) -> dict[str, Any]:
+    """Everything that `raremetric info` prints, as plain types.
+
+    Parameters
+    ----------
+    model : TableModel
+    """
+    training = model.training
+    return {
+        "method": model.method,
+        "target": model.target_name,
+        "positive_class": model.class_names[1],
+        "negative_class": model.class_names[0],
+        "scoring": describe_scoring(model.scoring),
+        "threshold": model.threshold,
+        "threshold_fixed_by_user": model.fixed_threshold is not None,
+        "training": training,
+        "columns": model.columns,
+        "id_column": model.id_name,
+        "contains_ids": model.ids.dtype.kind == "U",
+        "contains_training_rows": True,
+        "versions": model.versions,
+        "not_for": list(LIMITS),
+    }
+
+
+def describe_scoring(scoring: Any) -> str:
+    """What was maximized, in words."""
+    if isinstance(scoring, str):
+        maximized = {"precision": "recall", "recall": "precision"}.get(
+            scoring.split(">")[0].strip()
+        )
+        return scoring if maximized is None else f"{maximized} with {scoring}"
+    (tn, fp), (fn, tp) = scoring
+    return f"negative cost per row (tn={tn:g}, fp={fp:g}, fn={fn:g}, tp={tp:g})"
+
+
+def describe_score(training: dict[str, Any]) -> str:
+    """The cross-validated score with its standard error, if they are known."""
+    if training.get("score") is None:
+        return "not known"
+    spread = training.get("score_std")
+    return f"{training['score']:.3f}" + ("" if spread is None else f" ± {spread:.3f}")
+
+
+def card_markdown(model: TableModel) -> str:
+    """The model card as Markdown."""
+    training = model.training
+    n_rows, n_positive = training["rows"], training["positive"]
+    lines = [
+        f"# Model of {_code(model.target_name)}",
+        "",
+        f"- Method: {model.method} ({training['chosen']})",
+        f"- Predicts: {_code(model.class_names[1])} against {_code(model.class_names[0])}",
+        f"- Training data: {n_rows} rows, {n_positive} positive ({n_positive / n_rows:.1%}); "
+        f"{training['rows_used']} rows were used",
+        f"- Aim: {describe_scoring(model.scoring)}",
+        f"- Threshold: {model.threshold:.4g}"
+        + (" (chosen by the user)" if model.fixed_threshold is not None else ""),
+        f"- Cross-validated score: {describe_score(training)}",
+        *(f"- Expected {name}: {value:.3f}" for name, value in training["validation"].items()),
+        f"- Names of the training rows: {'included' if model.ids.dtype.kind == 'U' else 'no'}",
+        f"- Versions: {', '.join(f'{name} {number}' for name, number in model.versions.items())}",
+        "",
+        "## Columns",
+        "",
+        "| column | kind | values | missing |",
+        "|---|---|---|---|",
+        *(
+            f"| {_code(each['name'])} | {each['kind']} | {describe_values(each)} "
+            f"| {each['missing']:.1%} |"
+            for each in model.columns
+        ),
+        "",
+        "## Do not use it for",
+        "",
+        *(f"- {text}" for text in LIMITS),
+        "",
+        CONTAINS_ROWS,
+        "",
+    ]
+    return "\n".join(lines)
+
+
+def describe_values(column: dict[str, Any]) -> str:
+    """The range of a number, or the levels of a text."""
+    if column["kind"] == "number":
+        return f"{column['min']:.6g} to {column['max']:.6g}"
+    levels = column.get("levels", [])
+    more = f" and {len(levels) - N_LEVELS_SHOWN} others" if len(levels) > N_LEVELS_SHOWN else ""
+    return ", ".join(map(_code, levels[:N_LEVELS_SHOWN])) + more
+
+
+def _code(text: str) -> str:
+    """Text of the user as code in Markdown, on one line of a table."""
+    clean = " ".join(str(text).split()).replace("`", "'").replace("|", "\\|")
+    return f"`{clean}`"

@@ -1,0 +1,122 @@
+"""How rows differ from the training data: new levels, missing values, and values out of range."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from raremetric.extras import import_optional
+
+MAX_LEVELS = 100  # in a column with more levels, new ones are to be expected
+UNLIKELY = 1e-3  # probability below which an empty column cannot be chance
+FAR = "are farther from all training examples than 99% of these are from each other"
+
+
+def summarize_columns(frame: Any) -> list[dict[str, Any]]:
+    """What the training data holds in each column.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        The raw columns.
+
+    Returns
+    -------
+    list of dict
+        For each column its ``name``, its ``kind`` ("number", "text" or "other"), the share of
+        ``missing`` values, ``min`` and ``max`` of a number, and the ``levels`` of a text.
+    """
+    summaries = []
+    for name in frame.columns:
+        column = frame[name]
+        summary: dict[str, Any] = {
+            "name": str(name),
+            "kind": _kind(column),
+            "missing": float(column.isna().mean()),
+        }
+        if summary["kind"] == "number":
+            values = _numbers(column)
+            summary |= {"min": float(np.nanmin(values)), "max": float(np.nanmax(values))}
+        elif summary["kind"] == "text":
+            summary["levels"] = sorted({str(level) for level in column.dropna().unique()})
+        summaries.append(summary)
+    return summaries
+
+
+def find_doubts(summaries: list[dict[str, Any]], frame: Any) -> dict[tuple[str, str], NDArray]:
+    """The rows of a table that differ from the training data.
+
+    Parameters
+    ----------
+    summaries : list of dict
+        See `summarize_columns`.
+    frame : DataFrame
+        Raw columns, at least those of the training data.
+
+    Returns
+    -------
+    dict
+        From the name of a column and a description of the difference to the rows, as booleans;
+        only if there are any.
+    """
+    found = {}
+    for summary in summaries:
+        column = frame[summary["name"]]
+        missing = column.isna().to_numpy()
+        if _is_unusual(missing, summary["missing"]):
+            share = f"{summary['missing']:.1%}" if summary["missing"] else "never"
+            found[summary["name"], f"is missing (in the training data: {share})"] = missing
+        if summary["kind"] == "number":
+            low, high = summary["min"], summary["max"]
+            values = _numbers(column)
+            outside = (values < low - (high - low)) | (values > high + (high - low))
+            found[summary["name"], f"is far outside the range {low:.6g} to {high:.6g}"] = outside
+        elif summary["kind"] == "text" and len(summary["levels"]) <= MAX_LEVELS:
+            values = column.astype("category").cat
+            is_new = [str(level) not in summary["levels"] for level in values.categories]
+            new = np.array([*is_new, False])[values.codes]  # the code of a missing value is -1
+            found[summary["name"], "has a level that the training data does not have"] = new
+    return {key: rows for key, rows in found.items() if rows.any()}
+
+
+def describe_rows(doubts: dict[tuple[str, str], NDArray], n_rows: int) -> NDArray:
+    """For each row the names of the columns that are unlike the training data, as one text."""
+    names: dict[int, list[str]] = {}
+    for (name, _), rows in doubts.items():
+        for i in np.flatnonzero(rows):
+            names.setdefault(int(i), []).append(name or "(distance)")
+    described = np.full(n_rows, "", dtype=object)
+    for row, each in names.items():
+        described[row] = "; ".join(dict.fromkeys(each))
+    return described
+
+
+def doubt_sentences(counts: dict[tuple[str, str], int], n_rows: int) -> list[str]:
+    """One sentence for each column and difference, the most frequent first."""
+    ordered = sorted(counts.items(), key=lambda item: -item[1])
+    return [
+        f"{count} of {n_rows} rows: column {name!r} {text}."
+        if name
+        else f"{count} of {n_rows} rows {text}."
+        for (name, text), count in ordered
+    ]
+
+
+def _is_unusual(missing: NDArray, share: float) -> bool:
+    """Whether values are missing where there were none, or where all are missing by no chance."""
+    return not share or (bool(missing.all()) and share ** len(missing) < UNLIKELY)
+
+
+def _kind(column: Any) -> str:
+    pandas = import_optional("pandas")
+    if pandas.api.types.is_numeric_dtype(column):
+        return "number"
+    is_text = pandas.api.types.is_string_dtype(column)
+    return "text" if is_text or isinstance(column.dtype, pandas.CategoricalDtype) else "other"
+
+
+def _numbers(column: Any) -> NDArray[np.float64]:
+    numbers = import_optional("pandas").to_numeric(column, errors="coerce")
+    return numbers.to_numpy(dtype=np.float64, na_value=np.nan)

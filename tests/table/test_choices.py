@@ -1,0 +1,147 @@
+"""What a user chooses: the method, the aim, the threshold, and the number of alerts."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.metrics import fbeta_score
+
+from raremetric.contenders import scored
+from raremetric.table import fit_table
+from raremetric.table.card import describe_scoring
+from raremetric.table.fitting import model_names, parse_scoring
+from raremetric.table.predictions import write_predictions
+from tests.table.conftest import make_table
+
+WITHOUT_NEIGHBORS = ["logistic", "boosting", "forest", "svm"]
+
+
+@pytest.mark.parametrize("name", model_names())
+def test_every_method_predicts(name, models, path):
+    model = models[name]
+    found = model.predict(path)
+    assert ((found["class"] == "ill") == (model.classifier.predict(model.X) == 1)).all()
+    p = model.classifier.predict_proba(model.X)[:, 1]
+    np.testing.assert_allclose(found["probability"], p)
+    has_neighbors = name not in WITHOUT_NEIGHBORS
+    assert ("neighbor_1" in found.columns) == model.has_neighbors == has_neighbors
+    assert model.training["rows"] == model.training["rows_used"] == 120
+    assert model.training["chosen"]
+    # Without candidates, nothing is validated.
+    assert name == "plain" or 0 < model.training["score"] <= 1
+
+
+@pytest.mark.parametrize("name", WITHOUT_NEIGHBORS)
+def test_explanations_need_neighbors(name, models, path):
+    assert models[name].weights() == {}
+    with pytest.raises(ValueError, match=f"The model '{name}' has no neighbors"):
+        models[name].explain_file(path, row=1)
+
+
+@pytest.fixture
+def few(monkeypatch):
+    monkeypatch.setattr(scored, "N_QUICK_CANDIDATES", 2)
+
+
+def fit(path, **options):
+    return fit_table(path, "state", ignore=["id"], method="logistic", **options)
+
+
+def test_the_aim_moves_the_threshold(path, few):
+    costs = fit(path, scoring="cost:fp=1,fn=20")
+    assert costs.scoring == [[0.0, 1.0], [20.0, 0.0]]
+    thresholds = [
+        costs.threshold,
+        *(fit(path, scoring=each).threshold for each in ("f2", "f1", "f0.5")),
+        fit(path, scoring=[[0, 20], [1, 0]]).threshold,
+    ]
+    assert thresholds == sorted(thresholds)
+    assert thresholds[0] < thresholds[-1]
+    assert thresholds[0] == pytest.approx(1 / 21, abs=0.05)  # calibrated: fp / (fp + fn)
+    assert thresholds[-1] == pytest.approx(20 / 21, abs=0.05)
+    assert -5 < costs.training["score"] < 0  # per row
+    model = fit(path, scoring="f2")
+    predicted = model.predict(path)["class"] == "ill"
+    assert fbeta_score(model.y, predicted, beta=2) > 0.6
+
+
+def test_a_fixed_threshold(path, few, models):
+    model = fit(path, threshold=0.9)
+    free = fit(path)
+    found, best = model.predict(path), free.predict(path)
+    assert model.threshold == 0.9
+    assert ((found["class"] == "ill") == (found["probability"] >= 0.9)).all()
+    assert (found["probability"] == best["probability"]).all()
+    again = free.predict(path, threshold=0.9)
+    pd.testing.assert_frame_equal(again, found)
+    assert ((best["class"] == "ill") == (best["probability"] >= free.threshold)).all()
+    votes = models["plain"].predict(path, threshold=1 / 3)
+    assert ((votes["class"] == "ill") == (votes["probability"] > 0.3)).all()
+    with pytest.raises(ValueError, match="threshold == 2"):
+        free.predict(path, threshold=2)
+    with pytest.raises(ValueError, match="threshold == -1"):
+        fit(path, threshold=-1)
+
+
+@pytest.mark.parametrize("top", [0, 1, 7, 119, 500])
+def test_a_number_of_alerts(path, models, tmp_path, monkeypatch, top):
+    monkeypatch.setattr("raremetric.table.predictions.BLOCK_BYTES", 1000)  # several pieces
+    model, out = models["plain"], tmp_path / "out.csv"
+    pieces = []
+    counts = write_predictions(model, path, out, pieces.append, top=top)
+    assert len(pieces) > 3
+    found = pd.read_csv(out)
+    expected = model.predict(path)
+    assert found["row"].tolist() == list(range(1, 121))
+    assert found["id"].tolist() == expected["id"].tolist()
+    # Votes of three neighbors have many ties, which go to the first rows.
+    order = sorted(range(120), key=lambda i: (-expected["probability"][i], i))
+    assert set(np.flatnonzero(found["class"] == "ill")) == set(order[:top])
+    assert counts.positive == min(top, 120)
+    assert (model.predict(path, top=top)["class"] == found["class"]).all()
+
+
+def test_rows_that_are_drawn(tmp_path, few):
+    path = tmp_path / "long.csv"
+    make_table(n=400).to_csv(path, index=False)
+    model = fit(path, max_rows=100)
+    assert (model.training["rows"], model.training["rows_used"]) == (400, 100)
+    whole = fit(path)
+    difference = model.predict(path)["probability"] - whole.predict(path)["probability"]
+    assert difference.abs().mean() < 0.1  # corrected for the draw
+
+
+@pytest.mark.parametrize(
+    ("text", "costs"),
+    [
+        ("f1", "f1"),
+        ("cost:fp=1,fn=20", [[0, 1], [20, 0]]),
+        ("cost: fn = 5.5", [[0, 1], [5.5, 0]]),
+        ("cost:tn=1,fp=3,fn=4,tp=2", [[1, 3], [4, 2]]),
+    ],
+)
+def test_scoring_as_text(text, costs):
+    assert parse_scoring(text) == costs
+
+
+def test_aims_in_words():
+    assert describe_scoring("f2") == "f2"
+    assert describe_scoring("precision>=0.8") == "recall with precision>=0.8"
+    assert describe_scoring("recall>=0.9") == "precision with recall>=0.9"
+    assert describe_scoring([[0, 1], [20, 0]]) == (
+        "negative cost per row (tn=0, fp=1, fn=20, tp=0)"
+    )
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        ({"scoring": "accuracy"}, "scoring must be 'f1'"),
+        ({"scoring": "cost:fp"}, "Costs must be given like 'cost:fp=1,fn=20'; got 'cost:fp'"),
+        ({"scoring": "cost:x=1"}, "Costs must be given like"),
+        ({"scoring": "cost:fp=0"}, "a wrong prediction must cost more"),
+        ({"scoring": "f2", "method": "gmml"}, "The method 'gmml' is tuned for 'f1' only"),
+    ],
+)
+def test_mistakes(path, options, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        fit_table(path, "state", **options)

@@ -13,7 +13,7 @@ except ImportError:
     raise SystemExit(2) from None
 
 from raremetric import __version__
-from raremetric.cli import compare, datasets, explain, model, study
+from raremetric.cli import compare, datasets, explain, model, review, study
 from raremetric.cli.common import EXIT_CODES
 
 app = typer.Typer(
@@ -45,6 +45,6 @@ def main(
         sys.path.append(folder)  # where a user's own learners may be
 
 
-for command in (compare, model, explain, datasets):
+for command in (compare, model, explain, review, datasets):
     command.add_to(app)
 app.add_typer(study.study_app, name="study")

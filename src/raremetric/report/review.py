@@ -1,0 +1,134 @@
+"""The page for working through the alerts of a file."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+from typing import Any
+
+from raremetric.report.page import to_html
+from raremetric.table.evidence import Evidence
+from raremetric.table.review import Review
+
+N_SHOWN = 8  # columns of an alert that are shown at first
+N_NAMED = 3  # columns named in the summary of an alert
+MISSING = "(missing)"
+UNITS = {
+    "log-odds": "log-odds",
+    "probability": "probability",
+    "decision function": "score",
+}
+
+
+def review_page(review: Review, command: str = "") -> str:
+    """A standalone page with one entry per alert, for verdicts and notes.
+
+    Parameters
+    ----------
+    review : Review
+    command : str
+        The command that writes the page again.
+
+    Returns
+    -------
+    str
+        HTML. All texts in it are escaped.
+    """
+    first = review.alerts[0]
+    other, positive = review.class_names
+    details = {"Command": command, "Contributions": contributions_note(first, positive)}
+    if first.neighbors:
+        details["Deciding examples"] = (
+            "The nearest training examples. A number that was missing there is shown as the "
+            "median of its column."
+        )
+    return to_html(
+        "review.html",
+        title=f"Review of {Path(review.source).name}: {review.target_name} = {positive}",
+        overview=(
+            f"{len(review.alerts)} of {review.n_rows} rows, the most likely first; the model "
+            f"predicts {positive} for {review.n_positive} rows, from a probability of "
+            f"{first.threshold:.3g}."
+        ),
+        details={name: text for name, text in details.items() if text},
+        key=storage_key(review),
+        labels={"yes": positive, "no": other},
+        alerts=[_alert(rank, each, positive) for rank, each in enumerate(review.alerts, 1)],
+        unit=UNITS[first.scale],
+        n_shown=N_SHOWN,
+        download=f"{Path(review.source).name.split('.')[0]}-review.csv",
+    )
+
+
+def contributions_note(evidence: Evidence, positive: str) -> str:
+    """What the contributions mean, and whether they are exact."""
+    unit = UNITS[evidence.scale]
+    how = (
+        "They are exact Shapley values"
+        if evidence.exact
+        else "They are Shapley values, estimated from random orders of the columns, with their "
+        "standard errors"
+    )
+    return (
+        f"How much the value of a column moves the {unit} of {positive}, compared with the "
+        f"training data. {how}; their sum is the difference between the {unit} of the row and the "
+        "mean of the background sample."
+    )
+
+
+def storage_key(review: Review) -> str:
+    """Where the browser keeps the verdicts: the same for the same rows of the same file."""
+    rows = [(each.row, each.id, each.columns) for each in review.alerts]
+    text = repr((review.source, review.target_name, sorted(rows, key=lambda each: each[0])))
+    return f"raremetric-review-{hashlib.sha256(text.encode()).hexdigest()[:16]}"
+
+
+def show_value(value: Any) -> str:
+    """A value of a table as short text: whole numbers in full, others with six digits."""
+    if value is None:
+        return MISSING
+    if isinstance(value, float):
+        return str(int(value)) if value.is_integer() and abs(value) < 1e15 else f"{value:.6g}"
+    return str(value)
+
+
+def _alert(rank: int, evidence: Evidence, positive: str) -> dict[str, Any]:
+    largest = max([abs(each["contribution"]) for each in evidence.columns] + [1e-300])
+    moving = [each for each in evidence.columns if each["contribution"]]
+    return {
+        "rank": rank,
+        "row": evidence.row,
+        "id": evidence.id or "",
+        "name": evidence.id or f"row {evidence.row}",
+        "probability": evidence.probability,
+        "is_positive": evidence.predicted == positive,
+        "predicted": evidence.predicted,
+        "for": [each["column"] for each in moving if each["contribution"] > 0][:N_NAMED],
+        "against": [each["column"] for each in moving if each["contribution"] < 0][:N_NAMED],
+        "neighbors": [
+            {
+                "name": each["id"] if isinstance(each["id"], str) else f"row {each['id']}",
+                "class": each["class"],
+                "distance": f"{each['distance']:.3g}",
+            }
+            for each in evidence.neighbors
+        ],
+        "columns": [
+            {
+                "name": each["column"],
+                "value": show_value(each["value"]),
+                "contribution": f"{each['contribution']:+.2f}".replace("-", "−"),
+                "error": f"± {each['std_error']:.2f}" if each["std_error"] >= 0.005 else "",
+                "is_for": each["contribution"] > 0,
+                "share": round(100 * abs(each["contribution"]) / largest),
+                "neighbors": [
+                    (
+                        text := show_value(near["values"][each["column"]]),
+                        text == show_value(each["value"]),
+                    )
+                    for near in evidence.neighbors
+                ],
+            }
+            for each in evidence.columns
+        ],
+    }

@@ -7,17 +7,24 @@ from pathlib import Path
 from typing import Any
 
 from raremetric.report.page import to_html
-from raremetric.table.evidence import Evidence
+from raremetric.table.evidence import Evidence, show_value
 from raremetric.table.review import Review
 
 N_SHOWN = 8  # columns of an alert that are shown at first
 N_NAMED = 3  # columns named in the summary of an alert
-MISSING = "(missing)"
 UNITS = {
     "log-odds": "log-odds",
     "probability": "probability",
     "decision function": "score",
 }
+
+
+EXAMPLES_NOTE = (
+    "The columns on the right are the training examples that decide, with their class, the nearest "
+    "first: those that vote, or the nearest of each class under the metric with the largest "
+    "weight. Values that are the same as in the row are gray. A number that was missing in the "
+    "training data is shown as the median of its column."
+)
 
 
 def review_page(review: Review, command: str = "") -> str:
@@ -36,12 +43,9 @@ def review_page(review: Review, command: str = "") -> str:
     """
     first = review.alerts[0]
     other, positive = review.class_names
-    details = {"Command": command, "Contributions": contributions_note(first, positive)}
-    if first.neighbors:
-        details["Deciding examples"] = (
-            "The nearest training examples. A number that was missing there is shown as the "
-            "median of its column."
-        )
+    notes = [contributions_note(first, positive)]
+    if first.examples:
+        notes.append(EXAMPLES_NOTE)
     return to_html(
         "review.html",
         title=f"Review of {Path(review.source).name}: {review.target_name} = {positive}",
@@ -50,7 +54,8 @@ def review_page(review: Review, command: str = "") -> str:
             f"predicts {positive} for {review.n_positive} rows, from a probability of "
             f"{first.threshold:.3g}."
         ),
-        details={name: text for name, text in details.items() if text},
+        details={"Command": command} if command else {},
+        notes=notes,
         key=storage_key(review),
         labels={"yes": positive, "no": other},
         alerts=[_alert(rank, each, positive) for rank, each in enumerate(review.alerts, 1)],
@@ -83,15 +88,6 @@ def storage_key(review: Review) -> str:
     return f"raremetric-review-{hashlib.sha256(text.encode()).hexdigest()[:16]}"
 
 
-def show_value(value: Any) -> str:
-    """A value of a table as short text: whole numbers in full, others with six digits."""
-    if value is None:
-        return MISSING
-    if isinstance(value, float):
-        return str(int(value)) if value.is_integer() and abs(value) < 1e15 else f"{value:.6g}"
-    return str(value)
-
-
 def _alert(rank: int, evidence: Evidence, positive: str) -> dict[str, Any]:
     largest = max([abs(each["contribution"]) for each in evidence.columns] + [1e-300])
     moving = [each for each in evidence.columns if each["contribution"]]
@@ -105,13 +101,13 @@ def _alert(rank: int, evidence: Evidence, positive: str) -> dict[str, Any]:
         "predicted": evidence.predicted,
         "for": [each["column"] for each in moving if each["contribution"] > 0][:N_NAMED],
         "against": [each["column"] for each in moving if each["contribution"] < 0][:N_NAMED],
-        "neighbors": [
+        "examples": [
             {
                 "name": each["id"] if isinstance(each["id"], str) else f"row {each['id']}",
                 "class": each["class"],
                 "distance": f"{each['distance']:.3g}",
             }
-            for each in evidence.neighbors
+            for each in evidence.examples
         ],
         "columns": [
             {
@@ -121,12 +117,12 @@ def _alert(rank: int, evidence: Evidence, positive: str) -> dict[str, Any]:
                 "error": f"± {each['std_error']:.2f}" if each["std_error"] >= 0.005 else "",
                 "is_for": each["contribution"] > 0,
                 "share": round(100 * abs(each["contribution"]) / largest),
-                "neighbors": [
+                "examples": [
                     (
                         text := show_value(near["values"][each["column"]]),
                         text == show_value(each["value"]),
                     )
-                    for near in evidence.neighbors
+                    for near in evidence.examples
                 ],
             }
             for each in evidence.columns

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.pipeline import Pipeline
 
 from raremetric.datasets import TableError, iter_table
@@ -17,6 +18,8 @@ from raremetric.explain.contributions import MAX_EXACT
 from raremetric.table.model import TableModel
 from raremetric.validation import check_integer
 
+SAME_POINT = 1e-7  # a smaller distance is zero except for rounding
+PER_CLASS = 2  # deciding examples to show, if the model compares the classes
 SEED = 0  # the same row always gets the same explanation
 KNOWN_SHARE = 0.5  # of rows that are in the training data, from which importances are optimistic
 
@@ -32,7 +35,7 @@ class Evidence(NamedTuple):
     columns: list[dict[str, Any]]  # column, value, contribution, std_error; the largest first
     scale: str  # of the contributions: "log-odds", "probability" or "decision function"
     exact: bool  # False: the contributions are sampled
-    neighbors: list[dict[str, Any]]  # id, class, distance, values; empty without neighbors
+    examples: list[dict[str, Any]]  # deciding: id, class, distance, values; may be empty
 
 
 def has_neighbors(model: TableModel) -> bool:
@@ -47,6 +50,16 @@ def threshold_of(model: TableModel) -> float:
         if value is not None and np.ndim(value) == 0:
             return float(value)
     return 0.5
+
+
+def decide(model: TableModel, encoded: NDArray) -> tuple[NDArray, NDArray]:
+    """Whether encoded rows are predicted as positive, and the probability of that class."""
+    if has_neighbors(model):
+        positive, probability, *_ = model.decide(encoded)
+    else:
+        probability = model.classifier.predict_proba(encoded)[:, 1]
+        positive = probability >= threshold_of(model)
+    return positive, probability
 
 
 def explain_rows(
@@ -78,7 +91,8 @@ def explain_rows(
     -------
     list of Evidence
     """
-    found = model.predict(X)
+    positive, probability = decide(model, model.encoder.transform(X))
+    ids = X.index.tolist() if model.id_name and X.index.name == model.id_name else [None] * len(X)
     threshold, names = threshold_of(model), model.encoder.feature_names_in_.tolist()
     evidence = []
     for i in range(len(X)):
@@ -100,22 +114,67 @@ def explain_rows(
             }
             for j in np.argsort(-abs(moved.values[0]), kind="stable")
         ]
-        near = model.explain(X.iloc[[i]], 1, n_neighbors).neighbors if has_neighbors(model) else []
         evidence.append(
             Evidence(
                 row=i + 1 if rows is None else int(rows[i]),
-                id=None if found.names is None else found.names[i],
-                predicted=model.class_names[int(found.positive[i])],
-                probability=float(found.probability[i]),
+                id=ids[i],
+                predicted=model.class_names[int(positive[i])],
+                probability=float(probability[i]),
                 threshold=threshold,
                 columns=columns,
                 scale=moved.scale,
                 exact=moved.exact,
-                neighbors=near,
+                examples=deciding_examples(model, X.iloc[[i]], n_neighbors),
             )
         )
         on_row()
     return evidence
+
+
+def deciding_examples(
+    model: TableModel, X: Any, n_neighbors: int | None = None
+) -> list[dict[str, Any]]:
+    """The training examples that decide about a DataFrame with one row, the nearest first.
+
+    If the model compares distances to both classes, these are the nearest examples of each class
+    under the metric with the largest weight, otherwise the nearest examples of any class.
+
+    Parameters
+    ----------
+    model : TableModel
+    X : DataFrame of one row
+    n_neighbors : int or None, default=None
+        Number of examples of any class; None for those that decide.
+
+    Returns
+    -------
+    list of dict
+        With the ``id``, ``class``, ``distance`` and ``values`` of each example; empty if the model
+        has no neighbors.
+    """
+    last = _last_step(model)
+    if not has_neighbors(model):
+        return []
+    if n_neighbors is not None or not hasattr(last, "explain"):
+        return model.explain(X, 1, n_neighbors).neighbors
+    encoded = model.encoder.transform(X)
+    if isinstance(model.classifier, Pipeline):
+        encoded = model.classifier[:-1].transform(encoded)
+    reason = last.explain(encoded)[0][0]
+    pairs = [
+        (float(distance), int(row))
+        for each in (reason["positive"], reason["negative"])
+        for distance, row in list(zip(each["distances"], each["rows"], strict=True))[:PER_CLASS]
+    ]
+    return [
+        {
+            "id": model.ids[row].item() if hasattr(model.ids[row], "item") else model.ids[row],
+            "class": model.class_names[model.y[row]],
+            "distance": distance,
+            "values": model.encoder.decode(model.X[row]),
+        }
+        for distance, row in sorted(pairs)
+    ]
 
 
 def explain_row(
@@ -202,6 +261,15 @@ def importances_of_file(
         known_share=float(np.mean([row.tobytes() in known for row in X])),
         n_rows=len(X),
     )
+
+
+def show_value(value: Any) -> str:
+    """A value of a table as short text: whole numbers in full, others with six digits."""
+    if value is None:
+        return "(missing)"
+    if isinstance(value, float):
+        return str(int(value)) if value.is_integer() and abs(value) < 1e15 else f"{value:.6g}"
+    return str(value)
 
 
 def _last_step(model: TableModel) -> Any:

@@ -13,7 +13,7 @@ import numpy as np
 from raremetric.datasets import TableError, iter_table
 from raremetric.datasets.files import read_arrow
 from raremetric.extras import import_optional
-from raremetric.table.evidence import Evidence, explain_rows
+from raremetric.table.evidence import Evidence, decide, explain_rows
 from raremetric.table.model import TableModel
 from raremetric.validation import check_integer
 
@@ -64,15 +64,18 @@ def review_file(
     ranks = np.empty((0, 2))  # probability and row of the best rows so far
     n_rows = n_positive = 0
     for piece in iter_table(path, model.encoder, row_names=model.id_name):
-        found = model.predict(piece, n_rows + 1)
-        n_rows, n_positive = n_rows + len(piece), n_positive + int(found.positive.sum())
-        ranks = np.vstack([ranks, np.column_stack([found.probability, found.rows])])
+        if not len(piece):
+            continue
+        positive, probability = decide(model, model.encoder.transform(piece))
+        rows = np.arange(n_rows + 1, n_rows + len(piece) + 1)
+        n_rows, n_positive = n_rows + len(piece), n_positive + int(positive.sum())
+        ranks = np.vstack([ranks, np.column_stack([probability, rows])])
         best = piece if best is None else pandas.concat([best, piece])
         order = np.lexsort((ranks[:, 1], -ranks[:, 0]))[:top]
         best, ranks = best.iloc[order], ranks[order]
     if not n_rows:
         raise TableError(f"{path}: it has no rows of data.")
-    rows = ranks[:, 1].astype(np.int64).tolist()
+    chosen = ranks[:, 1].astype(np.int64).tolist()
     return Review(
         source=str(path),
         n_rows=n_rows,
@@ -80,7 +83,7 @@ def review_file(
         class_names=list(model.class_names),
         target_name=model.target_name,
         id_name=model.id_name,
-        alerts=explain_rows(model, best, rows, max_exact=MAX_EXACT, on_row=on_row),
+        alerts=explain_rows(model, best, chosen, max_exact=MAX_EXACT, on_row=on_row),
     )
 
 

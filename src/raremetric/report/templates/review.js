@@ -4,7 +4,10 @@
   const [filter, shown, exporting] = ["filter", "shown", "export"].map((id) => document.getElementById(id));
   const articles = [...review.querySelectorAll("article")];
   const rowOf = (article) => article.dataset.row;
-  const evidence = new Map(articles.map((each) => [each, each.textContent.toLowerCase()]));
+  // The filter searches the row itself, not the examples beside it.
+  const own = ".name, .body > p, tbody td:nth-child(2)";
+  const textOf = (article) => [...article.querySelectorAll(own)].map((each) => each.textContent).join(" ");
+  const ownText = new Map(articles.map((each) => [each, textOf(each).toLowerCase()]));
   let current = null;
 
   // Row number -> {verdict, note}, in the browser's storage if there is one.
@@ -65,7 +68,7 @@
   const matches = (article) => {
     const { verdict, note } = judgment(article);
     const wanted = filter.value.trim().toLowerCase();
-    const text = `${evidence.get(article)} ${note.toLowerCase()}`;
+    const text = `${ownText.get(article)} ${note.toLowerCase()}`;
     const kept = shown.value === "all" || verdict === (shown.value === "open" ? "" : shown.value);
     return kept && text.includes(wanted);
   };

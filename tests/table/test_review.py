@@ -1,6 +1,7 @@
 """Evidence for decisions, alerts to review, and the rows that a review labels."""
 
 import csv
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -15,8 +16,15 @@ from sklearn.preprocessing import StandardScaler
 
 from raremetric.datasets import TableError
 from raremetric.report import review_page
+from raremetric.table import fit_table
 from raremetric.table.evidence import explain_row, importances_of_file, show_value
-from raremetric.table.review import labeled_rows, read_verdicts, review_file, unguard
+from raremetric.table.review import (
+    labeled_rows,
+    read_verdicts,
+    review_file,
+    unguard,
+    with_reviewed_rows,
+)
 from tests.table.conftest import make_table
 
 
@@ -143,6 +151,23 @@ def test_a_model_without_neighbors_can_be_reviewed(logistic, path):
     assert "training examples that decide" not in page
 
 
+def keys(page):
+    return re.findall(r'<article id="\w+" data-key="([\w-]+)" data-row="(\d+)"', page)
+
+
+def test_verdicts_belong_to_the_values_of_a_row(models, logistic, path, tmp_path):
+    """A browser finds them again with another model or more rows, but not for other values."""
+    first = {row: key for key, row in keys(review_page(review_file(models["plain"], path, 120)))}
+    again = {row: key for key, row in keys(review_page(review_file(logistic, path, 30)))}
+    assert len(first) == 120
+    assert len({*first.values()}) == 120
+    assert again.items() <= first.items()
+    changed = tmp_path / "mine.csv"
+    make_table().assign(size=1.5).to_csv(changed, index=False)
+    other = {row: key for key, row in keys(review_page(review_file(logistic, changed, 30)))}
+    assert not other.items() & first.items()
+
+
 def test_text_of_the_user_is_escaped(models, tmp_path):
     path, evil = tmp_path / "evil.csv", "</script><script>alert(1)</script>"
     frame = make_table()
@@ -179,6 +204,36 @@ def test_labeled_rows(path, tmp_path):
     assert found["size"].tolist() == frame["size"].iloc[[2, 8]].tolist()
     assert labeled_rows(review, path, "checked")["checked"].tolist() == ["ill", "well"]
     assert read_verdicts(review)[9]["note"] == "=1+1"
+
+
+def test_a_fit_with_reviewed_rows(path, tmp_path):
+    review, new = tmp_path / "review.csv", tmp_path / "new.csv"
+    fresh = make_table(seed=5, n=30).drop(columns="state")
+    fresh["id"] = [f"00{i}" for i in range(30)]
+    fresh.assign(more=1).to_csv(new, index=False)
+    export(review, [["2", "001", "", "yes", "ill", ""], ["9", "008", "", "no", "well", ""]])
+    found = with_reviewed_rows(path, "state", review, new, row_names="id")
+    expected = pd.concat([make_table(), fresh.iloc[[1, 8]].assign(state=["ill", "well"])])
+    pd.testing.assert_frame_equal(
+        found.astype(object), expected.reset_index(drop=True).astype(object)
+    )
+    found.to_csv(tmp_path / "all.csv", index=False)
+    model = fit_table(tmp_path / "all.csv", "state", method="plain", row_names="id")
+    assert model.y[-2:].tolist() == [1, 0]
+    assert len(model.y) == 122
+    fresh.drop(columns="color").to_csv(new, index=False)
+    with pytest.raises(TableError, match=r"lacks columns of .*: 'color'"):
+        with_reviewed_rows(path, "state", review, new, row_names="id")
+
+
+def test_labels_that_are_numbers(tmp_path):
+    old, new, review = (tmp_path / f"{name}.csv" for name in ("old", "new", "review"))
+    old.write_text("a,kind\n" + "".join(f"{i},{i % 2}\n" for i in range(10)))
+    new.write_text("a\n5\n6\n")
+    export(review, [["1", "", "", "yes", "1", ""], ["2", "", "", "no", "0", ""]])
+    found = with_reviewed_rows(old, "kind", review, new)
+    assert found["kind"].tolist() == [*map(str, [0, 1] * 5), "1", "0"]
+    assert found["a"].tolist() == [*range(10), 5, 6]
 
 
 def test_ids_are_compared_as_text(tmp_path):

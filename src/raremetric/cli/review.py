@@ -63,8 +63,9 @@ def review(
         )
         return
     typer.echo(
-        f"{len(found.alerts)} of {found.n_rows} rows to review; {found.n_positive} are predicted "
-        f"as {found.class_names[1]!r}. Open {out} in a browser."
+        f"{len(found.alerts)} of {found.n_rows} rows to review; predicted "
+        f"as {found.class_names[1]!r} in the whole file: {found.n_positive}. "
+        f"Open {out} in a browser."
     )
 
 

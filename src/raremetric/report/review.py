@@ -6,6 +6,7 @@ import hashlib
 from pathlib import Path
 from typing import Any
 
+from raremetric.explain.contributions import MAX_BACKGROUND
 from raremetric.report.page import to_html
 from raremetric.table.evidence import Evidence, show_value
 from raremetric.table.review import Review
@@ -43,56 +44,60 @@ def review_page(review: Review, command: str = "") -> str:
     """
     first = review.alerts[0]
     other, positive = review.class_names
-    notes = [contributions_note(first, positive)]
+    notes = [contributions_note(review.alerts, positive)]
     if first.examples:
         notes.append(EXAMPLES_NOTE)
+    n_positive = f"{review.n_positive} row{'s' * (review.n_positive != 1)}"
     return to_html(
         "review.html",
         title=f"Review of {Path(review.source).name}: {review.target_name} = {positive}",
         overview=(
             f"{len(review.alerts)} of {review.n_rows} rows, the most likely first; the model "
-            f"predicts {positive} for {review.n_positive} rows, from a probability of "
+            f"predicts {positive} for {n_positive}, from a probability of "
             f"{first.threshold:.3g}."
         ),
         details={"Command": command} if command else {},
         notes=notes,
-        key=storage_key(review),
+        key=storage_key(review.source, review.target_name),
         labels={"yes": positive, "no": other},
         alerts=[_alert(rank, each, positive) for rank, each in enumerate(review.alerts, 1)],
-        unit=UNITS[first.scale],
         n_shown=N_SHOWN,
         download=f"{Path(review.source).name.split('.')[0]}-review.csv",
     )
 
 
-def contributions_note(evidence: Evidence, positive: str) -> str:
+def contributions_note(alerts: list[Evidence], positive: str) -> str:
     """What the contributions mean, and whether they are exact."""
-    unit = UNITS[evidence.scale]
+    scales = {each.scale for each in alerts}
+    unit = UNITS[alerts[0].scale] if len(scales) == 1 else "score"
     how = (
         "They are exact Shapley values"
-        if evidence.exact
+        if alerts[0].exact
         else "They are Shapley values, estimated from random orders of the columns, with their "
         "standard errors"
     )
     return (
         f"How much the value of a column moves the {unit} of {positive}, compared with the "
-        f"training data. {how}; their sum is the difference between the {unit} of the row and the "
-        "mean of the background sample."
+        f"training data (a sample of at most {MAX_BACKGROUND} rows, unless the model is linear). "
+        f"{how}; their sum is the difference between the {unit} of the row and the mean of these "
+        "training rows."
     )
 
 
-def storage_key(review: Review) -> str:
-    """Where the browser keeps the verdicts: the same for the same rows of the same file."""
-    rows = [(each.row, each.id, each.columns) for each in review.alerts]
-    text = repr((review.source, review.target_name, sorted(rows, key=lambda each: each[0])))
-    return f"raremetric-review-{hashlib.sha256(text.encode()).hexdigest()[:16]}"
+def storage_key(*parts: Any) -> str:
+    """A name under which the browser keeps something, the same for the same parts."""
+    return f"raremetric-review-{hashlib.sha256(repr(parts).encode()).hexdigest()[:16]}"
 
 
 def _alert(rank: int, evidence: Evidence, positive: str) -> dict[str, Any]:
     largest = max([abs(each["contribution"]) for each in evidence.columns] + [1e-300])
     moving = [each for each in evidence.columns if each["contribution"]]
+    values = sorted((each["column"], show_value(each["value"])) for each in evidence.columns)
     return {
         "rank": rank,
+        # A new model does not change it, but new values do: verdicts stay with what was judged.
+        "key": storage_key(evidence.row, evidence.id, values),
+        "unit": UNITS[evidence.scale],
         "row": evidence.row,
         "id": evidence.id or "",
         "name": evidence.id or f"row {evidence.row}",

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from raremetric.datasets import TableError, iter_table
+from raremetric.datasets.columns import read_labels
 from raremetric.datasets.files import read_arrow
 from raremetric.extras import import_optional
 from raremetric.table.evidence import Evidence, decide, explain_rows
@@ -134,6 +135,50 @@ def labeled_rows(
                 )
     frame[target] = [verdicts[row]["label"] for row in rows]
     return frame
+
+
+def with_reviewed_rows(
+    path: str | Path,
+    target: str,
+    review: str | Path,
+    source: str | Path,
+    *,
+    row_names: str | None = None,
+) -> Any:
+    """The training data together with the rows that a review has labeled.
+
+    Parameters
+    ----------
+    path : str or Path
+        The training file.
+    target : str
+        Its column with the class.
+    review, source, row_names
+        See `labeled_rows`.
+
+    Returns
+    -------
+    DataFrame
+        The columns of the training file, with the class as text. If the model was fitted for one
+        class against several others, rows with the verdict "no" get the class "not …".
+
+    Raises
+    ------
+    TableError
+        The source lacks a column of the training file.
+    """
+    pandas = import_optional("pandas")
+    table = read_arrow(Path(path), target=target, text=[row_names] if row_names else [])[0]
+    if target not in table.column_names:
+        raise TableError(f"{path}: there is no column {target!r} with the class.")
+    labels = read_labels(target, table.column(target))
+    known = table.to_pandas()
+    known[target] = [str(labels.classes[code]) for code in labels.codes]
+    added = labeled_rows(review, source, target, row_names=row_names)
+    absent = [name for name in known.columns if name not in added.columns]
+    if absent:
+        raise TableError(f"{source} lacks columns of {path}: {', '.join(map(repr, absent))}.")
+    return pandas.concat([known, added[known.columns]], ignore_index=True)
 
 
 def read_verdicts(path: str | Path) -> dict[int, dict[str, str]]:

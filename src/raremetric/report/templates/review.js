@@ -3,14 +3,13 @@
   const review = document.getElementById("review");
   const [filter, shown, exporting] = ["filter", "shown", "export"].map((id) => document.getElementById(id));
   const articles = [...review.querySelectorAll("article")];
-  const rowOf = (article) => article.dataset.row;
   // The filter searches the row itself, not the examples beside it.
   const own = ".name, .body > p, tbody td:nth-child(2)";
   const textOf = (article) => [...article.querySelectorAll(own)].map((each) => each.textContent).join(" ");
   const ownText = new Map(articles.map((each) => [each, textOf(each).toLowerCase()]));
   let current = null;
 
-  // Row number -> {verdict, note}, in the browser's storage if there is one.
+  // Key of an alert -> {verdict, note}, in the browser's storage if there is one.
   const load = () => {
     try {
       const found = JSON.parse(localStorage.getItem(review.dataset.key));
@@ -22,7 +21,7 @@
     try { localStorage.setItem(review.dataset.key, JSON.stringify(judged)); }
     catch { document.getElementById("storage_note").hidden = false; }
   };
-  const judgment = (article) => (judged[rowOf(article)] ??= { verdict: "", note: "" });
+  const judgment = (article) => (judged[article.dataset.key] ??= { verdict: "", note: "" });
 
   const show = (article) => {
     const { verdict } = judgment(article);

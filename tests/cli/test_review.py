@@ -94,3 +94,10 @@ def test_review_does_not_overwrite_its_inputs(run, path, saved, tmp_path):
         assert target.read_bytes() == before
     result = run("review", saved / "iml.skops", path, "-o", tmp_path / "none" / "x.html")
     assert "There is no directory" in result.stderr
+
+
+def test_help_of_review(run):
+    text = run("review", "--help").stdout
+    assert "Example: raremetric review" in text
+    assert "--json" in text
+    assert "review" in run("--help").stdout

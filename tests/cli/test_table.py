@@ -207,7 +207,7 @@ def test_mistakes_with_a_model(run, path, saved, tmp_path):
 def test_help_has_an_example_each(run):
     overview = run("--help").stdout
     assert "Exit codes: 0 success;" in overview
-    for name in ("compare", "fit", "predict", "explain", "review", "datasets"):
+    for name in ("compare", "fit", "predict", "explain", "datasets"):
         assert name in overview
         text = run(name, "--help").stdout
         assert f"Example: raremetric {name}" in text

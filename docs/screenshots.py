@@ -26,6 +26,7 @@ TERMINALS = {
     "table-fit": "fit abalone.csv --target age --id shell --model iml -o model.skops",
     "table-explain": "explain model.skops new.csv --row 1 --plot why.png",
 }
+REVIEW = "review rare.skops new.csv --top 10 -o review.html"
 
 
 def main() -> None:
@@ -45,6 +46,11 @@ def main() -> None:
             svg = folder / f"{picture}.svg"
             svg.write_text(terminal(command, folder))
             take_screenshot(browser, svg, HERE / "images" / f"{picture}.png", is_svg=True)
+        fit = "fit abalone.csv --target age --id shell -o rare.skops"
+        for command in (fit, REVIEW):
+            subprocess.run([*CALL, *command.split()], cwd=folder, check=True)
+        review = folder / "review.html"
+        take_screenshot(browser, review, HERE / "images" / "table-review.png", full_page=False)
         page = folder / "comparison.html"
         take_screenshot(browser, page, HERE / "images" / "table-page.png")
         results = HERE / "results" / "report.html"

@@ -35,6 +35,8 @@ def test_docstrings(name):
 @pytest.mark.parametrize(
     "function",
     [
+        explain.column_contributions,
+        explain.column_importances,
         explain.distance_contributions,
         explain.feature_weights,
         explain.counterfactual_changes,

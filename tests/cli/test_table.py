@@ -37,7 +37,7 @@ def test_fit_predict_explain(run, path, saved, tmp_path):
 
     result = run("explain", saved, path, "--row", "7", "--plot", plot)
     assert result.exit_code == 0, result.output
-    assert f"Row 7 of {path}" in result.stdout.replace("\n", "")
+    assert f"Row 7 (r6) of {path}" in result.stdout.replace("\n", "")
     assert "r6" in result.stdout
     assert "the distance to the nearest example is 0" in result.stderr
     assert plot.read_bytes().startswith(b"\x89PNG")
@@ -195,7 +195,7 @@ def test_compare_stopped(run, path, tmp_path, monkeypatch):
         (["fit", "{path}", "--target", "state", "--positive", "x", "-o", "{out}"], "no value 'x'"),
         (["compare", "{path}", "--target", "state", "--methods", "x"], "Unknown method 'x'"),
         (["predict", "{path}", "{path}"], "is not a model saved by raremetric"),
-        (["explain", "{path}", "{path}"], "Missing option '--row'."),
+        (["explain", "{path}", "{path}"], "Pass either --row N"),
     ],
 )
 def test_mistakes_are_one_sentence(run, path, tmp_path, words, sentence):

@@ -22,63 +22,125 @@ from raremetric.cli.common import (
 if TYPE_CHECKING:
     from rich.table import Table
 
+    from raremetric.table.evidence import Evidence, FileImportances
     from raremetric.table.model import Explanation
 
 N_SHOWN = 10  # features
-SAME_POINT = 1e-7  # a smaller distance is zero except for rounding
 
 
 def explain(
     model: ModelFile,
     file: NewFile,
-    row: Annotated[int, typer.Option(min=1, help="Number of the row; the first is 1.")],
+    row: Annotated[
+        int | None, typer.Option(min=1, help="Number of the row; the first is 1.")
+    ] = None,
+    importance: Annotated[
+        bool,
+        typer.Option(
+            "--importance", help="Instead of a row: how much the model depends on each column."
+        ),
+    ] = False,
+    target: Annotated[
+        str | None,
+        typer.Option(help="With --importance: column with the class. Default: as in fit."),
+    ] = None,
     neighbors: Annotated[
         int | None,
-        typer.Option(min=1, help="Number of neighbors to show. Default: those that vote."),
+        typer.Option(min=1, help="Number of neighbors to show. Default: those that decide."),
     ] = None,
-    features: Annotated[int, typer.Option(min=1, help="Number of features to show.")] = N_SHOWN,
+    features: Annotated[int, typer.Option(min=1, help="Number of columns to show.")] = N_SHOWN,
+    distances: Annotated[
+        bool,
+        typer.Option("--distances", help="Also show what each column adds to the distances."),
+    ] = False,
     plot: Annotated[
         Path | None, typer.Option(help="Also draw a figure to this file (.png, .svg, .pdf).")
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Explain the prediction for a row by its neighbors and by the columns that differ."""
+    """Explain the prediction for a row by its columns and by the examples that decide."""
     from raremetric.table import load_model
+    from raremetric.table.evidence import explain_row, has_neighbors, importances_of_file
 
+    if importance == (row is not None):
+        fail("Pass either --row N, to explain one row, or --importance, for the whole model.")
     with user_mistakes():
         fitted = load_model(model)
-        with progress(None, f"reading row {row}"):
-            found = fitted.explain_file(file, row, neighbors)
+        if row is None:
+            with progress(None, f"permuting the columns of {file}"):
+                importances = importances_of_file(fitted, file, target)
+            _show_importances(importances, file, features, as_json)
+            return
+        near = None
+        with progress(None, f"explaining row {row}"):
+            found = explain_row(fitted, file, row, neighbors)
+            if has_neighbors(fitted):
+                near = fitted.explain_file(file, row, neighbors)
         if plot is not None:
-            _draw(found, plot, features)
+            _draw(near, plot, features)
     if as_json:
-        columns = list(found.values)
-        parts = [dict(zip(columns, values, strict=True)) for values in found.parts.tolist()]
-        print_json(found._asdict() | {"parts": parts})
+        print_json(_as_dict(found, near))
         return
+    name = f" ({found.id})" if found.id else ""
     typer.echo(
-        f"Row {row} of {file}: predicted {found.predicted!r}; probability of "
-        f"{fitted.class_names[1]!r}: {found.probability:.2f}."
+        f"Row {row}{name} of {file}: predicted {found.predicted!r}; probability of "
+        f"{fitted.class_names[1]!r}: {found.probability:.3g}, threshold: {found.threshold:.3g}."
     )
-    _print_explanation(found, features)
+    _print_evidence(found, near, fitted.class_names[1], features, distances)
     if plot is not None:
         typer.echo(f"The figure is in {plot}.")
 
 
-def _print_explanation(found: Explanation, n_features: int) -> None:
-    if found.n_metrics > 1:
+def _as_dict(found: Evidence, near: Explanation | None) -> dict[str, Any]:
+    """Everything that is known about the decision, for JSON."""
+    about = found._asdict()
+    about["columns_exact"] = about.pop("exact")
+    if near is None:
+        return about
+    names = list(near.values)
+    parts = [dict(zip(names, values, strict=True)) for values in near.parts.tolist()]
+    return near._asdict() | about | {"parts": parts}
+
+
+def _print_evidence(
+    found: Evidence, near: Explanation | None, positive: str, n_shown: int, distances: bool
+) -> None:
+    from raremetric.cli.evidence_tables import contributions_table, examples_table, neighbors_table
+    from raremetric.table.evidence import SAME_POINT
+
+    print_table(contributions_table(found, positive, n_shown))
+    if near is None:
+        return
+    if near.n_metrics > 1:
         typer.echo(
-            f"The prediction averages {found.n_metrics} metrics. The neighbors are those under the "
-            "metric with the largest weight."
+            f"The prediction averages {near.n_metrics} metrics. The examples below are the nearest "
+            "ones under the metric with the largest weight."
         )
-    print_table(neighbors_table(found, n_features))
-    if found.neighbors[0]["distance"] < SAME_POINT:
+    print_table(examples_table(found, n_shown))
+    if near.neighbors[0]["distance"] < SAME_POINT:
         note("the distance to the nearest example is 0: was this row part of the training data?")
-    if found.weights:
-        print_table(weights_table(found.weights, n_features))
+    if distances:
+        print_table(neighbors_table(near, n_shown))
+        if near.weights:
+            print_table(weights_table(near.weights, n_shown))
 
 
-def _draw(found: Explanation, path: Path, n_features: int) -> None:
+def _show_importances(found: FileImportances, file: str, n_shown: int, as_json: bool) -> None:
+    from raremetric.cli.evidence_tables import importances_table
+
+    if found.optimistic:
+        note(
+            f"{found.known_share:.0%} of the rows of {file} are in the training data of the model: "
+            "the importances are optimistic. Use a labeled file that the model has not seen."
+        )
+    if as_json:
+        print_json(found._asdict() | {"optimistic": found.optimistic})
+        return
+    typer.echo(f"Average precision on the {found.n_rows} rows of {file}: {found.baseline:.3f}.")
+    print_table(importances_table(found, n_shown))
+
+
+def _draw(found: Explanation | None, path: Path, n_features: int) -> None:
     import numpy as np
 
     from raremetric.explain.pictures import draw_parts
@@ -87,6 +149,8 @@ def _draw(found: Explanation, path: Path, n_features: int) -> None:
     formats = ("png", "svg", "pdf")
     if path.suffix[1:] not in formats:
         fail(f"--plot {path}: the name must end in .{', .'.join(formats)}.")
+    if found is None:
+        fail("--plot draws distances to neighbors, but this model has none.")
     titles = [f"{each['id']} ({each['class']})" for each in found.neighbors]
     figure = draw_parts(
         found.parts, np.array(list(found.values)), titles, exact=found.exact, n_features=n_features
@@ -94,63 +158,6 @@ def _draw(found: Explanation, path: Path, n_features: int) -> None:
     figure.suptitle(f"Row {found.row}: {found.predicted}", fontsize=11, parse_math=False)
     with atomic_write(path) as stream:
         figure.savefig(stream, format=path.suffix[1:], dpi=150)
-
-
-def neighbors_table(found: Explanation, n_shown: int) -> Table:
-    """One row per column of the file, with the value and the contribution of each neighbor."""
-    order = (-abs(found.parts)).sum(axis=0).argsort(kind="stable")
-    n_shown = n_shown + 1 if len(order) == n_shown + 1 else n_shown
-    shown, rest = order[:n_shown], order[n_shown:]
-    table = _empty_neighbors_table(found)
-    columns = list(found.values)
-    for j in shown:
-        name = columns[j]
-        cells = [
-            cell
-            for each, part in zip(found.neighbors, found.parts[:, j], strict=True)
-            for cell in (_value(each["values"][name]), _part(part))
-        ]
-        table.add_row(name, _value(found.values[name]), *cells)
-    if len(rest) and found.exact:
-        sums = found.parts[:, rest].sum(axis=1)
-        table.add_row(
-            f"{len(rest)} others", "", *(cell for part in sums for cell in ("", _part(part)))
-        )
-    return table
-
-
-def _empty_neighbors_table(found: Explanation) -> Table:
-    """The title, and two columns per neighbor, with the squared distances below."""
-    from rich import box
-    from rich.table import Table
-
-    table = Table(
-        title="Nearest examples, and the contribution of each column to the squared distance d²."
-        if found.exact
-        else "Nearest examples, and the change of the squared distance d² if a column had the same "
-        "value as in this row. (The metric is nonlinear: d² is not a sum over columns.)",
-        title_justify="left",
-        box=box.SIMPLE_HEAD,
-        show_footer=True,
-    )
-    table.add_column("column", footer="d²", no_wrap=True)
-    table.add_column("this row", justify="right")
-    for each in found.neighbors:
-        name = f"row {each['id']}" if isinstance(each["id"], int) else each["id"]
-        table.add_column(f"{name}\n{each['class']}", justify="right", style="dim")
-        footer = "0" if each["distance"] < SAME_POINT else f"{each['distance'] ** 2:.3g}"
-        table.add_column("adds" if found.exact else "change", footer=footer)
-    return table
-
-
-def _part(part: float) -> str:
-    return f"{part:+.2g}" if part else "0"
-
-
-def _value(value: Any) -> str:
-    if value is None:
-        return "(new)"
-    return value if isinstance(value, str) else f"{value:.4g}"
 
 
 def weights_table(weights: dict[str, float], n_shown: int) -> Table:

@@ -161,6 +161,16 @@ class AveragedClassifier(ClassifierMixin, BaseEstimator):
         X = validate_data(self, X, reset=False, dtype=np.float64)
         return self.selection_.log_odds(self.family_.scores(X))
 
+    @property
+    def coef_(self) -> NDArray:
+        """Change of the log-odds per unit of each feature, (1, n_features), if it is linear."""
+        average, members = self.selection_.average, getattr(self.family_, "models_", ())
+        if not all(hasattr(member[-1], "coef_") for member in members) or not len(members):
+            raise AttributeError("coef_ exists only for linear classifiers.")
+        slopes = np.stack([member[-1].coef_[0] / member[0].scale_ for member in members])
+        weights = self.selection_.calibration.slope * average.weights / average.scales
+        return (weights @ slopes)[np.newaxis]
+
     def decision_function(self, X) -> NDArray:
         """Log-odds above the threshold.
 

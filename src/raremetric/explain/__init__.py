@@ -1,14 +1,20 @@
-"""Why two points are near, and which features the metric uses."""
+"""Why a row gets its score, why two points are near, and which columns a model uses."""
 
+from raremetric.explain.contributions import ColumnContributions, column_contributions
 from raremetric.explain.distances import (
     counterfactual_changes,
     distance_contributions,
     feature_weights,
     has_exact_split,
 )
+from raremetric.explain.importances import ColumnImportances, column_importances
 from raremetric.explain.pictures import plot_neighbors
 
 __all__ = [
+    "ColumnContributions",
+    "ColumnImportances",
+    "column_contributions",
+    "column_importances",
     "counterfactual_changes",
     "distance_contributions",
     "feature_weights",

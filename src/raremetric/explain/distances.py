@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -278,8 +279,15 @@ def _pairs(a: ArrayLike, b: ArrayLike, n_features: int) -> tuple[NDArray, NDArra
 
 def _transform(steps: list, X: NDArray) -> NDArray:
     """Points after some steps; columns are taken by position, whatever names `fit` saw."""
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "X does not have valid feature names", UserWarning)
+    with quiet_names():
         for step in steps:
             X = np.asarray(step.transform(X), dtype=np.float64)
     return X
+
+
+@contextmanager
+def quiet_names() -> Iterator[None]:
+    """Arrays without names may be passed to models that were fitted on names."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "X does not have valid feature names", UserWarning)
+        yield

@@ -1,4 +1,4 @@
-"""Tables, figures and pages from the results of a study or of a comparison."""
+"""Tables, figures and pages from the results of a study, a comparison or a review."""
 
 from __future__ import annotations
 
@@ -7,13 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from raremetric.report.comparison import comparison_page
+    from raremetric.report.review import review_page
     from raremetric.report.write import write_report
 
-__all__ = ["comparison_page", "write_report"]
+__all__ = ["comparison_page", "review_page", "write_report"]
 
 # Imported when first used: a page of `compare` does not need the report of a study.
 _MODULE_OF = {
     "comparison_page": "raremetric.report.comparison",
+    "review_page": "raremetric.report.review",
     "write_report": "raremetric.report.write",
 }
 

@@ -5,6 +5,7 @@ from raremetric.table.files import ModelFileError, load_model, save_model
 from raremetric.table.fitting import fit_table
 from raremetric.table.model import TableModel
 from raremetric.table.results import Comparison
+from raremetric.table.review import labeled_rows, review_file, with_reviewed_rows
 
 __all__ = [
     "DEFAULT_METHODS",
@@ -13,6 +14,9 @@ __all__ = [
     "TableModel",
     "compare_table",
     "fit_table",
+    "labeled_rows",
     "load_model",
+    "review_file",
     "save_model",
+    "with_reviewed_rows",
 ]

@@ -1,0 +1,76 @@
+"""``raremetric review``: a page for working through the most likely positives of a file."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+import time
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from raremetric.cli.common import (
+    AsJson,
+    ModelFile,
+    NewFile,
+    fail,
+    print_json,
+    progress,
+    user_mistakes,
+)
+
+TOP = 50
+
+
+def review(
+    model: ModelFile,
+    file: NewFile,
+    top: Annotated[
+        int, typer.Option(min=1, help="Number of rows to review, the most likely first.")
+    ] = TOP,
+    out: Annotated[Path, typer.Option("--out", "-o", help="HTML file to write.")] = Path(
+        "review.html"
+    ),
+    as_json: AsJson = False,
+) -> None:
+    """Write a page with the most likely rows and their evidence, to give each a verdict."""
+    from raremetric.files import atomic_write, check_output
+    from raremetric.report.review import review_page
+    from raremetric.table import load_model
+    from raremetric.table.review import review_file
+
+    start = time.perf_counter()
+    with user_mistakes():
+        check_output(out)
+        for each in (model, Path(file)):
+            if out.exists() and each.exists() and out.samefile(each):
+                fail(f"--out {out} is also an input, and would be overwritten.")
+        fitted = load_model(model)
+        with progress(top, f"explaining the {top} most likely rows") as step:
+            found = review_file(fitted, file, top, on_row=lambda: step())
+        command = shlex.join(["raremetric", *sys.argv[1:]])
+        page = review_page(found, command)
+        with atomic_write(out) as stream:
+            stream.write(page.encode())
+    if as_json:
+        print_json(
+            {"file": str(out), **found._asdict()}
+            | {
+                "alerts": [each._asdict() for each in found.alerts],
+                "seconds": round(time.perf_counter() - start, 3),
+            }
+        )
+        return
+    typer.echo(
+        f"{len(found.alerts)} of {found.n_rows} rows to review; predicted "
+        f"as {found.class_names[1]!r} in the whole file: {found.n_positive}. "
+        f"Open {out} in a browser."
+    )
+
+
+def add_to(app: typer.Typer) -> None:
+    """Register the command."""
+    app.command(epilog="Example: raremetric review model.skops new.csv --top 50 -o review.html")(
+        review
+    )

@@ -1,0 +1,284 @@
+"""Why a model decides as it does about some rows: deciding examples and columns."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.pipeline import Pipeline
+
+from raremetric.datasets import TableError, iter_table
+from raremetric.datasets.columns import read_labels
+from raremetric.datasets.files import read_arrow
+from raremetric.explain import ColumnImportances, column_contributions, column_importances
+from raremetric.explain.contributions import MAX_EXACT
+from raremetric.table.model import TableModel
+from raremetric.validation import check_integer
+
+SAME_POINT = 1e-7  # a smaller distance is zero except for rounding
+PER_CLASS = 2  # deciding examples to show, if the model compares the classes
+SEED = 0  # the same row always gets the same explanation
+KNOWN_SHARE = 0.5  # of rows that are in the training data, from which importances are optimistic
+
+
+class Evidence(NamedTuple):
+    """The decision about one row and the reasons for it."""
+
+    row: int  # number in the file, starting at 1
+    id: str | None  # name of the row, if the model has an id_name and the file has that column
+    predicted: str
+    probability: float  # of the positive class
+    threshold: float  # probability from which the positive class is predicted
+    columns: list[dict[str, Any]]  # column, value, contribution, std_error; the largest first
+    scale: str  # of the contributions: "log-odds", "probability" or "decision function"
+    exact: bool  # False: the contributions are sampled
+    examples: list[dict[str, Any]]  # deciding: id, class, distance, values; may be empty
+
+
+def has_neighbors(model: TableModel) -> bool:
+    """Whether the decisions of a model can be explained by training examples."""
+    return hasattr(_last_step(model), "kneighbors")
+
+
+def threshold_of(model: TableModel) -> float:
+    """Probability from which a model predicts the positive class; 0.5 if it was not tuned."""
+    for owner, name in ((model, "threshold"), (_last_step(model), "threshold_")):
+        value = getattr(owner, name, None)
+        if value is not None and np.ndim(value) == 0:
+            return float(value)
+    return 0.5
+
+
+def decide(model: TableModel, encoded: NDArray) -> tuple[NDArray, NDArray]:
+    """Whether encoded rows are predicted as positive, and the probability of that class."""
+    if has_neighbors(model):
+        positive, probability, *_ = model.decide(encoded)
+    else:
+        probability = model.classifier.predict_proba(encoded)[:, 1]
+        positive = probability >= threshold_of(model)
+    return positive, probability
+
+
+def explain_rows(
+    model: TableModel,
+    X: Any,
+    rows: Sequence[int] | None = None,
+    *,
+    n_neighbors: int | None = None,
+    max_exact: int = MAX_EXACT,
+    on_row: Callable[[], None] = lambda: None,
+) -> list[Evidence]:
+    """Explain the decisions about the rows of a DataFrame.
+
+    Parameters
+    ----------
+    model : TableModel
+    X : DataFrame
+        Raw columns, as for `TableModel.predict`.
+    rows : sequence of int or None, default=None
+        Their numbers in the file; None to count from 1.
+    n_neighbors : int or None, default=None
+        Number of deciding examples; None for those that vote.
+    max_exact : int, default=10
+        See :func:`raremetric.explain.column_contributions`.
+    on_row : callable
+        Called after each row.
+
+    Returns
+    -------
+    list of Evidence
+    """
+    positive, probability = decide(model, model.encoder.transform(X))
+    ids = X.index.tolist() if model.id_name and X.index.name == model.id_name else [None] * len(X)
+    threshold, names = threshold_of(model), model.encoder.feature_names_in_.tolist()
+    evidence = []
+    for i in range(len(X)):
+        encoded = model.encoder.transform(X.iloc[[i]])
+        moved = column_contributions(
+            model.classifier,
+            encoded,
+            model.X,
+            model.encoder.column_groups(),
+            max_exact=max_exact,
+            random_state=SEED,
+        )
+        columns = [
+            {
+                "column": names[j],
+                "value": _plain(X[names[j]].iloc[i]),
+                "contribution": float(moved.values[0, j]),
+                "std_error": float(moved.std_error[0, j]),
+            }
+            for j in np.argsort(-abs(moved.values[0]), kind="stable")
+        ]
+        evidence.append(
+            Evidence(
+                row=i + 1 if rows is None else int(rows[i]),
+                id=ids[i],
+                predicted=model.class_names[int(positive[i])],
+                probability=float(probability[i]),
+                threshold=threshold,
+                columns=columns,
+                scale=moved.scale,
+                exact=moved.exact,
+                examples=deciding_examples(model, X.iloc[[i]], n_neighbors),
+            )
+        )
+        on_row()
+    return evidence
+
+
+def deciding_examples(
+    model: TableModel, X: Any, n_neighbors: int | None = None
+) -> list[dict[str, Any]]:
+    """The training examples that decide about a DataFrame with one row, the nearest first.
+
+    If the model compares distances to both classes, these are the nearest examples of each class
+    under the metric with the largest weight, otherwise the nearest examples of any class.
+
+    Parameters
+    ----------
+    model : TableModel
+    X : DataFrame of one row
+    n_neighbors : int or None, default=None
+        Number of examples of any class; None for those that decide.
+
+    Returns
+    -------
+    list of dict
+        With the ``id``, ``class``, ``distance`` and ``values`` of each example; empty if the model
+        has no neighbors.
+    """
+    last = _last_step(model)
+    if not has_neighbors(model):
+        return []
+    if n_neighbors is not None or not hasattr(last, "explain"):
+        return model.explain(X, 1, n_neighbors).neighbors
+    encoded = model.encoder.transform(X)
+    if isinstance(model.classifier, Pipeline):
+        encoded = model.classifier[:-1].transform(encoded)
+    reason = last.explain(encoded)[0][0]
+    pairs = [
+        (float(distance), int(row))
+        for each in (reason["positive"], reason["negative"])
+        for distance, row in list(zip(each["distances"], each["rows"], strict=True))[:PER_CLASS]
+    ]
+    return [
+        {
+            "id": model.ids[row].item() if hasattr(model.ids[row], "item") else model.ids[row],
+            "class": model.class_names[model.y[row]],
+            "distance": distance,
+            "values": model.encoder.decode(model.X[row]),
+        }
+        for distance, row in sorted(pairs)
+    ]
+
+
+def explain_row(
+    model: TableModel, path: str | Path, row: int, n_neighbors: int | None = None
+) -> Evidence:
+    """Explain the decision about one row of a file; the first has the number 1."""
+    check_integer(row, "row", low=1)
+    seen = 0
+    for piece in iter_table(path, model.encoder, row_names=model.id_name):
+        if row <= seen + len(piece):
+            wanted = piece.iloc[[row - 1 - seen]]
+            return explain_rows(model, wanted, [row], n_neighbors=n_neighbors)[0]
+        seen += len(piece)
+    raise TableError(f"{path}: there is no row {row}; the file has {seen} rows.")
+
+
+class FileImportances(NamedTuple):
+    """Permutation importances of the columns, measured on a labeled file."""
+
+    columns: list[dict[str, Any]]  # column, importance, std; the largest first
+    baseline: float  # average precision on the unchanged file
+    known_share: float  # share of the rows that are in the training data
+    n_rows: int
+
+    @property
+    def optimistic(self) -> bool:
+        """Whether the file is (in large part) the training data."""
+        return self.known_share >= KNOWN_SHARE
+
+
+def importances_of_file(
+    model: TableModel, path: str | Path, target: str | None = None, *, n_repeats: int = 5
+) -> FileImportances:
+    """How much the average precision on a labeled file decreases if a column is permuted.
+
+    Parameters
+    ----------
+    model : TableModel
+    path : str or Path
+        A file with the columns of the model and the class.
+    target : str or None, default=None
+        The column with the class; None for the one that the model was fitted on.
+    n_repeats : int, default=5
+        Number of permutations.
+
+    Returns
+    -------
+    FileImportances
+    """
+    target = model.target_name if target is None else target
+    name = model.class_names[1]
+    table = read_arrow(Path(path), target=target)[0]
+    if target not in table.column_names:
+        raise TableError(f"{path}: there is no column {target!r} with the class.")
+    labels = read_labels(target, table.column(target))
+    positive = [name, *name.split(", ")]  # several classes can be positive together
+    y = np.isin([str(each) for each in labels.classes], positive)[labels.codes].astype(np.int64)
+    if not 0 < y.sum() < len(y):
+        raise TableError(
+            f"{path}: {int(y.sum())} of {len(y)} rows have the class {model.class_names[1]!r} in "
+            f"column {target!r}; importances need both classes."
+        )
+    X = np.concatenate([model.encoder.transform(part) for part in iter_table(path, model.encoder)])
+    known = {row.tobytes() for row in model.X}
+    found: ColumnImportances = column_importances(
+        model.classifier,
+        X,
+        y,
+        model.encoder.column_groups(),
+        n_repeats=n_repeats,
+        random_state=SEED,
+    )
+    names = model.encoder.feature_names_in_
+    return FileImportances(
+        columns=[
+            {
+                "column": str(names[j]),
+                "importance": float(found.mean[j]),
+                "std": float(found.std[j]),
+            }
+            for j in np.argsort(-found.mean, kind="stable")
+        ],
+        baseline=found.baseline,
+        known_share=float(np.mean([row.tobytes() in known for row in X])),
+        n_rows=len(X),
+    )
+
+
+def show_value(value: Any) -> str:
+    """A value of a table as short text: whole numbers in full, others with six digits."""
+    if value is None:
+        return "(missing)"
+    if isinstance(value, float):
+        return str(int(value)) if value.is_integer() and abs(value) < 1e15 else f"{value:.6g}"
+    return str(value)
+
+
+def _last_step(model: TableModel) -> Any:
+    classifier = model.classifier
+    return classifier[-1] if isinstance(classifier, Pipeline) else classifier
+
+
+def _plain(value: Any) -> Any:
+    """A value of a DataFrame as a type that JSON knows; None if it is missing."""
+    if value is None or value != value:
+        return None
+    return value.item() if isinstance(value, np.generic) else value

@@ -1,0 +1,209 @@
+"""Alerts to review, and the rows that a review has labeled."""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from raremetric.datasets import TableError, iter_table
+from raremetric.datasets.columns import read_labels
+from raremetric.datasets.files import read_arrow
+from raremetric.extras import import_optional
+from raremetric.table.evidence import Evidence, decide, explain_rows
+from raremetric.table.model import TableModel
+from raremetric.validation import check_integer
+
+VERDICTS = ("yes", "no", "unsure")
+MAX_EXACT = 6  # columns; more would take seconds per alert
+# A spreadsheet runs a cell that begins with one of these as a formula.
+GUARDED = re.compile(r"'+[=+\-@\t\r]")
+
+
+class Review(NamedTuple):
+    """The most likely positives of a file, with the evidence for each."""
+
+    source: str
+    n_rows: int
+    n_positive: int  # predicted as positive, in the whole file
+    class_names: list[str]
+    target_name: str
+    id_name: str | None
+    alerts: list[Evidence]  # the most likely first
+
+
+def review_file(
+    model: TableModel,
+    path: str | Path,
+    top: int = 50,
+    *,
+    on_row: Callable[[], None] = lambda: None,
+) -> Review:
+    """Find the rows of a file that are most likely positive, and explain them.
+
+    Parameters
+    ----------
+    model : TableModel
+    path : str or Path
+        The rows, as for `TableModel.predict_file`.
+    top : int, default=50
+        Number of rows to review. Rows with the same probability keep the order of the file.
+    on_row : callable
+        Called after each explained row.
+
+    Returns
+    -------
+    Review
+    """
+    check_integer(top, "top", low=1)
+    pandas = import_optional("pandas")
+    best: Any = None
+    ranks = np.empty((0, 2))  # probability and row of the best rows so far
+    n_rows = n_positive = 0
+    for piece in iter_table(path, model.encoder, row_names=model.id_name):
+        if not len(piece):
+            continue
+        positive, probability = decide(model, model.encoder.transform(piece))
+        rows = np.arange(n_rows + 1, n_rows + len(piece) + 1)
+        n_rows, n_positive = n_rows + len(piece), n_positive + int(positive.sum())
+        ranks = np.vstack([ranks, np.column_stack([probability, rows])])
+        best = piece if best is None else pandas.concat([best, piece])
+        order = np.lexsort((ranks[:, 1], -ranks[:, 0]))[:top]
+        best, ranks = best.iloc[order], ranks[order]
+    if not n_rows:
+        raise TableError(f"{path}: it has no rows of data.")
+    chosen = ranks[:, 1].astype(np.int64).tolist()
+    return Review(
+        source=str(path),
+        n_rows=n_rows,
+        n_positive=n_positive,
+        class_names=list(model.class_names),
+        target_name=model.target_name,
+        id_name=model.id_name,
+        alerts=explain_rows(model, best, chosen, max_exact=MAX_EXACT, on_row=on_row),
+    )
+
+
+def labeled_rows(
+    review: str | Path, source: str | Path, target: str, *, row_names: str | None = None
+) -> Any:
+    """The rows of a file that have a verdict, with the class that the verdict means.
+
+    Parameters
+    ----------
+    review : str or Path
+        A CSV file exported by the page of ``raremetric review``.
+    source : str or Path
+        The file that was reviewed.
+    target : str
+        Name of the column for the class; an existing column of this name is replaced.
+    row_names : str or None, default=None
+        Column with the names of the rows. It is read as text, and compared with the review.
+
+    Returns
+    -------
+    DataFrame
+        All columns of the source and `target`, in the order of the source. The class is the
+        positive one for "yes" and the other one for "no"; rows with "unsure" or without a
+        verdict are left out.
+
+    Raises
+    ------
+    TableError
+        The review does not belong to the source, or has other verdicts.
+    """
+    verdicts = read_verdicts(review)
+    table = read_arrow(Path(source), text=[row_names] if row_names else [])[0]
+    rows = sorted(verdicts)
+    if rows and rows[-1] > table.num_rows:
+        raise TableError(
+            f"{review} has a verdict about row {rows[-1]}, but {source} has {table.num_rows} rows: "
+            "pass the file that was reviewed."
+        )
+    frame = table.take([row - 1 for row in rows]).to_pandas()
+    frame.index = rows
+    if row_names is not None:
+        for row, name in frame[row_names].items():
+            if str(name) != verdicts[row]["id"]:
+                raise TableError(
+                    f"Row {row} of {source} has the id {str(name)!r}, but {review} has "
+                    f"{verdicts[row]['id']!r}: pass the file that was reviewed, unchanged."
+                )
+    frame[target] = [verdicts[row]["label"] for row in rows]
+    return frame
+
+
+def with_reviewed_rows(
+    path: str | Path,
+    target: str,
+    review: str | Path,
+    source: str | Path,
+    *,
+    row_names: str | None = None,
+) -> Any:
+    """The training data together with the rows that a review has labeled.
+
+    Parameters
+    ----------
+    path : str or Path
+        The training file.
+    target : str
+        Its column with the class.
+    review, source, row_names
+        See `labeled_rows`.
+
+    Returns
+    -------
+    DataFrame
+        The columns of the training file, with the class as text. If the model was fitted for one
+        class against several others, rows with the verdict "no" get the class "not …".
+
+    Raises
+    ------
+    TableError
+        The source lacks a column of the training file.
+    """
+    pandas = import_optional("pandas")
+    table = read_arrow(Path(path), target=target, text=[row_names] if row_names else [])[0]
+    if target not in table.column_names:
+        raise TableError(f"{path}: there is no column {target!r} with the class.")
+    labels = read_labels(target, table.column(target))
+    known = table.to_pandas()
+    known[target] = [str(labels.classes[code]) for code in labels.codes]
+    added = labeled_rows(review, source, target, row_names=row_names)
+    absent = [name for name in known.columns if name not in added.columns]
+    if absent:
+        raise TableError(f"{source} lacks columns of {path}: {', '.join(map(repr, absent))}.")
+    return pandas.concat([known, added[known.columns]], ignore_index=True)
+
+
+def read_verdicts(path: str | Path) -> dict[int, dict[str, str]]:
+    """The verdicts "yes" and "no" of an exported review, by the number of the row."""
+    with Path(path).open(newline="", encoding="utf-8-sig") as stream:
+        lines = list(csv.DictReader(stream))
+    found = {}
+    for line in lines:
+        absent = {"row", "id", "verdict", "label", "note"} - {*line}
+        if absent:
+            raise TableError(
+                f"{path} is not a review: it has no column {', '.join(sorted(absent))}. Export "
+                "one from the page of: raremetric review"
+            )
+        if line["verdict"] not in ("", *VERDICTS):
+            raise TableError(
+                f"{path}: the verdict about row {line['row']} is {line['verdict']!r}; it must be "
+                f"one of {', '.join(VERDICTS)}, or empty."
+            )
+        if line["verdict"] in ("yes", "no"):
+            plain = {name: unguard(text or "") for name, text in line.items() if name}
+            found[int(line["row"])] = plain
+    return found
+
+
+def unguard(text: str) -> str:
+    """Remove the apostrophe that protects a cell from being run as a formula."""
+    return text[1:] if GUARDED.match(text) else text

@@ -1,0 +1,103 @@
+"""The commands explain and review."""
+
+import json
+
+import pytest
+
+from raremetric.table import save_model
+from tests.table.conftest import make_table, models  # noqa: F401
+
+
+@pytest.fixture(scope="module")
+def saved(models, tmp_path_factory):  # noqa: F811
+    folder = tmp_path_factory.mktemp("saved")
+    for name in ("iml", "rare"):
+        save_model(models[name], folder / f"{name}.skops")
+    return folder
+
+
+def test_explain_a_row(run, path, saved):
+    result = run("explain", saved / "rare.skops", path, "--row", "7")
+    assert result.exit_code == 0, result.output
+    text = " ".join(result.stdout.split())
+    assert "Row 7 (r6) of" in text
+    assert "threshold: 0." in text
+    assert "How much each column moves the log-odds of 'ill' (exact)" in text
+    assert "The training examples that decide, the nearest first" in text
+    assert "stretch" not in result.output
+    found = json.loads(run("explain", saved / "rare.skops", path, "--row", "7", "--json").stdout)
+    assert found["id"] == "r6"
+    assert {each["class"] for each in found["examples"]} == {"ill", "well"}
+    assert [*found["columns"][0]] == ["column", "value", "contribution", "std_error"]
+    assert found["columns_exact"]
+    assert len(found["parts"]) == len(found["neighbors"]) == 3
+
+
+def test_distances_on_request(run, path, saved):
+    words = ["explain", saved / "iml.skops", path, "--row", "7"]
+    assert "Feature weights" not in run(*words).stdout
+    text = run(*words, "--distances").stdout
+    assert "what each column adds to the squared distance" in " ".join(text.split())
+    assert "Feature weights of the metric" in text
+
+
+def test_long_ids_are_not_cut(run, saved, tmp_path, models):  # noqa: F811
+    model, long = tmp_path / "model.skops", "customer-" + "0123456789" * 9
+    frame = make_table()
+    frame["id"] = [f"{long}-{i}" for i in range(len(frame))]
+    frame.to_csv(tmp_path / "long.csv", index=False)
+    words = ["--target", "state", "--id", "id", "--model", "plain", "-o", model]
+    assert run("fit", tmp_path / "long.csv", *words).exit_code == 0
+    result = run("explain", model, tmp_path / "long.csv", "--row", "3")
+    assert f"{long}-2" in result.stdout
+    assert "…" not in result.stdout
+
+
+def test_importances(run, path, saved, tmp_path):
+    words = ["explain", saved / "iml.skops", path, "--importance"]
+    result = run(*words)
+    assert result.exit_code == 0, result.output
+    assert "100% of the rows" in result.stderr
+    assert "the importances are optimistic" in result.stderr
+    assert "Decrease of the average precision" in result.stdout
+    new = tmp_path / "new.csv"
+    make_table(seed=3).to_csv(new, index=False)
+    result = run("explain", saved / "iml.skops", new, "--importance", "--target", "state", "--json")
+    assert "optimistic" not in result.stderr
+    found = json.loads(result.stdout)
+    assert found["columns"][0]["column"] == "size"
+    assert not found["optimistic"]
+    assert run(*words, "--row", "1").exit_code == 2
+
+
+def test_review(run, path, saved, tmp_path):
+    out = tmp_path / "review.html"
+    result = run("review", saved / "iml.skops", path, "--top", "4", "-o", out)
+    assert result.exit_code == 0, result.output
+    assert "4 of 120 rows to review" in result.stdout
+    assert out.read_text().count("<article") == 4
+    found = json.loads(
+        run("review", saved / "iml.skops", path, "--top", "4", "-o", out, "--json").stdout
+    )
+    assert len(found["alerts"]) == 4
+    assert found["file"] == str(out)
+
+
+def test_review_does_not_overwrite_its_inputs(run, path, saved, tmp_path):
+    copy = tmp_path / "copy.csv"
+    copy.write_bytes(path.read_bytes())
+    for target in (copy, saved / "iml.skops"):
+        before = target.read_bytes()
+        result = run("review", saved / "iml.skops", copy, "-o", target)
+        assert result.exit_code == 2
+        assert "is also an input" in result.stderr
+        assert target.read_bytes() == before
+    result = run("review", saved / "iml.skops", path, "-o", tmp_path / "none" / "x.html")
+    assert "There is no directory" in result.stderr
+
+
+def test_help_of_review(run):
+    text = run("review", "--help").stdout
+    assert "Example: raremetric review" in text
+    assert "--json" in text
+    assert "review" in run("--help").stdout

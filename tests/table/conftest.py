@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from joblib.externals.loky import get_reusable_executor
 
 from raremetric.contenders import scored
 from raremetric.table import fit_table
@@ -71,4 +72,5 @@ def doubled(tmp_path, monkeypatch):
     """Import path of a class outside the package."""
     (tmp_path / "doubled_learner.py").write_text(DOUBLED)
     monkeypatch.syspath_prepend(tmp_path)
+    get_reusable_executor().shutdown()  # processes of earlier tests do not know the new path
     return "doubled_learner:Doubled"

@@ -101,3 +101,32 @@ def test_help_of_review(run):
     assert "Example: raremetric review" in text
     assert "--json" in text
     assert "review" in run("--help").stdout
+
+
+def test_fit_with_a_review(run, path, tmp_path):
+    new, review, out = (tmp_path / name for name in ("new.csv", "review.csv", "model.skops"))
+    make_table(seed=5, n=30).drop(columns="state").to_csv(new, index=False)
+    review.write_text(
+        "row,id,probability,verdict,label,note\n2,r1,.9,yes,ill,\n9,r8,.8,no,well,\n3,r2,.7,unsure,,\n"
+    )
+    words = [
+        "fit",
+        path,
+        "--target",
+        "state",
+        "--id",
+        "id",
+        "--model",
+        "plain",
+        "-o",
+        out,
+        "--json",
+    ]
+    before = json.loads(run(*words).stdout)
+    result = run(*words, "--reviewed", review, "--reviewed-from", new)
+    assert result.exit_code == 0, result.output
+    about = json.loads(result.stdout)
+    assert (about["rows"], about["positive"]) == (122, before["positive"] + 1)
+    assert about["columns"] == before["columns"]
+    assert about["features"] == before["features"]
+    assert "must be given together" in run(*words, "--reviewed", review).stderr

@@ -22,6 +22,7 @@ from raremetric.cli.common import (
     Seed,
     TableFile,
     Target,
+    fail,
     note,
     print_json,
     print_table,
@@ -93,21 +94,35 @@ def fit(
     ] = False,
     ignore: Ignore = None,
     categorical: Categorical = None,
+    reviewed: Annotated[
+        Path | None,
+        typer.Option(
+            help="CSV file exported by the page of review: rows to add, with their class."
+        ),
+    ] = None,
+    reviewed_from: Annotated[
+        str | None, typer.Option(help="With --reviewed: the file that was reviewed.")
+    ] = None,
     seed: Seed = 0,
     as_json: AsJson = False,
 ) -> None:
     """Tune and fit a model, and save it together with its preprocessing in one file."""
     from raremetric.files import check_output
-    from raremetric.table import fit_table, save_model
+    from raremetric.table import fit_table, save_model, with_reviewed_rows
     from raremetric.table.files import check_method
 
     start = time.perf_counter()
     with user_mistakes():
-        check_output(out, [file])
+        check_output(out, [each for each in (file, reviewed, reviewed_from) if each])
         check_method(model)
+        data: Any = file
+        if reviewed or reviewed_from:
+            if not (reviewed and reviewed_from and target):
+                fail("--reviewed, --reviewed-from and --target must be given together.")
+            data = with_reviewed_rows(file, target, reviewed, reviewed_from, row_names=row_id)
         with progress(None, f"fitting {model} on {file}"):
             fitted = fit_table(
-                file,
+                data,
                 target,
                 positive,
                 method=model,

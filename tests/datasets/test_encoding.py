@@ -28,7 +28,15 @@ def table():
 
 def test_encoded_columns(table):
     encoder = TableEncoder().fit(table)
-    names = ["age", "smokes", "color=(missing)", "color=blue", "color=green", "color=red", "sex=m"]
+    names = [
+        "age",
+        "smokes=True",
+        "color=(missing)",
+        "color=blue",
+        "color=green",
+        "color=red",
+        "sex=m",
+    ]
     assert encoder.get_feature_names_out().tolist() == names
     expected = [
         [30, 1, 0, 0, 0, 1, 0],
@@ -38,7 +46,7 @@ def test_encoded_columns(table):
     ]
     np.testing.assert_array_equal(encoder.transform(table), expected)
     assert encoder.n_features_in_ == 4
-    assert encoder.kinds_ == ["number", "number", "onehot", "onehot"]
+    assert encoder.kinds_ == ["number", "onehot", "onehot", "onehot"]
 
 
 def test_new_rows(table):
@@ -65,12 +73,12 @@ def test_many_levels_become_ranks():
 def test_decode_inverts_transform(table):
     encoder = TableEncoder().fit(table)
     encoded = encoder.transform(table)
-    assert encoder.decode(encoded[0]) == {"age": 30, "smokes": 1, "color": "red", "sex": "f"}
+    assert encoder.decode(encoded[0]) == {"age": 30, "smokes": "True", "color": "red", "sex": "f"}
     # A missing number is its median, missing text a level.
-    assert encoder.decode(encoded[1]) == {"age": 40, "smokes": 0, "color": "blue", "sex": "m"}
+    assert encoder.decode(encoded[1]) == {"age": 40, "smokes": "False", "color": "blue", "sex": "m"}
     assert encoder.decode(encoded[3])["color"] == "(missing)"
     new = encoder.transform(table.assign(color="pink", sex="x"))
-    assert encoder.decode(new[0]) == {"age": 30, "smokes": 1, "color": None, "sex": None}
+    assert encoder.decode(new[0]) == {"age": 30, "smokes": "True", "color": None, "sex": None}
     with pytest.warns(UserWarning, match="more than max_levels=1"):
         ranked = TableEncoder(max_levels=1).fit(table[["sex", "color"]])
     assert ranked.decode(np.array([1.0, 0.0])) == {"sex": "m", "color": "(missing)"}

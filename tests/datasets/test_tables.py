@@ -325,7 +325,7 @@ def test_parquet(tmp_path):
     frame.to_parquet(path)
     table = read_table(path, target="y")
     assert table.target.tolist() == [0, 1, 0]
-    names = ["i", "f", "t", "c=q", "k", "s=(missing)", "s=x", "s=y"]
+    names = ["i", "f", "t=True", "c=q", "k", "s=(missing)", "s=x", "s=y"]
     assert table.encoder.get_feature_names_out().tolist() == names
     assert encoded(table)[1] == [2, 1, 0, 1, 8, 0, 0, 1]
     (piece,) = iter_table(path, table.encoder)

@@ -19,6 +19,8 @@ from raremetric.validation import Labels, check_class_count, warn_user
 NUMERIC_SHARE = 0.9
 # A target with more classes, some of which occur once, is not a target for classification.
 MAX_CLASSES = 20
+# The levels of truth values, in all file formats and spellings.
+BOOLEANS = {"false": "False", "true": "True"}
 
 
 def to_frame(columns: dict[str, Any], categorical: Collection[str] = ()) -> Any:
@@ -57,7 +59,9 @@ def convert_column(name: str, column: Any, *, as_category: bool) -> Any:
     kind = column.type
     if is_text(kind):
         return _convert_text(name, column, as_category)
-    accepted = (types.is_integer, types.is_floating, types.is_boolean, types.is_decimal)
+    if types.is_boolean(kind):
+        return _categories(*_tidy_levels(*_dictionary(column.cast("string")), as_boolean=True))
+    accepted = (types.is_integer, types.is_floating, types.is_decimal)
     if not any(accepts(kind) for accepts in accepted):
         raise TableError(
             f"Column {name!r} holds values of type {kind}, which cannot be used as features. "
@@ -65,12 +69,18 @@ def convert_column(name: str, column: Any, *, as_category: bool) -> Any:
         )
     if as_category:
         return _categories(*_dictionary(column.cast("string")))
-    if types.is_boolean(kind):
-        column = column.cast("int8")
-    return (column.cast("float64") if types.is_decimal(kind) else column).to_numpy()
+    if types.is_decimal(kind):  # through text, because Arrow's own conversion is not exact
+        column = column.cast("string").cast("float64")
+    return column.to_numpy()
 
 
-def known_columns(table: Any, names: Sequence[str], text: Collection[str], first_row: int) -> Any:
+def known_columns(
+    table: Any,
+    names: Sequence[str],
+    text: Collection[str],
+    first_row: int,
+    booleans: Collection[str] = (),
+) -> Any:
     """A DataFrame of given columns, whose types are known from the training data.
 
     Parameters
@@ -83,13 +93,21 @@ def known_columns(table: Any, names: Sequence[str], text: Collection[str], first
         The columns that are categories; all others must be numbers.
     first_row : int
         Number of the table's first row in the file, for error messages.
+    booleans : collection of str, default=()
+        The categories whose levels are "False" and "True", however they are written.
     """
+    types = import_optional("pyarrow.types")
     series = {}
     text = set(text)
     for name in names:
         column = table.column(name)
+        if name not in text and types.is_boolean(column.type):
+            column = column.cast("int8")
         if name not in text and is_text(column.type):
             values = _strict_numbers(name, column, first_row)
+        elif name in booleans and is_text(column.type):
+            levels, codes = _tidy_levels(*_dictionary(column), as_boolean=True)
+            values = _categories(levels, codes) if levels else None
         else:
             values = convert_column(name, column, as_category=name in text)
         series[name] = np.full(table.num_rows, np.nan) if values is None else values
@@ -166,16 +184,27 @@ def _convert_text(name: str, column: Any, as_category: bool) -> Any:
             _refuse_mistake(name, numbers)
             return numbers.values
         del numbers
-    raw, codes = _dictionary(column)
-    tidy = [unquote(value) for value in raw]
-    levels = sorted({value for value in tidy if not is_missing(value)})
+    levels, codes = _tidy_levels(*_dictionary(column))
     if not levels:
         return None
     if not as_category:
+        if all(level.lower() in BOOLEANS for level in levels):
+            levels, codes = _tidy_levels(levels, codes, as_boolean=True)
         _refuse_dates(name, levels)
+    return _categories(levels, codes)
+
+
+def _tidy_levels(
+    raw: list[str], codes: NDArray, *, as_boolean: bool = False
+) -> tuple[list[str], NDArray]:
+    """Levels without quotes, spaces and spellings of a missing value, and the codes of the rows."""
+    tidy = [unquote(value) for value in raw]
+    if as_boolean:
+        tidy = [BOOLEANS.get(value.lower(), value) for value in tidy]
+    levels = sorted({value for value in tidy if not is_missing(value)})
     position = {level: index for index, level in enumerate(levels)}
     translation = np.array([*(position.get(value, -1) for value in tidy), -1], dtype=np.int64)
-    return _categories(levels, translation[codes])
+    return levels, translation[codes]
 
 
 class _Numbers(NamedTuple):

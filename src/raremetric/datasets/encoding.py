@@ -16,12 +16,13 @@ from raremetric.validation import check_integer, check_option, warn_user
 
 MISSING_LEVEL = "(missing)"
 MISSING_OPTIONS = ("impute", "refuse")
+_BINARY = {"0": "False", "1": "True", "0.0": "False", "1.0": "True"}
 
 
 class TableEncoder(TransformerMixin, BaseEstimator):
     """Encode the columns of a DataFrame as numbers, without using the target.
 
-    - Numbers are kept; True and False become 1 and 0.
+    - Numbers are kept. True and False are text: one column, 1 for True.
     - A column of text with at most `max_levels` levels becomes one 0/1 column per level, in
       alphabetical order. If there are two levels, there is one column, for the second. A level
       that was not seen in `fit` is encoded as 0 in all columns, or as 0.5 if there were two levels.
@@ -227,11 +228,11 @@ def check_columns(columns: Sequence[str], known: Sequence[str]) -> None:
 
 
 def is_number(column: Any) -> bool:
-    """Whether a column of a DataFrame holds numbers or booleans."""
+    """Whether a column of a DataFrame holds numbers; booleans are a category."""
     types = import_optional("pandas").api.types
     if types.is_datetime64_any_dtype(column) or types.is_timedelta64_dtype(column):
         raise ValueError(date_message(column.name))
-    return types.is_numeric_dtype(column)
+    return types.is_numeric_dtype(column) and not types.is_bool_dtype(column)
 
 
 def _check_frame(X: Any) -> None:
@@ -285,6 +286,8 @@ def _level_codes(column: Any, known: list[str]) -> NDArray[np.int64]:
     """Index of each row's level among the known levels; -1 for an unknown level."""
     levels, codes = _categorical(column)
     position = {level: index for index, level in enumerate(known)}
+    if {*known} <= {"False", "True", MISSING_LEVEL}:  # 0 and 1 are other spellings
+        levels = [_BINARY.get(level, level) for level in levels]
     translation = [position.get(level, -1) for level in [*levels, MISSING_LEVEL]]
     return np.array(translation, dtype=np.int64)[codes]  # code -1 selects the last entry
 

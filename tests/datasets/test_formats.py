@@ -93,3 +93,39 @@ def test_decimals_are_exact(same):
         {"d": pa.array(map(Decimal, numbers), pa.decimal128(20, 2)), "y": [*"uvuu"]},
     )
     assert values == [[float(number)] for number in numbers]
+
+
+@pytest.mark.parametrize(
+    ("content", "expected"),
+    [
+        ("n,y\n12%,u\n12.5 %,v\n,u\n", [[12], [12.5], [12.25]]),
+        ('n,y\n"1,234.56",u\n"1,234",v\n7,u\n', [[1234.56], [1234], [7]]),
+        ("n;y\n1,234.56;u\n1,234;v\n7;u\n", [[1234.56], [1234], [7]]),
+        ("n;y\n1.234,56;u\n1.234;v\n7,5;u\n", [[1234.56], [1234], [7.5]]),
+        ("n;y\n1.234.567,5;u\n-1.234;v\n;u\n", [[1234567.5], [-1234], [616666.75]]),
+        ("n;y\n12,5 %;u\n1.200 %;v\n7%;u\n", [[12.5], [1200], [7]]),
+    ],
+)
+def test_percentages_and_thousands(tmp_path, content, expected):
+    path = tmp_path / "rows.csv"
+    path.write_text(content)
+    table = read_table(path, target="y")
+    assert table.encoder.kinds_ == ["number"]
+    assert table.encoder.transform(table.data).tolist() == expected
+    (piece,) = iter_table(path, table.encoder)
+    assert table.encoder.transform(piece).tolist() == expected
+
+
+def test_formatted_text_in_parquet(same):
+    _, values = same(
+        'p,n,y\n12%,"1,200",u\n7.5%,80,v\n',
+        {"p": ["12%", "7.5%"], "n": ["1,200", "80"], "y": ["u", "v"]},
+    )
+    assert values == [[12, 1200], [7.5, 80]]
+
+
+@pytest.mark.parametrize("values", [("12%", "13"), ("1,23", "1,234"), ("12%", "many")])
+def test_mixed_formats_stay_text(tmp_path, values):
+    path = tmp_path / "rows.csv"
+    path.write_text(f'n,y\n"{values[0]}",u\n"{values[1]}",v\n')
+    assert read_table(path, target="y").encoder.levels_ == [sorted(values)]

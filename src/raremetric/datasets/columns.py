@@ -10,7 +10,14 @@ from typing import Any, NamedTuple, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from raremetric.datasets.dialect import TableError, date_message, is_date, is_missing, is_numeric
+from raremetric.datasets.dialect import (
+    TableError,
+    date_message,
+    is_date,
+    is_missing,
+    is_numeric,
+    parse_formatted,
+)
 from raremetric.datasets.parsers import unquote
 from raremetric.extras import import_optional
 from raremetric.validation import Labels, check_class_count, warn_user
@@ -100,6 +107,7 @@ def known_columns(
     series = {}
     text = set(text)
     for name in names:
+        values: Any
         column = table.column(name)
         if name not in text and types.is_boolean(column.type):
             column = column.cast("int8")
@@ -135,6 +143,9 @@ def _strict_numbers(name: str, column: Any, first_row: int) -> NDArray[np.float6
             return values
     numbers = _parse_numbers(column)
     if numbers.n_wrong:
+        formatted = _parse_formatted(column)
+        if formatted is not None:
+            return formatted
         raise TableError(
             f"Column {name!r} must hold numbers, but data row {first_row + numbers.wrong_row} "
             f"holds {numbers.wrong_value!r}."
@@ -180,6 +191,10 @@ def _convert_text(name: str, column: Any, as_category: bool) -> Any:
         n_present = np.count_nonzero(~np.isnan(numbers.values)) + numbers.n_wrong
         if not n_present:
             return None
+        if numbers.n_wrong:
+            formatted = _parse_formatted(column)
+            if formatted is not None:
+                return formatted
         if numbers.n_wrong <= (1 - NUMERIC_SHARE) * n_present:
             _refuse_mistake(name, numbers)
             return numbers.values
@@ -234,6 +249,24 @@ def _parse_numbers(column: Any) -> _Numbers:
         if n_wrong > (1 - NUMERIC_SHARE) * len(column):
             break  # a column of text, whatever the rest contains
     return _Numbers(values, n_wrong, wrong_row, wrong_value)
+
+
+def _parse_formatted(column: Any) -> NDArray[np.float64] | None:
+    """Numbers with thousands separators, or all with a percent sign; None if a value is neither."""
+    values, percent, start = np.full(len(column), np.nan), None, 0
+    for chunk in column.chunks:
+        raw, codes = _dictionary(import_optional("pyarrow").chunked_array([chunk]))
+        numbers = np.full(len(raw) + 1, np.nan)
+        for index, text in enumerate(map(unquote, raw)):
+            if is_missing(text):
+                continue
+            number, has_sign = parse_formatted(text), text.endswith("%")
+            if number is None or percent not in (None, has_sign):
+                return None
+            numbers[index], percent = number, has_sign
+        values[start : start + len(chunk)] = numbers[codes]
+        start += len(chunk)
+    return values
 
 
 def _refuse_mistake(name: str, numbers: _Numbers) -> None:

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from raremetric.datasets import iter_table, read_table
+from raremetric.datasets import TableError, iter_table, read_table
 
 
 @pytest.fixture
@@ -129,3 +129,70 @@ def test_mixed_formats_stay_text(tmp_path, values):
     path = tmp_path / "rows.csv"
     path.write_text(f'n,y\n"{values[0]}",u\n"{values[1]}",v\n')
     assert read_table(path, target="y").encoder.levels_ == [sorted(values)]
+
+
+DAYS = ["2024-03-04", None, "2024-03-01", "2024-03-10"]  # a Monday, a Friday, a Sunday
+
+
+def test_dates(same):
+    names, values = same(
+        "d,y\n2024-03-04,u\n,v\n2024-03-01,u\n2024-03-10,u\n",
+        {"d": pa.array(DAYS).cast(pa.date32()), "y": [*"uvuu"]},
+    )
+    assert names == ["d days", "d weekday"]
+    assert values == [[3, 0], [3, 0], [0, 4], [9, 6]]
+
+
+@pytest.mark.parametrize("zone", [None, "UTC", "Europe/Berlin"])
+def test_times_of_day(same, zone):
+    points = ["2024-03-01 12:30", "2024-03-01 00:00:00", "2024-03-02 18:45:15"]
+    mark = {None: "", "UTC": "Z", "Europe/Berlin": "+00:00"}[zone]
+    stamps = pd.to_datetime(points, format="ISO8601").tz_localize("UTC").tz_convert(zone)
+    names, values = same(
+        "d,y\n" + "".join(f"{p}{mark},{label}\n" for p, label in zip(points, "uvu", strict=True)),
+        {"d": pa.array(stamps), "y": [*"uvu"]},
+    )
+    assert names == ["d days", "d weekday", "d hour"]
+    assert values == [[12.5 / 24, 4, 12], [0, 4, 0], [(86400 + 67515) / 86400, 5, 18]]
+
+
+@pytest.mark.parametrize(
+    "dates",
+    [
+        ["04.03.2024", "", "01.03.2024", "10.03.2024"],
+        ["03/04/2024", "", "03/01/2024", "03/10/2024", "03/13/2024"],
+        ["04/03/2024", "", "01/03/2024", "10/03/2024", "13/03/2024"],
+    ],
+)
+def test_other_layouts_of_dates(tmp_path, dates):
+    path = tmp_path / "rows.csv"
+    path.write_text("d,y\n" + "".join(f"{d},{'uv'[i == 1]}\n" for i, d in enumerate(dates)))
+    encoder = read_table(path, target="y").encoder
+    # One row does not show which number is the month: the layout of the training data counts.
+    path.write_text(f"d,x\n{dates[3]},1\n")
+    (piece,) = iter_table(path, encoder)
+    assert encoder.transform(piece).tolist() == [[9, 6]]
+    assert encoder.decode(encoder.transform(piece)[0]) == {"d": "2024-03-10"}
+    path.write_text("d,x\n,1\n2024-03-10,1\n")  # another layout that is unambiguous
+    (piece,) = iter_table(path, encoder)
+    assert encoder.transform(piece)[1].tolist() == [9, 6]
+
+
+def test_dates_groups_and_constant_parts():
+    frame = pd.DataFrame(
+        {"d": pd.to_datetime(["2024-03-01", "2024-03-08"]), "e": [1, 2], "y": ["u", "v"]}
+    )
+    encoder = read_table(frame, target="y").encoder
+    assert encoder.kinds_ == ["date", "number"]
+    assert encoder.get_feature_names_out().tolist() == ["d days", "e"]
+    assert encoder.column_groups() == [[0], [1]]
+    assert encoder.decode(np.array([7.5, 1])) == {"d": "2024-03-08 12:00:00", "e": 1}
+
+
+def test_a_new_value_that_is_no_date(tmp_path):
+    path = tmp_path / "rows.csv"
+    path.write_text("d,y\n2024-03-04,u\n2024-03-05,v\n")
+    encoder = read_table(path, target="y").encoder
+    path.write_text("d,y\n2024-03-04,u\nsoon,v\n")
+    with pytest.raises(TableError, match="'d' must hold dates, but data row 2 holds 'soon'"):
+        list(iter_table(path, encoder))

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from decimal import Decimal
+from types import MappingProxyType
 from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 
+from raremetric.datasets.dates import convert_dates, find_layout, parse_dates
 from raremetric.datasets.dialect import (
     TableError,
     date_message,
@@ -40,29 +42,38 @@ def to_frame(columns: dict[str, Any], categorical: Collection[str] = ()) -> Any:
     categorical : collection of str
         Columns to convert to categories even if they hold numbers.
     """
-    series, empty = {}, []
+    series, empty, layouts = {}, [], {}
     for name in list(columns):
         values = convert_column(name, columns.pop(name), as_category=name in categorical)
         if values is None:
             empty.append(name)
         else:
-            series[name] = values
+            series[name], layout = values if isinstance(values, tuple) else (values, "")
+            layouts[name] = layout
     import_optional("pyarrow").default_memory_pool().release_unused()
     if empty:
         warn_user(f"Dropped columns without any value: {', '.join(map(repr, empty))}.")
     # Without a copy, the columns are not held twice.
-    return import_optional("pandas").DataFrame(series, copy=False)
+    frame = import_optional("pandas").DataFrame(series, copy=False)
+    frame.attrs["date_layouts"] = {name: layout for name, layout in layouts.items() if layout}
+    return frame
 
 
 def convert_column(name: str, column: Any, *, as_category: bool) -> Any:
-    """A column as a NumPy array or a pandas Categorical; None if it has no value."""
+    """A column as a NumPy array or a pandas Categorical; None if it has no value.
+
+    Dates that are written as text are a pair: the array and the layout.
+    """
     types = import_optional("pyarrow.types")
-    if types.is_temporal(column.type):
+    is_date_type = types.is_date(column.type) or types.is_timestamp(column.type)
+    if types.is_temporal(column.type) and (as_category or not is_date_type):
         raise TableError(date_message(name))
     if column.null_count == len(column):
         return None
     if types.is_dictionary(column.type) and not is_text(column.type):
         column = column.cast(column.type.value_type)
+    if is_date_type:
+        return convert_dates(column)
     kind = column.type
     if is_text(kind):
         return _convert_text(name, column, as_category)
@@ -87,6 +98,7 @@ def known_columns(
     text: Collection[str],
     first_row: int,
     booleans: Collection[str] = (),
+    dates: Mapping[str, str] = MappingProxyType({}),
 ) -> Any:
     """A DataFrame of given columns, whose types are known from the training data.
 
@@ -102,6 +114,8 @@ def known_columns(
         Number of the table's first row in the file, for error messages.
     booleans : collection of str, default=()
         The categories whose levels are "False" and "True", however they are written.
+    dates : mapping of str to str, default={}
+        The columns of dates, with the layout in the training data; it is empty if unknown.
     """
     types = import_optional("pyarrow.types")
     series = {}
@@ -109,6 +123,9 @@ def known_columns(
     for name in names:
         values: Any
         column = table.column(name)
+        if name in dates:
+            series[name] = _strict_dates(name, column, dates[name], first_row)
+            continue
         if name not in text and types.is_boolean(column.type):
             column = column.cast("int8")
         if name not in text and is_text(column.type):
@@ -151,6 +168,29 @@ def _strict_numbers(name: str, column: Any, first_row: int) -> NDArray[np.float6
             f"holds {numbers.wrong_value!r}."
         )
     return numbers.values
+
+
+def _strict_dates(name: str, column: Any, layout: str, first_row: int) -> NDArray:
+    types = import_optional("pyarrow.types")
+    if types.is_date(column.type) or types.is_timestamp(column.type):
+        return convert_dates(column)
+    if column.null_count == len(column):
+        return np.full(len(column), np.datetime64("NaT", "us"))
+    levels, codes = _tidy_levels(*_dictionary(column.cast("string")))
+    found = find_layout(name, levels, layout)
+    if found:
+        return parse_dates(levels, codes, found)
+    known = layout or "Y-M-D"
+    wrong = [
+        i
+        for i, level in enumerate(levels)
+        if np.isnat(parse_dates([level], np.zeros(1, int), known))[0]
+    ]
+    row = int(np.argmax(np.isin(codes, wrong)))
+    raise TableError(
+        f"Column {name!r} must hold dates, but data row {first_row + row} holds "
+        f"{levels[codes[row]]!r}."
+    )
 
 
 def is_text(kind: Any) -> bool:
@@ -205,6 +245,9 @@ def _convert_text(name: str, column: Any, as_category: bool) -> Any:
     if not as_category:
         if all(level.lower() in BOOLEANS for level in levels):
             levels, codes = _tidy_levels(levels, codes, as_boolean=True)
+        layout = find_layout(name, levels)
+        if layout:
+            return parse_dates(levels, codes, layout), layout
         _refuse_dates(name, levels)
     return _categories(levels, codes)
 

@@ -159,10 +159,11 @@ def is_date(text: str) -> bool:
 
 
 def date_message(name: str) -> str:
-    """Error message for a column of dates."""
+    """Error message for dates or times that cannot be read."""
     return (
-        f"Column {name!r} contains dates or times, which cannot be used as features. Replace it by "
-        "meaningful numbers (an age in days, the month, the hour), or leave it out (`ignore`)."
+        f"Column {name!r} contains dates or times that cannot be read as features. Write dates as "
+        "YYYY-MM-DD and times of day as numbers, or leave the column out (`ignore`, on the command "
+        f"line `--ignore {name}`)."
     )
 
 

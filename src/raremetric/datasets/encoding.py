@@ -10,11 +10,19 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
+from raremetric.datasets.dates import (
+    date_features,
+    date_points,
+    decode_date,
+    fit_dates,
+    is_date_column,
+)
 from raremetric.datasets.dialect import TableError, date_message
 from raremetric.extras import import_optional
 from raremetric.validation import check_integer, check_option, warn_user
 
 MISSING_LEVEL = "(missing)"
+TEXT_KINDS = ("onehot", "rank")
 MISSING_OPTIONS = ("impute", "refuse")
 _BINARY = {"0": "False", "1": "True", "0.0": "False", "1.0": "True"}
 
@@ -29,13 +37,16 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     - A column of text with more levels becomes one column of frequency ranks, starting with 0 for
       the most frequent level, with a warning. A level that was not seen in `fit` has the last rank.
 
+    - A date becomes the days since the first day in `fit`, the weekday (0 for Monday) and the
+      hour. A weekday or hour that is always the same in `fit` is left out.
+
     Columns are found by name: their order does not matter, and additional columns are ignored.
 
     Parameters
     ----------
     missing : {"impute", "refuse"}, default="impute"
-        "impute" replaces a missing number by the median of the column in `fit`, and treats missing
-        text as a separate level. "refuse" raises an error that names the columns.
+        "impute" replaces a missing number or date by the median of the column in `fit`, and
+        treats missing text as a separate level. "refuse" raises an error that names the columns.
     max_levels : int, default=20
         Maximum number of levels for a column of text to become 0/1 columns.
 
@@ -46,11 +57,15 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     n_features_in_ : int
         Number of raw columns.
     kinds_ : list of str
-        Encoding of each raw column: "number", "onehot" or "rank".
+        Encoding of each raw column: "number", "date", "onehot" or "rank".
     medians_ : ndarray of shape (n_features_in_,)
-        Median of each raw column, which replaces missing numbers; NaN for text.
+        Median of each raw column, which replaces missing numbers; NaN for text. For dates,
+        in days since the first day.
     levels_ : list of list of str
-        Levels of each raw column; empty for numbers.
+        Levels of each raw column; empty for numbers and dates.
+    dates_ : dict
+        For each column of dates by name: ``origin`` (the first day), ``parts`` (the encoded
+        features) and ``layout`` (how the dates are written; empty if they are not text).
 
     Examples
     --------
@@ -71,6 +86,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     kinds_: list[str]
     medians_: NDArray[np.float64]
     levels_: list[list[str]]
+    dates_: dict[str, dict[str, Any]]
 
     def __init__(self, *, missing: str = "impute", max_levels: int = 20):
         self.missing = missing
@@ -97,12 +113,15 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         self.feature_names_in_ = np.array([str(name) for name in X.columns], dtype=object)
         self.n_features_in_ = len(self.feature_names_in_)
         self._check_missing(X)
-        self.kinds_, self.levels_, medians = [], [], []
+        self.kinds_, self.levels_, self.dates_, medians = [], [], {}, []
+        layouts = X.attrs.get("date_layouts", {})
         for name in X.columns:
             kind, levels, median = self._fit_column(X[name])
             self.kinds_.append(kind)
             self.levels_.append(levels)
             medians.append(median)
+            if kind == "date":
+                self.dates_[str(name)]["layout"] = layouts.get(name, "")
         self.medians_ = np.array(medians, dtype=np.float64)
         return self
 
@@ -128,6 +147,10 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             raw, part = X[self.feature_names_in_[index]], encoded[:, group[0] : group[-1] + 1]
             if self.kinds_[index] == "number":
                 _fill_numbers(part[:, 0], raw, self.medians_[index])
+            elif self.kinds_[index] == "date":
+                date = self.dates_[self.feature_names_in_[index]]
+                features = date_features(date_points(raw), date["origin"], self.medians_[index])
+                part[:] = np.column_stack([features[each] for each in date["parts"]])
             else:
                 _fill_levels(part, raw, self.kinds_[index], self.levels_[index])
         return encoded
@@ -150,6 +173,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             levels = self.levels_[index]
             if self.kinds_[index] == "onehot":
                 names += [f"{name}={level}" for level in levels[len(levels) == 2 :]]
+            elif self.kinds_[index] == "date":
+                names += [f"{name} {part}" for part in self.dates_[name]["parts"]]
             else:
                 names.append(name)
         return np.array(names, dtype=object)
@@ -174,6 +199,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             value = float(row[group[0]])
             if self.kinds_[index] == "number":
                 values[name] = value
+            elif self.kinds_[index] == "date":
+                values[name] = decode_date(value, self.dates_[name]["origin"])
             elif self.kinds_[index] == "rank" or len(levels) == 2:
                 values[name] = levels[int(value)] if value in range(len(levels)) else None
             else:
@@ -183,10 +210,16 @@ class TableEncoder(TransformerMixin, BaseEstimator):
 
     def _n_encoded(self, index: int) -> int:
         """Number of encoded columns of a raw column."""
+        if self.kinds_[index] == "date":
+            return len(self.dates_[self.feature_names_in_[index]]["parts"])
         n_levels = len(self.levels_[index])
         return n_levels - (n_levels == 2) if self.kinds_[index] == "onehot" else 1
 
     def _fit_column(self, column: Any) -> tuple[str, list[str], float]:
+        if is_date_column(column) and not column.isna().all():
+            origin, parts, median = fit_dates(date_points(column))
+            self.dates_[str(column.name)] = {"origin": origin, "parts": parts}
+            return "date", [], median
         if is_number(column):
             values = _as_floats(column)
             present = values[~np.isnan(values)]
@@ -230,7 +263,7 @@ def check_columns(columns: Sequence[str], known: Sequence[str]) -> None:
 def is_number(column: Any) -> bool:
     """Whether a column of a DataFrame holds numbers; booleans are a category."""
     types = import_optional("pandas").api.types
-    if types.is_datetime64_any_dtype(column) or types.is_timedelta64_dtype(column):
+    if is_date_column(column) or types.is_timedelta64_dtype(column):
         raise ValueError(date_message(column.name))
     return types.is_numeric_dtype(column) and not types.is_bool_dtype(column)
 

@@ -299,11 +299,6 @@ def _read_keel(path: Path, target: object, verbatim: str | None) -> tuple[Any, s
     quote = "'" if sample.count("'") > sample.count('"') else '"'
     dialect = Dialect(names, has_header=False, numeric=numeric, quote=quote, offset=offset)
     table = read_csv(path, dialect.with_text((output,), target), verbatim)
-    for index, attribute in enumerate(attributes):
-        if attribute.kind == "date":  # with Arrow's type, it is an error unless it is ignored
-            arrow = import_optional("pyarrow")
-            dates = arrow.nulls(table.num_rows, arrow.date32())
-            table = table.set_column(index, attribute.name, dates)
     return table, output
 
 

@@ -28,7 +28,15 @@ def table():
 
 def test_encoded_columns(table):
     encoder = TableEncoder().fit(table)
-    names = ["age", "smokes", "color=(missing)", "color=blue", "color=green", "color=red", "sex=m"]
+    names = [
+        "age",
+        "smokes=True",
+        "color=(missing)",
+        "color=blue",
+        "color=green",
+        "color=red",
+        "sex=m",
+    ]
     assert encoder.get_feature_names_out().tolist() == names
     expected = [
         [30, 1, 0, 0, 0, 1, 0],
@@ -38,7 +46,7 @@ def test_encoded_columns(table):
     ]
     np.testing.assert_array_equal(encoder.transform(table), expected)
     assert encoder.n_features_in_ == 4
-    assert encoder.kinds_ == ["number", "number", "onehot", "onehot"]
+    assert encoder.kinds_ == ["number", "onehot", "onehot", "onehot"]
 
 
 def test_new_rows(table):
@@ -51,30 +59,45 @@ def test_new_rows(table):
     np.testing.assert_array_equal(encoder.transform(new), expected)
 
 
-def test_many_levels_become_ranks():
+def test_many_levels():
     column = ["a"] * 3 + ["b"] * 5 + ["c", "d"]
     table = pd.DataFrame({"x": column})
-    with pytest.warns(UserWarning, match="Column 'x' has 4 levels, more than max_levels=3"):
+    words = "Column 'x' has 4 levels, more than max_levels=3.*--ignore x"
+    with pytest.warns(UserWarning, match=words):
         encoder = TableEncoder(max_levels=3).fit(table)
-    assert encoder.levels_ == [["b", "a", "c", "d"]]
-    new = pd.DataFrame({"x": ["b", "a", "d", "new", None]})
-    assert encoder.transform(new)[:, 0].tolist() == [0, 1, 3, 4, 4]
-    assert encoder.get_feature_names_out().tolist() == ["x"]
+    assert encoder.kinds_ == ["frequent"]
+    names = ["x=b", "x=a", "x=(other)", "x frequency"]
+    assert encoder.get_feature_names_out().tolist() == names
+    assert encoder.column_groups() == [[0, 1, 2, 3]]
+    new = encoder.transform(pd.DataFrame({"x": ["b", "a", "c", "d", "new", None]}))
+    other = [0, 0, 1, 0.1]
+    unseen = [0, 0, 1, 0]
+    assert new.tolist() == [[1, 0, 0, 0.5], [0, 1, 0, 0.3], other, other, unseen, unseen]
+    decoded = [encoder.decode(row)["x"] for row in new]
+    assert decoded == ["b", "a", "(other)", "(other)", None, None]
+
+
+def test_at_most_15_of_many_levels_have_columns():
+    levels = [f"l{i:02}" for i in range(30)]
+    with pytest.warns(UserWarning, match="The 15 most frequent"):
+        encoder = TableEncoder().fit(pd.DataFrame({"x": levels * 2}))
+    assert encoder.transform(pd.DataFrame({"x": levels})).sum(axis=0)[:-1].tolist() == [1] * 15 + [
+        15
+    ]
+    with pytest.warns(UserWarning, match="The 0 most frequent"):
+        encoder = TableEncoder().fit(pd.DataFrame({"x": levels}))
+    assert encoder.get_feature_names_out().tolist() == ["x=(other)", "x frequency"]
 
 
 def test_decode_inverts_transform(table):
     encoder = TableEncoder().fit(table)
     encoded = encoder.transform(table)
-    assert encoder.decode(encoded[0]) == {"age": 30, "smokes": 1, "color": "red", "sex": "f"}
+    assert encoder.decode(encoded[0]) == {"age": 30, "smokes": "True", "color": "red", "sex": "f"}
     # A missing number is its median, missing text a level.
-    assert encoder.decode(encoded[1]) == {"age": 40, "smokes": 0, "color": "blue", "sex": "m"}
+    assert encoder.decode(encoded[1]) == {"age": 40, "smokes": "False", "color": "blue", "sex": "m"}
     assert encoder.decode(encoded[3])["color"] == "(missing)"
     new = encoder.transform(table.assign(color="pink", sex="x"))
-    assert encoder.decode(new[0]) == {"age": 30, "smokes": 1, "color": None, "sex": None}
-    with pytest.warns(UserWarning, match="more than max_levels=1"):
-        ranked = TableEncoder(max_levels=1).fit(table[["sex", "color"]])
-    assert ranked.decode(np.array([1.0, 0.0])) == {"sex": "m", "color": "(missing)"}
-    assert ranked.decode(np.array([2.0, 4.0])) == {"sex": None, "color": None}
+    assert encoder.decode(new[0]) == {"age": 30, "smokes": "True", "color": None, "sex": None}
 
 
 def test_column_groups(table):
@@ -105,7 +128,6 @@ def test_missing_columns_are_named(table):
 @pytest.mark.parametrize(
     ("column", "words"),
     [
-        (pd.to_datetime(["2020-01-01", "2020-01-02"]), "contains dates or times"),
         (pd.to_timedelta([1, 2], "h"), "contains dates or times"),
         ([1.0, np.inf], "infinite value in row 2"),
         ([np.nan, np.nan], "is empty"),

@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from decimal import Decimal
+from types import MappingProxyType
 from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 
-from raremetric.datasets.dialect import TableError, date_message, is_date, is_missing, is_numeric
+from raremetric.datasets.dates import convert_dates, find_layout, parse_dates
+from raremetric.datasets.dialect import (
+    TableError,
+    date_message,
+    is_date,
+    is_missing,
+    is_numeric,
+    parse_formatted,
+)
 from raremetric.datasets.parsers import unquote
 from raremetric.extras import import_optional
 from raremetric.validation import Labels, check_class_count, warn_user
@@ -19,6 +28,8 @@ from raremetric.validation import Labels, check_class_count, warn_user
 NUMERIC_SHARE = 0.9
 # A target with more classes, some of which occur once, is not a target for classification.
 MAX_CLASSES = 20
+# The levels of truth values, in all file formats and spellings.
+BOOLEANS = {"false": "False", "true": "True"}
 
 
 def to_frame(columns: dict[str, Any], categorical: Collection[str] = ()) -> Any:
@@ -31,33 +42,44 @@ def to_frame(columns: dict[str, Any], categorical: Collection[str] = ()) -> Any:
     categorical : collection of str
         Columns to convert to categories even if they hold numbers.
     """
-    series, empty = {}, []
+    series, empty, layouts = {}, [], {}
     for name in list(columns):
         values = convert_column(name, columns.pop(name), as_category=name in categorical)
         if values is None:
             empty.append(name)
         else:
-            series[name] = values
+            series[name], layout = values if isinstance(values, tuple) else (values, "")
+            layouts[name] = layout
     import_optional("pyarrow").default_memory_pool().release_unused()
     if empty:
         warn_user(f"Dropped columns without any value: {', '.join(map(repr, empty))}.")
     # Without a copy, the columns are not held twice.
-    return import_optional("pandas").DataFrame(series, copy=False)
+    frame = import_optional("pandas").DataFrame(series, copy=False)
+    frame.attrs["date_layouts"] = {name: layout for name, layout in layouts.items() if layout}
+    return frame
 
 
 def convert_column(name: str, column: Any, *, as_category: bool) -> Any:
-    """A column as a NumPy array or a pandas Categorical; None if it has no value."""
+    """A column as a NumPy array or a pandas Categorical; None if it has no value.
+
+    Dates that are written as text are a pair: the array and the layout.
+    """
     types = import_optional("pyarrow.types")
-    if types.is_temporal(column.type):
+    is_date_type = types.is_date(column.type) or types.is_timestamp(column.type)
+    if types.is_temporal(column.type) and (as_category or not is_date_type):
         raise TableError(date_message(name))
     if column.null_count == len(column):
         return None
     if types.is_dictionary(column.type) and not is_text(column.type):
         column = column.cast(column.type.value_type)
+    if is_date_type:
+        return convert_dates(column)
     kind = column.type
     if is_text(kind):
         return _convert_text(name, column, as_category)
-    accepted = (types.is_integer, types.is_floating, types.is_boolean, types.is_decimal)
+    if types.is_boolean(kind):
+        return _categories(*_tidy_levels(*_dictionary(column.cast("string")), as_boolean=True))
+    accepted = (types.is_integer, types.is_floating, types.is_decimal)
     if not any(accepts(kind) for accepts in accepted):
         raise TableError(
             f"Column {name!r} holds values of type {kind}, which cannot be used as features. "
@@ -65,12 +87,19 @@ def convert_column(name: str, column: Any, *, as_category: bool) -> Any:
         )
     if as_category:
         return _categories(*_dictionary(column.cast("string")))
-    if types.is_boolean(kind):
-        column = column.cast("int8")
-    return (column.cast("float64") if types.is_decimal(kind) else column).to_numpy()
+    if types.is_decimal(kind):  # through text, because Arrow's own conversion is not exact
+        column = column.cast("string").cast("float64")
+    return column.to_numpy()
 
 
-def known_columns(table: Any, names: Sequence[str], text: Collection[str], first_row: int) -> Any:
+def known_columns(
+    table: Any,
+    names: Sequence[str],
+    text: Collection[str],
+    first_row: int,
+    booleans: Collection[str] = (),
+    dates: Mapping[str, str] = MappingProxyType({}),
+) -> Any:
     """A DataFrame of given columns, whose types are known from the training data.
 
     Parameters
@@ -83,13 +112,27 @@ def known_columns(table: Any, names: Sequence[str], text: Collection[str], first
         The columns that are categories; all others must be numbers.
     first_row : int
         Number of the table's first row in the file, for error messages.
+    booleans : collection of str, default=()
+        The categories whose levels are "False" and "True", however they are written.
+    dates : mapping of str to str, default={}
+        The columns of dates, with the layout in the training data; it is empty if unknown.
     """
+    types = import_optional("pyarrow.types")
     series = {}
     text = set(text)
     for name in names:
+        values: Any
         column = table.column(name)
+        if name in dates:
+            series[name] = _strict_dates(name, column, dates[name], first_row)
+            continue
+        if name not in text and types.is_boolean(column.type):
+            column = column.cast("int8")
         if name not in text and is_text(column.type):
             values = _strict_numbers(name, column, first_row)
+        elif name in booleans and is_text(column.type):
+            levels, codes = _tidy_levels(*_dictionary(column), as_boolean=True)
+            values = _categories(levels, codes) if levels else None
         else:
             values = convert_column(name, column, as_category=name in text)
         series[name] = np.full(table.num_rows, np.nan) if values is None else values
@@ -117,11 +160,37 @@ def _strict_numbers(name: str, column: Any, first_row: int) -> NDArray[np.float6
             return values
     numbers = _parse_numbers(column)
     if numbers.n_wrong:
+        formatted = _parse_formatted(column)
+        if formatted is not None:
+            return formatted
         raise TableError(
             f"Column {name!r} must hold numbers, but data row {first_row + numbers.wrong_row} "
             f"holds {numbers.wrong_value!r}."
         )
     return numbers.values
+
+
+def _strict_dates(name: str, column: Any, layout: str, first_row: int) -> NDArray:
+    types = import_optional("pyarrow.types")
+    if types.is_date(column.type) or types.is_timestamp(column.type):
+        return convert_dates(column)
+    if column.null_count == len(column):
+        return np.full(len(column), np.datetime64("NaT", "us"))
+    levels, codes = _tidy_levels(*_dictionary(column.cast("string")))
+    found = find_layout(name, levels, layout)
+    if found:
+        return parse_dates(levels, codes, found)
+    known = layout or "Y-M-D"
+    wrong = [
+        i
+        for i, level in enumerate(levels)
+        if np.isnat(parse_dates([level], np.zeros(1, int), known))[0]
+    ]
+    row = int(np.argmax(np.isin(codes, wrong)))
+    raise TableError(
+        f"Column {name!r} must hold dates, but data row {first_row + row} holds "
+        f"{levels[codes[row]]!r}."
+    )
 
 
 def is_text(kind: Any) -> bool:
@@ -162,20 +231,38 @@ def _convert_text(name: str, column: Any, as_category: bool) -> Any:
         n_present = np.count_nonzero(~np.isnan(numbers.values)) + numbers.n_wrong
         if not n_present:
             return None
+        if numbers.n_wrong:
+            formatted = _parse_formatted(column)
+            if formatted is not None:
+                return formatted
         if numbers.n_wrong <= (1 - NUMERIC_SHARE) * n_present:
             _refuse_mistake(name, numbers)
             return numbers.values
         del numbers
-    raw, codes = _dictionary(column)
-    tidy = [unquote(value) for value in raw]
-    levels = sorted({value for value in tidy if not is_missing(value)})
+    levels, codes = _tidy_levels(*_dictionary(column))
     if not levels:
         return None
     if not as_category:
+        if all(level.lower() in BOOLEANS for level in levels):
+            levels, codes = _tidy_levels(levels, codes, as_boolean=True)
+        layout = find_layout(name, levels)
+        if layout:
+            return parse_dates(levels, codes, layout), layout
         _refuse_dates(name, levels)
+    return _categories(levels, codes)
+
+
+def _tidy_levels(
+    raw: list[str], codes: NDArray, *, as_boolean: bool = False
+) -> tuple[list[str], NDArray]:
+    """Levels without quotes, spaces and spellings of a missing value, and the codes of the rows."""
+    tidy = [unquote(value) for value in raw]
+    if as_boolean:
+        tidy = [BOOLEANS.get(value.lower(), value) for value in tidy]
+    levels = sorted({value for value in tidy if not is_missing(value)})
     position = {level: index for index, level in enumerate(levels)}
     translation = np.array([*(position.get(value, -1) for value in tidy), -1], dtype=np.int64)
-    return _categories(levels, translation[codes])
+    return levels, translation[codes]
 
 
 class _Numbers(NamedTuple):
@@ -205,6 +292,24 @@ def _parse_numbers(column: Any) -> _Numbers:
         if n_wrong > (1 - NUMERIC_SHARE) * len(column):
             break  # a column of text, whatever the rest contains
     return _Numbers(values, n_wrong, wrong_row, wrong_value)
+
+
+def _parse_formatted(column: Any) -> NDArray[np.float64] | None:
+    """Numbers with thousands separators, or all with a percent sign; None if a value is neither."""
+    values, percent, start = np.full(len(column), np.nan), None, 0
+    for chunk in column.chunks:
+        raw, codes = _dictionary(import_optional("pyarrow").chunked_array([chunk]))
+        numbers = np.full(len(raw) + 1, np.nan)
+        for index, text in enumerate(map(unquote, raw)):
+            if is_missing(text):
+                continue
+            number, has_sign = parse_formatted(text), text.endswith("%")
+            if number is None or percent not in (None, has_sign):
+                return None
+            numbers[index], percent = number, has_sign
+        values[start : start + len(chunk)] = numbers[codes]
+        start += len(chunk)
+    return values
 
 
 def _refuse_mistake(name: str, numbers: _Numbers) -> None:

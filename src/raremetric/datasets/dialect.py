@@ -33,7 +33,10 @@ MISSING_SPELLINGS = [
     for after in ("", " ")
 ]
 _CSV_LIMIT = Lock()
-DECIMAL_COMMA = r"^(\s*[-+]?\d+),(\d+([eE][-+]?\d+)?\s*)$"
+DECIMAL_COMMA = r"^(\s*[-+]?\d+),(\d+([eE][-+]?\d+)?\s*%?\s*)$"
+# Thousands separated by points, in files with a decimal comma: 1.234,56.
+GROUPED_BY_POINTS = r"^\s*[-+]?[1-9]\d{0,2}(\.\d{3})+(,\d+)?\s*%?\s*$"
+_GROUPED_BY_COMMAS = re.compile(r"[-+]?[1-9]\d{0,2}(,\d{3})+(\.\d+)?")
 _BOMS = (
     (codecs.BOM_UTF8, "utf-8"),
     (codecs.BOM_UTF16_LE, "utf-16"),
@@ -142,16 +145,25 @@ def is_numeric(text: str) -> bool:
         return False
 
 
+def parse_formatted(text: str) -> float | None:
+    """The value of 12, 12 %, 1,234.56 or 1,234.56 %; None if it is not a number."""
+    text = text.strip().removesuffix("%").rstrip()
+    if _GROUPED_BY_COMMAS.fullmatch(text):
+        text = text.replace(",", "")
+    return float(text) if is_numeric(text) else None
+
+
 def is_date(text: str) -> bool:
     """Whether a field looks like a date or a time."""
     return _DATE.fullmatch(text) is not None
 
 
 def date_message(name: str) -> str:
-    """Error message for a column of dates."""
+    """Error message for dates or times that cannot be read."""
     return (
-        f"Column {name!r} contains dates or times, which cannot be used as features. Replace it by "
-        "meaningful numbers (an age in days, the month, the hour), or leave it out (`ignore`)."
+        f"Column {name!r} contains dates or times that cannot be read as features. Write dates as "
+        "YYYY-MM-DD and times of day as numbers, or leave the column out (`ignore`, on the command "
+        f"line `--ignore {name}`)."
     )
 
 
@@ -226,4 +238,10 @@ def _has_header(rows: list[list[str]], target: object) -> bool:
 
 
 def _has_decimal_comma(rows: list[list[str]]) -> bool:
-    return any(re.match(DECIMAL_COMMA, field) for row in rows for field in row)
+    fields = [field for row in rows for field in row]
+    if any("." in field and _GROUPED_BY_COMMAS.fullmatch(field.strip(" %")) for field in fields):
+        return False  # 1,234.56: the comma separates thousands
+    grouped = [field for field in fields if re.match(GROUPED_BY_POINTS, field)]
+    return any(re.match(DECIMAL_COMMA, field) for field in fields) or any(
+        "," in field for field in grouped
+    )

@@ -14,6 +14,7 @@ from urllib.error import URLError
 
 from raremetric.datasets.dialect import (
     DECIMAL_COMMA,
+    GROUPED_BY_POINTS,
     MISSING_SPELLINGS,
     SAMPLE_BYTES,
     Dialect,
@@ -107,21 +108,41 @@ def scan_csv(
 
 
 def _with_points(table: Any, dialect: Dialect, verbatim: str | None) -> Any:
-    """Replace decimal commas by points in the columns that Arrow read as text."""
+    """Replace decimal commas by points in the columns that Arrow read as text.
+
+    Points that separate thousands are removed if every value with a point is written so.
+    """
     if dialect.decimal == ".":
         return table
     arrow, compute = import_optional("pyarrow"), import_optional("pyarrow.compute")
     for index, name in enumerate(dialect.names):
         if name in dialect.numeric or name == verbatim:
             continue
-        chunks = []
+        chunks, grouped = [], _is_grouped(table.column(index))
         for chunk in table.column(index).chunks:
+            levels = chunk.dictionary
+            if grouped:
+                levels = compute.replace_substring(levels, ".", "")
             levels = compute.replace_substring_regex(
-                chunk.dictionary, pattern=DECIMAL_COMMA, replacement=r"\1.\2"
+                levels, pattern=DECIMAL_COMMA, replacement=r"\1.\2"
             )
             chunks.append(arrow.DictionaryArray.from_arrays(chunk.indices, levels))
         table = table.set_column(index, name, arrow.chunked_array(chunks))
     return table
+
+
+def _is_grouped(column: Any) -> bool:
+    """Whether all values are numbers with a decimal comma, and points only separate thousands."""
+    compute = import_optional("pyarrow.compute")
+    n_grouped = 0
+    for chunk in column.chunks:
+        levels = chunk.dictionary
+        grouped = compute.match_substring_regex(levels, GROUPED_BY_POINTS)
+        plain = compute.match_substring_regex(levels, r"^\s*[-+]?\d+(,\d+)?\s*%?\s*$")
+        if not compute.all(compute.or_(grouped, plain), min_count=0).as_py():
+            return False
+        n_grouped += compute.sum(grouped).as_py() or 0
+    return n_grouped > 0
 
 
 class _NotANumberError(Exception):
@@ -278,11 +299,6 @@ def _read_keel(path: Path, target: object, verbatim: str | None) -> tuple[Any, s
     quote = "'" if sample.count("'") > sample.count('"') else '"'
     dialect = Dialect(names, has_header=False, numeric=numeric, quote=quote, offset=offset)
     table = read_csv(path, dialect.with_text((output,), target), verbatim)
-    for index, attribute in enumerate(attributes):
-        if attribute.kind == "date":  # with Arrow's type, it is an error unless it is ignored
-            arrow = import_optional("pyarrow")
-            dates = arrow.nulls(table.num_rows, arrow.date32())
-            table = table.set_column(index, attribute.name, dates)
     return table, output
 
 

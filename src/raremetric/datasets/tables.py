@@ -10,6 +10,7 @@ import numpy as np
 from sklearn.utils import Bunch
 
 from raremetric.datasets.columns import (
+    BOOLEANS,
     as_texts,
     choose_positive,
     known_columns,
@@ -18,7 +19,7 @@ from raremetric.datasets.columns import (
     to_frame,
 )
 from raremetric.datasets.dialect import TableError
-from raremetric.datasets.encoding import TableEncoder, check_columns
+from raremetric.datasets.encoding import MISSING_LEVEL, TEXT_KINDS, TableEncoder, check_columns
 from raremetric.datasets.files import (
     arrow_table,
     find_dialect,
@@ -114,7 +115,8 @@ def read_table(
     Missing values are empty fields and ``?``, ``NA``, ``N/A``, ``#N/A``, ``NaN``, ``null``,
     ``<null>``, ``None`` and ``<NA>``, in upper or lower case. Columns without any value are dropped
     with a warning. If at least 90 % of the values of a column are numbers, all others are errors.
-    Columns of dates are errors.
+    Dates are written as YYYY-MM-DD or DD.MM.YYYY, or with slashes if a day above 12 shows which
+    number is the month; a time of day may follow.
 
     Memory: the table is held once by Arrow and once by pandas, converted column by column, so that
     the peak is below three times the size of the parsed table.
@@ -198,12 +200,22 @@ def iter_table(
     """
     source = "The table" if is_frame(path) else existing_file(path)
     known = list(encoder.feature_names_in_)
-    text = [name for name, kind in zip(known, encoder.kinds_, strict=True) if kind != "number"]
+    text = [name for name, kind in zip(known, encoder.kinds_, strict=True) if kind in TEXT_KINDS]
+    dates = {
+        name: encoder.dates_[name]["layout"]
+        for name, kind in zip(known, encoder.kinds_, strict=True)
+        if kind == "date"
+    }
+    booleans = [
+        name
+        for name, levels in zip(known, encoder.levels_, strict=True)
+        if levels and {*levels} <= {*BOOLEANS.values(), MISSING_LEVEL}
+    ]
     first_row = 1
     try:
         for table in _pieces(path, known, block_bytes, row_names):
             check_columns(table.column_names, known)
-            frame = known_columns(table, known, text, first_row)
+            frame = known_columns(table, known, text, first_row, booleans, dates)
             if row_names in table.column_names:
                 names = as_texts(table.column(row_names))
                 frame.index = import_optional("pandas").Index(names, name=row_names)

@@ -281,4 +281,6 @@ def _plain(value: Any) -> Any:
     """A value of a DataFrame as a type that JSON knows; None if it is missing."""
     if value is None or value != value:
         return None
+    if hasattr(value, "isoformat"):
+        return value.isoformat(sep=" ").removesuffix(" 00:00:00")
     return value.item() if isinstance(value, np.generic) else value

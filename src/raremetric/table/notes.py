@@ -119,7 +119,10 @@ def identifier_kind(column: Any) -> str:
     """How a column identifies rows instead of describing them; empty if it does not."""
     if len(column) < MIN_ROWS or column.isna().any() or not column.is_unique:
         return ""
-    if not import_optional("pandas").api.types.is_numeric_dtype(column):
+    types = import_optional("pandas").api.types
+    if types.is_datetime64_any_dtype(column):
+        return ""
+    if not types.is_numeric_dtype(column):
         return "is different in every row and seems to be an identifier"
     values = column.to_numpy(dtype=np.float64)
     if not np.all(values == np.floor(values)):

@@ -23,7 +23,7 @@ from raremetric.validation import check_integer, check_option, warn_user
 
 MISSING_LEVEL = "(missing)"
 OTHER_LEVEL = "(other)"
-TEXT_KINDS = ("onehot", "frequent", "rank")  # "rank" only in models saved by older versions
+TEXT_KINDS = ("onehot", "frequent")
 MAX_FREQUENT = 15  # 0/1 columns for text with too many levels
 MISSING_OPTIONS = ("impute", "refuse")
 _BINARY = {"0": "False", "1": "True", "0.0": "False", "1.0": "True"}
@@ -163,7 +163,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
                 shares = self.shares_[self.feature_names_in_[index]]
                 _fill_frequent(part, raw, self.levels_[index], shares["shares"])
             else:
-                _fill_levels(part, raw, self.kinds_[index], self.levels_[index])
+                _fill_levels(part, raw, self.levels_[index])
         return encoded
 
     def get_feature_names_out(self, input_features: ArrayLike | None = None) -> NDArray:
@@ -223,7 +223,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
                 *flags, other, share = row[group]
                 seen = OTHER_LEVEL if share > 0 else None
                 values[name] = seen if other else levels[int(np.argmax(flags))]
-            elif self.kinds_[index] == "rank" or len(levels) == 2:
+            elif len(levels) == 2:
                 values[name] = levels[int(value)] if value in range(len(levels)) else None
             else:
                 hits = np.flatnonzero(row[group])
@@ -357,11 +357,9 @@ def _level_codes(column: Any, known: list[str]) -> NDArray[np.int64]:
     return np.array(translation, dtype=np.int64)[codes]  # code -1 selects the last entry
 
 
-def _fill_levels(out: NDArray[np.float64], column: Any, kind: str, levels: list[str]) -> None:
+def _fill_levels(out: NDArray[np.float64], column: Any, levels: list[str]) -> None:
     codes = _level_codes(column, levels)
-    if kind == "rank":
-        out[:, 0] = np.where(codes < 0, len(levels), codes)
-    elif len(levels) == 2:
+    if len(levels) == 2:
         out[:, 0] = np.where(codes < 0, 0.5, codes)
     else:
         rows = np.flatnonzero(codes >= 0)

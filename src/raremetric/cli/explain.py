@@ -60,7 +60,7 @@ def explain(
 ) -> None:
     """Explain the prediction for a row by its columns and by the examples that decide."""
     from raremetric.table import load_model
-    from raremetric.table.evidence import explain_row, has_neighbors, importances_of_file
+    from raremetric.table.evidence import explain_row, importances_of_file
 
     if importance == (row is not None):
         fail("Pass either --row N, to explain one row, or --importance, for the whole model.")
@@ -74,7 +74,7 @@ def explain(
         near = None
         with progress(None, f"explaining row {row}"):
             found = explain_row(fitted, file, row, neighbors)
-            if has_neighbors(fitted):
+            if fitted.has_neighbors:
                 near = fitted.explain_file(file, row, neighbors)
         if plot is not None:
             _draw(near, plot, features)

@@ -14,7 +14,6 @@ from raremetric.cli.common import (
     AsJson,
     ModelFile,
     NewFile,
-    fail,
     print_json,
     progress,
     user_mistakes,
@@ -42,10 +41,7 @@ def review(
 
     start = time.perf_counter()
     with user_mistakes():
-        check_output(out)
-        for each in (model, Path(file)):
-            if out.exists() and each.exists() and out.samefile(each):
-                fail(f"--out {out} is also an input, and would be overwritten.")
+        check_output(out, [model, file])
         fitted = load_model(model)
         with progress(top, f"explaining the {top} most likely rows") as step:
             found = review_file(fitted, file, top, on_row=lambda: step())

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.pipeline import Pipeline
 
 from raremetric.datasets import TableError, iter_table
@@ -36,30 +35,6 @@ class Evidence(NamedTuple):
     scale: str  # of the contributions: "log-odds", "probability" or "decision function"
     exact: bool  # False: the contributions are sampled
     examples: list[dict[str, Any]]  # deciding: id, class, distance, values; may be empty
-
-
-def has_neighbors(model: TableModel) -> bool:
-    """Whether the decisions of a model can be explained by training examples."""
-    return hasattr(_last_step(model), "kneighbors")
-
-
-def threshold_of(model: TableModel) -> float:
-    """Probability from which a model predicts the positive class; 0.5 if it was not tuned."""
-    for owner, name in ((model, "threshold"), (_last_step(model), "threshold_")):
-        value = getattr(owner, name, None)
-        if value is not None and np.ndim(value) == 0:
-            return float(value)
-    return 0.5
-
-
-def decide(model: TableModel, encoded: NDArray) -> tuple[NDArray, NDArray]:
-    """Whether encoded rows are predicted as positive, and the probability of that class."""
-    if has_neighbors(model):
-        positive, probability, *_ = model.decide(encoded)
-    else:
-        probability = model.classifier.predict_proba(encoded)[:, 1]
-        positive = probability >= threshold_of(model)
-    return positive, probability
 
 
 def explain_rows(
@@ -91,9 +66,9 @@ def explain_rows(
     -------
     list of Evidence
     """
-    positive, probability = decide(model, model.encoder.transform(X))
+    positive, probability, *_ = model.decide(model.encoder.transform(X))
     ids = X.index.tolist() if model.id_name and X.index.name == model.id_name else [None] * len(X)
-    threshold, names = threshold_of(model), model.encoder.feature_names_in_.tolist()
+    threshold, names = model.threshold, model.encoder.feature_names_in_.tolist()
     evidence = []
     for i in range(len(X)):
         encoded = model.encoder.transform(X.iloc[[i]])
@@ -153,7 +128,7 @@ def deciding_examples(
         has no neighbors.
     """
     last = _last_step(model)
-    if not has_neighbors(model):
+    if not model.has_neighbors:
         return []
     if n_neighbors is not None or not hasattr(last, "explain"):
         return model.explain(X, 1, n_neighbors).neighbors

@@ -14,7 +14,7 @@ from raremetric.datasets import TableError, iter_table
 from raremetric.datasets.columns import read_labels
 from raremetric.datasets.files import read_arrow
 from raremetric.extras import import_optional
-from raremetric.table.evidence import Evidence, decide, explain_rows
+from raremetric.table.evidence import Evidence, explain_rows
 from raremetric.table.model import TableModel
 from raremetric.validation import check_integer
 
@@ -67,7 +67,7 @@ def review_file(
     for piece in iter_table(path, model.encoder, row_names=model.id_name):
         if not len(piece):
             continue
-        positive, probability = decide(model, model.encoder.transform(piece))
+        positive, probability, *_ = model.decide(model.encoder.transform(piece))
         rows = np.arange(n_rows + 1, n_rows + len(piece) + 1)
         n_rows, n_positive = n_rows + len(piece), n_positive + int(positive.sum())
         ranks = np.vstack([ranks, np.column_stack([probability, rows])])

@@ -9,7 +9,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
 
 from raremetric import GMML, BalancedDiscriminant, Euclidean, KernelLandmarks, MetricKNNClassifier
-from raremetric.export.neighbors import nearest
+from raremetric.export.neighbors import nearest, unit_of
 from raremetric.neighbors import NeighborSearch
 from raremetric.voting import READINGS
 from tests.conftest import make_problem
@@ -103,9 +103,19 @@ def test_distances_without_cancellation(exact, offset, scale):
     Z, queries = (offset + scale * rng.normal(size=(n, 3)) for n in (50, 20))
     queries[:5] = Z[:5]
     queries[5] = 1e4 * queries[5]
-    found = run_graph(lambda graph, X: nearest(graph, X, Z, 7, exact=exact)[0], queries)
+    found = run_graph(lambda graph, X: nearest(graph, X, Z, 7, unit_of(Z), exact=exact)[0], queries)
     expected = NeighborSearch(Z).nearest(queries, 7).distances
     np.testing.assert_allclose(found, expected, rtol=1e-15 if exact else 1e-8)
+
+
+def test_rows_whose_squares_overflow():
+    """They are equally far from all classes, as other rows in the same direction almost are."""
+    X, y = make_problem(1, n_samples=40)
+    model = MetricKNNClassifier(Euclidean(), vote="score", random_state=0).fit(X, y)
+    model._vote = model._vote._replace(reading=READINGS[0])
+    _, p = run(model, np.vstack([1e200 * X[:5], 1e140 * X[:5]]))
+    np.testing.assert_allclose(p[:5], model.predict_proba(1e140 * X[:5]), rtol=1e-12)
+    np.testing.assert_allclose(p[5:], p[:5], rtol=1e-12)
 
 
 def test_other_votes_are_refused():

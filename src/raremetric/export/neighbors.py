@@ -12,6 +12,7 @@ from raremetric.neighbors import NeighborSearch
 from raremetric.validation import Labels
 
 TINY = 1e-300  # more than is lost when squares underflow
+FAR = 1e150  # largest coordinate, after scaling, whose square does not overflow
 PRECISE = 2.0**25  # times the error of an estimate: from there on, it is precise enough
 
 
@@ -23,7 +24,7 @@ class Sorted(NamedTuple):
 
 
 def nearest(
-    graph: Graph, queries: str, Z: NDArray, k: int, *, exact: bool = True
+    graph: Graph, queries: str, Z: NDArray, k: int, unit: float, *, exact: bool = True
 ) -> tuple[str, str]:
     """Distances and row numbers of the k nearest examples, nearest first.
 
@@ -37,31 +38,39 @@ def nearest(
         Name of a tensor of shape (n_queries, n_features).
     Z : ndarray of shape (n_examples, n_features)
     k : int
+    unit : float
+        About the size of the examples, see ``unit_of``.
     exact : bool
         Whether to measure all examples that may be among the k nearest, so that equal distances
         are found equal; the lowest row number then comes first. Otherwise, estimates whose relative
         error is below 1e-8 are used as they are.
     """
-    center = Z.mean(axis=0)
-    # Division by a power of two is exact, and squares neither overflow nor underflow afterwards.
-    scale = 2.0 ** np.clip(np.frexp(np.abs(Z - center).max())[1], -500, 500)
-    center, Z = center / scale, Z / scale
-    queries = graph.scaled(queries, np.full(Z.shape[1], 1 / scale))
-    estimates, slack = _estimate(graph, graph.Sub(queries, center), Z - center)
+    Z = Z / unit
+    queries = graph.Clip(graph.scaled(queries, np.full(Z.shape[1], 1 / unit)), -FAR, FAR)
+    estimates, slack = _estimate(graph, queries, Z, Z.mean(axis=0))
     if exact:
         kth, _ = graph.TopK(estimates, [k], axis=1, largest=0, sorted=0, n_outputs=2)
         limit = graph.Add(graph.ReduceMax(kth, [1], keepdims=1), slack)
     else:
         limit = graph.Mul(slack, PRECISE)
     squares, rows = graph.smallest(_measure(graph, queries, Z, estimates, limit), k)
-    return graph.Mul(graph.Sqrt(squares), scale), rows
+    return graph.Mul(graph.Sqrt(squares), unit), rows
 
 
-def _estimate(graph: Graph, queries: str, Z: NDArray) -> tuple[str, str]:
+def unit_of(Z: NDArray) -> float:
+    """A power of two, by which division is exact, and after which squares do not overflow."""
+    spread = np.abs(Z - Z.mean(axis=0)).max()
+    return float(2.0 ** np.clip(np.frexp(spread)[1], -500, 500))
+
+
+def _estimate(graph: Graph, queries: str, Z: NDArray, center: NDArray) -> tuple[str, str]:
     """Squared distances as ‖q‖² + ‖z‖² − 2qᵀz, and how much rounding can change their order."""
-    sizes = np.sum(Z * Z, axis=1)
+    sizes = np.sum((Z - center) ** 2, axis=1)
+    queries = graph.Sub(queries, center)
     size = graph.ReduceSum(graph.Mul(queries, queries), [1], keepdims=1)  # (n_queries, 1)
-    products = graph.MatMul(queries, -2 * Z.T)
+    # onnxruntime computes this table when it loads the model; in the file, Z is enough.
+    centered = graph.Transpose(graph.Sub(Z, center))
+    products = graph.MatMul(graph.scaled(queries, np.full(Z.shape[1], -2.0)), centered)
     estimates = graph.Add(graph.Add(products, sizes), size)
     # Twice what rounding can change in an inner product of this many terms.
     factor = (Z.shape[1] + 8) * 2.0**-51
@@ -85,9 +94,9 @@ def nearest_of_each_class(
 ) -> list[Sorted]:
     """Distances to the k nearest examples of each class, or to all if the class has fewer."""
     labels = cast(Labels, search.labels)  # fitted classifiers always have them
-    found = []
+    found, unit = [], unit_of(search.Z)
     for c in range(len(labels.classes)):
         Z = search.Z[labels.codes == c]
         width = min(k, len(Z))
-        found.append(Sorted(nearest(graph, queries, Z, width, exact=exact)[0], width))
+        found.append(Sorted(nearest(graph, queries, Z, width, unit, exact=exact)[0], width))
     return found

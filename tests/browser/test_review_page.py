@@ -8,7 +8,7 @@ import pytest
 from raremetric.report import review_page
 from raremetric.table import fit_table
 from raremetric.table.review import labeled_rows, review_file
-from tests.browser.conftest import BACKGROUND, DARK, LIGHT, opened_page
+from tests.browser.conftest import BACKGROUND, DARK, LIGHT, assert_cut_boxes_fade, opened_page
 from tests.table.conftest import make_table
 
 pytestmark = pytest.mark.browser
@@ -165,3 +165,9 @@ def test_theme(opened):
     assert page.evaluate(BACKGROUND) == LIGHT
     page.get_by_role("button", name="Dark theme").click()
     assert page.evaluate(BACKGROUND) == DARK
+
+
+def test_what_is_cut_fades_out(opened):
+    n_cut = assert_cut_boxes_fade(opened.page)
+    if opened.page.viewport_size["width"] < 400:
+        assert n_cut >= 1

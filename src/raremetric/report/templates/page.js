@@ -24,6 +24,14 @@
   system.addEventListener("change", showTheme);
   showTheme();
 
+  // A box that scrolls sideways fades out on the right while there is more to see.
+  const fade = (box) => box.classList.toggle("more", box.scrollWidth - box.clientWidth - box.scrollLeft > 1);
+  const resized = new ResizeObserver((entries) => entries.forEach((each) => fade(each.target)));
+  for (const box of document.querySelectorAll(".scroll, .wide")) {
+    box.addEventListener("scroll", () => fade(box), { passive: true });
+    resized.observe(box);
+  }
+
   // Text is sorted alphabetically, numbers by size; missing values come last in both directions.
   const keyOf = (row, column, isNumber) => {
     const text = row.cells[column].dataset.value;

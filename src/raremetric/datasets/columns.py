@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -18,10 +17,13 @@ from raremetric.datasets.dates import (
 from raremetric.datasets.dialect import TableError, date_message
 from raremetric.datasets.levels import (
     BOOLEANS,
+    as_known_levels,
     distinct_values,
     is_text,
+    plain_column,
     tidy_levels,
     to_categorical,
+    without_zero_decimals,
 )
 from raremetric.datasets.numbers import (
     NUMERIC_SHARE,
@@ -47,6 +49,8 @@ def to_frame(columns: dict[str, Any], categorical: Collection[str] = ()) -> Any:
     series, empty, layouts = {}, [], {}
     for name in list(columns):
         values = convert_column(name, columns.pop(name), as_category=name in categorical)
+        if name in categorical and values is not None:
+            values = without_zero_decimals(values)
         if values is None:
             empty.append(name)
         else:
@@ -67,41 +71,41 @@ def convert_column(name: str, column: Any, *, as_category: bool) -> Any:
     Dates that are written as text are a pair: the array and the layout.
     """
     types = import_optional("pyarrow.types")
-    is_date_type = types.is_date(column.type) or types.is_timestamp(column.type)
-    if types.is_temporal(column.type) and (as_category or not is_date_type):
-        raise TableError(date_message(name))
+    column = plain_column(column)
+    kind = column.type
+    is_date_type = types.is_date(kind) or types.is_timestamp(kind)
     if column.null_count == len(column):
         return None
-    if types.is_dictionary(column.type) and not is_text(column.type):
-        column = column.cast(column.type.value_type)
+    if types.is_temporal(kind) and (as_category or not is_date_type):
+        raise TableError(date_message(name))
     if is_date_type:
         return convert_dates(column)
-    kind = column.type
     if is_text(kind):
         return _convert_text(name, column, as_category)
-    if types.is_boolean(kind):
-        levels, codes = distinct_values(column.cast("string"))
-        return to_categorical(*tidy_levels(levels, codes, as_boolean=True))
-    accepted = (types.is_integer, types.is_floating, types.is_decimal)
+    accepted = (types.is_boolean, types.is_integer, types.is_floating, types.is_decimal)
     if not any(accepts(kind) for accepts in accepted):
         raise TableError(
             f"Column {name!r} holds values of type {kind}, which cannot be used as features. "
             "Leave the column out (`ignore`)."
         )
-    if as_category:
-        return to_categorical(*distinct_values(column.cast("string")))
+    if as_category or types.is_boolean(kind):
+        levels, codes = tidy_levels(
+            *distinct_values(column.cast("string")), as_boolean=types.is_boolean(kind)
+        )
+        return to_categorical(levels, codes) if levels else None
     if types.is_decimal(kind):  # through text, because Arrow's own conversion is not exact
         column = column.cast("string").cast("float64")
-    return column.to_numpy()
+    values = column.to_numpy()
+    # In Arrow and polars, NaN is different from a missing value.
+    return None if values.dtype.kind == "f" and np.isnan(values).all() else values
 
 
 def known_columns(
     table: Any,
     names: Sequence[str],
-    text: Collection[str],
     first_row: int,
-    booleans: Collection[str] = (),
-    dates: Mapping[str, str] = MappingProxyType({}),
+    levels: Mapping[str, Collection[str]],
+    dates: Mapping[str, str],
 ) -> Any:
     """A DataFrame of given columns, whose types are known from the training data.
 
@@ -111,48 +115,31 @@ def known_columns(
         Has all of the columns.
     names : sequence of str
         The columns to convert.
-    text : collection of str
-        The columns that are categories; all others must be numbers.
     first_row : int
         Number of the table's first row in the file, for error messages.
-    booleans : collection of str, default=()
-        The categories whose levels are "False" and "True", however they are written.
-    dates : mapping of str to str, default={}
-        The columns of dates, with the layout in the training data; it is empty if unknown.
+    levels : mapping of str to collection of str
+        The columns that are categories, with their levels in the training data.
+    dates : mapping of str to str
+        The columns of dates, with the layout in the training data; it is empty if unknown. All
+        other columns must be numbers.
     """
     types = import_optional("pyarrow.types")
-    series = {}
-    text = set(text)
+    series, values = {}, None
     for name in names:
-        values: Any
-        column = table.column(name)
+        column = plain_column(table.column(name))
         if name in dates:
-            series[name] = strict_dates(name, column, dates[name], first_row)
-            continue
-        if name not in text and types.is_boolean(column.type):
-            column = column.cast("int8")
-        if name not in text and is_text(column.type):
+            values = strict_dates(name, column, dates[name], first_row)
+        elif name in levels:
+            values = convert_column(name, column, as_category=True)
+            values = None if values is None else as_known_levels(values, levels[name])
+        elif is_text(column.type):
             values = strict_numbers(name, column, first_row)
-        elif name in booleans and is_text(column.type):
-            levels, codes = tidy_levels(*distinct_values(column), as_boolean=True)
-            values = to_categorical(levels, codes) if levels else None
         else:
-            values = convert_column(name, column, as_category=name in text)
+            numbers = column.cast("int8") if types.is_boolean(column.type) else column
+            values = convert_column(name, numbers, as_category=False)
         series[name] = np.full(table.num_rows, np.nan) if values is None else values
-    numbers = import_optional("pandas").RangeIndex(first_row, first_row + table.num_rows)
-    return import_optional("pandas").DataFrame(series, index=numbers, copy=False)
-
-
-def as_texts(column: Any) -> list[str]:
-    """The values of a column as text; an empty string where a value is missing.
-
-    pandas writes integers with missing values as floats: these are written as integers again.
-    """
-    if import_optional("pyarrow.types").is_floating(column.type):
-        values = [np.nan if value is None else value for value in column.to_pylist()]
-        texts = [str(int(value)) if value.is_integer() else str(value) for value in values]
-        return ["" if text == "nan" else text for text in texts]
-    return ["" if value is None else str(value) for value in column.to_pylist()]
+    rows = import_optional("pandas").RangeIndex(first_row, first_row + table.num_rows)
+    return import_optional("pandas").DataFrame(series, index=rows, copy=False)
 
 
 def _convert_text(name: str, column: Any, as_category: bool) -> Any:

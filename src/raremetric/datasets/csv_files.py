@@ -20,6 +20,7 @@ from raremetric.datasets.dialect import (
     read_sample,
     sniff,
 )
+from raremetric.datasets.levels import without_missing_words
 from raremetric.extras import import_optional
 
 
@@ -41,7 +42,7 @@ def read_csv(path: Path, dialect: Dialect, verbatim: str | None = None) -> Any:
             with _explained(path, dialect), open_stream(path) as stream:
                 rows = _without_header(stream, dialect) if dialect.offset else stream
                 table = import_optional("pyarrow.csv").read_csv(rows, **_csv_options(dialect))
-                return _with_points(table, dialect, verbatim)
+                return _tidy_text(table, dialect, verbatim)
         except _NotANumberError as error:
             dialect = dialect._replace(numeric=dialect.numeric - {dialect.names[error.column]})
 
@@ -55,31 +56,45 @@ def scan_csv(
     with _explained(path, dialect), open_stream(path) as stream:
         for batch in import_optional("pyarrow.csv").open_csv(stream, **options):
             table = import_optional("pyarrow").Table.from_batches([batch])
-            yield _with_points(table, dialect, verbatim)
+            yield _tidy_text(table, dialect, verbatim)
 
 
-def _with_points(table: Any, dialect: Dialect, verbatim: str | None) -> Any:
-    """Replace decimal commas by points in the columns that Arrow read as text.
+def _tidy_text(table: Any, dialect: Dialect, verbatim: str | None) -> Any:
+    """Find missing values and decimal commas in the columns that Arrow read as text.
 
     Points that separate thousands are removed if every value with a point is written so.
     """
-    if dialect.decimal == ".":
-        return table
-    arrow, compute = import_optional("pyarrow"), import_optional("pyarrow.compute")
+    arrow = import_optional("pyarrow")
     for index, name in enumerate(dialect.names):
-        if name in dialect.numeric or name == verbatim:
+        column = table.column(index)
+        if name in dialect.numeric or name == verbatim or not column.num_chunks:
             continue
-        chunks, grouped = [], _is_grouped(table.column(index))
-        for chunk in table.column(index).chunks:
+        grouped = dialect.decimal != "." and _is_grouped(column)
+        chunks = []
+        for chunk in column.chunks:
             levels = chunk.dictionary
-            if grouped:
-                levels = compute.replace_substring(levels, ".", "")
-            levels = compute.replace_substring_regex(
-                levels, pattern=DECIMAL_COMMA, replacement=r"\1.\2"
-            )
-            chunks.append(arrow.DictionaryArray.from_arrays(chunk.indices, levels))
+            indices = _without_missing(chunk.indices, levels)
+            if dialect.decimal != ".":
+                levels = _with_points(levels, grouped)
+            chunks.append(arrow.DictionaryArray.from_arrays(indices, levels))
         table = table.set_column(index, name, arrow.chunked_array(chunks))
     return table
+
+
+def _without_missing(indices: Any, levels: Any) -> Any:
+    """Indices of levels, with null where the level is a spelling of a missing value."""
+    arrow, compute = import_optional("pyarrow"), import_optional("pyarrow.compute")
+    missing = compute.is_null(without_missing_words(levels))
+    if not compute.any(missing).as_py():
+        return indices
+    return compute.if_else(missing.take(indices), arrow.scalar(None, indices.type), indices)
+
+
+def _with_points(levels: Any, grouped: bool) -> Any:
+    compute = import_optional("pyarrow.compute")
+    if grouped:
+        levels = compute.replace_substring(levels, ".", "")
+    return compute.replace_substring_regex(levels, pattern=DECIMAL_COMMA, replacement=r"\1.\2")
 
 
 def _is_grouped(column: Any) -> bool:
@@ -87,7 +102,7 @@ def _is_grouped(column: Any) -> bool:
     compute = import_optional("pyarrow.compute")
     n_grouped = 0
     for chunk in column.chunks:
-        levels = chunk.dictionary
+        levels = without_missing_words(chunk.dictionary)
         grouped = compute.match_substring_regex(levels, GROUPED_BY_POINTS)
         plain = compute.match_substring_regex(levels, r"^\s*[-+]?\d+(,\d+)?\s*%?\s*$")
         if not compute.all(compute.or_(grouped, plain), min_count=0).as_py():
@@ -140,8 +155,8 @@ def _csv_options(dialect: Dialect, block_bytes: int = 1 << 20) -> dict[str, Any]
             newlines_in_values=True,
         ),
         "convert_options": arrow_csv.ConvertOptions(
-            null_values=MISSING_SPELLINGS,
-            strings_can_be_null=True,
+            null_values=MISSING_SPELLINGS,  # of numbers; `_tidy_text` finds those of text
+            strings_can_be_null=False,  # because a row can be called NA
             column_types={
                 name: arrow.float64() if name in dialect.numeric else text for name in dialect.names
             },

@@ -90,9 +90,9 @@ def strict_dates(name: str, column: Any, layout: str, first_row: int) -> NDArray
     types = import_optional("pyarrow.types")
     if types.is_date(column.type) or types.is_timestamp(column.type):
         return convert_dates(column)
-    if column.null_count == len(column):
-        return np.full(len(column), np.datetime64("NaT", "us"))
     levels, codes = tidy_levels(*distinct_values(column.cast("string")))
+    if not levels:
+        return np.full(len(column), np.datetime64("NaT", "us"))
     found = find_layout(name, levels, layout)
     if found:
         return parse_dates(levels, codes, found)

@@ -18,10 +18,10 @@ from raremetric.datasets.dates import (
     is_date_column,
 )
 from raremetric.datasets.dialect import TableError, date_message
+from raremetric.datasets.levels import MISSING_LEVEL, has_booleans
 from raremetric.extras import import_optional
 from raremetric.validation import check_integer, check_option, warn_user
 
-MISSING_LEVEL = "(missing)"
 OTHER_LEVEL = "(other)"
 TEXT_KINDS = ("onehot", "frequent")
 MAX_FREQUENT = 15  # 0/1 columns for text with too many levels
@@ -351,7 +351,7 @@ def _level_codes(column: Any, known: list[str]) -> NDArray[np.int64]:
     """Index of each row's level among the known levels; -1 for an unknown level."""
     levels, codes = _categorical(column)
     position = {level: index for index, level in enumerate(known)}
-    if {*known} <= {"False", "True", MISSING_LEVEL}:  # 0 and 1 are other spellings
+    if has_booleans(known):  # 0 and 1 are other spellings
         levels = [_BINARY.get(level, level) for level in levels]
     translation = [position.get(level, -1) for level in [*levels, MISSING_LEVEL]]
     return np.array(translation, dtype=np.int64)[codes]  # code -1 selects the last entry

@@ -9,6 +9,7 @@ from typing import Any
 from raremetric.datasets.csv_files import find_dialect, read_csv
 from raremetric.datasets.dialect import TableError, name_columns
 from raremetric.datasets.keel_files import data_offset, read_keel
+from raremetric.datasets.row_names import as_text
 from raremetric.extras import import_optional
 
 PARQUET = frozenset({".parquet", ".pq"})
@@ -70,11 +71,17 @@ def is_frame(source: object) -> bool:
     return hasattr(source, "__arrow_c_stream__") or hasattr(source, "to_arrow")
 
 
-def arrow_table(frame: Any) -> Any:
-    """The Arrow table of a table in memory; the index of a pandas DataFrame is left out."""
+def arrow_table(frame: Any, verbatim: str | None = None) -> Any:
+    """The Arrow table of a table in memory; the index of a pandas DataFrame is left out.
+
+    The column `verbatim`, with the names of the rows, may mix text and numbers.
+    """
     arrow = import_optional("pyarrow")
     try:
         if type(frame).__module__.startswith("pandas"):
+            if verbatim in frame.columns and frame[verbatim].dtype == object:
+                names = frame[verbatim].map(as_text, na_action="ignore")
+                frame = frame.assign(**{str(verbatim): names})
             table = arrow.Table.from_pandas(frame, preserve_index=False)
         else:
             table = arrow.table(frame)

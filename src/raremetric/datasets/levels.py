@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Collection
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from raremetric.datasets.dialect import is_missing
+from raremetric.datasets.dialect import MISSING_WORDS, is_missing
 from raremetric.datasets.parsers import unquote
 from raremetric.extras import import_optional
 
+MISSING_LEVEL = "(missing)"
 # The levels of truth values, in all file formats and spellings.
 BOOLEANS = {"false": "False", "true": "True"}
 
@@ -32,7 +35,7 @@ def distinct_values(column: Any) -> tuple[list[str], NDArray]:
     if not column.num_chunks:
         return [], np.empty(0, dtype=np.int64)
     indices = arrow.chunked_array([chunk.indices for chunk in column.chunks])
-    codes = indices.fill_null(-1).to_numpy()
+    codes = indices.cast("int32").fill_null(-1).to_numpy()  # polars has unsigned indices
     return [str(value) for value in column.chunk(0).dictionary.to_pylist()], codes
 
 
@@ -58,3 +61,70 @@ def tidy_levels(
     position = {level: index for index, level in enumerate(levels)}
     translation = np.array([*(position.get(value, -1) for value in tidy), -1], dtype=np.int64)
     return levels, translation[codes]
+
+
+def without_missing_words(column: Any) -> Any:
+    """A column of text with null where a value is a spelling of a missing one."""
+    arrow, compute = import_optional("pyarrow"), import_optional("pyarrow.compute")
+    column = column.cast("string")
+    words = compute.utf8_lower(compute.utf8_trim_whitespace(column))
+    missing = compute.is_in(words, arrow.array(sorted(MISSING_WORDS)))
+    return compute.if_else(missing, arrow.scalar(None, "string"), column)
+
+
+def plain_column(column: Any) -> Any:
+    """A column of a type for which Arrow has all conversions.
+
+    Only text remains dictionary-encoded. String views, which polars uses, become strings.
+    """
+    arrow, kind = import_optional("pyarrow"), column.type
+    types = arrow.types
+    if not types.is_dictionary(kind):
+        return column.cast("string") if types.is_string_view(kind) else column
+    if not is_text(kind):
+        return column.cast(kind.value_type)
+    if not types.is_string_view(kind.value_type):
+        return column
+    chunks = [
+        arrow.DictionaryArray.from_arrays(chunk.indices, chunk.dictionary.cast("string"))
+        for chunk in column.chunks
+    ]
+    return arrow.chunked_array(chunks, arrow.dictionary(kind.index_type, arrow.string()))
+
+
+def without_zero_decimals(values: Any) -> Any:
+    """A Categorical of codes in which 7.0 is written as 7.
+
+    pandas writes integers with missing values in this way, also into CSV files.
+    """
+    return _renamed(values, [_without_zero(level) for level in values.categories])
+
+
+def as_known_levels(values: Any, known: Collection[str]) -> Any:
+    """A Categorical in which truth values and codes are written as the known levels are."""
+    known = {*known}
+    names = []
+    for level in values.categories:
+        name = BOOLEANS.get(level.lower(), level) if has_booleans(known) else level
+        names.append(
+            name if name in known or _without_zero(name) not in known else _without_zero(name)
+        )
+    return _renamed(values, names)
+
+
+def has_booleans(levels: Collection[str]) -> bool:
+    """Whether the levels of a column are truth values, and possibly missing."""
+    return bool(levels) and {*levels} <= {*BOOLEANS.values(), MISSING_LEVEL}
+
+
+def _without_zero(level: str) -> str:
+    return level[:-2] if re.fullmatch(r"-?\d+\.0", level) else level
+
+
+def _renamed(values: Any, names: list[str]) -> Any:
+    """A Categorical whose levels have other names; equal names are merged."""
+    if names == values.categories.tolist():
+        return values
+    levels = sorted({*names})
+    position = {level: index for index, level in enumerate(levels)}
+    return to_categorical(levels, np.array([*(position[name] for name in names), -1])[values.codes])

@@ -8,7 +8,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from raremetric.datasets.dialect import TableError, is_missing, is_numeric, parse_formatted
+from raremetric.datasets.dialect import (
+    TableError,
+    is_missing,
+    is_numeric,
+    parse_formatted,
+)
 from raremetric.datasets.levels import distinct_values
 from raremetric.datasets.parsers import unquote
 from raremetric.extras import import_optional

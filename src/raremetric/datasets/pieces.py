@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from raremetric.datasets.columns import as_texts, known_columns
+from raremetric.datasets.columns import known_columns
 from raremetric.datasets.csv_files import find_dialect, scan_csv
 from raremetric.datasets.dialect import TableError
-from raremetric.datasets.encoding import MISSING_LEVEL, TEXT_KINDS, TableEncoder, check_columns
+from raremetric.datasets.encoding import TEXT_KINDS, TableEncoder, check_columns
 from raremetric.datasets.files import arrow_table, is_csv, is_frame, read_arrow
-from raremetric.datasets.levels import BOOLEANS
+from raremetric.datasets.row_names import as_texts
 from raremetric.extras import import_optional
 from raremetric.files import existing_file
 
@@ -45,22 +45,21 @@ def iter_table(
     """
     source = "The table" if is_frame(path) else existing_file(path)
     known = list(encoder.feature_names_in_)
-    text = [name for name, kind in zip(known, encoder.kinds_, strict=True) if kind in TEXT_KINDS]
+    levels = {
+        name: encoder.levels_[index]
+        for index, name in enumerate(known)
+        if encoder.kinds_[index] in TEXT_KINDS
+    }
     dates = {
         name: encoder.dates_[name]["layout"]
         for name, kind in zip(known, encoder.kinds_, strict=True)
         if kind == "date"
     }
-    booleans = [
-        name
-        for name, levels in zip(known, encoder.levels_, strict=True)
-        if levels and {*levels} <= {*BOOLEANS.values(), MISSING_LEVEL}
-    ]
     first_row = 1
     try:
         for table in _pieces(path, known, block_bytes, row_names):
             check_columns(table.column_names, known)
-            frame = known_columns(table, known, text, first_row, booleans, dates)
+            frame = known_columns(table, known, first_row, levels, dates)
             if row_names in table.column_names:
                 names = as_texts(table.column(row_names))
                 frame.index = import_optional("pandas").Index(names, name=row_names)
@@ -82,7 +81,7 @@ def column_names(path: Any, known: str) -> list[str]:
 
 def _pieces(path: Any, known: list[str], block_bytes: int, row_names: str | None) -> Iterator[Any]:
     if is_frame(path):
-        yield arrow_table(path)
+        yield arrow_table(path, row_names)
     elif is_csv(path := Path(path)):
         dialect, is_empty = find_dialect(path, target=known[0]), True
         for table in scan_csv(path, dialect, block_bytes, row_names):

@@ -8,12 +8,13 @@ from typing import Any
 import numpy as np
 from sklearn.utils import Bunch
 
-from raremetric.datasets.columns import as_texts, to_frame
+from raremetric.datasets.columns import to_frame
 from raremetric.datasets.dialect import TableError
 from raremetric.datasets.encoding import TableEncoder
 from raremetric.datasets.files import arrow_table, is_frame, read_arrow
 from raremetric.datasets.labels import choose_positive, read_labels, refuse_many_classes
 from raremetric.datasets.openml import read_openml
+from raremetric.datasets.row_names import as_texts
 from raremetric.files import existing_file
 from raremetric.validation import Labels, check_option, did_you_mean
 
@@ -122,7 +123,7 @@ def read_table(
     source = "The table" if is_frame(path) else str(path)
     try:
         if is_frame(path):
-            table, named = arrow_table(path), None
+            table, named = arrow_table(path, row_names), None
         elif source.startswith("openml:"):
             table, named = read_openml(source)
         else:

@@ -55,9 +55,9 @@ def refuse_many_classes(name: str, labels: Labels) -> None:
 
 def _refuse_quantity(name: str, numbers: NDArray, n_rows: int) -> NoReturn:
     raise TableError(
-        f"The target column {name!r} holds {len(numbers)} different numbers in {n_rows} rows, such "
-        f"as {numbers[0]:g}: it looks like a quantity, not like classes. Choose another column, or "
-        "convert it to classes first, for example by a threshold."
+        f"The target column {name!r} looks continuous: it holds {len(numbers)} different numbers "
+        f"in {n_rows} rows, such as {numbers[0]:g}. Choose another column, or convert it to "
+        "classes first, for example by a threshold."
     )
 
 

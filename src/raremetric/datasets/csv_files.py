@@ -7,6 +7,7 @@ import io
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,6 @@ from raremetric.datasets.dialect import (
     read_sample,
     sniff,
 )
-from raremetric.datasets.levels import without_missing_words
 from raremetric.extras import import_optional
 
 
@@ -64,30 +64,43 @@ def _tidy_text(table: Any, dialect: Dialect, verbatim: str | None) -> Any:
 
     Points that separate thousands are removed if every value with a point is written so.
     """
+    is_text = [name not in dialect.numeric and name != verbatim for name in dialect.names]
+    columns = [
+        _tidy_column(column, dialect.decimal) if tidy and column.num_chunks else column
+        for column, tidy in zip(table.itercolumns(), is_text, strict=True)
+    ]
+    return import_optional("pyarrow").table(columns, names=dialect.names)
+
+
+def _tidy_column(column: Any, decimal: str) -> Any:
     arrow = import_optional("pyarrow")
-    for index, name in enumerate(dialect.names):
-        column = table.column(index)
-        if name in dialect.numeric or name == verbatim or not column.num_chunks:
-            continue
-        grouped = dialect.decimal != "." and _is_grouped(column)
-        chunks = []
-        for chunk in column.chunks:
-            levels = chunk.dictionary
-            indices = _without_missing(chunk.indices, levels)
-            if dialect.decimal != ".":
-                levels = _with_points(levels, grouped)
-            chunks.append(arrow.DictionaryArray.from_arrays(indices, levels))
-        table = table.set_column(index, name, arrow.chunked_array(chunks))
-    return table
+    grouped = decimal != "." and _is_grouped(column)
+    chunks = []
+    for chunk in column.chunks:
+        levels = chunk.dictionary
+        indices = _without_missing(chunk.indices, levels)
+        if decimal != ".":
+            levels = _with_points(levels, grouped)
+        chunks.append(arrow.DictionaryArray.from_arrays(indices, levels))
+    return arrow.chunked_array(chunks)
 
 
 def _without_missing(indices: Any, levels: Any) -> Any:
     """Indices of levels, with null where the level is a spelling of a missing value."""
     arrow, compute = import_optional("pyarrow"), import_optional("pyarrow.compute")
-    missing = compute.is_null(without_missing_words(levels))
-    if not compute.any(missing).as_py():
+    missing = _is_missing(levels)
+    if not missing.true_count:
         return indices
     return compute.if_else(missing.take(indices), arrow.scalar(None, indices.type), indices)
+
+
+def _is_missing(levels: Any) -> Any:
+    return import_optional("pyarrow.compute").is_in(levels, _missing_spellings())
+
+
+@cache
+def _missing_spellings() -> Any:
+    return import_optional("pyarrow").array(MISSING_SPELLINGS)
 
 
 def _with_points(levels: Any, grouped: bool) -> Any:
@@ -102,10 +115,11 @@ def _is_grouped(column: Any) -> bool:
     compute = import_optional("pyarrow.compute")
     n_grouped = 0
     for chunk in column.chunks:
-        levels = without_missing_words(chunk.dictionary)
+        levels = chunk.dictionary
         grouped = compute.match_substring_regex(levels, GROUPED_BY_POINTS)
         plain = compute.match_substring_regex(levels, r"^\s*[-+]?\d+(,\d+)?\s*%?\s*$")
-        if not compute.all(compute.or_(grouped, plain), min_count=0).as_py():
+        known = compute.or_(compute.or_(grouped, plain), _is_missing(levels))
+        if not compute.all(known, min_count=0).as_py():
             return False
         n_grouped += compute.sum(grouped).as_py() or 0
     return n_grouped > 0

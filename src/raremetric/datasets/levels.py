@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from raremetric.datasets.dialect import MISSING_WORDS, is_missing
+from raremetric.datasets.dialect import is_missing
 from raremetric.datasets.parsers import unquote
 from raremetric.extras import import_optional
 
@@ -63,15 +63,6 @@ def tidy_levels(
     return levels, translation[codes]
 
 
-def without_missing_words(column: Any) -> Any:
-    """A column of text with null where a value is a spelling of a missing one."""
-    arrow, compute = import_optional("pyarrow"), import_optional("pyarrow.compute")
-    column = column.cast("string")
-    words = compute.utf8_lower(compute.utf8_trim_whitespace(column))
-    missing = compute.is_in(words, arrow.array(sorted(MISSING_WORDS)))
-    return compute.if_else(missing, arrow.scalar(None, "string"), column)
-
-
 def plain_column(column: Any) -> Any:
     """A column of a type for which Arrow has all conversions.
 
@@ -102,13 +93,15 @@ def without_zero_decimals(values: Any) -> Any:
 
 def as_known_levels(values: Any, known: Collection[str]) -> Any:
     """A Categorical in which truth values and codes are written as the known levels are."""
-    known = {*known}
-    names = []
-    for level in values.categories:
-        name = BOOLEANS.get(level.lower(), level) if has_booleans(known) else level
-        names.append(
-            name if name in known or _without_zero(name) not in known else _without_zero(name)
-        )
+    known, names = {*known}, values.categories.tolist()
+    if has_booleans(known):
+        names = [BOOLEANS.get(name.lower(), name) for name in names]
+    else:
+        shorter = map(_without_zero, names)
+        names = [
+            short if short in known and name not in known else name
+            for name, short in zip(names, shorter, strict=True)
+        ]
     return _renamed(values, names)
 
 

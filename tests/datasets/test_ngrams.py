@@ -4,7 +4,9 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.feature_extraction.text import HashingVectorizer, TfidfTransformer
+from typer.main import get_command
 
+from raremetric.cli import app
 from raremetric.datasets import TableEncoder
 from raremetric.datasets.ngrams import fit_ngrams
 
@@ -71,6 +73,9 @@ def test_the_warning_names_an_option_that_exists():
     words = r"Column 'my x' has 8 levels, more than 5, .* `--ignore 'my x'`"
     with pytest.warns(UserWarning, match=words):
         TableEncoder(max_levels=5).fit(pd.DataFrame({"my x": CITIES}))
+    commands = get_command(app).commands
+    for name in ("fit", "compare"):
+        assert "--ignore" in {option for each in commands[name].params for option in each.opts}
 
 
 def test_rows_are_encoded_alone():

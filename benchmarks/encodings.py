@@ -196,24 +196,22 @@ def run(data: tuple, name: str, encoding: str, model: str, fold: int) -> list:
 
 def report(found: pd.DataFrame) -> None:
     """Print the means over the tables, and the paired differences to the reference."""
-    print("| encoding | model | AP | difference | F1 | difference | reported F1 − F1 |")
-    print("|---|---|---|---|---|---|---|")
-    keys = ["table", "encoding", "model"]
-    means = found.groupby(keys)[["average_precision", "f1", "validation"]].mean() * 100
-    for encoding in found["encoding"].unique():
-        for model in [*MODELS, "all"]:
-            part = means.xs(encoding, level="encoding")
-            base = means.xs(REFERENCE, level="encoding")
-            if model != "all":
-                part, base = part.xs(model, level="model"), base.xs(model, level="model")
-            base = base.loc[part.index]
-            cells = []
-            for measure in ("average_precision", "f1"):
-                difference = (part[measure] - base[measure]).groupby(level="table").mean()
-                error = difference.std(ddof=1) / len(difference) ** 0.5
-                cells += [f"{part[measure].mean():.1f}", f"{difference.mean():+.1f} ± {error:.1f}"]
-            optimism = (part["validation"] - part["f1"]).mean()
-            print(f"| {encoding} | {model} | {' | '.join(cells)} | {optimism:+.1f} |")
+    print("| encoding | model | tables | AP | difference | F1 | difference | reported F1 − F1 |")
+    print("|---|---|---|---|---|---|---|---|")
+    figures = ["average_precision", "f1", "validation"]
+    found = found.set_index(["encoding", "model", "table", "fold"])[figures] * 100
+    for encoding, model in dict.fromkeys(index[:2] for index in found.index):
+        part, base = found.loc[encoding, model], found.loc[REFERENCE, model]
+        # Folds that are missing in one of them are left out.
+        part, base = part.align(base, join="inner", axis=0)
+        means, differences = (each.groupby("table").mean() for each in (part, part - base))
+        errors = differences.std(ddof=1) / len(differences) ** 0.5
+        cells = [encoding, model, str(len(means))]
+        for each in figures[:2]:
+            cells.append(f"{means[each].mean():.1f}")
+            cells.append(f"{differences[each].mean():+.1f} ± {errors[each]:.1f}")
+        optimism = (means["validation"] - means["f1"]).mean()
+        print(f"| {' | '.join(cells)} | {optimism:+.1f} |")
 
 
 def main(encodings: list[str]) -> None:

@@ -59,36 +59,6 @@ def test_new_rows(table):
     np.testing.assert_array_equal(encoder.transform(new), expected)
 
 
-def test_many_levels():
-    column = ["a"] * 3 + ["b"] * 5 + ["c", "d"]
-    table = pd.DataFrame({"x": column})
-    words = "Column 'x' has 4 levels, more than max_levels=3.*--ignore x"
-    with pytest.warns(UserWarning, match=words):
-        encoder = TableEncoder(max_levels=3).fit(table)
-    assert encoder.kinds_ == ["frequent"]
-    names = ["x=b", "x=a", "x=(other)", "x frequency"]
-    assert encoder.get_feature_names_out().tolist() == names
-    assert encoder.column_groups() == [[0, 1, 2, 3]]
-    new = encoder.transform(pd.DataFrame({"x": ["b", "a", "c", "d", "new", None]}))
-    other = [0, 0, 1, 0.1]
-    unseen = [0, 0, 1, 0]
-    assert new.tolist() == [[1, 0, 0, 0.5], [0, 1, 0, 0.3], other, other, unseen, unseen]
-    decoded = [encoder.decode(row)["x"] for row in new]
-    assert decoded == ["b", "a", "(other)", "(other)", None, None]
-
-
-def test_at_most_15_of_many_levels_have_columns():
-    levels = [f"l{i:02}" for i in range(30)]
-    with pytest.warns(UserWarning, match="The 15 most frequent"):
-        encoder = TableEncoder().fit(pd.DataFrame({"x": levels * 2}))
-    assert encoder.transform(pd.DataFrame({"x": levels})).sum(axis=0)[:-1].tolist() == [1] * 15 + [
-        15
-    ]
-    with pytest.warns(UserWarning, match="The 0 most frequent"):
-        encoder = TableEncoder().fit(pd.DataFrame({"x": levels}))
-    assert encoder.get_feature_names_out().tolist() == ["x=(other)", "x frequency"]
-
-
 def test_decode_inverts_transform(table):
     encoder = TableEncoder().fit(table)
     encoded = encoder.transform(table)

@@ -4,6 +4,7 @@ from decimal import Decimal
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -20,7 +21,7 @@ def same(tmp_path):
         text.write_text(content)
         table = pa.table(columns)
         pq.write_table(table, parquet)
-        sources = [text, parquet, table, table.to_pandas()]
+        sources = [text, parquet, table, table.to_pandas(), pl.from_arrow(table)]
         results = []
         for fitted_on in sources:
             encoder = read_table(fitted_on, target="y").encoder

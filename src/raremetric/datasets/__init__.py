@@ -10,7 +10,8 @@ from raremetric.datasets.loading import (
     list_datasets,
     load_dataset,
 )
-from raremetric.datasets.tables import iter_table, read_table
+from raremetric.datasets.pieces import iter_table
+from raremetric.datasets.tables import read_table
 
 __all__ = [
     "DatasetInfo",

@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from raremetric.datasets.dialect import TableError
+from raremetric.datasets.dialect import TableError, date_message, is_date
+from raremetric.datasets.levels import distinct_values, tidy_levels
 from raremetric.extras import import_optional
 
 _TIME = (
@@ -82,6 +83,37 @@ def convert_dates(column: Any) -> NDArray[np.datetime64]:
     zone = column.type.tz if arrow.types.is_timestamp(column.type) else None
     values = column.cast(arrow.timestamp("us", tz=zone), safe=False).to_numpy()
     return values.astype("datetime64[us]")
+
+
+def strict_dates(name: str, column: Any, layout: str, first_row: int) -> NDArray:
+    """The dates of a column that had dates in the training data; an error if a value is none."""
+    types = import_optional("pyarrow.types")
+    if types.is_date(column.type) or types.is_timestamp(column.type):
+        return convert_dates(column)
+    levels, codes = tidy_levels(*distinct_values(column.cast("string")))
+    if not levels:
+        return np.full(len(column), np.datetime64("NaT", "us"))
+    found = find_layout(name, levels, layout)
+    if found:
+        return parse_dates(levels, codes, found)
+    known = layout or "Y-M-D"
+    wrong = [
+        i
+        for i, level in enumerate(levels)
+        if np.isnat(parse_dates([level], np.zeros(1, int), known))[0]
+    ]
+    row = int(np.argmax(np.isin(codes, wrong)))
+    raise TableError(
+        f"Column {name!r} must hold dates, but data row {first_row + row} holds "
+        f"{levels[codes[row]]!r}."
+    )
+
+
+def refuse_dates(name: str, levels: list[str]) -> None:
+    """Raise an error if nearly all levels look like dates or times."""
+    sample = levels[:1000]
+    if sum(map(is_date, sample)) > 0.9 * len(sample):
+        raise TableError(date_message(name))
 
 
 # Features

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 from typing import Any
 
@@ -17,16 +18,19 @@ from raremetric.datasets.dates import (
     fit_dates,
     is_date_column,
 )
-from raremetric.datasets.dialect import TableError, date_message
-from raremetric.extras import import_optional
+from raremetric.datasets.dialect import TableError
+from raremetric.datasets.level_features import (
+    count_levels,
+    decode_level,
+    fill_levels,
+    level_names,
+)
+from raremetric.datasets.ngrams import decode_ngrams, fill_ngrams, fit_ngrams
+from raremetric.datasets.number_features import as_floats, fill_numbers, is_number
 from raremetric.validation import check_integer, check_option, warn_user
 
-MISSING_LEVEL = "(missing)"
-OTHER_LEVEL = "(other)"
-TEXT_KINDS = ("onehot", "frequent")
-MAX_FREQUENT = 15  # 0/1 columns for text with too many levels
+TEXT_KINDS = ("onehot", "ngrams")
 MISSING_OPTIONS = ("impute", "refuse")
-_BINARY = {"0": "False", "1": "True", "0.0": "False", "1.0": "True"}
 
 
 class TableEncoder(TransformerMixin, BaseEstimator):
@@ -36,10 +40,10 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     - A column of text with at most `max_levels` levels becomes one 0/1 column per level, in
       alphabetical order. If there are two levels, there is one column, for the second. A level
       that was not seen in `fit` is encoded as 0 in all columns, or as 0.5 if there were two levels.
-    - A column of text with more levels becomes one 0/1 column for each of the 15 most frequent
-      levels that occur more than once, one for all other levels, and the share of rows in `fit`
-      that have the level, with a warning. A level that was not seen in `fit` has the share 0.
-
+    - A column of text with more levels becomes 10 numbers, in which levels that are written alike
+      have similar values, with a warning: the n-grams of 2 to 4 characters, weighted by TF-IDF, on
+      their 10 directions of largest variance. A level that was not seen in `fit` is encoded in
+      the same way, by the n-grams that were seen.
     - A date becomes the days since the first day in `fit`, the weekday (0 for Monday) and the
       hour. A weekday or hour that is always the same in `fit` is left out.
 
@@ -60,15 +64,16 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     n_features_in_ : int
         Number of raw columns.
     kinds_ : list of str
-        Encoding of each raw column: "number", "date", "onehot" or "frequent".
+        Encoding of each raw column: "number", "date", "onehot" or "ngrams".
     medians_ : ndarray of shape (n_features_in_,)
         Median of each raw column, which replaces missing numbers; NaN for text. For dates,
         in days since the first day.
     levels_ : list of list of str
         Levels of each raw column; empty for numbers and dates.
-    shares_ : dict
-        For each column of the kind "frequent" by name: the share of rows of each level, in the
-        order of `levels_`, and the number of levels with a column (``n_columns``).
+    ngrams_ : dict
+        For each column of the kind "ngrams" by name: ``buckets`` (the hashed n-grams), ``idf``
+        (their weights), ``components`` (the directions), and ``vectors`` (the encoded levels, in
+        the order of `levels_`).
     dates_ : dict
         For each column of dates by name: ``origin`` (the first day), ``parts`` (the encoded
         features) and ``layout`` (how the dates are written; empty if they are not text).
@@ -92,7 +97,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     kinds_: list[str]
     medians_: NDArray[np.float64]
     levels_: list[list[str]]
-    shares_: dict[str, dict[str, Any]]
+    ngrams_: dict[str, dict[str, NDArray]]
     dates_: dict[str, dict[str, Any]]
 
     def __init__(self, *, missing: str = "impute", max_levels: int = 20):
@@ -121,7 +126,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         self.n_features_in_ = len(self.feature_names_in_)
         self._check_missing(X)
         self.kinds_, self.levels_, medians = [], [], []
-        self.shares_, self.dates_ = {}, {}
+        self.ngrams_, self.dates_ = {}, {}
         layouts = X.attrs.get("date_layouts", {})
         for name in X.columns:
             kind, levels, median = self._fit_column(X[name])
@@ -152,18 +157,18 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         # Filled column by column, so that the table is not held twice.
         encoded = np.zeros((len(X), len(self.get_feature_names_out())))
         for index, group in enumerate(self.column_groups()):
-            raw, part = X[self.feature_names_in_[index]], encoded[:, group[0] : group[-1] + 1]
+            name, levels = self.feature_names_in_[index], self.levels_[index]
+            raw, part = X[name], encoded[:, group[0] : group[-1] + 1]
             if self.kinds_[index] == "number":
-                _fill_numbers(part[:, 0], raw, self.medians_[index])
+                fill_numbers(part[:, 0], raw, self.medians_[index])
             elif self.kinds_[index] == "date":
-                date = self.dates_[self.feature_names_in_[index]]
+                date = self.dates_[name]
                 features = date_features(date_points(raw), date["origin"], self.medians_[index])
                 part[:] = np.column_stack([features[each] for each in date["parts"]])
-            elif self.kinds_[index] == "frequent":
-                shares = self.shares_[self.feature_names_in_[index]]
-                _fill_frequent(part, raw, self.levels_[index], shares["shares"])
+            elif self.kinds_[index] == "ngrams":
+                fill_ngrams(part, raw, levels, self.ngrams_[name])
             else:
-                _fill_levels(part, raw, self.levels_[index])
+                fill_levels(part, raw, levels)
         return encoded
 
     def get_feature_names_out(self, input_features: ArrayLike | None = None) -> NDArray:
@@ -181,13 +186,10 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         check_is_fitted(self)
         names = []
         for index, name in enumerate(self.feature_names_in_):
-            levels = self.levels_[index]
             if self.kinds_[index] == "onehot":
-                names += [f"{name}={level}" for level in levels[len(levels) == 2 :]]
-            elif self.kinds_[index] == "frequent":
-                frequent = levels[: self.shares_[name]["n_columns"]]
-                names += [f"{name}={level}" for level in [*frequent, OTHER_LEVEL]]
-                names.append(f"{name} frequency")
+                names += level_names(name, self.levels_[index])
+            elif self.kinds_[index] == "ngrams":
+                names += [f"{name} text {i + 1}" for i in range(self._n_encoded(index))]
             elif self.kinds_[index] == "date":
                 names += [f"{name} {part}" for part in self.dates_[name]["parts"]]
             else:
@@ -207,10 +209,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         return [list(range(start, stop)) for start, stop in zip([0, *stops], stops, strict=False)]
 
     def decode(self, row: NDArray) -> dict[str, Any]:
-        """Raw values of an encoded row by column; None for a level that was not seen in `fit`.
-
-        A level without a column of its own is "(other)".
-        """
+        """Raw values of an encoded row by column; None for a level that was not seen in `fit`."""
         values: dict[str, Any] = {}
         for index, group in enumerate(self.column_groups()):
             name, levels = str(self.feature_names_in_[index]), self.levels_[index]
@@ -219,23 +218,18 @@ class TableEncoder(TransformerMixin, BaseEstimator):
                 values[name] = value
             elif self.kinds_[index] == "date":
                 values[name] = decode_date(value, self.dates_[name]["origin"])
-            elif self.kinds_[index] == "frequent":
-                *flags, other, share = row[group]
-                seen = OTHER_LEVEL if share > 0 else None
-                values[name] = seen if other else levels[int(np.argmax(flags))]
-            elif len(levels) == 2:
-                values[name] = levels[int(value)] if value in range(len(levels)) else None
+            elif self.kinds_[index] == "ngrams":
+                values[name] = decode_ngrams(row[group], levels, self.ngrams_[name])
             else:
-                hits = np.flatnonzero(row[group])
-                values[name] = levels[hits[0]] if len(hits) else None
+                values[name] = decode_level(row[group], levels)
         return values
 
     def _n_encoded(self, index: int) -> int:
         """Number of encoded columns of a raw column."""
         if self.kinds_[index] == "date":
             return len(self.dates_[self.feature_names_in_[index]]["parts"])
-        if self.kinds_[index] == "frequent":
-            return self.shares_[self.feature_names_in_[index]]["n_columns"] + 2
+        if self.kinds_[index] == "ngrams":
+            return len(self.ngrams_[self.feature_names_in_[index]]["components"])
         n_levels = len(self.levels_[index])
         return n_levels - (n_levels == 2) if self.kinds_[index] == "onehot" else 1
 
@@ -245,28 +239,22 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             self.dates_[str(column.name)] = {"origin": origin, "parts": parts}
             return "date", [], median
         if is_number(column):
-            values = _as_floats(column)
+            values = as_floats(column)
             present = values[~np.isnan(values)]
             if not len(present):
                 raise ValueError(f"Column {column.name!r} is empty. Leave it out.")
             return "number", [], float(np.median(present))
-        counts = _count_levels(column)
+        counts = count_levels(column)
         if len(counts) <= self.max_levels:
             return "onehot", sorted(counts), np.nan
         levels = sorted(counts, key=lambda level: (-counts[level], level))
-        n_repeated = sum(count > 1 for count in counts.values())
-        n_columns = min(MAX_FREQUENT, self.max_levels, n_repeated)
-        self.shares_[str(column.name)] = {
-            "shares": [counts[level] / len(column) for level in levels],
-            "n_columns": n_columns,
-        }
+        self.ngrams_[str(column.name)] = fit_ngrams(levels, [counts[level] for level in levels])
         warn_user(
-            f"Column {column.name!r} has {len(counts)} levels, more than max_levels="
-            f"{self.max_levels}. The {n_columns} most frequent ones have a column each, the others "
-            "share one. If the column is an identifier or free text, leave it out (`ignore`, on "
-            f"the command line `--ignore {column.name}`)."
+            f"Column {column.name!r} has {len(counts)} levels, more than {self.max_levels}, and is "
+            "encoded by parts of its text. If it is an identifier, leave it out (`ignore`, on the "
+            f"command line `--ignore {shlex.quote(str(column.name))}`)."
         )
-        return "frequent", levels, np.nan
+        return "ngrams", levels, np.nan
 
     def _check_missing(self, X: Any) -> None:
         if self.missing == "impute":
@@ -292,14 +280,6 @@ def check_columns(columns: Sequence[str], known: Sequence[str]) -> None:
         )
 
 
-def is_number(column: Any) -> bool:
-    """Whether a column of a DataFrame holds numbers; booleans are a category."""
-    types = import_optional("pandas").api.types
-    if is_date_column(column) or types.is_timedelta64_dtype(column):
-        raise ValueError(date_message(column.name))
-    return types.is_numeric_dtype(column) and not types.is_bool_dtype(column)
-
-
 def _check_frame(X: Any) -> None:
     if not hasattr(X, "columns"):
         raise TypeError(
@@ -307,69 +287,3 @@ def _check_frame(X: Any) -> None:
         )
     if not all(isinstance(name, str) for name in X.columns) or not X.columns.is_unique:
         raise ValueError("TableEncoder needs column names that are strings and different.")
-
-
-def _as_floats(column: Any) -> NDArray[np.float64]:
-    values = column.to_numpy(dtype=np.float64, na_value=np.nan)
-    if np.isinf(values).any():
-        row = int(np.argmax(np.isinf(values))) + 1
-        raise ValueError(f"Column {column.name!r} holds an infinite value in row {row}.")
-    return values
-
-
-def _fill_numbers(out: NDArray[np.float64], column: Any, median: float) -> None:
-    if not is_number(column):
-        numbers = import_optional("pandas").to_numeric(column.astype(object), errors="coerce")
-        wrong = numbers.isna().to_numpy() & column.notna().to_numpy()
-        if wrong.any():
-            row = int(np.argmax(wrong))
-            raise ValueError(
-                f"Column {column.name!r} was numeric when the encoder was fitted, but row "
-                f"{row + 1} holds {column.iloc[row]!r}."
-            )
-        column = numbers
-    values = _as_floats(column)
-    out[:] = np.where(np.isnan(values), median, values)
-
-
-def _categorical(column: Any) -> tuple[list[str], NDArray]:
-    """Levels as text, and the index of each row's level; -1 where the value is missing."""
-    values = column.astype("category").cat
-    return [str(level) for level in values.categories], values.codes.to_numpy()
-
-
-def _count_levels(column: Any) -> dict[str, int]:
-    """Number of rows of each level that occurs."""
-    levels, codes = _categorical(column)
-    # The first entry counts the missing values.
-    counts = np.bincount(codes.astype(np.int64) + 1, minlength=len(levels) + 1)
-    named = zip([MISSING_LEVEL, *levels], counts.tolist(), strict=True)
-    return {level: count for level, count in named if count}
-
-
-def _level_codes(column: Any, known: list[str]) -> NDArray[np.int64]:
-    """Index of each row's level among the known levels; -1 for an unknown level."""
-    levels, codes = _categorical(column)
-    position = {level: index for index, level in enumerate(known)}
-    if {*known} <= {"False", "True", MISSING_LEVEL}:  # 0 and 1 are other spellings
-        levels = [_BINARY.get(level, level) for level in levels]
-    translation = [position.get(level, -1) for level in [*levels, MISSING_LEVEL]]
-    return np.array(translation, dtype=np.int64)[codes]  # code -1 selects the last entry
-
-
-def _fill_levels(out: NDArray[np.float64], column: Any, levels: list[str]) -> None:
-    codes = _level_codes(column, levels)
-    if len(levels) == 2:
-        out[:, 0] = np.where(codes < 0, 0.5, codes)
-    else:
-        rows = np.flatnonzero(codes >= 0)
-        out[rows, codes[rows]] = 1.0
-
-
-def _fill_frequent(
-    out: NDArray[np.float64], column: Any, levels: list[str], shares: list[float]
-) -> None:
-    n_columns = out.shape[1] - 2
-    codes = _level_codes(column, levels)
-    out[np.arange(len(codes)), np.where((codes < 0) | (codes >= n_columns), n_columns, codes)] = 1.0
-    out[:, -1] = np.array([*shares, 0.0])[codes]  # code -1 selects the last entry

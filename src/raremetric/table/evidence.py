@@ -10,8 +10,8 @@ import numpy as np
 from sklearn.pipeline import Pipeline
 
 from raremetric.datasets import TableError, iter_table
-from raremetric.datasets.columns import read_labels
 from raremetric.datasets.files import read_arrow
+from raremetric.datasets.labels import read_labels
 from raremetric.explain import ColumnImportances, column_contributions, column_importances
 from raremetric.explain.contributions import MAX_EXACT
 from raremetric.table.model import TableModel

@@ -13,7 +13,7 @@ from sklearn.pipeline import Pipeline, make_pipeline
 
 from raremetric.classifier import MetricKNNClassifier
 from raremetric.datasets import TableEncoder, TableError, iter_table
-from raremetric.datasets.tables import column_names
+from raremetric.datasets.pieces import column_names
 from raremetric.explain import feature_weights, has_exact_split
 from raremetric.explain.distances import model_steps
 from raremetric.extras import import_optional

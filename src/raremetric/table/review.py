@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from raremetric.datasets import TableError, iter_table
-from raremetric.datasets.columns import read_labels
 from raremetric.datasets.files import read_arrow
+from raremetric.datasets.labels import read_labels
 from raremetric.extras import import_optional
 from raremetric.table.evidence import Evidence, explain_rows
 from raremetric.table.model import TableModel

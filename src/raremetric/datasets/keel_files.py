@@ -1,0 +1,50 @@
+"""Read KEEL and ARFF files: a header of @attribute lines, followed by rows as in a CSV file."""
+
+from __future__ import annotations
+
+import io
+import re
+from pathlib import Path
+from typing import Any
+
+from raremetric.datasets.csv_files import open_stream, read_csv
+from raremetric.datasets.dialect import SAMPLE_BYTES, Dialect, TableError, name_columns
+from raremetric.datasets.parsers import Attribute, parse_header
+
+
+def data_offset(path: Path) -> int:
+    """Offset in bytes of the first row after ``@data``; 0 if there is no such line."""
+    offset = 0
+    with open_stream(path) as stream:
+        for line in io.BufferedReader(stream):
+            offset += len(line)
+            if line.strip().lower() == b"@data":
+                return offset
+    return 0
+
+
+def read_keel(path: Path, target: object, verbatim: str | None) -> tuple[Any, str]:
+    """The Arrow table of a file, and its target column: the output, or the last attribute."""
+    offset = data_offset(path)
+    with open_stream(path) as stream:
+        lines = stream.read(offset).decode("utf-8-sig", errors="replace").splitlines()
+        sample = stream.read(SAMPLE_BYTES).decode("utf-8", errors="replace")
+    try:
+        attributes, output = parse_header(lines)
+    except ValueError as error:
+        raise TableError(str(error)) from error
+    if re.match(r"\s*\{", sample):
+        raise TableError("Sparse ARFF files are not supported. Save it as dense ARFF.")
+    names = name_columns([attribute.name for attribute in attributes])
+    numeric = frozenset(attribute.name for attribute in attributes if not _is_text(attribute))
+    numeric = numeric.difference([verbatim])
+    quote = "'" if sample.count("'") > sample.count('"') else '"'
+    dialect = Dialect(names, has_header=False, numeric=numeric, quote=quote, offset=offset)
+    table = read_csv(path, dialect.with_text((output,), target), verbatim)
+    return table, output
+
+
+def _is_text(attribute: Attribute) -> bool:
+    if attribute.kind == "relational":
+        raise TableError(f"Attribute {attribute.name!r} is relational, which is not supported.")
+    return attribute.kind in {"nominal", "string", "date"}

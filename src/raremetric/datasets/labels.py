@@ -1,0 +1,96 @@
+"""The target column: the class of each row, and which classes are positive."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from decimal import Decimal
+from typing import Any, NoReturn
+
+import numpy as np
+from numpy.typing import NDArray
+
+from raremetric.datasets.columns import convert_column
+from raremetric.datasets.dialect import TableError, is_numeric
+from raremetric.validation import Labels, check_class_count
+
+# A target with more classes, some of which occur once, is not a target for classification.
+MAX_CLASSES = 20
+
+
+def read_labels(name: str, column: Any) -> Labels:
+    """The class of each row; an error unless there are two classes and no missing value."""
+    values = convert_column(name, column, as_category=True)
+    if values is None:
+        raise TableError(f"The target column {name!r} is empty.")
+    codes = values.codes
+    empty = codes < 0
+    if empty.any():
+        raise TableError(
+            f"The target column {name!r} is empty in {empty.sum()} of {len(codes)} rows, first in "
+            f"data row {np.argmax(empty) + 1}: remove those rows."
+        )
+    classes = _classes(values.categories.tolist())
+    if classes.dtype.kind == "f":
+        _refuse_quantity(name, classes, len(codes))
+    # "1" and "1.0" are different texts but the same number: merge them.
+    classes, merged = np.unique(classes, return_inverse=True)
+    codes = merged.astype(codes.dtype)[codes]
+    check_class_count(classes, "A model", f"the target column {name!r}")
+    return Labels(classes, codes, np.bincount(codes, minlength=len(classes)))
+
+
+def refuse_many_classes(name: str, labels: Labels) -> None:
+    """Raise an error if the target is a quantity, an identifier or free text."""
+    classes, codes, counts = labels
+    if len(classes) <= MAX_CLASSES or counts.min() > 1:
+        return
+    if classes.dtype.kind == "i":
+        _refuse_quantity(name, classes, len(codes))
+    raise TableError(
+        f"The target column {name!r} holds {len(classes)} different texts in {len(codes)} rows, "
+        f"such as {str(classes[0])!r}: it looks like an identifier or free text, not like classes. "
+        "Choose another column."
+    )
+
+
+def _refuse_quantity(name: str, numbers: NDArray, n_rows: int) -> NoReturn:
+    raise TableError(
+        f"The target column {name!r} looks continuous: it holds {len(numbers)} different numbers "
+        f"in {n_rows} rows, such as {numbers[0]:g}. Choose another column, or convert it to "
+        "classes first, for example by a threshold."
+    )
+
+
+def choose_positive(name: str, labels: Labels, positive: Any) -> tuple:
+    """The positive labels, as values of the target column; by default the rarest class."""
+    classes, _, counts = labels
+    if positive is None:
+        return (classes[np.argmin(counts)].item(),)
+    wanted = positive if isinstance(positive, list | tuple | set) else [positive]
+    found = [_find_label(str(label), classes.tolist()) for label in wanted]
+    unknown = [label for label, match in zip(wanted, found, strict=True) if match is None]
+    if unknown or len({*found}) >= len(classes):
+        what = f"has no value {unknown[0]!r}" if unknown else "would have no negative class"
+        held = ", ".join(f"{label} ({count})" for label, count in zip(classes, counts, strict=True))
+        raise TableError(f"The target column {name!r} {what}. Its classes: {held[:300]}.")
+    return tuple(dict.fromkeys(found))
+
+
+def _find_label(text: str, classes: list) -> Any:
+    """The class that is written like this, or the only one if case is ignored; None if none is."""
+    for spelling in (str, lambda label: str(label).casefold()):
+        matches = [label for label in classes if spelling(label) == spelling(text)]
+        if len(matches) == 1:
+            return matches[0]
+    return None
+
+
+def _classes(levels: Sequence[str]) -> NDArray:
+    """Levels as numbers if all are numeric, otherwise as text; large integers stay text."""
+    if not all(map(is_numeric, levels)):
+        return np.array(levels)
+    exact = [Decimal(level) for level in levels]
+    if any(number != number.to_integral_value() for number in exact):
+        return np.array(levels, dtype=np.float64)
+    fits = all(abs(number) < 2**63 for number in exact)
+    return np.array([*map(int, exact)], dtype=np.int64) if fits else np.array(levels)

@@ -1,0 +1,94 @@
+"""iter_table: the columns of a fitted encoder, read from a file in pieces."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from raremetric.datasets.columns import known_columns
+from raremetric.datasets.csv_files import find_dialect, scan_csv
+from raremetric.datasets.dialect import TableError
+from raremetric.datasets.encoding import TEXT_KINDS, TableEncoder, check_columns
+from raremetric.datasets.files import arrow_table, is_csv, is_frame, read_arrow
+from raremetric.datasets.row_names import as_texts
+from raremetric.extras import import_optional
+from raremetric.files import existing_file
+
+
+def iter_table(
+    path: Any,
+    encoder: TableEncoder,
+    *,
+    block_bytes: int = 1 << 22,
+    row_names: str | None = None,
+) -> Iterator[Any]:
+    """Read the columns of a fitted encoder from a file, in pieces.
+
+    Parameters
+    ----------
+    path : str, Path or table
+        A file or table as for `read_table`; it does not need to contain the class. CSV files are
+        read in pieces, other formats as a whole. There is always at least one piece.
+    encoder : TableEncoder
+        A fitted encoder. It determines which columns are read, and which of them are numbers.
+    block_bytes : int, default=4 MB
+        Size of a piece in bytes of the file. Arrow reads up to 32 pieces ahead.
+    row_names : str or None, default=None
+        Column with the name of each row, if the file has it.
+
+    Yields
+    ------
+    DataFrame
+        Some of the rows, for ``encoder.transform`` or a pipeline that starts with the encoder.
+        The index contains the numbers of the rows in the file, starting at 1, or their names.
+    """
+    source = "The table" if is_frame(path) else existing_file(path)
+    known = list(encoder.feature_names_in_)
+    levels = {
+        name: encoder.levels_[index]
+        for index, name in enumerate(known)
+        if encoder.kinds_[index] in TEXT_KINDS
+    }
+    dates = {
+        name: encoder.dates_[name]["layout"]
+        for name, kind in zip(known, encoder.kinds_, strict=True)
+        if kind == "date"
+    }
+    first_row = 1
+    try:
+        for table in _pieces(path, known, block_bytes, row_names):
+            check_columns(table.column_names, known)
+            frame = known_columns(table, known, first_row, levels, dates)
+            if row_names in table.column_names:
+                names = as_texts(table.column(row_names))
+                frame.index = import_optional("pandas").Index(names, name=row_names)
+            yield frame
+            first_row += table.num_rows
+    except TableError as error:
+        raise TableError(f"{source}: {error}") from error
+
+
+def column_names(path: Any, known: str) -> list[str]:
+    """Names of the columns of a file; `known` is a column that it probably has."""
+    if is_frame(path):
+        return arrow_table(path).column_names
+    path = existing_file(path)
+    if is_csv(path):
+        return find_dialect(path, target=known).names
+    return read_arrow(path)[0].column_names
+
+
+def _pieces(path: Any, known: list[str], block_bytes: int, row_names: str | None) -> Iterator[Any]:
+    if is_frame(path):
+        yield arrow_table(path, row_names)
+    elif is_csv(path := Path(path)):
+        dialect, is_empty = find_dialect(path, target=known[0]), True
+        for table in scan_csv(path, dialect, block_bytes, row_names):
+            is_empty = False
+            yield table
+        if is_empty:  # a header without rows
+            arrow = import_optional("pyarrow")
+            yield arrow.table({name: arrow.array([], arrow.string()) for name in dialect.names})
+    else:
+        yield read_arrow(path, verbatim=row_names)[0]

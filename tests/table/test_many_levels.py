@@ -1,0 +1,96 @@
+"""A column of text with many levels: fit, save, predict, explain, review; no use of the class."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from raremetric.table import fit_table, load_model, save_model
+from raremetric.table.evidence import explain_rows, importances_of_file
+from raremetric.table.review import review_file
+
+pytestmark = pytest.mark.filterwarnings("ignore:Column '.*' has .* levels")
+
+SHOPS = [f"{kind} {city}" for kind in ("bakery", "garage") for city in "ABCDEFGHIJKLMNOP"]
+
+
+def make_shops(seed=0, n=200):
+    rng = np.random.default_rng(seed)
+    shop = rng.choice(SHOPS, n)
+    risk = np.where(np.char.startswith(shop.astype(str), "garage"), 0.4, 0.02)
+    return pd.DataFrame(
+        {
+            "id": [f"r{i}" for i in range(n)],
+            "shop": shop,
+            "size": rng.normal(size=n).round(3),
+            "kind": np.where(rng.random(n) < risk, "late", "on time"),
+        }
+    )
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory):
+    path = tmp_path_factory.mktemp("shops") / "shops.csv"
+    make_shops().to_csv(path, index=False)
+    return path
+
+
+@pytest.fixture(scope="module", params=["iml", "logistic"])
+def model(request, path):
+    return fit_table(path, "kind", method=request.param, row_names="id")
+
+
+def test_saved_and_loaded(model, path, tmp_path):
+    save_model(model, tmp_path / "model.skops")
+    loaded = load_model(tmp_path / "model.skops")
+    pd.testing.assert_frame_equal(loaded.predict(path), model.predict(path))
+    assert loaded.encoder.kinds_ == ["ngrams", "number"]
+
+
+def test_words_in_common_are_used(model):
+    """Levels that are not in the training data are judged by their words."""
+    new = make_shops().assign(shop=["garage Z", "bakery Z"] * 100, size=0.0)
+    found = model.predict(new)
+    assert found["probability"][0] > found["probability"][1]
+    assert (found["unlike_training"].str.contains("shop")).all()
+    assert not model.predict(make_shops())["unlike_training"].str.contains("shop").any()
+
+
+def test_explained(model, path):
+    frame = make_shops()
+    (evidence,) = explain_rows(model, frame.head(1))
+    columns = {each["column"]: each for each in evidence.columns}
+    assert columns["shop"]["value"] == frame["shop"][0]
+    for example in evidence.examples:
+        row = frame[frame["id"] == example["id"]].iloc[0]
+        assert example["values"] == {"shop": row["shop"], "size": pytest.approx(row["size"])}
+    found = importances_of_file(model, path)
+    assert found.columns[0]["column"] == "shop"
+
+
+def test_reviewed(model, path):
+    review = review_file(model, path, top=2)
+    rows = make_shops().set_index("id")
+    for alert in review.alerts:
+        values = {each["column"]: each["value"] for each in alert.columns}
+        assert values["shop"] == rows.loc[alert.id, "shop"]
+
+
+def score(frame):
+    return fit_table(frame, "kind", method="logistic", ignore=["id"]).training["score"]
+
+
+def test_noise_does_not_raise_the_score():
+    """800 random levels tell nothing about the class, also not in the score that fit reports."""
+    gains, gains_with_leak = [], []
+    for seed in range(4):
+        frame = make_shops(seed, 800).drop(columns="shop")
+        size = frame["size"] + (frame["kind"] == "late")
+        noise = np.random.default_rng(100 + seed).integers(800, size=800)
+        expected = score(frame.assign(size=size))
+        gains.append(score(frame.assign(size=size, code=[f"code {i}" for i in noise])) - expected)
+        # What the test would find: levels encoded by the class of all rows.
+        leak = (frame["kind"] == "late").groupby(noise).transform("mean")
+        gains_with_leak.append(score(frame.assign(size=size, code=leak)) - expected)
+    error = np.std(gains, ddof=1) / 2
+    assert np.mean(gains) < 2 * error + 0.01
+    assert min(gains_with_leak) > 0.2

@@ -13,8 +13,8 @@ from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from raremetric.performance import OnProgress, Progress
-from raremetric.rare.tuning_set import TuningSet, check_groups, make_tuning_set, resolve_cv
-from raremetric.validation import check_labels, weighted_rows
+from raremetric.rare.tuning_set import TuningSet, make_tuning_set, resolve_cv
+from raremetric.validation import check_groups, check_labels, weighted_rows
 
 Settings = Sequence[Mapping[str, Any]]
 

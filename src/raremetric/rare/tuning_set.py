@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import column_or_1d
 
 from raremetric.features.landmarks import draw_evenly
 from raremetric.rare.candidates import GROUP_WEIGHTS
@@ -29,18 +28,6 @@ class Examples(NamedTuple):
     row_numbers: NDArray[np.int64]  # in the data that ``fit`` was given
     groups: NDArray | None
     cv: Any  # None, a number of folds, or a list of folds of these examples
-
-
-def check_groups(groups: Any, n_samples: int) -> NDArray | None:
-    """One group per example, or None."""
-    if groups is None:
-        return None
-    groups = column_or_1d(groups)
-    if len(groups) != n_samples:
-        raise ValueError(
-            f"groups must have one entry per example; got {len(groups)} for {n_samples} examples."
-        )
-    return np.unique(groups, return_inverse=True)[1]
 
 
 def resolve_cv(

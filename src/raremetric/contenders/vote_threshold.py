@@ -253,7 +253,7 @@ def vote_threshold(
     chosen, others = shares[p >= cut], shares[p < cut]
     above = chosen.min(initial=1 + 1 / N_NEIGHBORS)
     threshold = float((above + others.max(initial=0.0)) / 2)
-    if others.max(initial=0.0) >= above:  # a share that is higher for negatives says nothing
+    if len(others) and others.max() >= above:  # higher shares do not mean more positives
         threshold = 0.5
     predicted = shares >= threshold
     quality = Quality(

@@ -16,7 +16,7 @@ from raremetric.extras import import_optional
 from raremetric.files import atomic_write, existing_file
 from raremetric.table.model import TableModel
 
-FORMAT = 3  # increase it when files of earlier versions can no longer be loaded
+FORMAT = 4  # increase it when files of earlier versions can no longer be loaded
 CARD = "raremetric.json"
 MAX_BYTES = 1 << 30  # of all parts of a file when unpacked, unless the file itself is large
 MAX_RATIO = 100  # between the sizes of unpacked and packed parts; data compresses less well

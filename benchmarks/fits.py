@@ -13,7 +13,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from raremetric import IML, IMLCV, RareClassifier, load_dataset
-from raremetric.contenders.alternatives import FOREST_GRID
+from raremetric.contenders.forests import FOREST_GRID
 
 DATA = (
     "wine", "sonar", "pima", "vehicle", "german",

@@ -29,7 +29,8 @@ from raremetric.table.predictions import write_predictions
 start = time.process_time()
 counts = write_predictions(load_model(sys.argv[1]), sys.argv[2], sys.argv[3])
 peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
-print(json.dumps({**counts, "peak": peak, "seconds": time.process_time() - start}))
+found = {"rows": counts.rows, "positive": counts.positive, "peak": peak}
+print(json.dumps({**found, "seconds": time.process_time() - start}))
 """
 
 

@@ -1,4 +1,4 @@
-"""The adjusted vote and the score vote of MetricKNNClassifier."""
+"""MetricKNNClassifier with vote="adjusted" and vote="score"."""
 
 import warnings
 

@@ -6,7 +6,7 @@ import pytest
 from sklearn import config_context
 from sklearn.datasets import make_classification
 from sklearn.metrics import f1_score, make_scorer
-from sklearn.model_selection import GridSearchCV, ParameterGrid, StratifiedKFold
+from sklearn.model_selection import GridSearchCV, GroupKFold, ParameterGrid, StratifiedKFold
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -229,3 +229,16 @@ def test_the_request_for_weights(rare, weights):
         piped = make_pipeline(search).fit(*rare, sample_weight=weights)
     alone = IMLCV(FEW, 2, cv=2, random_state=0).fit(*rare, sample_weight=weights)
     np.testing.assert_array_equal(piped[-1].components_, alone.components_)
+
+
+def test_groups_are_never_on_both_sides():
+    """The features identify the group, and the class is drawn at random for each group."""
+    rng = np.random.RandomState(0)
+    groups = np.repeat(np.arange(30), 4)
+    y = (rng.permutation(30) < 12).astype(int)[groups]
+    X = rng.normal(size=(30, 3))[groups] + 0.01 * rng.normal(size=(120, 3))
+    search = IMLCV([{"margin": 1.0}], random_state=0)
+    assert search.fit(X, y).best_score_ > 0.9
+    assert search.fit(X, y, groups=groups).best_score_ < 0.7
+    by_splitter = IMLCV([{"margin": 1.0}], cv=GroupKFold(5)).fit(X, y, groups=groups)
+    assert by_splitter.best_score_ < 0.7

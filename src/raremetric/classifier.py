@@ -83,12 +83,12 @@ class MetricKNNClassifier(ClassifierMixin, BaseEstimator):
     n_neighbors_ : int
         Number of neighbors that vote, given or chosen. For a chosen reading, 2m − 1.
     gamma_ : ndarray of shape (n_classes,)
-        Factor of each class. Only with the adjusted vote.
+        Factor of each class. Only with ``vote="adjusted"``.
     reading_ : Reading
-        How the score is computed from the distances to a class. Only with the score vote.
+        How the score is computed from the distances to a class. Only with ``vote="score"``.
     threshold_ : float or ndarray of shape (n_classes,)
         Lowest probability of the rarer class at which it is predicted; with more than two classes
-        one threshold for each. Only with the score vote.
+        one threshold for each. Only with ``vote="score"``.
     classes_ : ndarray of shape (n_classes,)
         Class labels.
     n_features_in_ : int

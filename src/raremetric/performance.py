@@ -1,4 +1,4 @@
-"""How the package uses the processor: compiled functions, and threads of linear algebra.
+"""How the package uses the processor: compiled functions, threads, and the steps of long work.
 
 What keeps compilation short: a function is optimized again in each function that calls it, so call
 chains are short; NumPy's broadcasting, of which one assignment can take seconds to compile, is
@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache, wraps
+from threading import Lock
 from typing import Any, ParamSpec, TypeVar
 
 from numba import njit
@@ -17,6 +18,7 @@ from threadpoolctl import ThreadpoolController
 
 P = ParamSpec("P")
 R = TypeVar("R")
+OnProgress = Callable[[int, int], None]  # number of finished steps, number of all steps
 
 # Summing in any order lets a loop use vector instructions; infinities keep their meaning.
 ANY_ORDER = {"reassoc", "contract", "nsz"}
@@ -46,6 +48,29 @@ def one_blas_thread(function: Callable[P, R]) -> Callable[P, R]:
             return function(*args, **kwargs)
 
     return limited
+
+
+class Progress:
+    """Counts finished steps, in any thread, and reports them.
+
+    Parameters
+    ----------
+    on_progress : callable (n_done, n_steps) or None
+        Called after each step; None for nobody.
+    n_steps : int
+        Number of steps to expect.
+    """
+
+    def __init__(self, on_progress: OnProgress | None, n_steps: int):
+        self.on_progress, self.n_steps, self.n_done = on_progress, n_steps, 0
+        self._lock = Lock()
+
+    def __call__(self, n_finished: int = 1) -> None:
+        """Report that some steps are finished."""
+        with self._lock:
+            self.n_done += n_finished
+            if self.on_progress is not None:
+                self.on_progress(self.n_done, self.n_steps)
 
 
 @cache

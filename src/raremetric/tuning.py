@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import rankdata
 from sklearn.metrics import check_scoring
-from sklearn.model_selection import ParameterGrid, StratifiedKFold
+from sklearn.model_selection import ParameterGrid, StratifiedGroupKFold, StratifiedKFold
 from sklearn.utils import check_random_state
 
 from raremetric.classifier import MetricKNNClassifier
@@ -20,6 +20,7 @@ from raremetric.learners.iml import IML
 from raremetric.performance import one_blas_thread
 from raremetric.validation import (
     Labels,
+    check_groups,
     check_integer,
     check_labels,
     weighted_rows,
@@ -141,7 +142,7 @@ class IMLCV(MetricLearner):
         self.verbose = verbose
 
     @one_blas_thread
-    def fit(self, X, y, sample_weight=None) -> IMLCV:
+    def fit(self, X, y, sample_weight=None, *, groups=None) -> IMLCV:
         """Score every candidate, and fit the best on all data.
 
         Parameters
@@ -152,6 +153,9 @@ class IMLCV(MetricLearner):
             Class labels.
         sample_weight : array-like of shape (n_samples,) or None, default=None
             Weights of the examples, see the notes.
+        groups : array-like of shape (n_samples,) or None, default=None
+            The group of each example, such as a customer, for ``cv``. If ``cv`` is a number,
+            examples of one group are in the same fold.
 
         Returns
         -------
@@ -161,7 +165,9 @@ class IMLCV(MetricLearner):
         X, labels = self._check_training_data(X, y)
         table = table if hasattr(table, "columns") else X  # IML checks column names
         rows, weights = weighted_rows(sample_weight, len(X))
+        groups = check_groups(groups, len(X))
         if len(rows) < len(X):
+            groups = None if groups is None else groups[rows]
             X, table = X[rows], take_rows(table, rows)
             labels = check_labels(labels.classes[labels.codes[rows]], type(self).__name__)
         check_integer(self.n_neighbors, "n_neighbors", low=1)
@@ -169,9 +175,8 @@ class IMLCV(MetricLearner):
         candidates = self._draw_candidates(rng)
         y = labels.classes[labels.codes]
         score = self._scorer(labels)
-        folds = [
-            _make_fold(X, y, weights, train, test) for train, test in self._splits(X, y, rng, rows)
-        ]
+        splits = self._splits(X, y, rng, rows, groups)
+        folds = [_make_fold(X, y, weights, train, test) for train, test in splits]
         scores, seconds = self._score_folds(folds, candidates, score)
         self._keep_results(candidates, scores, seconds)
         best = IML(n_neighbors=self.n_neighbors, **self.best_params_)
@@ -200,12 +205,18 @@ class IMLCV(MetricLearner):
         return chosen
 
     def _splits(
-        self, X: NDArray, y: NDArray, rng: np.random.RandomState, rows: NDArray
+        self,
+        X: NDArray,
+        y: NDArray,
+        rng: np.random.RandomState,
+        rows: NDArray,
+        groups: NDArray | None,
     ) -> Iterable:
         cv = 5 if self.cv is None else self.cv  # scikit-learn's default
         if isinstance(cv, Integral):
-            return StratifiedKFold(int(cv), shuffle=True, random_state=rng).split(X, y)
-        return split_examples(cv, X, y, rows)
+            splitter = StratifiedKFold if groups is None else StratifiedGroupKFold
+            return splitter(int(cv), shuffle=True, random_state=rng).split(X, y, groups)
+        return split_examples(cv, X, y, rows, groups)
 
     def _scorer(self, labels: Labels) -> Score:
         if self.scoring == "f1":

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_array, check_scalar
+from sklearn.utils import check_array, check_scalar, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 
 MAX_LISTED_OPTIONS = 12  # with more, an error names the most similar options only
@@ -130,6 +130,19 @@ def weighted_rows(
     rows = np.flatnonzero(weights)
     weights = weights[rows]
     return rows, None if (weights == 1).all() else weights
+
+
+def check_groups(groups: Any, n_samples: int) -> NDArray | None:
+    """The number of the group of each example, in the order of their appearance, or None."""
+    if groups is None:
+        return None
+    groups = column_or_1d(groups)
+    if len(groups) != n_samples:
+        raise ValueError(
+            f"groups must have one entry per example; got {len(groups)} for {n_samples} examples."
+        )
+    _, first, inverse = np.unique(groups, return_index=True, return_inverse=True)
+    return np.argsort(np.argsort(first))[inverse]
 
 
 def check_class_sizes(

@@ -9,8 +9,8 @@ from sklearn.preprocessing import StandardScaler
 from raremetric import GMML
 from raremetric.contenders import base, find_contender
 from raremetric.contenders.alternatives import LogisticRegressions
+from raremetric.contenders.averaged import AveragedClassifier
 from raremetric.contenders.base import draw_training_rows
-from raremetric.contenders.scored import AveragedClassifier
 
 N, N_POSITIVE, N_DRAWN = 3000, 60, 180
 
@@ -34,16 +34,11 @@ def test_all_positives_are_drawn_up_to_half():
     np.testing.assert_array_equal(draw_training_rows(y, 1000, 0), np.arange(1000))
 
 
-@pytest.mark.parametrize("resampling", ["none", "rus"])
-def test_probabilities_and_threshold_are_those_of_the_whole_table(data, resampling):
+def test_probabilities_and_threshold_are_those_of_the_whole_table(data):
     X, y, queries, truth = data
     drawn, whole = (
         AveragedClassifier(
-            LogisticRegressions(),
-            [{"C": 1.0}],
-            max_samples=limit,
-            resampling=resampling,
-            random_state=0,
+            LogisticRegressions(), [{"C": 1.0}], max_samples=limit, random_state=0
         ).fit(X, y)
         for limit in (N_DRAWN, None)
     )

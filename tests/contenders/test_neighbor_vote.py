@@ -11,8 +11,9 @@ from sklearn.preprocessing import StandardScaler
 
 from raremetric import GMML
 from raremetric.contenders import CONTENDERS, find_contender
-from raremetric.contenders.base import Candidate, grid_candidates, resample
+from raremetric.contenders.base import Candidate, grid_candidates
 from raremetric.contenders.neighbor_vote import NeighborVote, winner
+from raremetric.contenders.resampling import resample
 from tests.conftest import make_problem
 
 

@@ -3,15 +3,18 @@
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import average_precision_score, f1_score, fbeta_score, precision_recall_curve
-from sklearn.model_selection import StratifiedKFold
+from sklearn.model_selection import StratifiedKFold, cross_val_predict
 from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from raremetric.contenders import CONTENDERS, scored
 from raremetric.contenders.alternatives import LogisticRegressions
 from raremetric.contenders.base import positive_scores
 from raremetric.datasets import read_table
+from raremetric.rare.evaluation import make_folds
 from raremetric.report.comparison import (
     RECALLS,
     _curve,
@@ -21,7 +24,9 @@ from raremetric.report.comparison import (
 )
 from raremetric.table import DEFAULT_METHODS, Comparison, compare_table, comparison
 from raremetric.table.fitting import fit_method
-from raremetric.table.results import MEASURES, FoldResult, best_group, positives_on_top
+from raremetric.table.measures import MEASURES, positives_on_top
+from raremetric.table.results import FoldResult, best_group
+from raremetric.validation import check_labels
 
 
 @pytest.fixture(scope="module")
@@ -39,15 +44,30 @@ def summary(found):
     return found.summary()
 
 
+def vote_cut(X, y):
+    """The share of votes that must be exceeded for the best expected F1, by brute force."""
+    folds = make_folds(check_labels(y, "y"), np.random.RandomState(0).randint(2**31 - 1))[0]
+    knn = make_pipeline(StandardScaler(), KNeighborsClassifier(3))
+    shares = cross_val_predict(knn, X, y, cv=folds, method="predict_proba")[:, 1]
+    scaled = StandardScaler().fit_transform(shares[:, np.newaxis])
+    p = LogisticRegression(C=100).fit(scaled, y).predict_proba(scaled)[:, 1]
+
+    def expected_f1(cut):
+        return 2 * p[shares > cut].sum() / ((shares > cut).sum() + p.sum())
+
+    return max((1 / 6, 1 / 2, 5 / 6), key=expected_f1)
+
+
 def test_plain_distance_by_independent_computation(summary, path):
     table = read_table(path, "state", ignore=["id"])
     f1, precision = [], []
     splits = StratifiedKFold(3, shuffle=True, random_state=0).split(table.data, table.target)
     for train, test in splits:
         X = table.encoder.fit(table.data.iloc[train]).transform(table.data)
+        cut = vote_cut(X[train], table.target[train])
         X = StandardScaler().fit(X[train]).transform(X)
         knn = KNeighborsClassifier(3).fit(X[train], table.target[train])
-        f1.append(f1_score(table.target[test], knn.predict(X[test])))
+        f1.append(f1_score(table.target[test], knn.predict_proba(X[test])[:, 1] > cut))
         shares = knn.predict_proba(X[test])[:, 1]
         precision.append(average_precision_score(table.target[test], shares))
     row = summary[0]
@@ -58,7 +78,7 @@ def test_plain_distance_by_independent_computation(summary, path):
 
 
 def test_each_method_tests_each_row_once(found):
-    assert len(found.entries()) == 8
+    assert len(found.entries()) == 7
     for results in found.entries().values():
         tested = np.concatenate([each.test for each in results])
         assert sorted(tested) == list(range(120))
@@ -76,7 +96,9 @@ def test_rows_have_the_order_of_the_methods(found, summary):
         "GMML",
         "GMML + under-sampling",
         "logistic regression",
-        "logistic regression + under-sampling",
+    ]
+    assert found.notes == [
+        "logistic choose a threshold instead of resampling, and run with resampling 'none' only."
     ]
     assert found.class_names == ["well", "ill"]
 
@@ -114,7 +136,7 @@ def test_every_method_fits(name, models, monkeypatch):
         model = models[name].classifier
     else:
         monkeypatch.setattr(scored, "N_QUICK_CANDIDATES", 2)  # they are slow
-        model = fit_method(name, X, y, resampling="smote").model
+        model = fit_method(name, X, y).model
     assert f1_score(y, model.predict(X)) > 0.5
     assert positive_scores(model, X).shape == (120,)
 
@@ -147,9 +169,9 @@ def test_all_positives_are_learned_from_and_all_rows_are_tested(long_path, monke
     seen = []
     fit = LogisticRegressions.fit
 
-    def spy(self, X, y, settings, seed):
+    def spy(self, X, y, settings, seed, weights=None):
         seen.append(np.bincount(y))
-        return fit(self, X, y, settings, seed)
+        return fit(self, X, y, settings, seed, weights)
 
     monkeypatch.setattr(LogisticRegressions, "fit", spy)
     settings = {"methods": ["plain", "logistic"], "n_folds": 3}
@@ -255,10 +277,10 @@ def test_the_grid_marks_the_methods_as_good_as_the_best(found, summary):
 def test_the_page_says_how_each_method_was_tuned(found, summary):
     grid = tuning_grid(found, summary)
     assert [[cell.text for cell in row] for row in grid.rows if "+" not in row[0].text] == [
-        ["plain distance", "1", "majority vote, no threshold"],
-        ["IML", "50", "majority vote, no threshold"],
-        ["GMML", "6", "majority vote, no threshold"],
-        ["logistic regression", "2", "threshold tuned for F1"],
+        ["plain distance", "1", "share of the votes of 3 neighbors"],
+        ["IML", "50", "share of the votes of 3 neighbors"],
+        ["GMML", "6", "share of the votes of 3 neighbors"],
+        ["logistic regression", "2", "probability"],
     ]
     assert "tested on the same outer folds" in comparison_page(found, summary)
 
@@ -266,7 +288,7 @@ def test_the_page_says_how_each_method_was_tuned(found, summary):
 def test_alerts_are_counted_over_all_test_rows(found):
     rows = {each["alerts"]: each for each in found.budgets() if each["method"] == "logistic"}
     assert list(rows) == [10, 20, 50, 100]
-    results = found.entries()["logistic", "rus"]
+    results = found.entries()["logistic", "none"]
     score = np.concatenate([each.score for each in results])
     y = found.y[np.concatenate([each.test for each in results])]
     best = np.argsort(-score)[:20]

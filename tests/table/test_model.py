@@ -10,7 +10,7 @@ from sklearn.preprocessing import StandardScaler
 from raremetric.datasets import TableError, read_table
 from raremetric.explain import feature_weights
 from raremetric.table import fit_table
-from raremetric.table.fitting import n_tuning_folds
+from raremetric.table.splitting import n_tuning_folds
 from tests.table.conftest import make_table
 
 

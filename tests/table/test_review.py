@@ -139,7 +139,11 @@ def test_alerts_are_the_most_likely_rows(models, path, monkeypatch):
     from raremetric.table import review
 
     read = review.iter_table
-    monkeypatch.setattr(review, "iter_table", lambda *a, **k: read(*a, block_bytes=1000, **k))
+
+    def read_small(*args, **settings):
+        return read(*args, **{**settings, "block_bytes": 1000})
+
+    monkeypatch.setattr(review, "iter_table", read_small)
     assert [e.row for e in review_file(model, path, 7).alerts] == [e.row for e in whole.alerts]
 
 

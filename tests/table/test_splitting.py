@@ -6,8 +6,9 @@ import pytest
 from sklearn.model_selection import StratifiedKFold
 
 from raremetric.table import compare_table
-from raremetric.table.results import positives_on_top
-from raremetric.table.splitting import find_copies, outer_folds, read_groups, read_times
+from raremetric.table.measures import positives_on_top
+from raremetric.table.roles import RowRoles, read_groups, read_times
+from raremetric.table.splitting import find_copies, outer_folds
 from tests.table.conftest import make_table
 
 RNG = np.random.default_rng(0)
@@ -15,7 +16,7 @@ Y = (RNG.random(300) < 0.2).astype(int)
 
 
 def test_without_copies_the_folds_are_scikit_learns():
-    folds = outer_folds(Y, 4, 7, copies=np.arange(300))
+    folds = outer_folds(Y, 4, 7, RowRoles(copies=np.arange(300)))
     theirs = StratifiedKFold(4, shuffle=True, random_state=7).split(Y, Y)
     for (train, test), (their_train, their_test) in zip(folds, theirs, strict=True):
         np.testing.assert_array_equal(train, their_train)
@@ -25,7 +26,7 @@ def test_without_copies_the_folds_are_scikit_learns():
 def test_copies_stay_in_one_fold_and_each_row_is_tested_once_per_repeat():
     copies = np.concatenate([np.arange(100)] * 3)
     y = np.concatenate([Y[:100]] * 3)
-    folds = outer_folds(y, 3, 0, copies=copies, n_repeats=2)
+    folds = outer_folds(y, 3, 0, RowRoles(copies=copies), n_repeats=2)
     assert len(folds) == 6
     for train, test in folds:
         assert not set(copies[train]) & set(copies[test])
@@ -39,7 +40,7 @@ def test_groups_and_their_copies_stay_on_one_side():
     groups = RNG.integers(0, 60, 300)
     copies = np.arange(300)
     copies[100] = copies[0]  # joins two groups
-    for train, test in outer_folds(Y, 3, 0, groups=groups, copies=copies):
+    for train, test in outer_folds(Y, 3, 0, RowRoles(groups=groups, copies=copies)):
         assert not set(groups[train]) & set(groups[test])
         assert (0 in train) == (100 in train)
         assert Y[test].mean() == pytest.approx(Y.mean(), abs=0.1)
@@ -47,7 +48,7 @@ def test_groups_and_their_copies_stay_on_one_side():
 
 def test_the_future_is_tested_by_the_past():
     times = RNG.permutation(300) // 2
-    folds = outer_folds(Y, 4, 0, times=times)
+    folds = outer_folds(Y, 4, 0, RowRoles(times=times))
     assert len(folds) == 4
     for train, test in folds:
         assert times[train].max() < times[test].min()
@@ -55,21 +56,21 @@ def test_the_future_is_tested_by_the_past():
     sizes = [len(train) for train, _ in folds]
     assert sizes == sorted(sizes)
     groups = np.arange(300) % 150
-    for train, test in outer_folds(Y, 2, 0, times=times, groups=groups):
+    for train, test in outer_folds(Y, 2, 0, RowRoles(times=times, groups=groups)):
         assert not set(groups[train]) & set(groups[test])
 
 
 @pytest.mark.parametrize(
-    ("settings", "sentence"),
+    ("roles", "n_repeats", "sentence"),
     [
-        ({"times": np.arange(300), "n_repeats": 2}, "by time cannot be repeated"),
-        ({"times": np.zeros(300)}, "Too many positive rows have the same time"),
-        ({"groups": np.arange(300) % 2}, "belong to 2 groups, too few for 3 folds"),
+        (RowRoles(times=np.arange(300.0)), 2, "by time cannot be repeated"),
+        (RowRoles(times=np.zeros(300)), 1, "Too many positive rows have the same time"),
+        (RowRoles(groups=np.arange(300) % 2), 1, "belong to 2 groups, too few for 3 folds"),
     ],
 )
-def test_impossible_folds(settings, sentence):
+def test_impossible_folds(roles, n_repeats, sentence):
     with pytest.raises(ValueError, match=sentence):
-        outer_folds(Y, 3, 0, **settings)
+        outer_folds(Y, 3, 0, roles, n_repeats=n_repeats)
 
 
 def test_times_are_numbers_or_dates():

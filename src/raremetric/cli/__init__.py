@@ -17,7 +17,7 @@ except ImportError as error:
 
 import typer
 
-from raremetric.cli import compare, datasets, explain, export, model, review, study
+from raremetric.cli import compare, datasets, explain, export, fit, info, predict, review, study
 from raremetric.cli.common import EXIT_CODES, Commands
 
 app = typer.Typer(
@@ -50,6 +50,6 @@ def main(
         sys.path.append(folder)  # where a user's own learners may be
 
 
-for command in (compare, model, explain, review, export, datasets):
+for command in (compare, fit, predict, info, explain, review, export, datasets):
     command.add_to(app)
 app.add_typer(study.study_app, name="study")

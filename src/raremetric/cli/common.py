@@ -1,4 +1,4 @@
-"""What all commands share: options, errors, output and progress bars."""
+"""What all commands share: errors, output and progress bars."""
 
 from __future__ import annotations
 
@@ -10,8 +10,7 @@ import sys
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NoReturn, Protocol
+from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 
 import typer
 from typer.core import TyperCommand, TyperGroup
@@ -25,35 +24,6 @@ EXIT_CODES = (
     "Exit codes: 0 success; 1 a bug in raremetric, with a traceback; 2 an error in the command or "
     "in the data, with a message; 130 stopped with Ctrl-C."
 )
-
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
-TableFile = Annotated[
-    str,
-    typer.Argument(
-        metavar="FILE", help="A CSV (also .gz), Parquet, ARFF or KEEL file, or openml:ID."
-    ),
-]
-NewFile = Annotated[
-    str, typer.Argument(metavar="FILE", help="A CSV (also .gz), Parquet, ARFF or KEEL file.")
-]
-ModelFile = Annotated[Path, typer.Argument(metavar="MODEL", help="A file saved by fit.")]
-Target = Annotated[
-    str | None,
-    typer.Option(help="Column that contains the class. ARFF and KEEL files declare theirs."),
-]
-Positive = Annotated[
-    list[str] | None,
-    typer.Option(
-        metavar="LABEL",
-        help="Class of interest; repeat the option for several labels. Default: the rarest class.",
-    ),
-]
-Ignore = Annotated[str | None, typer.Option(help="Columns to leave out, separated by commas.")]
-Categorical = Annotated[
-    str | None,
-    typer.Option(help="Numeric columns to treat as categories, separated by commas."),
-]
-Seed = Annotated[int, typer.Option(help="Seed for folds and random draws.")]
 
 
 class Commands(TyperGroup):
@@ -75,11 +45,6 @@ class Commands(TyperGroup):
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             raise typer.Exit from None
         return result
-
-
-def split_names(text: str | None) -> list[str]:
-    """Names separated by commas."""
-    return [name.strip() for name in text.split(",") if name.strip()] if text else []
 
 
 def with_names(names: Callable[[], str]) -> type[TyperCommand]:
@@ -183,7 +148,9 @@ def print_table(table: Table) -> None:
 
 
 @contextmanager
-def progress(total: int | None, description: str, *, counted: bool = True) -> Iterator[Step]:
+def progress(
+    total: int | None, description: str, *, counted: bool = True, shown: bool = True
+) -> Iterator[Step]:
     """Show a progress bar on a terminal; otherwise, print a line per step that has one.
 
     Parameters
@@ -194,6 +161,8 @@ def progress(total: int | None, description: str, *, counted: bool = True) -> It
         Shown beside the bar.
     counted : bool
         Whether to show the number of steps.
+    shown : bool
+        False to show no bar: for example, if the results are printed on the same terminal.
 
     Yields
     ------
@@ -203,7 +172,7 @@ def progress(total: int | None, description: str, *, counted: bool = True) -> It
     from rich.console import Console
 
     console = Console(stderr=True)
-    if not console.is_terminal:
+    if not (shown and console.is_terminal):
         yield LineStep(total)
         return
     from rich.progress import (
@@ -224,8 +193,8 @@ def progress(total: int | None, description: str, *, counted: bool = True) -> It
         TimeRemainingColumn(),
     ]
     settings: Any = {"transient": True, "speed_estimate_period": SPEED_PERIOD}
-    with Progress(*columns, console=console, **settings) as shown:
-        yield BarStep(shown, shown.add_task(description, total=total))
+    with Progress(*columns, console=console, **settings) as bars:
+        yield BarStep(bars, bars.add_task(description, total=total))
 
 
 class Step(Protocol):
@@ -236,6 +205,9 @@ class Step(Protocol):
 
     def begin(self, total: int, description: str) -> None:
         """Set the number of steps."""
+
+    def reach(self, n_done: int, n_steps: int) -> None:
+        """Report how many steps of all are finished."""
 
 
 class LineStep:
@@ -255,6 +227,10 @@ class LineStep:
         """Set the number of steps."""
         self.total = total
 
+    def reach(self, n_done: int, n_steps: int) -> None:
+        """Stop after an interruption; there is nothing to show."""
+        stop_if_interrupted()
+
 
 class BarStep:
     """Advances a progress bar."""
@@ -270,3 +246,8 @@ class BarStep:
     def begin(self, total: int, description: str) -> None:
         """Set the number of steps."""
         self.shown.update(self.bar, total=total, description=description)
+
+    def reach(self, n_done: int, n_steps: int) -> None:
+        """Set the number of finished steps and of all steps."""
+        stop_if_interrupted()
+        self.shown.update(self.bar, completed=n_done, total=n_steps)

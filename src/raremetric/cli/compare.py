@@ -10,21 +10,29 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from raremetric.cli.common import (
-    AsJson,
-    Categorical,
-    Ignore,
-    Positive,
-    Seed,
-    TableFile,
-    Target,
     note,
     print_json,
     print_table,
     progress,
-    split_names,
     user_mistakes,
     with_names,
 )
+from raremetric.cli.options import (
+    AsJson,
+    Categorical,
+    Ignore,
+    MinPrecision,
+    MinRecall,
+    Positive,
+    Scoring,
+    Seed,
+    TableFile,
+    Target,
+    Weight,
+    choose_scoring,
+    split_names,
+)
+from raremetric.method_names import DEFAULT_METHODS, METHODS
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -34,18 +42,13 @@ if TYPE_CHECKING:
 
 def complete_methods(incomplete: str) -> list[str]:
     """Names of methods, for shell completion; also after a comma."""
-    from raremetric.contenders import CONTENDERS
-
     given, comma, last = incomplete.rpartition(",")
-    names = [each.alias for each in CONTENDERS.values() if each.alias]
-    return [given + comma + name for name in names if name.startswith(last)]
+    return [given + comma + name for name in METHODS if name.startswith(last)]
 
 
 def list_methods() -> str:
     """All methods, for the help."""
-    from raremetric.table import DEFAULT_METHODS
-
-    others = [name for name in complete_methods("") if name not in DEFAULT_METHODS]
+    others = [name for name in METHODS if name not in DEFAULT_METHODS]
     return (
         f"Methods compared by default: {', '.join(DEFAULT_METHODS)}. Also available: "
         f"{', '.join(others)}."
@@ -73,30 +76,34 @@ def compare(
         ),
     ] = None,
     resampling: Annotated[
-        str, typer.Option(help="One or more of none, smote and rus, separated by commas.")
-    ] = "none",
-    scoring: Annotated[
         str,
         typer.Option(
-            help="What to tune and compare: f1, f2, f0.5, average_precision or balanced_accuracy."
+            help="One or more of none, smote and rus, separated by commas. Only for methods in "
+            "which neighbors vote; all others run with none."
         ),
-    ] = "f1",
+    ] = "none",
+    scoring: Scoring = None,
+    min_precision: MinPrecision = None,
+    min_recall: MinRecall = None,
     folds: Annotated[int, typer.Option(min=2, help="Number of outer folds.")] = 5,
     repeats: Annotated[int, typer.Option(min=1, help="Number of times to repeat the folds.")] = 1,
     time: Annotated[
         str | None,
         typer.Option(
             metavar="COLUMN",
-            help="Train on the past and test on the future by this column of dates or numbers.",
+            help="Train on the past and test on the future by this column of dates or numbers; "
+            "methods are tuned in the same way.",
         ),
     ] = None,
     group: Annotated[
         str | None,
         typer.Option(
             metavar="COLUMN",
-            help="Keep rows with the same value in this column, such as a customer, on one side.",
+            help="Keep rows with the same value in this column, such as a customer, on one side; "
+            "also when methods are tuned.",
         ),
     ] = None,
+    weight: Weight = None,
     max_rows: Annotated[
         int,
         typer.Option(
@@ -121,17 +128,16 @@ def compare(
     """Compare methods by nested cross-validation; print a table and write an HTML page."""
     from raremetric.files import atomic_write, check_output
     from raremetric.report import comparison_page
-    from raremetric.table import DEFAULT_METHODS
     from raremetric.table.results import BUDGETS
 
-    settings = {
+    settings: dict[str, Any] = {
         "methods": [*(split_names(methods) or DEFAULT_METHODS), *(method or [])],
         "resamplings": split_names(resampling),
-        "scoring": scoring,
         "n_folds": folds,
         "n_repeats": repeats,
         "time": time,
         "group": group,
+        "weight": weight,
         "max_rows": max_rows,
         "seed": seed,
         "n_jobs": jobs,
@@ -141,6 +147,8 @@ def compare(
     sizes = sorted({*BUDGETS, *([top] if top else [])})
     with user_mistakes("Stopped before any method had finished all folds; nothing was written."):
         check_output(out, [file])
+        aim = choose_scoring(scoring, min_precision, min_recall)
+        settings["scoring"] = aim
         found = _compare_with_progress(file, target, positive, settings)
         rows = found.summary()
         if as_json:
@@ -153,8 +161,10 @@ def compare(
             stream.write(comparison_page(found, rows, command, sizes).encode())
     if not as_json:
         typer.echo(f"Alerts, curves, confusion matrices and scatter plots are in {out}.")
-        left_out = [*split_names(ignore), *dict.fromkeys(each for each in (time, group) if each)]
-        _print_next_step(found, rows, file, positive, left_out, split_names(categorical))
+        options: dict[str, Any] = {"positive": positive, "ignore": ignore}
+        options |= {"categorical": categorical, "time": time, "group": group, "weight": weight}
+        options["scoring"] = None if aim == "f1" else aim
+        _print_next_step(found, rows, file, options)
     if not found.is_whole:
         raise typer.Exit(130)
 
@@ -207,21 +217,16 @@ def _print_notes(found: Comparison) -> None:
 
 
 def _print_next_step(
-    found: Comparison,
-    rows: list[dict[str, Any]],
-    file: str,
-    positive: list[str] | None,
-    ignored: list[str],
-    categorical: list[str],
+    found: Comparison, rows: list[dict[str, Any]], file: str, options: dict[str, Any]
 ) -> None:
     """Print the command that fits the best method."""
     best = max(rows, key=lambda row: row[found.aim]["mean"])
     if ":" in best["method"]:  # fit knows no classes outside the package
         return
     words = ["raremetric", "fit", file, "--target", found.target_name]
-    words += [word for label in positive or [] for word in ("--positive", label)]
-    words += ["--ignore", ",".join(ignored)] if ignored else []
-    words += ["--categorical", ",".join(categorical)] if categorical else []
+    for name, values in options.items():
+        for value in values if isinstance(values, list) else [values] if values else []:
+            words += [f"--{name}", value]
     words += ["--model", best["method"], "-o", "model.skops"]
     typer.echo(f"Next, fit a model on all rows:\n  {shlex.join(words)}")
 

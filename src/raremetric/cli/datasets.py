@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from raremetric.cli.common import AsJson, print_json, print_table, user_mistakes
+from raremetric.cli.common import print_json, print_table, user_mistakes
+from raremetric.cli.options import AsJson
 
 if TYPE_CHECKING:
     from rich.table import Table

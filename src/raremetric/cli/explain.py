@@ -7,17 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from raremetric.cli.common import (
-    AsJson,
-    ModelFile,
-    NewFile,
-    fail,
-    note,
-    print_json,
-    print_table,
-    progress,
-    user_mistakes,
-)
+from raremetric.cli.common import fail, note, print_json, print_table, progress, user_mistakes
+from raremetric.cli.options import AsJson, ModelFile, NewFile
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -67,8 +58,8 @@ def explain(
     with user_mistakes():
         fitted = load_model(model)
         if row is None:
-            with progress(None, f"permuting the columns of {file}"):
-                importances = importances_of_file(fitted, file, target)
+            with progress(None, f"permuting the columns of {file}", counted=False) as step:
+                importances = importances_of_file(fitted, file, target, on_progress=step.reach)
             _show_importances(importances, file, features, as_json)
             return
         near = None

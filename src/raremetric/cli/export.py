@@ -7,7 +7,8 @@ from typing import Annotated
 
 import typer
 
-from raremetric.cli.common import AsJson, ModelFile, print_json, user_mistakes
+from raremetric.cli.common import print_json, user_mistakes
+from raremetric.cli.options import AsJson, ModelFile
 
 
 def export(

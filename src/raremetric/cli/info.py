@@ -6,7 +6,8 @@ from typing import Annotated
 
 import typer
 
-from raremetric.cli.common import AsJson, ModelFile, print_json, user_mistakes
+from raremetric.cli.common import print_json, user_mistakes
+from raremetric.cli.options import AsJson, ModelFile
 
 
 def info(
@@ -31,3 +32,8 @@ def info(
             from rich.markdown import Markdown
 
             Console().print(Markdown(card_markdown(fitted)))
+
+
+def add_to(app: typer.Typer) -> None:
+    """Register the command."""
+    app.command(epilog="Example: raremetric info model.skops --markdown")(info)

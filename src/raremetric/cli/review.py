@@ -10,14 +10,8 @@ from typing import Annotated
 
 import typer
 
-from raremetric.cli.common import (
-    AsJson,
-    ModelFile,
-    NewFile,
-    print_json,
-    progress,
-    user_mistakes,
-)
+from raremetric.cli.common import print_json, progress, user_mistakes
+from raremetric.cli.options import AsJson, ModelFile, NewFile
 
 TOP = 50
 
@@ -37,14 +31,16 @@ def review(
     from raremetric.files import atomic_write, check_output
     from raremetric.report.review import review_page
     from raremetric.table import load_model
+    from raremetric.table.predictions import count_pieces
     from raremetric.table.review import review_file
 
     start = time.perf_counter()
     with user_mistakes():
         check_output(out, [model, file])
         fitted = load_model(model)
-        with progress(top, f"explaining the {top} most likely rows") as step:
-            found = review_file(fitted, file, top, on_row=lambda: step())
+        description = f"finding and explaining the {top} most likely rows"
+        with progress((count_pieces(file) or 1) + top, description, counted=False) as step:
+            found = review_file(fitted, file, top, on_row=lambda: step(), on_piece=lambda: step())
         command = shlex.join(["raremetric", *sys.argv[1:]])
         page = review_page(found, command)
         with atomic_write(out) as stream:

@@ -9,16 +9,15 @@ import typer
 from rich.table import Table
 
 from raremetric.cli.common import (
-    AsJson,
     fail,
     note,
     print_json,
     print_table,
     progress,
-    split_names,
     user_mistakes,
     with_names,
 )
+from raremetric.cli.options import AsJson, split_names
 
 if TYPE_CHECKING:
     from raremetric.study.store import Store

@@ -1,24 +1,23 @@
-"""Classifiers that a user might choose instead: linear, kernel machines, forests, boosting."""
+"""Classifiers that a user might choose instead: linear, kernel machines, boosting."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 from scipy.special import logit
-from sklearn import config_context
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
-from sklearn.tree import DecisionTreeRegressor
+from sklearn.utils.validation import has_fit_parameter
 
+from raremetric.contenders.averaged import ClassifierFamily, Settings
 from raremetric.contenders.base import positive_scores
-from raremetric.contenders.scored import ClassifierFamily, Settings
 from raremetric.extras import import_optional
 from raremetric.features.landmarks import KERNELS, median_distance
 
@@ -32,11 +31,6 @@ SVM_GRID: dict[str, list] = {
     "width": [0.5, 1.0, 2.0, 4.0, 8.0, 16.0],
     "C": [0.1, 1.0, 10.0, 100.0, 1000.0],
     "class_weight": CLASS_WEIGHTS,
-}
-FOREST_GRID: dict[str, list] = {
-    "max_features": ["sqrt", 0.3, 0.6, 1.0],
-    "min_samples_leaf": [1, 2, 4, 8],
-    "max_depth": [None, 8, 4],
 }
 BOOSTING_GRID: dict[str, list] = {
     "learning_rate": [0.03, 0.1, 0.3],
@@ -61,12 +55,26 @@ class Classifiers(ClassifierFamily):
     def __init__(self, estimator):
         self.estimator = estimator
 
-    def fit(self, X: NDArray, y: NDArray, settings: Settings, seed: int) -> Classifiers:
+    def fit(
+        self,
+        X: NDArray,
+        y: NDArray,
+        settings: Settings,
+        seed: int,
+        weights: NDArray | None = None,
+    ) -> Classifiers:
         """Fit one copy for each setting; an open ``random_state`` is set to the seed."""
-        self.models_ = [
-            make_pipeline(StandardScaler(), self._copy(params, seed)).fit(X, y.copy())
-            for params in settings
-        ]
+        self.models_ = []
+        for params in settings:
+            model = make_pipeline(StandardScaler(), self._copy(params, seed))
+            given = {}
+            if weights is not None:  # for the steps that can take them
+                given = {
+                    f"{name}__sample_weight": weights
+                    for name, step in model.steps
+                    if has_fit_parameter(step, "sample_weight")
+                }
+            self.models_.append(model.fit(X, y.copy(), **given))
         return self
 
     def _copy(self, params: Mapping[str, Any], seed: int) -> Any:
@@ -104,16 +112,23 @@ class KernelMachines(ClassifierFamily):
     def __init__(self, kernel="rbf"):
         self.kernel = kernel
 
-    def fit(self, X: NDArray, y: NDArray, settings: Settings, seed: int) -> KernelMachines:
+    def fit(
+        self,
+        X: NDArray,
+        y: NDArray,
+        settings: Settings,
+        seed: int,
+        weights: NDArray | None = None,
+    ) -> KernelMachines:
         """Fit one machine for each setting: ``width`` and the parameters of SVC."""
-        self.scaler_ = StandardScaler().fit(X)
+        self.scaler_ = StandardScaler().fit(X, sample_weight=weights)
         self.X_ = self.scaler_.transform(X)
         distances = cdist(self.X_, self.X_, KERNELS[self.kernel])
         unit = median_distance(distances)
         self.widths_ = [params.get("width", 1.0) * unit for params in settings]
         self.machines_ = [
             SVC(kernel="precomputed", **{k: v for k, v in params.items() if k != "width"}).fit(
-                np.exp(-distances / width), y
+                np.exp(-distances / width), y, sample_weight=weights
             )
             for params, width in zip(settings, self.widths_, strict=True)
         ]
@@ -126,99 +141,20 @@ class KernelMachines(ClassifierFamily):
         return np.stack([svm.decision_function(np.exp(-distances / w)) for svm, w in pairs])
 
 
-class Forest(NamedTuple):
-    """The nodes of all trees of a forest, one after the other.
-
-    Plain arrays, which a model file can hold. Compiled trees of scikit-learn are not loaded from
-    such files, because they are not protected against changed content.
-    """
-
-    roots: NDArray[np.int64]  # (n_trees,)
-    left: NDArray[np.int64]  # (n_nodes,), the next node; a leaf leads to itself
-    right: NDArray[np.int64]
-    feature: NDArray[np.int64]
-    threshold: NDArray[np.float64]
-    value: NDArray[np.float64]
-
-    @classmethod
-    def pack(cls, trees: Sequence[DecisionTreeRegressor]) -> Forest:
-        """Copy the nodes of fitted trees."""
-        nodes = [tree.tree_ for tree in trees]
-        starts = np.cumsum([0, *(each.node_count for each in nodes)])
-        parts = []
-        for start, each in zip(starts, nodes, strict=False):
-            own, leaf = np.arange(each.node_count), each.children_left < 0
-            left, right = (
-                start + np.where(leaf, own, child)
-                for child in (each.children_left, each.children_right)
-            )
-            feature = np.where(leaf, 0, each.feature)
-            parts.append((left, right, feature, each.threshold, each.value[:, 0, 0]))
-        return cls(starts[:-1], *map(np.concatenate, zip(*parts, strict=True)))
-
-    def predict(self, X: NDArray[np.float32]) -> NDArray[np.float64]:
-        """The value of each row in each tree, (n_trees, n_rows)."""
-        node = np.repeat(self.roots[:, np.newaxis], len(X), axis=1)
-        rows = np.arange(len(X))
-        for _ in range(len(self.left)):  # at most; usually the depth of the deepest tree
-            is_left = X[rows, self.feature[node]] <= self.threshold[node]
-            following = np.where(is_left, self.left[node], self.right[node])
-            if np.array_equal(following, node):
-                break
-            node = following
-        return self.value[node]
-
-
-class BalancedForests(ClassifierFamily):
-    """The balanced random forest of Chen, Liaw and Breiman (2004).
-
-    Each tree learns from as many examples of one class as of the other, drawn with replacement.
-    imbalanced-learn's forest is the same but takes several times as long, because it prepares and
-    validates the sample of every tree. Why regression trees: see ``mean_importances``.
-
-    Parameters
-    ----------
-    n_trees : int
-    """
-
-    def __init__(self, n_trees=100):
-        self.n_trees = n_trees
-
-    def fit(self, X: NDArray, y: NDArray, settings: Settings, seed: int) -> BalancedForests:
-        """Grow one forest for each setting: parameters of a tree."""
-        X, values = X.astype(np.float32), y.astype(np.float64)  # the types that trees work with
-        classes = [np.flatnonzero(y == label) for label in (0, 1)]
-        size = min(map(len, classes))
-        with config_context(skip_parameter_validation=True, assume_finite=True):
-            self.forests_ = []
-            for params in settings:
-                rng, trees = np.random.RandomState(seed), []
-                for _ in range(self.n_trees):
-                    drawn = [rows[rng.randint(len(rows), size=size)] for rows in classes]
-                    rows = np.concatenate(drawn)
-                    # The generator itself: seeding another would cost as much as the tree.
-                    tree = DecisionTreeRegressor(**params, random_state=rng)
-                    trees.append(tree.fit(X[rows], values[rows], check_input=False))
-                self.forests_.append(Forest.pack(trees))
-        return self
-
-    def scores(self, X: NDArray) -> NDArray:
-        """Log-odds of the mean over the trees, kept half a tree away from 0 and 1."""
-        X = X.astype(np.float32)
-        p = np.zeros((len(self.forests_), len(X)))
-        for i, forest in enumerate(self.forests_):
-            for values in forest.predict(X):
-                p[i] += values / self.n_trees
-        return logit(np.clip(p, 0.5 / self.n_trees, 1 - 0.5 / self.n_trees))
-
-
 class BoostedTrees(ClassifierFamily):
     """XGBoost: trees grown leaf by leaf on histograms that all settings share."""
 
-    def fit(self, X: NDArray, y: NDArray, settings: Settings, seed: int) -> BoostedTrees:
+    def fit(
+        self,
+        X: NDArray,
+        y: NDArray,
+        settings: Settings,
+        seed: int,
+        weights: NDArray | None = None,
+    ) -> BoostedTrees:
         """Train one booster for each setting: ``rounds``, ``balance``, XGBoost's parameters."""
         xgboost = import_optional("xgboost", "Gradient boosting")
-        data = xgboost.QuantileDMatrix(X, y, nthread=1)
+        data = xgboost.QuantileDMatrix(X, y, weight=weights, nthread=1)
         fixed = {
             "objective": "binary:logistic",
             "grow_policy": "lossguide",
@@ -226,7 +162,8 @@ class BoostedTrees(ClassifierFamily):
             "nthread": 1,  # a study runs several processes
             "seed": seed,
         }
-        balanced = np.sum(y == 0) / np.sum(y == 1)
+        totals = np.bincount(y, weights)
+        balanced = totals[0] / totals[1]
         self.boosters_ = []
         for params in settings:
             given = {**fixed, **params}

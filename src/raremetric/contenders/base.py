@@ -13,16 +13,14 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.model_selection import ParameterGrid
 
-from raremetric.extras import import_optional
+from raremetric.contenders.resampling import RESAMPLING, refuse_resampling
 from raremetric.features.landmarks import draw_evenly
+from raremetric.performance import OnProgress
+from raremetric.rare.evaluation import Folds
 from raremetric.validation import check_option
 
-RESAMPLING = ("none", "smote", "rus")
-RESAMPLING_SEED = 42
 BUDGETS = ("full", "quick")
 BLOCK = 4096  # queries that are answered at a time; bounds the memory for distances
-
-Folds = Sequence[tuple[NDArray, NDArray]]  # rows to learn from and rows to validate on
 
 
 class Candidate(NamedTuple):
@@ -39,6 +37,33 @@ class Answer(NamedTuple):
     scores: NDArray  # larger for more likely positives
 
 
+class TuningOptions(NamedTuple):
+    """How a contender is tuned and fitted."""
+
+    seed: int  # for everything random
+    # Rows to learn from and to validate on. If there are none, the contender makes its own,
+    # which are stratified. Validation parts may be repeated, or not contain all rows.
+    folds: Folds | None = None
+    resampling: str = "none"  # "smote" or "rus", of the rows that are learned from
+    # What to maximize: see `RareClassifier`. None is F1; neighbors then decide by majority, as in
+    # the paper, instead of by a threshold.
+    scoring: Any = None
+    # Maximum number of rows to learn from. From more rows, the same number is drawn from each
+    # class; a class with fewer rows keeps all. Thresholds and probabilities are those for all rows.
+    max_rows: int | None = None
+    weights: NDArray | None = None  # of the rows, above zero; None for all the same
+    on_progress: OnProgress | None = None
+
+
+class Quality(NamedTuple):
+    """What cross-validation says about a model at its threshold."""
+
+    score: float  # the value of ``scoring``
+    score_std: float | None  # its standard error
+    measures: dict[str, float]  # precision, recall and others
+    missed: float | None = None  # the expected value of a constrained measure, if it is too low
+
+
 class Tuned(NamedTuple):
     """A fitted model and how it was chosen."""
 
@@ -46,6 +71,7 @@ class Tuned(NamedTuple):
     chosen: dict[str, Any]  # the chosen setting, or the members of an average
     validation: dict[str, float]  # name of a candidate -> its F1; empty if there was no choice
     n_candidates: int = 1  # number of settings that were tried
+    quality: Quality | None = None  # None if it is not known
 
     def answer(self, queries: NDArray) -> Answer:
         """Classify the queries."""
@@ -91,7 +117,8 @@ class Contender(ABC):
     alias: str = field(default="", compare=False)
 
     has_neighbors: ClassVar[bool]  # whether a decision can be explained by its neighbors
-    has_threshold: ClassVar[bool]  # whether it tunes a threshold instead of resampling
+    has_threshold: ClassVar[bool]  # whether it tunes a threshold instead of resampling, always
+    decides_by: ClassVar[str]  # what the threshold is compared with
 
     def __post_init__(self) -> None:
         check_option(self.budget, "budget", BUDGETS)
@@ -144,18 +171,8 @@ class Contender(ABC):
     def _check_settings(self) -> None:
         """Refuse settings that the class does not know."""
 
-    @abstractmethod
     def fit(
-        self,
-        candidates: Sequence[Candidate],
-        X: NDArray,
-        y: NDArray,
-        *,
-        folds: Folds,
-        seed: int,
-        resampling: str = "none",
-        scoring: str = "f1",
-        max_rows: int | None = None,
+        self, candidates: Sequence[Candidate], X: NDArray, y: NDArray, *, seed: int, **options: Any
     ) -> Tuned:
         """Choose among the candidates and fit on all rows.
 
@@ -166,19 +183,31 @@ class Contender(ABC):
             Numbers that need not be scaled.
         y : ndarray of shape (n_samples,)
             0 or 1.
-        folds : sequence of (train, validation)
-            Ignored by contenders that make their own folds.
         seed : int
             For everything random, including a contender's own folds.
-        resampling : {"none", "smote", "rus"}
-            Of the rows that are learned from.
-        scoring : str
-            What to maximize: see `RareClassifier`. Contenders without a threshold maximize F1.
-        max_rows : int or None
-            Maximum number of rows to learn from. From more rows, the same number is drawn from
-            each class; a class with fewer rows keeps all of them. Thresholds and probabilities
-            are those for all rows.
+        **options
+            The other fields of `TuningOptions`.
         """
+        how = TuningOptions(seed, **options)
+        check_option(how.resampling, "resampling", RESAMPLING)
+        refuse_resampling([self.name] if self.has_threshold else [], [how.resampling])
+        if how.resampling != "none" and how.weights is not None:
+            raise ValueError(
+                "Weights cannot be combined with resampling, which creates rows without a weight. "
+                "Use resampling 'none'."
+            )
+        return self._fit(candidates, X, y, how)
+
+    @abstractmethod
+    def _fit(
+        self, candidates: Sequence[Candidate], X: NDArray, y: NDArray, how: TuningOptions
+    ) -> Tuned:
+        """What `fit` does."""
+
+    @property
+    def ignores_weights(self) -> str:
+        """A sentence if a part of the method cannot take weights; otherwise empty."""
+        return ""
 
 
 def grid_candidates(
@@ -238,29 +267,3 @@ def draw_training_rows(y: NDArray, max_rows: int | None, seed: int) -> NDArray[n
     """Sorted rows to learn from: all, or the same number from each class as far as it has them."""
     limit = len(y) if max_rows is None else max_rows
     return draw_evenly(len(y), y, limit, np.random.RandomState(seed))
-
-
-def resample(X: NDArray, y: NDArray, resampling: str) -> tuple[NDArray, NDArray]:
-    """Over- or under-sample examples until both classes have the same size.
-
-    Parameters
-    ----------
-    X, y : ndarray
-        Examples with the classes 0 and 1.
-    resampling : {"none", "smote", "rus"}
-        "rus" is random under-sampling.
-    """
-    check_option(resampling, "resampling", RESAMPLING)
-    if resampling == "none":
-        return X, y
-    if resampling == "rus":
-        under = import_optional("imblearn.under_sampling", "Under-sampling")
-        return under.RandomUnderSampler(random_state=RESAMPLING_SEED).fit_resample(X, y)
-    n_minority = int(np.bincount(y).min())
-    if n_minority < 2:
-        raise ValueError(
-            f"SMOTE needs two minority examples to draw a line between; there is {n_minority}."
-        )
-    over = import_optional("imblearn.over_sampling", "SMOTE")
-    smote = over.SMOTE(random_state=RESAMPLING_SEED, k_neighbors=min(5, n_minority - 1))
-    return smote.fit_resample(X, y)

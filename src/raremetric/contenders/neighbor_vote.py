@@ -2,44 +2,42 @@
 
 from __future__ import annotations
 
-import random
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
+from sklearn.utils.validation import has_fit_parameter
 
 from raremetric.classifier import MetricKNNClassifier
 from raremetric.contenders.base import (
     Candidate,
     Contender,
-    Folds,
     Tuned,
+    TuningOptions,
     check_arguments,
     draw_training_rows,
-    resample,
 )
-from raremetric.learners.grid import Fold, rare_f1, score_candidates, vote_f1
+from raremetric.contenders.resampling import resample
+from raremetric.contenders.vote_folds import (
+    N_FINALISTS,
+    N_NEIGHBORS,
+    PreparedFold,
+    Read,
+    accepted_weights,
+    prepare_fold,
+)
+from raremetric.contenders.vote_threshold import tune_threshold
+from raremetric.learners.euclidean import Euclidean
+from raremetric.learners.grid import Fold, score_candidates, vote_f1
+from raremetric.rare.tuning_set import restrict_fold
 from raremetric.validation import check_labels, quiet_repeats
 
-N_NEIGHBORS = 3
 N_QUICK_CANDIDATES = 50
-N_FINALISTS = 6  # candidates that successive halving tries on all folds
-N_IML_CANDIDATES = 100
-FRACTIONS = [float(fraction) for fraction in np.arange(0, 1.01, 0.05)]
-
-
-class PreparedFold(NamedTuple):
-    """One fold, resampled and standardized."""
-
-    X: NDArray
-    y: NDArray
-    X_validation: NDArray
-    y_validation: NDArray
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,6 +61,7 @@ class NeighborVote(Contender):
 
     has_neighbors: ClassVar[bool] = True
     has_threshold: ClassVar[bool] = False
+    decides_by: ClassVar[str] = f"share of the votes of {N_NEIGHBORS} neighbors"
 
     def _check_settings(self) -> None:
         check_arguments(self.learner, self.settings, self.grid, self.name)
@@ -74,36 +73,29 @@ class NeighborVote(Contender):
     def _shorten(self, tried: list[Candidate]) -> list[Candidate]:
         return tried[:: self.step][:N_QUICK_CANDIDATES]
 
-    def fit(
-        self,
-        candidates: Sequence[Candidate],
-        X: NDArray,
-        y: NDArray,
-        *,
-        folds: Folds,
-        seed: int,
-        resampling: str = "none",
-        scoring: str = "f1",
-        max_rows: int | None = None,
+    def _fit(
+        self, candidates: Sequence[Candidate], X: NDArray, y: NDArray, how: TuningOptions
     ) -> Tuned:
         """Choose by the mean F1 over the folds; ties go to the last name.
 
         With more than ``max_rows`` rows, the metric is chosen and learned on those that are drawn.
-        All rows vote, unless they are resampled: the vote has no threshold that could be
-        corrected.
+        All rows vote, unless they are resampled.
         """
+        if how.scoring is not None:
+            return tune_threshold(self, candidates, X, y, how)
+        seed, resampling, folds = how.seed, how.resampling, how.folds or []
         whole = X, y
-        rows = draw_training_rows(y, max_rows, seed)
+        rows = draw_training_rows(y, how.max_rows, seed)
         if len(rows) < len(y):
             folds = [restrict_fold(fold, rows) for fold in folds]
             X, y = X[rows], y[rows]
         best, validation = candidates[0], {}
         if len(candidates) > 1:
-            prepared = (_prepare(X, y, fold, resampling) for fold in folds)
+            prepared = (prepare_fold(X, y, fold, resampling) for fold in folds)
             scores, finalists = self._validate(candidates, prepared, seed)
             best = candidates[winner(candidates, scores, finalists)]
             validation = {c.name: s for c, s in zip(candidates, scores, strict=True)}
-        learner = self._make(best.params, seed)
+        learner = self.make(best.params, seed)
         X, y = resample(X, y, resampling)
         if resampling == "none" and len(y) < len(whole[1]):
             learner = FrozenEstimator(learner.fit(StandardScaler().fit(whole[0]).transform(X), y))
@@ -120,7 +112,7 @@ class NeighborVote(Contender):
         scores: list[NDArray] = []
         for fold in folds:
             if scores and self.budget == "quick":
-                running = _better_half(np.mean(scores, axis=0), running)
+                running = better_half(np.mean(scores, axis=0), running)
             found = np.full(len(candidates), np.nan)
             with quiet_repeats():
                 found[running] = self._score([candidates[int(i)] for i in running], fold, seed)
@@ -130,16 +122,45 @@ class NeighborVote(Contender):
     def _score(self, candidates: Sequence[Candidate], fold: PreparedFold, seed: int) -> list[float]:
         """F1 of each candidate on a fold."""
         labels, actual = check_labels(fold.y, "A fold"), fold.y_validation == 1
-        scores = []
+
+        def f1(train: NDArray, validation: NDArray) -> float:
+            return vote_f1(train, labels, validation, actual, N_NEIGHBORS, 1)
+
+        return self.judge(candidates, fold, seed, f1)
+
+    def judge(
+        self, candidates: Sequence[Candidate], fold: PreparedFold, seed: int, read: Read
+    ) -> list[Any]:
+        """Fit each candidate on a fold, and read the rows as its metric maps them.
+
+        Parameters
+        ----------
+        candidates : sequence of Candidate
+        fold : PreparedFold
+        seed : int
+        read : callable (train, validation) -> anything
+            Its arguments are the rows of the fold, mapped.
+        """
+        found = []
         for candidate in candidates:
             # Copies, because a user's class may change its arguments in place.
-            learner = self._make(candidate.params, seed).fit(fold.X.copy(), fold.y.copy())
+            learner = self.make(candidate.params, seed)
+            learner.fit(fold.X.copy(), fold.y.copy(), **accepted_weights(learner, fold.weights))
             mapped = (np.asarray(learner.transform(X.copy())) for X in (fold.X, fold.X_validation))
-            train, validation = mapped
-            scores.append(vote_f1(train, labels, validation, actual, N_NEIGHBORS, 1))
-        return scores
+            found.append(read(*mapped))
+        return found
 
-    def _make(self, params: dict[str, Any], seed: int) -> Any:
+    @property
+    def ignores_weights(self) -> str:
+        """Whether the metric is learned without weights."""
+        if self.learner is Euclidean or has_fit_parameter(self.make({}, 0), "sample_weight"):
+            return ""
+        return (
+            f"{self.title} cannot take weights: its metric is learned without them; only the votes "
+            "of the neighbors, the threshold and the measures are weighted."
+        )
+
+    def make(self, params: dict[str, Any], seed: int) -> Any:
         """The transformer with its settings; seeded, if it has an open random_state."""
         learner = self.learner(**self.settings).set_params(**params)
         if learner.get_params().get("random_state", 0) is None:
@@ -151,17 +172,19 @@ class NeighborVote(Contender):
 class IMLVote(NeighborVote):
     """`NeighborVote` of IML, whose candidates share the pairs of a fold."""
 
-    def _score(self, candidates: Sequence[Candidate], fold: PreparedFold, seed: int) -> list[float]:
-        shared = Fold(fold.X, check_labels(fold.y, "A fold"), fold.X_validation, fold.y_validation)
+    def judge(
+        self, candidates: Sequence[Candidate], fold: PreparedFold, seed: int, read: Read
+    ) -> list[Any]:
+        """See `NeighborVote.judge`."""
+        labels = check_labels(fold.y, "A fold")
+        shared = Fold(fold.X, labels, fold.X_validation, fold.y_validation, fold.weights)
         fixed = {"random_state": seed, **self.settings}
         params = [{**fixed, **candidate.params} for candidate in candidates]
-        return [f1 for f1, _ in score_candidates(shared, params, rare_f1(1), N_NEIGHBORS)]
 
+        def score(L: NDArray, fold: Fold, k: int) -> Any:
+            return read(fold.X @ L.T, fold.X_test @ L.T)
 
-def restrict_fold(fold: tuple[NDArray, NDArray], rows: NDArray) -> tuple[NDArray, NDArray]:
-    """The same fold when only some rows, which are sorted, are left."""
-    train, validation = (np.flatnonzero(np.isin(rows, part)) for part in fold)
-    return train, validation
+        return [found for found, _ in score_candidates(shared, params, score, N_NEIGHBORS)]
 
 
 def winner(candidates: Sequence[Candidate], scores: Sequence[float], among: Iterable[int]) -> int:
@@ -169,59 +192,8 @@ def winner(candidates: Sequence[Candidate], scores: Sequence[float], among: Iter
     return int(max(among, key=lambda i: (scores[i], candidates[i].name)))
 
 
-def _prepare(
-    X: NDArray, y: NDArray, fold: tuple[NDArray, NDArray], resampling: str
-) -> PreparedFold:
-    """Resample the rows that are learned from, then standardize by them."""
-    train, validation = fold
-    X_train, y_train = resample(X[train], y[train], resampling)
-    scaler = StandardScaler().fit(X_train)
-    return PreparedFold(
-        scaler.transform(X_train), y_train, scaler.transform(X[validation]), y[validation]
-    )
-
-
-def _better_half(means: NDArray, running: NDArray) -> NDArray:
+def better_half(means: NDArray, running: NDArray) -> NDArray:
     """The candidates that go on to the next fold."""
     kept = max(N_FINALISTS, (len(running) + 1) // 2)
     order = np.argsort(-means[running], kind="stable")
     return np.sort(running[order[:kept]])
-
-
-# The candidates of the paper's methods, as the authors' program tries them.
-
-
-def euclidean_candidates(split: int) -> list[Candidate]:
-    """The plain distance has nothing to tune."""
-    return [Candidate("{'None': None}", {})]
-
-
-def lmnn_candidates(split: int) -> list[Candidate]:
-    """The weight of the push term."""
-    return [Candidate(str({"mu": mu}), {"push_weight": mu}) for mu in FRACTIONS]
-
-
-def gmml_candidates(split: int) -> list[Candidate]:
-    """The position t on the geodesic."""
-    return [Candidate(str({"t": t}), {"t": t}) for t in FRACTIONS]
-
-
-def itml_candidates(split: int) -> list[Candidate]:
-    """The program's gamma divides the bounds: see the Notes of `ITML`."""
-    gammas = [2.0**power if power < 0 else 2**power for power in range(-10, 11)]
-    return [Candidate(str({"gamma": g}), {"bound_scale": 1 / g}) for g in gammas]
-
-
-def iml_candidates(split: int) -> list[Candidate]:
-    """The first hundred of the grid of 525, shuffled by the number of the split."""
-    grid = [
-        Candidate(
-            str({"m": m, "Lambda": lam, "a": a}),
-            {"margin": float(m), "regularization": float(lam), "similar_weight": min(a, 1.0)},
-        )
-        for m in (1, 10, 100, 1000, 10000)
-        for lam in (0, 0.01, 0.1, 1, 10)
-        for a in FRACTIONS
-    ]
-    random.Random(split).shuffle(grid)
-    return grid[:N_IML_CANDIDATES]

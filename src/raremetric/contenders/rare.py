@@ -13,13 +13,12 @@ from sklearn.preprocessing import StandardScaler
 from raremetric.contenders.base import (
     Candidate,
     Contender,
-    Folds,
+    Quality,
     Tuned,
-    draw_training_rows,
+    TuningOptions,
     refuse_unknown,
-    resample,
 )
-from raremetric.contenders.neighbor_vote import iml_candidates
+from raremetric.contenders.paper_grids import iml_candidates
 from raremetric.contenders.scored import chosen_members
 from raremetric.learners.iml import IML
 from raremetric.rare import RareClassifier
@@ -36,7 +35,7 @@ class ScoredIML(RareClassifier):
     ----------
     metrics : sequence of dict
         Settings of IML.
-    budget, scoring, pos_label, max_samples, random_state, n_jobs
+    budget, scoring, pos_label, cv, max_samples, random_state, n_jobs
         See `RareClassifier`.
     """
 
@@ -47,6 +46,7 @@ class ScoredIML(RareClassifier):
         *,
         scoring="f1",
         pos_label=None,
+        cv=None,
         max_samples=10_000,
         random_state=None,
         n_jobs=None,
@@ -55,6 +55,7 @@ class ScoredIML(RareClassifier):
             budget,
             scoring=scoring,
             pos_label=pos_label,
+            cv=cv,
             max_samples=max_samples,
             random_state=random_state,
             n_jobs=n_jobs,
@@ -72,41 +73,41 @@ class Rare(Contender):
 
     has_neighbors: ClassVar[bool] = True
     has_threshold: ClassVar[bool] = True
+    decides_by: ClassVar[str] = "probability"
 
     def _check_settings(self) -> None:
-        known = set(inspect.signature(RareClassifier).parameters) - {"pos_label", "random_state"}
+        known = set(inspect.signature(RareClassifier).parameters) - {
+            "pos_label",
+            "cv",
+            "random_state",
+        }
         refuse_unknown(self.settings, known, "settings", self.name, "RareClassifier")
         refuse_unknown(self.grid or (), (), "grid parameters", self.name, "RareClassifier")
 
     def _default_candidates(self, split: int) -> list[Candidate]:
         return []
 
-    def fit(
-        self,
-        candidates: Sequence[Candidate],
-        X: NDArray,
-        y: NDArray,
-        *,
-        folds: Folds,
-        seed: int,
-        resampling: str = "none",
-        scoring: str = "f1",
-        max_rows: int | None = None,
+    def _fit(
+        self, candidates: Sequence[Candidate], X: NDArray, y: NDArray, how: TuningOptions
     ) -> Tuned:
-        """Fit on the resampled rows; ``folds`` is ignored."""
-        options = {"scoring": scoring, "pos_label": 1, "random_state": seed}
-        if max_rows is not None:
-            options["max_samples"] = min(max_rows, MAX_SAMPLES)
-        if resampling != "none":
-            rows = draw_training_rows(y, max_rows, seed)
-            X, y = resample(X[rows], y[rows], resampling)
-        model = self._model(candidates, **options).fit(X, y)
+        options = {
+            "scoring": how.scoring or "f1",
+            "pos_label": 1,
+            "random_state": how.seed,
+            "cv": how.folds or None,
+        }
+        if how.max_rows is not None:
+            options["max_samples"] = min(how.max_rows, MAX_SAMPLES)
+        model = self._model(candidates, **options)
+        model.fit(X, y, how.weights, on_progress=how.on_progress)
+        model.cv = None  # the folds, as large as the data, are not needed any more
         weights = {member.name: member.weight for member in model.ensemble_.members}
         return Tuned(
             model,
             chosen_members(weights, model.threshold_, model.n_repeats_),
             {"average": model.best_score_},
             len(model.cv_results_["weight"]),
+            Quality(model.best_score_, model.score_std_, model.validation_),
         )
 
     def _model(self, candidates: Sequence[Candidate], **options: Any) -> RareClassifier:

@@ -8,21 +8,22 @@ from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Any
 
+from sklearn.utils.validation import has_fit_parameter
+
 from raremetric.contenders.alternatives import (
     BOOSTING_GRID,
-    FOREST_GRID,
     LOGISTIC_GRID,
     SVM_GRID,
-    BalancedForests,
     BoostedTrees,
     Classifiers,
     KernelMachines,
     LogisticRegressions,
 )
+from raremetric.contenders.averaged import AveragedClassifier, Settings
 from raremetric.contenders.base import Candidate, Contender, check_arguments
-from raremetric.contenders.neighbor_vote import (
-    IMLVote,
-    NeighborVote,
+from raremetric.contenders.forests import FOREST_GRID, BalancedForests
+from raremetric.contenders.neighbor_vote import IMLVote, NeighborVote
+from raremetric.contenders.paper_grids import (
     euclidean_candidates,
     gmml_candidates,
     iml_candidates,
@@ -30,7 +31,7 @@ from raremetric.contenders.neighbor_vote import (
     lmnn_candidates,
 )
 from raremetric.contenders.rare import IMLScore, Rare
-from raremetric.contenders.scored import Averaged, AveragedClassifier, Scored, Settings
+from raremetric.contenders.scored import Averaged, Scored
 from raremetric.learners.euclidean import Euclidean
 from raremetric.learners.gmml import GMML
 from raremetric.learners.iml import IML
@@ -193,6 +194,16 @@ class ScoredEstimator(Averaged):
 
     def _default_candidates(self, split: int) -> list[Candidate]:
         return [Candidate("{}", {})]
+
+    @property
+    def ignores_weights(self) -> str:
+        """Whether the classifier is fitted without weights."""
+        if has_fit_parameter(self.estimator(**self.settings), "sample_weight"):
+            return ""
+        return (
+            f"{self.title} cannot take weights: it is fitted without them; only its threshold and "
+            "its measures are weighted."
+        )
 
     def _model(self, settings: Settings, **options: Any) -> AveragedClassifier:
         family = Classifiers(self.estimator(**self.settings))

@@ -12,6 +12,7 @@ from sklearn.utils import check_array, check_random_state
 
 from raremetric.explain.contributions import Groups, check_groups
 from raremetric.explain.distances import quiet_names
+from raremetric.performance import OnProgress, Progress
 from raremetric.validation import check_integer
 
 
@@ -32,6 +33,7 @@ def column_importances(
     scoring: Any = "average_precision",
     n_repeats: int = 5,
     random_state: Any = None,
+    on_progress: OnProgress | None = None,
 ) -> ColumnImportances:
     """Permutation importances of columns, each of which may consist of several features.
 
@@ -53,6 +55,8 @@ def column_importances(
         Number of permutations.
     random_state : int, RandomState instance or None, default=None
         For the permutations, which are the same for all columns.
+    on_progress : callable (n_done, n_steps) or None, default=None
+        Called after each permutation, with the number of finished ones and of all.
 
     Returns
     -------
@@ -91,6 +95,7 @@ def column_importances(
     with quiet_names():
         baseline = float(scorer(model, data, y))
         scores = np.empty((len(groups), n_repeats))
+        on_step = Progress(on_progress, scores.size)
         for g, group in enumerate(groups):
             permuted, rng = data.copy(), np.random.RandomState(seed)
             order = np.arange(len(data))
@@ -98,5 +103,6 @@ def column_importances(
                 rng.shuffle(order)
                 permuted[:, group] = permuted[order][:, group]
                 scores[g, repeat] = scorer(model, permuted, y)
+                on_step()
     decreases = baseline - scores
     return ColumnImportances(decreases.mean(axis=1), decreases.std(axis=1), baseline)

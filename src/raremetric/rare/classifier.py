@@ -3,33 +3,29 @@
 from __future__ import annotations
 
 import time
-from numbers import Real
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy.special import expit, logit
-from sklearn.base import BaseEstimator, ClassifierMixin, clone
-from sklearn.utils import check_random_state
+from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import validate_data
 
-from raremetric.features.landmarks import draw_evenly
-from raremetric.performance import one_blas_thread
+from raremetric.performance import OnProgress, Progress, one_blas_thread
 from raremetric.rare.candidates import MetricSpec, default_metrics, with_readings
-from raremetric.rare.ensemble import fit_ensemble, results_table, select
-from raremetric.rare.evaluation import check_budget, out_of_fold_scores, split_weights
+from raremetric.rare.ensemble import fit_ensemble, results_table
+from raremetric.rare.evaluation import check_budget, out_of_fold_scores
 from raremetric.rare.inspection import InspectionMixin
+from raremetric.rare.multiclass import fit_each_class
+from raremetric.rare.tuning_set import Examples, make_tuning_set, resolve_cv
 from raremetric.validation import (
     Labels,
     check_class_sizes,
-    check_integer,
+    check_groups,
     check_labels,
     forget_attributes,
     quiet_repeats,
     warn_user,
     weighted_rows,
 )
-from raremetric.voting import check_aim
 
 TWO_CLASSES_ONLY = (
     "pos_label_",
@@ -67,6 +63,12 @@ class RareClassifier(InspectionMixin, ClassifierMixin, BaseEstimator):
     pos_label : class label or None, default=None
         The positive class; None chooses the rarest. Must be None with more than two classes: one
         classifier is then fitted for each class against the rest.
+    cv : int, splitter, iterable or None, default=None
+        Folds on which candidates, calibration and threshold are chosen. None makes 5 or 10
+        stratified folds, repeated as ``budget`` says; a number makes this many, once. A splitter
+        of scikit-learn, such as ``TimeSeriesSplit``, or a list of (train, test) row numbers must
+        have test parts that do not overlap, or repeat the same rows. Rows that are in no test
+        part are learned from only.
     max_samples : int or None, default=10_000
         Maximum number of training rows to use. From a larger table, this many rows are sampled,
         the same number from each class; a class with fewer rows keeps all of them. Probabilities
@@ -99,7 +101,7 @@ class RareClassifier(InspectionMixin, ClassifierMixin, BaseEstimator):
         Out-of-fold utility of the average at its threshold, for the whole table. Slightly
         optimistic, because the members were chosen on the same folds. The utility is the value of
         ``scoring``; the F1 for "average_precision"; the recall for a minimum precision, and the
-        other way around; the negative total cost of all repeats for costs.
+        other way around; the negative mean cost per row for costs.
     score_std_ : float
         Standard error of ``best_score_`` (jackknife): how much it would vary with other examples
         of the same distribution, for the same candidates.
@@ -166,6 +168,7 @@ class RareClassifier(InspectionMixin, ClassifierMixin, BaseEstimator):
         *,
         scoring="f1",
         pos_label=None,
+        cv=None,
         max_samples=10_000,
         random_state=None,
         n_jobs=None,
@@ -173,12 +176,13 @@ class RareClassifier(InspectionMixin, ClassifierMixin, BaseEstimator):
         self.budget = budget
         self.scoring = scoring
         self.pos_label = pos_label
+        self.cv = cv
         self.max_samples = max_samples
         self.random_state = random_state
         self.n_jobs = n_jobs
 
     @one_blas_thread
-    def fit(self, X, y, sample_weight=None) -> RareClassifier:
+    def fit(self, X, y, sample_weight=None, *, groups=None, on_progress=None) -> RareClassifier:
         """Evaluate all candidates, fit the best on all examples, and choose the threshold.
 
         Parameters
@@ -187,62 +191,76 @@ class RareClassifier(InspectionMixin, ClassifierMixin, BaseEstimator):
         y : array-like of shape (n_samples,)
         sample_weight : array-like of shape (n_samples,) or None, default=None
             Weights of the examples, see the notes of the class.
+        groups : array-like of shape (n_samples,) or None, default=None
+            The group of each example, such as a customer, for ``cv``. If ``cv`` is None or a
+            number, examples of one group are in the same fold.
+        on_progress : callable (n_done, n_steps) or None, default=None
+            Called after each metric of each fold, with the number of finished steps and of all
+            steps. A budget in seconds can end the work before all steps are done.
 
         Returns
         -------
         self : RareClassifier
         """
-        for label, expected in self._fit(X, y, sample_weight):
+        for label, expected in self._fit(X, y, sample_weight, groups, on_progress):
             warn_user(
                 f"No threshold for class {label!r} meets scoring={self.scoring!r}. The threshold "
                 f"with the highest expected precision is used; this precision is {expected:.3g}."
             )
         return self
 
-    def _fit(self, X, y, sample_weight) -> list[tuple[Any, float]]:
+    def _fit(
+        self, X, y, sample_weight, groups, on_progress: OnProgress | None
+    ) -> list[tuple[Any, float]]:
         """Fit; return the classes whose threshold has too low a precision, with this precision."""
         start = time.perf_counter()
         forget_attributes(self, *TWO_CLASSES_ONLY, "estimators_")
         X, y = validate_data(self, X, y, dtype=np.float64, ensure_min_samples=4)
         kept, weights = weighted_rows(sample_weight, len(X))
+        groups = check_groups(groups, len(X))
         if len(kept) < len(X):
-            X, y = X[kept], y[kept]
+            X, y, groups = X[kept], y[kept], None if groups is None else groups[kept]
         labels = check_labels(y, type(self).__name__)
         check_budget(self.budget)
         check_class_sizes(labels, 2, type(self).__name__)
+        cv = resolve_cv(self.cv, X, y, kept, groups)
+        examples = Examples(X, labels, weights, kept, groups, cv)
         self.classes_ = labels.classes
         if len(labels.classes) > 2:
-            return self._fit_each_class(X, labels, weights, kept)
-        return self._fit_two_classes(X, labels, weights, kept, start)
+            return fit_each_class(self, examples, on_progress)
+        return self._fit_two_classes(examples, start, on_progress)
 
     def _fit_two_classes(
-        self,
-        X: NDArray,
-        labels: Labels,
-        weights: NDArray | None,
-        row_numbers: NDArray,
-        start: float,
+        self, examples: Examples, start: float, on_progress: OnProgress | None
     ) -> list[tuple[Any, float]]:
-        aim = check_aim(self.scoring)
+        labels = examples.labels
         self.pos_label_ = self._choose_positive(labels)
-        binary = check_labels(labels.classes[labels.codes] == self.pos_label_, type(self).__name__)
-        rng = check_random_state(self.random_state)
-        seed = rng.randint(2**31 - 1)
-        rows = self._sample_rows(binary, rng)
-        X, sampled = X[rows], check_labels(binary.codes[rows] == 1, type(self).__name__)
-        class_weights, weights = split_weights(binary, sampled, rows, weights)
-        aim = aim.with_class_weights(class_weights)
+        tuned = make_tuning_set(
+            examples.X,
+            check_labels(labels.classes[labels.codes] == self.pos_label_, type(self).__name__),
+            scoring=self.scoring,
+            max_samples=self.max_samples,
+            random_state=self.random_state,
+            thorough=self.budget != "fast",
+            cv=examples.cv,
+            groups=examples.groups,
+            weights=examples.weights,
+            owner=type(self).__name__,
+        )
         metrics = self._metrics_to_try()
         groups = [metric.group for metric, _ in with_readings(metrics)]
+        on_step = Progress(on_progress, len(metrics) * tuned.n_folds)
+        X, sampled, weights = tuned.X, tuned.labels, tuned.weights
         with quiet_repeats():
             scores = out_of_fold_scores(
-                metrics, X, sampled, seed, self.budget, start, self.n_jobs, weights
-            )
-            selection = select(scores, groups, sampled.codes == 1, aim, weights=weights)
-            selection = selection.with_odds(class_weights[1] / class_weights[0])
+                metrics, X, sampled, tuned.seed, self.budget, start, self.n_jobs, weights,
+                tuned.repeats, on_step,
+            )  # fmt: skip
+            selection = tuned.select(scores, groups)
             self.ensemble_ = fit_ensemble(
-                metrics, selection, X, sampled, seed, row_numbers[rows], weights
-            )
+                metrics, selection, X, sampled, tuned.seed, examples.row_numbers[tuned.rows],
+                weights,
+            )  # fmt: skip
         self.cv_results_ = results_table(metrics, selection)
         self.n_repeats_ = scores.shape[1]
         self.threshold_, self.best_score_ = selection.threshold, selection.score
@@ -251,12 +269,6 @@ class RareClassifier(InspectionMixin, ClassifierMixin, BaseEstimator):
 
     def _metrics_to_try(self) -> list[MetricSpec]:
         return default_metrics()
-
-    def _sample_rows(self, labels: Labels, rng: np.random.RandomState) -> NDArray[np.int64]:
-        limit = n_samples = len(labels.codes)
-        if self.max_samples is not None:
-            limit = check_integer(self.max_samples, "max_samples", low=4)
-        return draw_evenly(n_samples, labels.codes, limit, rng)
 
     def _choose_positive(self, labels: Labels) -> Any:
         known = labels.classes.tolist()
@@ -267,84 +279,3 @@ class RareClassifier(InspectionMixin, ClassifierMixin, BaseEstimator):
                 f"pos_label must be one of the classes {known}; got {self.pos_label!r}."
             )
         return self.pos_label
-
-    def _fit_each_class(
-        self, X: NDArray, labels: Labels, weights: NDArray | None, row_numbers: NDArray
-    ) -> list[tuple[Any, float]]:
-        n_classes = len(labels.classes)
-        if self.pos_label is not None:
-            raise ValueError(
-                f"pos_label={self.pos_label!r} can be used with two classes only; there are "
-                f"{n_classes}. Leave it None, or make y two classes."
-            )
-        template = clone(self).set_params(pos_label=True)
-        if isinstance(self.budget, Real):
-            template.set_params(budget=self.budget / n_classes)
-        self.estimators_, missed = [], []
-        for c, label in enumerate(labels.classes.tolist()):
-            each = clone(template)
-            missed += [(label, value) for _, value in each._fit(X, labels.codes == c, weights)]
-            each.ensemble_ = each.ensemble_._replace(rows=row_numbers[each.ensemble_.rows])
-            self.estimators_.append(each)
-        results = [each.cv_results_ for each in self.estimators_]
-        self.cv_results_ = {
-            "class": np.repeat(labels.classes, [len(each["branch"]) for each in results]),
-            **{key: np.concatenate([each[key] for each in results]) for key in results[0]},
-        }
-        return missed
-
-    def predict_proba(self, X) -> NDArray:
-        """Calibrated probabilities.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-
-        Returns
-        -------
-        p : ndarray of shape (n_samples, n_classes)
-        """
-        X = self._check_queries(X)
-        if len(self.classes_) > 2:
-            p = np.column_stack([each.predict_proba(X)[:, 1] for each in self.estimators_])
-            return p / p.sum(axis=1, keepdims=True)
-        p = expit(self.ensemble_.log_odds(X))
-        columns = [1 - p, p] if self.pos_label_ == self.classes_[1] else [p, 1 - p]
-        return np.column_stack(columns)
-
-    def decision_function(self, X) -> NDArray:
-        """Difference between the log-odds of a row and those of the threshold.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-
-        Returns
-        -------
-        s : ndarray of shape (n_samples,) or (n_samples, n_classes)
-            With two classes, values above zero predict ``classes_[1]``, as in scikit-learn.
-        """
-        X = self._check_queries(X)
-        if len(self.classes_) > 2:
-            return np.column_stack([each.decision_function(X) for each in self.estimators_])
-        above = self.ensemble_.log_odds(X) - logit(self.threshold_)
-        return above if self.pos_label_ == self.classes_[1] else -above
-
-    def predict(self, X) -> NDArray:
-        """The positive class where its probability reaches the threshold, else the other class.
-
-        With more than two classes: the class whose decision function is largest.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-
-        Returns
-        -------
-        y : ndarray of shape (n_samples,)
-        """
-        values = self.decision_function(X)
-        if values.ndim == 2:
-            return self.classes_[np.argmax(values, axis=1)]
-        first = values < 0 if self.pos_label_ == self.classes_[1] else values <= 0
-        return self.classes_[np.where(first, 0, 1)]

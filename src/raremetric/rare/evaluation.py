@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from numbers import Real
 
 import numpy as np
@@ -19,6 +19,8 @@ BUDGETS = ("fast", "thorough")
 EVALUATION_SHARE = 0.9
 MAX_NEIGHBORS = max(reading.size for reading in READINGS)
 
+Folds = Sequence[tuple[NDArray, NDArray]]  # rows to learn from and rows to validate on
+
 
 def check_budget(budget: str | float) -> None:
     """Refuse anything but 'fast', 'thorough' and a positive number of seconds."""
@@ -33,8 +35,8 @@ def check_budget(budget: str | float) -> None:
 
 
 def make_folds(
-    labels: Labels, seed: int, thorough: bool = False
-) -> list[list[tuple[NDArray, NDArray]]]:
+    labels: Labels, seed: int, thorough: bool = False, groups: NDArray | None = None
+) -> list[Folds]:
     """Stratified folds for each repeat; no more folds than the rarer class has examples.
 
     There are more folds where examples or positives are few. A metric that is fitted without a
@@ -47,12 +49,19 @@ def make_folds(
     seed : int
     thorough : bool, default=False
         Repeat twice as often; the first half of the repeats is then the same as without.
+    groups : ndarray of shape (n_samples,) or None, default=None
+        If given, examples of one group are in the same fold.
     """
+    n_folds, n_repeats = fold_numbers(labels, thorough)
+    rng = np.random.RandomState(seed)
+    return [stratified_folds(labels, n_folds, rng, groups) for _ in range(n_repeats)]
+
+
+def fold_numbers(labels: Labels, thorough: bool = False) -> tuple[int, int]:
+    """Number of folds and number of repeats: see `make_folds`."""
     n_samples, rarest = len(labels.codes), int(labels.counts.min())
     few = n_samples <= 500 or (rarest < 40 and n_samples <= 2000)
-    repeats = (2 if few or n_samples <= 1000 else 1) * (2 if thorough else 1)
-    rng = np.random.RandomState(seed)
-    return [stratified_folds(labels, 10 if few else 5, rng) for _ in range(repeats)]
+    return 10 if few else 5, (2 if few or n_samples <= 1000 else 1) * (2 if thorough else 1)
 
 
 def split_weights(
@@ -80,6 +89,8 @@ def out_of_fold_scores(
     start: float = 0.0,
     n_jobs: int | None = None,
     weights: NDArray | None = None,
+    repeats: Sequence[Folds] | None = None,
+    on_step: Callable[[], None] = lambda: None,
 ) -> NDArray[np.float32]:
     """Scores of each example by candidates that were fitted on other folds.
 
@@ -98,38 +109,46 @@ def out_of_fold_scores(
         Number of threads, which work on different folds.
     weights : ndarray of shape (n_samples,) or None, default=None
         Weights of the examples for the metrics; None for all the same.
+    repeats : sequence of folds or None, default=None
+        The folds of each repeat; None for `make_folds`.
+    on_step : callable
+        Called after each metric of each fold, by the thread that has fitted it.
 
     Returns
     -------
     scores : ndarray of shape (n_candidates, n_repeats, n_samples)
-        Candidates come in the order of ``with_readings(metrics)``.
+        Candidates come in the order of ``with_readings(metrics)``. The scores of examples that no
+        fold validates are NaN.
     """
     end = np.inf if isinstance(budget, str) else start + EVALUATION_SHARE * budget
-    repeats: list[NDArray] = []
+    if repeats is None:
+        repeats = make_folds(labels, seed, thorough=budget != "fast")
+    scores: list[NDArray] = []
     began = time.perf_counter()
-    for folds in make_folds(labels, seed, thorough=budget != "fast"):
+    for folds in repeats:
         now = time.perf_counter()
-        if repeats and now + (now - began) / len(repeats) > end:
+        if scores and now + (now - began) / len(scores) > end:
             break
-        repeats.append(score_repeat(metrics, X, labels, folds, seed, n_jobs, weights))
-    return np.stack(repeats, axis=1)
+        scores.append(score_repeat(metrics, X, labels, folds, seed, n_jobs, weights, on_step))
+    return np.stack(scores, axis=1)
 
 
 def score_repeat(
     metrics: Sequence[MetricSpec],
     X: NDArray,
     labels: Labels,
-    folds: Sequence[tuple[NDArray, NDArray]],
+    folds: Folds,
     seed: int,
     n_jobs: int | None = None,
     weights: NDArray | None = None,
+    on_step: Callable[[], None] = lambda: None,
 ) -> NDArray[np.float32]:
     """Out-of-fold scores of one repeat, (n_candidates, n_samples)."""
     parts = Parallel(n_jobs=n_jobs, prefer="threads")(
-        delayed(_score_fold)(metrics, X, labels, train, test, seed, weights)
+        delayed(_score_fold)(metrics, X, labels, train, test, seed, weights, on_step)
         for train, test in folds
     )
-    scores = np.empty((len(parts[0]), len(X)), dtype=np.float32)
+    scores = np.full((len(parts[0]), len(X)), np.nan, dtype=np.float32)
     for (_, test), part in zip(folds, parts, strict=True):
         scores[:, test] = part
     return scores
@@ -143,6 +162,7 @@ def _score_fold(
     test: NDArray,
     seed: int,
     weights: NDArray | None,
+    on_step: Callable[[], None],
 ) -> NDArray[np.float64]:
     """Fit all metrics on ``train``, score ``test`` by all candidates: (n_candidates, n_test)."""
     own = check_labels(labels.codes[train], "A fold of RareClassifier")
@@ -153,4 +173,5 @@ def _score_fold(
         mapped = queries.project(metric.pipeline)
         found = metric.search.nearest_of_each_class(mapped, MAX_NEIGHBORS, exact=False)
         scores.append(metric.scores([near.distances for near in found], READINGS))
+        on_step()
     return np.concatenate(scores)

@@ -7,20 +7,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.pipeline import Pipeline
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from raremetric.extras import import_optional
-from raremetric.rare.ensemble import Ensemble
+from raremetric.rare.prediction import PredictionMixin
 from raremetric.validation import check_integer
 
 
-class InspectionMixin:
+class InspectionMixin(PredictionMixin):
     """The methods of RareClassifier that show how it decides."""
 
-    classes_: NDArray
     cv_results_: dict[str, NDArray]
-    ensemble_: Ensemble
-    estimators_: list[Any]
 
     @property
     def metric_(self) -> Pipeline:
@@ -125,7 +122,3 @@ class InspectionMixin:
         ax.set_xlabel("out-of-fold utility at the candidate's own threshold")
         ax.legend(loc="lower left", fontsize="small")
         return ax
-
-    def _check_queries(self, X) -> NDArray:
-        check_is_fitted(self)
-        return validate_data(self, X, reset=False, dtype=np.float64)

@@ -130,34 +130,32 @@ def budget_grid(comparison: Comparison, sizes: Sequence[int] = BUDGETS) -> Grid:
             "If only the rows with the highest scores are checked: how many of them are of class "
             f"{comparison.class_names[1]} (precision), and how many of that class are among them "
             "(recall). The scores of all test rows are ranked together. The last column is the "
-            "number of rows that the method predicts as positive by itself."
+            "number of rows that the method predicts as positive at its threshold."
         ],
     )
 
 
 def tuning_grid(comparison: Comparison, rows: list[dict[str, Any]]) -> Grid:
     """How many candidates each method tried, and how it decides."""
-    tuned = f"threshold tuned for {comparison.aim}"
-    if comparison.scoring == "average_precision":
-        tuned = "candidates chosen by average precision, threshold tuned for F1"
-    decisions = {True: tuned, False: "majority vote, no threshold"}
+    tuned = "average precision; the threshold for F1"
+    if comparison.scoring != "average_precision":
+        tuned = f"{comparison.aim}, and so was the threshold"
     return Grid(
         "Candidates and decision of each method",
-        ["Method", "Candidates", "Decision"],
+        ["Method", "Candidates", "Threshold on the"],
         [
             [
                 Cell(row["title"], row["title"]),
                 Cell(str(row["n_candidates"]), row["n_candidates"]),
-                Cell(decisions[row["has_threshold"]], decisions[row["has_threshold"]]),
+                Cell(row["decides_by"], row["decides_by"]),
             ]
             for row in rows
         ],
         notes=[
             "All methods were tested on the same outer folds. Candidates are the settings among "
             "which each method chose by cross-validation within the training part of each fold; "
-            "thresholds were chosen there, too. A majority vote counts the classes of the three "
-            "nearest neighbors; it has no threshold that could be tuned, and its candidates were "
-            "chosen by F1."
+            f"they were chosen for {tuned}. A share of the votes of three neighbors has only a few "
+            "values, and so has its threshold."
         ],
     )
 

@@ -66,7 +66,7 @@ def run_task(task: Task) -> Result:
             contender.candidates(task.split),
             X[split.train],
             y[split.train],
-            folds=split.folds,
+            folds=None if contender.has_threshold else split.folds,
             seed=task.split,
             resampling=task.resampling,
         )

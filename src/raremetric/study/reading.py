@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from raremetric.contenders import CONTENDERS, RESAMPLING
+from raremetric.contenders.resampling import refuse_resampling
 from raremetric.datasets import check_dataset_name, list_datasets
 from raremetric.study.paper_values import RESAMPLING_OF, paper_datasets
 from raremetric.study.tasks import LearnerSpec, Study
@@ -219,14 +220,8 @@ def _check_learner(name: str, fields: Any) -> None:
 
 def _check_resampling(study: Study) -> None:
     """Refuse to resample for learners that choose a threshold instead."""
-    if set(study.resamplings) == {"none"}:
-        return
     wrong = [spec.name for spec in study.learners if spec.contender().has_threshold]
-    if wrong:
-        raise ValueError(
-            f"{', '.join(wrong)} choose a threshold instead of resampling, and run with resampling "
-            f"'none' only; the study {study.name} has {', '.join(study.resamplings)}."
-        )
+    refuse_resampling(wrong, study.resamplings, f"the study {study.name} has")
 
 
 def _check_test_size(value: Any) -> None:

@@ -1,6 +1,7 @@
 """The user's own table: compare methods, fit one, save it, predict and explain."""
 
-from raremetric.table.comparison import DEFAULT_METHODS, compare_table
+from raremetric.method_names import DEFAULT_METHODS
+from raremetric.table.comparison import compare_table
 from raremetric.table.files import ModelFileError, load_model, save_model
 from raremetric.table.fitting import fit_table
 from raremetric.table.model import TableModel

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from raremetric.table.aims import describe_scoring
+
 if TYPE_CHECKING:
     from raremetric.table.model import TableModel
 
@@ -48,17 +50,6 @@ def model_card(model: TableModel) -> dict[str, Any]:
     }
 
 
-def describe_scoring(scoring: Any) -> str:
-    """What was maximized, in words."""
-    if isinstance(scoring, str):
-        maximized = {"precision": "recall", "recall": "precision"}.get(
-            scoring.split(">")[0].strip()
-        )
-        return scoring if maximized is None else f"{maximized} with {scoring}"
-    (tn, fp), (fn, tp) = scoring
-    return f"negative cost per row (tn={tn:g}, fp={fp:g}, fn={fn:g}, tp={tp:g})"
-
-
 def describe_score(training: dict[str, Any]) -> str:
     """The cross-validated score with its standard error, if they are known."""
     if training.get("score") is None:
@@ -70,6 +61,7 @@ def describe_score(training: dict[str, Any]) -> str:
 def card_markdown(model: TableModel) -> str:
     """The model card as Markdown."""
     training = model.training
+    weight = training.get("weight")
     n_rows, n_positive = training["rows"], training["positive"]
     lines = [
         f"# Model of {_code(model.target_name)}",
@@ -82,6 +74,8 @@ def card_markdown(model: TableModel) -> str:
         f"- Threshold: {model.threshold:.4g}"
         + (" (chosen by the user)" if model.fixed_threshold is not None else ""),
         f"- Cross-validated score: {describe_score(training)}",
+        f"- Folds of the cross-validation: {training.get('folds', 'stratified')}",
+        *([f"- Weights of the rows: {_code(weight)}"] if weight else []),
         *(f"- Expected {name}: {value:.3f}" for name, value in training["validation"].items()),
         f"- Names of the training rows: {'included' if model.ids.dtype.kind == 'U' else 'no'}",
         f"- Versions: {', '.join(f'{name} {number}' for name, number in model.versions.items())}",

@@ -14,6 +14,7 @@ from raremetric.datasets.files import read_arrow
 from raremetric.datasets.labels import read_labels
 from raremetric.explain import ColumnImportances, column_contributions, column_importances
 from raremetric.explain.contributions import MAX_EXACT
+from raremetric.performance import OnProgress
 from raremetric.table.model import TableModel
 from raremetric.validation import check_integer
 
@@ -181,7 +182,12 @@ class FileImportances(NamedTuple):
 
 
 def importances_of_file(
-    model: TableModel, path: str | Path, target: str | None = None, *, n_repeats: int = 5
+    model: TableModel,
+    path: str | Path,
+    target: str | None = None,
+    *,
+    n_repeats: int = 5,
+    on_progress: OnProgress | None = None,
 ) -> FileImportances:
     """How much the average precision on a labeled file decreases if a column is permuted.
 
@@ -194,6 +200,8 @@ def importances_of_file(
         The column with the class; None for the one that the model was fitted on.
     n_repeats : int, default=5
         Number of permutations.
+    on_progress : callable (n_done, n_steps) or None, default=None
+        See :func:`raremetric.explain.column_importances`.
 
     Returns
     -------
@@ -221,6 +229,7 @@ def importances_of_file(
         model.encoder.column_groups(),
         n_repeats=n_repeats,
         random_state=SEED,
+        on_progress=on_progress,
     )
     names = model.encoder.feature_names_in_
     return FileImportances(

@@ -2,29 +2,26 @@
 
 from __future__ import annotations
 
-import time
+import time as clock
 import warnings
 from collections.abc import Collection, Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.model_selection import StratifiedKFold
-from sklearn.pipeline import Pipeline
 
 import raremetric
-from raremetric.contenders import CONTENDERS, Contender, Tuned, find_contender
-from raremetric.datasets import read_table
+from raremetric.contenders import CONTENDERS, Tuned, find_contender
 from raremetric.extras import installed_versions
-from raremetric.performance import one_blas_thread
+from raremetric.performance import OnProgress, one_blas_thread
 from raremetric.rare import RareClassifier
+from raremetric.table.aims import check_scoring
 from raremetric.table.doubts import summarize_columns
 from raremetric.table.model import TableModel
-from raremetric.validation import check_option, check_real, quiet_repeats
-from raremetric.voting import check_aim
+from raremetric.table.roles import Roles, read_with_roles
+from raremetric.table.splitting import Folds, describe_tuning, find_copies, tuning_folds
+from raremetric.validation import check_option, check_real, quiet_repeats, warn_user
 
-MAX_FOLDS = 5
-MIN_RARE = 4  # examples of the rarer class that tuning needs
 FEW_POSITIVES = 20
 MAX_SAMPLES = RareClassifier().max_samples  # rows, where all pairwise distances are computed
 N_RADIUS = 2000  # training examples whose nearest neighbor is found, to know what is far
@@ -41,9 +38,13 @@ def fit_table(
     max_rows: int | None = None,
     row_names: str | None = None,
     keep_names: bool = True,
+    time: str | None = None,
+    group: str | None = None,
+    weight: str | None = None,
     seed: int = 0,
     categorical: Collection[str] = (),
     ignore: Collection[str] = (),
+    on_progress: OnProgress | None = None,
 ) -> TableModel:
     """Read a table, encode its columns, and tune and fit a model on all rows.
 
@@ -57,7 +58,6 @@ def fit_table(
         class with scikit-learn's interface, such as ``"mypackage.module:MyLearner"``.
     scoring : str or array of shape (2, 2), default="f1"
         What to maximize, see `RareClassifier`; or costs as text, such as ``"cost:fp=1,fn=20"``.
-        Methods in which neighbors vote have no threshold, and can maximize F1 only.
     threshold : float or None, default=None
         Predict the positive class from this probability on; None to choose the best one for
         `scoring`.
@@ -69,8 +69,20 @@ def fit_table(
         Column with the names of the rows; None to number them.
     keep_names : bool, default=True
         Whether the model contains the names of the training rows. If not, they are numbered.
+    time : str or None, default=None
+        Column with a number or a date. Candidates and threshold are chosen on rows that are later
+        than those they were fitted on; the final model is fitted on all rows. The column is not
+        used as a feature.
+    group : str or None, default=None
+        Column with a group, such as a customer. When candidates and threshold are chosen, no group
+        is on both sides. The column is not used as a feature.
+    weight : str or None, default=None
+        Column with the weights of the rows, in the fit, the threshold and all measures. Rows of
+        weight 0 are left out. The column is not used as a feature.
     seed : int, default=0
         Seed for the folds of the tuning and the candidates.
+    on_progress : callable (n_done, n_steps) or None, default=None
+        Called during the tuning with the number of finished steps and of all steps.
 
     Returns
     -------
@@ -79,21 +91,36 @@ def fit_table(
     Warns
     -----
     UserWarning
-        There are fewer than 20 positive rows.
+        There are fewer than 20 positive rows, rows of weight 0, a method that cannot take weights,
+        or no threshold with the minimum precision.
     """
     contender = find_contender(_known_model(method))
-    scoring = _check_scoring(scoring, contender)
+    scoring = check_scoring(scoring)
     if threshold is not None:
         check_real(threshold, "threshold", low=0, high=1)
-    start = time.perf_counter()
-    table = read_table(
-        path, target, positive, categorical=categorical, ignore=ignore, row_names=row_names
-    )
+    start = clock.perf_counter()
+    columns = Roles(time, group, weight)
+    table, roles = read_with_roles(path, target, positive, categorical, ignore, columns, row_names)
     X, y = table.encoder.transform(table.data), table.target
     _warn_few_positives(y, table)
+    copies, n_copies = find_copies(table.data)
+    roles = roles._replace(copies=copies)
+    if weight is not None and contender.ignores_weights:
+        warn_user(contender.ignores_weights)
     if max_rows is None and contender.name.startswith("SVM"):
         max_rows = MAX_SAMPLES
-    tuned = fit_method(method, X, y, seed=seed, scoring=scoring, max_rows=max_rows)
+    tuned = fit_method(
+        method,
+        X,
+        y,
+        seed=seed,
+        scoring=scoring,
+        max_rows=max_rows,
+        weights=roles.weights,
+        folds=tuning_folds(y, seed, roles),
+        on_progress=on_progress,
+    )
+    _warn_missed(tuned, table, scoring)
     named = keep_names and table.row_names is not None
     model = TableModel(
         method=method,
@@ -109,6 +136,7 @@ def fit_table(
         scoring=scoring,
         fixed_threshold=threshold,
         columns=summarize_columns(table.data),
+        sample_weight=roles.weights,
     )
     model.radius = _training_radius(model)
     model.training = {
@@ -118,8 +146,10 @@ def fit_table(
         "rows_used": _n_rows_used(tuned.model, len(y), max_rows),
         "seed": seed,
         "chosen": describe_choice(tuned.chosen),
-        **_expected_quality(tuned, contender, seed, len(y), not isinstance(scoring, str)),
-        "seconds": round(time.perf_counter() - start, 3),
+        "folds": describe_tuning(columns, n_copies > 0),
+        "weight": weight,
+        **_expected_quality(tuned),
+        "seconds": round(clock.perf_counter() - start, 3),
     }
     return model
 
@@ -133,41 +163,6 @@ def _known_model(method: str) -> str:
     return method if ":" in method else check_option(method, "model", model_names())
 
 
-def parse_scoring(text: str) -> Any:
-    """What to maximize, as `RareClassifier` takes it, from the text of an option.
-
-    Parameters
-    ----------
-    text : str
-        A name such as "f1", or costs such as "cost:fp=1,fn=20"; also ``tn`` and ``tp``, which are
-        0 by default, can be given.
-    """
-    if not text.startswith("cost:"):
-        return text
-    costs = {"tn": 0.0, "fp": 1.0, "fn": 1.0, "tp": 0.0}
-    for part in text.removeprefix("cost:").split(","):
-        name, _, value = part.partition("=")
-        try:
-            costs[check_option(name.strip(), "cost", costs)] = float(value)
-        except ValueError as error:
-            raise ValueError(
-                f"Costs must be given like 'cost:fp=1,fn=20'; got {text!r}."
-            ) from error
-    return [[costs["tn"], costs["fp"]], [costs["fn"], costs["tp"]]]
-
-
-def _check_scoring(scoring: Any, contender: Contender) -> Any:
-    scoring = parse_scoring(scoring) if isinstance(scoring, str) else np.asarray(scoring).tolist()
-    check_aim(scoring)
-    if scoring != "f1" and not contender.has_threshold:
-        raise ValueError(
-            f"The method {contender.alias or contender.name!r} is tuned for 'f1' only, because its "
-            f"neighbors vote without a threshold; got scoring={scoring!r}. Choose another method, "
-            "such as 'rare' or 'logistic'."
-        )
-    return scoring
-
-
 def _warn_few_positives(y: NDArray, table: Any) -> None:
     if y.sum() < FEW_POSITIVES:
         warnings.warn(
@@ -175,6 +170,16 @@ def _warn_few_positives(y: NDArray, table: Any) -> None:
             "threshold are very uncertain.",
             UserWarning,
             stacklevel=3,
+        )
+
+
+def _warn_missed(tuned: Tuned, table: Any, scoring: Any) -> None:
+    """Warn if no threshold has the minimum; `RareClassifier` has done so by itself."""
+    if tuned.quality is not None and tuned.quality.missed is not None:
+        warn_user(
+            f"No threshold for class {table.target_names[1]!r} meets scoring={scoring!r}. The "
+            "threshold with the highest expected value is used; this value is "
+            f"{tuned.quality.missed:.3g}."
         )
 
 
@@ -194,25 +199,15 @@ def _n_rows_used(classifier: Any, n_rows: int, max_rows: int | None) -> int:
     return n_rows if max_rows is None else min(n_rows, max_rows)
 
 
-def _expected_quality(
-    tuned: Tuned, contender: Contender, seed: int, n_rows: int, is_cost: bool
-) -> dict[str, Any]:
+def _expected_quality(tuned: Tuned) -> dict[str, Any]:
     """The cross-validated score, its standard error, and other measures, if they are known."""
-    model = tuned.model[-1] if isinstance(tuned.model, Pipeline) else tuned.model
-    score = getattr(model, "best_score_", None)
-    if score is None:  # the mean F1 over the folds of the chosen candidate
-        tried = contender.with_budget("quick").candidates(seed)
-        names = [each.name for each in tried if each.params == tuned.chosen]
-        score = tuned.validation.get(names[0]) if names else None
-    selection = getattr(model, "selection_", None)
-    spread = getattr(model, "score_std_", getattr(selection, "score_std", None))
-    # Costs are summed over all rows and repeats; their mean per row is easier to read.
-    unit = model.n_repeats_ * n_rows if is_cost else 1
-    measures = getattr(model, "validation_", getattr(selection, "validation", None))
+    if tuned.quality is None:
+        return {"score": None, "score_std": None, "validation": {}}
+    score, spread, measures, _ = tuned.quality
     return {
-        "score": None if score is None else float(score) / unit,
-        "score_std": None if spread is None else float(spread) / unit,
-        "validation": {name: float(value) for name, value in dict(measures or {}).items()},
+        "score": float(score),
+        "score_std": None if spread is None else float(spread),
+        "validation": {name: float(value) for name, value in measures.items()},
     }
 
 
@@ -234,8 +229,11 @@ def fit_method(
     *,
     seed: int = 0,
     resampling: str = "none",
-    scoring: str = "f1",
+    scoring: Any = "f1",
     max_rows: int | None = None,
+    weights: NDArray | None = None,
+    folds: Folds | None = None,
+    on_progress: OnProgress | None = None,
 ) -> Tuned:
     """Tune a method by cross-validation and fit it on all rows.
 
@@ -250,10 +248,10 @@ def fit_method(
     seed : int, default=0
     resampling : {"none", "smote", "rus"}, default="none"
         Applied to the rows that are learned from, within each fold.
-    scoring : str, default="f1"
-        What to maximize, for methods with a threshold.
-    max_rows : int or None, default=None
-        Maximum number of rows to learn from; see `Contender.fit`.
+    scoring : str or array of shape (2, 2), default="f1"
+        What to maximize.
+    max_rows, weights, folds, on_progress
+        See `TuningOptions`.
 
     Returns
     -------
@@ -261,29 +259,19 @@ def fit_method(
         With a fitted classifier of encoded rows.
     """
     contender = find_contender(name, budget="quick")
-    cv = StratifiedKFold(n_tuning_folds(y), shuffle=True, random_state=seed)
     with quiet_repeats():
         return contender.fit(
             contender.candidates(seed),
             X,
             y,
-            folds=list(cv.split(X, y)),
             seed=seed,
+            folds=folds,
             resampling=resampling,
             scoring=scoring,
             max_rows=max_rows,
+            weights=weights,
+            on_progress=on_progress,
         )
-
-
-def n_tuning_folds(y: NDArray) -> int:
-    """Number of folds for tuning: two rare examples per fold, and at most `MAX_FOLDS` folds."""
-    n_rare = int(np.bincount(y).min())
-    if n_rare < MIN_RARE:
-        raise ValueError(
-            f"The rare class has {n_rare} examples; at least {MIN_RARE} are needed to tune and fit "
-            "a model."
-        )
-    return min(MAX_FOLDS, n_rare // 2)
 
 
 def class_names(table: Any) -> list[str]:

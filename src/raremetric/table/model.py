@@ -66,6 +66,8 @@ class TableModel:
         the model has no neighbors.
     training : dict
         How the model was fitted, and the quality to expect: see `fit_table`.
+    sample_weight : ndarray of shape (n_samples,) or None
+        Weights of the training examples; None for all the same.
     """
 
     method: str
@@ -83,6 +85,7 @@ class TableModel:
     columns: list[dict[str, Any]] = field(default_factory=list)
     radius: float | None = None
     training: dict[str, Any] = field(default_factory=dict)
+    sample_weight: NDArray[np.float64] | None = None
 
     @property
     def has_neighbors(self) -> bool:
@@ -98,7 +101,7 @@ class TableModel:
 
     @property
     def threshold(self) -> float:
-        """The positive class is predicted from this probability on; a vote must exceed 0.5."""
+        """The positive class is predicted from this probability, or share of votes, on."""
         if self.fixed_threshold is not None:
             return self.fixed_threshold
         return float(getattr(self._last, "threshold_", 0.5))
@@ -195,14 +198,12 @@ class TableModel:
             distances = np.zeros((len(encoded), 0))
             neighbors = distances.astype(np.int64)
         if self._counts_votes:  # count the votes of these neighbors, without a second search
-            probability = self.y[neighbors].mean(axis=1)
-            positive = probability > 0.5  # a tie is decided for the negative class
+            weights = None if self.sample_weight is None else self.sample_weight[neighbors]
+            probability = np.average(self.y[neighbors], axis=1, weights=weights)
         else:
             probability = self.classifier.predict_proba(encoded)[:, 1]
-            cut = getattr(self._last, "threshold_", None)
-            positive = self.classifier.predict(encoded) == 1 if cut is None else probability >= cut
-        if threshold is not None:
-            positive = probability >= threshold
+        cut = getattr(self._last, "threshold_", None) if threshold is None else threshold
+        positive = self.classifier.predict(encoded) == 1 if cut is None else probability >= cut
         return positive, probability, neighbors, distances
 
     @property

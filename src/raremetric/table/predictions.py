@@ -170,6 +170,14 @@ def _with_top(model: TableModel, tables: Iterator[Any], top: int) -> Iterator[An
             yield table.set_column(index, kind, arrow.array(classes, type=arrow.string()))
 
 
+def count_pieces(path: str | Path) -> int | None:
+    """Number of pieces in which a file is read, about; None if it is not known."""
+    path = Path(path)
+    if path.suffix == ".gz" or not path.is_file():
+        return None
+    return -(-path.stat().st_size // BLOCK_BYTES)
+
+
 def write_predictions(
     model: TableModel,
     path: str | Path,

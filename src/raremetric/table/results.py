@@ -2,34 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.metrics import (
-    average_precision_score,
-    balanced_accuracy_score,
-    confusion_matrix,
-    f1_score,
-    fbeta_score,
-    matthews_corrcoef,
-    precision_score,
-    recall_score,
-)
+from sklearn.metrics import confusion_matrix
 
 from raremetric.contenders import find_contender
-from raremetric.voting import check_aim
+from raremetric.table.measures import MEASURES, Measure, measure_of, positives_on_top
 
-MEASURES: dict[str, Callable[..., float]] = {
-    "F1": lambda y, predicted, score: f1_score(y, predicted, zero_division=0),
-    "precision": lambda y, predicted, score: precision_score(y, predicted, zero_division=0),
-    "recall": lambda y, predicted, score: recall_score(y, predicted, zero_division=0),
-    "average precision": lambda y, predicted, score: average_precision_score(y, score),
-    "balanced accuracy": lambda y, predicted, score: balanced_accuracy_score(y, predicted),
-    "MCC": lambda y, predicted, score: matthews_corrcoef(y, predicted),
-}
 BUDGETS = (10, 20, 50, 100, 200)  # numbers of rows that somebody can check
 
 
@@ -89,15 +72,18 @@ class Comparison:
         False if the comparison was stopped before all methods had finished.
     methods : sequence of str
         The methods in the order in which to list them.
-    scoring : str
-        What was tuned for.
+    scoring : str or list
+        What was tuned for: see `RareClassifier`.
     failures : list of Failure
     shown : ndarray of shape (n_shown,) or None
         The rows in ``plain`` and in the planes of the results; None for all.
     n_repeats : int
         How often each row is tested.
     protocol : str
-        A sentence about the outer folds.
+        Sentences about the folds.
+    weights : ndarray of shape (n_samples,) or None
+        How much each row counts in the measures; None for all the same. Confusion matrices count
+        rows.
     """
 
     source: str
@@ -112,27 +98,23 @@ class Comparison:
     notes: list[str] = field(default_factory=list)
     is_whole: bool = True
     methods: Sequence[str] = ()
-    scoring: str = "f1"
+    scoring: Any = "f1"
     failures: list[Failure] = field(default_factory=list)
     shown: NDArray[np.int64] | None = None
     n_repeats: int = 1
     protocol: str = "Each row is tested once, by a model that was fitted on the other folds."
+    weights: NDArray[np.float64] | None = None
 
     @property
     def aim(self) -> str:
         """Name of the measure that was tuned for."""
-        return measure_name(self.scoring)
+        return measure_of(self.scoring)[0]
 
     @property
-    def measures(self) -> dict[str, Callable[..., float]]:
+    def measures(self) -> dict[str, Measure]:
         """The measures to show; the one that was tuned for is the first."""
-        found = dict(MEASURES)
-        if self.aim not in found:
-            beta = float(self.aim[1:])
-            found[self.aim] = lambda y, predicted, score: fbeta_score(
-                y, predicted, beta=beta, zero_division=0
-            )
-        return {self.aim: found.pop(self.aim), **found}
+        name, measure = measure_of(self.scoring)
+        return {name: measure, **{key: each for key, each in MEASURES.items() if key != name}}
 
     def entries(self) -> dict[tuple[str, str], list[FoldResult]]:
         """Results by method and resampling, in order of the folds; only if all are finished."""
@@ -168,11 +150,14 @@ class Comparison:
                 "method": method,
                 "title": title_of(method, resampling),
                 "resampling": resampling,
-                "has_threshold": contender.has_threshold,
+                "decides_by": contender.decides_by,
                 "n_candidates": max(r.n_candidates for r in results),
             }
             for name, measure in self.measures.items():
-                values = [measure(self.y[r.test], r.predicted, r.score) for r in results]
+                values = [
+                    measure(self.y[r.test], r.predicted, r.score, self._weights_of(r))
+                    for r in results
+                ]
                 row[name] = {"mean": float(np.mean(values)), "std": float(np.std(values))}
                 if name == self.aim:
                     by_fold[method, resampling] = np.array(values)
@@ -182,6 +167,9 @@ class Comparison:
             rows.append(row)
         group = best_group(by_fold, self._test_ratio())
         return [{**row, "among_best": (row["method"], row["resampling"]) in group} for row in rows]
+
+    def _weights_of(self, result: FoldResult) -> NDArray[np.float64] | None:
+        return None if self.weights is None else self.weights[result.test]
 
     def _test_ratio(self) -> float:
         """Mean of n_test / n_train over the folds."""
@@ -206,7 +194,8 @@ class Comparison:
             One per method and size, with ``method``, ``title``, ``resampling``, ``alerts`` (the
             size), ``found`` (positives among them), ``precision`` and ``recall``. The scores of
             all test folds are ranked together. Rows with equal scores count by the share of
-            positives among them. With repeats, the mean over the repeats.
+            positives among them. With repeats, the mean over the repeats. With weights, precision
+            and recall are weighted; ``alerts`` and ``found`` are numbers of rows.
         """
         per_repeat = self.n_folds // self.n_repeats
         found = []
@@ -217,27 +206,22 @@ class Comparison:
                 "resampling": resampling,
             }
             parts = [results[i : i + per_repeat] for i in range(0, len(results), per_repeat)]
-            pooled = [
-                (
-                    np.concatenate([self.y[r.test] for r in part]),
-                    np.concatenate([r.score for r in part]),
-                )
-                for part in parts
-            ]
-            n_positive = max(int(pooled[0][0].sum()), 1)
-            for size in [size for size in sizes if size <= len(pooled[0][0])]:
-                hits = float(np.mean([positives_on_top(y, score, size) for y, score in pooled]))
-                shares = {"precision": hits / size, "recall": hits / n_positive}
+            pooled = [np.concatenate([r.test for r in part]) for part in parts]
+            scores = [np.concatenate([r.score for r in part]) for part in parts]
+            for size in [size for size in sizes if size <= len(pooled[0])]:
+                tops = [self._top(*each, size) for each in zip(pooled, scores, strict=True)]
+                hits, precision, recall = np.mean(tops, axis=0).tolist()
+                shares = {"precision": precision, "recall": recall}
                 found.append({**about, "alerts": size, "found": hits, **shares})
         return found
 
-
-def measure_name(scoring: str) -> str:
-    """Name of the measure that a ``scoring`` maximizes."""
-    check_aim(scoring)
-    if scoring in ("average_precision", "balanced_accuracy"):
-        return scoring.replace("_", " ")
-    return f"F{float(scoring[1:]):g}"
+    def _top(self, rows: NDArray, score: NDArray, size: int) -> tuple[float, float, float]:
+        """Number of positives among the rows with the highest scores, precision and recall."""
+        y = self.y[rows]
+        weights = np.ones(len(rows)) if self.weights is None else self.weights[rows]
+        weighted_hits = positives_on_top(weights * y, score, size)
+        alerts, total = positives_on_top(weights, score, size), max(float(weights @ y), 1e-300)
+        return positives_on_top(y, score, size), weighted_hits / alerts, weighted_hits / total
 
 
 def best_group(
@@ -274,16 +258,6 @@ def best_group(
         if differences.mean() <= 2 * error + 1e-12:
             group.add(key)
     return group
-
-
-def positives_on_top(y: NDArray, score: NDArray, size: int) -> float:
-    """Number of positives among the ``size`` rows with the highest scores.
-
-    From rows with the same score as the last one, the expected number in a random draw.
-    """
-    last = np.sort(score)[::-1][size - 1]
-    above, tied = score > last, score == last
-    return float(y[above].sum() + (size - above.sum()) * y[tied].mean())
 
 
 def title_of(method: str, resampling: str) -> str:

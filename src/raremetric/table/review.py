@@ -16,6 +16,7 @@ from raremetric.datasets.labels import read_labels
 from raremetric.extras import import_optional
 from raremetric.table.evidence import Evidence, explain_rows
 from raremetric.table.model import TableModel
+from raremetric.table.predictions import BLOCK_BYTES
 from raremetric.validation import check_integer
 
 VERDICTS = ("yes", "no", "unsure")
@@ -42,6 +43,7 @@ def review_file(
     top: int = 50,
     *,
     on_row: Callable[[], None] = lambda: None,
+    on_piece: Callable[[], None] = lambda: None,
 ) -> Review:
     """Find the rows of a file that are most likely positive, and explain them.
 
@@ -54,6 +56,8 @@ def review_file(
         Number of rows to review. Rows with the same probability keep the order of the file.
     on_row : callable
         Called after each explained row.
+    on_piece : callable
+        Called after each classified piece of the file.
 
     Returns
     -------
@@ -64,7 +68,8 @@ def review_file(
     best: Any = None
     ranks = np.empty((0, 2))  # probability and row of the best rows so far
     n_rows = n_positive = 0
-    for piece in iter_table(path, model.encoder, row_names=model.id_name):
+    for piece in iter_table(path, model.encoder, block_bytes=BLOCK_BYTES, row_names=model.id_name):
+        on_piece()
         if not len(piece):
             continue
         positive, probability, *_ = model.decide(model.encoder.transform(piece))

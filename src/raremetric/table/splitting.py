@@ -1,10 +1,7 @@
-"""The outer folds of a comparison: stratified, by group, or by time; copies of a row together."""
+"""Outer and inner folds: stratified, by group, or by time; copies of a row together."""
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Collection
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,26 +10,22 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
 
-from raremetric.datasets import read_table
 from raremetric.extras import import_optional
-from raremetric.table.fitting import n_tuning_folds
-from raremetric.validation import check_integer
+from raremetric.rare.evaluation import fold_numbers
+from raremetric.table.roles import Roles, RowRoles
+from raremetric.validation import check_integer, check_labels
 
 Folds = list[tuple[NDArray[np.int64], NDArray[np.int64]]]
 
+MAX_FOLDS = 5
+MIN_RARE = 4  # examples of the rarer class that tuning needs
 # With fewer different rows than this share, equal rows are taken for different examples.
 MIN_DISTINCT = 0.1
+NO_ROLES = RowRoles()
 
 
 def outer_folds(
-    y: NDArray,
-    n_folds: int,
-    seed: int,
-    *,
-    n_repeats: int = 1,
-    copies: NDArray | None = None,
-    groups: NDArray | None = None,
-    times: NDArray | None = None,
+    y: NDArray, n_folds: int, seed: int, roles: RowRoles = NO_ROLES, *, n_repeats: int = 1
 ) -> Folds:
     """Training and test rows of each outer fold.
 
@@ -41,13 +34,12 @@ def outer_folds(
     y : ndarray of shape (n_samples,)
         0 or 1.
     n_folds, seed, n_repeats : int
-    copies : ndarray of int of shape (n_samples,) or None
-        Numbers 0, 1, ...; rows with equal numbers are copies and go to the same fold.
-    groups : ndarray of int of shape (n_samples,) or None
-        Rows with equal numbers are never both in the training and the test part.
-    times : ndarray of shape (n_samples,) or None
-        If given, each model is tested on rows that are later than all of its training rows.
+    roles : RowRoles
+        Copies of a row go to the same fold. Rows of one group are never both in the training and
+        the test part. If there are times, each model is tested on rows that are later than all of
+        its training rows.
     """
+    times, groups, _, copies = roles
     check_integer(n_folds, "n_folds", low=2)
     check_integer(n_repeats, "n_repeats", low=1)
     n_rare = int(np.bincount(y, minlength=2).min())
@@ -70,6 +62,70 @@ def outer_folds(
             raise ValueError("A test fold contains only one class. Use fewer folds.")
         n_tuning_folds(y[train])  # raises an error if they are too few to tune on
     return folds
+
+
+def n_tuning_folds(y: NDArray) -> int:
+    """Number of folds for tuning: two rare examples per fold, and at most `MAX_FOLDS` folds."""
+    n_rare = int(np.bincount(y).min())
+    if n_rare < MIN_RARE:
+        raise ValueError(
+            f"The rare class has {n_rare} examples; at least {MIN_RARE} are needed to tune and fit "
+            "a model."
+        )
+    return min(MAX_FOLDS, n_rare // 2)
+
+
+def tuning_folds(y: NDArray, seed: int, roles: RowRoles = NO_ROLES) -> Folds | None:
+    """The inner folds on which all methods are tuned, made as the outer ones are.
+
+    Parameters
+    ----------
+    y : ndarray of shape (n_samples,)
+        0 or 1.
+    seed : int
+    roles : RowRoles
+
+    Returns
+    -------
+    list of (train, validation) or None
+        None if there is no reason not to use the folds that a method makes by itself, which are
+        stratified. Several repeats come one after the other. With times, the first rows are in no
+        validation part.
+    """
+    n_most = n_tuning_folds(y)
+    times, groups, _, copies = roles
+    if copies is not None and copies.max() + 1 == len(copies):
+        copies = None  # all rows are different
+    if times is not None:
+        return _past_folds(y, times, n_most, _merge(copies, groups))
+    n_folds, n_repeats = fold_numbers(check_labels(y, "Tuning"))
+    if groups is not None:
+        merged = _merge(copies, groups)
+        n_folds = min(n_folds, max(2, len(np.unique(merged[y == 1]))))
+        return group_folds(y, merged, n_folds, seed, n_repeats)
+    if copies is None:
+        return None
+    _, copies = np.unique(copies, return_inverse=True)
+    _, first = np.unique(copies, return_index=True)
+    n_folds = min(n_folds, max(2, int(np.bincount(y[first], minlength=2).min())))
+    return copy_folds(y, copies, n_folds, seed, n_repeats)
+
+
+def _past_folds(y: NDArray, times: NDArray, n_most: int, groups: NDArray | None) -> Folds:
+    """As many folds by time as leave two examples of each class to learn from."""
+    for n_folds in range(n_most, 0, -1):
+        try:
+            folds = time_folds(y, times, n_folds, groups)
+        except ValueError:  # too many positives have the same time
+            continue
+        usable = [fold for fold in folds if np.bincount(y[fold[0]], minlength=2).min() >= 2]
+        if usable and len(np.unique(y[np.concatenate([test for _, test in usable])])) == 2:
+            return usable
+    raise ValueError(
+        "The rows cannot be divided into an earlier part to learn from and a later part to tune "
+        "on, with examples of both classes in each. Leave out the column with the time, or add "
+        "rows from other times."
+    )
 
 
 def copy_folds(y: NDArray, copies: NDArray, n_folds: int, seed: int, n_repeats: int) -> Folds:
@@ -126,8 +182,9 @@ def time_folds(y: NDArray, times: NDArray, n_folds: int, groups: NDArray | None)
     return folds
 
 
-def describe_folds(n_folds: int, n_repeats: int, time: str | None, group: str | None) -> str:
-    """How the outer folds were made, in one or two sentences."""
+def describe_folds(n_folds: int, n_repeats: int, roles: Roles) -> str:
+    """How the outer and the inner folds were made, in two or three sentences."""
+    time, group, weight = roles
     if time is not None:
         text = (
             f"The rows were sorted by {time!r} and divided into {n_folds + 1} periods; each "
@@ -142,7 +199,23 @@ def describe_folds(n_folds: int, n_repeats: int, time: str | None, group: str | 
             text += f" This was repeated {n_repeats} times with other folds."
     if group is not None:
         text += f" No value of {group!r} occurs both in the training and in the test part."
+    if time is not None or group is not None:
+        text += " The folds within the training part, on which methods are tuned, are made alike."
+    if weight is not None:
+        text += f" Rows count by their weight in {weight!r}, in fits, thresholds and measures."
     return text
+
+
+def describe_tuning(roles: Roles, has_copies: bool) -> str:
+    """How the folds of a single model were made, in one sentence."""
+    kinds = []
+    if roles.time is not None:
+        kinds.append(f"each part is validated by models of earlier rows, by {roles.time!r}")
+    if roles.group is not None:
+        kinds.append(f"no value of {roles.group!r} is on both sides")
+    if has_copies:
+        kinds.append("copies of a row stay together")
+    return "; ".join(kinds) or "stratified"
 
 
 def find_copies(data: Any) -> tuple[NDArray[np.int64], int]:
@@ -155,59 +228,6 @@ def find_copies(data: Any) -> tuple[NDArray[np.int64], int]:
     if len(distinct) < MIN_DISTINCT * len(codes):
         return np.arange(len(codes)), 0
     return codes.astype(np.int64), len(codes) - len(distinct)
-
-
-def read_with_times(
-    path: str | Path,
-    target: str | int | None,
-    positive: Any,
-    categorical: Collection[str],
-    ignore: Collection[str],
-    time: str | None,
-    group: str | None,
-) -> tuple[Any, NDArray | None, NDArray | None]:
-    """The table, and the times and groups of its rows, which are not among its columns."""
-
-    def read(column: str | None) -> Any:
-        left_out = {*ignore, *({time, group} - {None, column})} - {column}
-        settings: Any = {"categorical": categorical, "ignore": sorted(left_out)}
-        return read_table(path, target, positive, row_names=column, **settings)
-
-    table = read(time or group)
-    times = None if time is None else read_times(time, table.row_names)
-    if group is None:
-        return table, times, None
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # given by the first reading
-        texts = table.row_names if time in (None, group) else read(group).row_names
-    return table, times, read_groups(texts)
-
-
-def read_groups(texts: list[Any]) -> NDArray[np.int64]:
-    """A number for each value; rows without a value are groups of their own."""
-    pandas = import_optional("pandas")
-    codes, distinct = pandas.factorize(pandas.Series(texts, dtype=object).replace("", None))
-    missing = codes < 0
-    codes[missing] = len(distinct) + np.arange(missing.sum())
-    return codes.astype(np.int64)
-
-
-def read_times(name: str, texts: list[Any]) -> NDArray[np.float64]:
-    """Points in time as numbers, from numbers or dates."""
-    pandas = import_optional("pandas")
-    column = pandas.Series(texts, dtype=object)
-    numbers = pandas.to_numeric(column, errors="coerce")
-    if numbers.notna().all():
-        return numbers.to_numpy(dtype=np.float64)
-    dates = pandas.to_datetime(column, errors="coerce", format="mixed", utc=True)
-    if dates.notna().all():
-        return dates.to_numpy(dtype="datetime64[ns]").astype(np.int64).astype(np.float64)
-    wrong = numbers.isna() if numbers.notna().mean() > 0.5 else dates.isna()
-    row = int(np.flatnonzero(wrong)[0])
-    raise ValueError(
-        f"Column {name!r} cannot be used as time: {texts[row]!r} in row {row + 1} is neither a "
-        "number nor a date."
-    )
 
 
 def _members(copies: NDArray, numbers: NDArray) -> NDArray[np.int64]:

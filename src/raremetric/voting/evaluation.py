@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 from scipy.stats import rankdata
-from sklearn.model_selection import StratifiedKFold
+from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
 
 from raremetric.validation import Labels
 from raremetric.voting.thresholds import (
@@ -241,13 +241,31 @@ def pool(
 
 
 def stratified_folds(
-    labels: Labels, n_folds: int, rng: np.random.RandomState | int | None
+    labels: Labels,
+    n_folds: int,
+    rng: np.random.RandomState | int | None,
+    groups: NDArray | None = None,
 ) -> list[tuple[NDArray, NDArray]]:
-    """Shuffled folds; no more of them than the rarest class has examples."""
-    splitter = StratifiedKFold(
-        int(min(n_folds, labels.counts.min())), shuffle=True, random_state=rng
-    )
-    return list(splitter.split(np.zeros(len(labels.codes)), labels.codes))
+    """Shuffled folds; no more of them than the rarest class has examples, or groups of them.
+
+    If ``groups`` are given, one number per example, no group is in two folds.
+    """
+    sizes = labels.counts if groups is None else _groups_per_class(labels, groups)
+    splitter: Any = StratifiedKFold if groups is None else StratifiedGroupKFold
+    splitter = splitter(int(min(n_folds, sizes.min())), shuffle=True, random_state=rng)
+    return list(splitter.split(np.zeros(len(labels.codes)), labels.codes, groups))
+
+
+def _groups_per_class(labels: Labels, groups: NDArray) -> NDArray[np.int64]:
+    """Number of groups with examples of each class."""
+    sizes = np.array([len(np.unique(groups[labels.codes == c])) for c in range(len(labels.counts))])
+    if sizes.min() < 2:
+        label = labels.classes.tolist()[int(sizes.argmin())]
+        raise ValueError(
+            f"All examples of class {label!r} are in one group, so that none can be held out for "
+            "validation without the others. Use other groups, or none."
+        )
+    return sizes
 
 
 def _total(selected: NDArray, weights: NDArray | None) -> float:

@@ -32,10 +32,11 @@ def balanced_utility(tn: NDArray, fp: NDArray, fn: NDArray, tp: NDArray) -> NDAr
 
 
 def cost_utility(costs: NDArray) -> Utility:
-    """Negative total cost, for ``costs[actual, predicted]`` with the positive class second."""
+    """Negative mean cost, for ``costs[actual, predicted]`` with the positive class second."""
 
     def utility(tn: NDArray, fp: NDArray, fn: NDArray, tp: NDArray) -> NDArray:
-        return -(costs[0, 0] * tn + costs[0, 1] * fp + costs[1, 0] * fn + costs[1, 1] * tp)
+        total = costs[0, 0] * tn + costs[0, 1] * fp + costs[1, 0] * fn + costs[1, 1] * tp
+        return -total / np.maximum(tn + fp + fn + tp, 1e-300)
 
     return utility
 

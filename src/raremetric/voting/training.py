@@ -128,11 +128,12 @@ def tuning_folds(cv, data: TrainingSet, random_state) -> list[tuple[NDArray, NDA
 
 
 def split_examples(
-    cv, X, y: NDArray, row_numbers: NDArray[np.int64]
+    cv, X, y: NDArray, row_numbers: NDArray[np.int64], groups: NDArray | None = None
 ) -> list[tuple[NDArray, NDArray]]:
     """The folds of a splitter or a list of folds, as positions among the examples.
 
-    A splitter sees the examples that are left, a list of folds refers to those given to ``fit``.
+    A splitter sees the examples that are left, and their groups if there are any; a list of folds
+    refers to the examples given to ``fit``.
     """
     refers_to_given = not hasattr(cv, "split")
 
@@ -143,7 +144,7 @@ def split_examples(
             part = np.searchsorted(row_numbers, part[np.isin(part, row_numbers)])
         return part
 
-    folds = check_cv(cv, y, classifier=True).split(X, y)
+    folds = check_cv(cv, y, classifier=True).split(X, y, groups)
     return [(positions(train), positions(test)) for train, test in folds]
 
 

@@ -1,0 +1,224 @@
+"""``raremetric fit``: tune a model of the user's own table, and save it."""
+
+from __future__ import annotations
+
+import time as clock
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from raremetric.cli.common import (
+    fail,
+    note,
+    print_json,
+    print_table,
+    progress,
+    user_mistakes,
+    with_names,
+)
+from raremetric.cli.explain import weights_table
+from raremetric.cli.options import (
+    AsJson,
+    Categorical,
+    Ignore,
+    MinPrecision,
+    MinRecall,
+    Positive,
+    Scoring,
+    Seed,
+    TableFile,
+    Target,
+    Weight,
+    choose_scoring,
+    split_names,
+)
+from raremetric.method_names import METHODS
+
+if TYPE_CHECKING:
+    from raremetric.table.model import TableModel
+
+N_SHOWN = 10  # features
+ABOUT = ("rows_used", "score", "score_std", "chosen", "folds", "weight")
+
+
+def complete_model(incomplete: str) -> list[str]:
+    """Names of the models that can be fitted, for shell completion."""
+    return [name for name in METHODS if name.startswith(incomplete)]
+
+
+def fit(
+    file: TableFile,
+    out: Annotated[Path, typer.Option("--out", "-o", help="File to save the model to.")],
+    target: Target = None,
+    positive: Positive = None,
+    model: Annotated[
+        str,
+        typer.Option(
+            help="A method; see the list below. Also a class of scikit-learn, such as "
+            "sklearn.naive_bayes:GaussianNB.",
+            autocompletion=complete_model,
+        ),
+    ] = "rare",
+    scoring: Scoring = None,
+    min_precision: MinPrecision = None,
+    min_recall: MinRecall = None,
+    threshold: Annotated[
+        float | None,
+        typer.Option(min=0, max=1, help="Predict the class of interest from this probability on."),
+    ] = None,
+    max_rows: Annotated[
+        int | None,
+        typer.Option(
+            min=20, help="Learn from at most this number of rows. Default: 10000 if more are slow."
+        ),
+    ] = None,
+    row_id: Annotated[
+        str | None,
+        typer.Option("--id", help="Column with the names of the rows; not used as a feature."),
+    ] = None,
+    no_ids: Annotated[
+        bool, typer.Option("--no-ids", help="Do not save the names of the training rows.")
+    ] = False,
+    time: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COLUMN",
+            help="Tune on rows that are later than those learned from, by this column of dates or "
+            "numbers.",
+        ),
+    ] = None,
+    group: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COLUMN",
+            help="Tune with the rows of each value in this column, such as a customer, on one "
+            "side.",
+        ),
+    ] = None,
+    weight: Weight = None,
+    ignore: Ignore = None,
+    categorical: Categorical = None,
+    reviewed: Annotated[
+        Path | None,
+        typer.Option(
+            help="CSV file exported by the page of review: rows to add, with their class."
+        ),
+    ] = None,
+    reviewed_from: Annotated[
+        str | None, typer.Option(help="With --reviewed: the file that was reviewed.")
+    ] = None,
+    seed: Seed = 0,
+    as_json: AsJson = False,
+) -> None:
+    """Tune and fit a model, and save it together with its preprocessing in one file."""
+    from raremetric.files import check_output
+    from raremetric.table import fit_table, save_model, with_reviewed_rows
+    from raremetric.table.files import check_method
+
+    start = clock.perf_counter()
+    with user_mistakes():
+        check_output(out, [each for each in (file, reviewed, reviewed_from) if each])
+        check_method(model)
+        data: Any = file
+        if reviewed or reviewed_from:
+            if not (reviewed and reviewed_from and target):
+                fail("--reviewed, --reviewed-from and --target must be given together.")
+            data = with_reviewed_rows(file, target, reviewed, reviewed_from, row_names=row_id)
+        aim = choose_scoring(scoring, min_precision, min_recall)
+        with progress(None, f"fitting {model} on {file}", counted=False) as step:
+            fitted = fit_table(
+                data,
+                target,
+                positive,
+                method=model,
+                scoring=aim,
+                threshold=threshold,
+                max_rows=max_rows,
+                row_names=row_id,
+                keep_names=not no_ids,
+                seed=seed,
+                ignore=split_names(ignore),
+                categorical=split_names(categorical),
+                time=time,
+                group=group,
+                weight=weight,
+                on_progress=step.reach,
+            )
+        save_model(fitted, out)
+    seconds = clock.perf_counter() - start
+    if as_json:
+        print_json(_about(fitted, out, seconds))
+    else:
+        _print_fit(fitted, file, out, seconds)
+
+
+def _about(fitted: TableModel, out: Path, seconds: float) -> dict[str, Any]:
+    from raremetric.table.aims import describe_scoring
+
+    return {
+        "file": str(out),
+        "model": fitted.method,
+        "rows": len(fitted.y),
+        "positive": int(fitted.y.sum()),
+        "positive_class": fitted.class_names[1],
+        "columns": fitted.encoder.feature_names_in_.tolist(),
+        "features": fitted.X.shape[1],
+        "scoring": describe_scoring(fitted.scoring),
+        "threshold": fitted.threshold,
+        **{key: fitted.training[key] for key in ABOUT},
+        "validation": fitted.training["validation"],
+        "seconds": round(seconds, 3),
+        "weights": fitted.weights(),
+    }
+
+
+def _print_fit(fitted: TableModel, file: str, out: Path, seconds: float) -> None:
+    from raremetric.table.aims import describe_scoring
+    from raremetric.table.card import describe_score
+
+    training, n_rows, n_positive = fitted.training, len(fitted.y), int(fitted.y.sum())
+    typer.echo(
+        f"{file}: {n_rows} rows, {n_positive} of class {fitted.class_names[1]!r} "
+        f"({n_positive / n_rows:.1%}); {fitted.encoder.n_features_in_} columns, "
+        f"{fitted.X.shape[1]} features."
+    )
+    if len(training["classes"]) > 2:
+        note(
+            f"the file has {len(training['classes'])} classes. The model predicts "
+            f"{fitted.class_names[1]!r} against all others; choose with --positive."
+        )
+    if training["rows_used"] < n_rows:
+        typer.echo(
+            f"It learned from {training['rows_used']} rows, drawn with as many of each class as "
+            "possible; its probabilities are those for all rows."
+        )
+    if fitted.fixed_threshold is None:
+        typer.echo(
+            f"Cross-validated {describe_scoring(fitted.scoring)}: {describe_score(training)}; "
+            f"threshold {fitted.threshold:.3g}."
+        )
+    else:
+        typer.echo(
+            f"Threshold {fitted.threshold:.3g}, as given. With the best one, the cross-validated "
+            f"{describe_scoring(fitted.scoring)} is {describe_score(training)}."
+        )
+    if training["validation"]:
+        measures = (f"{name} {value:.3f}" for name, value in training["validation"].items())
+        typer.echo(f"At the best threshold, cross-validated: {', '.join(measures)}.")
+    if training["folds"] != "stratified":
+        typer.echo(f"Folds of the cross-validation: {training['folds']}.")
+    if training["weight"]:
+        typer.echo(f"Rows count by their weight in {training['weight']!r}, also in all measures.")
+    typer.echo(f"Chosen: {training['chosen']}.")
+    typer.echo(f"Fitted {fitted.method} in {seconds:.1f} s; saved to {out}.")
+    if weights := fitted.weights():
+        print_table(weights_table(weights, N_SHOWN))
+
+
+def add_to(app: typer.Typer) -> None:
+    """Register the command."""
+    app.command(
+        cls=with_names(lambda: f"Models: {', '.join(METHODS)}."),
+        epilog="Example: raremetric fit claims.csv --target fraud -o model.skops",
+    )(fit)

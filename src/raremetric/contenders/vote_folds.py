@@ -1,0 +1,52 @@
+"""Folds on which metrics are judged by the votes of neighbors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from numpy.typing import NDArray
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.validation import has_fit_parameter
+
+from raremetric.contenders.resampling import resample
+
+N_NEIGHBORS = 3
+N_FINALISTS = 6  # candidates that successive halving tries on all folds
+
+
+class PreparedFold(NamedTuple):
+    """One fold, resampled and standardized."""
+
+    X: NDArray
+    y: NDArray
+    X_validation: NDArray
+    y_validation: NDArray
+    weights: NDArray | None = None  # of the rows that are learned from
+
+
+Read = Callable[[NDArray, NDArray], Any]  # of the mapped rows: to learn from, to validate on
+
+
+def prepare_fold(
+    X: NDArray,
+    y: NDArray,
+    fold: tuple[NDArray, NDArray],
+    resampling: str = "none",
+    weights: NDArray | None = None,
+) -> PreparedFold:
+    """Resample the rows that are learned from, then standardize by them."""
+    train, validation = fold
+    X_train, y_train = resample(X[train], y[train], resampling)
+    own = None if weights is None else weights[train]
+    scaler = StandardScaler().fit(X_train, sample_weight=own)
+    return PreparedFold(
+        scaler.transform(X_train), y_train, scaler.transform(X[validation]), y[validation], own
+    )
+
+
+def accepted_weights(learner: Any, weights: NDArray | None) -> dict[str, NDArray]:
+    """The weights as a parameter of ``fit``, for a learner that has it."""
+    if weights is None or not has_fit_parameter(learner, "sample_weight"):
+        return {}
+    return {"sample_weight": weights}

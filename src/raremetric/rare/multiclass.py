@@ -1,0 +1,48 @@
+"""RareClassifier with more than two classes: one classifier for each class against the rest."""
+
+from __future__ import annotations
+
+from numbers import Real
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+
+from raremetric.performance import OnProgress
+from raremetric.rare.tuning_set import Examples
+
+
+def fit_each_class(
+    classifier: Any, examples: Examples, on_progress: OnProgress | None
+) -> list[tuple[Any, float]]:
+    """Fit ``estimators_``; return what `RareClassifier._fit` returns."""
+    X, labels, weights, row_numbers, groups, cv = examples
+    n_classes = len(labels.classes)
+    if classifier.pos_label is not None:
+        raise ValueError(
+            f"pos_label={classifier.pos_label!r} can be used with two classes only; there are "
+            f"{n_classes}. Leave it None, or make y two classes."
+        )
+    template = clone(classifier).set_params(pos_label=True, cv=cv)
+    if isinstance(classifier.budget, Real):
+        template.set_params(budget=classifier.budget / n_classes)
+    classifier.estimators_, missed = [], []
+    for c, label in enumerate(labels.classes.tolist()):
+        each, report = clone(template), _of_class(on_progress, c, n_classes)
+        found = each._fit(X, labels.codes == c, weights, groups, report)
+        missed += [(label, value) for _, value in found]
+        each.ensemble_ = each.ensemble_._replace(rows=row_numbers[each.ensemble_.rows])
+        classifier.estimators_.append(each)
+    results = [each.cv_results_ for each in classifier.estimators_]
+    classifier.cv_results_ = {
+        "class": np.repeat(labels.classes, [len(each["branch"]) for each in results]),
+        **{key: np.concatenate([each[key] for each in results]) for key in results[0]},
+    }
+    return missed
+
+
+def _of_class(on_progress: OnProgress | None, c: int, n_classes: int) -> OnProgress | None:
+    """Report the progress of the c-th of several classifiers as that of all of them."""
+    if on_progress is None:
+        return None
+    return lambda n_done, n_steps: on_progress(c * n_steps + n_done, n_classes * n_steps)

@@ -1,0 +1,82 @@
+"""How a fitted RareClassifier decides: probabilities, decision function, classes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import expit, logit
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from raremetric.rare.ensemble import Ensemble
+
+
+class PredictionMixin:
+    """The methods of RareClassifier that classify rows."""
+
+    classes_: NDArray
+    pos_label_: Any
+    threshold_: float
+    ensemble_: Ensemble
+    estimators_: list[Any]
+
+    def predict_proba(self, X) -> NDArray:
+        """Calibrated probabilities.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        p : ndarray of shape (n_samples, n_classes)
+        """
+        X = self._check_queries(X)
+        if len(self.classes_) > 2:
+            p = np.column_stack([each.predict_proba(X)[:, 1] for each in self.estimators_])
+            return p / p.sum(axis=1, keepdims=True)
+        p = expit(self.ensemble_.log_odds(X))
+        columns = [1 - p, p] if self.pos_label_ == self.classes_[1] else [p, 1 - p]
+        return np.column_stack(columns)
+
+    def decision_function(self, X) -> NDArray:
+        """Difference between the log-odds of a row and those of the threshold.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        s : ndarray of shape (n_samples,) or (n_samples, n_classes)
+            With two classes, values above zero predict ``classes_[1]``, as in scikit-learn.
+        """
+        X = self._check_queries(X)
+        if len(self.classes_) > 2:
+            return np.column_stack([each.decision_function(X) for each in self.estimators_])
+        above = self.ensemble_.log_odds(X) - logit(self.threshold_)
+        return above if self.pos_label_ == self.classes_[1] else -above
+
+    def predict(self, X) -> NDArray:
+        """The positive class where its probability reaches the threshold, else the other class.
+
+        With more than two classes: the class whose decision function is largest.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        y : ndarray of shape (n_samples,)
+        """
+        values = self.decision_function(X)
+        if values.ndim == 2:
+            return self.classes_[np.argmax(values, axis=1)]
+        first = values < 0 if self.pos_label_ == self.classes_[1] else values <= 0
+        return self.classes_[np.where(first, 0, 1)]
+
+    def _check_queries(self, X) -> NDArray:
+        check_is_fitted(self)
+        return validate_data(self, X, reset=False, dtype=np.float64)

@@ -1,0 +1,187 @@
+"""What candidates are tuned on: the sampled examples, their weights, and the folds."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from numbers import Integral
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils import check_random_state
+
+from raremetric.features.landmarks import draw_evenly
+from raremetric.rare.candidates import GROUP_WEIGHTS
+from raremetric.rare.ensemble import Selection, select
+from raremetric.rare.evaluation import Folds, make_folds, split_weights
+from raremetric.validation import Labels, check_integer, check_labels
+from raremetric.voting import Aim, check_aim, stratified_folds
+from raremetric.voting.training import split_examples
+
+
+class Examples(NamedTuple):
+    """The examples that ``fit`` was given, without those of weight zero."""
+
+    X: NDArray[np.float64]
+    labels: Labels
+    weights: NDArray[np.float64] | None
+    row_numbers: NDArray[np.int64]  # in the data that ``fit`` was given
+    groups: NDArray | None
+    cv: Any  # None, a number of folds, or a list of folds of these examples
+
+
+def resolve_cv(
+    cv: Any, X: NDArray, y: NDArray, row_numbers: NDArray, groups: NDArray | None
+) -> Any:
+    """A ``cv`` parameter as None, a number, or a list of folds of the examples."""
+    if cv is None:
+        return None
+    if isinstance(cv, Integral):
+        return check_integer(cv, "cv", low=2)
+    return split_examples(cv, X, y, row_numbers, groups)
+
+
+class TuningSet(NamedTuple):
+    """The examples that candidates are tuned on, and the folds of each repeat."""
+
+    X: NDArray[np.float64]
+    labels: Labels  # the second class is the positive one
+    rows: NDArray[np.int64]  # their numbers among all examples
+    weights: NDArray[np.float64] | None  # with a mean of one; None for all the same
+    class_weights: NDArray[np.float64]  # how many examples of its class each one represents
+    aim: Aim
+    seed: int
+    repeats: list[Folds]
+
+    @property
+    def n_folds(self) -> int:
+        """Number of folds of all repeats together."""
+        return sum(map(len, self.repeats))
+
+    @property
+    def scored(self) -> NDArray[np.int64]:
+        """The examples that are in the validation part of a fold; all repeats have the same."""
+        return np.sort(np.concatenate([validation for _, validation in self.repeats[0]]))
+
+    def select(
+        self,
+        scores: NDArray,
+        groups: Sequence[str],
+        group_weights: Mapping[str, float] = GROUP_WEIGHTS,
+    ) -> Selection:
+        """Keep the best candidates; probabilities and threshold are those for all examples.
+
+        Parameters
+        ----------
+        scores : ndarray of shape (n_candidates, n_repeats, n_samples)
+            Out-of-fold scores; those of examples that are not ``scored`` are ignored.
+        groups, group_weights
+            See `select`.
+        """
+        scored = self.scored
+        weights = None if self.weights is None else self.weights[scored]
+        positive = self.labels.codes[scored] == 1
+        found = select(scores[:, :, scored], groups, positive, self.aim, group_weights, weights)
+        return found.with_odds(self.class_weights[1] / self.class_weights[0])
+
+
+def make_tuning_set(
+    X: NDArray,
+    labels: Labels,
+    *,
+    scoring: Any,
+    max_samples: int | None,
+    random_state: Any,
+    thorough: bool,
+    cv: Any = None,
+    groups: NDArray | None = None,
+    weights: NDArray | None = None,
+    owner: str = "",
+) -> TuningSet:
+    """Sample the examples to tune on, and make their folds.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_samples, n_features)
+    labels : Labels
+        Of two classes, of which the second is the positive one.
+    scoring, max_samples, random_state
+        See `RareClassifier`.
+    thorough : bool
+        Whether to repeat twice as often.
+    cv : int, list of (train, validation) or None
+        None for the default number of folds. A list contains row numbers of `X`.
+    groups : ndarray of shape (n_samples,) or None
+        Examples of one group are in the same fold. Ignored if `cv` is a list.
+    weights : ndarray of shape (n_samples,) or None
+    owner : str
+        Subject of error messages.
+    """
+    aim = check_aim(scoring)
+    rng = check_random_state(random_state)
+    seed = rng.randint(2**31 - 1)
+    limit = len(X) if max_samples is None else check_integer(max_samples, "max_samples", low=4)
+    rows = draw_evenly(len(X), labels.codes, limit, rng)
+    sampled = check_labels(labels.classes[labels.codes[rows]], owner)
+    class_weights, own_weights = split_weights(labels, sampled, rows, weights)
+    own_groups = None if groups is None else groups[rows]
+    if cv is None:
+        repeats: list[Folds] = make_folds(sampled, seed, thorough, own_groups)
+    elif isinstance(cv, int):
+        repeats = [stratified_folds(sampled, cv, np.random.RandomState(seed), own_groups)]
+    else:
+        repeats = split_into_repeats([restrict_fold(fold, rows) for fold in cv])
+    check_folds(repeats, sampled)
+    aim = aim.with_class_weights(class_weights)
+    return TuningSet(X[rows], sampled, rows, own_weights, class_weights, aim, seed, repeats)
+
+
+def restrict_fold(
+    fold: tuple[NDArray, NDArray], rows: NDArray
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The same fold when only some rows, which are sorted, are left."""
+    train, validation = (np.flatnonzero(np.isin(rows, part)) for part in fold)
+    return train, validation
+
+
+def split_into_repeats(folds: Folds) -> list[Folds]:
+    """Folds whose validation parts do not overlap are one repeat; all repeats score the same rows.
+
+    This accepts the folds of, for example, `StratifiedKFold`, `RepeatedStratifiedKFold` and
+    `TimeSeriesSplit`. With the latter, the first rows are in no validation part.
+    """
+    repeats: list[list[tuple[NDArray, NDArray]]] = []
+    seen: set[int] = set()
+    for fold in folds:
+        own = set(fold[1].tolist())
+        if not repeats or seen & own:
+            repeats.append([])
+            seen = set()
+        repeats[-1].append(fold)
+        seen |= own
+    scored = [frozenset(np.concatenate([part for _, part in each]).tolist()) for each in repeats]
+    if len(set(scored)) != 1:
+        raise ValueError(
+            "The validation parts of cv must not overlap, or all of them must be repeated, as by "
+            "RepeatedStratifiedKFold. Use another splitter than, for example, ShuffleSplit."
+        )
+    return list(repeats)
+
+
+def check_folds(repeats: Sequence[Folds], labels: Labels) -> None:
+    """Refuse folds that cannot be learned from, and a class that is never validated."""
+    known = labels.classes.tolist()
+    for train, _ in (fold for folds in repeats for fold in folds):
+        counts = np.bincount(labels.codes[train], minlength=2)
+        if counts.min() < 1:
+            raise ValueError(
+                f"A fold of cv leaves no example of class {known[int(counts.argmin())]!r} to learn "
+                "from. Use fewer folds, or folds with both classes."
+            )
+    scored = np.concatenate([validation for _, validation in repeats[0]])
+    counts = np.bincount(labels.codes[scored], minlength=2)
+    if counts.min() < 1:
+        raise ValueError(
+            f"No example of class {known[int(counts.argmin())]!r} is in a validation part of cv, "
+            "so that no threshold can be chosen. Use other folds."
+        )

@@ -1,0 +1,51 @@
+"""What to maximize: from the text of an option, and in words."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from raremetric.validation import check_option
+from raremetric.voting import check_aim
+
+
+def check_scoring(scoring: Any) -> Any:
+    """What to maximize, as `RareClassifier` takes it; costs can be given as text."""
+    scoring = parse_scoring(scoring) if isinstance(scoring, str) else np.asarray(scoring).tolist()
+    check_aim(scoring)
+    return scoring
+
+
+def parse_scoring(text: str) -> Any:
+    """What to maximize, as `RareClassifier` takes it, from the text of an option.
+
+    Parameters
+    ----------
+    text : str
+        A name such as "f1", or costs such as "cost:fp=1,fn=20"; also ``tn`` and ``tp``, which are
+        0 by default, can be given.
+    """
+    if not text.startswith("cost:"):
+        return text
+    costs = {"tn": 0.0, "fp": 1.0, "fn": 1.0, "tp": 0.0}
+    for part in text.removeprefix("cost:").split(","):
+        name, _, value = part.partition("=")
+        try:
+            costs[check_option(name.strip(), "cost", costs)] = float(value)
+        except ValueError as error:
+            raise ValueError(
+                f"Costs must be given like 'cost:fp=1,fn=20'; got {text!r}."
+            ) from error
+    return [[costs["tn"], costs["fp"]], [costs["fn"], costs["tp"]]]
+
+
+def describe_scoring(scoring: Any) -> str:
+    """What was maximized, in words."""
+    if isinstance(scoring, str):
+        maximized = {"precision": "recall", "recall": "precision"}.get(
+            scoring.split(">")[0].strip()
+        )
+        return scoring if maximized is None else f"{maximized} with {scoring}"
+    (tn, fp), (fn, tp) = scoring
+    return f"negative cost per row (tn={tn:g}, fp={fp:g}, fn={fn:g}, tp={tp:g})"

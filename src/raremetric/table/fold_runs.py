@@ -1,0 +1,123 @@
+"""One method on one outer fold of a comparison: tune, fit, test, and project the rows."""
+
+from __future__ import annotations
+
+import time as clock
+import warnings
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import logit
+from sklearn.decomposition import PCA
+from sklearn.preprocessing import StandardScaler
+
+from raremetric.contenders import Tuned
+from raremetric.table.fitting import fit_method
+from raremetric.table.model import fitted_metric
+from raremetric.table.results import Failure, FoldResult
+from raremetric.table.splitting import Folds
+
+
+class Plan(NamedTuple):
+    """What all tasks of a comparison have in common."""
+
+    seed: int
+    scoring: Any
+    max_rows: int | None
+    shown: NDArray[np.int64]  # rows in the scatter plots
+    weights: NDArray[np.float64] | None  # of all rows
+
+
+def run_fold(
+    encoder: Any,
+    data: Any,
+    y: NDArray,
+    fold: tuple[NDArray, NDArray],
+    number: int,
+    method: str,
+    resampling: str,
+    plan: Plan,
+    inner: Folds | None = None,
+) -> FoldResult | Failure:
+    """Tune, fit and test one method on one outer fold."""
+    train, test = fold
+    start = clock.perf_counter()
+    try:
+        X = _encode(encoder, data, train)
+        # Indexing copies the rows, so that a method cannot change them for the others.
+        tuned = fit_method(
+            method,
+            X[train],
+            y[train],
+            seed=plan.seed,
+            resampling=resampling,
+            scoring=plan.scoring,
+            max_rows=plan.max_rows,
+            weights=None if plan.weights is None else plan.weights[train],
+            folds=inner,
+        )
+        seconds = clock.perf_counter() - start
+        predicted, score = _answer(tuned, X[test])
+        plane = _learned_plane(tuned, X, train, plan.shown) if number == 0 else None
+    except Exception as error:  # one method must not lose the others
+        seconds = clock.perf_counter() - start
+        return Failure(method, resampling, number, _one_line(error), seconds)
+    return FoldResult(
+        method=method,
+        resampling=resampling,
+        fold=number,
+        test=test,
+        predicted=predicted,
+        score=score,
+        seconds=seconds,
+        plane=plane,
+        n_train=len(train),
+        n_candidates=tuned.n_candidates,
+    )
+
+
+def _answer(tuned: Tuned, queries: NDArray) -> tuple[NDArray, NDArray]:
+    """Predictions, and scores that can be compared between folds."""
+    predicted, score = tuned.answer(queries)
+    if not np.isfinite(score).all():
+        raise ValueError(f"{np.sum(~np.isfinite(score))} of {len(score)} scores are not finite.")
+    threshold = getattr(tuned.model, "threshold_", None)
+    if threshold is not None and 0 < threshold < 1:
+        score = score + logit(threshold)  # log-odds instead of their distance to the threshold
+    return predicted, score
+
+
+def _one_line(error: Exception) -> str:
+    text = " ".join(str(error).split())
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__
+
+
+def _encode(encoder: Any, data: Any, train: NDArray) -> NDArray:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # given once, when the file was read
+        return encoder.fit(data.iloc[train]).transform(data)
+
+
+def plain_plane(encoder: Any, data: Any, train: NDArray, shown: NDArray) -> NDArray:
+    """Rows on the first two principal components of the standardized training rows."""
+    X = _encode(encoder, data, train)
+    scaler = StandardScaler().fit(X[train])
+    return _plane(scaler.transform(X[shown]), np.isin(shown, train))
+
+
+def _learned_plane(tuned: Tuned, X: NDArray, train: NDArray, shown: NDArray) -> NDArray | None:
+    metric = fitted_metric(tuned.model)
+    if metric is None:
+        return None
+    Z = X[shown]
+    for _, step in metric.steps:  # a pipeline would require attributes that show a fitted step
+        Z = np.asarray(step.transform(Z))
+    return _plane(Z, np.isin(shown, train))
+
+
+def _plane(Z: NDArray, is_train: NDArray) -> NDArray:
+    """All rows on the first two principal components of the training rows."""
+    n_directions = min(2, Z.shape[1])
+    plane = PCA(n_directions).fit(Z[is_train]).transform(Z)
+    return np.hstack([plane, np.zeros((len(Z), 2 - n_directions))])

@@ -1,0 +1,122 @@
+"""Measures of predictions on a test fold, and the measure that belongs to an aim."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.metrics import (
+    average_precision_score,
+    balanced_accuracy_score,
+    confusion_matrix,
+    f1_score,
+    fbeta_score,
+    matthews_corrcoef,
+    precision_recall_curve,
+    precision_score,
+    recall_score,
+)
+
+from raremetric.voting import check_aim
+
+# Of true classes, predictions, scores, and the weights of the rows or None.
+Measure = Callable[[NDArray, NDArray, NDArray, NDArray | None], float]
+
+MEASURES: dict[str, Measure] = {
+    "F1": lambda y, predicted, score, w: f1_score(y, predicted, zero_division=0, sample_weight=w),
+    "precision": lambda y, predicted, score, w: precision_score(
+        y, predicted, zero_division=0, sample_weight=w
+    ),
+    "recall": lambda y, predicted, score, w: recall_score(
+        y, predicted, zero_division=0, sample_weight=w
+    ),
+    "average precision": lambda y, predicted, score, w: average_precision_score(
+        y, score, sample_weight=w
+    ),
+    "balanced accuracy": lambda y, predicted, score, w: balanced_accuracy_score(
+        y, predicted, sample_weight=w
+    ),
+    "MCC": lambda y, predicted, score, w: matthews_corrcoef(y, predicted, sample_weight=w),
+}
+
+
+def measure_of(scoring: Any) -> tuple[str, Measure]:
+    """The measure that methods are compared by, and its name.
+
+    Parameters
+    ----------
+    scoring : str or array of shape (2, 2)
+        See `RareClassifier`. For a minimum precision, it is the highest recall that the scores
+        reach with this precision on the test fold, and the other way around. For costs, it is the
+        share of the avoidable costs that is saved: see `cost_savings`.
+    """
+    check_aim(scoring)
+    if not isinstance(scoring, str):
+        return "cost savings", partial(cost_savings, costs=np.asarray(scoring, dtype=np.float64))
+    if scoring in ("average_precision", "balanced_accuracy"):
+        name = scoring.replace("_", " ")
+        return name, MEASURES[name]
+    if ">=" in scoring:
+        given, _, minimum = (part.strip() for part in scoring.partition(">="))
+        wanted = "recall" if given == "precision" else "precision"
+        return f"{wanted} at {given} {float(minimum):g}", partial(
+            best_beyond, given=given, minimum=float(minimum)
+        )
+    beta = float(scoring[1:])
+    if beta == 1:
+        return "F1", MEASURES["F1"]
+    return f"F{beta:g}", lambda y, predicted, score, w: fbeta_score(
+        y, predicted, beta=beta, zero_division=0, sample_weight=w
+    )
+
+
+def best_beyond(
+    y: NDArray,
+    predicted: NDArray,
+    score: NDArray,
+    weights: NDArray | None,
+    *,
+    given: str,
+    minimum: float,
+) -> float:
+    """The highest recall of all thresholds with a minimum precision, or the other way around.
+
+    Zero if no threshold has the minimum.
+    """
+    precision, recall, _ = precision_recall_curve(y, score, sample_weight=weights)
+    precision, recall = precision[:-1], recall[:-1]  # the last point predicts no positive
+    held, wanted = (precision, recall) if given == "precision" else (recall, precision)
+    return float(wanted[held >= minimum - 1e-12].max(initial=0.0))
+
+
+def cost_savings(
+    y: NDArray,
+    predicted: NDArray,
+    score: NDArray,
+    weights: NDArray | None,
+    *,
+    costs: NDArray,
+) -> float:
+    """Share of the avoidable costs that the predictions save.
+
+    It is 0 if they cost as much as the cheaper of predicting all rows as positive and all as
+    negative, 1 if they are all correct, and negative if they cost more than both.
+    """
+    counts = confusion_matrix(y, predicted, labels=[0, 1], sample_weight=weights)
+    sizes = counts.sum(axis=1)
+    trivial = min(float(sizes @ costs[:, label]) for label in (0, 1))
+    ideal = float(sizes @ np.diag(costs))
+    return (trivial - float((counts * costs).sum())) / (trivial - ideal)
+
+
+def positives_on_top(y: NDArray, score: NDArray, size: int) -> float:
+    """Number of positives among the ``size`` rows with the highest scores.
+
+    From rows with the same score as the last one, the expected number in a random draw.
+    """
+    last = np.sort(score)[::-1][size - 1]
+    above, tied = score > last, score == last
+    return float(y[above].sum() + (size - above.sum()) * y[tied].mean())

@@ -1,0 +1,132 @@
+"""Columns that say how the rows are used: their time, their group, their weight."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Collection
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from raremetric.datasets import TableError, read_table
+from raremetric.extras import import_optional
+
+
+class Roles(NamedTuple):
+    """Names of the columns that are not features."""
+
+    time: str | None = None
+    group: str | None = None
+    weight: str | None = None
+
+
+class RowRoles(NamedTuple):
+    """What these columns say about each row; None if there is no such column."""
+
+    times: NDArray[np.float64] | None = None
+    groups: NDArray[np.int64] | None = None
+    weights: NDArray[np.float64] | None = None
+    copies: NDArray[np.int64] | None = None  # equal numbers for rows with equal values
+
+    def take(self, rows: NDArray) -> RowRoles:
+        """The same for some of the rows."""
+        return RowRoles(*(None if values is None else values[rows] for values in self))
+
+
+def read_with_roles(
+    path: Any,
+    target: str | int | None,
+    positive: Any,
+    categorical: Collection[str],
+    ignore: Collection[str],
+    roles: Roles,
+    row_names: str | None = None,
+) -> tuple[Any, RowRoles]:
+    """The table, without the columns that have a role, and the roles of its rows.
+
+    Rows of weight 0 are left out, with a warning.
+    """
+    used = list(dict.fromkeys(name for name in (row_names, *roles) if name is not None))
+
+    def read(column: str | None) -> Any:
+        left_out = {*ignore, *used} - {column}
+        settings: Any = {"categorical": categorical, "ignore": sorted(left_out)}
+        return read_table(path, target, positive, row_names=column, **settings)
+
+    table = read(used[0] if used else None)
+    texts = {used[0]: table.row_names} if used else {}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # given by the first reading
+        texts |= {name: read(name).row_names for name in used[1:]}
+    table.row_names = None if row_names is None else texts[row_names]
+    time, group, weight = roles
+    found = RowRoles(
+        times=None if time is None else read_times(time, texts[time]),
+        groups=None if group is None else read_groups(texts[group]),
+        weights=None if weight is None else read_weights(weight, texts[weight]),
+    )
+    return _without_weightless(table, found)
+
+
+def _without_weightless(table: Any, roles: RowRoles) -> tuple[Any, RowRoles]:
+    """Leave out rows of weight 0."""
+    if roles.weights is None or roles.weights.all():
+        return table, roles
+    rows = np.flatnonzero(roles.weights)
+    warnings.warn(
+        f"{len(roles.weights) - len(rows)} rows have the weight 0 and are left out.",
+        UserWarning,
+        stacklevel=2,
+    )
+    table.data, table.target = table.data.iloc[rows].reset_index(drop=True), table.target[rows]
+    if table.row_names is not None:
+        table.row_names = [table.row_names[row] for row in rows]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # given by the first fit
+        table.encoder.fit(table.data)
+    return table, roles.take(rows)
+
+
+def read_groups(texts: list[Any]) -> NDArray[np.int64]:
+    """A number for each value; rows without a value are groups of their own."""
+    pandas = import_optional("pandas")
+    codes, distinct = pandas.factorize(pandas.Series(texts, dtype=object).replace("", None))
+    missing = codes < 0
+    codes[missing] = len(distinct) + np.arange(missing.sum())
+    return codes.astype(np.int64)
+
+
+def read_times(name: str, texts: list[Any]) -> NDArray[np.float64]:
+    """Points in time as numbers, from numbers or dates."""
+    pandas = import_optional("pandas")
+    column = pandas.Series(texts, dtype=object)
+    numbers = pandas.to_numeric(column, errors="coerce")
+    if numbers.notna().all():
+        return numbers.to_numpy(dtype=np.float64)
+    dates = pandas.to_datetime(column, errors="coerce", format="mixed", utc=True)
+    if dates.notna().all():
+        return dates.to_numpy(dtype="datetime64[ns]").astype(np.int64).astype(np.float64)
+    wrong = numbers.isna() if numbers.notna().mean() > 0.5 else dates.isna()
+    row = int(np.flatnonzero(wrong)[0])
+    raise ValueError(
+        f"Column {name!r} cannot be used as time: {texts[row]!r} in row {row + 1} is neither a "
+        "number nor a date."
+    )
+
+
+def read_weights(name: str, texts: list[Any]) -> NDArray[np.float64]:
+    """One finite number per row that is not negative."""
+    pandas = import_optional("pandas")
+    column = pandas.Series(texts, dtype=object)
+    weights = pandas.to_numeric(column, errors="coerce").to_numpy(dtype=np.float64)
+    wrong = ~np.isfinite(weights) | (weights < 0)
+    if wrong.any():
+        row = int(np.flatnonzero(wrong)[0])
+        raise TableError(
+            f"Column {name!r} cannot be used as weight: {texts[row]!r} in row {row + 1} is not a "
+            "finite number of at least 0."
+        )
+    if not weights.any():
+        raise TableError(f"Column {name!r} cannot be used as weight: all of its values are 0.")
+    return weights

@@ -1,0 +1,224 @@
+"""Groups, times, weights and aims on the command line; progress; files at the edges."""
+
+import io
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from rich.console import Console
+
+from raremetric.cli import fit, predict
+from raremetric.contenders import scored
+from raremetric.table import fitting
+from tests.table.conftest import make_table
+
+
+@pytest.fixture(autouse=True)
+def few(monkeypatch):
+    monkeypatch.setattr(scored, "N_QUICK_CANDIDATES", 2)
+
+
+@pytest.fixture(scope="module")
+def roles_path(tmp_path_factory):
+    path = tmp_path_factory.mktemp("roles") / "roles.csv"
+    frame = make_table(n=160).drop(columns="id")
+    rng = np.random.default_rng(0)
+    frame["day"] = rng.permutation(160)
+    frame["customer"] = [f"c{i}" for i in rng.integers(0, 120, 160)]
+    frame.assign(times=rng.integers(1, 4, 160)).to_csv(path, index=False)
+    return path
+
+
+def test_fit_with_time_group_and_weight(run, roles_path, tmp_path):
+    words = ["fit", roles_path, "--target", "state", "-o", tmp_path / "m.skops"]
+    words += ["--model", "logistic", "--time", "day", "--group", "customer", "--weight", "times"]
+    done = run(*words)
+    assert done.exit_code == 0, done.output
+    assert "4 columns" in done.stdout
+    assert "each part is validated by models of earlier rows, by 'day'" in done.stdout
+    assert "no value of 'customer' is on both sides" in done.stdout
+    assert "Rows count by their weight in 'times', also in all measures." in done.stdout
+    about = json.loads(run(*words, "--json").stdout)
+    assert about["weight"] == "times"
+    card = run("info", tmp_path / "m.skops", "--markdown").stdout
+    assert "- Weights of the rows: `times`" in card
+    assert "- Folds of the cross-validation: each part is validated" in card
+
+
+def test_compare_with_every_role_and_the_next_step(run, roles_path, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    words = ["--group", "customer", "--weight", "times", "--min-precision", "0.6"]
+    settings = ["--methods", "plain,logistic", "--folds", "2", "--ignore", "day"]
+    done = run("compare", roles_path, "--target", "state", *words, *settings)
+    assert done.exit_code == 0, done.output
+    assert "recall at" in " ".join(done.stdout.split())
+    end = " ".join(done.stdout.split())
+    assert "--ignore day --group customer --weight times --scoring 'precision>=0.6'" in end
+    page = (tmp_path / "comparison.html").read_text()
+    assert "tuned for recall at precision 0.6" in page
+    assert "No value of &#39;customer&#39;" in page or "No value of 'customer'" in page
+    assert "Top 10" in page
+    assert "Alerts at the threshold" in page
+
+
+@pytest.mark.parametrize("command", ["fit", "compare"])
+def test_mistakes(run, roles_path, tmp_path, command):
+    words = [command, roles_path, "--target", "state", "-o", tmp_path / "out"]
+    for options, sentence in (
+        (["--weight", "color"], "Column 'color' cannot be used as weight: "),
+        (["--weight", "none"], "no column 'none'"),
+        (["--time", "color"], "Column 'color' cannot be used as time: "),
+        (["--scoring", "f2", "--min-recall", "0.9"], "Give only one of --scoring, --min-"),
+        (["--scoring", "best"], "scoring must be 'f1'"),
+        (["--group", "state"], "state"),
+    ):
+        done = run(*words, *options)
+        assert done.exit_code == 2, done.output
+        assert sentence in done.stderr
+        assert not (tmp_path / "out").exists()
+
+
+def test_resampling_is_for_votes(run, roles_path, tmp_path):
+    words = ["compare", roles_path, "--target", "state", "-o", tmp_path / "p.html", "--folds", "2"]
+    done = run(*words, "--methods", "logistic", "--resampling", "smote")
+    assert done.exit_code == 2
+    assert "logistic choose a threshold instead of resampling, and run with" in done.stderr
+
+
+# Progress bars, on a terminal.
+
+
+class Recorder:
+    """Stands in for a progress bar."""
+
+    def __init__(self):
+        self.steps = []
+
+    def __call__(self, description=None, line=None):
+        self.steps.append("step")
+
+    def reach(self, n_done, n_steps):
+        self.steps.append((n_done, n_steps))
+
+
+@pytest.fixture
+def recorded(monkeypatch):
+    from contextlib import contextmanager
+
+    seen = {}
+
+    @contextmanager
+    def progress(total, description, **settings):
+        seen["total"], seen["settings"], seen["bar"] = total, settings, Recorder()
+        yield seen["bar"]
+
+    for module in (fit, predict):
+        monkeypatch.setattr(module, "progress", progress)
+    monkeypatch.setattr("raremetric.cli.explain.progress", progress)
+    monkeypatch.setattr("raremetric.cli.review.progress", progress)
+    return seen
+
+
+@pytest.mark.parametrize("name", ["logistic", "gmml"])
+def test_fit_reports_its_steps(run, path, tmp_path, recorded, name):
+    out = tmp_path / "m.skops"
+    run("fit", path, "--target", "state", "-o", out, "--model", name, "--ignore", "id")
+    steps = recorded["bar"].steps
+    assert len(steps) > 3
+    assert steps[-1][0] == steps[-1][1]
+    assert [done for done, _ in steps] == sorted(done for done, _ in steps)
+
+
+def test_other_commands_report_their_steps(run, path, saved, tmp_path, recorded):
+    assert run("predict", saved, path).exit_code == 0  # to standard output
+    assert recorded["bar"].steps == ["step"]
+    assert recorded["total"] == 1
+    assert recorded["settings"]["shown"]  # it is not a terminal
+    assert run("explain", saved, path, "--importance").exit_code == 0
+    assert recorded["bar"].steps == [(i + 1, 20) for i in range(20)]  # 4 columns, 5 times
+    assert run("review", saved, path, "--top", 3, "-o", tmp_path / "r.html").exit_code == 0
+    assert recorded["bar"].steps == ["step"] * 4  # one piece, three rows
+    assert recorded["total"] == 4
+
+
+def test_a_bar_shows_the_remaining_time(monkeypatch):
+    from raremetric.cli.common import progress
+
+    stream = io.StringIO()
+    console = Console(file=stream, force_terminal=True, width=90)
+    monkeypatch.setattr("rich.console.Console", lambda **_: console)
+    with progress(None, "fitting") as step:
+        step.reach(1, 4)
+        step.reach(4, 4)
+    assert "4/4" in stream.getvalue()
+    stream.truncate(0)
+    with progress(3, "predicting", shown=False) as step:
+        step()
+    assert "predicting" not in stream.getvalue()
+
+
+# Files and tables at the edges.
+
+
+def test_a_header_without_rows(run, path, saved, tmp_path):
+    (tmp_path / "empty.csv").write_text(path.read_text().splitlines()[0] + "\n")
+    done = run("predict", saved, tmp_path / "empty.csv", "-o", tmp_path / "out.csv")
+    assert done.exit_code == 0, done.output
+    assert "0 rows" in done.stdout
+    assert "Note: " in done.stderr
+    assert "no rows" in done.stderr
+    lines = (tmp_path / "out.csv").read_text().splitlines()
+    assert len(lines) == 1
+    whole = run("predict", saved, path).stdout.splitlines()
+    assert lines[0] == whole[0]
+
+
+def test_a_directory_is_not_a_file(run, saved, tmp_path):
+    for words in (
+        ["predict", saved, tmp_path],
+        ["predict", tmp_path, tmp_path],
+        ["fit", tmp_path, "--target", "x", "-o", tmp_path / "m.skops"],
+    ):
+        done = run(*words)
+        assert done.exit_code == 2
+        assert "is a directory" in done.stderr
+
+
+def test_rows_that_are_not_used_are_noted(run, tmp_path, monkeypatch):
+    make_table(n=300).drop(columns="id").to_csv(tmp_path / "t.csv", index=False)
+    words = ["fit", tmp_path / "t.csv", "--target", "state", "-o", tmp_path / "m.skops"]
+    done = run(*words, "--model", "svm", "--max-rows", "100")
+    assert "It learned from 100 rows, drawn with as many of each class" in done.stdout
+    monkeypatch.setattr(fitting, "MAX_SAMPLES", 100)
+    assert "It learned from 100 rows" in run(*words, "--model", "svm").stdout
+
+
+def test_few_positives_are_a_warning(run, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    frame = make_table(n=90).drop(columns="id")
+    frame["state"] = np.where(np.arange(90) % 11 == 0, "ill", "well")[:90]
+    frame.loc[88:, "state"] = "well"
+    frame.to_csv("few.csv", index=False)
+    n_positive = int((frame["state"] == "ill").sum())
+    done = run("fit", "few.csv", "--target", "state", "-o", "m.skops", "--model", "plain")
+    assert f"Note: Only {n_positive} rows are 'ill'." in done.stderr
+    done = run("compare", "few.csv", "--target", "state", "--methods", "plain", "--folds", "2")
+    assert f"Only {n_positive} rows are of class 'ill'" in done.stderr
+
+
+def test_the_id_column_cannot_be_the_class(run, path, tmp_path):
+    done = run("fit", path, "--target", "state", "--id", "state", "-o", tmp_path / "m.skops")
+    assert done.exit_code == 2
+    assert "state" in done.stderr
+
+
+def test_an_id_column_called_class(run, path, tmp_path):
+    frame = pd.read_csv(path).rename(columns={"id": "class"})
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    words = ["--target", "state", "--id", "class", "--model", "plain", "-o", tmp_path / "m.skops"]
+    assert run("fit", tmp_path / "t.csv", *words).exit_code == 0
+    done = run("predict", tmp_path / "m.skops", tmp_path / "t.csv")
+    found = pd.read_csv(io.StringIO(done.stdout))
+    assert found.columns.tolist()[:3] == ["row", "class", "raremetric_class"]
+    assert found["class"][0] == "r0"

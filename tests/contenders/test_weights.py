@@ -1,0 +1,113 @@
+"""Weights of rows in the alternatives: a weight of two is a row twice."""
+
+import numpy as np
+import pytest
+
+from raremetric.contenders import find_contender
+from raremetric.contenders.alternatives import (
+    BoostedTrees,
+    Classifiers,
+    KernelMachines,
+    LogisticRegressions,
+)
+from raremetric.contenders.averaged import AveragedClassifier
+from raremetric.contenders.forests import BalancedForests
+
+
+@pytest.fixture(scope="module")
+def data():
+    rng = np.random.RandomState(0)
+    X, y = rng.normal(size=(80, 3)), (np.arange(80) % 4 == 0).astype(int)
+    X[y == 1] += 1.0
+    weights = 1.0 + (np.arange(80) % 3 == 0)
+    return X, y, weights, np.repeat(np.arange(80), weights.astype(int)), rng.normal(size=(30, 3))
+
+
+@pytest.mark.parametrize(
+    ("family", "settings"),
+    [
+        (LogisticRegressions(), [{"C": 1.0}, {"C": 1.0, "class_weight": "balanced"}]),
+        (BoostedTrees(), [{"rounds": 10, "balance": True}, {"rounds": 10}]),
+    ],
+)
+def test_a_weight_is_a_number_of_copies(family, settings, data):
+    pytest.importorskip("xgboost")
+    X, y, weights, repeated, queries = data
+    weighted = family.fit(X, y, settings, 0, weights).scores(queries)
+    copied = family.fit(X[repeated], y[repeated], settings, 0).scores(queries)
+    np.testing.assert_allclose(weighted, copied, rtol=0.02, atol=0.02)
+    plain = family.fit(X, y, settings, 0).scores(queries)
+    assert np.abs(weighted - plain).max() > 0.05
+
+
+def test_a_machine_and_a_forest_listen_to_weights(data):
+    X, y, _, _, queries = data
+    heavy = np.where((y == 1) & (X[:, 0] > 1), 50.0, 1.0)
+    near = queries[:, 0] > 1
+    for family, settings in (
+        (KernelMachines("laplacian"), [{"width": 2.0, "C": 0.1}]),
+        (BalancedForests(50), [{"max_depth": 4}]),
+    ):
+        weighted = family.fit(X, y, settings, 0, heavy).scores(queries)[0]
+        plain = family.fit(X, y, settings, 0).scores(queries)[0]
+        change = weighted - plain
+        assert change[near].mean() > change[~near].mean()
+
+
+def test_equal_weights_change_nothing_and_measures_are_weighted(data):
+    X, y, weights, repeated, _ = data
+    settings = [{"C": 1.0}, {"C": 0.01}]
+
+    def fit(rows, given=None):
+        model = AveragedClassifier(LogisticRegressions(), settings, cv=folds_of(rows))
+        return model.fit(X[rows], y[rows], given).selection_
+
+    def folds_of(rows):
+        part = rows // 4 % 4  # copies are in the same fold
+        return [(np.flatnonzero(part != i), np.flatnonzero(part == i)) for i in range(4)]
+
+    plain, equal = fit(np.arange(80)), fit(np.arange(80), np.full(80, 3.0))
+    assert plain.score == equal.score
+    assert plain.threshold == pytest.approx(equal.threshold)
+    weighted, copied = fit(np.arange(80), weights), fit(repeated)
+    # Weights are scaled to a mean of one, which makes the penalty relatively stronger.
+    assert weighted.validation == pytest.approx(copied.validation, rel=0.1)
+    assert weighted.score == pytest.approx(copied.score, rel=0.1)
+
+
+@pytest.mark.parametrize(
+    ("name", "sentence"),
+    [
+        ("rare", ""),
+        ("logistic", ""),
+        ("plain", ""),
+        ("iml", ""),
+        ("sklearn.naive_bayes:GaussianNB", ""),
+        ("gmml", "GMML cannot take weights: its metric is learned without them"),
+        (
+            "sklearn.neighbors:KNeighborsClassifier",
+            "KNeighborsClassifier cannot take weights: it is fitted without them; only its",
+        ),
+    ],
+)
+def test_methods_that_cannot_take_weights_say_so(name, sentence):
+    found = find_contender(name).ignores_weights
+    assert found.startswith(sentence) if sentence else found == ""
+
+
+def test_a_class_without_weights_is_fitted_without_them(data):
+    from sklearn.neighbors import KNeighborsClassifier
+
+    X, y, weights, _, queries = data
+    family = Classifiers(KNeighborsClassifier(3))
+    assert family.fit(X, y, [{}], 0, weights).scores(queries).shape == (1, 30)
+
+
+def test_weights_and_resampling_are_not_combined(data):
+    X, y, weights, _, _ = data
+    contender = find_contender("plain", "quick")
+    options = {"seed": 0, "resampling": "rus", "scoring": "f1"}
+    with pytest.raises(ValueError, match="Weights cannot be combined with resampling"):
+        contender.fit(contender.candidates(0), X, y, weights=weights, **options)
+    with pytest.raises(ValueError, match="RareClassifier-fast choose a threshold instead of res"):
+        find_contender("rare").fit([], X, y, **options)

@@ -1,0 +1,181 @@
+"""RareClassifier tuned on a user's folds: splitters, lists, groups, rows that are not validated."""
+
+import numpy as np
+import pytest
+from sklearn.metrics import f1_score
+from sklearn.model_selection import (
+    GroupKFold,
+    RepeatedStratifiedKFold,
+    ShuffleSplit,
+    StratifiedKFold,
+    TimeSeriesSplit,
+)
+
+from raremetric import RareClassifier
+from raremetric.rare.evaluation import make_folds
+from raremetric.rare.tuning_set import make_tuning_set, split_into_repeats
+from raremetric.validation import check_labels
+from raremetric.voting import best_threshold, f_utility
+
+pytestmark = pytest.mark.usefixtures("few_candidates")
+
+
+@pytest.fixture(scope="module")
+def data():
+    rng = np.random.RandomState(0)
+    y = (np.arange(120) % 4 == 0).astype(int)
+    X = rng.normal(size=(120, 3))
+    X[y == 1, 0] += 1.5
+    return X, y
+
+
+def outcome(model):
+    return model.threshold_, model.best_score_, model.cv_results_["utility"].tolist()
+
+
+def test_the_default_folds_as_a_list_change_nothing(data):
+    X, y = data
+    seed = np.random.RandomState(0).randint(2**31 - 1)
+    folds = [fold for repeat in make_folds(check_labels(y, "y"), seed) for fold in repeat]
+    given, default = (RareClassifier(cv=cv, random_state=0).fit(X, y) for cv in (folds, None))
+    assert outcome(given) == outcome(default)
+    assert given.n_repeats_ == default.n_repeats_ == 2
+
+
+def test_a_splitter_is_its_list_of_folds(data):
+    X, y = data
+    splitter = RepeatedStratifiedKFold(n_splits=3, n_repeats=2, random_state=1)
+    models = [
+        RareClassifier(cv=cv, random_state=0).fit(X, y)
+        for cv in (splitter, list(splitter.split(X, y)), splitter.split(X, y))
+    ]
+    assert outcome(models[0]) == outcome(models[1]) == outcome(models[2])
+    assert models[0].n_repeats_ == 2
+    assert RareClassifier(cv=3, random_state=0).fit(X, y).n_repeats_ == 1
+
+
+def test_rows_that_no_fold_validates_do_not_count(data):
+    """The rest of the classifier by hand, from the probabilities of the future alone."""
+    X, y = data
+    seen = []
+    splitter = TimeSeriesSplit(3)
+    labels = check_labels(y, "y")
+    tuned = make_tuning_set(
+        X, labels, scoring="f1", max_samples=None, random_state=0, thorough=False,
+        cv=list(splitter.split(X)),
+    )  # fmt: skip
+    scores = np.full((1, 1, 120), np.nan)
+    for train, test in splitter.split(X):
+        assert train.max() < test.min()
+        scores[0, 0, test] = X[test, 0]
+        seen += test.tolist()
+    assert tuned.scored.tolist() == seen == list(range(30, 120))
+    selection = tuned.select(scores, ["linear"])
+    p = 1 / (1 + np.exp(-selection.log_odds(X[np.newaxis, 30:, 0])))
+    assert selection.threshold == pytest.approx(best_threshold(p, f_utility(1.0)))
+    assert selection.score == pytest.approx(f1_score(y[30:], p >= selection.threshold))
+    model = RareClassifier(cv=splitter, random_state=0).fit(X, y)
+    assert 0 < model.best_score_ < 1
+    assert len(model.ensemble_.rows) == 120  # all rows are learned from in the end
+
+
+@pytest.fixture(scope="module")
+def leaking():
+    """The features identify the group, and the class is drawn at random for each group."""
+    rng = np.random.RandomState(0)
+    groups = np.repeat(np.arange(60), 5)
+    y = (rng.permutation(60) < 18).astype(int)[groups]
+    X = rng.normal(size=(60, 4))[groups] + 0.01 * rng.normal(size=(300, 4))
+    return X, y, groups
+
+
+def test_groups_that_leak(leaking):
+    X, y, groups = leaking
+    naive = RareClassifier(random_state=0).fit(X, y)
+    honest = RareClassifier(random_state=0).fit(X, y, groups=groups)
+    by_splitter = RareClassifier(cv=GroupKFold(5), random_state=0).fit(X, y, groups=groups)
+    assert naive.validation_["average_precision"] > 0.95
+    for model in (honest, by_splitter):
+        assert model.validation_["average_precision"] < 0.55
+        assert model.best_score_ < naive.best_score_ - 0.3
+    texts = np.array([f"g{group}" for group in groups], dtype=object)
+    assert outcome(RareClassifier(random_state=0).fit(X, y, groups=texts)) == outcome(honest)
+
+
+@pytest.mark.parametrize("thorough", [False, True])
+def test_no_group_is_in_two_folds(leaking, thorough):
+    _, y, groups = leaking
+    repeats = make_folds(check_labels(y, "y"), 0, thorough, groups)
+    assert len(repeats) == (4 if thorough else 2)
+    for folds in repeats:
+        assert sorted(np.concatenate([test for _, test in folds])) == list(range(300))
+        for train, test in folds:
+            assert not set(groups[train]) & set(groups[test])
+            assert y[test].any()
+
+
+def test_sampled_rows_and_weights_keep_their_folds_and_groups(leaking):
+    X, y, groups = leaking
+    weights = np.where(np.arange(300) % 5 == 0, 0.0, 1.0 + np.arange(300) % 3)
+    settings = {"max_samples": 120, "random_state": 0}
+    model = RareClassifier(**settings).fit(X, y, weights, groups=groups)
+    kept = weights > 0
+    same = RareClassifier(**settings).fit(X[kept], y[kept], weights[kept], groups=groups[kept])
+    assert outcome(model) == outcome(same)
+    assert model.validation_["average_precision"] < 0.6
+    folds = list(StratifiedKFold(3).split(X, y))
+    left = RareClassifier(cv=folds, **settings).fit(X, y, weights)
+    numbers = np.cumsum(kept) - 1
+    moved = [tuple(numbers[part[kept[part]]] for part in fold) for fold in folds]
+    assert outcome(left) == outcome(
+        RareClassifier(cv=moved, **settings).fit(X[kept], y[kept], weights[kept])
+    )
+
+
+def test_three_classes_have_common_folds(leaking):
+    X, y, groups = leaking
+    y = y + (groups % 3 == 0)
+    model = RareClassifier(cv=GroupKFold(4), random_state=0).fit(X, y, groups=groups)
+    assert [each.n_repeats_ for each in model.estimators_] == [1, 1, 1]
+    assert all(each.validation_["average_precision"] < 0.7 for each in model.estimators_)
+
+
+def test_progress_is_counted_in_metrics_and_folds(data):
+    X, y = data
+    for n_jobs in (None, 2):
+        seen = []
+        model = RareClassifier(cv=3, random_state=0, n_jobs=n_jobs)
+        model.fit(X, y, on_progress=lambda *step, seen=seen: seen.append(step))
+        assert seen == [(i + 1, 9) for i in range(9)]  # three metrics, three folds
+    seen.clear()
+    model.fit(X, np.arange(120) % 3, on_progress=lambda *step: seen.append(step))
+    assert seen == [(i + 1, 27) for i in range(27)]
+
+
+@pytest.mark.parametrize(
+    ("cv", "groups", "message"),
+    [
+        (1, None, "cv == 1"),
+        (ShuffleSplit(4, random_state=0), None, "validation parts of cv must not overlap"),
+        ([(np.arange(1, 4), np.arange(60))], None, "leaves no example of class True to learn from"),
+        (
+            [(np.arange(60), np.arange(61, 64))],
+            None,
+            "No example of class True is in a validation part",
+        ),
+        (None, np.arange(3), "one entry per example; got 3 for 120 examples"),
+        (None, np.arange(120) % 4, "All examples of class True are in one group"),
+    ],
+)
+def test_impossible_folds(data, cv, groups, message):
+    X, y = data
+    with pytest.raises(ValueError, match=message):
+        RareClassifier(cv=cv, random_state=0).fit(X, y, groups=groups)
+
+
+def test_repeats_are_found_among_the_folds():
+    folds = [(np.array([2, 3]), np.array([0, 1])), (np.array([0, 1]), np.array([2, 3]))]
+    assert [len(each) for each in split_into_repeats(folds)] == [2]
+    assert [len(each) for each in split_into_repeats(folds + folds)] == [2, 2]
+    with pytest.raises(ValueError, match="ShuffleSplit"):
+        split_into_repeats([*folds, folds[0]])

@@ -1,0 +1,252 @@
+"""Columns with a role: groups and times in the tuning, weights in everything."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.metrics import f1_score, precision_recall_curve
+
+from raremetric.contenders import scored
+from raremetric.table import compare_table, fit_table
+from raremetric.table.measures import MEASURES, best_beyond, cost_savings, measure_of
+from raremetric.table.roles import RowRoles, read_weights
+from raremetric.table.splitting import tuning_folds
+
+
+@pytest.fixture(autouse=True)
+def few(monkeypatch):
+    monkeypatch.setattr(scored, "N_QUICK_CANDIDATES", 2)
+
+
+@pytest.fixture(scope="module")
+def leaking():
+    """The columns identify the customer, and the class is drawn at random for each customer."""
+    rng = np.random.default_rng(0)
+    customers = np.repeat(np.arange(50), 4)
+    fraud = (rng.permutation(50) < 15)[customers]
+    values = rng.normal(size=(50, 3))[customers] + 0.01 * rng.normal(size=(200, 3))
+    frame = pd.DataFrame(values, columns=list("abc"))
+    frame["customer"] = [f"c{i:02d}" for i in customers]
+    return frame.assign(state=np.where(fraud, "fraud", "fine"))
+
+
+@pytest.mark.parametrize("method", ["plain", "boosting"])
+def test_the_score_of_fit_is_honest_with_groups(leaking, method):
+    pytest.importorskip("xgboost")
+    naive = fit_table(leaking, "state", method=method, ignore=["customer"])
+    honest = fit_table(leaking, "state", method=method, group="customer")
+    assert naive.training["score"] > 0.9
+    assert honest.training["score"] < 0.6
+    assert honest.training["folds"] == "no value of 'customer' is on both sides"
+    assert honest.encoder.feature_names_in_.tolist() == ["a", "b", "c"]
+    # New customers have new values: what is expected of them is what cross-validation says.
+    rng = np.random.default_rng(1)
+    new = pd.DataFrame(rng.normal(size=(2000, 3)), columns=list("abc"))
+    actual = rng.random(2000) < 0.3
+    found = f1_score(actual, honest.predict(new)["class"] == "fraud")
+    assert found == pytest.approx(honest.training["score"], abs=0.2)
+    assert found < naive.training["score"] - 0.3
+
+
+def test_copies_stay_together_when_a_model_is_tuned(leaking):
+    """The class is noise; only a copy of a row can predict it."""
+    rng = np.random.default_rng(0)
+    noise = pd.DataFrame(rng.normal(size=(80, 3)), columns=list("abc"))
+    noise["state"] = np.where(np.arange(80) % 4 == 0, "ill", "well")
+    model = fit_table(pd.concat([noise] * 3, ignore_index=True), "state", method="plain")
+    assert model.training["score"] < 0.6
+    assert model.training["folds"] == "copies of a row stay together"
+
+
+def test_time_goes_forward_when_a_model_is_tuned():
+    """In each period, positives are in another place, which the past cannot know."""
+    rng = np.random.default_rng(0)
+    y = rng.random(400) < 0.3
+    places = 3 * rng.normal(size=(10, 4))[np.arange(400) // 40]
+    values = np.where(y[:, np.newaxis], places, 3 * rng.normal(size=(400, 4)))
+    frame = pd.DataFrame(values + 0.1 * rng.normal(size=(400, 4)), columns=list("abcd"))
+    frame["day"] = range(400)
+    frame["state"] = np.where(y, "ill", "well")
+    frame = frame.sample(frac=1, random_state=0)
+    shuffled = fit_table(frame, "state", method="plain", ignore=["day"])
+    forward = fit_table(frame, "state", method="plain", time="day")
+    assert shuffled.training["score"] > 0.9
+    assert forward.training["score"] < 0.7
+    assert "models of earlier rows, by 'day'" in forward.training["folds"]
+    assert len(forward.X) == 400  # the final model is fitted on all rows
+
+
+def test_inner_folds():
+    rng = np.random.default_rng(0)
+    y = (rng.random(300) < 0.2).astype(int)
+    times, groups = rng.permutation(300).astype(float), rng.integers(0, 40, 300)
+    assert tuning_folds(y, 0, RowRoles(copies=np.arange(300))) is None
+    by_time = tuning_folds(y, 0, RowRoles(times=times))
+    assert len(by_time) == 5
+    for train, validation in by_time:
+        assert times[train].max() < times[validation].min()
+        assert y[train].sum() >= 2
+    for train, validation in tuning_folds(y, 0, RowRoles(groups=groups)):
+        assert not set(groups[train]) & set(groups[validation])
+    for train, validation in tuning_folds(y, 0, RowRoles(times=times, groups=groups)):
+        assert times[train].max() < times[validation].min()
+        assert not set(groups[train]) & set(groups[validation])
+    copies = np.arange(300) % 100
+    for train, validation in tuning_folds(y, 0, RowRoles(copies=copies)):
+        assert not set(copies[train]) & set(copies[validation])
+    with pytest.raises(ValueError, match="cannot be divided into an earlier part"):
+        tuning_folds(y, 0, RowRoles(times=np.zeros(300)))
+    with pytest.raises(ValueError, match="belong to 1 groups, too few for 2 folds"):
+        tuning_folds(y, 0, RowRoles(groups=np.zeros(300, dtype=np.int64)))
+
+
+@pytest.fixture(scope="module")
+def weighted():
+    rng = np.random.default_rng(0)
+    y = rng.random(150) < 0.3
+    frame = pd.DataFrame({"a": rng.normal(size=150) + y, "b": rng.normal(size=150)})
+    frame["times"] = rng.integers(1, 5, 150)
+    return frame.assign(state=np.where(y, "ill", "well"))
+
+
+@pytest.mark.parametrize("method", ["logistic", "plain"])
+def test_weights_in_compare(weighted, method):
+    found = compare_table(weighted, "state", methods=[method], weight="times", n_folds=3)
+    assert found.n_columns == 2
+    assert "Rows count by their weight in 'times'" in found.protocol
+    (results,) = found.entries().values()
+    weights, y = weighted["times"].to_numpy(), found.y
+    (row,) = found.summary()
+    by_hand = [f1_score(y[r.test], r.predicted, sample_weight=weights[r.test]) for r in results]
+    assert row["F1"]["mean"] == pytest.approx(np.mean(by_hand))
+    rows, score = (np.concatenate([getattr(r, k) for r in results]) for k in ("test", "score"))
+    if method == "logistic":
+        top = rows[np.argsort(-score)[:20]]
+        budget = next(each for each in found.budgets([20]))
+        expected = weights[top] @ y[top] / weights[top].sum()
+        assert budget["precision"] == pytest.approx(expected)
+        assert budget["recall"] == pytest.approx(weights[top] @ y[top] / (weights @ y))
+        assert budget["found"] == y[top].sum()
+
+
+@pytest.mark.parametrize("method", ["logistic", "gmml"])
+def test_weights_in_fit(weighted, method, tmp_path):
+    frame = weighted.assign(times=weighted["times"].where(weighted.index != 7, 0))
+    with pytest.warns(UserWarning, match="weight") as warned:
+        model = fit_table(frame, "state", method=method, weight="times")
+    messages = [str(each.message) for each in warned]
+    assert "1 rows have the weight 0 and are left out." in messages
+    assert any("GMML cannot take weights" in text for text in messages) == (method == "gmml")
+    assert len(model.X) == 149
+    assert model.training["weight"] == "times"
+    assert model.encoder.feature_names_in_.tolist() == ["a", "b"]
+    found = model.predict(frame)
+    p = model.classifier.predict_proba(model.encoder.transform(frame[["a", "b"]]))[:, 1]
+    np.testing.assert_allclose(found["probability"], p)
+
+
+def test_heavy_rows_move_the_probabilities(weighted):
+    heavy = weighted.assign(times=np.where(weighted["state"] == "ill", 20, 1))
+    plain = fit_table(weighted, "state", method="logistic", ignore=["times"])
+    moved = fit_table(heavy, "state", method="logistic", weight="times")
+    share = 20 * 0.3 / (20 * 0.3 + 0.7)
+    p = moved.predict(heavy)["probability"]
+    assert np.average(p, weights=heavy["times"]) == pytest.approx(share, abs=0.03)
+    assert plain.predict(heavy)["probability"].mean() == pytest.approx(0.3, abs=0.05)
+
+
+@pytest.mark.parametrize(
+    ("texts", "message"),
+    [
+        (["1", "-2"], "'-2' in row 2 is not a finite number of at least 0"),
+        (["1", "two"], "'two' in row 2"),
+        (["1", ""], "'' in row 2"),
+        (["inf", "1"], "'inf' in row 1"),
+        (["0", "0"], "all of its values are 0"),
+    ],
+)
+def test_invalid_weights(texts, message):
+    with pytest.raises(ValueError, match=f"Column 'w' cannot be used as weight: .*{message}"):
+        read_weights("w", texts)
+
+
+def test_weights_are_not_combined_with_resampling(weighted):
+    settings = {"methods": ["plain"], "resamplings": ["rus"], "n_folds": 2, "weight": "times"}
+    with pytest.raises(ValueError, match="Weights cannot be combined with resampling"):
+        compare_table(weighted, "state", **settings)
+
+
+def test_only_votes_are_resampled(weighted):
+    with pytest.raises(ValueError, match="rare, logistic choose a threshold instead of resampling"):
+        compare_table(weighted, "state", methods=["rare", "logistic"], resamplings=["smote"])
+
+
+# Aims of a comparison.
+
+
+def test_the_measure_of_each_aim():
+    names = {
+        "f1": "F1",
+        "f0.5": "F0.5",
+        "average_precision": "average precision",
+        "precision>=0.8": "recall at precision 0.8",
+        "recall>=0.90": "precision at recall 0.9",
+    }
+    assert {each: measure_of(each)[0] for each in names} == names
+    assert measure_of([[0, 1], [5, 0]])[0] == "cost savings"
+    assert measure_of("f1")[1] is MEASURES["F1"]
+
+
+@pytest.mark.parametrize("weights", [None, np.arange(1.0, 41.0)])
+def test_constraints_by_brute_force(weights):
+    rng = np.random.default_rng(0)
+    y = (rng.random(40) < 0.4).astype(int)
+    score = (y + rng.normal(size=40)).round(1)
+    own = np.ones(40) if weights is None else weights
+    points = []
+    for cut in np.unique(score):
+        chosen = score >= cut
+        hits = (own * y)[chosen].sum()
+        points.append((hits / own[chosen].sum(), hits / (own * y).sum()))
+    for minimum in (0.5, 0.8, 1.0):
+        best_recall = max([r for p, r in points if p >= minimum], default=0)
+        best_precision = max([p for p, r in points if r >= minimum], default=0)
+        found = [
+            best_beyond(y, None, score, weights, given=given, minimum=minimum)
+            for given in ("precision", "recall")
+        ]
+        assert found == pytest.approx([best_recall, best_precision])
+
+
+def test_cost_savings_by_hand():
+    costs = np.array([[0.0, 1.0], [20.0, 0.0]])
+    y = np.array([0] * 90 + [1] * 10)
+    none, every = np.zeros(100, dtype=int), np.ones(100, dtype=int)
+    settings = {"score": None, "weights": None, "costs": costs}
+    assert cost_savings(y, every, **settings) == 0  # 90 is cheaper than 200
+    assert cost_savings(y, none, **settings) == pytest.approx((90 - 200) / 90)
+    assert cost_savings(y, y, **settings) == 1
+    half = y.copy()
+    half[:9] = 1
+    assert cost_savings(y, half, **settings) == pytest.approx((90 - 9) / 90)
+
+
+@pytest.mark.parametrize(
+    ("scoring", "name"),
+    [
+        ("precision>=0.6", "recall at precision 0.6"),
+        ("cost:fp=1,fn=5", "cost savings"),
+        ("f2", "F2"),
+    ],
+)
+def test_every_aim_in_compare(weighted, scoring, name):
+    settings = {"methods": ["plain", "logistic"], "n_folds": 2, "ignore": ["times"]}
+    found = compare_table(weighted, "state", scoring=scoring, **settings)
+    assert next(iter(found.measures)) == found.aim == name
+    for row, results in zip(found.summary(), found.entries().values(), strict=True):
+        assert row[name]["mean"] <= 1
+        if name.startswith("recall"):
+            values = []
+            for each in results:
+                precision, recall, _ = precision_recall_curve(found.y[each.test], each.score)
+                values.append(recall[precision >= 0.6].max())
+            assert row[name]["mean"] == pytest.approx(np.mean(values))

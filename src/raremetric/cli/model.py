@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import shutil
 import sys
-import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -301,10 +299,10 @@ def _table_file(file: str) -> Iterator[str]:
     if file != "-":
         yield file
         return
-    with tempfile.NamedTemporaryFile(suffix=".csv") as copied:
-        shutil.copyfileobj(sys.stdin.buffer, copied)
-        copied.flush()
-        yield copied.name
+    from raremetric.files import copied_to_file
+
+    with copied_to_file(sys.stdin.buffer, ".csv") as copied:
+        yield copied
 
 
 def _note_unused_columns(fitted: TableModel, file: str) -> None:

@@ -31,6 +31,7 @@ from raremetric.cli.common import (
 )
 from raremetric.cli.explain import weights_table
 from raremetric.cli.info import info
+from raremetric.cli.interrupts import stop_if_interrupted
 
 if TYPE_CHECKING:
     from raremetric.table.model import TableModel
@@ -133,6 +134,7 @@ def fit(
                 ignore=split_names(ignore),
                 categorical=split_names(categorical),
             )
+        stop_if_interrupted()
         save_model(fitted, out)
     seconds = time.perf_counter() - start
     if as_json:
@@ -238,6 +240,13 @@ def predict(
             min=0, help="Predict the class of interest for this number of rows, the most likely."
         ),
     ] = None,
+    spreadsheet_safe: Annotated[
+        bool,
+        typer.Option(
+            "--spreadsheet-safe",
+            help="In CSV, put an apostrophe before text that a spreadsheet would run as a formula.",
+        ),
+    ] = False,
     as_json: Annotated[
         bool,
         typer.Option(
@@ -263,6 +272,7 @@ def predict(
             check_output(out, [model, file])
         fitted = load_model(model)
         choice: dict[str, Any] = {"threshold": threshold, "top": top}
+        csv: dict[str, Any] = {**choice, "spreadsheet_safe": spreadsheet_safe}
         with _table_file(file) as path:
             _note_unused_columns(fitted, path)
             if out is None and as_json:
@@ -271,12 +281,12 @@ def predict(
                     for row in table.to_pylist():
                         print_json(row, indent=None)
             elif out is None:
-                counts = write_predictions(fitted, path, sys.stdout.buffer, **choice)
+                counts = write_predictions(fitted, path, sys.stdout.buffer, **csv)
             else:
                 n_pieces = -(-Path(path).stat().st_size // BLOCK_BYTES)
                 total = None if path.endswith(".gz") else n_pieces
                 with progress(total, f"predicting {file}", counted=False) as step:
-                    counts = write_predictions(fitted, path, out, lambda found: step(), **choice)
+                    counts = write_predictions(fitted, path, out, lambda found: step(), **csv)
         for sentence in counts.sentences():
             note(sentence)
     seconds = time.perf_counter() - start

@@ -136,8 +136,17 @@ def guarded(run: Callable[[Task], Result], task: Task) -> Outcome:
     """Run a task; a failure is returned as its traceback and does not stop the others."""
     try:
         return task, run(task)
-    except Exception:
+    except Exception as error:
+        if _is_interrupt(error):
+            raise KeyboardInterrupt from error
         return task, traceback.format_exc()
+
+
+def _is_interrupt(error: BaseException | None) -> bool:
+    """Whether an error is a consequence of Ctrl-C: compiled functions make it a SystemError."""
+    while error is not None and not isinstance(error, KeyboardInterrupt):
+        error = error.__cause__ or error.__context__
+    return error is not None
 
 
 def execute(

@@ -106,6 +106,8 @@ def compare_table(
     """
     chosen = _check_methods(DEFAULT_METHODS if methods is None else methods)
     settings = [check_option(each, "resampling", RESAMPLING) for each in resamplings]
+    if not settings:
+        raise ValueError(f"resampling must be one or more of {', '.join(RESAMPLING)}; got none.")
     _check_aim_and_size(scoring, max_rows)
     table, times, groups = read_with_times(path, target, positive, categorical, ignore, time, group)
     data, y = table.data, table.target

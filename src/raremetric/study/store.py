@@ -45,9 +45,13 @@ class Store:
         self.path.parent.mkdir(parents=True, exist_ok=True)
         with _clear_errors(self.path):
             self._db = sqlite3.connect(self.path, timeout=BUSY_SECONDS)
-            if create and self._is_empty():
-                self._initialize()
-            self._check()
+            try:
+                if create and self._is_empty():
+                    self._initialize()
+                self._check()
+            except BaseException:
+                self._db.close()
+                raise
 
     def _initialize(self) -> None:
         """Create the tables in one transaction; of several processes, only the first does so."""
@@ -264,7 +268,7 @@ def _clear_errors(path: Path) -> Iterator[None]:
             f"{path} cannot be used now ({error}). If another program uses it, close that program; "
             "nothing was changed."
         ) from error
-    except sqlite3.DatabaseError as error:
+    except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
         raise StoreError(
             f"{path} is damaged or not a store ({error}). It was not changed: restore a copy, or "
             "choose another path."

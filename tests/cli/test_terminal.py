@@ -11,7 +11,7 @@ import time
 import pytest
 import typer
 
-from raremetric.cli.common import user_mistakes
+from raremetric.cli.common import progress, user_mistakes
 from raremetric.files import atomic_write
 from tests.cli.conftest import COMMAND
 from tests.table.conftest import make_table
@@ -188,6 +188,54 @@ def test_a_signal_in_a_compiled_function(capsys):
     assert capsys.readouterr().err == "Stopped.\n"
     with pytest.raises(SystemError, match="a bug"), user_mistakes():
         raise SystemError("a bug")
+
+
+@pytest.mark.parametrize("error", [ImportError, ValueError, AttributeError, SystemError])
+def test_an_error_that_follows_a_signal(capsys, error):
+    """An import that is stopped, for example, can end in an ImportError."""
+
+    def stopped():
+        try:
+            signal.raise_signal(signal.SIGINT)
+        except KeyboardInterrupt:
+            raise error("half") from None
+
+    with pytest.raises(typer.Exit) as caught, user_mistakes():
+        stopped()
+    assert caught.value.exit_code == 130
+    assert capsys.readouterr().err == "Stopped; nothing was written.\n"
+
+
+def test_signals_outside_of_the_work_of_a_command(monkeypatch, run):
+    """While arguments are parsed, and while results are printed."""
+    from raremetric.cli import datasets
+
+    def interrupt(*_):
+        signal.raise_signal(signal.SIGINT)
+
+    monkeypatch.setattr(datasets, "print_table", interrupt)
+    result = run("datasets", "wine")
+    assert (result.exit_code, result.stderr) == (130, "Stopped.\n")
+    monkeypatch.setattr(typer.core.TyperGroup, "parse_args", interrupt)
+    result = run("datasets", "wine")
+    assert (result.exit_code, result.stderr) == (130, "Stopped.\n")
+
+
+def test_a_dropped_exception_is_not_shown(capsys):
+    class Finalized:
+        def __del__(self):
+            signal.raise_signal(signal.SIGINT)
+
+    def work():
+        with user_mistakes(), progress(2, "") as step:
+            thing = Finalized()
+            del thing  # Python drops the exception
+            step()
+
+    with pytest.raises(typer.Exit) as caught:
+        work()
+    assert caught.value.exit_code == 130
+    assert capsys.readouterr().err == "Stopped; nothing was written.\n"
 
 
 WRITING = """

@@ -261,7 +261,7 @@ def main():
                 counts = [found[number, how] for how in ("stopped", "finished", "early")]
                 line = f"{name:20} {number.name:8} {counts[0]:8} {counts[1]:9} {counts[2]:6}"
                 print(line, flush=True)
-            total.update({how: count for (_, how), count in found.items()})
+            total.update(how for _, how in found.elements())
     n_cases = sum(total.values())
     print(f"{n_cases} signals, {total['stopped']} before the end of the command; nothing was lost")
 

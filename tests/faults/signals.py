@@ -60,8 +60,8 @@ EARLY = 99  # the signal came before the command began, or after it had ended
 OLD = b"written earlier"
 
 
-def start(words, folder):
-    """Run a command in a forked process; its id."""
+def start(words, folder, user=None):
+    """Run a command in a forked process, also as another user; its id."""
     if pid := os.fork():
         return pid
     code = 1
@@ -70,6 +70,10 @@ def start(words, folder):
         for descriptor, name in ((0, "table.csv"), (1, "stdout"), (2, "stderr")):
             flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC if descriptor else os.O_RDONLY
             os.dup2(os.open(folder / name, flags, 0o600), descriptor)
+        if user is not None:
+            os.setgroups([])
+            os.setgid(user)
+            os.setuid(user)
         tempfile.tempdir = str(folder / "tmp")
         signal.signal(signal.SIGINT, signal.default_int_handler)
         app(words.split(), prog_name="raremetric")

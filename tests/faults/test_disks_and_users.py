@@ -1,13 +1,17 @@
 """A full disk, a directory that must not be written to, another user, and another clock."""
 
+import json
 import os
 import resource
+import shutil
 import signal
 import sqlite3
 import subprocess
 import sys
+import tempfile
 import time
-from contextlib import suppress
+from contextlib import closing, suppress
+from pathlib import Path
 
 import pytest
 
@@ -18,11 +22,13 @@ from raremetric.study.store import Store, StoreError
 from raremetric.study.tasks import LearnerSpec, Study
 from raremetric.study.text import export_results, import_results
 from tests.cli.conftest import COMMAND, run, saved  # noqa: F401
+from tests.faults.signals import prepare
 from tests.table.conftest import path  # noqa: F401
 
 pytestmark = pytest.mark.long
 STUDY = Study("mine", ("wine",), (LearnerSpec.from_dict("Euclidean", {}),), splits=2)
 NOBODY = 65534
+ROOT = Path(__file__).parents[2]
 
 
 def command(*words, cwd, **options):
@@ -115,19 +121,18 @@ def test_a_disk_that_is_full_during_the_last_write(tmp_path, monkeypatch):
 
 
 @pytest.mark.fault
-def test_a_small_file_system(tmp_path, path):  # noqa: F811
-    """The same with a file system of 64 kB, if this user can create one."""
+def test_a_small_file_system(tmp_path):
+    """The same with a file system of 32 kB, if this user can create one."""
     small = tmp_path / "small"
     small.mkdir()
     mounted = subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", str(small)], check=False
+        ["mount", "-t", "tmpfs", "-o", "size=32k", "tmpfs", str(small)], check=False
     )
     if mounted.returncode:
         pytest.skip("this user cannot mount file systems")
     try:
         store = ["--store", small / "out.sqlite"]
         for words in (
-            ["fit", path, "--target", "state", "--id", "id", "--model", "plain", "-o", small / "m"],
             ["datasets", "pageblocks", "--export", small / "out"],
             ["study", "run", "beyond", "--datasets", "wine", "--learners", "Euclidean", *store],
         ):
@@ -136,8 +141,8 @@ def test_a_small_file_system(tmp_path, path):  # noqa: F811
             assert "Traceback" not in done.stderr
             assert "No space left" in done.stderr or "full" in done.stderr
             assert not {each.name for each in small.iterdir()} - {"out.sqlite", "out.sqlite.lock"}
-        known = Store(small / "out.sqlite").statuses()  # what was saved before can be read
-        assert set(known.values()) <= {"done"}
+        with closing(Store(small / "out.sqlite")) as store:  # what was saved before can be read
+            assert set(store.statuses().values()) <= {"done"}
     finally:
         subprocess.run(["umount", str(small)], check=True)
 
@@ -146,78 +151,68 @@ def test_a_small_file_system(tmp_path, path):  # noqa: F811
 
 
 UNPRIVILEGED = """
-import os, sys
-os.setgroups([])
-os.setgid({0})
-os.setuid({0})
-from raremetric.cli import app
-app(sys.argv[1:], prog_name="raremetric")
+import json, sys
+from pathlib import Path
+from tests.faults.signals import finish, load_all, start
+
+folder = Path(sys.argv[1])
+load_all(folder / "loading")  # modules may be in a directory that the other user cannot read
+for words in json.loads(sys.argv[2]):
+    code = finish(start(words, folder / "open", int(sys.argv[3])))
+    print(json.dumps([words, code, (folder / "open" / "stderr").read_text()]))
 """
+REFUSED = [
+    "fit {0}/table.csv --target state --id id --model plain -o {0}/out",
+    "predict {0}/model.skops {0}/table.csv -o {0}/out",
+    "predict {0}/model.skops {0}/table.csv -o {0}/old",
+    "datasets wine --export {0}/out",
+    "study run {0}/mine.toml --store {0}/study.sqlite",
+    "study report --store {0}/study.sqlite --out {0}/report",
+    "study import results.csv.gz {0}/out",
+    "compare {0}/secret --target state -o out.html",
+]
+ALLOWED = [
+    "fit {0}/table.csv --target state --id id --model plain -o out.skops",
+    "predict out.skops {0}/table.csv -o out.csv",
+    "info {0}/model.skops --json",
+    "study status --store {0}/study.sqlite --json",
+    "study report --store {0}/study.sqlite --out report",
+    "study export {0}/study.sqlite results.csv.gz",
+    "study import results.csv.gz new.sqlite",
+]
 
 
-@pytest.fixture
-def unprivileged(tmp_path):
-    """Run commands as a user who owns nothing."""
+def test_another_user_reads_but_does_not_write():
     if os.getuid() != 0:
         pytest.skip("only root can become another user")
-    for folder in (tmp_path, *tmp_path.parents):
-        if folder.stat().st_uid == 0 and "pytest" in folder.name:
-            folder.chmod(0o755)
-
-    def run_as_nobody(*words, cwd):
-        script = [sys.executable, "-c", UNPRIVILEGED.format(NOBODY)]
-        return subprocess.run(
-            [*script, *map(str, words)], cwd=cwd, capture_output=True, text=True, check=False
-        )
-
-    return run_as_nobody
-
-
-def test_another_user_reads_but_does_not_write(unprivileged, path, saved, finished, tmp_path):  # noqa: F811
-    locked, open_folder = tmp_path / "locked", tmp_path / "open"
-    locked.mkdir()
-    open_folder.mkdir()
-    os.chown(open_folder, NOBODY, NOBODY)
-    for source in (path, saved):
-        (locked / source.name).write_bytes(source.read_bytes())
-    table, model = locked / path.name, locked / saved.name
-    before = {each: each.read_bytes() for each in locked.iterdir()}
-    refused = [
-        ["fit", table, "--target", "state", "--id", "id", "--model", "plain", "-o", locked / "m"],
-        ["predict", model, table, "-o", locked / "out.csv"],
-        ["predict", model, table, "-o", model],
-        ["datasets", "wine", "--export", locked / "out.csv"],
-        ["study", "run", "table2", "--store", finished.path],
-        ["study", "import", locked / "none.csv.gz", locked / "new.sqlite"],
-        ["study", "report", "--store", finished.path, "--out", locked / "report"],
-    ]
-    for words in refused:
-        done = unprivileged(*words, cwd=open_folder)
-        assert done.returncode == 2, (words, done.stderr)
-        assert len(done.stderr.splitlines()) == 1, done.stderr
-    assert {each: each.read_bytes() for each in locked.iterdir()} == before
-    allowed = [
-        ["predict", model, table, "-o", "out.csv"],
-        ["info", model, "--json"],
-        ["study", "status", "--store", finished.path, "--json"],
-        ["study", "report", "--store", finished.path, "--out", "report"],
-        ["study", "export", finished.path, "results.csv.gz"],
-        ["study", "import", "results.csv.gz", "new.sqlite"],
-    ]
-    for words in allowed:
-        done = unprivileged(*words, cwd=open_folder)
-        assert done.returncode == 0, (words, done.stderr)
-    assert {each.stat().st_uid for each in open_folder.iterdir()} == {NOBODY}
-
-
-def test_a_file_without_permission_to_read(unprivileged, path, tmp_path):  # noqa: F811
-    secret = tmp_path / "secret.csv"
-    secret.write_bytes(path.read_bytes())
-    secret.chmod(0o600)
-    done = unprivileged("compare", secret, "--target", "state", "-o", "/dev/shm/none", cwd=tmp_path)
-    assert done.returncode == 2
-    assert "Permission denied" in done.stderr
-    assert len(done.stderr.splitlines()) == 1
+    with tempfile.TemporaryDirectory() as name:
+        folder, locked = Path(name), Path(name, "locked")
+        prepare(locked)
+        (folder / "open").mkdir()
+        shutil.copy(locked / "table.csv", folder / "open")
+        for each in (folder, folder / "open"):
+            each.chmod(0o755)
+        os.chown(folder / "open", NOBODY, NOBODY)
+        (locked / "old").write_text("old")
+        (locked / "secret").write_text("a,state\n1,b\n")
+        (locked / "secret").chmod(0o600)
+        before = {each.name: each.read_bytes() for each in locked.iterdir() if each.is_file()}
+        words = [each.format(locked) for each in (*ALLOWED, *REFUSED)]
+        script = [sys.executable, "-c", UNPRIVILEGED, name, json.dumps(words), str(NOBODY)]
+        done = subprocess.run(script, cwd=ROOT, capture_output=True, text=True, check=False)
+        found = [json.loads(line) for line in done.stdout.splitlines()]
+        assert len(found) == len(words), done.stderr
+        for _, code, errors in found[: len(ALLOWED)]:
+            assert code == 0, errors
+        for each, code, errors in found[len(ALLOWED) :]:
+            assert code == 2, (each, errors)
+            assert "ermission" in errors or "readonly" in errors, (each, errors)
+            assert len(errors.splitlines()) == 1, errors
+        assert before == {
+            each.name: each.read_bytes() for each in locked.iterdir() if each.is_file()
+        }
+        made = ("out.skops", "out.csv", "report", "results.csv.gz", "new.sqlite")
+        assert {(folder / "open" / each).stat().st_uid for each in made} == {NOBODY}
 
 
 # Clocks and workers

@@ -33,6 +33,7 @@ TEST_SIZE, TEST_SIZE_WITH_SHARE = 0.7, 0.5  # the paper's
 N_FOLDS = 5
 # Packages that only show, save or explain results.
 NOT_COMPUTING = ("report/", "cli", "table/", "explain/", "export")
+MAX_DEATHS = 3  # of workers, without a finished task
 DASK_TIMEOUT = 10  # seconds to wait for a scheduler
 Outcome = tuple[Task, Result | str]  # a result, or the traceback of a failure
 
@@ -173,7 +174,7 @@ def execute(
 
 def _in_processes(run: Callable, tasks: Sequence[Task], n_jobs: int) -> Iterator[Outcome]:
     """Run in joblib's processes. If a worker dies, the remaining tasks run in a new pool."""
-    left = {task.id: task for task in tasks}
+    left, n_deaths = {task.id: task for task in tasks}, 0
     while left:
         pool = Parallel(n_jobs=n_jobs, return_as="generator_unordered", pre_dispatch="2*n_jobs")
         before = len(left)
@@ -181,9 +182,13 @@ def _in_processes(run: Callable, tasks: Sequence[Task], n_jobs: int) -> Iterator
             for task, outcome in pool(delayed(guarded)(run, task) for task in list(left.values())):
                 del left[task.id]
                 yield task, outcome
-        except TerminatedWorkerError:
-            if len(left) == before:  # no task was finished: another pool would fail, too
-                raise
+        except TerminatedWorkerError as error:
+            n_deaths = n_deaths + 1 if len(left) == before else 0
+            if n_deaths == MAX_DEATHS:
+                raise ValueError(
+                    f"{MAX_DEATHS} times in a row, a worker process was killed before any task was "
+                    "finished. Is there enough memory? Try a smaller number of jobs."
+                ) from error
 
 
 def _on_dask(run: Callable, tasks: Sequence[Task], n_jobs: int, address: str) -> Iterator[Outcome]:

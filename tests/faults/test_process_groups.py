@@ -1,14 +1,12 @@
-"""Ctrl-C in a terminal reaches all processes of a command, and `kill` only the first."""
+"""Ctrl-C in a terminal reaches all processes of a command."""
 
 import os
 import signal
 import subprocess
-import time
 
 import pytest
 
 from raremetric.study.store import Store
-from raremetric.study.tasks import LearnerSpec
 from tests.cli.conftest import COMMAND
 from tests.table.conftest import path  # noqa: F401
 
@@ -40,12 +38,6 @@ def wait_for_line(process, text):
         if text in line:
             return
     raise AssertionError(f"{text!r} was not printed")
-
-
-def processes_of(group):
-    """Processes of a group that still run."""
-    found = subprocess.run(["pgrep", "-g", str(group)], capture_output=True, text=True, check=False)
-    return found.stdout.split()
 
 
 @pytest.mark.parametrize(
@@ -93,21 +85,3 @@ def test_ctrl_c_in_a_comparison(tmp_path, path):  # noqa: F811
     assert "Traceback" not in errors
     assert "Stopped" in errors.splitlines()[-1]
     assert {each.name for each in tmp_path.iterdir()} <= {"out.html"}
-
-
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
-def test_workers_end_after_their_coordinator(tmp_path, number):
-    (tmp_path / "mine.toml").write_text(STUDY)
-    words = ["study", "run", "mine.toml", "--store", "out.sqlite", "--jobs", "2"]
-    process = start(*words, cwd=tmp_path)
-    wait_for_line(process, "1/18")
-    process.send_signal(number)
-    assert process.wait(timeout=300) == -number
-    process.stderr.close()
-    process.stdout.close()
-    end = time.monotonic() + 300
-    while (left := processes_of(process.pid)) and time.monotonic() < end:
-        time.sleep(0.2)
-    assert not left
-    spec = LearnerSpec.from_dict("Euclidean", {})
-    assert spec.name in {row[0] for row in Store(tmp_path / "out.sqlite").select(["learner"])}

@@ -149,6 +149,7 @@ def test_parquet_files_come_back(folder, table):
 @given(st.lists(words, min_size=4, max_size=12), st.sampled_from([",", ";"]))
 def test_text_comes_back(folder, texts, delimiter):
     assume(len({*texts}) < len(texts))  # text that never recurs is refused
+    assume(not {each.lower() for each in texts} <= {"true", "false"})  # has one spelling
     path = folder / "text.csv"
     with path.open("w", encoding="utf-8", newline="") as stream:
         writer = csv.writer(stream, delimiter=delimiter, quoting=csv.QUOTE_ALL)

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import inspect
+import signal
+import threading
 import time
 import traceback
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -216,12 +218,25 @@ def _dask_client(n_jobs: int, address: str) -> Iterator[Any]:
         with client:
             yield client
         return
-    with (
-        dask.config.set({"distributed.worker.daemon": True}),
-        LocalCluster(n_workers=n_jobs, threads_per_worker=1, dashboard_address=None) as cluster,
-        Client(cluster) as client,
-    ):
-        yield client
+    settings: Any = {"n_workers": n_jobs, "threads_per_worker": 1, "dashboard_address": None}
+    with ExitStack() as stack:
+        stack.enter_context(dask.config.set({"distributed.worker.daemon": True}))
+        with _without_interrupts():
+            cluster = stack.enter_context(LocalCluster(**settings))
+        yield stack.enter_context(Client(cluster))
+
+
+@contextmanager
+def _without_interrupts() -> Iterator[None]:
+    """Ignore Ctrl-C in processes that are started here: only this process is stopped by it."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def run_missing(

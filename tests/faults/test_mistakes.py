@@ -8,12 +8,12 @@ import pytest
 from tests.cli.conftest import COMMAND, run  # noqa: F401
 from tests.table.conftest import path  # noqa: F401
 
-ARFF = b"""% caf\xe9
+ARFF = b"""% \xe9t\xe9
 @relation x
 @attribute a real
 @attribute class {p, q}
 @data
-% caf\xe9
+% \xe9t\xe9
 1,p
 2,q
 3,p

@@ -24,7 +24,14 @@ from tests.table.conftest import make_table
 pytestmark = pytest.mark.long
 
 # What would run if a file could start a program, import a module or open a connection.
-FORBIDDEN = ("os.system", "subprocess.Popen", "os.exec", "os.posix_spawn", "socket.connect", "exec")
+FORBIDDEN = (
+    "os.system",
+    "subprocess.Popen",
+    "os.exec",
+    "os.posix_spawn",
+    "socket.connect",
+    "os.remove",
+)
 watched: list[str] = []
 listening = False
 

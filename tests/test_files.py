@@ -1,12 +1,16 @@
 """Files to read and to write: what is refused, and what stays as it was."""
 
+import io
 import os
 import stat
+import sys
 import threading
+from pathlib import Path
 
 import pytest
 
-from raremetric.files import atomic_write, check_output, existing_file
+from raremetric import files
+from raremetric.files import atomic_write, check_output, copied_to_file, existing_file
 
 
 def write(path, content=b"new"):
@@ -100,3 +104,105 @@ def test_only_regular_files_are_read(tmp_path):
         existing_file(tmp_path)
     with pytest.raises(OSError, match=r"is a device"):
         existing_file(os.devnull)
+
+
+# Files without a name, and temporary names where there are none
+
+
+@pytest.fixture(params=["unnamed", "named"])
+def kind(request, monkeypatch):
+    """Both ways to write a file."""
+    if request.param == "named":
+        monkeypatch.delattr(os, "O_TMPFILE", raising=False)
+    elif not hasattr(os, "O_TMPFILE"):
+        pytest.skip("this system has no files without a name")
+    return request.param
+
+
+def test_what_the_directory_shows_while_a_file_is_written(tmp_path, kind):
+    (tmp_path / "a").write_bytes(b"old")
+    with atomic_write(tmp_path / "a") as stream:
+        stream.write(b"new")
+        stream.flush()
+        assert (tmp_path / "a").read_bytes() == b"old"
+        names = {path.name for path in tmp_path.iterdir()} - {"a"}
+        assert len(names) == (kind == "named")
+        write(tmp_path / "b")  # does not delete the file that is being written
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == {
+        "a": b"new",
+        "b": b"new",
+    }
+
+
+@pytest.mark.parametrize("exists", [True, False])
+def test_a_file_that_must_not_be_replaced(tmp_path, kind, exists):
+    path = tmp_path / "a"
+    if exists:
+        path.write_bytes(b"old")
+        with pytest.raises(FileExistsError), atomic_write(path, replace=False) as stream:
+            stream.write(b"new")
+    else:
+        with atomic_write(path, replace=False) as stream:
+            stream.write(b"new")
+    assert path.read_bytes() == (b"old" if exists else b"new")
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_files_that_killed_processes_left_are_deleted(tmp_path, kind):
+    left = tmp_path / f".raremetric-{'0a' * 8}"
+    others = [".raremetric-notes", ".raremetric-0a", f".raremetric-{'0A' * 8}"]
+    for name in others:
+        (tmp_path / name).write_bytes(b"mine")
+    left.write_bytes(b"half")
+    os.mkfifo(tmp_path / f".raremetric-{'0b' * 8}")  # not ours: opening it must not block
+    write(tmp_path / "a")
+    found = {path.name for path in tmp_path.iterdir()}
+    assert found == {"a", *others, f".raremetric-{'0b' * 8}"}
+
+
+def test_a_temporary_file_that_was_deleted_before_it_was_locked(tmp_path, monkeypatch):
+    monkeypatch.delattr(os, "O_TMPFILE", raising=False)
+    lock, n_deleted = files._lock, 0
+
+    def delete_first(descriptor):
+        nonlocal n_deleted
+        if n_deleted == 0:
+            n_deleted += 1
+            (path,) = tmp_path.iterdir()
+            path.unlink()
+        return lock(descriptor)
+
+    monkeypatch.setattr(files, "_lock", delete_first)
+    write(tmp_path / "a")
+    assert n_deleted == 1
+    assert [path.name for path in tmp_path.iterdir()] == ["a"]
+
+
+def test_the_owner_of_an_existing_file_is_kept(tmp_path):
+    if os.getuid() != 0:
+        pytest.skip("only root can give files to others")
+    path = tmp_path / "a"
+    path.write_bytes(b"old")
+    os.chown(path, 1234, 2345)
+    write(path)
+    assert (path.stat().st_uid, path.stat().st_gid) == (1234, 2345)
+
+
+def test_without_locks(tmp_path, monkeypatch):
+    """As on Windows, where an open file cannot be renamed."""
+    monkeypatch.delattr(os, "O_TMPFILE", raising=False)
+    monkeypatch.setattr(files, "fcntl", None)
+    (tmp_path / "a").write_bytes(b"old")
+    write(tmp_path / "a")
+    assert (tmp_path / "a").read_bytes() == b"new"
+    assert len(list(tmp_path.iterdir())) == 1
+
+
+@pytest.mark.parametrize("platform", ["linux", "other"])
+def test_a_stream_as_a_file(platform, monkeypatch):
+    if platform == "other":
+        monkeypatch.setattr(sys, "platform", "other")
+    with copied_to_file(io.BytesIO(b"a,b\n1,2\n"), ".csv") as path:
+        for _ in range(2):  # can be read several times
+            assert Path(path).read_bytes() == b"a,b\n1,2\n"
+    assert not Path(path).exists()

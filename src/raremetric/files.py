@@ -1,14 +1,28 @@
-"""Find files to read, and write files atomically."""
+"""Find files to read, and write files as a whole or not at all."""
 
 from __future__ import annotations
 
 import os
+import re
 import secrets
+import shutil
 import stat
+import sys
+import tempfile
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import BinaryIO
+from types import ModuleType
+from typing import Any, BinaryIO
+
+fcntl: ModuleType | None
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None
+
+DESCRIPTORS = Path("/proc/self/fd")  # where Linux shows the open files of a process
+ABANDONED = re.compile(r"\.raremetric-[0-9a-f]{16}")
 
 
 def existing_file(path: str | Path) -> Path:
@@ -69,23 +83,134 @@ def check_not_input(path: Path, inputs: Iterable[str | Path] = ()) -> None:
 
 
 @contextmanager
-def atomic_write(path: str | Path) -> Iterator[BinaryIO]:
-    """Open a temporary file that replaces ``path`` if the block ends without an error.
+def atomic_write(path: str | Path, *, replace: bool = True) -> Iterator[BinaryIO]:
+    """Open a new file that gets the name ``path`` if the block ends without an error.
 
-    The permissions of an existing file are kept, and the target of a symbolic link is replaced
-    instead of the link. If there is an error, the temporary file is deleted and an existing file
-    is left unchanged.
+    The owner and the permissions of an existing file are kept, and the target of a symbolic link is
+    replaced instead of the link. If there is an error, an existing file is left unchanged.
+
+    Parameters
+    ----------
+    path : str or Path
+    replace : bool, default=True
+        Whether to replace an existing file; otherwise, FileExistsError is raised at the end.
+
+    Notes
+    -----
+    On Linux, the new file has no name until it is complete, so that nothing remains of it if the
+    process is killed. File systems without such files, such as NFS, and other operating systems
+    need a temporary name, ``.raremetric-`` and 16 digits, in the same directory. The file is locked
+    while it is written, and the next call for the same directory deletes those without a lock.
     """
     target = check_output(path)
-    temporary = target.parent / f".raremetric-{secrets.token_hex(8)}"
-    # Unlike tempfile, this gives a new file the same permissions as `open`.
-    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
+    _remove_abandoned(target.parent)
+    descriptor, temporary = _new_file(target.parent)
     try:
         with os.fdopen(descriptor, "wb") as stream:
             yield stream
-        if target.exists():
-            temporary.chmod(stat.S_IMODE(target.stat().st_mode))
-        temporary.replace(target)
+            stream.flush()
+            os.fsync(descriptor)  # a full disk is noticed here at the latest
+            if replace and target.exists():
+                _copy_permissions(target, descriptor)
+            if temporary is None and not _link(descriptor, target):
+                if not replace:
+                    raise FileExistsError(f"{str(target)!r} exists already.")
+                temporary = _temporary_name(target.parent)
+                _lock(descriptor)
+                _link(descriptor, temporary)
+            if temporary is not None:
+                if fcntl is None:
+                    stream.close()  # Windows does not rename open files
+                _rename(temporary, target, replace)
     except BaseException:
-        temporary.unlink(missing_ok=True)
+        if temporary is not None:
+            temporary.unlink(missing_ok=True)
         raise
+
+
+def _new_file(folder: Path) -> tuple[int, Path | None]:
+    """The descriptor of a new file, and its temporary name; None if it has no name."""
+    if hasattr(os, "O_TMPFILE") and DESCRIPTORS.is_dir():
+        with suppress(OSError):  # the file system has no such files
+            return os.open(folder, os.O_WRONLY | os.O_TMPFILE, 0o666), None
+    while True:
+        # Unlike tempfile, this gives a new file the same permissions as `open`.
+        temporary = _temporary_name(folder)
+        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
+        _lock(descriptor)
+        if os.fstat(descriptor).st_nlink:  # not deleted as abandoned before it was locked
+            return descriptor, temporary
+        os.close(descriptor)
+
+
+def _temporary_name(folder: Path) -> Path:
+    return folder / f".raremetric-{secrets.token_hex(8)}"
+
+
+def _link(descriptor: int, target: Path) -> bool:
+    """Give a file without a name its name; False if there is a file of that name."""
+    source = DESCRIPTORS / str(descriptor)
+    try:  # Python follows the link in /proc only if it is given a directory, which is not used
+        os.link(source, target, src_dir_fd=descriptor, follow_symlinks=True)
+    except FileExistsError:
+        return False
+    return True
+
+
+def _rename(temporary: Path, target: Path, replace: bool) -> None:
+    if replace:
+        temporary.replace(target)
+    else:
+        os.link(temporary, target)  # unlike a rename, it never replaces a file
+        temporary.unlink()
+
+
+def _copy_permissions(source: Path, descriptor: int) -> None:
+    if not hasattr(os, "fchown"):  # Windows
+        return
+    found = source.stat()
+    with suppress(PermissionError):  # only the system's administrator can give files to others
+        os.fchown(descriptor, found.st_uid, found.st_gid)
+    os.fchmod(descriptor, stat.S_IMODE(found.st_mode))
+
+
+def _lock(descriptor: int) -> bool:
+    """Lock a file as long as its descriptor is open; False if that is not possible."""
+    if fcntl is None:
+        return False
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    return True
+
+
+def _remove_abandoned(folder: Path) -> None:
+    """Delete the temporary files of processes that were killed."""
+    if fcntl is None:
+        return
+    for path in folder.glob(".raremetric-*"):
+        if not ABANDONED.fullmatch(path.name):
+            continue
+        with suppress(OSError):  # another user's, or deleted by another process
+            descriptor = os.open(path, os.O_RDWR | os.O_NONBLOCK | os.O_NOFOLLOW)
+            try:
+                if stat.S_ISREG(os.fstat(descriptor).st_mode) and _lock(descriptor):
+                    path.unlink()
+            finally:
+                os.close(descriptor)
+
+
+@contextmanager
+def copied_to_file(stream: BinaryIO, suffix: str) -> Iterator[str]:
+    """The path of a temporary file with the content of a stream, which may be a pipe.
+
+    On Linux, the file has no name, so that nothing remains of it if the process is killed; its path
+    is valid in this process only.
+    """
+    unnamed = sys.platform == "linux" and DESCRIPTORS.is_dir()
+    kind: Any = tempfile.TemporaryFile if unnamed else tempfile.NamedTemporaryFile
+    with kind(suffix=suffix) as copied:
+        shutil.copyfileobj(stream, copied)
+        copied.flush()
+        yield str(DESCRIPTORS / str(copied.fileno())) if unnamed else copied.name

@@ -11,7 +11,8 @@ import time
 import pytest
 import typer
 
-from raremetric.cli.common import user_mistakes
+from raremetric.cli.common import progress, user_mistakes
+from raremetric.files import atomic_write
 from tests.cli.conftest import COMMAND
 from tests.table.conftest import make_table
 
@@ -189,26 +190,86 @@ def test_a_signal_in_a_compiled_function(capsys):
         raise SystemError("a bug")
 
 
-def test_a_signal_leaves_no_temporary_file(tmp_path):
-    code = """
-import time
+@pytest.mark.parametrize("error", [ImportError, ValueError, AttributeError, SystemError])
+def test_an_error_that_follows_a_signal(capsys, error):
+    """An import that is stopped, for example, can end in an ImportError."""
+
+    def stopped():
+        try:
+            signal.raise_signal(signal.SIGINT)
+        except KeyboardInterrupt:
+            raise error("half") from None
+
+    with pytest.raises(typer.Exit) as caught, user_mistakes():
+        stopped()
+    assert caught.value.exit_code == 130
+    assert capsys.readouterr().err == "Stopped; nothing was written.\n"
+
+
+def test_signals_outside_of_the_work_of_a_command(monkeypatch, run):
+    """While arguments are parsed, and while results are printed."""
+    from raremetric.cli import datasets
+
+    def interrupt(*_):
+        signal.raise_signal(signal.SIGINT)
+
+    monkeypatch.setattr(datasets, "print_table", interrupt)
+    result = run("datasets", "wine")
+    assert (result.exit_code, result.stderr) == (130, "Stopped.\n")
+    monkeypatch.setattr(typer.core.TyperGroup, "parse_args", interrupt)
+    result = run("datasets", "wine")
+    assert (result.exit_code, result.stderr) == (130, "Stopped.\n")
+
+
+def test_a_dropped_exception_is_not_shown(capsys):
+    class Finalized:
+        def __del__(self):
+            signal.raise_signal(signal.SIGINT)
+
+    def work():
+        with user_mistakes(), progress(2, "") as step:
+            thing = Finalized()
+            del thing  # Python drops the exception
+            step()
+
+    with pytest.raises(typer.Exit) as caught:
+        work()
+    assert caught.value.exit_code == 130
+    assert capsys.readouterr().err == "Stopped; nothing was written.\n"
+
+
+WRITING = """
+import os, sys, time
 from raremetric.cli.common import user_mistakes
 from raremetric.files import atomic_write
 
+if sys.argv[1] == "named" and hasattr(os, "O_TMPFILE"):
+    del os.O_TMPFILE
 with user_mistakes(), atomic_write("out") as stream:
+    stream.write(b"half" * 10_000)
     print("ready", flush=True)
     time.sleep(60)
 """
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+@pytest.mark.parametrize("kind", ["unnamed", "named"])
+def test_a_signal_leaves_no_temporary_file(tmp_path, number, kind):
+    if kind == "unnamed" and not hasattr(os, "O_TMPFILE"):
+        pytest.skip("this system has no files without a name")
     (tmp_path / "out").write_text("old")
-    with subprocess.Popen(
-        [sys.executable, "-c", code], cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE
-    ) as process:
+    command = [sys.executable, "-c", WRITING, kind]
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with subprocess.Popen(command, cwd=tmp_path, **pipes) as process:
         process.stdout.readline()
-        assert len(list(tmp_path.iterdir())) == 2
-        process.send_signal(signal.SIGINT)
-        assert process.wait(timeout=60) != 0
-    assert [each.name for each in tmp_path.iterdir()] == ["out"]
+        process.send_signal(number)
+        assert process.wait(timeout=60) == (1 if number == signal.SIGINT else -number)
+    left = [each.name for each in tmp_path.iterdir() if each.name != "out"]
+    assert len(left) == (kind == "named" and number != signal.SIGINT)
     assert (tmp_path / "out").read_text() == "old"
+    with atomic_write(tmp_path / "out") as stream:  # the next command cleans up
+        stream.write(b"new")
+    assert [each.name for each in tmp_path.iterdir()] == ["out"]
 
 
 def test_pipes_are_not_replaced(run, path, tmp_path):

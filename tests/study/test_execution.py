@@ -90,6 +90,22 @@ def test_a_failure_keeps_its_traceback_and_stops_nothing(tmp_path):
     assert len(store.missing(study.tasks(), retry_failed=True)) == 1
 
 
+def interrupted(task):
+    """What a compiled function raises after Ctrl-C."""
+    try:
+        raise KeyboardInterrupt
+    except KeyboardInterrupt as error:
+        raise SystemError("returned a result with an exception set") from error
+
+
+def test_ctrl_c_in_a_compiled_function_is_not_a_failure_of_the_task(tmp_path, monkeypatch):
+    monkeypatch.setattr(execution, "run_task", interrupted)
+    store = Store(tmp_path / "study.sqlite", create=True)
+    with pytest.raises(KeyboardInterrupt):
+        run_missing(store, [STUDY])
+    assert store.statuses() == {}
+
+
 COORDINATOR = """
 import sys
 from pathlib import Path

@@ -196,6 +196,18 @@ def test_a_users_own_study_beyond_the_paper(tmp_path):
             r"margin in the grid of learner 'IML' must be a list of values",
         ),
         ("datasets = ['wine']\nresampling = ['ros']\n[learners.IML]", r"resampling must be one"),
+        ("datasets = ['wine']\nsplits = true\n[learners.IML]", r"splits in .* must be an integer"),
+        ("datasets = ['wine']\nname = 'a/b'\n[learners.IML]", r"name in .* without slashes"),
+        ("datasets = ['wine']\nname = \"a\\nb\"\n[learners.IML]", r"name in .* without slashes"),
+        (
+            "datasets = ['wine']\n[learners.a]\nkind = 'GMML'\nsettings = {t = 2024-01-01}",
+            r"Settings and grids of learner 'a' must consist of finite numbers",
+        ),
+        (
+            "datasets = ['wine']\n[learners.a]\nkind = 'GMML'\ngrid = {t = [nan]}",
+            r"Settings and grids of learner 'a' must consist of finite numbers",
+        ),
+        ("a = " + "[" * 10_000, r"cannot be read as a study"),
     ],
 )
 def test_files_that_are_no_studies(text, message, tmp_path):
@@ -203,6 +215,13 @@ def test_files_that_are_no_studies(text, message, tmp_path):
     path.write_text(text)
     with pytest.raises(ValueError, match=message):
         read_study(path)
+
+
+def test_a_study_with_too_many_tasks(tmp_path):
+    path = tmp_path / "mine.toml"
+    path.write_text("datasets = ['wine']\nsplits = 999_999_999_999\n[learners.IML]\n[learners.ML1]")
+    with pytest.raises(ValueError, match=r"'mine' has 1999999999998 tasks; there can be at most"):
+        find_studies(str(path))[0].tasks()
 
 
 @pytest.mark.parametrize("name", NAMED)

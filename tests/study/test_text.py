@@ -1,15 +1,19 @@
 """Results as text: what goes out comes back."""
 
+import csv
 import dataclasses
 import gzip
+import io
 import json
+import sqlite3
+from contextlib import closing
 
 import pandas as pd
 import pytest
 
 from raremetric.study.store import Store, StoreError
 from raremetric.study.tasks import LearnerSpec, Result, Study
-from raremetric.study.text import COLUMNS, export_results, import_results
+from raremetric.study.text import export_results, import_results
 
 STUDY = Study(
     "mine",
@@ -82,7 +86,6 @@ def test_a_store_is_not_overwritten(store, tmp_path):
         import_results(path, store.path)
 
 
-WRONG_STATUS = ",".join(COLUMNS) + "\n" + ",".join("1" for _ in COLUMNS) + "\n"
 HEAD = b'{"format": "raremetric results, version 1", "studies": []}\n'
 
 
@@ -94,9 +97,15 @@ HEAD = b'{"format": "raremetric results, version 1", "studies": []}\n'
         (gzip.compress(b'{"format": "other"}\n'), r"its format is 'other'"),
         (gzip.compress(HEAD + b"id,dataset\n1,wine\n"), r"cannot be read as exported results"),
         (gzip.compress(HEAD * 1000)[:-20], r"cannot be read as exported results"),
-        (gzip.compress(HEAD + WRONG_STATUS.encode()), r"CHECK constraint failed"),
+        (gzip.compress(b"[]\n"), r"its format is \[\]"),
+        (gzip.compress(b"[" * 100_000), r"cannot be read as exported results"),
+        (gzip.compress(HEAD.replace(b"[]", b"1")), r"no list of studies"),
+        (gzip.compress(HEAD.replace(b"[]", b"[1]")), r"is not a table of fields; got 1"),
+        (gzip.compress(HEAD.replace(b"[]", b"[{}]")), r"must have the fields datasets and"),
+        (gzip.compress(HEAD + b"\xff"), r"can't decode byte"),
+        (gzip.compress(HEAD)[:12] + b"\xff" * 20, r"cannot be read as exported results"),
+        (gzip.compress(bytes((1 << 28) + 1)), r"would unpack to more than 256 MB"),
     ],
-    ids=["not compressed", "no head", "another format", "missing columns", "cut short", "status"],
 )
 def test_files_that_are_no_results(content, message, tmp_path):
     path = tmp_path / "results.csv.gz"
@@ -104,3 +113,121 @@ def test_files_that_are_no_results(content, message, tmp_path):
     with pytest.raises(StoreError, match=message):
         import_results(path, tmp_path / "new.sqlite")
     assert list(tmp_path.iterdir()) == [path]
+    with pytest.raises(FileNotFoundError, match="There is no file"):
+        import_results(tmp_path / "none.csv.gz", tmp_path / "new.sqlite")
+
+
+def edit(path, column=None, value=None, *, study=None):
+    """Change a field of the first row of an exported file, or fields of its first study."""
+    head, columns, *lines = gzip.decompress(path.read_bytes()).decode().split("\n")
+    if study is not None:
+        values = json.loads(head)
+        values["studies"][0] |= study
+        head = json.dumps(values)
+    if column is not None:
+        row = dict(zip(columns.split(","), next(csv.reader(lines[:1])), strict=True))
+        text = io.StringIO()
+        csv.writer(text, lineterminator="").writerow((row | {column: value}).values())
+        lines[0] = text.getvalue()
+    path.write_bytes(gzip.compress("\n".join([head, columns, *lines]).encode()))
+
+
+@pytest.mark.parametrize(
+    ("column", "value", "message"),
+    [
+        ("id", "", r"id must not be empty"),
+        ("id", "wine/own@0.5/none/1/IML", r"dataset must be 'wine' according to the id"),
+        ("dataset", "heart", r"dataset must be 'glass' according to the id; got 'heart'"),
+        ("share", "0.2", r"share must be 0.1 according to the id; got 0.2"),
+        ("share", "2", r"share must be between 0 and 1"),
+        ("test_size", "nan", r"test_size must be between 0 and 1"),
+        ("resampling", "ros", r"resampling must be one of"),
+        ("split", "0", r"split must be at least 1"),
+        ("split", "x", r"invalid literal"),
+        ("split", "1_0", r"split must be an integer; got '1_0'"),
+        ("learner", "", r"learner must not be empty"),
+        ("status", "failed", r"status must be one of 'absent', 'done'"),
+        ("status", "absent", r"tn of a task that is absent must be empty"),
+        ("tn", "", r"tn of a task that is done must be a number of rows"),
+        ("fp", "-1", r"fp of a task that is done must be a number of rows"),
+        ("tp", "9" * 30, r"tp of a task that is done must be a number of rows"),
+        ("average_precision", "1.5", r"average_precision must be between 0 and 1"),
+        ("seconds", "inf", r"seconds must be between 0 and"),
+        ("candidate", "[]", r"candidate must be a JSON object"),
+        ("versions", "", r"versions must be a JSON object"),
+        ("seeds", "{", r"line 3 is wrong: Expecting property name"),
+        ("finished", "yesterday", r"line 3 is wrong: Invalid isoformat"),
+        ("finished", "", r"finished must not be empty"),
+    ],
+)
+def test_edited_rows(store, tmp_path, column, value, message):
+    path = tmp_path / "results.csv.gz"
+    export_results(store, path)
+    edit(path, column, value)
+    with pytest.raises(StoreError, match=rf"cannot be read as exported results: .*{message}"):
+        import_results(path, tmp_path / "new.sqlite")
+    assert not (tmp_path / "new.sqlite").exists()
+
+
+def test_rows_that_occur_twice_or_are_cut(store, tmp_path):
+    path = tmp_path / "results.csv.gz"
+    export_results(store, path)
+    text = gzip.decompress(path.read_bytes()).decode()
+    for content, message in (
+        (text + text.splitlines()[2] + "\n", r"line 10 is wrong: the task .* has two rows"),
+        (text + "a,b\n", r"line 10 is wrong: zip"),
+        (text.replace("dataset,", "dataset,dataset,", 1), r"its columns are id, dataset, dataset"),
+    ):
+        path.write_bytes(gzip.compress(content.encode()))
+        with pytest.raises(StoreError, match=message):
+            import_results(path, tmp_path / "new.sqlite")
+
+
+@pytest.mark.parametrize(
+    ("study", "message"),
+    [
+        ({"datasets": "wine"}, r"datasets in .* must be a list of names"),
+        ({"datasets": [1]}, r"datasets in .* must be a list of names"),
+        ({"splits": 10**12}, r"has 8000000000000 tasks; there can be at most"),
+        ({"shares": ["a"]}, r"shares in .* must be between 0 and 1"),
+        ({"learners": {}}, r"learners in .* must not be empty"),
+        ({"learners": {"a": {"kind": 1}}}, r"kind of learner 'a' must be a string"),
+        ({"name": "../x"}, r"name in .* without slashes"),
+        ({"name": "other"}, r"two studies have the same name"),
+        ({"other": 1}, r"must have the fields"),
+        ({"paper_table": "table9"}, r"paper_table must be one of"),
+    ],
+)
+def test_edited_studies(store, tmp_path, study, message):
+    path = tmp_path / "results.csv.gz"
+    export_results(store, path)
+    edit(path, study=study)
+    with pytest.raises(StoreError, match=message):
+        import_results(path, tmp_path / "new.sqlite")
+
+
+def test_classes_that_a_file_names_are_not_imported(store, tmp_path, monkeypatch):
+    (tmp_path / "trap.py").write_text("raise SystemExit('imported')")
+    monkeypatch.syspath_prepend(tmp_path)
+    path = tmp_path / "results.csv.gz"
+    export_results(store, path)
+    edit(path, study={"learners": {"a": {"kind": "trap:Trap"}}})
+    again = import_results(path, tmp_path / "new.sqlite")
+    assert again.studies()[0].learners[0].kind == "trap:Trap"
+    assert [len(each.rows) for each in again.results()] == [0, 3]
+
+
+def test_an_edited_store(store, tmp_path):
+    for definition, message in (
+        ("{", "Expecting property"),
+        ("[1]", "not a table of fields"),
+        ("[" * 100_000, "contains a study that cannot be read"),
+        (json.dumps(STUDY.to_dict() | {"splits": "a"}), "splits in .* must be an integer"),
+    ):
+        with closing(sqlite3.connect(store.path)) as db, db:
+            db.execute("UPDATE studies SET definition = ?", (definition,))
+        with pytest.raises(StoreError, match=message):
+            Store(store.path).results()
+    with closing(sqlite3.connect(store.path)) as db, db:
+        db.execute("UPDATE tasks SET versions = '['")
+    assert Store(store.path).details()["versions"] == "unknown"

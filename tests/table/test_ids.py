@@ -6,6 +6,7 @@ import pytest
 
 from raremetric.table import fit_table
 from raremetric.table.predictions import write_predictions
+from raremetric.table.spreadsheets import unguard
 from tests.table.conftest import make_table
 
 IDS = ["102521", "007", "9007199254740993", "1e5", "12.50", "-3"]
@@ -61,3 +62,31 @@ def test_a_column_of_ids_keeps_its_name(tmp_path, name):
     assert f"raremetric_{name}" in found.columns
     assert found.shape[1] == 11
     assert found.columns.is_unique
+
+
+FORMULAS = ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "'=1", "plain", "a=b"]
+
+
+@pytest.mark.parametrize("name", ["id", "=id"])
+def test_formulas_are_guarded_on_request(tmp_path, name):
+    path, out = tmp_path / "mine.csv", tmp_path / "out.csv"
+    frame = with_ids(FORMULAS, name)
+    frame["state"] = frame["state"].replace("ill", "=ill")
+    frame.to_csv(path, index=False)
+    model = fit_table(path, "state", "=ill", method="plain", row_names=name)
+    write_predictions(model, path, out)
+    plain = pd.read_csv(out, dtype=str)
+    assert plain[name].tolist() == [FORMULAS[i % 8] for i in range(120)]  # as in the file
+    write_predictions(model, path, out, spreadsheet_safe=True)
+    safe = pd.read_csv(out, dtype=str)
+    header, *_ = out.read_text().splitlines()
+    assert ("'=id" in header) == (name == "=id")
+    texts = safe.drop(columns=["row", "probability", "distance_1", "distance_2", "distance_3"])
+    assert not any(
+        str(cell).startswith(("=", "+", "-", "@", "\t")) for cell in texts.to_numpy().flat
+    )
+    for ours, theirs in zip(safe, plain, strict=True):
+        assert unguard(ours) == theirs
+        assert [unguard(each) for each in safe[ours].fillna("")] == plain[theirs].fillna(
+            ""
+        ).tolist()

@@ -22,9 +22,9 @@ from raremetric.table.review import (
     labeled_rows,
     read_verdicts,
     review_file,
-    unguard,
     with_reviewed_rows,
 )
+from raremetric.table.spreadsheets import guard, unguard
 from tests.table.conftest import make_table
 
 
@@ -270,7 +270,11 @@ def test_a_review_that_does_not_fit(path, tmp_path, line, sentence):
 
 @pytest.mark.parametrize(
     ("written", "text"),
-    [("'=1", "=1"), ("'-a", "-a"), ("''=1", "'=1"), ("'tis", "'tis"), ("a=1", "a=1"), ("", "")],
+    [
+        *(("'=1", "=1"), ("'-a", "-a"), ("''=1", "'=1"), ("'tis", "'tis"), ("a=1", "a=1")),
+        *(("", ""), ("'\n=1", "\n=1"), ("a\n=1", "a\n=1")),
+    ],
 )
-def test_the_guard_is_removed(written, text):
+def test_the_guard_is_added_and_removed(written, text):
+    assert guard(text) == written
     assert unguard(written) == text

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import io
 import json
 import os
@@ -14,6 +15,8 @@ from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 
 import typer
 from typer.core import TyperCommand, TyperGroup
+
+from raremetric.cli.interrupts import stop_if_interrupted, stopping, was_interrupted
 
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
@@ -29,6 +32,11 @@ EXIT_CODES = (
 class Commands(TyperGroup):
     """The group of all commands; it prepares stdout and stderr, and handles a closed stdout."""
 
+    def make_context(self, *args: Any, **settings: Any) -> Any:
+        """Parse the arguments."""
+        with stopping("Stopped."):
+            return super().make_context(*args, **settings)
+
     def invoke(self, ctx: Any) -> Any:
         """Run a command.
 
@@ -38,12 +46,14 @@ class Commands(TyperGroup):
         for stream in (sys.stdout, sys.stderr):
             if isinstance(stream, io.TextIOWrapper) and stream.errors != "backslashreplace":
                 stream.reconfigure(errors="replace")
-        try:
-            result = super().invoke(ctx)
-            sys.stdout.flush()
-        except BrokenPipeError:
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            raise typer.Exit from None
+        atexit.register(signal.signal, signal.SIGINT, signal.SIG_IGN)  # it ends anyway
+        with stopping("Stopped."):
+            try:
+                result = super().invoke(ctx)
+                sys.stdout.flush()
+            except BrokenPipeError:
+                os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+                raise typer.Exit from None
         return result
 
 
@@ -71,7 +81,7 @@ def user_mistakes(stopped: str = "Stopped; nothing was written.") -> Iterator[No
 
     Warnings are printed as notes on stderr. Ctrl-C prints `stopped` and exits with code 130.
     """
-    with warnings.catch_warnings(), recorded_interrupts():
+    with warnings.catch_warnings(), stopping(stopped):
         warnings.simplefilter("default", UserWarning)
         warnings.showwarning = _show_warning
         try:
@@ -79,43 +89,9 @@ def user_mistakes(stopped: str = "Stopped; nothing was written.") -> Iterator[No
         except BrokenPipeError:  # see Commands
             raise
         except (ValueError, OSError, ImportError) as error:
-            fail(error)
-        except (KeyboardInterrupt, SystemError) as error:
-            # Compiled functions turn the exception of a signal into a SystemError.
-            if isinstance(error, SystemError) and not _interrupts:
+            if was_interrupted():  # an import that is stopped can end in an ImportError
                 raise
-            typer.echo(stopped, err=True)
-            raise typer.Exit(130) from None
-
-
-_interrupts: list[int] = []  # signals received by the running command
-
-
-@contextmanager
-def recorded_interrupts() -> Iterator[None]:
-    """Stop at Ctrl-C, so that temporary files are deleted.
-
-    The signal is recorded, so that the next step of the progress stops if the exception was lost:
-    Python drops exceptions that are raised in a finalizer or in a callback from C; compilers have
-    many of both.
-    """
-
-    def interrupt(number: int, _: Any) -> NoReturn:
-        _interrupts.append(number)
-        raise KeyboardInterrupt
-
-    _interrupts.clear()
-    before = signal.signal(signal.SIGINT, interrupt)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)
-
-
-def stop_if_interrupted() -> None:
-    """Raise the KeyboardInterrupt of an earlier signal."""
-    if _interrupts:
-        raise KeyboardInterrupt
+            fail(error)
 
 
 def note(message: object) -> None:

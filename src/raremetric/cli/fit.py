@@ -18,6 +18,7 @@ from raremetric.cli.common import (
     with_names,
 )
 from raremetric.cli.explain import weights_table
+from raremetric.cli.interrupts import stop_if_interrupted
 from raremetric.cli.options import (
     AsJson,
     Categorical,
@@ -145,6 +146,7 @@ def fit(
                 weight=weight,
                 on_progress=step.reach,
             )
+        stop_if_interrupted()
         save_model(fitted, out)
     seconds = clock.perf_counter() - start
     if as_json:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import shutil
 import sys
-import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -48,6 +46,13 @@ def predict(
             min=0, help="Predict the class of interest for this number of rows, the most likely."
         ),
     ] = None,
+    spreadsheet_safe: Annotated[
+        bool,
+        typer.Option(
+            "--spreadsheet-safe",
+            help="In CSV, put an apostrophe before text that a spreadsheet would run as a formula.",
+        ),
+    ] = False,
     as_json: Annotated[
         bool,
         typer.Option(
@@ -86,7 +91,9 @@ def predict(
                             print_json(row, indent=None)
                 else:
                     target = sys.stdout.buffer if out is None else out
-                    counts = write_predictions(fitted, path, target, **choice)
+                    counts = write_predictions(
+                        fitted, path, target, spreadsheet_safe=spreadsheet_safe, **choice
+                    )
         for sentence in counts.sentences():
             note(sentence)
         if not counts.rows:
@@ -111,10 +118,10 @@ def _table_file(file: str) -> Iterator[str]:
     if file != "-":
         yield file
         return
-    with tempfile.NamedTemporaryFile(suffix=".csv") as copied:
-        shutil.copyfileobj(sys.stdin.buffer, copied)
-        copied.flush()
-        yield copied.name
+    from raremetric.files import copied_to_file
+
+    with copied_to_file(sys.stdin.buffer, ".csv") as copied:
+        yield copied
 
 
 def _note_unused_columns(fitted: TableModel, file: str) -> None:

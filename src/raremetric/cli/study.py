@@ -76,7 +76,7 @@ def study_run(
     from raremetric.study.store import Store
     from raremetric.study.tasks import all_tasks
 
-    with user_mistakes():
+    with user_mistakes("Stopped. Repeat the command to continue."):
         studies = _restrict(find_studies(name), datasets, learners, splits)
         tasks = all_tasks(studies)
         results = Store(store, create=True)

@@ -60,7 +60,9 @@ def _suffix(path: Path) -> str:
 def _read_parquet(path: Path) -> Any:
     try:
         table = import_optional("pyarrow.parquet").read_table(str(path))
-    except import_optional("pyarrow").ArrowInvalid as error:
+    except (import_optional("pyarrow").ArrowException, OSError) as error:
+        if getattr(error, "errno", None) is not None:  # such as a missing permission
+            raise
         raise TableError(f"It cannot be read as a Parquet file: {error}") from error
     name_columns(table.column_names)
     return table

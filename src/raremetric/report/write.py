@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from raremetric.files import atomic_write
 from raremetric.report.figures import table_figures
 from raremetric.report.listings import (
     differences_grid,
@@ -71,8 +72,8 @@ def write_report(
 
     Notes
     -----
-    All content is computed before the first file is written, and each file is written to a
-    temporary directory and then moved: a report that fails leaves the previous one as it is.
+    All content is computed before the first file is written, and no file is replaced before all of
+    them are written: a report that fails leaves the previous one as it is.
     """
     summary = summarize(results)
     contents = {"results.csv": _csv(summary.rows)}
@@ -174,7 +175,7 @@ def _csv(frame: DataFrame) -> bytes:
 
 
 def write_all(contents: Files, out: Path) -> list[Path]:
-    """Write files into a directory: first into a temporary one, then move each.
+    """Write files into a directory. None is replaced before all of them are written.
 
     Parameters
     ----------
@@ -191,7 +192,10 @@ def write_all(contents: Files, out: Path) -> list[Path]:
     if out.exists() and not out.is_dir():
         raise NotADirectoryError(f"The report is written to a directory; {str(out)!r} is a file.")
     out.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix=".report-", dir=out) as temporary:
-        for name, content in contents.items():
-            Path(temporary, name).write_bytes(content)
-        return [Path(temporary, name).replace(out / name) for name in contents]
+    paths = [out / name for name in contents]
+    with ExitStack() as stack:  # at its end, the new files replace the old ones
+        streams = [stack.enter_context(atomic_write(path)) for path in paths]
+        for stream, content in zip(streams, contents.values(), strict=True):
+            stream.write(content)
+            stream.flush()
+    return paths

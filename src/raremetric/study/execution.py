@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import inspect
+import signal
+import threading
 import time
 import traceback
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -33,6 +35,7 @@ TEST_SIZE, TEST_SIZE_WITH_SHARE = 0.7, 0.5  # the paper's
 N_FOLDS = 5
 # Packages that only show, save or explain results.
 NOT_COMPUTING = ("report/", "cli", "table/", "explain/", "export")
+MAX_DEATHS = 3  # of workers, without a finished task
 DASK_TIMEOUT = 10  # seconds to wait for a scheduler
 Outcome = tuple[Task, Result | str]  # a result, or the traceback of a failure
 
@@ -136,8 +139,17 @@ def guarded(run: Callable[[Task], Result], task: Task) -> Outcome:
     """Run a task; a failure is returned as its traceback and does not stop the others."""
     try:
         return task, run(task)
-    except Exception:
+    except Exception as error:
+        if _is_interrupt(error):
+            raise KeyboardInterrupt from error
         return task, traceback.format_exc()
+
+
+def _is_interrupt(error: BaseException | None) -> bool:
+    """Whether an error is a consequence of Ctrl-C: compiled functions make it a SystemError."""
+    while error is not None and not isinstance(error, KeyboardInterrupt):
+        error = error.__cause__ or error.__context__
+    return error is not None
 
 
 def execute(
@@ -164,7 +176,7 @@ def execute(
 
 def _in_processes(run: Callable, tasks: Sequence[Task], n_jobs: int) -> Iterator[Outcome]:
     """Run in joblib's processes. If a worker dies, the remaining tasks run in a new pool."""
-    left = {task.id: task for task in tasks}
+    left, n_deaths = {task.id: task for task in tasks}, 0
     while left:
         pool = Parallel(n_jobs=n_jobs, return_as="generator_unordered", pre_dispatch="2*n_jobs")
         before = len(left)
@@ -172,9 +184,13 @@ def _in_processes(run: Callable, tasks: Sequence[Task], n_jobs: int) -> Iterator
             for task, outcome in pool(delayed(guarded)(run, task) for task in list(left.values())):
                 del left[task.id]
                 yield task, outcome
-        except TerminatedWorkerError:
-            if len(left) == before:  # no task was finished: another pool would fail, too
-                raise
+        except TerminatedWorkerError as error:
+            n_deaths = n_deaths + 1 if len(left) == before else 0
+            if n_deaths == MAX_DEATHS:
+                raise ValueError(
+                    f"{MAX_DEATHS} times in a row, a worker process was killed before any task was "
+                    "finished. Is there enough memory? Try a smaller number of jobs."
+                ) from error
 
 
 def _on_dask(run: Callable, tasks: Sequence[Task], n_jobs: int, address: str) -> Iterator[Outcome]:
@@ -202,12 +218,25 @@ def _dask_client(n_jobs: int, address: str) -> Iterator[Any]:
         with client:
             yield client
         return
-    with (
-        dask.config.set({"distributed.worker.daemon": True}),
-        LocalCluster(n_workers=n_jobs, threads_per_worker=1, dashboard_address=None) as cluster,
-        Client(cluster) as client,
-    ):
-        yield client
+    settings: Any = {"n_workers": n_jobs, "threads_per_worker": 1, "dashboard_address": None}
+    with ExitStack() as stack:
+        stack.enter_context(dask.config.set({"distributed.worker.daemon": True}))
+        with _without_interrupts():
+            cluster = stack.enter_context(LocalCluster(**settings))
+        yield stack.enter_context(Client(cluster))
+
+
+@contextmanager
+def _without_interrupts() -> Iterator[None]:
+    """Ignore Ctrl-C in processes that are started here: only this process is stopped by it."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def run_missing(

@@ -10,40 +10,15 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from raremetric.study.checks import read_definition
+from raremetric.study.schema import APPLICATION, TASKS, VERSION, columns_of, upgrade
 from raremetric.study.tasks import REPORTED, Result, Study, StudyResults, Task
 
 if TYPE_CHECKING:
     import pandas as pd
 
-APPLICATION = 0x524D5453  # marks the file as a store of this package
-VERSION = 2
+IN_MEMORY = Path(":memory:")  # the path of a store that is not on disk
 BUSY_SECONDS = 5  # to wait for another process that writes
-COLUMNS = {  # of the table of tasks, and their types
-    "id": "TEXT PRIMARY KEY",
-    "dataset": "TEXT NOT NULL",
-    "share": "REAL",
-    "test_size": "REAL",
-    "resampling": "TEXT NOT NULL",
-    "split": "INTEGER NOT NULL",
-    "learner": "TEXT NOT NULL",
-    "status": "TEXT NOT NULL CHECK (status IN ('done', 'absent', 'failed'))",
-    "tn": "INTEGER",
-    "fp": "INTEGER",
-    "fn": "INTEGER",
-    "tp": "INTEGER",
-    "average_precision": "REAL",
-    "seconds": "REAL",
-    "candidate": "TEXT",
-    "scores": "TEXT",
-    "seeds": "TEXT",
-    "versions": "TEXT",
-    "fingerprint": "TEXT",
-    "traceback": "TEXT",
-    "finished": "TEXT NOT NULL DEFAULT (strftime('%Y-%m-%dT%H:%M:%SZ', 'now'))",
-}
-LATER_COLUMNS = ("average_precision", "test_size")  # stores of version 1 may lack them
-TASKS = f"CREATE TABLE tasks ({', '.join(f'{name} {kind}' for name, kind in COLUMNS.items())})"
-STUDIES = "CREATE TABLE IF NOT EXISTS studies (name TEXT PRIMARY KEY, definition TEXT NOT NULL)"
 
 
 class StoreError(ValueError):
@@ -70,9 +45,13 @@ class Store:
         self.path.parent.mkdir(parents=True, exist_ok=True)
         with _clear_errors(self.path):
             self._db = sqlite3.connect(self.path, timeout=BUSY_SECONDS)
-            if create and self._is_empty():
-                self._initialize()
-            self._check()
+            try:
+                if create and self._is_empty():
+                    self._initialize()
+                self._check()
+            except BaseException:
+                self._db.close()
+                raise
 
     def _initialize(self) -> None:
         """Create the tables in one transaction; of several processes, only the first does so."""
@@ -81,7 +60,7 @@ class Store:
             if self._is_empty():
                 self._db.execute(f"PRAGMA application_id = {APPLICATION}")
                 self._db.execute(TASKS)
-                _upgrade(self._db)
+                upgrade(self._db)
 
     def _is_empty(self) -> bool:
         """Whether the file is new, or its creation was interrupted."""
@@ -118,7 +97,7 @@ class Store:
                     f"{self.path} is in use by another study run. Wait for it or stop it."
                 ) from None
             with _clear_errors(self.path), self._db:
-                _upgrade(self._db)
+                upgrade(self._db)
             yield self
 
     def record(self, studies: Iterable[Study]) -> None:
@@ -136,10 +115,16 @@ class Store:
     def studies(self) -> list[Study]:
         """The studies that were run, in the order of their first runs."""
         with _clear_errors(self.path):
-            if not _columns(self._db, "studies"):
+            if not columns_of(self._db, "studies"):
                 return []  # version 1
             found = self._db.execute("SELECT definition FROM studies ORDER BY rowid").fetchall()
-        return [Study.from_dict(json.loads(definition)) for (definition,) in found]
+        try:
+            return [read_definition(json.loads(text), str(self.path)) for (text,) in found]
+        except (ValueError, TypeError, RecursionError) as error:
+            raise StoreError(
+                f"{self.path} contains a study that cannot be read: {error} Restore a copy of the "
+                "store, or start another one."
+            ) from error
 
     def results(self) -> list[StudyResults]:
         """The finished tasks of each study."""
@@ -198,7 +183,7 @@ class Store:
 
     def _selected(self, columns: Iterable[str]) -> str:
         """Columns in SQL, empty where the store lacks them."""
-        known = _columns(self._db, "tasks")
+        known = columns_of(self._db, "tasks")
         return ", ".join(name if name in known else f"NULL AS {name}" for name in columns)
 
     def statuses(self) -> dict[str, str]:
@@ -257,28 +242,20 @@ class Store:
             "versions": "; ".join(sorted({_listed(versions) for _, versions, _ in sources})),
         }
 
+    def serialize(self) -> bytes:
+        """The content of the file."""
+        return self._db.serialize()
+
     def close(self) -> None:
         """Close the file."""
         self._db.close()
 
 
-def _columns(db: sqlite3.Connection, table: str) -> set[str]:
-    """Columns of a table; none if there is no such table."""
-    return {name for _, name, *_ in db.execute(f"PRAGMA table_info({table})")}
-
-
-def _upgrade(db: sqlite3.Connection) -> None:
-    """Add what earlier versions of a store lack."""
-    known = _columns(db, "tasks")
-    for name in LATER_COLUMNS:
-        if name not in known:
-            db.execute(f"ALTER TABLE tasks ADD COLUMN {name} {COLUMNS[name]}")
-    db.execute(STUDIES)
-    db.execute(f"PRAGMA user_version = {VERSION}")
-
-
 def _listed(versions: str) -> str:
-    return ", ".join(f"{name} {version}" for name, version in json.loads(versions).items())
+    try:
+        return ", ".join(f"{name} {version}" for name, version in json.loads(versions).items())
+    except (ValueError, TypeError, AttributeError, RecursionError):
+        return "unknown"  # the store was edited
 
 
 @contextmanager
@@ -291,7 +268,7 @@ def _clear_errors(path: Path) -> Iterator[None]:
             f"{path} cannot be used now ({error}). If another program uses it, close that program; "
             "nothing was changed."
         ) from error
-    except sqlite3.DatabaseError as error:
+    except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
         raise StoreError(
             f"{path} is damaged or not a store ({error}). It was not changed: restore a copy, or "
             "choose another path."

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any
@@ -13,6 +14,7 @@ from raremetric.contenders import CONTENDERS, Contender, make_contender
 if TYPE_CHECKING:
     from pandas import DataFrame
 
+MAX_TASKS = 10_000_000
 COUNTS = ("tn", "fp", "fn", "tp")
 # Columns of the results that reports are made from.
 REPORTED = (
@@ -177,6 +179,12 @@ class Study:
 
     def tasks(self) -> list[Task]:
         """All tasks, split by split, so that an unfinished study has whole splits first."""
+        parts = (self.datasets, self.shares, self.resamplings, self.learners)
+        if (n_tasks := self.splits * math.prod(map(len, parts))) > MAX_TASKS:
+            raise ValueError(
+                f"The study {self.name!r} has {n_tasks} tasks; there can be at most {MAX_TASKS}. "
+                "Choose a smaller number of splits."
+            )
         return [
             Task(dataset, share, resampling, split, learner, self.test_size)
             for split in range(1, self.splits + 1)

@@ -179,6 +179,8 @@ def combine(
     methods: Sequence[str], resamplings: Sequence[str]
 ) -> tuple[list[tuple[str, str]], list[str]]:
     """Each method with each resampling that it is combined with, and a note if some are not."""
+    if not resamplings:
+        raise ValueError(f"resampling must be one or more of {', '.join(RESAMPLING)}; got none.")
     for each in resamplings:
         check_option(each, "resampling", RESAMPLING)
     fixed = [name for name in methods if find_contender(name).has_threshold]

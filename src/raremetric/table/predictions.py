@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from raremetric.extras import import_optional
 from raremetric.files import atomic_write, check_output
 from raremetric.table.doubts import doubt_sentences
+from raremetric.table.spreadsheets import guarded_table
 from raremetric.validation import check_integer
 
 if TYPE_CHECKING:
@@ -186,6 +187,7 @@ def write_predictions(
     *,
     threshold: float | None = None,
     top: int | None = None,
+    spreadsheet_safe: bool = False,
 ) -> PredictionCounts:
     """Classify the rows of a file and write a CSV file; neither needs to fit in memory.
 
@@ -200,6 +202,10 @@ def write_predictions(
         Called with the predictions for each piece.
     threshold, top
         See `TableModel.predict`.
+    spreadsheet_safe : bool, default=False
+        Add an apostrophe to text that a spreadsheet would run as a formula: text that begins with
+        ``=``, ``+``, ``-``, ``@``, a tab or a line break. Otherwise, ids are the same as in the
+        file.
 
     Returns
     -------
@@ -207,13 +213,16 @@ def write_predictions(
     """
     if isinstance(out, str | Path):
         check_output(out, [path])
+        settings: Any = {"threshold": threshold, "top": top, "spreadsheet_safe": spreadsheet_safe}
         with atomic_write(out) as stream:
-            return write_predictions(model, path, stream, on_result, threshold=threshold, top=top)
+            return write_predictions(model, path, stream, on_result, **settings)
     arrow_csv = import_optional("pyarrow.csv")
     counts, writer = PredictionCounts(), None
     for table in output_tables(
         model, path, threshold=threshold, top=top, counts=counts, on_result=on_result
     ):
+        if spreadsheet_safe:
+            table = guarded_table(table)
         if writer is None:
             options = arrow_csv.WriteOptions(quoting_style="needed")
             writer = arrow_csv.CSVWriter(out, table.schema, write_options=options)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -17,12 +16,11 @@ from raremetric.extras import import_optional
 from raremetric.table.evidence import Evidence, explain_rows
 from raremetric.table.model import TableModel
 from raremetric.table.predictions import BLOCK_BYTES
+from raremetric.table.spreadsheets import unguard
 from raremetric.validation import check_integer
 
 VERDICTS = ("yes", "no", "unsure")
 MAX_EXACT = 6  # columns; more would take seconds per alert
-# A spreadsheet runs a cell that begins with one of these as a formula.
-GUARDED = re.compile(r"'+[=+\-@\t\r]")
 
 
 class Review(NamedTuple):
@@ -207,8 +205,3 @@ def read_verdicts(path: str | Path) -> dict[int, dict[str, str]]:
             plain = {name: unguard(text or "") for name, text in line.items() if name}
             found[int(line["row"])] = plain
     return found
-
-
-def unguard(text: str) -> str:
-    """Remove the apostrophe that protects a cell from being run as a formula."""
-    return text[1:] if GUARDED.match(text) else text

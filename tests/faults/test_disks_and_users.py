@@ -1,0 +1,274 @@
+"""A full disk, a directory that must not be written to, another user, and another clock."""
+
+import json
+import os
+import resource
+import shutil
+import signal
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import time
+from contextlib import closing, suppress
+from pathlib import Path
+
+import pytest
+
+from raremetric.files import atomic_write
+from raremetric.study import execution
+from raremetric.study.execution import run_missing
+from raremetric.study.store import Store, StoreError
+from raremetric.study.tasks import LearnerSpec, Study
+from raremetric.study.text import export_results, import_results
+from tests.cli.conftest import COMMAND, run, saved  # noqa: F401
+from tests.faults.signals import prepare
+from tests.table.conftest import path  # noqa: F401
+
+pytestmark = pytest.mark.long
+STUDY = Study("mine", ("wine",), (LearnerSpec.from_dict("Euclidean", {}),), splits=2)
+NOBODY = 65534
+ROOT = Path(__file__).parents[2]
+
+
+def command(*words, cwd, **options):
+    return subprocess.run(
+        [*COMMAND, *map(str, words)],
+        cwd=cwd,
+        capture_output=True,
+        text=True,
+        check=False,
+        **options,
+    )
+
+
+@pytest.fixture
+def finished(tmp_path):
+    """A store with finished tasks."""
+    store = Store(tmp_path / "study.sqlite", create=True)
+    run_missing(store, [STUDY])
+    return store
+
+
+# A full disk
+
+
+def small_files():
+    """No file may become longer than 4 kB, as on a disk that is nearly full."""
+    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "fit {path} --target state --id id --model plain -o out",
+        "predict {saved} {path} -o out",
+        "predict {saved} - -o out",
+        "explain {saved} {path} --row 1 --plot out.png",
+        "review {saved} {path} --top 3 -o out",
+        "compare {path} --target state --ignore id --folds 2 --methods plain -o out",
+        "datasets wine --export out",
+        "study import {results} out",
+        "study report --store {store} --out folder",
+        "study run table2 --datasets wine --learners Euclidean --splits 1 --store out",
+    ],
+)
+def test_a_full_disk(tmp_path, path, saved, words):  # noqa: F811
+    work = tmp_path / "work"
+    work.mkdir()
+    names = {"path": path, "saved": saved}
+    if "{store}" in words or "{results}" in words:
+        store = Store(tmp_path / "study.sqlite", create=True)
+        long = LearnerSpec("long", "GMML", {"random_state": 1}, {"t": [0.0] * 3000})
+        with store.writing():
+            store.record([STUDY, Study("long", ("wine",), (long,), splits=1)])
+        run_missing(store, [STUDY])
+        export_results(store, tmp_path / "results.csv.gz")
+        names |= {"store": store.path, "results": tmp_path / "results.csv.gz"}
+    if " out" in words and "study" not in words:
+        (work / words.split()[-1]).write_text("old")
+    words = words.format(**names)
+    done = command(*words.split(), cwd=work, input=path.read_text(), preexec_fn=small_files)
+    assert done.returncode == 2, done.stderr
+    last = done.stderr.splitlines()[-1]
+    assert last.startswith("Error: "), done.stderr
+    assert "File too large" in last or "full" in last or "disk I/O error" in last
+    assert "Traceback" not in done.stderr
+    left = {each.name: each for each in work.iterdir()}
+    if "study run" in words:  # the store can be used once there is space
+        assert left.keys() <= {"out", "out-journal", "out.lock"}
+        again = command(*words.split(), cwd=work)
+        assert again.returncode == 0, again.stderr
+    elif "study report" in words:
+        assert list((work / "folder").iterdir()) == []
+    elif "study" in words:
+        assert left == {}
+    else:
+        (old,) = left.values()
+        assert old.read_text() == "old"
+
+
+def test_a_disk_that_is_full_during_the_last_write(tmp_path, monkeypatch):
+    def full(descriptor):
+        raise OSError(28, "No space left on device")
+
+    (tmp_path / "out").write_text("old")
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(OSError, match="No space left"), atomic_write(tmp_path / "out") as stream:
+        stream.write(b"new")
+    assert [each.read_text() for each in tmp_path.iterdir()] == ["old"]
+
+
+@pytest.mark.fault
+def test_a_small_file_system(tmp_path):
+    """The same with a file system of 32 kB, if this user can create one."""
+    small = tmp_path / "small"
+    small.mkdir()
+    mounted = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=32k", "tmpfs", str(small)], check=False
+    )
+    if mounted.returncode:
+        pytest.skip("this user cannot mount file systems")
+    try:
+        store = ["--store", small / "out.sqlite"]
+        for words in (
+            ["datasets", "pageblocks", "--export", small / "out"],
+            ["study", "run", "beyond", "--datasets", "wine", "--learners", "Euclidean", *store],
+        ):
+            done = command(*words, cwd=tmp_path)
+            assert done.returncode == 2, done.stderr
+            assert "Traceback" not in done.stderr
+            assert "No space left" in done.stderr or "full" in done.stderr
+            assert not {each.name for each in small.iterdir()} - {"out.sqlite", "out.sqlite.lock"}
+        with closing(Store(small / "out.sqlite")) as store:  # what was saved before can be read
+            assert set(store.statuses().values()) <= {"done"}
+    finally:
+        subprocess.run(["umount", str(small)], check=True)
+
+
+# Read-only files, and an unprivileged user
+
+
+UNPRIVILEGED = """
+import json, sys
+from pathlib import Path
+from tests.faults.signals import finish, load_all, start
+
+folder = Path(sys.argv[1])
+load_all(folder / "loading")  # modules may be in a directory that the other user cannot read
+for words in json.loads(sys.argv[2]):
+    code = finish(start(words, folder / "open", int(sys.argv[3])))
+    print(json.dumps([words, code, (folder / "open" / "stderr").read_text()]))
+"""
+REFUSED = [
+    "fit {0}/table.csv --target state --id id --model plain -o {0}/out",
+    "predict {0}/model.skops {0}/table.csv -o {0}/out",
+    "predict {0}/model.skops {0}/table.csv -o {0}/old",
+    "datasets wine --export {0}/out",
+    "study run {0}/mine.toml --store {0}/study.sqlite",
+    "study report --store {0}/study.sqlite --out {0}/report",
+    "study import results.csv.gz {0}/out",
+    "compare {0}/secret --target state -o out.html",
+]
+ALLOWED = [
+    "fit {0}/table.csv --target state --id id --model plain -o out.skops",
+    "predict out.skops {0}/table.csv -o out.csv",
+    "info {0}/model.skops --json",
+    "study status --store {0}/study.sqlite --json",
+    "study report --store {0}/study.sqlite --out report",
+    "study export {0}/study.sqlite results.csv.gz",
+    "study import results.csv.gz new.sqlite",
+]
+
+
+def test_another_user_reads_but_does_not_write():
+    if os.getuid() != 0:
+        pytest.skip("only root can become another user")
+    with tempfile.TemporaryDirectory() as name:
+        folder, locked = Path(name), Path(name, "locked")
+        prepare(locked)
+        (folder / "open").mkdir()
+        shutil.copy(locked / "table.csv", folder / "open")
+        for each in (folder, folder / "open"):
+            each.chmod(0o755)
+        os.chown(folder / "open", NOBODY, NOBODY)
+        (locked / "old").write_text("old")
+        (locked / "secret").write_text("a,state\n1,b\n")
+        (locked / "secret").chmod(0o600)
+        before = {each.name: each.read_bytes() for each in locked.iterdir() if each.is_file()}
+        words = [each.format(locked) for each in (*ALLOWED, *REFUSED)]
+        script = [sys.executable, "-c", UNPRIVILEGED, name, json.dumps(words), str(NOBODY)]
+        done = subprocess.run(script, cwd=ROOT, capture_output=True, text=True, check=False)
+        found = [json.loads(line) for line in done.stdout.splitlines()]
+        assert len(found) == len(words), done.stderr
+        for _, code, errors in found[: len(ALLOWED)]:
+            assert code == 0, errors
+        for each, code, errors in found[len(ALLOWED) :]:
+            assert code == 2, (each, errors)
+            assert "ermission" in errors or "readonly" in errors, (each, errors)
+            assert len(errors.splitlines()) == 1, errors
+        assert before == {
+            each.name: each.read_bytes() for each in locked.iterdir() if each.is_file()
+        }
+        made = ("out.skops", "out.csv", "report", "results.csv.gz", "new.sqlite")
+        assert {(folder / "open" / each).stat().st_uid for each in made} == {NOBODY}
+
+
+# Clocks and workers
+
+
+def rows_without_times(store):
+    with sqlite3.connect(store.path) as db:
+        columns = [name for _, name, *_ in db.execute("PRAGMA table_info(tasks)")]
+        kept = [name for name in columns if name not in ("seconds", "finished")]
+        return db.execute(f"SELECT {', '.join(kept)} FROM tasks ORDER BY id").fetchall()
+
+
+def test_a_clock_that_is_set_back(tmp_path, monkeypatch, finished):
+    """Results of the future do not matter, and neither does time that runs backwards."""
+    store = Store(tmp_path / "other.sqlite", create=True)
+    first = Study("mine", ("wine",), STUDY.learners, splits=1)
+    run_missing(store, [first])
+    with sqlite3.connect(store.path) as db:
+        db.execute("UPDATE tasks SET finished = '2999-01-01T00:00:00Z'")
+    now = iter(range(10**9, 0, -3600))
+    monkeypatch.setattr(time, "time", lambda: next(now))
+    seen = []
+    run_missing(store, [STUDY], on_result=lambda task, outcome: seen.append(task.split))
+    assert seen == [2]
+    assert rows_without_times(store) == rows_without_times(finished)
+    export_results(store, tmp_path / "results.csv.gz")
+    again = import_results(tmp_path / "results.csv.gz", tmp_path / "again.sqlite")
+    assert len(again.results()[0].rows) == 2
+
+
+def test_two_coordinators(tmp_path, finished):
+    """While one runs, the other is told so, and both can read."""
+    other = Store(finished.path)
+    with finished.writing():
+        with pytest.raises(StoreError, match="in use by another study run"):
+            run_missing(other, [STUDY])
+        assert len(other.statuses()) == 2
+    run_missing(other, [STUDY])
+
+
+def die_once(task):
+    """Kill the worker that runs the first task, once."""
+    marker = os.environ["RAREMETRIC_TEST_MARKER"]
+    with suppress(FileExistsError):
+        os.close(os.open(marker, os.O_CREAT | os.O_EXCL))
+        os.kill(os.getpid(), signal.SIGKILL)
+    return execution.run_task(task)
+
+
+@pytest.mark.fault
+@pytest.mark.filterwarnings("default")
+@pytest.mark.parametrize("dask", [None, "local"])
+def test_a_worker_is_killed(tmp_path, monkeypatch, finished, dask):
+    monkeypatch.setenv("RAREMETRIC_TEST_MARKER", str(tmp_path / "marker"))
+    monkeypatch.setattr(execution, "run_task", die_once)
+    store = Store(tmp_path / "other.sqlite", create=True)
+    run_missing(store, [STUDY], n_jobs=2, dask=dask)
+    assert (tmp_path / "marker").exists()
+    assert rows_without_times(store) == rows_without_times(finished)

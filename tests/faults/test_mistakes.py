@@ -1,0 +1,85 @@
+"""Mistakes of a user that once ended in a traceback: one sentence and exit code 2."""
+
+import shlex
+import subprocess
+
+import pytest
+
+from tests.cli.conftest import COMMAND, run  # noqa: F401
+from tests.table.conftest import path  # noqa: F401
+
+ARFF = b"""% \xe9t\xe9
+@relation x
+@attribute a real
+@attribute class {p, q}
+@data
+% \xe9t\xe9
+1,p
+2,q
+3,p
+"""
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["fit", "--ignore", "state", "-o"], "Column 'state' is the target, so that it cannot be"),
+        (["fit", "--id", "state", "-o"], "Column 'state' is the target, so that it cannot be used"),
+        (["compare", "--resampling", "", "-o"], "resampling must be one or more of none, smote"),
+        (["compare", "--resampling", ",", "-o"], "resampling must be one or more of none, smote"),
+    ],
+)
+def test_options(run, path, tmp_path, words, sentence):  # noqa: F811
+    command, *options = words
+    result = run(command, path, "--target", "state", *options, tmp_path / "out")
+    assert result.exit_code == 2
+    assert sentence in result.stderr
+    assert len(result.stderr.splitlines()) == 1
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_file_that_is_not_compressed(run, path, tmp_path):  # noqa: F811
+    false = tmp_path / "false.csv.gz"
+    false.write_bytes(path.read_bytes())
+    result = run("fit", false, "--target", "state", "-o", tmp_path / "out")
+    assert result.exit_code == 2
+    assert "If it is plain text, remove .gz from its name" in result.stderr
+    assert len(result.stderr.splitlines()) == 1
+
+
+def test_comments_in_another_encoding(run, tmp_path):  # noqa: F811
+    (tmp_path / "a.arff").write_bytes(ARFF + b"% \xe9\n4,q\n5,p\n" * 20)
+    saved = tmp_path / "model.skops"
+    result = run("fit", tmp_path / "a.arff", "--model", "plain", "-o", saved, "--json")
+    assert result.exit_code == 0, result.output
+    assert '"rows": 43' in result.stdout
+
+
+def test_head(run, path, tmp_path):  # noqa: F811
+    """A program that reads one line and closes the pipe."""
+    saved = tmp_path / "model.skops"
+    fitted = run("fit", path, "--target", "state", "--id", "id", "--model", "plain", "-o", saved)
+    assert fitted.exit_code == 0, fitted.output
+    for words in (
+        ["explain", saved, path, "--row", "1"],
+        ["info", saved],
+        ["predict", saved, path],
+    ):
+        command = shlex.join([*COMMAND, *map(str, words)])
+        done = subprocess.run(
+            ["bash", "-c", f"set -o pipefail; {command} | head -1"],
+            capture_output=True,
+            check=False,
+        )
+        assert (done.returncode, done.stderr) == (0, b"")
+        assert len(done.stdout.splitlines()) == 1
+
+
+def test_an_empty_study(run, tmp_path):  # noqa: F811
+    mine = tmp_path / "mine.toml"
+    for text in ("", "datasets = []\n[learners.IML]", "datasets = ['wine']\n[learners]"):
+        mine.write_text(text)
+        result = run("study", "run", mine, "--store", tmp_path / "study.sqlite")
+        assert result.exit_code == 2
+        assert len(result.stderr.splitlines()) == 1
+        assert not (tmp_path / "study.sqlite").exists()

@@ -1,0 +1,165 @@
+"""Generated and damaged files: a table with the same values, or one sentence."""
+
+import csv
+import gzip
+import io
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from raremetric.datasets import read_table
+from raremetric.datasets.dialect import is_missing
+from raremetric.datasets.tables import iter_table
+from tests.fuzz.mutations import check_sentence, damaged, limited_time
+from tests.table.conftest import make_table
+
+pytestmark = pytest.mark.long
+
+FRAME = make_table(n=12)
+CSV = FRAME.to_csv(index=False).encode()
+ARFF = (
+    b"% comment\n@relation mine\n@attribute size real\n@attribute 'the color' {red, green}\n"
+    b"@attribute note string\n@attribute state {ill, well}\n@data\n"
+) + b"1.5,red,'a, b',ill\n-2e3,green,?,well\n" * 5
+KEEL = (
+    b"@relation mine\n@attribute a real [0, 9]\n@attribute b integer [0, 9]\n"
+    b"@attribute class {p, n}\n@inputs a, b\n@outputs class\n@data\n"
+) + b"1.5, 2, p\n2.5, 3, n\n" * 5
+
+
+def parquet(compression):
+    stream = io.BytesIO()
+    FRAME.to_parquet(stream, compression=compression)
+    return stream.getvalue()
+
+
+ORIGINALS = {
+    "mine.csv": CSV,
+    "german.csv": FRAME.to_csv(index=False, sep=";", decimal=",").encode("cp1252"),
+    "utf16.csv": FRAME.to_csv(index=False).encode("utf-16"),
+    "mine.csv.gz": gzip.compress(CSV, mtime=0),
+    "mine.arff": ARFF,
+    "mine.arff.gz": gzip.compress(ARFF, mtime=0),
+    "mine.dat": KEEL,
+    "mine.parquet": parquet(None),
+    "snappy.parquet": parquet("snappy"),
+}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("fuzz")
+
+
+def try_to_read(path):
+    """Read a file as fit does, and then as predict does."""
+    with limited_time(), warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        try:
+            table = read_table(path, -1)
+            rows = sum(len(piece) for piece in iter_table(path, table.encoder))
+        except ValueError as error:  # also a TableError
+            check_sentence(error)
+            return None
+    assert len(table.data) == len(table.target) == rows
+    assert set(np.unique(table.target)) == {0, 1}
+    return table
+
+
+@pytest.mark.parametrize("name", ORIGINALS)
+@given(data=st.data())
+def test_damaged_files(folder, name, data):
+    path = folder / name
+    path.write_bytes(data.draw(damaged(ORIGINALS[name])))
+    try_to_read(path)
+
+
+@pytest.mark.parametrize("name", ["a.csv", "a.csv.gz", "a.arff", "a.dat", "a.parquet", "a.pq.gz"])
+@given(content=st.binary(max_size=300))
+def test_files_of_any_bytes(folder, name, content):
+    (folder / name).write_bytes(content)
+    try_to_read(folder / name)
+
+
+@pytest.mark.parametrize("name", ["a.csv", "a.arff", "a.dat"])
+@given(
+    content=st.text(
+        st.sampled_from("aé1.,;|\t\n\r \"'%@{}?=-+eE/:0€\u2028") | st.characters(codec="utf-8"),
+        max_size=200,
+    )
+)
+def test_files_of_any_text(folder, name, content):
+    (folder / name).write_bytes(content.encode())
+    try_to_read(folder / name)
+
+
+# Text that is quoted in a file is the same in the table.
+words = st.text(
+    st.sampled_from("abé1.,;|\t \"'%@{}?=-+eE/:0€[]<>&\\`") | st.characters(codec="utf-8"),
+    min_size=1,
+    max_size=12,
+).filter(lambda text: text.isprintable() and text == text.strip() and not is_missing(text))
+numbers = st.floats(allow_nan=False, allow_infinity=False, width=64)
+
+
+@st.composite
+def tables(draw):
+    """Names of columns, numbers, names of rows and labels."""
+    n_rows, n_columns = draw(st.integers(2, 8)), draw(st.integers(1, 4))
+    names = draw(st.lists(words, min_size=n_columns + 2, max_size=n_columns + 2, unique=True))
+    values = draw(st.lists(numbers, min_size=n_rows * n_columns, max_size=n_rows * n_columns))
+    ids = draw(st.lists(words, min_size=n_rows, max_size=n_rows))
+    labels = ["p", "q", *draw(st.lists(st.sampled_from("pq"), min_size=8, max_size=8))][:n_rows]
+    return names, np.reshape(values, (n_rows, n_columns)), ids, labels
+
+
+@given(tables(), st.sampled_from([",", ";", "\t", "|"]))
+def test_values_and_names_of_rows_come_back(folder, table, delimiter):
+    names, values, ids, labels = table
+    path = folder / "round.csv"
+    with path.open("w", encoding="utf-8", newline="") as stream:
+        writer = csv.writer(stream, delimiter=delimiter, quoting=csv.QUOTE_ALL)
+        writer.writerow(names)
+        for number, row in enumerate(values.tolist()):
+            writer.writerow([ids[number], *map(repr, row), labels[number]])
+    with limited_time():
+        found = read_table(path, names[-1], "p", row_names=names[0], header=True)
+    assert found.row_names == ids
+    assert found.feature_names == names[1:-1]
+    assert found.target.tolist() == [int(label == "p") for label in labels]
+    np.testing.assert_array_equal(found.data.to_numpy(dtype=float), values)
+
+
+@given(tables())
+def test_parquet_files_come_back(folder, table):
+    names, values, ids, labels = table
+    frame = pd.DataFrame(values, columns=names[1:-1])
+    frame.insert(0, names[0], ids)
+    frame[names[-1]] = labels
+    frame.to_parquet(folder / "round.parquet")
+    found = read_table(folder / "round.parquet", names[-1], "p", row_names=names[0])
+    assert found.row_names == ids
+    np.testing.assert_array_equal(found.data.to_numpy(dtype=float), values)
+
+
+@given(st.lists(words, min_size=4, max_size=12), st.sampled_from([",", ";"]))
+def test_text_comes_back(folder, texts, delimiter):
+    assume(len({*texts}) < len(texts))  # text that never recurs is refused
+    assume(not {each.lower() for each in texts} <= {"true", "false"})  # has one spelling
+    path = folder / "text.csv"
+    with path.open("w", encoding="utf-8", newline="") as stream:
+        writer = csv.writer(stream, delimiter=delimiter, quoting=csv.QUOTE_ALL)
+        writer.writerows([("a", "b", "y"), *((i, each, i % 2) for i, each in enumerate(texts))])
+    with limited_time(), warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        try:
+            found = read_table(path, "y", "1", header=True)
+        except ValueError as error:
+            check_sentence(error)
+            return
+    if found.data["b"].dtype == "category":
+        assert found.data["b"].astype(str).tolist() == texts

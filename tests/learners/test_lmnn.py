@@ -64,7 +64,7 @@ def test_low_rank_and_warm_start():
     lmnn = LMNN(n_components=2, warm_start=True).fit(X, y)
     first = lmnn.objective_
     assert lmnn.components_.shape == (2, 4)
-    assert lmnn.fit(X, y).objective_ <= first
+    assert lmnn.fit(X, y).objective_ <= first * (1 + 1e-6)  # in single precision
     assert lmnn.n_iter_ < 10
 
 

@@ -23,7 +23,13 @@ from raremetric.contenders.base import (
     draw_training_rows,
     resample,
 )
-from raremetric.learners.grid import Fold, rare_f1, score_candidates, vote_f1
+from raremetric.learners.grid import (
+    Fold,
+    rare_f1,
+    score_candidates,
+    score_push_weights,
+    vote_f1,
+)
 from raremetric.validation import check_labels, quiet_repeats
 
 N_NEIGHBORS = 3
@@ -40,6 +46,11 @@ class PreparedFold(NamedTuple):
     y: NDArray
     X_validation: NDArray
     y_validation: NDArray
+
+    def for_learning(self) -> Fold:
+        """The same fold for learners that share work between candidates."""
+        labels = check_labels(self.y, "A fold")
+        return Fold(self.X, labels, self.X_validation, self.y_validation)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -152,10 +163,19 @@ class IMLVote(NeighborVote):
     """`NeighborVote` of IML, whose candidates share the pairs of a fold."""
 
     def _score(self, candidates: Sequence[Candidate], fold: PreparedFold, seed: int) -> list[float]:
-        shared = Fold(fold.X, check_labels(fold.y, "A fold"), fold.X_validation, fold.y_validation)
         fixed = {"random_state": seed, **self.settings}
         params = [{**fixed, **candidate.params} for candidate in candidates]
+        shared = fold.for_learning()
         return [f1 for f1, _ in score_candidates(shared, params, rare_f1(1), N_NEIGHBORS)]
+
+
+@dataclass(frozen=True, kw_only=True)
+class LMNNVote(NeighborVote):
+    """`NeighborVote` of LMNN, whose candidates share the target neighbors of a fold."""
+
+    def _score(self, candidates: Sequence[Candidate], fold: PreparedFold, seed: int) -> list[float]:
+        params = [{**self.settings, **candidate.params} for candidate in candidates]
+        return score_push_weights(fold.for_learning(), params, rare_f1(1), N_NEIGHBORS)
 
 
 def restrict_fold(fold: tuple[NDArray, NDArray], rows: NDArray) -> tuple[NDArray, NDArray]:

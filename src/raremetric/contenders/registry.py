@@ -22,6 +22,7 @@ from raremetric.contenders.alternatives import (
 from raremetric.contenders.base import Candidate, Contender, check_arguments
 from raremetric.contenders.neighbor_vote import (
     IMLVote,
+    LMNNVote,
     NeighborVote,
     euclidean_candidates,
     gmml_candidates,
@@ -88,7 +89,7 @@ CONTENDERS: dict[str, Contender] = {
             title="plain distance",
             alias="plain",
         ),
-        NeighborVote(
+        LMNNVote(
             name="LMNN",
             learner=LMNN,
             propose=lmnn_candidates,

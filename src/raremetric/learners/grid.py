@@ -1,4 +1,4 @@
-"""Scores of many settings of IML on one fold, at the price of a few fits."""
+"""Scores of many settings of IML or LMNN on one fold, at the price of a few fits."""
 
 from __future__ import annotations
 
@@ -10,13 +10,16 @@ import numpy as np
 from joblib import Parallel, delayed
 from numpy.typing import NDArray
 
+from raremetric.learners import lmnn
 from raremetric.learners.iml import (
     IML,
     check_parameters,
     make_problem,
     start_of,
 )
+from raremetric.learners.lmnn import LMNN
 from raremetric.learners.problem import PairSetProblem
+from raremetric.performance import one_blas_thread
 from raremetric.neighbors import NeighborSearch
 from raremetric.validation import Labels, check_weights, quiet_repeats
 
@@ -136,3 +139,48 @@ def _shared_problems(learners: Sequence[IML], fold: Fold) -> list[PairSetProblem
 def _problem_key(learner: IML) -> tuple:
     parameters = (learner.pairs, learner.dissimilar, learner.set_weights)
     return (*parameters, repr(learner.random_state))
+
+
+@one_blas_thread
+def score_push_weights(
+    fold: Fold, candidates: Sequence[dict], score: Score, k: int
+) -> list[float]:
+    """Score of each candidate of LMNN on one fold.
+
+    Candidates that differ in ``push_weight`` only share the target neighbors, and each one starts
+    from the metric of the next larger weight: the rank of the metric falls with the weight, and a
+    descent over L cannot raise it again. Where the metric depends on the path, as with weights of
+    0 and 1, all start like ``fit``.
+
+    Parameters
+    ----------
+    fold : Fold
+    candidates : sequence of dict
+        Parameters of LMNN.
+    score : callable (L, fold, k) -> float
+    k : int
+        Number of neighbors in the vote.
+    """
+    learners = [LMNN(**candidate) for candidate in candidates]
+    groups: dict[str, list[int]] = {}
+    for i, learner in enumerate(learners):
+        lmnn.check_parameters(learner)
+        others = learner.get_params() | {"push_weight": None}
+        groups.setdefault(repr(sorted(others.items())), []).append(i)
+    scores = np.empty(len(learners))
+    for members in groups.values():
+        members.sort(key=lambda i: -learners[i].push_weight)
+        problem = lmnn.make_problem(learners[members[0]], fold.X, fold.labels)
+        start, options = lmnn.start_of(learners[members[0]], fold.X)
+        last, continued, plain = start, options, False
+        for i in members:
+            weight = learners[i].push_weight
+            L = last if 0 < weight < 1 and not plain else start
+            solution, determined = problem.minimize(
+                weight, L, continued if L is last else options, plain=plain
+            )
+            if determined:
+                last, continued = solution.L, options._replace(scale_start=False)
+            plain = plain or (0 < weight < 1 and not determined)
+            scores[i] = score(solution.L, fold, k)
+    return scores.tolist()

@@ -14,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from raremetric.losses.large_margin_kernels import estimate_large_margin
 from raremetric.losses.pair_sets_kernels import hinge
 from raremetric.neighbors.self_join import row_distance
 from raremetric.performance import jit
@@ -26,7 +27,7 @@ TILE_COLUMNS = 1024
 class LargeMarginLoss(NamedTuple):
     """F and its gradient over L, exact (width 0) or with the corner of the hinge rounded.
 
-    Rows are grouped by class; see ``make_large_margin_loss``.
+    Rows are grouped by class and centered; see ``make_large_margin_loss``.
 
     Notes
     -----
@@ -45,9 +46,21 @@ class LargeMarginLoss(NamedTuple):
     push_weight: float  # μ
     squared: bool  # whether h is the squared hinge
 
+    def in_single_precision(self) -> LargeMarginLoss:
+        """The same loss, evaluated from rows in single precision; with the squared hinge only."""
+        return self._replace(X=self.X.astype(np.float32))
+
     def value_and_gradient(self, L: NDArray, width: float = 0.0) -> tuple[float, NDArray]:
         """F and its gradient over L, shape (n_components, n_features)."""
+        if self.X.dtype == np.float32:
+            return estimate_large_margin(np.ascontiguousarray(L), self)
         return evaluate_large_margin(np.ascontiguousarray(L), self, float(width))
+
+    def scatter_of_targets(self) -> NDArray:
+        """Σ δδᵀ over the pairs of examples and their target neighbors."""
+        rows, slots = np.nonzero(self.targets >= 0)
+        differences = self.X[rows] - self.X[self.targets[rows, slots]]
+        return differences.T @ differences
 
 
 def make_large_margin_loss(
@@ -57,7 +70,7 @@ def make_large_margin_loss(
     order = np.argsort(labels.codes, kind="stable")
     position = np.append(np.argsort(order, kind="stable"), -1)  # -1 stays -1
     return LargeMarginLoss(
-        X=np.ascontiguousarray(X[order], dtype=np.float64),
+        X=X[order] - X.mean(axis=0),  # the loss depends on differences only
         starts=np.concatenate([[0], np.cumsum(labels.counts)]),
         targets=position[targets[order]],
         push_weight=float(push_weight),
@@ -180,8 +193,10 @@ def evaluate_large_margin(L, loss, width):
     radii, slots = target_radii(Z, loss.targets)
     pulls = np.zeros(loss.targets.shape)
     laplacian = np.zeros_like(Z)
-    push = impostor_terms(Z, loss.starts, radii, slots, loss.squared, width, pulls, laplacian)
-    laplacian *= loss.push_weight
+    push = 0.0
+    if loss.push_weight > 0.0:
+        push = impostor_terms(Z, loss.starts, radii, slots, loss.squared, width, pulls, laplacian)
+        laplacian *= loss.push_weight
     pull = 0.0
     for i in range(Z.shape[0]):
         for slot in range(radii.shape[1]):

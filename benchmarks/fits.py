@@ -19,6 +19,8 @@ DATA = (
     "wine", "sonar", "pima", "vehicle", "german",
     "segmentation", "pageblocks", "splice", "spambase",
 )  # fmt: skip
+# Not used to choose the stopping rules.
+OTHER_DATA = ("heart", "wdbc", "iono", "balance", "yeast", "abalone")
 GRID = {
     "margin": [1, 10, 100, 1000, 10_000],
     "regularization": [0, 0.01, 0.1, 1, 10],

@@ -2,8 +2,8 @@
 
     python benchmarks/run.py [--quick] [--only QUESTION]
 
-Questions: plain, other_points, nca, baselines, tuning, rare, rows, features, threads,
-tuning_threads, blas, start. Times are CPU seconds of one thread, except in the three questions
+Questions: plain, other_points, other_data, nca, baselines, lmnn, tuning, rare, rows, features,
+threads, tuning_threads, blas, start. Times are CPU seconds of one thread, except in the three questions
 about threads. Compilation is timed in ``start`` only. Writes ``benchmarks/results/bench.json``.
 """
 
@@ -27,15 +27,21 @@ import numpy as np
 
 OUT = Path(__file__).parent / "results" / "bench.json"
 QUICK_DATA = ("wine", "german")
+N_POINTS = 8  # of the grid, in each comparison with the plain program
 
 
-def plain(quick: bool, seed: int = 0) -> list[dict]:
-    return fits.compare_with_plain(QUICK_DATA if quick else fits.DATA, 5 if quick else 20, seed)
+def plain(quick: bool, data: tuple[str, ...] = fits.DATA, seed: int = 0) -> list[dict]:
+    return fits.compare_with_plain(QUICK_DATA if quick else data, 3 if quick else N_POINTS, seed)
 
 
 def other_points(quick: bool) -> list[dict]:
     """`plain` at grid points that were not used to choose the stopping rules."""
     return plain(quick, seed=11)
+
+
+def other_data(quick: bool) -> list[dict]:
+    """`plain` on data sets that were not used to choose the stopping rules."""
+    return plain(quick, fits.OTHER_DATA)
 
 
 def nca(quick: bool) -> list[dict]:
@@ -118,7 +124,7 @@ def start(quick: bool) -> list[dict]:
 
 
 FUNCTIONS = (
-    plain, other_points, nca, baselines, tuning, rare, rows, features, threads, tuning_threads,
+    plain, other_points, other_data, nca, baselines, tuning, rare, rows, features, threads, tuning_threads,
     blas, start,
 )  # fmt: skip
 QUESTIONS: dict[str, Callable[[bool], list[dict]]] = {each.__name__: each for each in FUNCTIONS}
@@ -144,7 +150,7 @@ def markdown(table: list[dict]) -> str:
 
 def summary(name: str, table: list[dict]) -> str:
     """The figures that docs/performance.md quotes besides the table."""
-    if name in ("plain", "other_points"):
+    if name in ("plain", "other_points", "other_data"):
         ratios = [row["ratio"] for row in table]
         excess = np.concatenate([row["excess"] for row in table])
         return (

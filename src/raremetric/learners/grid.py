@@ -147,10 +147,8 @@ def score_push_weights(
 ) -> list[float]:
     """Score of each candidate of LMNN on one fold.
 
-    Candidates that differ in ``push_weight`` only share the target neighbors, and each one starts
-    from the metric of the next larger weight: the rank of the metric falls with the weight, and a
-    descent over L cannot raise it again. Where the metric depends on the path, as with weights of
-    0 and 1, all start like ``fit``.
+    Candidates that differ in ``push_weight`` only share one problem, and each one starts from the
+    metric of another: see `LargeMarginProblem.path`.
 
     Parameters
     ----------
@@ -169,18 +167,9 @@ def score_push_weights(
         groups.setdefault(repr(sorted(others.items())), []).append(i)
     scores = np.empty(len(learners))
     for members in groups.values():
-        members.sort(key=lambda i: -learners[i].push_weight)
         problem = lmnn.make_problem(learners[members[0]], fold.X, fold.labels)
         start, options = lmnn.start_of(learners[members[0]], fold.X)
-        last, continued, plain = start, options, False
-        for i in members:
-            weight = learners[i].push_weight
-            L = last if 0 < weight < 1 and not plain else start
-            solution, determined = problem.minimize(
-                weight, L, continued if L is last else options, plain=plain
-            )
-            if determined:
-                last, continued = solution.L, options._replace(scale_start=False)
-            plain = plain or (0 < weight < 1 and not determined)
-            scores[i] = score(solution.L, fold, k)
+        weights = [learners[i].push_weight for i in members]
+        for i, L in zip(members, problem.path(weights, start, options), strict=True):
+            scores[i] = score(L, fold, k)
     return scores.tolist()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cached_property
 
 import numpy as np
@@ -17,8 +18,7 @@ from raremetric.neighbors import nearest_within_class
 from raremetric.solvers.reference import PATIENCE, Solution, minimize_in_stages, minimize_lbfgs
 from raremetric.validation import Labels
 
-GAIN_TOLERANCE = 0.1  # gain of a few iterations that ends the descent, as a share of tol
-STEP_TOLERANCE = 1e-3  # gain of one iteration that does, where the metric depends on the path
+STEP_TOLERANCE = 1e-3  # gain of one iteration that ends a plain descent, as a share of tol
 SINGLE_PRECISION_TOL = 1e-5  # the tightest tolerance for which single precision is enough
 SEPARATED = 1e-3  # share of the loss at the start: less means that the metric is not determined
 RIDGE = 1e-3  # of the mean curvature, for directions in which no target differs
@@ -72,19 +72,39 @@ class LargeMarginProblem:
     ) -> tuple[Solution, bool]:
         """The same as ``solve``, but the value may be that of the loss in single precision.
 
-        Returns also whether the loss determines the metric. It does not with push weights of 0
-        and 1, nor where classes can be separated with hardly any pull, as with few examples of
-        many features. The path then decides which metric is found; ``plain`` says that this is
-        known. The path is that of plain L-BFGS.
+        Returns also whether the loss determines the metric. It does not with a push weight of 0,
+        nor where classes can be separated with hardly any pull: with few examples of many
+        features, or a push weight of 1. The path then decides which metric is found, and plain
+        L-BFGS is used; ``plain`` says that this is known.
         """
-        loss = self._weighted(push_weight, options.tol)
         L = L if options.scale_start else L * self.unit
-        if 0 < push_weight < 1 and not plain:
+        if push_weight > 0 and not plain:
+            loss = self._weighted(push_weight, options.tol)
             start = self._scaled(L) if options.scale_start else L
             found = _descend(loss, start, self._inverse_root, options)
             if not options.scale_start or not _is_separated(loss, start, found):
                 return self._in_unit(found), True
-        return self._in_unit(_descend(loss, L, None, options)), False
+        return self._in_unit(_descend(self._weighted(push_weight), L, None, options)), False
+
+    def path(
+        self, push_weights: Sequence[float], L: NDArray, options: SolverOptions
+    ) -> list[NDArray]:
+        """The metric for each push weight, by ``minimize``.
+
+        From the largest weight on, each starts from the metric of the one before: the rank of the
+        metric falls with the weight, and a descent over L cannot raise it again. Metrics that
+        the loss does not determine all start from L.
+        """
+        metrics, last, plain = [L] * len(push_weights), (L, options), False
+        for i in sorted(range(len(push_weights)), key=lambda i: -push_weights[i]):
+            weight = push_weights[i]
+            start = (L, options) if plain or weight == 0 else last
+            solution, determined = self.minimize(weight, *start, plain=plain)
+            if determined:
+                last = solution.L, options._replace(scale_start=False)
+            plain = plain or (weight < 1 and not determined)
+            metrics[i] = solution.L
+        return metrics
 
     def _weighted(self, push_weight: float, tol: float = 0.0) -> LargeMarginLoss:
         """The loss for a push weight, in the lowest precision that is enough for a tolerance."""
@@ -123,7 +143,7 @@ def _descend(
     loss: LargeMarginLoss, L: NDArray, inverse: NDArray | None, options: SolverOptions
 ) -> Solution:
     """Minimize over L' with L = L'·inverse; without an inverse over L, with another rule to stop."""
-    patience, factor = (1, STEP_TOLERANCE) if inverse is None else (PATIENCE, GAIN_TOLERANCE)
+    patience, factor = (1, STEP_TOLERANCE) if inverse is None else (PATIENCE, 1.0)
     start = L if inverse is None else np.linalg.solve(inverse, L.T).T
 
     def mapped(point: NDArray) -> NDArray:

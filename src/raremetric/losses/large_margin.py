@@ -27,7 +27,7 @@ TILE_COLUMNS = 1024
 class LargeMarginLoss(NamedTuple):
     """F and its gradient over L, exact (width 0) or with the corner of the hinge rounded.
 
-    Rows are grouped by class and centered; see ``make_large_margin_loss``.
+    Rows are grouped by class; see ``make_large_margin_loss``.
 
     Notes
     -----
@@ -48,7 +48,8 @@ class LargeMarginLoss(NamedTuple):
 
     def in_single_precision(self) -> LargeMarginLoss:
         """The same loss, evaluated from rows in single precision; with the squared hinge only."""
-        return self._replace(X=self.X.astype(np.float32))
+        centered = self.X - self.X.mean(axis=0)  # the loss depends on differences only
+        return self._replace(X=centered.astype(np.float32))
 
     def value_and_gradient(self, L: NDArray, width: float = 0.0) -> tuple[float, NDArray]:
         """F and its gradient over L, shape (n_components, n_features)."""
@@ -70,7 +71,7 @@ def make_large_margin_loss(
     order = np.argsort(labels.codes, kind="stable")
     position = np.append(np.argsort(order, kind="stable"), -1)  # -1 stays -1
     return LargeMarginLoss(
-        X=X[order] - X.mean(axis=0),  # the loss depends on differences only
+        X=np.ascontiguousarray(X[order], dtype=np.float64),
         starts=np.concatenate([[0], np.cumsum(labels.counts)]),
         targets=position[targets[order]],
         push_weight=float(push_weight),

@@ -19,8 +19,8 @@ from raremetric.learners.iml import (
 )
 from raremetric.learners.lmnn import LMNN
 from raremetric.learners.problem import PairSetProblem
-from raremetric.performance import one_blas_thread
 from raremetric.neighbors import NeighborSearch
+from raremetric.performance import one_blas_thread
 from raremetric.validation import Labels, check_weights, quiet_repeats
 
 
@@ -142,9 +142,7 @@ def _problem_key(learner: IML) -> tuple:
 
 
 @one_blas_thread
-def score_push_weights(
-    fold: Fold, candidates: Sequence[dict], score: Score, k: int
-) -> list[float]:
+def score_push_weights(fold: Fold, candidates: Sequence[dict], score: Score, k: int) -> list[float]:
     """Score of each candidate of LMNN on one fold.
 
     Candidates that differ in ``push_weight`` only share one problem, and each one starts from the

@@ -142,7 +142,7 @@ def _is_separated(loss: LargeMarginLoss, start: NDArray, found: Solution) -> boo
 def _descend(
     loss: LargeMarginLoss, L: NDArray, inverse: NDArray | None, options: SolverOptions
 ) -> Solution:
-    """Minimize over L' with L = L'·inverse; without an inverse over L, with another rule to stop."""
+    """Minimize over L' with L = L'·inverse, or without an inverse over L itself."""
     patience, factor = (1, STEP_TOLERANCE) if inverse is None else (PATIENCE, 1.0)
     start = L if inverse is None else np.linalg.solve(inverse, L.T).T
 

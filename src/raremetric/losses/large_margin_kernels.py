@@ -122,7 +122,10 @@ def add_degrees(coefficients, degrees):
 def add_whole_rows(coefficients, dense, first, Z, sums):
     """Add the matrix products of the rows ``dense`` of a tile to the sums."""
     n_dense, width = coefficients.shape
-    own, gathered = np.empty((n_dense, Z.shape[1]), Z.dtype), np.empty((n_dense, Z.shape[1]), Z.dtype)
+    own, gathered = (
+        np.empty((n_dense, Z.shape[1]), Z.dtype),
+        np.empty((n_dense, Z.shape[1]), Z.dtype),
+    )
     others = np.empty((width, Z.shape[1]), Z.dtype)
     for a in range(n_dense):
         for t in range(Z.shape[1]):

@@ -18,6 +18,9 @@ from raremetric.learners import lmnn
 from raremetric.learners.base import initial_components
 from raremetric.losses.large_margin import make_large_margin_loss
 from raremetric.solvers.reference import minimize_lbfgs
+from raremetric.study.execution import run_task
+from raremetric.study.reading import named_study
+from raremetric.study.tasks import Task
 from raremetric.validation import check_labels
 
 DATA = (
@@ -143,6 +146,21 @@ def compare_lmnn(names) -> list[dict]:
         rows[-1] |= {"path_seconds": path_seconds, "plain_seconds": plain_seconds}
         rows[-1] |= {"ratio": plain_seconds / path_seconds, "worst_objective_ratio": max(ratios)}
     return rows
+
+
+def time_split(study_name: str, datasets=None) -> list[dict]:
+    """One row per method of a study: seconds for the first split of its data sets."""
+    study = named_study(study_name)
+    seconds = dict.fromkeys((learner.name for learner in study.learners), 0.0)
+    for learner in study.learners:
+        run_task(Task("wine", None, study.resamplings[0], 1, learner))  # compiles
+        for name in datasets or study.datasets:
+            started = time.process_time()
+            run_task(Task(name, None, study.resamplings[0], 1, learner))
+            seconds[learner.name] += time.process_time() - started
+    return [
+        {"study": study_name, "method": name, "seconds": taken} for name, taken in seconds.items()
+    ]
 
 
 def best_determined(search, candidates) -> float:

@@ -3,8 +3,8 @@
     python benchmarks/run.py [--quick] [--only QUESTION]
 
 Questions: plain, other_points, other_data, nca, baselines, lmnn, tuning, rare, rows, features,
-threads, tuning_threads, blas, start. Times are CPU seconds of one thread, except in the three
-questions about threads. Compilation is timed in ``start`` only. Writes
+threads, tuning_threads, tables, blas, start. Times are CPU seconds of one thread, except in the
+three questions about threads. Compilation is timed in ``start`` only. Writes
 ``benchmarks/results/bench.json``.
 """
 
@@ -94,6 +94,12 @@ def tuning_threads(quick: bool) -> list[dict]:
     return fits.tune_on_threads(QUICK_DATA[:1] if quick else fits.DATA[-4:], 5 if quick else 30)
 
 
+def tables(quick: bool) -> list[dict]:
+    """One split of Table 2 and of Table 3a: seconds of each method."""
+    datasets = QUICK_DATA if quick else None
+    return [row for name in ("table2", "table3-smote") for row in fits.time_split(name, datasets)]
+
+
 def blas(quick: bool) -> list[dict]:
     return growth.threads_of_blas(("IML",)) if quick else growth.threads_of_blas()
 
@@ -134,7 +140,7 @@ def start(quick: bool) -> list[dict]:
 
 FUNCTIONS = (
     plain, other_points, other_data, nca, baselines, lmnn, tuning, rare, rows, features, threads,
-    tuning_threads, blas, start,
+    tuning_threads, tables, blas, start,
 )  # fmt: skip
 QUESTIONS: dict[str, Callable[[bool], list[dict]]] = {each.__name__: each for each in FUNCTIONS}
 

@@ -12,13 +12,23 @@ from sklearn.neighbors import KNeighborsClassifier, NeighborhoodComponentsAnalys
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from raremetric import IML, IMLCV, RareClassifier, load_dataset
+from raremetric import IML, IMLCV, LMNN, RareClassifier, load_dataset
 from raremetric.contenders.forests import FOREST_GRID
+from raremetric.learners import lmnn
+from raremetric.learners.base import initial_components
+from raremetric.losses.large_margin import make_large_margin_loss
+from raremetric.solvers.reference import minimize_lbfgs
+from raremetric.study.execution import run_task
+from raremetric.study.reading import named_study
+from raremetric.study.tasks import Task
+from raremetric.validation import check_labels
 
 DATA = (
     "wine", "sonar", "pima", "vehicle", "german",
     "segmentation", "pageblocks", "splice", "spambase",
 )  # fmt: skip
+# Not used to choose the stopping rules.
+OTHER_DATA = ("heart", "wdbc", "iono", "balance", "yeast", "abalone")
 GRID = {
     "margin": [1, 10, 100, 1000, 10_000],
     "regularization": [0, 0.01, 0.1, 1, 10],
@@ -26,6 +36,7 @@ GRID = {
 }
 # Every metric that is large enough has a loss of zero: solved by SciPy's L-BFGS, see IML.
 UNDETERMINED = {"margin": 1.0, "regularization": 0.0, "similar_weight": 0.0}
+PUSH_WEIGHTS = (0.05, 0.25, 0.5, 0.75, 0.95)
 REPEATS = 3  # of our fits, which take a few milliseconds; their mean is reported
 
 
@@ -103,6 +114,53 @@ def compare_with_nca(names) -> list[dict]:
         rows.append({"data": name, "seconds": seconds, "nca_seconds": other})
         rows[-1]["ratio"] = other / seconds
     return rows
+
+
+def compare_lmnn(names) -> list[dict]:
+    """One row per data set: LMNN at several push weights against plain L-BFGS on its exact loss.
+
+    The plain descent starts from the principal axes and ends when an iteration gains less than
+    1e-7 of the initial loss; both have at most 100 iterations. "path" is our time if each weight
+    starts from the metric of the next larger one, as in tuning.
+    """
+    rows = []
+    for name in names:
+        X, y = training_part(name)
+        timed_fit(LMNN(max_iter=2), X, y)  # compiles
+        started = time.process_time()
+        problem, learner = lmnn.make_problem(LMNN(), X, check_labels(y, "LMNN")), LMNN(max_iter=100)
+        problem.path(PUSH_WEIGHTS, *lmnn.start_of(learner, X))
+        path_seconds, seconds, plain_seconds, ratios = time.process_time() - started, 0.0, 0.0, []
+        for weight in PUSH_WEIGHTS:
+            ours = learner.set_params(push_weight=weight)
+            seconds += timed_fit(ours, X, y)
+            loss = make_large_margin_loss(
+                X, check_labels(y, "LMNN"), problem.targets, push_weight=weight, squared=True
+            )
+            started = time.process_time()
+            start = initial_components("pca", X)
+            theirs = minimize_lbfgs(loss.value_and_gradient, start, max_iter=100, tol=1e-7)
+            plain_seconds += time.process_time() - started
+            ratios.append(ours.objective_ / theirs.value)
+        rows.append({"data": name, "shape": list(X.shape), "seconds": seconds})
+        rows[-1] |= {"path_seconds": path_seconds, "plain_seconds": plain_seconds}
+        rows[-1] |= {"ratio": plain_seconds / path_seconds, "worst_objective_ratio": max(ratios)}
+    return rows
+
+
+def time_split(study_name: str, datasets=None) -> list[dict]:
+    """One row per method of a study: seconds for the first split of its data sets."""
+    study = named_study(study_name)
+    seconds = dict.fromkeys((learner.name for learner in study.learners), 0.0)
+    for learner in study.learners:
+        run_task(Task("wine", None, study.resamplings[0], 1, learner))  # compiles
+        for name in datasets or study.datasets:
+            started = time.process_time()
+            run_task(Task(name, None, study.resamplings[0], 1, learner))
+            seconds[learner.name] += time.process_time() - started
+    return [
+        {"study": study_name, "method": name, "seconds": taken} for name, taken in seconds.items()
+    ]
 
 
 def best_determined(search, candidates) -> float:

@@ -1,7 +1,8 @@
-"""A straightforward implementation of IML in NumPy and SciPy.
+"""A straightforward implementation of IML in NumPy and SciPy, organized like the authors' program.
 
-SciPy's L-BFGS-B minimizes the loss over L, from the identity, with at most 200 iterations. The
-dissimilar neighbors are found again at every evaluation.
+SciPy's L-BFGS-B minimizes the loss over L, from the identity, with at most 200 iterations. Each
+evaluation computes one matrix of squared distances between the two classes, by inner products, and
+finds the nearest neighbors of both classes in it by ``numpy.argpartition``.
 """
 
 from __future__ import annotations
@@ -9,11 +10,10 @@ from __future__ import annotations
 import numpy as np
 from scipy.optimize import minimize
 from sklearn.base import BaseEstimator, TransformerMixin
-from sklearn.neighbors import NearestNeighbors
 
 
 class PlainIML(TransformerMixin, BaseEstimator):
-    """IML for two classes, with the loss computed pair by pair in the input space."""
+    """IML for two classes, with gradients as sums of outer products in the input space."""
 
     def __init__(self, margin=1.0, similar_weight=0.5, regularization=0.01, k=3, max_iter=200):
         self.margin = margin
@@ -24,10 +24,14 @@ class PlainIML(TransformerMixin, BaseEstimator):
 
     def fit(self, X, y):
         """Choose the similar pairs and minimize the loss."""
-        self.X_, self.y_ = np.asarray(X, dtype=float), np.asarray(y)
-        self.similar_ = [
-            self._pairs(self.X_, self.y_ == c, self.y_ == c, skip_self=True) for c in (0, 1)
-        ]
+        X, y = np.asarray(X, dtype=float), np.asarray(y)
+        self.classes_ = [X[y == c] for c in (0, 1)]
+        self.similar_ = []
+        for rows in self.classes_:
+            distances = squared_distances(rows, rows)
+            np.fill_diagonal(distances, np.inf)
+            anchors, others = nearest_pairs(distances, self.k)
+            self.similar_.append(rows[anchors] - rows[others])
         d = X.shape[1]
         result = minimize(
             self.loss,
@@ -46,31 +50,37 @@ class PlainIML(TransformerMixin, BaseEstimator):
 
     def loss(self, flat):
         """Value and gradient of the loss at a flattened L."""
-        d = self.X_.shape[1]
+        d = self.classes_[0].shape[1]
         L = flat.reshape(d, d)
-        Z = self.X_ @ L.T
-        M = L.T @ L
-        residual = M - np.eye(d)
+        residual = L.T @ L - np.eye(d)
         value = self.regularization * np.sum(residual**2)
         gradient = 4 * self.regularization * L @ residual
-        a, m = self.similar_weight, self.margin
-        for c in (0, 1):
-            dissimilar = self._pairs(Z, self.y_ == c, self.y_ != c)
-            for (i, j), weight, sign, offset in (
-                (self.similar_[c], a, 1.0, -1.0),
-                (dissimilar, 1 - a, -1.0, 1.0 + m),
+        between = squared_distances(*(rows @ L.T for rows in self.classes_))
+        for c, distances in enumerate((between, between.T)):
+            own, other = self.classes_[c], self.classes_[1 - c]
+            anchors, others = nearest_pairs(distances, self.k)
+            similar, dissimilar = self.similar_[c], own[anchors] - other[others]
+            depths = 1 + self.margin - distances[anchors, others]
+            lengths = np.sum((similar @ L.T) ** 2, axis=1)
+            for differences, hinge, sign, share in (
+                (similar, lengths - 1, 1.0, self.similar_weight),
+                (dissimilar, depths, -1.0, 1 - self.similar_weight),
             ):
-                delta = self.X_[i] - self.X_[j]
-                hinge = sign * np.sum((delta @ L.T) ** 2, axis=1) + offset
-                active = hinge > 0
-                weight = weight / (4 * len(i))
+                weight, active = share / (4 * len(hinge)), hinge > 0
                 value += weight * hinge[active].sum()
-                gradient += sign * weight * 2 * L @ (delta[active].T @ delta[active])
+                chosen = differences[active]
+                gradient += 2 * sign * weight * L @ (chosen.T @ chosen)
         return value, gradient.ravel()
 
-    def _pairs(self, Z, anchors, others, skip_self=False):
-        anchors, others = np.flatnonzero(anchors), np.flatnonzero(others)
-        search = NearestNeighbors(n_neighbors=self.k).fit(Z[others])
-        query = None if skip_self else Z[anchors]
-        found = others[search.kneighbors(query, return_distance=False)]
-        return np.repeat(anchors, found.shape[1]), found.ravel()
+
+def squared_distances(A, B):
+    """‖a − b‖² between all rows of A and B, by inner products."""
+    norms = np.einsum("ij,ij->i", A, A)[:, np.newaxis] + np.einsum("ij,ij->i", B, B)
+    return norms - 2 * A @ B.T
+
+
+def nearest_pairs(distances, k):
+    """Each row with its k columns of smallest distance: positions of rows and columns."""
+    k = min(k, distances.shape[1] - 1)
+    others = np.argpartition(distances, k, axis=1)[:, :k]
+    return np.repeat(np.arange(len(others)), k), others.ravel()

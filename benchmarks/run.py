@@ -2,9 +2,10 @@
 
     python benchmarks/run.py [--quick] [--only QUESTION]
 
-Questions: plain, other_points, nca, baselines, tuning, rare, rows, features, threads,
-tuning_threads, blas, start. Times are CPU seconds of one thread, except in the three questions
-about threads. Compilation is timed in ``start`` only. Writes ``benchmarks/results/bench.json``.
+Questions: plain, other_points, other_data, nca, baselines, lmnn, tuning, rare, rows, features,
+threads, tuning_threads, tables, blas, start. Times are CPU seconds of one thread, except in the
+three questions about threads. Compilation is timed in ``start`` only. Writes
+``benchmarks/results/bench.json``.
 """
 
 from __future__ import annotations
@@ -25,17 +26,26 @@ import fits
 import growth
 import numpy as np
 
+from raremetric.study.reading import named_study
+
 OUT = Path(__file__).parent / "results" / "bench.json"
 QUICK_DATA = ("wine", "german")
+LMNN_SECONDS = ("path_seconds", "plain_seconds")
+N_POINTS = 8  # of the grid, in each comparison with the plain program
 
 
-def plain(quick: bool, seed: int = 0) -> list[dict]:
-    return fits.compare_with_plain(QUICK_DATA if quick else fits.DATA, 5 if quick else 20, seed)
+def plain(quick: bool, data: tuple[str, ...] = fits.DATA, seed: int = 0) -> list[dict]:
+    return fits.compare_with_plain(QUICK_DATA if quick else data, 3 if quick else N_POINTS, seed)
 
 
 def other_points(quick: bool) -> list[dict]:
     """`plain` at grid points that were not used to choose the stopping rules."""
     return plain(quick, seed=11)
+
+
+def other_data(quick: bool) -> list[dict]:
+    """`plain` on data sets that were not used to choose the stopping rules."""
+    return plain(quick, fits.OTHER_DATA)
 
 
 def nca(quick: bool) -> list[dict]:
@@ -54,6 +64,11 @@ def baselines(quick: bool) -> list[dict]:
         return compare(data=("wine",), splits=(1,)) if quick else compare()
     except (subprocess.CalledProcessError, OSError) as error:
         return [{"peer": "metric-learn, pylmnn", "ratio": None, "skipped": str(error)}]
+
+
+def lmnn(quick: bool) -> list[dict]:
+    """LMNN on the paper's data sets against plain L-BFGS on its exact loss."""
+    return fits.compare_lmnn(QUICK_DATA if quick else named_study("table2").datasets)
 
 
 def rare(quick: bool) -> list[dict]:
@@ -77,6 +92,12 @@ def threads(quick: bool) -> list[dict]:
 
 def tuning_threads(quick: bool) -> list[dict]:
     return fits.tune_on_threads(QUICK_DATA[:1] if quick else fits.DATA[-4:], 5 if quick else 30)
+
+
+def tables(quick: bool) -> list[dict]:
+    """One split of Table 2 and of Table 3a: seconds of each method."""
+    datasets = QUICK_DATA if quick else None
+    return [row for name in ("table2", "table3-smote") for row in fits.time_split(name, datasets)]
 
 
 def blas(quick: bool) -> list[dict]:
@@ -118,8 +139,8 @@ def start(quick: bool) -> list[dict]:
 
 
 FUNCTIONS = (
-    plain, other_points, nca, baselines, tuning, rare, rows, features, threads, tuning_threads,
-    blas, start,
+    plain, other_points, other_data, nca, baselines, lmnn, tuning, rare, rows, features, threads,
+    tuning_threads, tables, blas, start,
 )  # fmt: skip
 QUESTIONS: dict[str, Callable[[bool], list[dict]]] = {each.__name__: each for each in FUNCTIONS}
 
@@ -144,7 +165,7 @@ def markdown(table: list[dict]) -> str:
 
 def summary(name: str, table: list[dict]) -> str:
     """The figures that docs/performance.md quotes besides the table."""
-    if name in ("plain", "other_points"):
+    if name in ("plain", "other_points", "other_data"):
         ratios = [row["ratio"] for row in table]
         excess = np.concatenate([row["excess"] for row in table])
         return (
@@ -152,6 +173,10 @@ def summary(name: str, table: list[dict]) -> str:
             f"objective: median difference {np.median(excess):.1e}, "
             f"{np.mean(excess > 1e-3):.1%} of the fits more than 1e-3 worse"
         )
+    if name == "lmnn":
+        seconds, plain_seconds = (sum(row[key] for row in table) for key in LMNN_SECONDS)
+        worst = max(row["worst_objective_ratio"] for row in table)
+        return f"all: {plain_seconds / seconds:.1f} times; worst objective {worst:.5f} times theirs"
     if name == "threads":
         return "; ".join(
             speedup(one, two) for one, two in zip(table[::2], table[1::2], strict=True)

@@ -6,7 +6,13 @@ from sklearn.datasets import load_iris
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from raremetric.learners.lmnn import LMNN
+from raremetric.learners.base import initial_components
+from raremetric.learners.grid import Fold, score_push_weights
+from raremetric.learners.lmnn import LMNN, start_of
+from raremetric.learners.lmnn import make_problem as make_problem_of
+from raremetric.losses.large_margin import make_large_margin_loss
+from raremetric.solvers.reference import minimize_lbfgs
+from raremetric.validation import check_labels
 from tests.conftest import make_problem
 from tests.oracles.large_margin import lmnn_loss, lmnn_optimum
 
@@ -64,13 +70,78 @@ def test_low_rank_and_warm_start():
     lmnn = LMNN(n_components=2, warm_start=True).fit(X, y)
     first = lmnn.objective_
     assert lmnn.components_.shape == (2, 4)
-    assert lmnn.fit(X, y).objective_ <= first
+    assert lmnn.fit(X, y).objective_ <= first * (1 + 1e-6)  # in single precision
     assert lmnn.n_iter_ < 10
 
 
 def test_equal_points_of_all_classes():
     lmnn = LMNN(n_neighbors=1).fit(np.zeros((4, 2)), [0, 0, 1, 1])
     assert np.isfinite(lmnn.components_).all()
+
+
+@pytest.mark.parametrize("mu", [0.0, 0.5, 1.0])
+@pytest.mark.parametrize("factor", [1e-150, 1e-100, 1e-20, 1e20, 1e150])
+def test_the_scale_of_the_features_does_not_matter(factor, mu):
+    X, y = make_problem(10)
+    expected = LMNN(push_weight=mu).fit(X, y)
+    lmnn = LMNN(push_weight=mu).fit(factor * X, y)
+    assert lmnn.objective_ == pytest.approx(expected.objective_, rel=2e-4, abs=1e-3)
+    if 0 < mu < 1:
+        Z, expected_Z = lmnn.transform(factor * X), expected.transform(X)
+        np.testing.assert_allclose(Z @ Z.T, expected_Z @ expected_Z.T, rtol=0.05, atol=0.05)
+
+
+def test_few_examples_of_many_features_are_solved_by_plain_descent():
+    X, y = make_problem(11, n_samples=20, n_features=30)
+    lmnn = LMNN(max_iter=20)
+    with pytest.warns(ConvergenceWarning):
+        lmnn.fit(X, y)
+    loss = make_large_margin_loss(
+        X, check_labels(y, "test"), lmnn.target_neighbors_, push_weight=0.5, squared=True
+    )
+    start = initial_components("pca", X)
+    plain = minimize_lbfgs(loss.value_and_gradient, start, max_iter=20, tol=1e-7)
+    np.testing.assert_allclose(lmnn.components_, plain.L, rtol=1e-6, atol=1e-9)
+    assert lmnn.objective_ == pytest.approx(plain.value)
+
+
+def test_double_precision_where_examples_are_far_from_all_others():
+    X, y = make_problem(12, n_samples=30)
+    far = X + 1e5 * np.eye(3)[0]  # in single precision, the distances within each half are lost
+    X, y = np.vstack([X, far]), np.concatenate([y, y])
+    lmnn = LMNN(push_weight=0.9, max_iter=2000).fit(X, y)
+    loss = lmnn_loss(lmnn.components_, X, y, lmnn.target_neighbors_, 0.9, True)
+    assert lmnn.objective_ == pytest.approx(loss, rel=1e-6)
+    tighter = LMNN(push_weight=0.9, max_iter=2000, tol=1e-6).fit(X, y)  # all in double precision
+    assert lmnn.objective_ == pytest.approx(tighter.objective_, rel=1e-3)
+
+
+@pytest.mark.parametrize("n_features", [3, 40])  # 40 separate the classes
+def test_a_path_of_push_weights_is_as_good_as_single_fits(n_features):
+    X, y = make_problem(13, n_samples=40, n_features=n_features)
+    weights = [0.0, 0.2, 1.0, 0.5, 0.8]
+    learner = LMNN(max_iter=300)
+    problem = make_problem_of(learner, X, check_labels(y, "test"))
+    metrics = problem.path(weights, *start_of(learner, X))
+    for weight, L in zip(weights, metrics, strict=True):
+        single = LMNN(push_weight=weight, max_iter=300).fit(X, y)
+        value = lmnn_loss(L, X, y, single.target_neighbors_, weight, True)
+        assert value == pytest.approx(single.objective_, rel=1e-3, abs=1e-3)
+
+
+def test_candidates_are_scored_like_single_fits():
+    X, y = make_problem(14, n_samples=120)
+    fold = Fold(X[:80], check_labels(y[:80], "test"), X[80:], y[80:])
+    candidates = [
+        {"push_weight": mu, "n_neighbors": k, "max_iter": 50}
+        for mu in (0.9, 0.3, 0.6)
+        for k in (2, 1)
+    ]
+    scores = score_push_weights(fold, candidates, lambda L, fold, k: float(np.sum(L**2)), 3)
+    singles = [LMNN(**params).fit(X[:80], y[:80]).components_ for params in candidates]
+    np.testing.assert_allclose(scores, [np.sum(L**2) for L in singles], rtol=0.02)
+    with pytest.raises(ValueError, match="push_weight == 2"):
+        score_push_weights(fold, [{"push_weight": 2}], lambda L, fold, k: 0.0, 3)
 
 
 @pytest.mark.parametrize("loss", ["squared_hinge", "hinge"])

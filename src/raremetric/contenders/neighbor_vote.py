@@ -33,7 +33,7 @@ from raremetric.contenders.vote_folds import (
 )
 from raremetric.contenders.vote_threshold import tune_threshold
 from raremetric.learners.euclidean import Euclidean
-from raremetric.learners.grid import Fold, score_candidates, vote_f1
+from raremetric.learners.grid import Score, score_candidates, score_push_weights, vote_f1
 from raremetric.rare.tuning_set import restrict_fold
 from raremetric.validation import check_labels, quiet_repeats
 
@@ -176,15 +176,27 @@ class IMLVote(NeighborVote):
         self, candidates: Sequence[Candidate], fold: PreparedFold, seed: int, read: Read
     ) -> list[Any]:
         """See `NeighborVote.judge`."""
-        labels = check_labels(fold.y, "A fold")
-        shared = Fold(fold.X, labels, fold.X_validation, fold.y_validation, fold.weights)
         fixed = {"random_state": seed, **self.settings}
         params = [{**fixed, **candidate.params} for candidate in candidates]
+        found = score_candidates(fold.for_learning(), params, _score_by(read), N_NEIGHBORS)
+        return [value for value, _ in found]
 
-        def score(L: NDArray, fold: Fold, k: int) -> Any:
-            return read(fold.X @ L.T, fold.X_test @ L.T)
 
-        return [found for found, _ in score_candidates(shared, params, score, N_NEIGHBORS)]
+@dataclass(frozen=True, kw_only=True)
+class LMNNVote(NeighborVote):
+    """`NeighborVote` of LMNN, whose candidates share the target neighbors of a fold."""
+
+    def judge(
+        self, candidates: Sequence[Candidate], fold: PreparedFold, seed: int, read: Read
+    ) -> list[Any]:
+        """See `NeighborVote.judge`."""
+        params = [{**self.settings, **candidate.params} for candidate in candidates]
+        return score_push_weights(fold.for_learning(), params, _score_by(read), N_NEIGHBORS)
+
+
+def _score_by(read: Read) -> Score:
+    """A reading of mapped rows as a score of the components of a metric."""
+    return lambda L, fold, k: read(fold.X @ L.T, fold.X_test @ L.T)
 
 
 def winner(candidates: Sequence[Candidate], scores: Sequence[float], among: Iterable[int]) -> int:

@@ -22,7 +22,7 @@ from raremetric.contenders.alternatives import (
 from raremetric.contenders.averaged import AveragedClassifier, Settings
 from raremetric.contenders.base import Candidate, Contender, check_arguments
 from raremetric.contenders.forests import FOREST_GRID, BalancedForests
-from raremetric.contenders.neighbor_vote import IMLVote, NeighborVote
+from raremetric.contenders.neighbor_vote import IMLVote, LMNNVote, NeighborVote
 from raremetric.contenders.paper_grids import (
     euclidean_candidates,
     gmml_candidates,
@@ -89,7 +89,7 @@ CONTENDERS: dict[str, Contender] = {
             title="plain distance",
             alias="plain",
         ),
-        NeighborVote(
+        LMNNVote(
             name="LMNN",
             learner=LMNN,
             propose=lmnn_candidates,

@@ -10,6 +10,8 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.validation import has_fit_parameter
 
 from raremetric.contenders.resampling import resample
+from raremetric.learners.grid import Fold
+from raremetric.validation import check_labels
 
 N_NEIGHBORS = 3
 N_FINALISTS = 6  # candidates that successive halving tries on all folds
@@ -23,6 +25,11 @@ class PreparedFold(NamedTuple):
     X_validation: NDArray
     y_validation: NDArray
     weights: NDArray | None = None  # of the rows that are learned from
+
+    def for_learning(self) -> Fold:
+        """The same fold for learners that share work between candidates."""
+        labels = check_labels(self.y, "A fold")
+        return Fold(self.X, labels, self.X_validation, self.y_validation, self.weights)
 
 
 Read = Callable[[NDArray, NDArray], Any]  # of the mapped rows: to learn from, to validate on

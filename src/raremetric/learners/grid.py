@@ -1,23 +1,26 @@
-"""Scores of many settings of IML on one fold, at the price of a few fits."""
+"""Scores of many settings of IML or LMNN on one fold, at the price of a few fits."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from joblib import Parallel, delayed
 from numpy.typing import NDArray
 
+from raremetric.learners import lmnn
 from raremetric.learners.iml import (
     IML,
     check_parameters,
     make_problem,
     start_of,
 )
+from raremetric.learners.lmnn import LMNN
 from raremetric.learners.problem import PairSetProblem
 from raremetric.neighbors import NeighborSearch
+from raremetric.performance import one_blas_thread
 from raremetric.validation import Labels, check_weights, quiet_repeats
 
 
@@ -32,7 +35,7 @@ class Fold(NamedTuple):
     weights_test: NDArray | None = None
 
 
-Score = Callable[[NDArray, Fold, int], float]  # of components L, on a fold, with k neighbors
+Score = Callable[[NDArray, Fold, int], Any]  # of components L, on a fold, with k neighbors
 
 
 def rare_f1(positive) -> Score:
@@ -136,3 +139,35 @@ def _shared_problems(learners: Sequence[IML], fold: Fold) -> list[PairSetProblem
 def _problem_key(learner: IML) -> tuple:
     parameters = (learner.pairs, learner.dissimilar, learner.set_weights)
     return (*parameters, repr(learner.random_state))
+
+
+@one_blas_thread
+def score_push_weights(fold: Fold, candidates: Sequence[dict], score: Score, k: int) -> list[Any]:
+    """Score of each candidate of LMNN on one fold.
+
+    Candidates that differ in ``push_weight`` only share one problem, and each one starts from the
+    metric of another: see `LargeMarginProblem.path`.
+
+    Parameters
+    ----------
+    fold : Fold
+    candidates : sequence of dict
+        Parameters of LMNN.
+    score : callable (L, fold, k) -> float
+    k : int
+        Number of neighbors in the vote.
+    """
+    learners = [LMNN(**candidate) for candidate in candidates]
+    groups: dict[str, list[int]] = {}
+    for i, learner in enumerate(learners):
+        lmnn.check_parameters(learner)
+        others = learner.get_params() | {"push_weight": None}
+        groups.setdefault(repr(sorted(others.items())), []).append(i)
+    scores: list[Any] = [None] * len(learners)
+    for members in groups.values():
+        problem = lmnn.make_problem(learners[members[0]], fold.X, fold.labels)
+        start, options = lmnn.start_of(learners[members[0]], fold.X)
+        weights = [learners[i].push_weight for i in members]
+        for i, L in zip(members, problem.path(weights, start, options), strict=True):
+            scores[i] = score(L, fold, k)
+    return scores

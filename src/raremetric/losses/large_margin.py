@@ -14,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from raremetric.losses.large_margin_kernels import estimate_large_margin
 from raremetric.losses.pair_sets_kernels import hinge
 from raremetric.neighbors.self_join import row_distance
 from raremetric.performance import jit
@@ -45,9 +46,22 @@ class LargeMarginLoss(NamedTuple):
     push_weight: float  # μ
     squared: bool  # whether h is the squared hinge
 
+    def in_single_precision(self) -> LargeMarginLoss:
+        """The same loss, evaluated from rows in single precision; with the squared hinge only."""
+        centered = self.X - self.X.mean(axis=0)  # the loss depends on differences only
+        return self._replace(X=centered.astype(np.float32))
+
     def value_and_gradient(self, L: NDArray, width: float = 0.0) -> tuple[float, NDArray]:
         """F and its gradient over L, shape (n_components, n_features)."""
+        if self.X.dtype == np.float32:
+            return estimate_large_margin(np.ascontiguousarray(L), self)
         return evaluate_large_margin(np.ascontiguousarray(L), self, float(width))
+
+    def scatter_of_targets(self) -> NDArray:
+        """Σ δδᵀ over the pairs of examples and their target neighbors."""
+        rows, slots = np.nonzero(self.targets >= 0)
+        differences = self.X[rows] - self.X[self.targets[rows, slots]]
+        return differences.T @ differences
 
 
 def make_large_margin_loss(
@@ -180,8 +194,10 @@ def evaluate_large_margin(L, loss, width):
     radii, slots = target_radii(Z, loss.targets)
     pulls = np.zeros(loss.targets.shape)
     laplacian = np.zeros_like(Z)
-    push = impostor_terms(Z, loss.starts, radii, slots, loss.squared, width, pulls, laplacian)
-    laplacian *= loss.push_weight
+    push = 0.0
+    if loss.push_weight > 0.0:
+        push = impostor_terms(Z, loss.starts, radii, slots, loss.squared, width, pulls, laplacian)
+        laplacian *= loss.push_weight
     pull = 0.0
     for i in range(Z.shape[0]):
         for slot in range(radii.shape[1]):

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg
 
-from raremetric.performance import jit
-from raremetric.solvers.windowed import inner
+from raremetric.performance import any_order, inlined
+
+LANES = 8  # double-precision numbers in two vector registers
 
 
 class Projection(NamedTuple):
@@ -56,12 +58,15 @@ def project_bregman(
     tol : float
         Stop when a sweep changes the multipliers by less than this fraction.
     """
-    learned = np.array(L, dtype=np.float64, order="C")
+    n_features = differences.shape[1]
+    # Columns of zeros make rows of whole vectors, which are processed faster.
+    padding = ((0, 0), (0, -n_features % LANES))
+    learned = np.pad(np.asarray(L, dtype=np.float64), padding)
     slack_bounds = np.array(bounds, dtype=np.float64)
     multipliers = np.zeros(len(differences))
     n_iter, change = bregman_sweeps(
         learned,
-        np.ascontiguousarray(differences, dtype=np.float64),
+        np.pad(np.asarray(differences, dtype=np.float64), padding),
         np.ascontiguousarray(signs, dtype=np.float64),
         slack_bounds,
         multipliers,
@@ -69,6 +74,7 @@ def project_bregman(
         int(max_iter),
         float(tol),
     )
+    learned = np.ascontiguousarray(learned[:, :n_features])
     objective = logdet_divergence(learned, L)
     if np.isfinite(gamma):
         ratios = slack_bounds / bounds
@@ -82,60 +88,63 @@ def logdet_divergence(L: NDArray, L0: NDArray) -> float:
     return float(np.sum(values - np.log(values) - 1))
 
 
-@jit
-def project_on_bound(L, difference, sign, bound, multiplier, gamma, projected, row):
-    """Project M = LᵀL onto one bound on p = ‖Lδ‖²; returns the bound and the multiplier after.
-
-    sign is +1 for p ≤ bound and -1 for p ≥ bound. M⁻¹ − sign·α δδᵀ is reached by a rank-one
-    change of L itself, so M stays positive definite despite rounding. ``projected`` and
-    ``row`` are work arrays for Lδ and LᵀLδ.
-    """
-    n_components, n_features = L.shape
-    for r in range(n_components):
-        projected[r] = inner(L[r], difference)
-    p = inner(projected, projected)
-    if p == 0.0:  # equal points: their distance is 0 under every metric
-        return bound, multiplier
-    share = 1.0 if np.isinf(gamma) else gamma / (gamma + 1.0)
-    alpha = sign * share * (1.0 / p - 1.0 / bound)
-    shrink = 1.0 - share + share * p / bound  # 1 − sign·α p without cancellation
-    if multiplier <= alpha:
-        alpha, shrink = multiplier, 1.0 - sign * multiplier * p
-    if alpha == 0.0:
-        return bound, multiplier
-    # M⁺ = Lᵀ(I + s wwᵀ)²L with w = Lδ and (1 + s p)² = 1/(1 − sign·α p).
-    stretch = (1.0 / np.sqrt(shrink) - 1.0) / p
-    row[:] = 0.0
-    for r in range(n_components):
-        for t in range(n_features):
-            row[t] += projected[r] * L[r, t]
-    for r in range(n_components):
-        factor = stretch * projected[r]
-        for t in range(n_features):
-            L[r, t] += factor * row[t]
-    bound = 1.0 / (1.0 / bound + sign * alpha / gamma)
-    return bound, multiplier - alpha
+@inlined
+def project(L, difference, projected):
+    """Write Lδ to projected and return ‖Lδ‖²."""
+    p = 0.0
+    for r in range(L.shape[0]):
+        total, axis = 0.0, L[r]
+        for t in range(L.shape[1]):
+            total += axis[t] * difference[t]
+        projected[r] = total
+        p += total * total
+    return p
 
 
-@jit
+@inlined
+def stretch_along(L, projected, stretch, row):
+    """Replace L by (I + s wwᵀ)L for w = Lδ, the projected difference; row is for work."""
+    for t in range(L.shape[1]):
+        row[t] = 0.0
+    for r in range(L.shape[0]):
+        weight, axis = projected[r], L[r]
+        for t in range(L.shape[1]):
+            row[t] += weight * axis[t]
+    for r in range(L.shape[0]):
+        weight, axis = stretch * projected[r], L[r]
+        for t in range(L.shape[1]):
+            axis[t] += weight * row[t]
+
+
+@any_order
 def bregman_sweeps(L, differences, signs, bounds, multipliers, gamma, max_iter, tol):
     """Cycle through all bounds until the multipliers settle; changes L, bounds, multipliers.
 
+    Each step projects M = LᵀL onto one bound on p = ‖Lδ‖²: p ≤ bound if the sign is +1, p ≥ bound
+    if it is -1. M⁻¹ − sign·α δδᵀ is reached by a rank-one change of L itself, so M stays positive
+    definite despite rounding: M⁺ = Lᵀ(I + s wwᵀ)²L with w = Lδ and (1 + s p)² = 1/(1 − sign·α p).
     Returns the number of sweeps and the last change, Σ|λ − λ'| / (‖λ‖ + ‖λ'‖).
     """
-    projected, row = np.empty(L.shape[0]), np.empty(L.shape[1])
-    change = np.inf
+    projected, row = np.empty(L.shape[0], np.float64), np.empty(L.shape[1], np.float64)
+    share, change = 1.0 if math.isinf(gamma) else gamma / (gamma + 1.0), np.inf
     for sweep in range(max_iter):
         moved, norm, old_norm = 0.0, 0.0, 0.0
         for c in range(differences.shape[0]):
-            old = multipliers[c]
-            bounds[c], multipliers[c] = project_on_bound(
-                L, differences[c], signs[c], bounds[c], old, gamma, projected, row
-            )
+            old, bound, sign, alpha = multipliers[c], bounds[c], signs[c], 0.0
+            p = project(L, differences[c], projected)
+            if p > 0.0:  # otherwise equal points: their distance is 0 under every metric
+                alpha = sign * share * (1.0 / p - 1.0 / bound)
+                shrink = 1.0 - share + share * p / bound  # 1 − sign·α p without cancellation
+                if old <= alpha:
+                    alpha, shrink = old, 1.0 - sign * old * p
+            if alpha != 0.0:
+                stretch_along(L, projected, (1.0 / math.sqrt(shrink) - 1.0) / p, row)
+                bounds[c] = 1.0 / (1.0 / bound + sign * alpha / gamma)
+                multipliers[c] = old - alpha
             moved += abs(multipliers[c] - old)
             norm += multipliers[c] ** 2
             old_norm += old * old
-        total = np.sqrt(norm) + np.sqrt(old_norm)
+        total = math.sqrt(norm) + math.sqrt(old_norm)
         change = moved / total if total > 0.0 else 0.0
         if change < tol:
             return sweep + 1, change

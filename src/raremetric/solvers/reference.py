@@ -6,7 +6,6 @@ A nonsmooth loss is minimized by a sequence of smooth approximations, one stage 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from itertools import count
 from typing import NamedTuple
 
 import numpy as np
@@ -94,6 +93,7 @@ def minimize_lbfgs(
     *,
     max_iter: int,
     tol: float,
+    patience: int = 1,
     memory: int = 10,
     report: Callable[[int, float], None] | None = None,
 ) -> Solution:
@@ -106,32 +106,43 @@ def minimize_lbfgs(
         The start.
     max_iter : int
     tol : float
-        Stop when an iteration gains less than this fraction of the value.
+        Stop when an iteration gains less than this fraction of the initial value.
+    patience : int
+        If greater than one: stop instead when this number of iterations gains less than the
+        fraction ``tol`` of the value, or of a hundredth of the initial value.
     memory : int
         Number of corrections kept.
     report : callable (iteration, value) or None
     """
     shape = L.shape
     # SciPy's tolerances are relative only to values above one, so scale the value to one.
-    scale = max(abs(evaluate(L)[0]), np.finfo(float).tiny)
+    start = evaluate(L)
+    scale = max(abs(start[0]), np.finfo(float).tiny)
 
     def scaled(x: NDArray) -> tuple[float, NDArray]:
-        value, gradient = evaluate(x.reshape(shape))
+        point = x.reshape(shape)
+        value, gradient = start if np.array_equal(point, L) else evaluate(point)
         return value / scale, gradient.ravel() / scale
 
-    iterations = count(1)
+    values = [1.0]  # after each iteration
 
-    def log(intermediate_result) -> None:
+    def watch(intermediate_result) -> None:
+        values.append(float(intermediate_result.fun))
         if report is not None:
-            report(next(iterations), float(intermediate_result.fun) * scale)
+            report(len(values) - 1, values[-1] * scale)
+        if 1 < patience < len(values):
+            gain = values[-1 - patience] - values[-1]
+            if gain <= tol * max(values[-1], SMALL_VALUE):
+                raise StopIteration
 
+    ftol = tol if patience == 1 else 0.0
     result = minimize(
         scaled,
         L.ravel(),
         jac=True,
         method="L-BFGS-B",
-        callback=log,
-        options={"maxiter": max_iter, "ftol": tol, "gtol": 0.0, "maxcor": memory},
+        callback=watch,
+        options={"maxiter": max_iter, "ftol": ftol, "gtol": 0.0, "maxcor": memory},
     )
     converged = result.status != ITERATION_LIMIT
     return Solution(result.x.reshape(shape), float(result.fun) * scale, int(result.nit), converged)

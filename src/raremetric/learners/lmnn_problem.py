@@ -1,0 +1,186 @@
+"""The problem that LMNN solves: everything about it that does not depend on the push weight."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from raremetric.learners.problem import SolverOptions
+from raremetric.losses.large_margin import (
+    LargeMarginLoss,
+    make_large_margin_loss,
+    target_table,
+)
+from raremetric.neighbors import nearest_within_class
+from raremetric.solvers.reference import PATIENCE, Solution, minimize_in_stages, minimize_lbfgs
+from raremetric.validation import Labels
+
+STEP_TOLERANCE = 1e-3  # gain of one iteration that ends a plain descent, as a share of tol
+SINGLE_PRECISION_TOL = 1e-5  # the tightest tolerance for which single precision is enough
+SEPARATED = 1e-3  # share of the loss at the start: less means that the metric is not determined
+RIDGE = 1e-3  # of the mean curvature, for directions in which no target differs
+
+
+class LargeMarginProblem:
+    """Minimize the large-margin loss of one training set for any number of push weights.
+
+    Distances are measured in units in which the features have about unit variance, so that the
+    result for c·X is that for X divided by c, without overflow.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_samples, n_features)
+    labels : Labels
+    n_neighbors : int
+        Number k of target neighbors.
+    squared : bool
+        Whether the hinge is squared.
+    n_jobs : int or None
+        Threads in the search for the target neighbors. The result does not depend on it.
+    """
+
+    def __init__(
+        self, X: NDArray, labels: Labels, n_neighbors: int, *, squared: bool, n_jobs: int | None
+    ):
+        neighbors = nearest_within_class(X, labels, n_neighbors, n_jobs)
+        self.targets = target_table(labels, neighbors, n_neighbors)
+        self.unit = unit_of(X)
+        self._loss = make_large_margin_loss(
+            X / self.unit, labels, self.targets, push_weight=0.5, squared=squared
+        )
+
+    def solve(self, push_weight: float, L: NDArray, options: SolverOptions) -> Solution:
+        """Minimize from the start L; the value of the solution is that of the exact loss.
+
+        With ``scale_start`` only the directions of the start matter, not its scale.
+        """
+        found, _ = self.minimize(push_weight, L, options)
+        loss = self._weighted(push_weight)
+        if not loss.squared or options.tol < SINGLE_PRECISION_TOL:
+            return found
+        value, _ = loss.value_and_gradient(found.L * self.unit)
+        if abs(value - found.value) <= options.tol * abs(value):
+            return found._replace(value=value)
+        # Single precision is not enough: some examples are far from all others.
+        return self._in_unit(_descend(loss, found.L * self.unit, self._inverse_root, options))
+
+    def minimize(
+        self, push_weight: float, L: NDArray, options: SolverOptions, *, plain: bool = False
+    ) -> tuple[Solution, bool]:
+        """The same as ``solve``, but the value may be that of the loss in single precision.
+
+        Returns also whether the loss determines the metric. It does not with a push weight of 0,
+        nor where classes can be separated with hardly any pull: with few examples of many
+        features, or a push weight of 1. The path then decides which metric is found, and plain
+        L-BFGS is used; ``plain`` says that this is known.
+        """
+        L = L if options.scale_start else L * self.unit
+        if push_weight > 0 and not plain:
+            loss = self._weighted(push_weight, options.tol)
+            start = self._scaled(L) if options.scale_start else L
+            found = _descend(loss, start, self._inverse_root, options)
+            if not options.scale_start or not _is_separated(loss, start, found):
+                return self._in_unit(found), True
+        return self._in_unit(_descend(self._weighted(push_weight), L, None, options)), False
+
+    def path(
+        self, push_weights: Sequence[float], L: NDArray, options: SolverOptions
+    ) -> list[NDArray]:
+        """The metric for each push weight, by ``minimize``.
+
+        From the largest weight on, each starts from the metric of the one before: the rank of the
+        metric falls with the weight, and a descent over L cannot raise it again. Metrics that
+        the loss does not determine all start from L.
+        """
+        metrics, last, plain = [L] * len(push_weights), (L, options), False
+        for i in sorted(range(len(push_weights)), key=lambda i: -push_weights[i]):
+            weight = push_weights[i]
+            start = (L, options) if plain or weight == 0 else last
+            solution, determined = self.minimize(weight, *start, plain=plain)
+            if determined:
+                last = solution.L, options._replace(scale_start=False)
+            plain = plain or (weight < 1 and not determined)
+            metrics[i] = solution.L
+        return metrics
+
+    def _weighted(self, push_weight: float, tol: float = 0.0) -> LargeMarginLoss:
+        """The loss for a push weight, in the lowest precision that is enough for a tolerance."""
+        single = self._loss.squared and tol >= SINGLE_PRECISION_TOL
+        loss = self._in_single_precision if single else self._loss
+        return loss._replace(push_weight=float(push_weight))
+
+    def _in_unit(self, solution: Solution) -> Solution:
+        """A solution in the units of the features."""
+        return solution._replace(L=solution.L / self.unit)
+
+    def _scaled(self, L: NDArray) -> NDArray:
+        """The multiple of L with a mean squared distance of one between targets."""
+        n_targets = max(np.count_nonzero(self.targets >= 0), 1)
+        mean = np.sum((L @ self._loss.scatter_of_targets()) * L) / n_targets
+        return L / np.sqrt(mean) if mean > 0 else L
+
+    @cached_property
+    def _in_single_precision(self) -> LargeMarginLoss:
+        return self._loss.in_single_precision()
+
+    @cached_property
+    def _inverse_root(self) -> NDArray:
+        """P with L = L'P: the pull of the targets has about the same curvature for all of L'."""
+        values, vectors = np.linalg.eigh(self._loss.scatter_of_targets())
+        values = np.maximum(values, 0) + max(RIDGE * values.mean(), np.finfo(float).tiny)
+        return (vectors * np.sqrt(values.mean() / values)) @ vectors.T
+
+
+def _is_separated(loss: LargeMarginLoss, start: NDArray, found: Solution) -> bool:
+    """Whether hardly any of the loss at the start is left."""
+    return found.value <= SEPARATED * loss.value_and_gradient(start)[0]
+
+
+def _descend(
+    loss: LargeMarginLoss, L: NDArray, inverse: NDArray | None, options: SolverOptions
+) -> Solution:
+    """Minimize over L' with L = L'·inverse, or without an inverse over L itself."""
+    patience, factor = (1, STEP_TOLERANCE) if inverse is None else (PATIENCE, 1.0)
+    start = L if inverse is None else np.linalg.solve(inverse, L.T).T
+
+    def mapped(point: NDArray) -> NDArray:
+        return point if inverse is None else point @ inverse
+
+    def evaluate(point: NDArray, width: float = 0.0) -> tuple[float, NDArray]:
+        value, gradient = loss.value_and_gradient(mapped(point), width)
+        return value, mapped(gradient)
+
+    def minimize(point: NDArray, width: float, max_iter: int, tol: float) -> Solution:
+        return minimize_lbfgs(
+            lambda point: evaluate(point, width),
+            point,
+            max_iter=max_iter,
+            tol=tol,
+            patience=patience,
+            report=options.report,
+        )
+
+    if loss.squared:
+        solution = minimize(start, 0.0, options.max_iter, factor * options.tol)
+    else:
+        solution = minimize_in_stages(
+            minimize,
+            lambda point: evaluate(point)[0],
+            lambda point, width: -np.inf,  # no dual bound for this loss
+            start,
+            max_iter=options.max_iter,
+            tol=options.tol,
+        )
+    return solution._replace(L=mapped(solution.L))
+
+
+def unit_of(X: NDArray) -> float:
+    """The power of two nearest to the root mean square of the centered features."""
+    centered = X - X.mean(axis=0)
+    largest = float(np.abs(centered).max())
+    if not 0 < largest < np.inf:
+        return 1.0
+    return float(2.0 ** np.round(np.log2(largest * np.sqrt(np.mean((centered / largest) ** 2)))))

@@ -1,0 +1,43 @@
+import numpy as np
+import pytest
+
+from raremetric.solvers.reference import minimize_lbfgs
+
+CURVATURES = np.logspace(0, 4, 12).reshape(3, 4)
+
+
+def bowl(L):
+    return float(1 + np.sum(CURVATURES * L**2)), 2 * CURVATURES * L
+
+
+@pytest.mark.parametrize("patience", [2, 5])
+def test_patience_ends_the_descent_after_iterations_with_little_gain(patience):
+    values = []
+    start = np.ones((3, 4))
+    solution = minimize_lbfgs(
+        bowl,
+        start,
+        max_iter=500,
+        tol=1e-3,
+        patience=patience,
+        report=lambda n, value: values.append(value),
+    )
+    assert solution.converged
+    assert solution.n_iter == len(values)
+    history = np.array([bowl(start)[0], *values])
+    gains = history[:-patience] - history[patience:]
+    floor = 1e-2 * history[0]
+    assert np.all(gains[:-1] > 1e-3 * np.maximum(history[patience:-1], floor))
+    assert gains[-1] <= 1e-3 * max(history[-1], floor)
+
+
+def test_the_start_is_evaluated_once():
+    points = []
+
+    def evaluate(L):
+        points.append(L.copy())
+        return bowl(L)
+
+    start = np.ones((3, 4))
+    minimize_lbfgs(evaluate, start, max_iter=3, tol=1e-9)
+    assert sum(np.array_equal(point, start) for point in points) == 1

@@ -13,10 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, clone
 from sklearn.pipeline import Pipeline
-from sklearn.preprocessing import QuantileTransformer, StandardScaler
+from sklearn.preprocessing import StandardScaler
 from sklearn.utils.validation import has_fit_parameter
 
 from raremetric.features import ImportanceWeights, KernelLandmarks
+from raremetric.features.normal_scores import NormalScores
 from raremetric.learners.base import MetricLearner
 from raremetric.learners.discriminant import BalancedDiscriminant, fit_settings
 from raremetric.learners.euclidean import Euclidean
@@ -61,7 +62,7 @@ class FittedMetric(NamedTuple):
 def default_metrics() -> list[MetricSpec]:
     """All metrics that RareClassifier tries."""
     scaled = (StandardScaler(),)
-    ranked = (QuantileTransformer(output_distribution="normal"), StandardScaler())
+    ranked = (NormalScores(), StandardScaler())
     weighted = (*scaled, ImportanceWeights())
     metrics = []
     for width in (0.5, 2.0, 8.0):
@@ -177,6 +178,6 @@ def _prepare(template: BaseEstimator, seed: int, n_samples: int) -> BaseEstimato
     step = clone(template).set_output(transform="default")
     if "random_state" in step.get_params():
         step.set_params(random_state=seed)
-    if isinstance(step, QuantileTransformer):
+    if isinstance(step, NormalScores):
         step.set_params(n_quantiles=min(200, n_samples))
     return step

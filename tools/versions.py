@@ -107,7 +107,7 @@ def find_interpreter(python: str) -> str | None:
 def numba_supports(interpreter: str) -> bool:
     """Whether there is a wheel of numba, pre-releases included, for an interpreter."""
     options = ("--quiet", "--only-binary", ":all:", "--prerelease", "allow")
-    found = uv("pip", "compile", *options, "--python", interpreter, "-", input="numba\n")
+    found = uv("pip", "compile", *options, "--python", interpreter, "-", stdin="numba\n")
     return found.returncode == 0
 
 
@@ -140,13 +140,13 @@ def describe(folder: Path, versions: str) -> str:
     return "\n".join(lines)
 
 
-def uv(*arguments: object, check: bool = False, input: str | None = None, env=None):
+def uv(*arguments: object, check: bool = False, stdin: str | None = None, env=None):
     """Run uv in the root of the repository; its error messages are shown."""
     return subprocess.run(
         ["uv", *map(str, arguments)],
         cwd=ROOT,
         check=check,
-        input=input,
+        input=stdin,
         env={**os.environ, **(env or {})},
         stdout=subprocess.PIPE,
         text=True,

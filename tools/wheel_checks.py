@@ -51,7 +51,7 @@ def check_datasets() -> None:
         X, y = load_dataset(sorted(list_datasets(collection))[0], return_X_y=True)
         assert len(X) == len(y)
     Path("table.csv").write_text("a,b,kind\n" + "1,x,yes\n2,y,no\n3,x,no\n" * 5)
-    assert len(read_table("table.csv", target="kind").y) == 15
+    assert len(read_table("table.csv", target="kind").target) == 15
 
 
 def check_study() -> None:
@@ -81,6 +81,7 @@ def check_study() -> None:
 def check_onnx() -> None:
     """The exported model predicts the same as the model."""
     import onnxruntime
+
     from raremetric.export import to_onnx
 
     X, y = small_problem()

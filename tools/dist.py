@@ -99,7 +99,7 @@ def use_installed(folder: Path, wheel: Path, extra: str, suffix: str) -> None:
     work.mkdir()
     run("uv", "venv", "--quiet", "--seed", "--python", sys.executable, environment)
     python = environment / "bin" / "python"
-    run("uv", "pip", "install", "--quiet", "--python", python, f"raremetric{suffix} @ {wheel}")
+    run("uv", "pip", "install", "--quiet", "--python", python, f"{wheel}{suffix}")
     shutil.copy(ROOT / "tools" / "wheel_checks.py", work)
     for name in EXAMPLES:
         shutil.copy(ROOT / "examples" / name, work)

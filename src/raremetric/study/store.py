@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from weakref import finalize
 
 from raremetric.study.tasks import REPORTED, Result, Study, StudyResults, Task
 
@@ -70,6 +71,7 @@ class Store:
         self.path.parent.mkdir(parents=True, exist_ok=True)
         with _clear_errors(self.path):
             self._db = sqlite3.connect(self.path, timeout=BUSY_SECONDS)
+            finalize(self, self._db.close)  # Python 3.13 warns of connections left open
             if create and self._is_empty():
                 self._initialize()
             self._check()

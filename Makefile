@@ -12,10 +12,15 @@ SPLITS ?= 20
 # One thread for linear algebra in each of the processes that run tests.
 PYTEST = OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto
 
-.PHONY: help demo test test-quick test-slow test-browser lint format bench paper beyond docs clean
+# What `make test-versions` runs: each Python with each set of dependencies.
+PYTHONS ?= 3.11 3.12 3.13
+SETS ?= oldest current pre
+
+.PHONY: help demo test test-quick test-slow test-browser test-faults test-versions fuzz lint format \
+	bench paper beyond docs dist audit clean
 
 help:  ## list the targets
-	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 15
 
 $(VENV)/bin/python:
 	@echo "Creating $(VENV); the first installation takes a few minutes."
@@ -34,6 +39,10 @@ $(VENV)/.browser: $(VENV)/.dev
 	$(BIN)/pip install -qq -e ".[browser]"
 	@touch $@
 
+$(VENV)/.release: $(VENV)/bin/python pyproject.toml
+	$(BIN)/pip install -qq --group release
+	@touch $@
+
 $(VENV)/.docs: $(VENV)/bin/python pyproject.toml
 	$(BIN)/pip install -qq -e ".[docs]"
 	@touch $@
@@ -42,12 +51,12 @@ demo: $(VENV)/.study  ## learn a metric on real data, print the gain in F1, draw
 	$(BIN)/python examples/demo.py
 
 test: $(VENV)/.dev lint  ## run the linters, the fast tests with coverage, and the kernels without compilation
-	$(PYTEST) -m "not slow and not browser" --cov=raremetric --cov-report=
+	$(PYTEST) -m "not slow and not browser and not fault" --cov=raremetric --cov-report=
 	NUMBA_DISABLE_JIT=1 $(PYTEST) -q -m kernels --cov=raremetric --cov-append \
 		--cov-report=term-missing:skip-covered
 
 test-quick: $(VENV)/.dev  ## run the tests of the inner loop: less than a minute
-	$(PYTEST) -q -m "not slow and not browser and not long"
+	$(PYTEST) -q -m "not slow and not browser and not fault and not long"
 
 test-slow: $(VENV)/.dev  ## run the slow tests
 	$(PYTEST) -m slow
@@ -56,6 +65,16 @@ test-browser: $(VENV)/.browser  ## test the HTML pages in headless Chromium, whi
 	@command -v chromium >/dev/null || { apt-get -qq update && apt-get -qq install -y chromium; } \
 		|| { echo "Chromium is not installed, and this user cannot install it."; exit 1; }
 	$(BIN)/python -m pytest -m browser tests/browser
+
+test-faults: $(VENV)/.dev  ## kill commands, fill disks and break files, and check that nothing is lost
+	$(BIN)/python -m pytest -m fault
+
+# Environments are kept in .venv-versions; uv creates them much faster than pip.
+test-versions: $(VENV)/.release  ## run the fast tests on PYTHONS with the oldest, current and newest SETS
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python tools/versions.py --pythons "$(PYTHONS)" --sets "$(SETS)"
+
+fuzz: $(VENV)/.dev  ## run the generated cases of tests/fuzz, thousands for each estimator and reader
+	HYPOTHESIS_PROFILE=nightly $(PYTEST) tests/fuzz
 
 lint: $(VENV)/.dev  ## check style, types, the order of imports between packages, and spelling
 	$(BIN)/ruff check .
@@ -102,8 +121,17 @@ beyond: $(VENV)/.study  ## run what is missing of RareClassifier against its alt
 	$(BIN)/raremetric study report --store $(STORE) --out docs/results/beyond \
 		--title "Beyond the paper"
 
-docs: $(VENV)/.docs  ## build the HTML documentation in docs/_build
-	$(BIN)/sphinx-build -W --keep-going -b html docs docs/_build
+# From a clean state: a page that is not read again would not repeat its warnings.
+docs: $(VENV)/.docs  ## build the HTML documentation in docs/_build and check its internal links
+	rm -rf docs/_build docs/generated
+	$(BIN)/sphinx-build -W --keep-going -q -b html docs docs/_build
+	$(BIN)/python tools/links.py docs/_build
+
+dist: $(VENV)/.release  ## build the wheel and the sdist of the last commit, and test them as a user would
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python tools/dist.py
+
+audit: $(VENV)/.release  ## look for known vulnerabilities in the dependencies
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python tools/audit.py
 
 clean:  ## remove the environment and all generated files
-	rm -rf $(VENV) docs/_build docs/generated demo .coverage* .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) .venv-versions dist docs/_build docs/generated demo .coverage* .pytest_cache .mypy_cache .ruff_cache

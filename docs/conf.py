@@ -11,11 +11,20 @@ extensions = ["myst_parser", "numpydoc", "sphinx.ext.autodoc", "sphinx.ext.autos
 autosummary_generate = True
 numpydoc_show_class_members = False
 templates_path = ["_templates"]
-# The tables of results are linked as files; they are not pages of this documentation.
-exclude_patterns = ["_build", "results/[a-z]*.md", "results/*/*.md"]
+exclude_patterns = ["_build"]
 myst_enable_extensions = ["dollarmath"]
-# Inherited docstrings refer to labels of scikit-learn's documentation, and the page of results
-# links to tables that are not pages.
-suppress_warnings = ["ref.ref", "myst.xref_missing"]
+# Inherited docstrings refer to labels of scikit-learn's documentation.
+suppress_warnings = ["ref.ref"]
 html_theme = "furo"
 html_title = "raremetric"
+
+
+def add_title(app, page, source):
+    """Give a title to the tables of results, which `raremetric study report` writes without one."""
+    if page.startswith("results/") and page != "results/README":
+        source[0] = f"---\norphan: true\n---\n\n# {page}\n\n{source[0]}"
+
+
+def setup(app):
+    """Called by Sphinx."""
+    app.connect("source-read", add_title)

@@ -3,6 +3,7 @@
 import doctest
 import re
 import sys
+from importlib import import_module
 from pathlib import Path
 from pkgutil import resolve_name
 
@@ -13,54 +14,98 @@ from sklearn.model_selection import StratifiedKFold
 from sklearn.utils.estimator_checks import check_estimator
 
 import raremetric
-from raremetric import explain, export
 from raremetric.study.reading import read_study
+from tools.links import dead_links, read_page
 
 ROOT = Path(__file__).parent.parent
 OPTIONS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 # Some examples use the default parameters on data for which these need more iterations.
 pytestmark = pytest.mark.filterwarnings("ignore:IML stopped after")
 
+PROMPT = re.compile(r"^ *>>> ", re.MULTILINE)  # of one example
+PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
+PAGES = [path for path in PAGES if not {"_build", "generated"} & {*path.parts}]
+# All files with examples are found, so that none can be forgotten.
+PAGES_WITH_EXAMPLES = [path for path in PAGES if PROMPT.search(path.read_text("utf-8"))]
+MODULES_WITH_EXAMPLES = sorted(
+    path for path in (ROOT / "src").rglob("*.py") if PROMPT.search(path.read_text("utf-8"))
+)
 
-@pytest.mark.parametrize("name", [name for name in raremetric.__all__ if name[0].isupper()])
-def test_docstrings(name):
-    finder = doctest.DocTestFinder(recurse=False)
+
+def relative(path):
+    return path.relative_to(ROOT).as_posix()
+
+
+@pytest.mark.parametrize("path", MODULES_WITH_EXAMPLES, ids=relative)
+def test_docstrings(path, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    name = ".".join(path.relative_to(ROOT / "src").with_suffix("").parts)
+    module = import_module(name.removesuffix(".__init__"))
     runner = doctest.DocTestRunner(optionflags=OPTIONS)
-    tests = finder.find(getattr(raremetric, name), name)
-    assert sum(len(test.examples) for test in tests) > 0
-    for test in tests:
-        assert runner.run(test).failed == 0
+    for test in doctest.DocTestFinder(exclude_empty=True).find(module):
+        runner.run(test)
+    assert runner.summarize().failed == 0
+    assert runner.tries == len(PROMPT.findall(path.read_text("utf-8")))  # none was overlooked
 
 
 @pytest.mark.parametrize(
-    "function",
+    "name",
     [
-        explain.column_contributions,
-        explain.column_importances,
-        explain.distance_contributions,
-        explain.feature_weights,
-        explain.counterfactual_changes,
-        export.to_onnx,
+        *(name for name in raremetric.__all__ if name[0].isupper()),
+        *("datasets.load_dataset", "datasets.read_table", "datasets.with_minority_share"),
+        *("explain.column_contributions", "explain.column_importances"),
+        *("explain.distance_contributions", "explain.feature_weights"),
+        *("explain.counterfactual_changes", "export.to_onnx"),
     ],
 )
-def test_docstrings_of_functions(function):
-    tests = doctest.DocTestFinder(recurse=False).find(function)
-    assert sum(len(test.examples) for test in tests) > 0
-    for test in tests:
-        assert doctest.DocTestRunner(optionflags=OPTIONS).run(test).failed == 0
+def test_public_names_have_examples(name):
+    assert PROMPT.search(resolve_name(f"raremetric.{name}").__doc__)
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/guide.md", "docs/rare.md", "docs/table.md"])
-def test_pages(page):
-    result = doctest.testfile(str(ROOT / page), module_relative=False, optionflags=OPTIONS)
-    assert result.attempted > 0
-    assert result.failed == 0
+@pytest.mark.parametrize("path", PAGES_WITH_EXAMPLES, ids=relative)
+def test_pages(path, added_learner, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    text = path.read_text("utf-8")
+    without_fences = re.sub(r"^```.*$", "", text, flags=re.MULTILINE)  # they would end the output
+    known = {"VarianceRatio": resolve_name(added_learner)} if path.stem == "add-a-learner" else {}
+    test = doctest.DocTestParser().get_doctest(without_fences, known, path.stem, str(path), 0)
+    runner = doctest.DocTestRunner(optionflags=OPTIONS)
+    runner.run(test)
+    assert runner.summarize().failed == 0
+    assert runner.tries == len(PROMPT.findall(text))  # none was overlooked
+
+
+def test_python_on_pages_is_run_by_a_test():
+    """Code without prompts is run by one of the tests below, or is not meant to be run."""
+    found = []
+    for path in PAGES:
+        blocks = re.findall(r"^```python\n(.*?)^```", path.read_text(), re.DOTALL | re.MULTILINE)
+        found += [relative(path) for block in blocks if not PROMPT.search(block)]
+    assert sorted(found) == [
+        "README.md",
+        "docs/add-a-learner.md",  # the class
+        "docs/add-a-learner.md",  # an excerpt of the registry
+        "docs/results/README.md",
+    ]
 
 
 def test_first_example_of_the_readme(capsys):
     code = re.search(r"```python\n(from .*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
     exec(code.group(1), {})
     assert 0 <= float(capsys.readouterr().out) <= 1
+
+
+def test_computation_on_the_page_of_results(capsys, monkeypatch):
+    monkeypatch.chdir(ROOT)
+    text = (ROOT / "docs" / "results" / "README.md").read_text()
+    exec(re.search(r"```python\n(.*?)```", text, re.DOTALL).group(1), {})
+    printed = capsys.readouterr().out
+    for name, value in re.findall(r"^(\S+)  +([\d.]+)$", printed, re.MULTILINE):
+        if name in ("RareClassifier-thorough", "SVM-laplacian", "SVM-laplacian-thorough"):
+            assert value in text
+    leads = [re.findall(r"[\d.]+", line) for line in printed.splitlines()[-2:]]
+    for mean, error in zip(*leads, strict=True):
+        assert f"{float(mean):.2f} ± {float(error):.2f}" in text
 
 
 @pytest.fixture
@@ -75,16 +120,7 @@ def added_learner(tmp_path, monkeypatch):
 
 
 def test_the_learner_of_its_page(added_learner):
-    learner = resolve_name(added_learner)
-    check_estimator(learner())
-    result = doctest.testfile(
-        str(ROOT / "docs" / "add-a-learner.md"),
-        module_relative=False,
-        optionflags=OPTIONS,
-        extraglobs={"VarianceRatio": learner},
-    )
-    assert result.attempted > 0
-    assert result.failed == 0
+    check_estimator(resolve_name(added_learner)())
 
 
 def test_the_learner_of_its_page_can_be_compared(added_learner):
@@ -97,10 +133,34 @@ def test_the_learner_of_its_page_can_be_compared(added_learner):
     assert f1_score(y[60:], tuned.answer(X[60:]).predicted) > 0.5
 
 
-def test_links_of_the_readme_lead_to_files():
-    text = (ROOT / "README.md").read_text()
-    for target in re.findall(r"\]\(([^)#]+)\)", text):
-        assert (ROOT / target).exists(), target
+def anchors(path):
+    """The fragments that GitHub gives to the headings of a page."""
+    headings = re.findall(r"^#+ (.*)$", path.read_text(), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("path", PAGES, ids=relative)
+def test_links_lead_to_files_and_headings(path):
+    text = re.sub(r"^```.*?^```", "", path.read_text(), flags=re.DOTALL | re.MULTILINE)
+    for target, fragment in re.findall(r"\]\(([^)#\s]*)#?([^)\s]*)\)", text):
+        if target.startswith(("https:", "http:", "mailto:")):
+            continue
+        file = path.parent / target if target else path
+        assert file.exists(), target
+        assert not fragment or fragment in anchors(file), f"{target}#{fragment}"
+
+
+def test_dead_links_of_built_pages_are_found(tmp_path):
+    (tmp_path / "other.html").write_text('<p id="here">')
+    page = '<a href="{}">'
+    for link in ("other.html", "other.html#here", "#", "https://example.org/none"):
+        (tmp_path / "page.html").write_text(page.format(link))
+        read_page.cache_clear()
+        assert dead_links(tmp_path) == []
+    for link in ("none.html", "other.html#there", "#there", "../other.html", "/other.html"):
+        (tmp_path / "page.html").write_text(page.format(link))
+        read_page.cache_clear()
+        assert len(dead_links(tmp_path)) == 1
 
 
 def test_the_study_of_its_page_can_be_read(tmp_path):

@@ -1,15 +1,27 @@
 """What the package promises as a whole."""
 
 import inspect
+import re
 import subprocess
 import sys
+import tomllib
+from pathlib import Path
 
 import pytest
+import yaml
+from packaging.requirements import Requirement
+from packaging.version import Version
 
 import raremetric
 from raremetric import IMLCV
 from raremetric.learners.base import MetricLearner
 from tests.conftest import make_problem
+from tools import audit, versions
+
+ROOT = Path(__file__).parent.parent
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
+TESTED_EXTRAS = ("datasets", "study", "onnx", "test")
 
 
 def test_public_names():
@@ -49,3 +61,102 @@ def test_every_parameter_and_attribute_is_documented(estimator):
     if issubclass(estimator, MetricLearner):
         assert {"components_", "n_features_in_", "classes_"} <= set(public)
         assert ("n_iter_" in public) == ("max_iter" in fitted.get_params() or estimator is IMLCV)
+
+
+def test_the_version_is_that_of_the_newest_release_in_the_changelog():
+    releases = re.findall(r"^## (.*)$", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)
+    assert releases[0] == "Unreleased"
+    newest = re.fullmatch(r"(\S+) \(\d{4}-\d\d-\d\d\)", releases[1]).group(1)
+    assert Version(raremetric.__version__) >= Version(newest)
+    assert Version(raremetric.__version__).base_version == newest or (
+        Version(raremetric.__version__).is_prerelease
+    )
+
+
+def lower_bounds():
+    """The lower bound of each dependency that the tests use, by its name."""
+    extras = PROJECT["optional-dependencies"]
+    texts = [*PROJECT["dependencies"], *(text for name in TESTED_EXTRAS for text in extras[name])]
+    bounds = {}
+    for requirement in map(Requirement, texts):
+        lower = [each.version for each in requirement.specifier if each.operator == ">="]
+        if lower:
+            bounds[requirement.name] = Version(lower[0])
+    # macOS has the same versions under another name.
+    assert bounds.pop("xgboost") == bounds["xgboost-cpu"]
+    return bounds
+
+
+def test_lower_bounds_are_the_oldest_versions_that_are_tested():
+    lines = (ROOT / "requirements" / "oldest.txt").read_text().splitlines()
+    pins = [Requirement(line) for line in lines if not line.startswith("#")]
+    oldest = {pin.name: Version(str(pin.specifier).removeprefix("==")) for pin in pins}
+    assert oldest == lower_bounds()
+
+
+def test_every_dependency_of_the_package_has_a_lower_bound_or_an_exact_version():
+    groups = [PROJECT["dependencies"], *PROJECT["optional-dependencies"].values()]
+    for requirement in (Requirement(text) for group in groups for text in group):
+        operators = {each.operator for each in requirement.specifier}
+        assert requirement.name == "raremetric" or operators & {">=", "=="}, str(requirement)
+
+
+def make_targets():
+    text = (ROOT / "Makefile").read_text().replace("\\\n", " ")
+    phony = re.search(r"^\.PHONY: (.*)$", text, re.MULTILINE).group(1).split()
+    defined = re.findall(r"^([a-z-]+):.*##", text, re.MULTILINE)
+    assert sorted(phony) == sorted(defined)
+    return set(defined)
+
+
+@pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.stem)
+def test_workflows_call_existing_targets(path):
+    workflow = yaml.safe_load(path.read_text())
+    assert workflow["permissions"] == {"contents": "read"}
+    steps = [step for job in workflow["jobs"].values() for step in job["steps"]]
+    called = re.findall(r"\bmake ([a-z-]+)", "\n".join(step.get("run", "") for step in steps))
+    assert called
+    assert set(called) <= make_targets()
+
+
+def test_workflows_call_every_target_that_checks():
+    text = "".join(path.read_text() for path in WORKFLOWS)
+    called = set(re.findall(r"\bmake ([a-z-]+)", text))
+    assert called >= {"test", "test-browser", "test-versions", "docs", "dist", "fuzz", "audit"}
+
+
+def test_the_matrix_has_all_versions():
+    jobs = [
+        job
+        for path in WORKFLOWS
+        for job in yaml.safe_load(path.read_text())["jobs"].values()
+        if "matrix" in job.get("strategy", {})
+    ]
+    (matrix,) = [job["strategy"]["matrix"] for job in jobs]
+    classifiers = re.findall(r"Python :: (3\.\d+)", " ".join(PROJECT["classifiers"]))
+    assert matrix["python"] == classifiers
+    assert set(matrix["set"]) == set(versions.OPTIONS)
+
+
+def test_an_interpreter_that_is_not_installed_is_skipped():
+    assert "not installed" in versions.run_environment("3.99", "current")
+
+
+@pytest.mark.parametrize(
+    ("output", "sentence", "code"),
+    [
+        ('{"dependencies": [{"name": "a", "skip_reason": "?"}]}', "0 of 1 packages were aud", 3),
+        ('{"dependencies": [{"name": "a", "version": "1", "vulns": []}]}', "no known vuln", 0),
+        ("", "Nothing was audited, because pip-audit failed: no network", 3),
+        (
+            '{"dependencies": [{"name": "a", "version": "1", "vulns": '
+            '[{"id": "CVE-1", "fix_versions": ["2"]}]}]}',
+            "a 1: CVE-1, fixed in 2",
+            1,
+        ),
+    ],
+)
+def test_an_audit_says_what_was_audited(output, sentence, code):
+    text, found = audit.summarize(output, "Traceback\nno network")
+    assert sentence in text
+    assert found == code

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from raremetric.rare import RareClassifier
     from raremetric.tuning import IMLCV
 
-__version__ = "0.1.0.dev0"
+__version__ = "0.1.0"
 
 __all__ = [
     "GMML",

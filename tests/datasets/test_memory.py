@@ -5,6 +5,7 @@ import subprocess
 import sys
 
 import pytest
+
 from benchmarks.large_prediction import write_table
 
 pytest.importorskip("resource")  # POSIX only

@@ -30,7 +30,7 @@ WHAT_COUNTS = (
 
 def contents(path):
     """All rows, less the times."""
-    with sqlite3.connect(path) as db:
+    with contextlib.closing(sqlite3.connect(path)) as db, db:
         return db.execute(WHAT_COUNTS).fetchall()
 
 

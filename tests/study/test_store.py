@@ -50,7 +50,7 @@ def test_round_trip_and_what_is_missing(path):
 
 
 def columns(path):
-    with sqlite3.connect(path) as db:
+    with closing(sqlite3.connect(path)) as db, db:
         return [name for _, name, *_ in db.execute("PRAGMA table_info(tasks)")]
 
 
@@ -60,7 +60,7 @@ def old_store(path):
     store = Store(path, create=True)
     store.save(TASKS[0], DONE)
     store.close()
-    with sqlite3.connect(path) as db:
+    with closing(sqlite3.connect(path)) as db, db:
         for name in ("average_precision", "test_size"):
             db.execute(f"ALTER TABLE tasks DROP COLUMN {name}")
         db.execute("DROP TABLE studies")
@@ -92,7 +92,7 @@ def test_a_store_of_version_1_is_upgraded_when_it_is_written_to(old_store):
     (results,) = store.results()
     assert results.study == STUDY
     assert len(results.rows) == 1  # the half is not one of its tasks
-    with sqlite3.connect(old_store) as db:
+    with closing(sqlite3.connect(old_store)) as db, db:
         assert db.execute("PRAGMA user_version").fetchone() == (2,)
 
 
@@ -154,7 +154,7 @@ def test_damaged_files_are_left_alone(path):
 
 def test_a_database_of_somebody_else(path):
     path.parent.mkdir()
-    with sqlite3.connect(path) as db:
+    with closing(sqlite3.connect(path)) as db, db:
         db.execute("CREATE TABLE tasks (id)")
     before = path.read_bytes()
     with pytest.raises(StoreError, match=r"is not a store of raremetric"):
@@ -164,7 +164,7 @@ def test_a_database_of_somebody_else(path):
 
 def test_a_store_of_another_version(path):
     Store(path, create=True).close()
-    with sqlite3.connect(path) as db:
+    with closing(sqlite3.connect(path)) as db, db:
         db.execute("PRAGMA user_version = 99")
     with pytest.raises(StoreError, match=r"version 99; this raremetric reads versions 1 to 2"):
         Store(path)

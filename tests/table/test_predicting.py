@@ -6,8 +6,8 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
-from benchmarks.large_prediction import measure
 
+from benchmarks.large_prediction import measure
 from raremetric.table.predictions import output_tables, write_predictions
 
 

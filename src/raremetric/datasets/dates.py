@@ -74,7 +74,7 @@ def find_layout(name: str, texts: Sequence[str], known: str = "") -> str | None:
 def parse_dates(texts: Iterable[str], codes: NDArray, layout: str) -> NDArray[np.datetime64]:
     """The date of each row; code -1 means that it is missing."""
     points = [parse_date(text, layout) for text in texts]
-    return np.array([*points, np.datetime64("NaT")], dtype="datetime64[us]")[codes]
+    return np.array([*points, np.datetime64("NaT", "us")], dtype="datetime64[us]")[codes]
 
 
 def convert_dates(column: Any) -> NDArray[np.datetime64]:

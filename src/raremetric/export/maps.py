@@ -13,6 +13,7 @@ from raremetric.explain.distances import model_steps
 from raremetric.export.graph import OPSET, Graph
 from raremetric.extras import import_optional
 from raremetric.features import ImportanceWeights, KernelLandmarks
+from raremetric.features.normal_scores import CLOSEST, NormalScores
 from raremetric.learners.base import MetricLearner
 
 BOUND = 1e-7  # from which QuantileTransformer treats a value as the smallest or largest one
@@ -91,11 +92,24 @@ def _(step: KernelLandmarks, graph: Graph, X: str) -> str:
 
 
 @map_step.register
+def _(step: NormalScores, graph: Graph, X: str) -> str:
+    return normal_quantile(graph, graph.Clip(_level(step, graph, X), CLOSEST, 1 - CLOSEST))
+
+
+@map_step.register
 def _(step: QuantileTransformer, graph: Graph, X: str) -> str:
-    quantiles, levels = (
-        step.quantiles_,
-        step.references_,
-    )  # (n_quantiles, n_features), (n_quantiles,)
+    p = _level(step, graph, X)
+    if step.output_distribution == "uniform":
+        return p
+    p = graph.Where(graph.Greater(graph.Add(X, BOUND), step.quantiles_[-1]), 1.0, p)
+    p = graph.Where(graph.Less(graph.Sub(X, BOUND), step.quantiles_[0]), 0.0, p)
+    return normal_quantile(graph, graph.Clip(p, CLOSEST, 1 - CLOSEST))
+
+
+def _level(step: QuantileTransformer, graph: Graph, X: str) -> str:
+    """The share of the training values of a feature that are below a value, interpolated."""
+    quantiles = step.quantiles_  # (n_quantiles, n_features)
+    levels = step.references_  # (n_quantiles,)
     last = len(levels) - 1
     column = graph.Unsqueeze(X, [1])  # (n_rows, 1, n_features)
 
@@ -114,13 +128,8 @@ def _(step: QuantileTransformer, graph: Graph, X: str) -> str:
     share = graph.Where(graph.Greater(width, 0.0), graph.Div(graph.Sub(X, left), width), 0.5)
     start, end = (graph.Gather(levels, each) for each in (low, high))
     p = graph.Add(start, graph.Mul(share, graph.Sub(end, start)))
-    if step.output_distribution == "uniform":
-        p = graph.Where(graph.Equal(X, quantiles[-1]), 1.0, p)
-        return graph.Where(graph.Equal(X, quantiles[0]), 0.0, p)
-    p = graph.Where(graph.Greater(graph.Add(X, BOUND), quantiles[-1]), 1.0, p)
-    p = graph.Where(graph.Less(graph.Sub(X, BOUND), quantiles[0]), 0.0, p)
-    bound = BOUND - np.spacing(1)
-    return normal_quantile(graph, graph.Clip(p, bound, 1 - bound))
+    p = graph.Where(graph.Equal(X, quantiles[-1]), 1.0, p)
+    return graph.Where(graph.Equal(X, quantiles[0]), 0.0, p)
 
 
 def normal_quantile(graph: Graph, p: str) -> str:

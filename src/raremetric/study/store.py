@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from weakref import finalize
 
 from raremetric.study.checks import read_definition
 from raremetric.study.schema import APPLICATION, TASKS, VERSION, columns_of, upgrade
@@ -45,6 +46,7 @@ class Store:
         self.path.parent.mkdir(parents=True, exist_ok=True)
         with _clear_errors(self.path):
             self._db = sqlite3.connect(self.path, timeout=BUSY_SECONDS)
+            finalize(self, self._db.close)  # Python 3.13 warns of connections left open
             try:
                 if create and self._is_empty():
                     self._initialize()

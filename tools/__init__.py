@@ -1,0 +1,1 @@
+"""Programs for those who develop and release raremetric; the Makefile runs them."""

@@ -6,4 +6,4 @@ METHODS = (
     "rare",
 )  # fmt: skip
 # Not the slow ones: LMNN and ITML can take a minute per fold, SVMs need all pairwise distances.
-DEFAULT_METHODS = ("plain", "iml", "iml-score", "rare", "gmml", "logistic", "boosting", "forest")
+DEFAULT_METHODS = ("plain", "iml", "rare", "gmml", "logistic", "boosting", "forest")

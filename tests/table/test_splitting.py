@@ -8,7 +8,7 @@ from sklearn.model_selection import StratifiedKFold
 from raremetric.table import compare_table
 from raremetric.table.measures import positives_on_top
 from raremetric.table.roles import RowRoles, read_groups, read_times
-from raremetric.table.splitting import find_copies, outer_folds
+from raremetric.table.splitting import find_copies, outer_folds, tuning_folds
 from tests.table.conftest import make_table
 
 RNG = np.random.default_rng(0)
@@ -151,3 +151,20 @@ def test_repeats(path):
         )
         tops.append(positives_on_top(y[rows], score, 10))
     assert found.budgets()[0]["found"] == pytest.approx(np.mean(tops))
+
+
+@pytest.mark.parametrize(
+    ("n_rows", "n_positive", "n_folds"), [(2000, 100, 3), (2000, 99, None), (1999, 100, None)]
+)
+def test_a_comparison_tunes_on_three_folds_if_there_are_many_rows(n_rows, n_positive, n_folds):
+    y = np.arange(n_rows) < n_positive
+    folds = tuning_folds(y.astype(int), 0, quick=True)
+    assert tuning_folds(y.astype(int), 0) is None  # a fit uses the folds of the method
+    if n_folds is None:
+        assert folds is None
+        return
+    assert len(folds) == n_folds
+    assert np.array_equal(np.sort(np.concatenate([test for _, test in folds])), np.arange(n_rows))
+    for train, test in folds:
+        assert not np.intersect1d(train, test).size
+        assert abs(y[test].sum() - n_positive / n_folds) < 1

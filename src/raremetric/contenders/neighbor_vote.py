@@ -37,7 +37,7 @@ from raremetric.learners.grid import Score, score_candidates, score_push_weights
 from raremetric.rare.tuning_set import restrict_fold
 from raremetric.validation import check_labels, quiet_repeats
 
-N_QUICK_CANDIDATES = 50
+N_QUICK_CANDIDATES = 25
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -59,6 +59,7 @@ _alternatives = (
     Scored(
         name="balanced-forest",
         family=BalancedForests(),
+        quick_family=BalancedForests(n_trees=50),
         default_grid=FOREST_GRID,
         title="balanced forest",
         alias="forest",

@@ -76,10 +76,13 @@ class Scored(Averaged):
     family : ClassifierFamily
     default_grid : dict of lists
         The candidates are drawn from it where no grid is given.
+    quick_family : ClassifierFamily or None
+        Used with a quick budget; None for ``family``.
     """
 
     family: ClassifierFamily = field(compare=False)
     default_grid: Mapping[str, Sequence] = field(default_factory=dict, compare=False)
+    quick_family: ClassifierFamily | None = field(default=None, compare=False)
 
     def _check_settings(self) -> None:
         refuse_unknown(self.settings, ["thorough"], "settings", self.name, self.kind)
@@ -88,7 +91,8 @@ class Scored(Averaged):
         return grid_candidates(self.default_grid, self.n_candidates or N_CANDIDATES, split)
 
     def _model(self, settings: Settings, **options: Any) -> AveragedClassifier:
-        return AveragedClassifier(self.family, settings, **self.settings, **options)
+        quick = self.quick_family if self.budget == "quick" else None
+        return AveragedClassifier(quick or self.family, settings, **self.settings, **options)
 
 
 def chosen_members(

@@ -21,6 +21,10 @@ MAX_FOLDS = 5
 MIN_RARE = 4  # examples of the rarer class that tuning needs
 # With fewer different rows than this share, equal rows are taken for different examples.
 MIN_DISTINCT = 0.1
+# With at least this number of rows, and of rows of the rarer class, few folds are enough to tune.
+MANY_ROWS = 2000
+MANY_RARE = 100
+N_QUICK_FOLDS = 3
 NO_ROLES = RowRoles()
 
 
@@ -75,7 +79,9 @@ def n_tuning_folds(y: NDArray) -> int:
     return min(MAX_FOLDS, n_rare // 2)
 
 
-def tuning_folds(y: NDArray, seed: int, roles: RowRoles = NO_ROLES) -> Folds | None:
+def tuning_folds(
+    y: NDArray, seed: int, roles: RowRoles = NO_ROLES, *, quick: bool = False
+) -> Folds | None:
     """The inner folds on which all methods are tuned, made as the outer ones are.
 
     Parameters
@@ -84,6 +90,8 @@ def tuning_folds(y: NDArray, seed: int, roles: RowRoles = NO_ROLES) -> Folds | N
         0 or 1.
     seed : int
     roles : RowRoles
+    quick : bool, default=False
+        Whether three folds are enough if there are many rows of both classes.
 
     Returns
     -------
@@ -94,17 +102,23 @@ def tuning_folds(y: NDArray, seed: int, roles: RowRoles = NO_ROLES) -> Folds | N
     """
     n_most = n_tuning_folds(y)
     times, groups, _, copies = roles
+    few_folds = quick and len(y) >= MANY_ROWS and np.bincount(y).min() >= MANY_RARE
     if copies is not None and copies.max() + 1 == len(copies):
         copies = None  # all rows are different
     if times is not None:
+        n_most = N_QUICK_FOLDS if few_folds else n_most
         return _past_folds(y, times, n_most, _merge(copies, groups))
     n_folds, n_repeats = fold_numbers(check_labels(y, "Tuning"))
+    if few_folds:
+        n_folds, n_repeats = N_QUICK_FOLDS, 1
     if groups is not None:
         merged = _merge(copies, groups)
         n_folds = min(n_folds, max(2, len(np.unique(merged[y == 1]))))
         return group_folds(y, merged, n_folds, seed, n_repeats)
     if copies is None:
-        return None
+        if not few_folds:
+            return None
+        copies = np.arange(len(y))
     _, copies = np.unique(copies, return_inverse=True)
     _, first = np.unique(copies, return_index=True)
     n_folds = min(n_folds, max(2, int(np.bincount(y[first], minlength=2).min())))

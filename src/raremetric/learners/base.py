@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import linalg
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import check_array
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from raremetric.metric import (
     axis_shares,
@@ -21,6 +21,7 @@ from raremetric.metric import (
     matrix_from_components,
     squared_lengths,
 )
+from raremetric.scales import check_size, validate_rows
 from raremetric.validation import Labels, check_integer, check_labels, check_option
 
 logger = logging.getLogger("raremetric")
@@ -53,7 +54,7 @@ class MetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
             XLᵀ.
         """
         check_is_fitted(self)
-        X = validate_data(self, X, reset=False, dtype=np.float64)
+        X = validate_rows(self, X, reset=False)
         return X @ self.components_.T
 
     def get_mahalanobis_matrix(self) -> NDArray:
@@ -79,6 +80,7 @@ class MetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
                 f"pairs.shape == {pairs.shape}, expected (n_pairs, 2, {self.n_features_in_}): "
                 "two points with the features seen in fit for each pair."
             )
+        check_size(pairs, "pairs")
         return np.sqrt(squared_lengths(self.components_, pairs[:, 0] - pairs[:, 1]))
 
     def get_metric(self) -> Callable[..., float]:
@@ -100,7 +102,7 @@ class MetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
 
     def _check_training_data(self, X, y) -> tuple[NDArray, Labels]:
         """Validated float64 data with at least two rows, and encoded labels."""
-        X, y = validate_data(self, X, y, dtype=np.float64, ensure_min_samples=2)
+        X, y = validate_rows(self, X, y, ensure_min_samples=2)
         return X, check_labels(y, type(self).__name__)
 
     def _reporter(self, verbose: int) -> Callable[[int, float], None] | None:

@@ -7,12 +7,12 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import linalg
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_array, check_random_state
-from sklearn.utils.validation import validate_data
 
 from raremetric.learners.base import MetricLearner, prior_components
 from raremetric.metric import squared_lengths
 from raremetric.pairs import draw_pairs, sample_rows
 from raremetric.performance import one_blas_thread
+from raremetric.scales import unit_of, validate_rows
 from raremetric.solvers.bregman import project_bregman
 from raremetric.validation import (
     check_integer,
@@ -209,7 +209,7 @@ class ITML(MetricLearner):
                 "each pair."
             )
         signs = _check_signs(labels, len(pairs))
-        points = validate_data(self, pairs.reshape(-1, pairs.shape[2]), dtype=np.float64)
+        points = validate_rows(self, pairs.reshape(-1, pairs.shape[2]))
         self._check_parameters()
         forget_attributes(self, "classes_", "pair_indices_")
         differences = pairs[:, 0] - pairs[:, 1]
@@ -240,10 +240,11 @@ class ITML(MetricLearner):
     def _learn(
         self, differences: NDArray, signs: NDArray, bounds: tuple[float, float], prior: NDArray
     ) -> ITML:
+        unit = unit_of(np.sqrt(bounds[1]), -100, 100)
         projection = project_bregman(
-            differences,
+            differences / unit,
             signs,
-            np.where(signs > 0, *bounds),
+            np.where(signs > 0, *bounds) / unit**2,
             prior,
             gamma=self.gamma,
             max_iter=self.max_iter,
@@ -259,8 +260,8 @@ class ITML(MetricLearner):
         self.bounds_ = bounds
         self.components_ = projection.L
         self.objective_ = projection.objective
-        self.pair_bounds_ = projection.bounds
-        self.multipliers_ = projection.multipliers
+        self.pair_bounds_ = projection.bounds * unit**2
+        self.multipliers_ = projection.multipliers / unit**2
         self.n_iter_ = projection.n_iter
         return self
 

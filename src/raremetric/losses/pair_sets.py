@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from raremetric.losses.dual import DualPoint
+from raremetric.losses.dual import DualPoint, balanced_share
 from raremetric.losses.pair_sets_kernels import (
     evaluate_pair_sets,
     laplacian_product,
@@ -47,6 +47,15 @@ class Ray(NamedTuple):
     owners: NDArray  # of each dissimilar pair, the position of its anchor among all anchors
     square: float  # ‖M‖²
     trace: float  # of M
+
+    def in_units(self, unit: float, scale: float) -> Ray:
+        """The ray through scale·LᵀL, with distances in units of a length."""
+        return self._replace(
+            similar=self.similar / unit**2,
+            dissimilar=self.dissimilar / unit**2,
+            square=scale * scale * self.square,
+            trace=scale * self.trace,
+        )
 
 
 class PairSetLoss(NamedTuple):
@@ -80,6 +89,7 @@ class PairSetLoss(NamedTuple):
     n_refreshed: int  # k, or 0 for fixed pairs
     n_nearest: int  # candidates that enter the terms: 1, k, or more for a smoother rounded loss
     n_threads: int = 1  # in the search for candidates; no result depends on it
+    scale: float = 1.0  # M = scale · LᵀL in the regularization: X may be in other units than M
 
     def in_precision(self, dtype: DTypeLike) -> PairSetLoss:
         """The same loss evaluated from rows of the given precision."""
@@ -118,9 +128,9 @@ class PairSetLoss(NamedTuple):
     ) -> tuple[float, NDArray]:
         """F and its gradient over M at M = LᵀL, shape (n_features, n_features)."""
         value, _, *multipliers = self._evaluate(L, width, candidates)
-        residual = matrix_from_components(L) - np.eye(L.shape[1])
+        residual = self.scale * matrix_from_components(L) - np.eye(L.shape[1])
         A = self._multiplied_scatter(Multipliers(*multipliers))
-        return value, A + 2 * self.regularization * residual
+        return value, A + 2 * self.regularization * self.scale * residual
 
     def multipliers(
         self, L: NDArray, width: float, candidates: NDArray | None = None
@@ -129,9 +139,17 @@ class PairSetLoss(NamedTuple):
         return Multipliers(*self._evaluate(L, width, candidates)[2:])
 
     def dual_point(self, multipliers: Multipliers) -> DualPoint:
-        """The statistics of multipliers, any within their bounds, for the dual problem."""
-        linear = (1 + self.margin) * multipliers.dissimilar.sum() - multipliers.similar.sum()
-        return DualPoint(self._multiplied_scatter(multipliers), linear)
+        """The statistics of multipliers, any within their bounds, for the dual problem.
+
+        In other units than those of M, λ has hardly any effect, and a bound is of use only if A has
+        no negative eigenvalue: the multipliers of dissimilar pairs are lowered accordingly.
+        """
+        similar = self.scatter_of_similar(multipliers.similar)
+        dissimilar = self.scatter_of_dissimilar(multipliers.others, multipliers.dissimilar)
+        share = 1.0 if self.scale == 1.0 else balanced_share(similar, dissimilar)
+        pushed = share * multipliers.dissimilar.sum()
+        linear = (1 + self.margin) * pushed - multipliers.similar.sum()
+        return DualPoint((similar - share * dissimilar) / self.scale, linear)
 
     def ray(self, L: NDArray, candidates: NDArray | None = None) -> Ray:
         """What F(s·LᵀL) depends on, for every s > 0: the neighbors are the same for all s."""
@@ -173,7 +191,7 @@ def scatter(X: NDArray, first: NDArray, second: NDArray, weights: NDArray) -> ND
 
 def measure_ray(L: NDArray, Z: NDArray, loss: PairSetLoss, candidates: NDArray) -> Ray:
     """The ray through LᵀL, from Z = XLᵀ and candidates that begin with the neighbors under L."""
-    M = matrix_from_components(L)
+    M = loss.scale * matrix_from_components(L)
     others = candidates[:, : max(loss.n_refreshed, 1)]
     owners, slots = np.nonzero(others >= 0)
     return Ray(

@@ -165,8 +165,11 @@ def laplacian_product(rows, first, second, weights):
 
 
 @internal
-def add_regularization(value, gradient, axes, regularization):
-    """Add λ‖LᵀL − I‖² and its gradient 4λL(LᵀL − I), the latter in place; axes is Lᵀ."""
+def add_regularization(value, gradient, axes, regularization, scale):
+    """Add λ‖M − I‖² with M = scale·LᵀL, and add its gradient 4λ·scale·L(M − I) in place.
+
+    ``axes`` is Lᵀ.
+    """
     if regularization == 0.0:
         return value
     n_features, whole = axes.shape
@@ -175,19 +178,21 @@ def add_regularization(value, gradient, axes, regularization):
     np.dot(axes, axes.T, residual)
     squares = 0.0
     for i in range(n_features):
+        for j in range(n_features):
+            residual[i, j] *= scale
         residual[i, i] -= 1.0
         for j in range(n_features):
             squares += np.float64(residual[i, j]) * residual[i, j]
     np.dot(axes.T, residual, change)
     for i in range(gradient.shape[0]):
         for j in range(n_features):
-            gradient[i, j] += 4.0 * regularization * change[i, j]
+            gradient[i, j] += 4.0 * regularization * scale * change[i, j]
     return value + regularization * squares
 
 
 @jit
 def evaluate_pair_sets(L, loss, candidates, width):
-    """The pair-set loss and its gradient over L: 2 (Lap Z)ᵀX + 4λL(LᵀL − I).
+    """The pair-set loss and its gradient over L: 2 (Lap Z)ᵀX + 4λ·scale·L(scale·LᵀL − I).
 
     ``loss`` is a ``PairSetLoss``. Refreshed neighbors are searched among the candidates, of shape
     (n_anchors, n_candidates), only: a lower bound of the loss, which is exact as long as the
@@ -213,7 +218,7 @@ def evaluate_pair_sets(L, loss, candidates, width):
     for i in range(n_components):
         for j in range(n_features):
             gradient[i, j] = 2.0 * product[i, j]
-    value = add_regularization(value, gradient, axes, loss.regularization)
+    value = add_regularization(value, gradient, axes, loss.regularization, loss.scale)
     return value, gradient, attract, repel, others
 
 

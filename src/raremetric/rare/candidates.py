@@ -32,6 +32,8 @@ GROUP_WEIGHTS = {
     "linear": 2.0,
 }
 
+TINY_FEATURE = 1e-4  # to QuantileTransformer, values within 1e-7 of the largest are equal to it
+
 
 class MetricSpec(NamedTuple):
     """A metric to try: an unfitted learner after unfitted preprocessing steps.
@@ -114,7 +116,7 @@ def fit_metrics(
     """
     y = labels.classes[labels.codes]
     mapped = SharedTransform(X)
-    fitted: dict[tuple, tuple] = {(): ()}  # from unfitted steps to fitted steps
+    fitted: dict[tuple, tuple] = {(): _first_steps(X)}  # from unfitted steps to fitted steps
     for templates, group in groupby(metrics, key=lambda metric: metric.steps):
         for end in range(1, len(templates) + 1):
             path = templates[:end]
@@ -130,6 +132,14 @@ def fit_metrics(
             projected = Z @ learner.components_.T
             search = NeighborSearch(projected, labels)
             yield FittedMetric(pipeline, search, distance_floor(projected))
+
+
+def _first_steps(X: NDArray) -> tuple[BaseEstimator, ...]:
+    """A scaler before all other steps, if a feature is so small that quantiles would lose it."""
+    sizes = np.abs(X).max(axis=0)
+    if not ((sizes > 0) & (sizes < TINY_FEATURE)).any():
+        return ()
+    return (StandardScaler().set_output(transform="default").fit(X),)
 
 
 class SharedTransform:

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from scipy.special import expit, logit
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import validate_data
 
 from raremetric.features.landmarks import draw_evenly
 from raremetric.performance import one_blas_thread
@@ -19,6 +18,7 @@ from raremetric.rare.candidates import MetricSpec, default_metrics, with_reading
 from raremetric.rare.ensemble import fit_ensemble, results_table, select
 from raremetric.rare.evaluation import check_budget, out_of_fold_scores, split_weights
 from raremetric.rare.inspection import InspectionMixin
+from raremetric.scales import validate_rows
 from raremetric.validation import (
     Labels,
     check_class_sizes,
@@ -203,7 +203,7 @@ class RareClassifier(InspectionMixin, ClassifierMixin, BaseEstimator):
         """Fit; return the classes whose threshold has too low a precision, with this precision."""
         start = time.perf_counter()
         forget_attributes(self, *TWO_CLASSES_ONLY, "estimators_")
-        X, y = validate_data(self, X, y, dtype=np.float64, ensure_min_samples=4)
+        X, y = validate_rows(self, X, y, ensure_min_samples=4)
         kept, weights = weighted_rows(sample_weight, len(X))
         if len(kept) < len(X):
             X, y = X[kept], y[kept]

@@ -7,10 +7,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.pipeline import Pipeline
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from raremetric.extras import import_optional
 from raremetric.rare.ensemble import Ensemble
+from raremetric.scales import validate_rows
 from raremetric.validation import check_integer
 
 
@@ -128,4 +129,4 @@ class InspectionMixin:
 
     def _check_queries(self, X) -> NDArray:
         check_is_fitted(self)
-        return validate_data(self, X, reset=False, dtype=np.float64)
+        return validate_rows(self, X, reset=False)

@@ -1,4 +1,4 @@
-"""The output format that scikit-learn is set to changes nothing but the type of what is returned."""
+"""The output format of scikit-learn changes nothing but the type of what is returned."""
 
 import numpy as np
 import pytest

@@ -154,6 +154,17 @@ class TestIML:
         size = np.linalg.norm(expected.components_)
         assert np.linalg.norm(scale * iml.components_) == pytest.approx(size, rel=0.2)
 
+    @pytest.mark.parametrize("scale", [1e6, 1e100])
+    def test_features_that_nothing_attracts_keep_a_weight_of_one(self, scale):
+        # The penalty pulls M toward the identity where no similar pairs differ.
+        X, y = make_problem(3)
+        X = np.column_stack([scale * X, np.ones(len(X))])
+        M = IML(regularization=0.1).fit(X, y).get_mahalanobis_matrix()
+        assert M[3, 3] == pytest.approx(1, rel=0.01)
+        assert M[0, 0] < 1e-6
+        M = IML(similar_weight=0.0, regularization=0.1).fit(X, y).get_mahalanobis_matrix()
+        np.testing.assert_allclose(M, np.eye(4), atol=1e-6)
+
     @pytest.mark.parametrize("init", ["identity", "pca", 5 * np.eye(3)])
     def test_starts_for_large_features(self, init):
         X, y = make_problem(3)
@@ -212,3 +223,10 @@ def test_itml_is_the_same_at_any_scale(scale, problem):
     # The products of multipliers and bounds have no unit.
     products = expected.multipliers_ * expected.pair_bounds_
     np.testing.assert_allclose(itml.multipliers_ * itml.pair_bounds_, products, atol=1e-6)
+
+
+def test_itml_says_so_if_its_bounds_cannot_be_met(problem):
+    # These bounds on squared distances are distances, so they depend on the scale.
+    X, y = problem
+    with pytest.raises(ValueError, match=r"are too far from the squared distances under the prior"):
+        ITML(bounds="histogram", random_state=0).fit(1e39 * X[:, :1], y)

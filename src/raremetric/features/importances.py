@@ -143,7 +143,8 @@ def mean_importances(
 
     n_samples = len(X)
     # Trees round to single precision, and to them values that differ by less than 1e-7 are equal.
-    X = (X / unit_of(spread_of(X), -10, 60)).astype(np.float32)
+    spread = spread_of(X)
+    X = np.where(spread > 0, X / unit_of(spread, -10, 60), 0.0).astype(np.float32)
     indicators = labels.codes.astype(np.float64)  # one column suffices for two classes
     if len(labels.classes) > 2:
         indicators = np.eye(len(labels.classes))[labels.codes]

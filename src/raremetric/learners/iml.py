@@ -80,8 +80,7 @@ class IML(MetricLearner):
     n_jobs : int or None, default=None
         Threads in the search for neighbors. The result does not depend on it.
     verbose : int, default=0
-        1 logs the progress every few iterations to the logger "raremetric" (standard error by
-        default).
+        1 logs the progress every few iterations to the logger "raremetric" (by default, stderr).
 
     Attributes
     ----------

@@ -88,7 +88,7 @@ class PairSetProblem:
         else:
             others = others[:, np.newaxis]
         centered = X[self.order] - X.mean(axis=0)  # the loss depends on differences only
-        self._size, self._is_tiny = float(np.abs(centered).max()), len(X) <= TINY
+        self._sizes, self._is_tiny = np.abs(centered).max(axis=0), len(X) <= TINY
         self._template = PairSetLoss(
             X=centered,
             starts=np.concatenate([[0], np.cumsum(labels.counts)]),
@@ -102,6 +102,7 @@ class PairSetProblem:
             regularization=0.0,
             n_refreshed=int(n_refreshed),
             n_nearest=max(int(n_refreshed), 1),
+            scales=np.ones(X.shape[1]),
             n_threads=effective_n_jobs(n_jobs),
         )
 
@@ -118,10 +119,10 @@ class PairSetProblem:
         With ``smooth_exchange`` the rounded loss also looks at rows that are about to become
         neighbors, so that it is smooth where two neighbors exchange ranks.
         """
-        template, unit = self._template, self._unit(regularization)
+        template, units = self._template, self._units(similar_weight, regularization)
         return template._replace(
-            X=template.X if unit == 1 else template.X / unit,
-            scale=unit**-2.0 if regularization > 0 else 1.0,
+            X=template.X if (units == 1).all() else template.X / units,
+            scales=1 / units if regularization > 0 else template.scales,
             similar_weights=similar_weight * template.similar_weights,
             anchor_weights=(1 - similar_weight) * template.anchor_weights,
             margin=float(margin),
@@ -129,14 +130,17 @@ class PairSetProblem:
             n_nearest=template.others.shape[1] if smooth_exchange else template.n_nearest,
         )
 
-    def _unit(self, regularization: float) -> float:
-        """What the examples are divided by: 1 unless they are large, or λ = 0 and they are small.
+    def _units(self, similar_weight: float, regularization: float) -> NDArray:
+        """What each feature is divided by: 1 unless it is large, or λ = 0 and all are small.
 
-        Single precision and the search for a start assume differences of about 1. Beside small
-        examples, λ > 0 lets M be about the identity, which is not moderate in other units.
+        Single precision and the search for a start assume an optimum of moderate size. Where λ > 0
+        and nothing attracts, as beside small features or for a = 0, M is about the identity.
         """
-        low = -MODERATE if regularization == 0 else -1074
-        return float(unit_of(self._size, low, MODERATE))
+        if regularization == 0:
+            return np.full_like(self._sizes, unit_of(self._sizes.max(), -MODERATE, MODERATE))
+        if similar_weight == 0:
+            return np.ones_like(self._sizes)
+        return unit_of(self._sizes, -1074, MODERATE)
 
     def solve(
         self,
@@ -149,7 +153,7 @@ class PairSetProblem:
         """Minimize the loss for m, a and λ from the start L, and bound its minimum from below."""
         smooth, bound = options.solver != "auto", DualBound(regularization)
         loss = self.loss(margin, similar_weight, regularization, smooth_exchange=smooth)
-        L, candidates = self._start(L, loss, options.scale_start)
+        L, candidates = self._start(L, loss, similar_weight, options.scale_start)
         if options.solver == "auto":
             found = self._minimize_fast(loss, similar_weight, L, candidates, options)
             nearest = loss.candidates(found.L)
@@ -164,7 +168,7 @@ class PairSetProblem:
         else:
             found = minimize_proved(loss, bound, L, options)
             nearest = loss.candidates(found.L)
-        L = found.L / self._unit(regularization)
+        L = found.L / self._units(similar_weight, regularization)
         pairs = self._dissimilar_pairs(nearest)
         return Minimum(L, found.value, found.n_iter, found.converged, bound, pairs)
 
@@ -180,23 +184,21 @@ class PairSetProblem:
         if options.solver != "auto":
             return self.solve(margin, similar_weight, regularization, L, options).L
         loss = self.loss(margin, similar_weight, regularization)
-        L, candidates = self._start(L, loss, options.scale_start)
+        L, candidates = self._start(L, loss, similar_weight, options.scale_start)
         found = self._minimize_fast(loss, similar_weight, L, candidates, options)
-        return found.L / self._unit(regularization)
+        return found.L / self._units(similar_weight, regularization)
 
     def _start(
-        self, L: NDArray, loss: PairSetLoss, scale: bool
+        self, L: NDArray, loss: PairSetLoss, similar_weight: float, scale: bool
     ) -> tuple[NDArray, NDArray[np.int64] | None]:
         """Where to start, and the candidates for neighbors there if they are known.
 
         In other units, L is only a direction: its largest entry is about 1.
         """
-        unit = self._unit(loss.regularization)
-        if unit != 1:
+        if (self._units(similar_weight, loss.regularization) != 1).any():
             L = L / unit_of(np.abs(L).max())
-        if np.array_equal(L, np.eye(L.shape[1])):
-            ray = self._identity_ray.in_units(unit, loss.scale)
-            return (best_multiple(L, ray, loss) if scale else L), loss.others
+        elif np.array_equal(L, np.eye(L.shape[1])):
+            return (best_multiple(L, self._identity_ray, loss) if scale else L), loss.others
         if not scale:
             return L, None
         candidates = loss.candidates(L)
@@ -220,7 +222,8 @@ class PairSetProblem:
             )
         of_similar, of_dissimilar = self._scatters
         hessian = 2 * similar_weight * of_similar + 2 * (1 - similar_weight) * of_dissimilar
-        hessian = hessian / self._unit(loss.regularization) ** 2
+        units = self._units(similar_weight, loss.regularization)
+        hessian = hessian / np.outer(units, units)
         return minimize_windowed(
             loss, L, candidates, hessian, max_iter=max_iter, tol=tol, report=report
         )

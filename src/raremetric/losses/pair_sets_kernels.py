@@ -165,10 +165,10 @@ def laplacian_product(rows, first, second, weights):
 
 
 @internal
-def add_regularization(value, gradient, axes, regularization, scale):
-    """Add λ‖M − I‖² with M = scale·LᵀL, and add its gradient 4λ·scale·L(M − I) in place.
+def add_regularization(value, gradient, axes, regularization, scales):
+    """Add λ‖M − I‖² with M = SLᵀLS, and add its gradient 4λLS(M − I)S in place.
 
-    ``axes`` is Lᵀ.
+    ``axes`` is Lᵀ, and S has the ``scales`` on its diagonal.
     """
     if regularization == 0.0:
         return value
@@ -179,20 +179,21 @@ def add_regularization(value, gradient, axes, regularization, scale):
     squares = 0.0
     for i in range(n_features):
         for j in range(n_features):
-            residual[i, j] *= scale
+            residual[i, j] *= scales[i] * scales[j]
         residual[i, i] -= 1.0
         for j in range(n_features):
             squares += np.float64(residual[i, j]) * residual[i, j]
+            residual[i, j] *= scales[i] * scales[j]
     np.dot(axes.T, residual, change)
     for i in range(gradient.shape[0]):
         for j in range(n_features):
-            gradient[i, j] += 4.0 * regularization * scale * change[i, j]
+            gradient[i, j] += 4.0 * regularization * change[i, j]
     return value + regularization * squares
 
 
 @jit
 def evaluate_pair_sets(L, loss, candidates, width):
-    """The pair-set loss and its gradient over L: 2 (Lap Z)ᵀX + 4λ·scale·L(scale·LᵀL − I).
+    """The pair-set loss and its gradient over L: 2 (Lap Z)ᵀX + 4λLS(SLᵀLS − I)S.
 
     ``loss`` is a ``PairSetLoss``. Refreshed neighbors are searched among the candidates, of shape
     (n_anchors, n_candidates), only: a lower bound of the loss, which is exact as long as the
@@ -218,7 +219,7 @@ def evaluate_pair_sets(L, loss, candidates, width):
     for i in range(n_components):
         for j in range(n_features):
             gradient[i, j] = 2.0 * product[i, j]
-    value = add_regularization(value, gradient, axes, loss.regularization, loss.scale)
+    value = add_regularization(value, gradient, axes, loss.regularization, loss.scales)
     return value, gradient, attract, repel, others
 
 

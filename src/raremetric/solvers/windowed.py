@@ -23,6 +23,7 @@ MEMORY = 6  # corrections that L-BFGS keeps
 FIRST_STAGE_TOL = 4.0  # the first stage's tolerance is looser by this factor
 PATIENCE = 5  # iterations whose gain decides whether to go on
 SINGLE_PRECISION_TOL = 1e-5  # the tightest tolerance for which single precision is enough
+LARGE = 2.0**50  # squares of larger numbers may overflow in single precision
 MAX_RETRIES = 12  # windows in a row that may end higher; each one adds candidates
 RIDGE = 1e-3  # of the mean curvature, for directions in which no pair differs
 TRIALS = 12  # steps tried in one line search
@@ -109,8 +110,9 @@ def windowed_multipliers(
 
 
 def _in_fast_precision(loss: PairSetLoss, tol: float) -> PairSetLoss:
-    """The loss in the lowest precision that is enough for a tolerance."""
-    return loss.in_precision(np.float32) if tol >= SINGLE_PRECISION_TOL else loss
+    """The loss in the lowest precision that is enough for a tolerance, and for large features."""
+    is_enough = tol >= SINGLE_PRECISION_TOL and np.abs(loss.X).max() < LARGE
+    return loss.in_precision(np.float32) if is_enough else loss
 
 
 class _Descent:

@@ -172,6 +172,10 @@ class TestIML:
         iml = IML(regularization=0.1, init=init).fit(1e80 * X, y)
         assert iml.objective_ == pytest.approx(expected + 0.3, rel=1e-3)
 
+    def test_of_equal_examples(self):
+        iml = IML(2, regularization=0.0).fit(np.ones((6, 2)), np.arange(6) % 2)
+        assert iml.objective_ == pytest.approx(0.5 * 101 / 2)
+
     @pytest.mark.parametrize("weight", [1e308, 1e150, 1e-150, 5e-324])
     def test_weights_that_are_all_the_same(self, weight, problem):
         X, y = problem
@@ -186,6 +190,20 @@ class TestIML:
         weights[0] = 5e-324
         with pytest.raises(ValueError, match=r"sample_weight holds 4.94066e-324 and 1; weights"):
             IML().fit(X, y, sample_weight=weights)
+
+
+def test_the_discriminant_of_features_on_very_different_scales(problem):
+    X, y = problem
+    X = X * [1e139, 1, 1]
+    Z = BalancedDiscriminant(1e-6).fit(X, y).transform(X)
+    assert np.isfinite(Z).all()
+
+
+def test_equal_examples_have_no_covariance():
+    # The means of the classes differ by rounding, which is no difference between examples.
+    X = np.full((7, 2), 0.1)
+    discriminant = BalancedDiscriminant().fit(X, np.arange(7) % 2)
+    np.testing.assert_allclose(discriminant.components_, np.eye(2))
 
 
 class TestGMML:

@@ -144,7 +144,7 @@ class TestRefused:
         if not names:
             return
 
-        @n_cases(60, nightly=2000)
+        @n_cases(30, nightly=2000)
         @given(st.sampled_from(names), st.sampled_from(BAD_VALUES))
         def run(name, value):
             is_refused(lambda: clone(estimator).set_params(**{name: value}).fit(X, Y))

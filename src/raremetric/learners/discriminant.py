@@ -11,6 +11,7 @@ from scipy import linalg
 
 from raremetric.learners.base import MetricLearner
 from raremetric.performance import one_blas_thread
+from raremetric.scales import spread_of, unit_of
 from raremetric.validation import Labels, check_labels, check_real, weighted_rows
 
 
@@ -127,7 +128,10 @@ def fit_settings(learners: Sequence[BalancedDiscriminant], X, y, sample_weight=N
         rows, weights = weighted_rows(sample_weight, len(X))
         X, labels = X[rows], check_labels(labels.classes[labels.codes[rows]], type(first).__name__)
     means, covariance = class_moments(X, labels, weights)
-    spectrum = Spectrum(means, *linalg.eigh(covariance))
+    # Of very large and very small numbers together, LAPACK makes NaN.
+    unit = unit_of(np.abs(covariance).max(), -300, 300)
+    variances, axes = linalg.eigh(covariance / unit)
+    spectrum = Spectrum(means, unit * variances, axes)
     for learner in learners:
         learner.classes_, learner.n_features_in_ = labels.classes, first.n_features_in_
         learner._fit_spectrum(spectrum)
@@ -145,6 +149,7 @@ def class_moments(
         shares = weights / (n_classes * np.bincount(codes, weights)[codes])
         means = np.stack([n_classes * (shares * (codes == c)) @ X for c in range(n_classes)])
     centered = (X - means[codes]) * np.sqrt(shares)[:, np.newaxis]
+    centered[:, spread_of(X) == 0] = 0.0  # without the rounding of the means
     return means, centered.T @ centered
 
 

@@ -172,9 +172,19 @@ class TestIML:
         iml = IML(regularization=0.1, init=init).fit(1e80 * X, y)
         assert iml.objective_ == pytest.approx(expected + 0.3, rel=1e-3)
 
+    @pytest.mark.filterwarnings("ignore:IML stopped after")  # it cannot know how large M may be
+    @pytest.mark.parametrize("solver", ["auto", "lbfgs", "projected"])
+    def test_of_large_classes_of_equal_examples(self, solver):
+        y = np.arange(8) % 2
+        iml = IML(1, solver=solver).fit(1e100 * (y[:, np.newaxis] - 0.5), y)
+        assert 0 <= iml.objective_ <= 0.02
+        assert iml.duality_gap_ >= iml.objective_ - 0.01  # λ is all that a better metric could save
+
     def test_of_equal_examples(self):
-        iml = IML(2, regularization=0.0).fit(np.ones((6, 2)), np.arange(6) % 2)
-        assert iml.objective_ == pytest.approx(0.5 * 101 / 2)
+        for X in (np.ones((6, 2)), np.full((6, 2), 0.1), np.full((6, 2), -8.4e-161)):
+            iml = IML(2, regularization=0.0).fit(X, np.arange(6) % 2)
+            assert iml.objective_ == pytest.approx(0.5 * 101 / 2)
+            np.testing.assert_array_equal(iml.get_mahalanobis_matrix(), np.eye(2))
 
     @pytest.mark.parametrize("weight", [1e308, 1e150, 1e-150, 5e-324])
     def test_weights_that_are_all_the_same(self, weight, problem):
@@ -192,11 +202,18 @@ class TestIML:
             IML().fit(X, y, sample_weight=weights)
 
 
-def test_the_discriminant_of_features_on_very_different_scales(problem):
+def test_axes_of_features_on_very_different_scales(problem):
     X, y = problem
     X = X * [1e139, 1, 1]
-    Z = BalancedDiscriminant(1e-6).fit(X, y).transform(X)
-    assert np.isfinite(Z).all()
+    for learner in (BalancedDiscriminant(1e-6), IML(init="pca")):
+        assert np.isfinite(learner.fit(X, y).transform(X)).all()
+
+
+@pytest.mark.parametrize("scale", [1, 1e-138])
+def test_classes_of_equal_examples_have_no_covariance(scale):
+    y = np.arange(11) % 2
+    X = scale * (0.1 + 0.3 * y[:, np.newaxis])
+    np.testing.assert_allclose(BalancedDiscriminant(stretch=1.0).fit(X, y).components_, [[1]])
 
 
 def test_equal_examples_have_no_covariance():
@@ -248,3 +265,10 @@ def test_itml_says_so_if_its_bounds_cannot_be_met(problem):
     X, y = problem
     with pytest.raises(ValueError, match=r"are too far from the squared distances under the prior"):
         ITML(bounds="histogram", random_state=0).fit(1e39 * X[:, :1], y)
+
+
+@pytest.mark.parametrize("value", [0.1, 1e-145])
+def test_a_prior_needs_a_covariance_of_more_than_rounding(value):
+    X, y = np.full((12, 1), value), np.arange(12) % 2
+    with pytest.raises(ValueError, match="needs a covariance of full rank"):
+        GMML(prior="covariance", random_state=0).fit(X, y)

@@ -20,8 +20,9 @@ from raremetric.metric import (
     components_from_matrix,
     matrix_from_components,
     squared_lengths,
+    symmetric_eigen,
 )
-from raremetric.scales import check_size, validate_rows
+from raremetric.scales import check_size, spread_of, validate_rows
 from raremetric.validation import Labels, check_integer, check_labels, check_option
 
 logger = logging.getLogger("raremetric")
@@ -149,7 +150,7 @@ def initial_components(
         check_option(init, "init", ("auto", "identity", "pca"))
         if init == "identity" or (init == "auto" and shape[0] == n_features):
             return np.eye(*shape)
-        _, axes = linalg.eigh(np.cov(X, rowvar=False).reshape(n_features, n_features))
+        _, axes = symmetric_eigen(np.cov(X, rowvar=False).reshape(n_features, n_features))
         return np.ascontiguousarray(axes.T[::-1][: shape[0]])  # largest variance first
     L = check_array(init, dtype=np.float64, input_name="init", copy=True)
     if L.shape != shape:
@@ -173,8 +174,9 @@ def prior_components(prior: str | ArrayLike, X: NDArray) -> NDArray[np.float64]:
         if prior == "identity":
             return np.eye(n_features)
         covariance = np.cov(X, rowvar=False).reshape(n_features, n_features)
-        values, vectors = linalg.eigh(covariance)
-        if values[0] <= values[-1] * n_features * np.finfo(float).eps:
+        values, vectors = symmetric_eigen(covariance)
+        is_singular = values[0] <= values[-1] * n_features * np.finfo(float).eps
+        if is_singular or (spread_of(X) == 0).any():
             raise ValueError(
                 "prior='covariance' needs a covariance of full rank, but some features are "
                 "constant or follow from others. Drop them, or use prior='identity'."

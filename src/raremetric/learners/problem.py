@@ -13,7 +13,7 @@ from raremetric.learners.accuracy import SolverOptions, minimize_proved, not_pro
 from raremetric.losses.dual import DualBound
 from raremetric.losses.pair_sets import PairSetLoss, Ray, best_multiple
 from raremetric.pairs import Pairs, merge_mutual, pair_weights
-from raremetric.scales import unit_of
+from raremetric.scales import spread_of, unit_of
 from raremetric.solvers.reference import Solution, minimize_lbfgs
 from raremetric.solvers.windowed import minimize_windowed, windowed_multipliers
 from raremetric.validation import Labels
@@ -88,7 +88,9 @@ class PairSetProblem:
         else:
             others = others[:, np.newaxis]
         centered = X[self.order] - X.mean(axis=0)  # the loss depends on differences only
-        self._sizes, self._is_tiny = np.abs(centered).max(axis=0), len(X) <= TINY
+        # Without the rounding of the means, constant features have no size.
+        self._sizes = np.where(spread_of(X) > 0, np.abs(centered).max(axis=0), 0.0)
+        self._is_tiny = len(X) <= TINY
         self._template = PairSetLoss(
             X=centered,
             starts=np.concatenate([[0], np.cumsum(labels.counts)]),

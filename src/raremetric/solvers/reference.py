@@ -162,7 +162,8 @@ def minimize_projected(
     """
     M = matrix_from_components(L)
     value, gradient = evaluate(L)
-    step = float(0.1 * np.linalg.norm(M) / max(np.linalg.norm(gradient), np.finfo(float).tiny))
+    size, slope = float(np.linalg.norm(M)), float(np.linalg.norm(gradient))
+    step = 0.1 * size / max(slope, 1e-100 * size, np.finfo(float).tiny)
     ahead, ahead_L, momentum, idle = M, L, 1.0, 0
     for iteration in range(1, max_iter + 1):
         new_M, new_L, new_value, step = _descend(evaluate, ahead, ahead_L, step)

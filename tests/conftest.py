@@ -9,6 +9,18 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import HealthCheck, settings
+
+# HYPOTHESIS_PROFILE=nightly generates many more cases, other ones each time.
+settings.register_profile("default", derandomize=True, deadline=None)
+settings.register_profile(
+    "nightly",
+    max_examples=10_000,
+    deadline=None,
+    print_blob=True,
+    suppress_health_check=list(HealthCheck),
+)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
 
 # Left out of `make test-quick`: whole commands, documentation, scikit-learn's checks.
 LONG = ("cli", "study", "table", "report/test_write.py", "test_common.py", "test_docs.py")

@@ -10,17 +10,18 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from raremetric.learners.iml import IML
 from raremetric.performance import one_blas_thread
+from raremetric.scales import validate_rows
 from raremetric.validation import (
-    check_integer,
     check_option,
     check_weights,
     forget_attributes,
 )
 from raremetric.voting import fitting, training
+from raremetric.voting.inspection import NeighborsMixin
 from raremetric.voting.votes import Examples
 
 MULTICLASS = ("joint", "one_vs_rest")
@@ -35,7 +36,7 @@ def _has_decision(classifier) -> bool:
     return True
 
 
-class MetricKNNClassifier(ClassifierMixin, BaseEstimator):
+class MetricKNNClassifier(NeighborsMixin, ClassifierMixin, BaseEstimator):
     """Vote of the k nearest neighbors under a learned metric.
 
     A majority vote seldom predicts a rare class. ``vote="adjusted"`` multiplies the distances to
@@ -188,7 +189,7 @@ class MetricKNNClassifier(ClassifierMixin, BaseEstimator):
         check_option(self.multiclass, "multiclass", MULTICLASS)
         check_option(self.vote, "vote", VOTES)
         table = X
-        X, y = validate_data(self, X, y, dtype=np.float64)
+        X, y = validate_rows(self, X, y)
         table = table if hasattr(table, "columns") else X  # the learner checks column names
         if sample_weight is not None:
             sample_weight = check_weights(sample_weight, len(X))
@@ -229,51 +230,6 @@ class MetricKNNClassifier(ClassifierMixin, BaseEstimator):
         router = MetadataRouter(owner=type(self).__name__).add_self_request(self)
         to_fit = MethodMapping().add(caller="fit", callee="fit")
         return router.add(learner=self._template(), method_mapping=to_fit)
-
-    @property
-    def metric_(self):
-        """The fitted learner, under which distances are measured; not with one per class."""
-        check_is_fitted(self)
-        if len(self.learners_) > 1:
-            raise AttributeError("There is one metric for each class; use one of learners_.")
-        return self.learners_[0]
-
-    def kneighbors(self, X=None, n_neighbors=None, return_distance=True, *, label=None):
-        """The nearest training examples under the learned metric.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_queries, n_features) or None, default=None
-            None for the training examples, of which none is its own neighbor.
-        n_neighbors : int or None, default=None
-            None for ``n_neighbors_``.
-        return_distance : bool, default=True
-            Whether to return the distances, too.
-        label : class label or None, default=None
-            With one metric per class: the class whose metric to use.
-
-        Returns
-        -------
-        distances : ndarray of shape (n_queries, n_neighbors)
-            Learned distances; only with ``return_distance``.
-        indices : ndarray of shape (n_queries, n_neighbors)
-            Rows of the training data; at equal distances the lower number comes first.
-        """
-        check_is_fitted(self)
-        metric = 0
-        if len(self.learners_) > 1:
-            known = self.classes_.tolist()
-            if label not in known:
-                raise ValueError(
-                    f"Each class has its own metric: label must be one of {known}; got {label!r}."
-                )
-            metric = known.index(label)
-        k = self.n_neighbors_ if n_neighbors is None else n_neighbors
-        k = check_integer(k, "n_neighbors", low=1, high=len(self._row_numbers) - (X is None))
-        queries = None if X is None else self._map_queries(X)[metric]
-        distances, indices = self._examples.searches[metric].nearest(queries, k)
-        indices = self._row_numbers[indices]
-        return (distances, indices) if return_distance else indices
 
     @available_if(_has_decision)
     def decision_function(self, X) -> NDArray:
@@ -324,8 +280,3 @@ class MetricKNNClassifier(ClassifierMixin, BaseEstimator):
     def _decide(self, X) -> NDArray:
         check_is_fitted(self)
         return self._vote.decide(self._examples, self._map_queries(X))
-
-    def _map_queries(self, X) -> list[NDArray]:
-        """Validated rows as each metric maps them; learners check column names themselves."""
-        checked = validate_data(self, X, reset=False, dtype=np.float64)
-        return training.map_rows(self.learners_, X if hasattr(X, "columns") else checked)

@@ -6,6 +6,19 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg
 
+from raremetric.scales import unit_of
+
+
+def symmetric_eigen(M: NDArray) -> tuple[NDArray, NDArray]:
+    """Eigenvalues of a symmetric matrix in ascending order, and its eigenvectors as columns.
+
+    The matrix is divided by a power of two if it is large or small: otherwise LAPACK returns NaN
+    for some matrices with very large and very small entries.
+    """
+    unit = unit_of(np.abs(M).max(), -300, 300)
+    values, vectors = linalg.eigh(M / unit)
+    return unit * values, vectors
+
 
 def matrix_from_components(L: NDArray) -> NDArray:
     """M = LᵀL, symmetric to the last bit."""
@@ -18,7 +31,7 @@ def components_from_matrix(M: NDArray) -> NDArray:
 
     Eigenvalues that are negative because of rounding count as zero.
     """
-    values, vectors = linalg.eigh(M)
+    values, vectors = symmetric_eigen(M)
     return (vectors * np.sqrt(np.maximum(values, 0.0))) @ vectors.T
 
 
@@ -40,7 +53,7 @@ def project_psd(M: NDArray, rank: int | None = None) -> tuple[NDArray, NDArray]:
 
     With ``rank``, the nearest of at most that rank; L then has that many rows.
     """
-    values, vectors = linalg.eigh((M + M.T) / 2)
+    values, vectors = symmetric_eigen((M + M.T) / 2)
     L = np.sqrt(np.maximum(values, 0.0))[:, np.newaxis] * vectors.T
     if rank is not None:
         L = np.ascontiguousarray(L[len(L) - rank :])  # eigenvalues are in ascending order

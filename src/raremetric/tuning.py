@@ -189,6 +189,11 @@ class IMLCV(MetricLearner):
     def _draw_candidates(self, rng: np.random.RandomState) -> list[dict]:
         grid = PAPER_GRID if self.candidates is None else self.candidates
         known = set(IML().get_params()) - {"n_neighbors", "warm_start", "n_jobs", "verbose"}
+        if not isinstance(grid, dict) and not _are_settings(grid):
+            raise TypeError(
+                "candidates must be a list of dicts with parameters of IML, or a dict with a list "
+                f"of values for each parameter; got {grid!r}."
+            )
         chosen = list(ParameterGrid(grid)) if isinstance(grid, dict) else [dict(c) for c in grid]
         if not chosen:
             raise ValueError("candidates is empty: give at least one setting of IML to try.")
@@ -271,6 +276,10 @@ class IMLCV(MetricLearner):
         self.best_index_ = int(np.argmax(standing))
         self.best_params_ = candidates[self.best_index_]
         self.best_score_ = float(means[self.best_index_])
+
+
+def _are_settings(candidates: object) -> bool:
+    return isinstance(candidates, Sequence) and all(isinstance(each, dict) for each in candidates)
 
 
 def _make_fold(

@@ -18,7 +18,7 @@ from sklearn.utils import check_array, check_scalar, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 
 MAX_LISTED_OPTIONS = 12  # with more, an error names the most similar options only
-MAX_WEIGHT = 1e100
+MAX_WEIGHT = 1e100  # also the largest ratio of two weights
 PACKAGE = str(Path(__file__).parent)
 
 
@@ -116,8 +116,14 @@ def check_weights(sample_weight: ArrayLike | None, n_samples: int) -> NDArray[np
         )
     if not weights.any():
         raise ValueError("sample_weight is zero for every example: nothing to learn from.")
-    # Only ratios matter, and sums of larger weights could overflow.
-    return weights / weights.max() if weights.max() > MAX_WEIGHT else weights
+    largest, smallest = float(weights.max()), float(weights[weights > 0].min())
+    if smallest < largest / MAX_WEIGHT:
+        raise ValueError(
+            f"sample_weight holds {smallest:g} and {largest:g}; weights above zero must not differ "
+            f"by a factor of more than {MAX_WEIGHT:g}. Use 0 to leave an example out."
+        )
+    # Only ratios matter, and sums of weights could overflow, or products of them underflow.
+    return weights if 1 / MAX_WEIGHT <= largest <= MAX_WEIGHT else weights / largest
 
 
 def weighted_rows(

@@ -109,3 +109,9 @@ def test_weights_of_zero_and_one(problem):
     # Classes have the same total weight, whatever the sum of the weights of their examples.
     heavy = plain.fit(X, y, np.where(y == 1, 8.0, 1.0)).weights_
     np.testing.assert_allclose(heavy, plain.fit(X, y).weights_, rtol=1e-6)
+
+
+def test_a_constant_feature_of_any_size_has_no_importance():
+    X = np.column_stack([np.full(20, 1e39), np.arange(20.0)])
+    weights = ImportanceWeights(n_estimators=5, random_state=0).fit(X, np.arange(20) > 9).weights_
+    np.testing.assert_allclose(weights, [0, np.sqrt(2)])

@@ -1,0 +1,1 @@
+"""Generated data for every estimator; ``HYPOTHESIS_PROFILE=nightly`` generates more of them."""

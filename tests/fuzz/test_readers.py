@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from raremetric.datasets import read_table
 from raremetric.datasets.dialect import is_missing
-from raremetric.datasets.tables import iter_table
+from raremetric.datasets.pieces import iter_table
 from tests.fuzz.mutations import check_sentence, damaged, limited_time
 from tests.table.conftest import make_table
 

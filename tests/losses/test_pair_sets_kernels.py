@@ -107,8 +107,26 @@ def make_loss(rng, dtype, refresh):
         regularization=0.1,
         n_refreshed=refresh,
         n_nearest=refresh or 1,
+        scales=np.ones(3),
         others=np.array([rng.permutation(np.delete(np.arange(n), i))[:size] for i in range(n)]),
     )
+
+
+@pytest.mark.kernels
+@pytest.mark.parametrize("refresh", [0, 2])
+def test_units_of_the_features_change_neither_the_loss_nor_its_gradients(refresh):
+    rng = np.random.RandomState(0)
+    loss, L = make_loss(rng, np.float64, refresh), rng.normal(size=(2, 3))
+    units = np.array([4.0, 0.5, 16.0])
+    other = loss._replace(X=loss.X / units, scales=1 / units)
+    value, gradient = loss.value_and_gradient(L, 0.1, loss.others)
+    found, found_gradient = other.value_and_gradient(L * units, 0.1, loss.others)
+    assert found == pytest.approx(value)
+    np.testing.assert_allclose(found_gradient, gradient / units)
+    assert other.value(L * units, loss.others) == pytest.approx(loss.value(L, loss.others))
+    _, gradient = loss.value_and_matrix_gradient(L, 0.1, loss.others)
+    _, found_gradient = other.value_and_matrix_gradient(L * units, 0.1, loss.others)
+    np.testing.assert_allclose(found_gradient, gradient / np.outer(units, units))
 
 
 def test_scaled_loss():

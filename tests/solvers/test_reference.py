@@ -41,3 +41,14 @@ def test_the_start_is_evaluated_once():
     start = np.ones((3, 4))
     minimize_lbfgs(evaluate, start, max_iter=3, tol=1e-9)
     assert sum(np.array_equal(point, start) for point in points) == 1
+
+
+def test_a_descent_that_overflows_returns_its_start():
+    def evaluate(point):
+        return (1e-79, np.full((1, 1), 1e-39)) if point == 1 else (np.nan, np.full((1, 1), np.nan))
+
+    start = np.ones((1, 1))
+    found = minimize_lbfgs(evaluate, start, max_iter=5, tol=1e-6)
+    assert np.array_equal(found.L, start)
+    assert found.value == 1e-79
+    assert not found.converged

@@ -10,10 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit, logit
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from raremetric.performance import OnProgress, Progress
 from raremetric.rare.tuning_set import TuningSet, make_tuning_set, resolve_cv
+from raremetric.scales import validate_rows
 from raremetric.validation import check_groups, check_labels, weighted_rows
 
 Settings = Sequence[Mapping[str, Any]]
@@ -120,7 +121,7 @@ class AveragedClassifier(ClassifierMixin, BaseEstimator):
         -------
         self : AveragedClassifier
         """
-        X, y = validate_data(self, X, y, dtype=np.float64)
+        X, y = validate_rows(self, X, y)
         kept, weights = weighted_rows(sample_weight, len(X))
         groups = check_groups(groups, len(X))
         X, y, groups = X[kept], y[kept], None if groups is None else groups[kept]
@@ -161,7 +162,7 @@ class AveragedClassifier(ClassifierMixin, BaseEstimator):
 
     def _log_odds(self, X) -> NDArray:
         check_is_fitted(self)
-        X = validate_data(self, X, reset=False, dtype=np.float64)
+        X = validate_rows(self, X, reset=False)
         return self.selection_.log_odds(self.family_.scores(X))
 
     @property

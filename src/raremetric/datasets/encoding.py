@@ -243,7 +243,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             present = values[~np.isnan(values)]
             if not len(present):
                 raise ValueError(f"Column {column.name!r} is empty. Leave it out.")
-            return "number", [], float(np.median(present))
+            return "number", [], 2 * float(np.median(present / 2))  # a sum could overflow
         counts = count_levels(column)
         if len(counts) <= self.max_levels:
             return "onehot", sorted(counts), np.nan

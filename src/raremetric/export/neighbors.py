@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from raremetric.export.graph import Graph
 from raremetric.neighbors import NeighborSearch
+from raremetric.scales import unit_of
 from raremetric.validation import Labels
 
 TINY = 1e-300  # more than is lost when squares underflow
@@ -39,7 +40,7 @@ def nearest(
     Z : ndarray of shape (n_examples, n_features)
     k : int
     unit : float
-        About the size of the examples, see ``unit_of``.
+        About the size of the examples, see ``unit_of_examples``.
     exact : bool
         Whether to measure all examples that may be among the k nearest, so that equal distances
         are found equal; the lowest row number then comes first. Otherwise, estimates whose relative
@@ -57,10 +58,9 @@ def nearest(
     return graph.Mul(graph.Sqrt(squares), unit), rows
 
 
-def unit_of(Z: NDArray) -> float:
-    """A power of two, by which division is exact, and after which squares do not overflow."""
-    spread = np.abs(Z - Z.mean(axis=0)).max()
-    return float(2.0 ** np.clip(np.frexp(spread)[1], -500, 500))
+def unit_of_examples(Z: NDArray) -> float:
+    """A unit in which squares of distances between examples do not overflow."""
+    return float(unit_of(np.abs(Z - Z.mean(axis=0)).max()))
 
 
 def _estimate(graph: Graph, queries: str, Z: NDArray, center: NDArray) -> tuple[str, str]:
@@ -94,7 +94,7 @@ def nearest_of_each_class(
 ) -> list[Sorted]:
     """Distances to the k nearest examples of each class, or to all if the class has fewer."""
     labels = cast(Labels, search.labels)  # fitted classifiers always have them
-    found, unit = [], unit_of(search.Z)
+    found, unit = [], unit_of_examples(search.Z)
     for c in range(len(labels.classes)):
         Z = search.Z[labels.codes == c]
         width = min(k, len(Z))

@@ -15,8 +15,10 @@ from numpy.typing import NDArray
 from scipy.special import logit
 
 from raremetric.export.graph import Graph
-from raremetric.export.neighbors import Sorted, nearest, nearest_of_each_class, unit_of
+from raremetric.export.neighbors import Sorted, nearest, nearest_of_each_class, unit_of_examples
+from raremetric.scales import unit_of
 from raremetric.voting import Reading
+from raremetric.voting.readings import FAR
 from raremetric.voting.votes import (
     TIE,
     TINY,
@@ -35,19 +37,22 @@ def class_scores(graph: Graph, parts: Sequence[Sorted], floor: float, reading: R
         Sorted(graph.Max(graph.columns(name, 0, reading.size), floor), min(width, reading.size))
         for name, width in parts
     ]
-    own = [_read(graph, part, reading) for part in parts]
+    unit = float(unit_of(floor, -40, 40))
+    own = [_read(graph, part, reading, unit) for part in parts]
     if len(parts) == 2:
         others = own[::-1]
     else:
         rest = [_merge(graph, [*parts[:c], *parts[c + 1 :]]) for c in range(len(parts))]
-        others = [_read(graph, part, reading) for part in rest]
+        others = [_read(graph, part, reading, unit) for part in rest]
     return graph.Concat(*(graph.Sub(*pair) for pair in zip(others, own, strict=True)), axis=1)
 
 
-def _read(graph: Graph, part: Sorted, reading: Reading) -> str:
-    """The distance to a class by a reading, or its logarithm: (n_queries, 1)."""
+def _read(graph: Graph, part: Sorted, reading: Reading, unit: float) -> str:
+    """The squared distance to a class in a unit, or its logarithm: (n_queries, 1)."""
     m = min(reading.size, part.width)
     used = graph.columns(part.name, 0 if reading.averaged else m - 1, m)
+    if reading.squared:
+        used = graph.Min(graph.Div(used, unit), float(np.exp(FAR)))
     values = graph.Mul(used, used) if reading.squared else graph.Log(used)
     return graph.ReduceMean(values, [1], keepdims=1)
 
@@ -129,7 +134,7 @@ def _majority_shares(graph: Graph, k: int, examples: Examples, queries: Sequence
         ballots *= weights[:, np.newaxis]
     votes = []
     for mapped, search in zip(queries, examples.searches, strict=True):
-        _, rows = nearest(graph, mapped, search.Z, k, unit_of(search.Z))
+        _, rows = nearest(graph, mapped, search.Z, k, unit_of_examples(search.Z))
         votes.append(graph.ReduceSum(graph.Gather(ballots, rows), [1], keepdims=0))
     if len(votes) == 1:
         return shares(graph, votes[0])

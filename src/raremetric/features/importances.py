@@ -12,8 +12,9 @@ from sklearn.base import (
     TransformerMixin,
 )
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
+from raremetric.scales import spread_of, unit_of, validate_rows
 from raremetric.validation import (
     Labels,
     check_integer,
@@ -89,7 +90,7 @@ class ImportanceWeights(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         -------
         self : ImportanceWeights
         """
-        X, y = validate_data(self, X, y, dtype=np.float64)
+        X, y = validate_rows(self, X, y, any_unit=True)
         example_weights = None
         if sample_weight is not None:
             rows, example_weights = weighted_rows(sample_weight, len(X))
@@ -116,7 +117,7 @@ class ImportanceWeights(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         Z : ndarray of shape (n_samples, n_features)
         """
         check_is_fitted(self)
-        return validate_data(self, X, reset=False, dtype=np.float64) * self.weights_
+        return validate_rows(self, X, reset=False) * self.weights_
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -141,7 +142,9 @@ def mean_importances(
     from sklearn.tree import DecisionTreeRegressor  # slow to import, rarely needed
 
     n_samples = len(X)
-    X = X.astype(np.float32)  # the type that trees use internally
+    # Trees round to single precision, and to them values that differ by less than 1e-7 are equal.
+    spread = spread_of(X)
+    X = np.where(spread > 0, X / unit_of(spread, -10, 60), 0.0).astype(np.float32)
     indicators = labels.codes.astype(np.float64)  # one column suffices for two classes
     if len(labels.classes) > 2:
         indicators = np.eye(len(labels.classes))[labels.codes]

@@ -12,9 +12,10 @@ from sklearn.base import (
     TransformerMixin,
 )
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from raremetric.performance import one_blas_thread
+from raremetric.scales import validate_rows
 from raremetric.validation import check_integer, check_option, check_real
 
 KERNELS = {"laplacian": "cityblock", "rbf": "sqeuclidean"}  # the distance in each exponent
@@ -112,9 +113,9 @@ class KernelLandmarks(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         self : KernelLandmarks
         """
         if y is None:
-            X = validate_data(self, X, dtype=np.float64, ensure_min_samples=2)
+            X = validate_rows(self, X, ensure_min_samples=2)
         else:
-            X, y = validate_data(self, X, y, dtype=np.float64, ensure_min_samples=2)
+            X, y = validate_rows(self, X, y, ensure_min_samples=2)
         check_option(self.kernel, "kernel", KERNELS)
         width = check_real(self.width, "width", low=0, closed="neither")
         n_landmarks = check_integer(self.n_landmarks, "n_landmarks", low=1)
@@ -139,7 +140,7 @@ class KernelLandmarks(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         Z : ndarray of shape (n_samples, n_components)
         """
         check_is_fitted(self)
-        X = validate_data(self, X, reset=False, dtype=np.float64)
+        X = validate_rows(self, X, reset=False)
         return self._kernel(self._distances(X)) @ self.projection_
 
     def _distances(self, X: NDArray) -> NDArray:

@@ -13,14 +13,16 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import linalg
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import check_array
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from raremetric.metric import (
     axis_shares,
     components_from_matrix,
     matrix_from_components,
     squared_lengths,
+    symmetric_eigen,
 )
+from raremetric.scales import check_size, spread_of, validate_rows
 from raremetric.validation import Labels, check_integer, check_labels, check_option
 
 logger = logging.getLogger("raremetric")
@@ -53,7 +55,7 @@ class MetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
             XLᵀ.
         """
         check_is_fitted(self)
-        X = validate_data(self, X, reset=False, dtype=np.float64)
+        X = validate_rows(self, X, reset=False)
         return X @ self.components_.T
 
     def get_mahalanobis_matrix(self) -> NDArray:
@@ -79,6 +81,7 @@ class MetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
                 f"pairs.shape == {pairs.shape}, expected (n_pairs, 2, {self.n_features_in_}): "
                 "two points with the features seen in fit for each pair."
             )
+        check_size(pairs, "pairs")
         return np.sqrt(squared_lengths(self.components_, pairs[:, 0] - pairs[:, 1]))
 
     def get_metric(self) -> Callable[..., float]:
@@ -100,7 +103,7 @@ class MetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
 
     def _check_training_data(self, X, y) -> tuple[NDArray, Labels]:
         """Validated float64 data with at least two rows, and encoded labels."""
-        X, y = validate_data(self, X, y, dtype=np.float64, ensure_min_samples=2)
+        X, y = validate_rows(self, X, y, ensure_min_samples=2)
         return X, check_labels(y, type(self).__name__)
 
     def _reporter(self, verbose: int) -> Callable[[int, float], None] | None:
@@ -147,7 +150,7 @@ def initial_components(
         check_option(init, "init", ("auto", "identity", "pca"))
         if init == "identity" or (init == "auto" and shape[0] == n_features):
             return np.eye(*shape)
-        _, axes = linalg.eigh(np.cov(X, rowvar=False).reshape(n_features, n_features))
+        _, axes = symmetric_eigen(np.cov(X, rowvar=False).reshape(n_features, n_features))
         return np.ascontiguousarray(axes.T[::-1][: shape[0]])  # largest variance first
     L = check_array(init, dtype=np.float64, input_name="init", copy=True)
     if L.shape != shape:
@@ -171,8 +174,9 @@ def prior_components(prior: str | ArrayLike, X: NDArray) -> NDArray[np.float64]:
         if prior == "identity":
             return np.eye(n_features)
         covariance = np.cov(X, rowvar=False).reshape(n_features, n_features)
-        values, vectors = linalg.eigh(covariance)
-        if values[0] <= values[-1] * n_features * np.finfo(float).eps:
+        values, vectors = symmetric_eigen(covariance)
+        is_singular = values[0] <= values[-1] * n_features * np.finfo(float).eps
+        if is_singular or (spread_of(X) == 0).any():
             raise ValueError(
                 "prior='covariance' needs a covariance of full rank, but some features are "
                 "constant or follow from others. Drop them, or use prior='identity'."

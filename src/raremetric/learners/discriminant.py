@@ -10,8 +10,12 @@ from numpy.typing import NDArray
 from scipy import linalg
 
 from raremetric.learners.base import MetricLearner
+from raremetric.metric import symmetric_eigen
 from raremetric.performance import one_blas_thread
+from raremetric.scales import spread_of
 from raremetric.validation import Labels, check_labels, check_real, weighted_rows
+
+ROUNDING = 8 * np.finfo(np.float64).eps  # of the means: not a variance within classes
 
 
 class BalancedDiscriminant(MetricLearner):
@@ -127,7 +131,10 @@ def fit_settings(learners: Sequence[BalancedDiscriminant], X, y, sample_weight=N
         rows, weights = weighted_rows(sample_weight, len(X))
         X, labels = X[rows], check_labels(labels.classes[labels.codes[rows]], type(first).__name__)
     means, covariance = class_moments(X, labels, weights)
-    spectrum = Spectrum(means, *linalg.eigh(covariance))
+    variances, axes = symmetric_eigen(covariance)
+    if variances.max() <= (ROUNDING * np.abs(X).max()) ** 2:
+        variances = np.zeros_like(variances)
+    spectrum = Spectrum(means, variances, axes)
     for learner in learners:
         learner.classes_, learner.n_features_in_ = labels.classes, first.n_features_in_
         learner._fit_spectrum(spectrum)
@@ -145,6 +152,7 @@ def class_moments(
         shares = weights / (n_classes * np.bincount(codes, weights)[codes])
         means = np.stack([n_classes * (shares * (codes == c)) @ X for c in range(n_classes)])
     centered = (X - means[codes]) * np.sqrt(shares)[:, np.newaxis]
+    centered[:, spread_of(X) == 0] = 0.0  # without the rounding of the means
     return means, centered.T @ centered
 
 

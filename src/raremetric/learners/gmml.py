@@ -11,6 +11,7 @@ from raremetric.learners.base import MetricLearner, prior_components
 from raremetric.metric import components_from_matrix, matrix_from_components, spd_geodesic
 from raremetric.pairs import Pairs, neighbor_pairs, pair_sets, pair_weights, split_by_label
 from raremetric.performance import one_blas_thread
+from raremetric.scales import unit_of
 from raremetric.validation import (
     Labels,
     check_integer,
@@ -167,14 +168,17 @@ class GMML(MetricLearner):
         M0 = matrix_from_components(prior_components(self.prior, X))
         S = self._scatter(X, labels, similar) + self.similar_strength * linalg.inv(M0)
         D = self._scatter(X, labels, dissimilar) + self.dissimilar_strength * M0
-        self.similar_scatter_ = _check_definite(S, "similar")
-        self.dissimilar_scatter_ = _check_definite(D, "dissimilar")
-        inverse = linalg.inv(self.similar_scatter_)
-        M = spd_geodesic((inverse + inverse.T) / 2, self.dissimilar_scatter_, self.t)
+        # In units of a length, S and D are divided by its square, and M by its power 4t − 2.
+        unit = float(unit_of(np.sqrt(max(np.abs(S).max(), np.abs(D).max())), -100, 100))
+        S = _check_definite(S / unit**2, "similar")
+        D = _check_definite(D / unit**2, "dissimilar")
+        inverse = linalg.inv(S)
+        M = spd_geodesic((inverse + inverse.T) / 2, D, self.t)
         self.classes_ = labels.classes
-        self.components_ = components_from_matrix(M)
+        self.components_ = unit ** (2 * self.t - 1) * components_from_matrix(M)
+        self.similar_scatter_, self.dissimilar_scatter_ = unit**2 * S, unit**2 * D
         # M divides the path from S⁻¹ to D, of length δ, at t.
-        self.objective_ = self.t * (1 - self.t) * _squared_path_length(S, D)
+        self.objective_ = self.t * (1 - self.t) * _squared_path_length(S, D, unit)
         self.pair_sets_ = pair_sets(labels, similar, dissimilar)
         return self
 
@@ -219,6 +223,11 @@ def _check_definite(scatter: NDArray, kind: str) -> NDArray:
     return scatter
 
 
-def _squared_path_length(S: NDArray, D: NDArray) -> float:
-    """δ²(S⁻¹, D) = Σ log² of the eigenvalues of SD."""
-    return float(np.sum(np.log(linalg.eigvalsh(D, linalg.inv(S))) ** 2))
+def _squared_path_length(S: NDArray, D: NDArray, unit: float) -> float:
+    """δ²(S⁻¹, D) = Σ log² of the eigenvalues of SD, for S and D divided by the unit's square.
+
+    The eigenvalues are the squared singular values of a product of Cholesky factors, which rounding
+    cannot make negative even if S and D are nearly singular.
+    """
+    values = linalg.svdvals(linalg.cholesky(S) @ linalg.cholesky(D).T)
+    return float(np.sum((2 * np.log(values) + 4 * np.log(unit)) ** 2))

@@ -57,8 +57,9 @@ class IML(MetricLearner):
     solver : {"auto", "lbfgs", "projected"}, default="auto"
         "auto" is a compiled L-BFGS over L. The other two are many times slower, but continue until
         they have proved their accuracy: SciPy's L-BFGS-B over L, and accelerated projected gradient
-        descent over M. With a = 0 and λ = 0 any metric that is large enough has no loss, and "auto"
-        returns the first one that SciPy's solver reaches, as the paper's program did.
+        descent over M. For up to 40 examples, "auto" continues in the same way until it has proved
+        10 ``tol``, for at most 5 ``max_iter`` more iterations. With a = 0 and λ = 0, it returns the
+        first metric without a loss that SciPy's solver reaches, as the paper's program did.
     n_components : int or None, default=None
         Rank of the metric: the number of rows of L. None keeps all n_features. A lower rank
         makes the problem non-convex; ``duality_gap_`` then also holds what the rank costs.
@@ -79,8 +80,7 @@ class IML(MetricLearner):
     n_jobs : int or None, default=None
         Threads in the search for neighbors. The result does not depend on it.
     verbose : int, default=0
-        1 logs the progress every few iterations to the logger "raremetric" (standard error by
-        default).
+        1 logs the progress every few iterations to the logger "raremetric" (by default, stderr).
 
     Attributes
     ----------

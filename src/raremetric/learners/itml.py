@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+from typing import Any
+
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from scipy import linalg
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_array, check_random_state
-from sklearn.utils.validation import validate_data
 
 from raremetric.learners.base import MetricLearner, prior_components
 from raremetric.metric import squared_lengths
-from raremetric.pairs import draw_pairs, sample_rows
+from raremetric.pairs import check_signs, draw_pairs, sample_rows
 from raremetric.performance import one_blas_thread
+from raremetric.scales import unit_of, validate_rows
 from raremetric.solvers.bregman import project_bregman
 from raremetric.validation import (
     check_integer,
@@ -208,8 +211,8 @@ class ITML(MetricLearner):
                 f"pairs.shape == {pairs.shape}, expected (n_pairs, 2, n_features): two points for "
                 "each pair."
             )
-        signs = _check_signs(labels, len(pairs))
-        points = validate_data(self, pairs.reshape(-1, pairs.shape[2]), dtype=np.float64)
+        signs = check_signs(labels, len(pairs))
+        points = validate_rows(self, pairs.reshape(-1, pairs.shape[2]))
         self._check_parameters()
         forget_attributes(self, "classes_", "pair_indices_")
         differences = pairs[:, 0] - pairs[:, 1]
@@ -240,15 +243,18 @@ class ITML(MetricLearner):
     def _learn(
         self, differences: NDArray, signs: NDArray, bounds: tuple[float, float], prior: NDArray
     ) -> ITML:
-        projection = project_bregman(
-            differences,
-            signs,
-            np.where(signs > 0, *bounds),
-            prior,
-            gamma=self.gamma,
-            max_iter=self.max_iter,
-            tol=self.tol,
-        )
+        unit = unit_of(np.sqrt(bounds[1]), -100, 100)
+        unit_bounds = np.where(signs > 0, *bounds) / unit**2
+        with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
+            projection = project_bregman(
+                differences / unit, signs, unit_bounds, prior,
+                gamma=self.gamma, max_iter=self.max_iter, tol=self.tol,
+            )  # fmt: skip
+        if not np.isfinite(projection.objective):
+            raise ValueError(
+                f"The bounds {bounds[0]:g} and {bounds[1]:g} are too far from the squared "
+                "distances under the prior. Scale the features, or change bounds or bound_scale."
+            )
         if not projection.converged:
             warn_user(
                 f"ITML stopped after max_iter={self.max_iter} sweeps, before one changed the "
@@ -259,34 +265,21 @@ class ITML(MetricLearner):
         self.bounds_ = bounds
         self.components_ = projection.L
         self.objective_ = projection.objective
-        self.pair_bounds_ = projection.bounds
-        self.multipliers_ = projection.multipliers
+        self.pair_bounds_ = projection.bounds * unit**2
+        self.multipliers_ = projection.multipliers / unit**2
         self.n_iter_ = projection.n_iter
         return self
 
 
-def _check_signs(labels: ArrayLike, n_pairs: int) -> NDArray[np.float64]:
-    signs = check_array(labels, ensure_2d=False, dtype=np.float64, input_name="labels")
-    if signs.shape != (n_pairs,):
-        raise ValueError(
-            f"labels.shape == {signs.shape}, expected {(n_pairs,)}: one label for each pair."
-        )
-    wrong = signs[np.abs(signs) != 1]
-    if len(wrong):
-        raise ValueError(
-            f"labels must be 1 for a similar and -1 for a dissimilar pair; got {wrong[0]:g}."
-        )
-    return signs
-
-
-def _check_bounds(bounds: ArrayLike) -> tuple[float, float]:
-    values = np.asarray(bounds, dtype=np.float64)
-    if values.shape != (2,) or not np.all(np.isfinite(values)) or not 0 < values[0] <= values[1]:
-        raise ValueError(
-            "bounds must be 'percentiles', 'histogram' or two numbers (u, l) with 0 < u <= l, "
-            f"bounds on squared distances; got {bounds!r}."
-        )
-    return float(values[0]), float(values[1])
+def _check_bounds(bounds: Any) -> tuple[float, float]:
+    with suppress(TypeError, ValueError):
+        upper, lower = (float(value) for value in bounds)
+        if 0 < upper <= lower < np.inf:
+            return upper, lower
+    raise ValueError(
+        "bounds must be 'percentiles', 'histogram' or two numbers (u, l) with 0 < u <= l, "
+        f"bounds on squared distances; got {bounds!r}."
+    )
 
 
 def _positive_bounds(upper: float, lower: float, values: NDArray) -> tuple[float, float]:

@@ -15,6 +15,7 @@ from raremetric.losses.large_margin import (
     target_table,
 )
 from raremetric.neighbors import nearest_within_class
+from raremetric.scales import spread_of
 from raremetric.solvers.reference import PATIENCE, Solution, minimize_in_stages, minimize_lbfgs
 from raremetric.validation import Labels
 
@@ -47,7 +48,7 @@ class LargeMarginProblem:
     ):
         neighbors = nearest_within_class(X, labels, n_neighbors, n_jobs)
         self.targets = target_table(labels, neighbors, n_neighbors)
-        self.unit = unit_of(X)
+        self.unit = unit_of_features(X)
         self._loss = make_large_margin_loss(
             X / self.unit, labels, self.targets, push_weight=0.5, squared=squared
         )
@@ -177,10 +178,10 @@ def _descend(
     return solution._replace(L=mapped(solution.L))
 
 
-def unit_of(X: NDArray) -> float:
+def unit_of_features(X: NDArray) -> float:
     """The power of two nearest to the root mean square of the centered features."""
+    if not spread_of(X).any():  # equal examples; centered, they can differ from 0 by rounding
+        return 1.0
     centered = X - X.mean(axis=0)
     largest = float(np.abs(centered).max())
-    if not 0 < largest < np.inf:
-        return 1.0
     return float(2.0 ** np.round(np.log2(largest * np.sqrt(np.mean((centered / largest) ** 2)))))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import cached_property
 from typing import NamedTuple
 
@@ -10,31 +9,18 @@ import numpy as np
 from joblib import effective_n_jobs
 from numpy.typing import NDArray
 
+from raremetric.learners.accuracy import SolverOptions, minimize_proved, not_proved, polish
 from raremetric.losses.dual import DualBound
 from raremetric.losses.pair_sets import PairSetLoss, Ray, best_multiple
 from raremetric.pairs import Pairs, merge_mutual, pair_weights
-from raremetric.solvers.reference import (
-    Solution,
-    minimize_in_stages,
-    minimize_lbfgs,
-    minimize_projected,
-)
+from raremetric.scales import spread_of, unit_of
+from raremetric.solvers.reference import Solution, minimize_lbfgs
 from raremetric.solvers.windowed import minimize_windowed, windowed_multipliers
 from raremetric.validation import Labels
 
 CANDIDATES_PER_NEIGHBOR = 2  # rows of other classes kept between two searches, times k
-
-Report = Callable[[int, float], None]
-
-
-class SolverOptions(NamedTuple):
-    """How to minimize; see the parameters of :class:`raremetric.IML`."""
-
-    solver: str = "auto"
-    max_iter: int = 200
-    tol: float = 1e-4
-    scale_start: bool = False  # whether to start from the best multiple of the given L
-    report: Report | None = None  # called with the iteration and the value
+MODERATE = 16  # examples of up to 2^16 in size are used as they are
+TINY = 40  # examples, for which a proof of the accuracy takes milliseconds
 
 
 class Minimum(NamedTuple):
@@ -101,8 +87,12 @@ class PairSetProblem:
             anchors = np.arange(len(X))
         else:
             others = others[:, np.newaxis]
+        centered = X[self.order] - X.mean(axis=0)  # the loss depends on differences only
+        # Without the rounding of the means, constant features have no size.
+        self._sizes = np.where(spread_of(X) > 0, np.abs(centered).max(axis=0), 0.0)
+        self._is_tiny = len(X) <= TINY
         self._template = PairSetLoss(
-            X=X[self.order] - X.mean(axis=0),  # the loss depends on differences only
+            X=centered,
             starts=np.concatenate([[0], np.cumsum(labels.counts)]),
             similar_anchors=similar.anchors,
             similar_others=similar.others,
@@ -114,6 +104,7 @@ class PairSetProblem:
             regularization=0.0,
             n_refreshed=int(n_refreshed),
             n_nearest=max(int(n_refreshed), 1),
+            scales=np.ones(X.shape[1]),
             n_threads=effective_n_jobs(n_jobs),
         )
 
@@ -130,14 +121,28 @@ class PairSetProblem:
         With ``smooth_exchange`` the rounded loss also looks at rows that are about to become
         neighbors, so that it is smooth where two neighbors exchange ranks.
         """
-        template = self._template
+        template, units = self._template, self._units(similar_weight, regularization)
         return template._replace(
+            X=template.X if (units == 1).all() else template.X / units,
+            scales=1 / units if regularization > 0 else template.scales,
             similar_weights=similar_weight * template.similar_weights,
             anchor_weights=(1 - similar_weight) * template.anchor_weights,
             margin=float(margin),
             regularization=float(regularization),
             n_nearest=template.others.shape[1] if smooth_exchange else template.n_nearest,
         )
+
+    def _units(self, similar_weight: float, regularization: float) -> NDArray:
+        """What each feature is divided by: 1 unless it is large, or λ = 0 and all are small.
+
+        Single precision and the search for a start assume an optimum of moderate size. Where λ > 0
+        and nothing attracts, as beside small features or for a = 0, M is about the identity.
+        """
+        if regularization == 0:
+            return np.full_like(self._sizes, unit_of(self._sizes.max(), -MODERATE, MODERATE))
+        if similar_weight == 0:
+            return np.ones_like(self._sizes)
+        return unit_of(self._sizes, -1074, MODERATE)
 
     def solve(
         self,
@@ -150,19 +155,24 @@ class PairSetProblem:
         """Minimize the loss for m, a and λ from the start L, and bound its minimum from below."""
         smooth, bound = options.solver != "auto", DualBound(regularization)
         loss = self.loss(margin, similar_weight, regularization, smooth_exchange=smooth)
-        L, candidates = self._start(L, loss, options.scale_start)
+        L, candidates = self._start(L, loss, similar_weight, options.scale_start)
         if options.solver == "auto":
             found = self._minimize_fast(loss, similar_weight, L, candidates, options)
             nearest = loss.candidates(found.L)
-            value = loss.value(found.L, nearest)
+            found = found._replace(value=loss.value(found.L, nearest))
             if regularization > 0:
                 multipliers = windowed_multipliers(loss, found.L, nearest, options.tol)
                 bound.add(loss.dual_point(multipliers))
+            if self._is_tiny and not_proved(found, bound, options):
+                smooth_loss = loss._replace(n_nearest=loss.others.shape[1])
+                found = polish(smooth_loss, bound, found, options)
+                nearest = loss.candidates(found.L)
         else:
-            found = _minimize_proved(loss, bound, L, options)
-            value, nearest = found.value, loss.candidates(found.L)
+            found = minimize_proved(loss, bound, L, options)
+            nearest = loss.candidates(found.L)
+        L = found.L / self._units(similar_weight, regularization)
         pairs = self._dissimilar_pairs(nearest)
-        return Minimum(found.L, value, found.n_iter, found.converged, bound, pairs)
+        return Minimum(L, found.value, found.n_iter, found.converged, bound, pairs)
 
     def minimize(
         self,
@@ -176,14 +186,20 @@ class PairSetProblem:
         if options.solver != "auto":
             return self.solve(margin, similar_weight, regularization, L, options).L
         loss = self.loss(margin, similar_weight, regularization)
-        L, candidates = self._start(L, loss, options.scale_start)
-        return self._minimize_fast(loss, similar_weight, L, candidates, options).L
+        L, candidates = self._start(L, loss, similar_weight, options.scale_start)
+        found = self._minimize_fast(loss, similar_weight, L, candidates, options)
+        return found.L / self._units(similar_weight, regularization)
 
     def _start(
-        self, L: NDArray, loss: PairSetLoss, scale: bool
+        self, L: NDArray, loss: PairSetLoss, similar_weight: float, scale: bool
     ) -> tuple[NDArray, NDArray[np.int64] | None]:
-        """Where to start, and the candidates for neighbors there if they are known."""
-        if np.array_equal(L, np.eye(L.shape[1])):
+        """Where to start, and the candidates for neighbors there if they are known.
+
+        In other units, L is only a direction: its largest entry is about 1.
+        """
+        if (self._units(similar_weight, loss.regularization) != 1).any():
+            L = L / unit_of(np.abs(L).max())
+        elif np.array_equal(L, np.eye(L.shape[1])):
             return (best_multiple(L, self._identity_ray, loss) if scale else L), loss.others
         if not scale:
             return L, None
@@ -208,6 +224,8 @@ class PairSetProblem:
             )
         of_similar, of_dissimilar = self._scatters
         hessian = 2 * similar_weight * of_similar + 2 * (1 - similar_weight) * of_dissimilar
+        units = self._units(similar_weight, loss.regularization)
+        hessian = hessian / np.outer(units, units)
         return minimize_windowed(
             loss, L, candidates, hessian, max_iter=max_iter, tol=tol, report=report
         )
@@ -238,33 +256,6 @@ class PairSetProblem:
         others = candidates[:, :n_nearest].ravel()
         anchors = np.repeat(template.anchors, n_nearest)[others >= 0]
         return Pairs(self.order[anchors], self.order[others[others >= 0]])
-
-
-def _minimize_proved(
-    loss: PairSetLoss, bound: DualBound, L: NDArray, options: SolverOptions
-) -> Solution:
-    """The reference solvers: less and less rounding, until the bound proves the accuracy."""
-    solve: Callable[..., Solution] = minimize_lbfgs
-    evaluate = loss.value_and_gradient
-    if options.solver == "projected":
-        solve, evaluate = minimize_projected, loss.value_and_matrix_gradient
-
-    def minimize(L: NDArray, width: float, max_iter: int, tol: float) -> Solution:
-        return solve(
-            lambda point: evaluate(point, width),
-            L,
-            max_iter=max_iter,
-            tol=tol,
-            report=options.report,
-        )
-
-    def lower_bound(L: NDArray, width: float) -> float:
-        bound.add(loss.dual_point(loss.multipliers(L, width)))
-        return bound.value
-
-    return minimize_in_stages(
-        minimize, loss.value, lower_bound, L, max_iter=options.max_iter, tol=options.tol
-    )
 
 
 def _neighbor_lists(pairs: Pairs, n_samples: int, size: int) -> NDArray[np.int64]:

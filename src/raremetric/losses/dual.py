@@ -10,9 +10,13 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import linalg
 from scipy.optimize import minimize_scalar
 
 from raremetric.metric import project_psd
+
+EPSILON = np.finfo(np.float64).eps
+HUGE = 1e8  # times λ: entries of A beside which the identity is lost to rounding
 
 
 class DualPoint(NamedTuple):
@@ -36,10 +40,45 @@ def dual_value(point: DualPoint, regularization: float) -> float:
     """
     if regularization == 0:
         return -np.inf
+    if np.abs(point.A).max() > HUGE * regularization:
+        return _dual_value_of_large(point, regularization)
     identity = np.eye(len(point.A))
     M, _ = project_psd(identity - point.A / (2 * regularization))
     penalty = regularization * np.sum((M - identity) ** 2)
     return float(point.linear + np.sum(point.A * M) + penalty)
+
+
+def _dual_value_of_large(point: DualPoint, regularization: float) -> float:
+    """The same minimum, linear + λ(d − Σ [1 − a/(2λ)]₊²), from the eigenvalues a of a large A.
+
+    The identity would be lost to rounding beside A. Eigenvalues that rounding cannot tell from zero
+    count as zero, which makes the bound lower.
+    """
+    values = linalg.eigvalsh(point.A)
+    values[np.abs(values) <= 10 * len(values) * EPSILON * np.abs(values).max()] = 0.0
+    with np.errstate(over="ignore"):
+        squares = np.maximum(1 - values / (2 * regularization), 0.0) ** 2
+        return float(point.linear + regularization * (len(values) - squares.sum()))
+
+
+def balanced_share(similar: NDArray, dissimilar: NDArray) -> float:
+    """A t from 0 to 1, close to the largest one with similar − t·dissimilar ⪰ 0.
+
+    Parameters
+    ----------
+    similar, dissimilar : ndarray of shape (n_features, n_features)
+        Two PSD matrices.
+    """
+    values, axes = linalg.eigh(similar)
+    kept = values > 10 * len(values) * EPSILON * max(values[-1], np.finfo(float).tiny)
+    axes, values = axes[:, kept], values[kept]
+    inside = axes.T @ dissimilar @ axes
+    total = np.trace(dissimilar)
+    if total - np.trace(inside) > 1e-9 * total:
+        return 0.0
+    core = inside / np.sqrt(np.outer(values, values))
+    largest = linalg.eigvalsh(core)[-1] if len(core) else 0.0
+    return float(min(1.0, (1 - 1e-9) / max(largest, np.finfo(float).tiny)))
 
 
 class DualBound:

@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from raremetric.losses.dual import DualPoint
+from raremetric.losses.dual import DualPoint, balanced_share
 from raremetric.losses.pair_sets_kernels import (
     evaluate_pair_sets,
     laplacian_product,
@@ -26,6 +26,7 @@ from raremetric.losses.pair_sets_kernels import (
 from raremetric.metric import matrix_from_components
 from raremetric.neighbors import search_in_parts
 from raremetric.neighbors.self_join import class_neighbors
+from raremetric.scales import unit_of
 
 LOG_SCALES = (-15.0, 15.0)  # the range in which the best multiple of a metric is searched
 COLLAPSE = 5e-3  # a start must have a loss lower than that of the metric 0 by this fraction
@@ -79,6 +80,7 @@ class PairSetLoss(NamedTuple):
     regularization: float
     n_refreshed: int  # k, or 0 for fixed pairs
     n_nearest: int  # candidates that enter the terms: 1, k, or more for a smoother rounded loss
+    scales: NDArray  # (n_features,), S: in the units of X, M = SLᵀLS is what is regularized
     n_threads: int = 1  # in the search for candidates; no result depends on it
 
     def in_precision(self, dtype: DTypeLike) -> PairSetLoss:
@@ -94,6 +96,8 @@ class PairSetLoss(NamedTuple):
             return self.others
         exact = self.X.dtype == np.float64
         Z = self.project(L)
+        if exact:  # an exact division, so that squares do not overflow in single precision
+            Z = Z / unit_of(np.abs(Z).max(), -50, 50)
         rows = Z.astype(np.float32, copy=False)
         Z = Z if exact else np.empty((0, 0))  # compiled for double precision only
         k, n_parts = self.others.shape[1], self.n_threads
@@ -118,9 +122,10 @@ class PairSetLoss(NamedTuple):
     ) -> tuple[float, NDArray]:
         """F and its gradient over M at M = LᵀL, shape (n_features, n_features)."""
         value, _, *multipliers = self._evaluate(L, width, candidates)
-        residual = matrix_from_components(L) - np.eye(L.shape[1])
+        S = np.outer(self.scales, self.scales)
+        residual = S * matrix_from_components(L) - np.eye(L.shape[1])
         A = self._multiplied_scatter(Multipliers(*multipliers))
-        return value, A + 2 * self.regularization * residual
+        return value, A + 2 * self.regularization * S * residual
 
     def multipliers(
         self, L: NDArray, width: float, candidates: NDArray | None = None
@@ -129,9 +134,18 @@ class PairSetLoss(NamedTuple):
         return Multipliers(*self._evaluate(L, width, candidates)[2:])
 
     def dual_point(self, multipliers: Multipliers) -> DualPoint:
-        """The statistics of multipliers, any within their bounds, for the dual problem."""
-        linear = (1 + self.margin) * multipliers.dissimilar.sum() - multipliers.similar.sum()
-        return DualPoint(self._multiplied_scatter(multipliers), linear)
+        """The statistics of multipliers, any within their bounds, for the dual problem.
+
+        In other units than those of M, λ has hardly any effect, and a bound is of use only if A has
+        no negative eigenvalue: the multipliers of dissimilar pairs are lowered accordingly.
+        """
+        similar = self.scatter_of_similar(multipliers.similar)
+        dissimilar = self.scatter_of_dissimilar(multipliers.others, multipliers.dissimilar)
+        share = 1.0 if (self.scales == 1).all() else balanced_share(similar, dissimilar)
+        pushed = share * multipliers.dissimilar.sum()
+        linear = (1 + self.margin) * pushed - multipliers.similar.sum()
+        A = (similar - share * dissimilar) / np.outer(self.scales, self.scales)
+        return DualPoint(A, linear)
 
     def ray(self, L: NDArray, candidates: NDArray | None = None) -> Ray:
         """What F(s·LᵀL) depends on, for every s > 0: the neighbors are the same for all s."""
@@ -173,7 +187,7 @@ def scatter(X: NDArray, first: NDArray, second: NDArray, weights: NDArray) -> ND
 
 def measure_ray(L: NDArray, Z: NDArray, loss: PairSetLoss, candidates: NDArray) -> Ray:
     """The ray through LᵀL, from Z = XLᵀ and candidates that begin with the neighbors under L."""
-    M = matrix_from_components(L)
+    M = np.outer(loss.scales, loss.scales) * matrix_from_components(L)
     others = candidates[:, : max(loss.n_refreshed, 1)]
     owners, slots = np.nonzero(others >= 0)
     return Ray(

@@ -165,8 +165,11 @@ def laplacian_product(rows, first, second, weights):
 
 
 @internal
-def add_regularization(value, gradient, axes, regularization):
-    """Add λ‖LᵀL − I‖² and its gradient 4λL(LᵀL − I), the latter in place; axes is Lᵀ."""
+def add_regularization(value, gradient, axes, regularization, scales):
+    """Add λ‖M − I‖² with M = SLᵀLS, and add its gradient 4λLS(M − I)S in place.
+
+    ``axes`` is Lᵀ, and S has the ``scales`` on its diagonal.
+    """
     if regularization == 0.0:
         return value
     n_features, whole = axes.shape
@@ -175,9 +178,12 @@ def add_regularization(value, gradient, axes, regularization):
     np.dot(axes, axes.T, residual)
     squares = 0.0
     for i in range(n_features):
+        for j in range(n_features):
+            residual[i, j] *= scales[i] * scales[j]
         residual[i, i] -= 1.0
         for j in range(n_features):
             squares += np.float64(residual[i, j]) * residual[i, j]
+            residual[i, j] *= scales[i] * scales[j]
     np.dot(axes.T, residual, change)
     for i in range(gradient.shape[0]):
         for j in range(n_features):
@@ -187,7 +193,7 @@ def add_regularization(value, gradient, axes, regularization):
 
 @jit
 def evaluate_pair_sets(L, loss, candidates, width):
-    """The pair-set loss and its gradient over L: 2 (Lap Z)ᵀX + 4λL(LᵀL − I).
+    """The pair-set loss and its gradient over L: 2 (Lap Z)ᵀX + 4λLS(SLᵀLS − I)S.
 
     ``loss`` is a ``PairSetLoss``. Refreshed neighbors are searched among the candidates, of shape
     (n_anchors, n_candidates), only: a lower bound of the loss, which is exact as long as the
@@ -213,7 +219,7 @@ def evaluate_pair_sets(L, loss, candidates, width):
     for i in range(n_components):
         for j in range(n_features):
             gradient[i, j] = 2.0 * product[i, j]
-    value = add_regularization(value, gradient, axes, loss.regularization)
+    value = add_regularization(value, gradient, axes, loss.regularization, loss.scales)
     return value, gradient, attract, repel, others
 
 

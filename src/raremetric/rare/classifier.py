@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils.validation import validate_data
 
 from raremetric.performance import OnProgress, Progress, one_blas_thread
 from raremetric.rare.candidates import MetricSpec, default_metrics, with_readings
@@ -16,6 +15,7 @@ from raremetric.rare.evaluation import check_budget, out_of_fold_scores
 from raremetric.rare.inspection import InspectionMixin
 from raremetric.rare.multiclass import fit_each_class
 from raremetric.rare.tuning_set import Examples, make_tuning_set, resolve_cv
+from raremetric.scales import validate_rows
 from raremetric.validation import (
     Labels,
     check_class_sizes,
@@ -215,7 +215,7 @@ class RareClassifier(InspectionMixin, ClassifierMixin, BaseEstimator):
         """Fit; return the classes whose threshold has too low a precision, with this precision."""
         start = time.perf_counter()
         forget_attributes(self, *TWO_CLASSES_ONLY, "estimators_")
-        X, y = validate_data(self, X, y, dtype=np.float64, ensure_min_samples=4)
+        X, y = validate_rows(self, X, y, ensure_min_samples=4)
         kept, weights = weighted_rows(sample_weight, len(X))
         groups = check_groups(groups, len(X))
         if len(kept) < len(X):

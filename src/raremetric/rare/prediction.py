@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit, logit
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from raremetric.rare.ensemble import Ensemble
+from raremetric.scales import validate_rows
 
 
 class PredictionMixin:
@@ -79,4 +80,4 @@ class PredictionMixin:
 
     def _check_queries(self, X) -> NDArray:
         check_is_fitted(self)
-        return validate_data(self, X, reset=False, dtype=np.float64)
+        return validate_rows(self, X, reset=False)

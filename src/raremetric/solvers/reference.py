@@ -14,6 +14,7 @@ from scipy.optimize import minimize
 
 from raremetric.metric import matrix_from_components, project_psd
 
+ZERO = 1e-200  # smaller values at the start are zero, so that quotients do not overflow
 SMALL_VALUE = 1e-2  # times the initial value: accuracy is relative to at least this
 MAX_HALVINGS = 100  # of a step: it is then too short to change anything
 ITERATION_LIMIT = 1  # SciPy's status when maxiter or maxfun ended the run
@@ -117,7 +118,7 @@ def minimize_lbfgs(
     shape = L.shape
     # SciPy's tolerances are relative only to values above one, so scale the value to one.
     start = evaluate(L)
-    scale = max(abs(start[0]), np.finfo(float).tiny)
+    scale = max(abs(start[0]), ZERO)
 
     def scaled(x: NDArray) -> tuple[float, NDArray]:
         point = x.reshape(shape)
@@ -144,6 +145,8 @@ def minimize_lbfgs(
         callback=watch,
         options={"maxiter": max_iter, "ftol": ftol, "gtol": 0.0, "maxcor": memory},
     )
+    if not np.isfinite(result.fun):  # the first step went too far for numbers of these sizes
+        return Solution(L, start[0], int(result.nit), False)
     converged = result.status != ITERATION_LIMIT
     return Solution(result.x.reshape(shape), float(result.fun) * scale, int(result.nit), converged)
 
@@ -173,7 +176,8 @@ def minimize_projected(
     """
     M = matrix_from_components(L)
     value, gradient = evaluate(L)
-    step = float(0.1 * np.linalg.norm(M) / max(np.linalg.norm(gradient), np.finfo(float).tiny))
+    size, slope = float(np.linalg.norm(M)), float(np.linalg.norm(gradient))
+    step = 0.1 * size / max(slope, 1e-100 * size, np.finfo(float).tiny)
     ahead, ahead_L, momentum, idle = M, L, 1.0, 0
     for iteration in range(1, max_iter + 1):
         new_M, new_L, new_value, step = _descend(evaluate, ahead, ahead_L, step)

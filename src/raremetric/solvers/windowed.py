@@ -23,6 +23,8 @@ MEMORY = 6  # corrections that L-BFGS keeps
 FIRST_STAGE_TOL = 4.0  # the first stage's tolerance is looser by this factor
 PATIENCE = 5  # iterations whose gain decides whether to go on
 SINGLE_PRECISION_TOL = 1e-5  # the tightest tolerance for which single precision is enough
+SMALLEST_CURVATURE = 1e-30  # if all examples are equal: its inverse fits into single precision
+LARGE = 2.0**50  # squares of larger numbers may overflow in single precision
 MAX_RETRIES = 12  # windows in a row that may end higher; each one adds candidates
 RIDGE = 1e-3  # of the mean curvature, for directions in which no pair differs
 TRIALS = 12  # steps tried in one line search
@@ -51,7 +53,7 @@ class Candidates(NamedTuple):
 def _inverse(hessian: NDArray, regularization: float) -> NDArray:
     """The inverse of a Hessian for each row of L, with the curvature 8λ of the regularization."""
     extra = 8 * regularization + RIDGE * np.trace(hessian) / len(hessian)
-    return np.linalg.inv(hessian + max(extra, np.finfo(float).tiny) * np.eye(len(hessian)))
+    return np.linalg.inv(hessian + max(extra, SMALLEST_CURVATURE) * np.eye(len(hessian)))
 
 
 def empty_history(shape: tuple[int, int], dtype: DTypeLike) -> tuple[NDArray, ...]:
@@ -109,8 +111,9 @@ def windowed_multipliers(
 
 
 def _in_fast_precision(loss: PairSetLoss, tol: float) -> PairSetLoss:
-    """The loss in the lowest precision that is enough for a tolerance."""
-    return loss.in_precision(np.float32) if tol >= SINGLE_PRECISION_TOL else loss
+    """The loss in the lowest precision that is enough for a tolerance, and for large features."""
+    is_enough = tol >= SINGLE_PRECISION_TOL and np.abs(loss.X).max() < LARGE
+    return loss.in_precision(np.float32) if is_enough else loss
 
 
 class _Descent:

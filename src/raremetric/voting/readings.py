@@ -13,6 +13,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from raremetric.scales import unit_of
+
+LARGEST = np.finfo(np.float64).max  # in place of distances whose squares overflow
+FAR = 40.0  # logarithm of the largest distance that squared readings tell apart from larger ones
+
 
 class Reading(NamedTuple):
     """How the distance to a class is computed from the distances to its nearest examples."""
@@ -21,11 +26,14 @@ class Reading(NamedTuple):
     averaged: bool = False  # the mean over the m nearest, or the m-th nearest alone
     squared: bool = False  # of squared distances, or of logarithms of distances
 
-    def __call__(self, log_distances: NDArray) -> NDArray:
-        """From sorted log-distances, (n, k), to (n,); with k < m, m = k."""
+    def __call__(self, log_distances: NDArray, log_unit: float = 0.0) -> NDArray:
+        """From sorted log-distances, (n, k), to (n,); with k < m, m = k.
+
+        Squared distances are in units of exp(log_unit), so that they do not overflow.
+        """
         m = min(self.size, log_distances.shape[1])
         used = log_distances[:, slice(m) if self.averaged else slice(m - 1, m)]
-        return (np.exp(2 * used) if self.squared else used).mean(axis=1)
+        return (np.exp(2 * np.minimum(used - log_unit, FAR)) if self.squared else used).mean(axis=1)
 
     def __str__(self) -> str:
         kind = "mean of" if self.averaged else "nearest"
@@ -78,11 +86,12 @@ def class_scores(
     ndarray of shape (n_readings, n_queries, n_classes)
     """
     size = max(reading.size for reading in readings)  # of each class, no others are needed
-    logs = [np.log(np.maximum(part[:, :size], floor)) for part in distances]
-    own = np.stack([[reading(part) for part in logs] for reading in readings])
+    logs = [np.log(np.clip(part[:, :size], floor, LARGEST)) for part in distances]
+    log_unit = float(np.log(unit_of(floor, -40, 40)))
+    own = np.stack([[reading(part, log_unit) for part in logs] for reading in readings])
     if len(logs) == 2:
         others = own[:, ::-1]
     else:
         rest = [np.sort(np.hstack(logs[:c] + logs[c + 1 :]), axis=1) for c in range(len(logs))]
-        others = np.stack([[reading(part) for part in rest] for reading in readings])
+        others = np.stack([[reading(part, log_unit) for part in rest] for reading in readings])
     return (others - own).transpose(0, 2, 1)

@@ -26,8 +26,8 @@ def page_text(results: pd.DataFrame) -> str:
         sum(each[key] for each in found.values()) for key in ("agrees", "close", "same")
     )
     sentence = (
-        f"Both agree within noise on {n_agree} of {len(files)} files. On {n_close}, the first method "
-        "of `compare` is within two standard errors of the best on the rows set aside; on "
+        f"Both agree within noise on {n_agree} of {len(files)} files. On {n_close}, the first "
+        "method of `compare` is within two standard errors of the best on the rows set aside; on "
         f"{n_same}, the same method is first."
     )
     tables = [

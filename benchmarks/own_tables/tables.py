@@ -24,8 +24,6 @@ class OwnTable:
     ----------
     make : callable (rng) -> DataFrame
         The whole table, as it is written.
-    disorder : str
-        What makes it untidy, for the page.
     target, positive : str
     n_rest, n_held_out : int
         Rows to compare methods on, and rows to set aside for the test, at most.
@@ -43,7 +41,6 @@ class OwnTable:
     """
 
     make: Callable[[Generator], pd.DataFrame]
-    disorder: str
     target: str
     positive: str
     n_rest: int
@@ -62,47 +59,26 @@ class OwnTable:
 
 
 TABLES: dict[str, OwnTable] = {
-    "stroke": OwnTable(
-        makers.make_stroke, "ids with leading zeros, US dates, yes and no, missing values",
-        "stroke", "yes", 2500, 2481, row_id="patient",
-    ),
-    "thyroid": OwnTable(
-        makers.make_thyroid, "Parquet; booleans and integers with missing values, dates of birth",
-        "class", "hypothyroid", 1600, 1563, suffix=".parquet",
-    ),
+    "stroke": OwnTable(makers.make_stroke, "stroke", "yes", 2500, 2481, row_id="patient"),
+    "thyroid": OwnTable(makers.make_thyroid, "class", "hypothyroid", 1600, 1563, suffix=".parquet"),
     "wine": OwnTable(
-        makers.make_wine, "semicolons, decimal commas, `12,5 %`, Windows encoding, copied rows",
-        "class", "prämiert", 3000, 3497, options={"sep": ";", "decimal": ",", "encoding": "cp1252"},
+        makers.make_wine,
+        "class",
+        "prämiert",
+        3000,
+        3497,
+        options={"sep": ";", "decimal": ",", "encoding": "cp1252"},
     ),
-    "blocks": OwnTable(
-        makers.make_blocks, "five classes, thousands separators, percentages, missing values",
-        "class", "picture", 2700, 2773,
-    ),
-    "crashes": OwnTable(
-        makers.make_crashes, "five classes, 25 text columns with up to 51 levels, missing values",
-        "injury", "incapacitating", 2500, 6000,
-    ),
-    "claims": OwnTable(
-        makers.make_claims, "a code with hundreds of levels, copied rows, a row counter, European dates",
-        "ejected", "True", 3000, 6000, ignore=("nr",),
-    ),
-    "telescope": OwnTable(
-        makers.make_telescope, "drift: `--time`; timestamps",
-        "class", "hadron", 3000, 4000, time="taken",
-    ),
-    "spam": OwnTable(
-        makers.make_spam, "drift: `--time`; 54 columns of percentages, thousands separators",
-        "class", "spam", 1800, 1294, time="received",
-    ),
+    "blocks": OwnTable(makers.make_blocks, "class", "picture", 2700, 2773),
+    "crashes": OwnTable(makers.make_crashes, "injury", "incapacitating", 2500, 6000),
+    "claims": OwnTable(makers.make_claims, "ejected", "True", 3000, 6000, ignore=("nr",)),
+    "telescope": OwnTable(makers.make_telescope, "class", "hadron", 3000, 4000, time="taken"),
+    "spam": OwnTable(makers.make_spam, "class", "spam", 1800, 1294, time="received"),
     "customers": OwnTable(
-        makers.make_customers, "several rows per customer: `--group`; missing values",
-        "top_income", "True", 2500, 6000, group="customer",
+        makers.make_customers, "top_income", "True", 2500, 6000, group="customer"
     ),
-    "letters": OwnTable(
-        makers.make_letters, "ten positives",
-        "class", "H", 500, 6000,
-    ),
-}  # fmt: skip
+    "letters": OwnTable(makers.make_letters, "class", "H", 500, 6000),
+}
 
 
 def make_parts(name: str, scale: float = 1) -> tuple[pd.DataFrame, pd.DataFrame]:

@@ -36,18 +36,16 @@ def main() -> None:
 def run(names: list[str], again: bool) -> None:
     """Measure the files that have no results yet, and add each to the results when it is done."""
     for name in names:
-        known = pd.read_csv(RESULTS) if RESULTS.exists() else pd.DataFrame({"file": []})
-        if name in set(known["file"]) and not again:
+        known = [*pd.read_csv(RESULTS).groupby("file")] if RESULTS.exists() else []
+        if name in dict(known) and not again:
             print(f"{name}: finished before; --again repeats it.")
             continue
         rows = pd.DataFrame(measure_file(name))
         print(rows.round(3).to_string(), flush=True)
-        known = pd.concat([known[known["file"] != name], rows], ignore_index=True)
-        known = known.sort_values(
-            "file", key=lambda names: names.map(list(TABLES).index), kind="stable"
-        )
+        found = {**dict(known), name: rows}
+        results = pd.concat([found[each] for each in TABLES if each in found])
         RESULTS.parent.mkdir(parents=True, exist_ok=True)
-        known.to_csv(RESULTS, index=False, float_format="%.4f")
+        results.to_csv(RESULTS, index=False, float_format="%.4f")
 
 
 def write_files(names: list[str], folder: Path) -> None:

@@ -61,7 +61,8 @@ def make_blocks(rng: Generator) -> pd.DataFrame:
 
 def make_crashes(rng: Generator) -> pd.DataFrame:
     """How badly somebody was hurt; without the columns that are filled in for the dead."""
-    found = sources.crashes().drop(columns=["hispanic_origin", "race", "taken_to_hospital"])
+    found = sources.crashes().sample(20_000, random_state=rng)
+    found = found.drop(columns=["hispanic_origin", "race", "taken_to_hospital"])
     names = {
         "No_Injury": "no injury",
         "Possible_Injury": "possible",
@@ -78,9 +79,9 @@ def make_crashes(rng: Generator) -> pd.DataFrame:
 
 def make_claims(rng: Generator) -> pd.DataFrame:
     """Who was ejected: seat, belt and air bag are one code with hundreds of levels."""
-    found = sources.crashes()
+    found = sources.crashes().sample(20_000, random_state=rng)
     found["ejected"] = found.pop("ejection").isin(["Totally_Ejected", "Partially_Ejected"])
-    found = disorder.thin(found, found["ejected"].to_numpy(), 0.05, rng).head(12_000)
+    found = disorder.thin(found, found["ejected"].to_numpy(), 0.05, rng)
     parts = ["seating_position", "restraint_system_use", "air_bag_availability/deployment"]
     codes = [pd.factorize(found[name], sort=True)[0] for name in (*parts, "alcohol_test_type")]
     kept = ["case_state", "age", "sex", "person_type", "extrication", "alcohol_test_result"]
@@ -120,7 +121,7 @@ def make_spam(rng: Generator) -> pd.DataFrame:
     words = list(found.columns[:54])
     found[words] = (found[words] / 100).apply(disorder.percentages, decimals=2)
     found["capitals_total"] = disorder.thousands(found["capitals_total"])
-    found.insert(0, "received", disorder.dates(400 * received, "%Y-%m-%dT%H:%M:%S"))
+    found.insert(0, "received", disorder.dates(400 * received, "%d.%m.%Y %H:%M"))
     found["class"] = found["class"].map({0: "ham", 1: "spam"})
     return found
 

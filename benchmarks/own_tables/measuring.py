@@ -153,11 +153,12 @@ def measure_methods(
     }
 
 
-def draw_units(units: NDArray, n_draws: int, seed: int = 0) -> NDArray[np.int64]:
+def draw_units(units: NDArray, n_draws: int) -> NDArray[np.int64]:
     """How often each row is drawn if units are drawn with replacement, (n_draws, n_samples)."""
     _, numbers = np.unique(units, return_inverse=True)
     n_units = numbers.max() + 1
-    counts = np.random.default_rng(seed).multinomial(n_units, np.ones(n_units) / n_units, n_draws)
+    rng = np.random.default_rng([17, n_draws])  # unlike the seeds of the tables
+    counts = rng.multinomial(n_units, np.ones(n_units) / n_units, n_draws)
     return counts[:, numbers]
 
 

@@ -43,8 +43,8 @@ def _agreement_row(name: str, rows: pd.DataFrame, found: dict[str, Any]) -> dict
     others = ", ".join(method for method in marked if method != found["first"])
     return {
         "file": f"`{name}`",
-        "positives / rows": f"{one['positives']} / {one['rows']}",
-        "set aside": f"{one['held_out_positives']} / {one['held_out_rows']}",
+        "positives / rows": f"{one['positives']:.0f} / {one['rows']:.0f}",
+        "set aside": f"{one['held_out_positives']:.0f} / {one['held_out_rows']:.0f}",
         "first in `compare`": found["first"],
         "also marked": others,
         "best on the rows set aside": found["best"],

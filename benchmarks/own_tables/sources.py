@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import pandas as pd
 
 from raremetric.datasets.parsers import package_path
@@ -58,8 +60,12 @@ def page_blocks() -> pd.DataFrame:
     return pd.read_csv(path, comment="@", skipinitialspace=True, names=[*names.split(), "class"])
 
 
+@cache
 def crashes() -> pd.DataFrame:
-    """People in fatal car crashes in the USA, 100,968 rows (FARS), all columns as text."""
+    """People in fatal car crashes in the USA, 100,968 rows (FARS), all columns as text.
+
+    It is read once; copy it before you change it.
+    """
     path = package_path(f"{COMMON}/classification/fars/fars.dat")
     lines = path.read_text(encoding="latin-1").splitlines()
     names = [line.split()[1].lower() for line in lines if line.startswith("@attribute")]

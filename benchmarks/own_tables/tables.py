@@ -30,6 +30,8 @@ class OwnTable:
     time, group : str or None
         Options of `compare`. They also decide how rows are set aside: the latest ones, or all rows
         of some groups.
+    layout : str
+        How the times are written.
     row_id : str or None
         A column that identifies the rows, which is not used as a feature.
     ignore : sequence of str
@@ -46,6 +48,7 @@ class OwnTable:
     n_rest: int
     n_held_out: int
     time: str | None = None
+    layout: str = "%Y-%m-%d %H:%M"
     group: str | None = None
     row_id: str | None = None
     ignore: tuple[str, ...] = ()
@@ -73,7 +76,9 @@ TABLES: dict[str, OwnTable] = {
     "crashes": OwnTable(makers.make_crashes, "injury", "incapacitating", 2500, 6000),
     "claims": OwnTable(makers.make_claims, "ejected", "True", 3000, 6000, ignore=("nr",)),
     "telescope": OwnTable(makers.make_telescope, "class", "hadron", 3000, 4000, time="taken"),
-    "spam": OwnTable(makers.make_spam, "class", "spam", 1800, 1294, time="received"),
+    "spam": OwnTable(
+        makers.make_spam, "class", "spam", 1800, 1294, time="received", layout="%d.%m.%Y %H:%M"
+    ),
     "customers": OwnTable(
         makers.make_customers, "top_income", "True", 2500, 6000, group="customer"
     ),
@@ -105,7 +110,8 @@ def set_aside(
     """Row numbers of both parts: the latest rows, whole groups, or random rows are set aside."""
     if table.time is not None:
         drawn = rng.choice(len(frame), min(len(frame), n_rest + n_held_out), replace=False)
-        drawn = drawn[np.argsort(frame[table.time].to_numpy()[drawn], kind="stable")]
+        times = pd.to_datetime(frame[table.time], format=table.layout).to_numpy()
+        drawn = drawn[np.argsort(times[drawn], kind="stable")]
         return rng.permutation(drawn[:n_rest]), rng.permutation(drawn[n_rest:])
     units = units_of(frame, table)
     _, first = np.unique(units, return_index=True)

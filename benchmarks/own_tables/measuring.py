@@ -91,7 +91,14 @@ def rank_methods(
 
 
 def ask(method: str, rest: Path, held_out: Path, table: OwnTable) -> dict[str, Any]:
-    """Fit a method on the rest and classify the rows that were set aside."""
+    """Fit a method on the rest and classify the rows that were set aside.
+
+    Returns
+    -------
+    dict
+        ``predicted`` and ``score`` of each row, ``fit_f1`` (the F1 that `fit` announces, or None)
+        and ``fit_cpu`` in seconds.
+    """
     start = time.process_time()
     splits = {"time": table.time, "group": table.group}
     ignore = table.not_features
@@ -104,6 +111,7 @@ def ask(method: str, rest: Path, held_out: Path, table: OwnTable) -> dict[str, A
     return {
         "predicted": (found["class"] == model.class_names[1]).to_numpy().astype(np.int64),
         "score": found["probability"].to_numpy(),
+        "fit_f1": model.training["score"],
         "fit_cpu": round(seconds, 1),
     }
 
@@ -118,7 +126,7 @@ def measure_methods(
     y : ndarray of shape (n_samples,)
         0 or 1.
     answers : dict
-        ``predicted``, ``score`` and ``fit_cpu`` of each method.
+        What `ask` returns for each method.
     units : ndarray of int of shape (n_samples,)
         Rows with the same number are drawn together by the bootstrap.
 
@@ -147,6 +155,7 @@ def measure_methods(
             "ap": ap[each],
             "ap_behind": ap[best["ap"]] - ap[each],
             "ap_behind_error": float(np.std(drawn_ap[best["ap"]] - drawn_ap[each], ddof=1)),
+            "fit_f1": answers[each]["fit_f1"],
             "fit_cpu": answers[each]["fit_cpu"],
         }
         for each in answers

@@ -154,7 +154,12 @@ def test_the_standard_error_is_that_of_repeated_samples():
         y = (rng.random(1500) < 0.1).astype(int)
         good, bad = y + rng.normal(0, 0.5, 1500), y + rng.normal(0, 0.8, 1500)
         return y, {
-            name: {"predicted": (score > 0.9).astype(int), "score": score, "fit_cpu": 0}
+            name: {
+                "predicted": (score > 0.9).astype(int),
+                "score": score,
+                "fit_f1": 0.5,
+                "fit_cpu": 0,
+            }
             for name, score in (("good", good), ("bad", bad))
         }
 
@@ -212,7 +217,7 @@ def test_one_file_from_start_to_end(tmp_path):
     assert row["f1"] == f1_score(y, found["class"] == "prämiert")
     assert row["ap"] == average_precision_score(y, found["probability"])
     assert (row["rows"], row["held_out_positives"]) == (len(rest), y.sum())
-    assert (row["marked"], row["f1_behind"]) == (True, 0)
+    assert (row["marked"], row["f1_behind"], row["fit_f1"]) == (True, 0, None)
 
 
 def test_the_page_shows_the_results():

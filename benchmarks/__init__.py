@@ -1,0 +1,1 @@
+"""Benchmarks: scripts that are run from the root of the repository."""

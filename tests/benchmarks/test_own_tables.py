@@ -1,0 +1,227 @@
+"""The ten files of benchmarks/own_tables, and how results on them are judged."""
+
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from benchmarks.own_tables import disorder
+from benchmarks.own_tables.measuring import (
+    agreement,
+    draw_units,
+    measure_file,
+    measure_methods,
+    weighted_f1,
+)
+from benchmarks.own_tables.page import PAGE, RESULTS, page_text, replace_results
+from benchmarks.own_tables.tables import TABLES, make_parts, units_of, write_table
+from sklearn.metrics import average_precision_score, f1_score
+
+from raremetric.datasets import read_table
+from raremetric.table import fit_table
+
+pytestmark = pytest.mark.long
+RNG = np.random.default_rng(0)
+
+
+@pytest.fixture(scope="module", params=list(TABLES))
+def made(request):
+    """The name of a table, and both parts of it."""
+    return request.param, *make_parts(request.param)
+
+
+def test_parts_have_the_announced_sizes(made):
+    name, rest, held_out = made
+    table = TABLES[name]
+    assert len(rest) == pytest.approx(table.n_rest, rel=0.02)
+    assert table.n_held_out * 0.9 < len(held_out) <= table.n_held_out
+    for part in (rest, held_out):
+        share = (part[table.target].astype(str) == table.positive).mean()
+        assert 0.01 < share < 0.15
+    assert list(rest.columns) == list(held_out.columns)
+
+
+def test_nothing_that_was_set_aside_is_in_the_rest(made):
+    name, rest, held_out = made
+    table = TABLES[name]
+    if table.time is not None:
+        last, first = (
+            pd.to_datetime(part[table.time], format=table.layout) for part in (rest, held_out)
+        )
+        assert last.max() <= first.min()
+        return
+    units = units_of(pd.concat([rest, held_out], ignore_index=True), table)
+    assert not set(units[: len(rest)]) & set(units[len(rest) :])
+
+
+def test_the_file_can_be_read_as_it_is(made, tmp_path):
+    name, rest, _ = made
+    table = TABLES[name]
+    path = write_table(rest, table, tmp_path / name)
+    left_out = [each for each in (*table.not_features, table.time, table.group) if each]
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Column .* has .* levels", UserWarning)
+        found = read_table(path, table.target, table.positive, ignore=left_out)
+    assert found.target.sum() == (rest[table.target].astype(str) == table.positive).sum()
+    assert dict(zip(found.feature_names, found.encoder.kinds_, strict=True)).items() >= (
+        KINDS[name].items()
+    )
+
+
+KINDS = {
+    "stroke": {"visit": "date", "bmi": "number", "smoking_status": "onehot"},
+    "thyroid": {"born": "date", "tt4": "number", "goitre": "onehot"},
+    "wine": {"Säure": "number", "Alkohol": "number", "Farbe": "onehot"},
+    "blocks": {"area": "number", "black": "number", "scanner": "onehot"},
+    "crashes": {"case_state": "frequent", "age": "number"},
+    "claims": {"reported": "date", "cover": "frequent"},
+    "telescope": {"size": "number"},
+    "spam": {"free": "number", "capitals_total": "number"},
+    "customers": {"spent": "number", "occupation": "onehot"},
+    "letters": {"x_box": "number", "font": "onehot"},
+}
+
+
+def test_each_file_has_its_difficulty(made):
+    name, rest, held_out = made
+    table = TABLES[name]
+    positive = rest[table.target].astype(str) == table.positive
+    if name in ("blocks", "crashes"):
+        assert rest[table.target].nunique() == 5
+    if name in ("wine", "claims"):
+        assert rest.drop(columns=table.not_features).duplicated().mean() > 0.1
+    if name == "letters":
+        assert positive.sum() == 10
+    if name == "claims":
+        assert rest["cover"].nunique() > 150
+    if name == "customers":
+        assert rest["customer"].value_counts().mean() > 2
+    if name == "telescope":  # drift: more positives, smaller images
+        assert (held_out[table.target] == "hadron").mean() > 1.5 * positive.mean()
+        assert held_out["width"].mean() < 0.97 * rest["width"].mean()
+    if name in ("stroke", "thyroid", "blocks", "crashes", "customers"):
+        assert rest.isna().mean().max() > 0.02
+
+
+def test_the_same_file_is_made_again():
+    for first, second in zip(make_parts("wine"), make_parts("wine"), strict=True):
+        pd.testing.assert_frame_equal(first, second)
+
+
+def test_positives_are_thinned_and_rows_copied():
+    frame = pd.DataFrame({"a": np.arange(1000)})
+    found = disorder.thin(frame, frame["a"].to_numpy() < 400, 0.1, RNG)
+    assert (found["a"] < 400).mean() == pytest.approx(0.1, abs=0.001)
+    assert (found["a"] >= 400).sum() == 600
+    counts = disorder.with_copies(frame, 0.2, RNG)["a"].value_counts()
+    assert set(counts) == {1, 2, 3}
+    assert (counts > 1).mean() == pytest.approx(0.2, abs=0.05)
+
+
+def test_formats():
+    values = pd.Series([1234.5, None, 0.125])
+    assert disorder.thousands(values, 1).fillna("").tolist() == ["1,234.5", "", "0.1"]
+    assert disorder.percentages(values)[2] == "12.5%"
+    assert disorder.comma_percentages(values)[2] == "0,1 %"
+    assert disorder.dates(np.array([0, 1.5]), "%d.%m.%Y %H:%M").tolist() == [
+        "02.01.2023 00:00",
+        "03.01.2023 12:00",
+    ]
+
+
+def test_weighted_f1_is_scikit_learns():
+    y, predicted = RNG.integers(0, 2, (2, 60))
+    weights = RNG.integers(0, 4, (5, 60))
+    expected = [f1_score(y, predicted, sample_weight=each) for each in weights]
+    np.testing.assert_allclose(weighted_f1(y, predicted, weights), expected)
+    assert weighted_f1(np.zeros(3, int), np.zeros(3, int), weights[:, :3]).tolist() == [0] * 5
+
+
+def test_units_are_drawn_together():
+    units = np.array([5, 5, 2, 9, 9, 9])
+    drawn = draw_units(units, 4000)
+    assert (drawn[:, 0] == drawn[:, 1]).all()
+    assert (drawn[:, 3] == drawn[:, 3:].T).all()
+    assert (drawn[:, [0, 2, 3]].sum(axis=1) == 3).all()
+    np.testing.assert_allclose(drawn.mean(axis=0), 1, atol=0.05)
+
+
+def test_the_standard_error_is_that_of_repeated_samples():
+    """On 200 new samples, the difference varies as the bootstrap of one sample says."""
+
+    def sample(seed):
+        rng = np.random.default_rng(seed)
+        y = (rng.random(1500) < 0.1).astype(int)
+        good, bad = y + rng.normal(0, 0.5, 1500), y + rng.normal(0, 0.8, 1500)
+        return y, {
+            name: {
+                "predicted": (score > 0.9).astype(int),
+                "score": score,
+                "fit_f1": 0.5,
+                "fit_cpu": 0,
+            }
+            for name, score in (("good", good), ("bad", bad))
+        }
+
+    y, answers = sample(0)
+    found = measure_methods(y, answers, np.arange(1500))
+    assert (found["good"]["f1_behind"], found["good"]["f1_behind_error"]) == (0, 0)
+    assert found["bad"]["ap"] == average_precision_score(y, answers["bad"]["score"])
+    differences = []
+    for seed in range(1, 201):
+        y, answers = sample(seed)
+        differences.append(
+            f1_score(y, answers["good"]["predicted"]) - f1_score(y, answers["bad"]["predicted"])
+        )
+    assert found["bad"]["f1_behind_error"] == pytest.approx(np.std(differences), rel=0.25)
+    assert found["bad"]["f1_behind"] == pytest.approx(
+        np.mean(differences), abs=3 * np.std(differences)
+    )
+
+
+@pytest.mark.parametrize(
+    ("marked", "behind", "same", "close", "agrees"),
+    [
+        ((True, False), (0.0, 0.1), True, True, True),
+        ((True, True), (0.1, 0.0), False, False, True),
+        ((True, False), (0.1, 0.0), False, False, False),
+        ((True, False), (0.039, 0.0), False, True, True),
+        ((True, False), (0.041, 0.0), False, False, False),
+    ],
+)
+def test_agreement(marked, behind, same, close, agrees):
+    rows = pd.DataFrame(
+        {
+            "method": ["a", "b"],
+            "marked": marked,
+            "compare_f1": [0.5, 0.4],
+            "f1": 0.6 - np.array(behind),
+            "f1_behind": behind,
+            "f1_behind_error": [0.02, 0.02],
+        }
+    )
+    found = agreement(rows)
+    assert found["first"] == "a"
+    assert (found["same"], found["close"], found["agrees"]) == (same, close, agrees)
+
+
+def test_one_file_from_start_to_end(tmp_path):
+    (row,) = measure_file("wine", 0.2, ["plain"])
+    table = TABLES["wine"]
+    rest, held_out = make_parts("wine", 0.2)
+    model = fit_table(
+        write_table(rest, table, tmp_path / "rest"), "class", "prämiert", method="plain"
+    )
+    found = model.predict(write_table(held_out, table, tmp_path / "held-out"))
+    y = held_out["class"] == "prämiert"
+    assert row["f1"] == f1_score(y, found["class"] == "prämiert")
+    assert row["ap"] == average_precision_score(y, found["probability"])
+    assert (row["rows"], row["held_out_positives"]) == (len(rest), y.sum())
+    assert (row["marked"], row["f1_behind"], row["fit_f1"]) == (True, 0, None)
+
+
+def test_the_page_shows_the_results():
+    text = page_text(pd.read_csv(RESULTS))
+    page = PAGE.read_text(encoding="utf-8")
+    assert replace_results(page, text) == page
+    assert text in page

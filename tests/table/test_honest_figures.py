@@ -1,0 +1,92 @@
+"""Figures that a user reads must hold on new rows: copies, dates, thresholds, names of classes."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from raremetric.contenders import scored
+from raremetric.datasets import TableError, read_table
+from raremetric.table import compare_table, fit_table
+from tests.table.conftest import make_table
+
+
+@pytest.fixture
+def tripled():
+    """300 rows of noise: each of 100 different ones is there three times, with its label."""
+    rng = np.random.default_rng(0)
+    noise = pd.DataFrame(rng.normal(size=(100, 3)), columns=list("abc"))
+    noise["state"] = np.where(np.arange(100) % 4 == 0, "ill", "well")
+    return pd.concat([noise] * 3, ignore_index=True)
+
+
+def test_all_methods_are_tested_on_the_same_rows(path, monkeypatch):
+    monkeypatch.setattr(scored, "N_QUICK_CANDIDATES", 1)
+    methods = ["plain", "gmml", "logistic"]
+    found = compare_table(path, "state", methods=methods, n_folds=3, ignore=["id"])
+    first, *others = found.entries().values()
+    for other in others:
+        for ours, theirs in zip(first, other, strict=True):
+            np.testing.assert_array_equal(ours.test, theirs.test)
+            assert ours.n_train == theirs.n_train
+
+
+@pytest.mark.xfail(
+    strict=True,
+    raises=AssertionError,
+    reason="copies are in several of the folds that fit tunes on",
+)
+def test_the_score_of_fit_does_not_come_from_copies(tripled, monkeypatch):
+    monkeypatch.setattr(scored, "N_QUICK_CANDIDATES", 2)
+    model = fit_table(tripled, "state", method="boosting")
+    # Calling every row ill has an F1 of 0.4.
+    assert model.training["score"] < 0.6
+
+
+@pytest.mark.xfail(
+    strict=True, raises=AssertionError, reason="an identifier makes copies look different"
+)
+def test_copies_are_found_despite_an_identifier(tripled, tmp_path):
+    tripled.insert(0, "id", [f"k{i}" for i in range(300)])
+    tripled.to_csv(tmp_path / "t.csv", index=False)
+    found = compare_table(tmp_path / "t.csv", "state", methods=["plain"], n_folds=4)
+    assert found.summary()[0]["F1"]["mean"] < 0.5
+
+
+@pytest.mark.xfail(
+    strict=True, raises=AssertionError, reason="04.03.2024 is read as the 3rd of April"
+)
+@pytest.mark.parametrize("layout", ["%d.%m.%Y", "%d/%m/%Y", "%d.%m.%Y %H:%M"])
+def test_the_day_comes_first_in_european_dates(tmp_path, layout):
+    rng = np.random.default_rng(0)
+    days = pd.Timestamp("2024-01-01") + pd.to_timedelta(rng.permutation(160), unit="D")
+    frame = make_table(n=160).drop(columns="id").assign(day=days.strftime(layout))
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    found = compare_table(tmp_path / "t.csv", "state", methods=["plain"], n_folds=2, time="day")
+    (folds,) = found.entries().values()
+    assert days[folds[0].test].max() < days[folds[1].test].min()
+
+
+@pytest.mark.xfail(
+    strict=True, raises=AssertionError, reason="the expected quality is that of another threshold"
+)
+def test_the_expected_quality_is_that_of_the_threshold_that_decides(path, monkeypatch):
+    monkeypatch.setattr(scored, "N_QUICK_CANDIDATES", 1)
+    found = [
+        fit_table(path, "state", method="logistic", ignore=["id"], threshold=each)
+        for each in (0.02, 0.98)
+    ]
+    low, high = (model.training["validation"]["recall"] for model in found)
+    assert low > 0.9 > high
+
+
+@pytest.mark.xfail(
+    strict=True, raises=TableError, reason="the text 'none' is taken for an empty cell"
+)
+@pytest.mark.parametrize("name", ["none", "None", "NA"])
+def test_a_class_may_be_called_none(tmp_path, name):
+    """Such as the kind of an injury, or North America."""
+    frame = make_table().drop(columns="id")
+    frame["state"] = frame["state"].replace("well", name)
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    table = read_table(tmp_path / "t.csv", "state")
+    assert table.classes == sorted([name, "ill"])

@@ -5,6 +5,8 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.metrics import average_precision_score, f1_score
+
 from benchmarks.own_tables import disorder
 from benchmarks.own_tables.measuring import (
     agreement,
@@ -15,8 +17,6 @@ from benchmarks.own_tables.measuring import (
 )
 from benchmarks.own_tables.page import PAGE, RESULTS, page_text, replace_results
 from benchmarks.own_tables.tables import TABLES, make_parts, units_of, write_table
-from sklearn.metrics import average_precision_score, f1_score
-
 from raremetric.datasets import read_table
 from raremetric.table import fit_table
 

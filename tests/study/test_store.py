@@ -245,10 +245,9 @@ def test_no_locks_on_this_system(path, monkeypatch):
 def test_a_file_locked_by_another_program(path, monkeypatch):
     store = Store(path, create=True)
     store._db.execute("PRAGMA busy_timeout = 50")
-    other = sqlite3.connect(path, isolation_level=None)
-    other.execute("BEGIN EXCLUSIVE")
-    with pytest.raises(StoreError, match=r"cannot be used now \(database is locked\)"):
-        store.save(TASKS[0], DONE)
-    other.execute("ROLLBACK")
+    with closing(sqlite3.connect(path, isolation_level=None)) as other:
+        other.execute("BEGIN EXCLUSIVE")
+        with pytest.raises(StoreError, match=r"cannot be used now \(database is locked\)"):
+            store.save(TASKS[0], DONE)
     store.save(TASKS[0], DONE)
     assert store.missing(TASKS[:1]) == []

@@ -158,6 +158,9 @@ def _csv_options(dialect: Dialect, block_bytes: int = 1 << 20) -> dict[str, Any]
     text = arrow.dictionary(arrow.int32(), arrow.string())
     return {
         "read_options": arrow_csv.ReadOptions(
+            # With threads, a failed read can block a thread of Arrow forever (seen with 18 to 20),
+            # and they are not faster here.
+            use_threads=False,
             column_names=dialect.names,
             skip_rows_after_names=int(dialect.has_header),
             encoding="utf8" if dialect.encoding == "utf-8" else dialect.encoding,

@@ -204,11 +204,11 @@ def test_the_standard_error_leaves_out_one_example_at_a_time(weighted, repeated)
     assert standard_error(predicted, POSITIVE, F1.utility, given) == pytest.approx(expected)
 
 
-def test_the_standard_error_of_a_sum_is_the_textbook_one():
+def test_the_standard_error_of_a_mean_is_the_textbook_one():
     wrong = (SCORES[:1, 0] > 0.8) != POSITIVE
-    n_wrong = cost_utility(np.array([[0.0, 1.0], [1.0, 0.0]]))
-    found = standard_error(SCORES[:1, 0] > 0.8, POSITIVE, n_wrong)
-    assert found == pytest.approx(np.sqrt(50 * wrong.var() * 49 / 50))
+    share_wrong = cost_utility(np.array([[0.0, 1.0], [1.0, 0.0]]))
+    found = standard_error(SCORES[:1, 0] > 0.8, POSITIVE, share_wrong)
+    assert found == pytest.approx(wrong.std(ddof=1) / np.sqrt(wrong.size))
 
 
 def test_the_standard_error_is_the_spread_over_new_samples():

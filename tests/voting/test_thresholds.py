@@ -69,7 +69,8 @@ def test_utilities_are_scikit_learns_measures():
         [balanced_accuracy_score(positive, row) for row in predicted],
     )
     by_hand = [
-        -sum(COSTS[int(a), int(b)] for a, b in zip(positive, row, strict=True)) for row in predicted
+        -np.mean([COSTS[int(a), int(b)] for a, b in zip(positive, row, strict=True)])
+        for row in predicted
     ]
     np.testing.assert_allclose(observed_utility(predicted, positive, UTILITIES["cost"]), by_hand)
 
@@ -105,7 +106,7 @@ def test_class_weights_are_repetitions():
         ("f2", 5 * 2 / (5 * 2 + 4 * 1 + 1)),
         ("f0.5", 1.25 * 2 / (1.25 * 2 + 0.25 * 1 + 1)),
         ("balanced_accuracy", (2 / 3 + 4 / 5) / 2),
-        ([[0, 1], [5, -2]], -(1 + 5 - 2 * 2)),
+        ([[0, 1], [5, -2]], -(1 + 5 - 2 * 2) / 8),
     ],
 )
 def test_each_aim_by_hand(scoring, value):

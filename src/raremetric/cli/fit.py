@@ -195,19 +195,14 @@ def _print_fit(fitted: TableModel, file: str, out: Path, seconds: float) -> None
             f"It learned from {training['rows_used']} rows, drawn with as many of each class as "
             "possible; its probabilities are those for all rows."
         )
-    if fitted.fixed_threshold is None:
-        typer.echo(
-            f"Cross-validated {describe_scoring(fitted.scoring)}: {describe_score(training)}; "
-            f"threshold {fitted.threshold:.3g}."
-        )
-    else:
-        typer.echo(
-            f"Threshold {fitted.threshold:.3g}, as given. With the best one, the cross-validated "
-            f"{describe_scoring(fitted.scoring)} is {describe_score(training)}."
-        )
+    given = "" if fitted.fixed_threshold is None else ", as given"
+    typer.echo(
+        f"Cross-validated {describe_scoring(fitted.scoring)}: {describe_score(training)}; "
+        f"threshold {fitted.threshold:.3g}{given}."
+    )
     if training["validation"]:
         measures = (f"{name} {value:.3f}" for name, value in training["validation"].items())
-        typer.echo(f"At the best threshold, cross-validated: {', '.join(measures)}.")
+        typer.echo(f"At this threshold, cross-validated: {', '.join(measures)}.")
     if training["folds"] != "stratified":
         typer.echo(f"Folds of the cross-validation: {training['folds']}.")
     if training["weight"]:

@@ -232,7 +232,7 @@ def shares_of_all(
 def vote_threshold(
     shares: NDArray, positive: NDArray, aim: Aim, weights: NDArray | None
 ) -> VoteThreshold:
-    """The threshold on out-of-fold shares of votes that maximizes the aim.
+    """The threshold on out-of-fold shares of votes that maximizes the aim, or the given one.
 
     The shares are calibrated to probabilities, as the scores of other contenders are. The
     threshold lies halfway between two shares that occur.
@@ -249,12 +249,13 @@ def vote_threshold(
     shares, positive = shares[rows], positive[rows]
     weights = None if weights is None else weights[rows]
     p = fit_sigmoid(shares, positive, weights)(shares)
-    cut = best_threshold(p, aim.objective, weights)
-    chosen, others = shares[p >= cut], shares[p < cut]
-    above = chosen.min(initial=1 + 1 / N_NEIGHBORS)
-    threshold = float((above + others.max(initial=0.0)) / 2)
-    if len(others) and others.max() >= above:  # higher shares do not mean more positives
-        threshold = 0.5
+    cut, threshold = best_threshold(p, aim.objective, weights), aim.given_threshold
+    if threshold is None:
+        chosen, others = shares[p >= cut], shares[p < cut]
+        above = chosen.min(initial=1 + 1 / N_NEIGHBORS)
+        threshold = float((above + others.max(initial=0.0)) / 2)
+        if len(others) and others.max() >= above:  # higher shares do not mean more positives
+            threshold = 0.5
     predicted = shares >= threshold
     quality = Quality(
         float(observed_utility(predicted, positive, aim.utility, weights)),

@@ -25,7 +25,6 @@ from raremetric.voting import (
     Evaluation,
     Reading,
     Sigmoid,
-    best_threshold,
     evaluate,
     fit_sigmoid,
     observed_utility,
@@ -111,7 +110,7 @@ def select(
     truth, pooled = pool(positive, weights, n_repeats)
     calibration = fit_sigmoid(averaged, truth, pooled)
     p = calibration(averaged)
-    threshold = best_threshold(p, aim.objective, pooled)
+    threshold = aim.threshold(p, pooled)
     predicted = (p >= threshold).reshape(n_repeats, -1)
     return Selection(
         evaluation,

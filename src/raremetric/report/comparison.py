@@ -78,11 +78,13 @@ def failure_sentences(comparison: Comparison) -> list[str]:
 def best_sentence(comparison: Comparison, rows: list[dict[str, Any]]) -> str:
     """What the marks of the best methods mean."""
     n_marked = sum(row["among_best"] for row in rows)
+    if len(rows) == 1:
+        return "Only one method was tested."
     if n_marked == 1:
         which = f"the best {comparison.aim}; the differences to all others are larger than chance"
     else:
         which = f"the best {comparison.aim}, and methods whose difference to it can be chance"
-    return f"Marked with *: {which} (two standard errors of the paired differences over the folds)."
+    return f"Marked with *: {which} (paired t-test over the folds, 5 % level)."
 
 
 def results_grid(comparison: Comparison, rows: list[dict[str, Any]]) -> Grid:

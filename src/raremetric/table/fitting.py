@@ -21,6 +21,7 @@ from raremetric.table.model import TableModel
 from raremetric.table.roles import Roles, read_with_roles
 from raremetric.table.splitting import Folds, describe_tuning, find_copies, tuning_folds
 from raremetric.validation import check_option, check_real, quiet_repeats, warn_user
+from raremetric.voting import AtThreshold
 
 FEW_POSITIVES = 20
 MAX_SAMPLES = RareClassifier().max_samples  # rows, where all pairwise distances are computed
@@ -114,7 +115,7 @@ def fit_table(
         X,
         y,
         seed=seed,
-        scoring=scoring,
+        scoring=scoring if threshold is None else AtThreshold(scoring, threshold),
         max_rows=max_rows,
         weights=roles.weights,
         folds=tuning_folds(y, seed, roles),

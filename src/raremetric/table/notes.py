@@ -15,10 +15,10 @@ from sklearn.tree import DecisionTreeClassifier
 from raremetric.contenders.base import draw_training_rows
 from raremetric.extras import import_optional
 from raremetric.table.fitting import class_names
+from raremetric.table.identifiers import identifier_kind
 
 FEW_POSITIVES = 20
 MIN_POSITIVES = 10  # with fewer, a column can determine the class by chance
-MIN_ROWS = 50  # with fewer, whole numbers can all be different by chance
 MAX_ROWS = 50_000
 DETERMINES = 0.99  # F1 of a single column
 
@@ -113,26 +113,6 @@ def suspicious_columns(data: Any, y: NDArray, seed: int = 0) -> list[str]:
         if kind:
             notes.append(f"Column {name!r} {kind}. {_ignore(name)}")
     return notes
-
-
-def identifier_kind(column: Any) -> str:
-    """How a column identifies rows instead of describing them; empty if it does not."""
-    if len(column) < MIN_ROWS or column.isna().any() or not column.is_unique:
-        return ""
-    types = import_optional("pandas").api.types
-    if types.is_datetime64_any_dtype(column):
-        return ""
-    if not types.is_numeric_dtype(column):
-        return "is different in every row and seems to be an identifier"
-    values = column.to_numpy(dtype=np.float64)
-    if not np.all(values == np.floor(values)):
-        return ""
-    steps = np.diff(values)
-    if np.all(steps > 0) or np.all(steps < 0):
-        return "counts the rows: it contains whole numbers in the order of the file"
-    if np.ptp(values) < 2 * len(values):
-        return "numbers the rows: it contains different whole numbers without large gaps"
-    return ""
 
 
 def determines_class(column: Any, y: NDArray, weights: NDArray) -> bool:

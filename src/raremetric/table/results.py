@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.stats import t as student
 from sklearn.metrics import confusion_matrix
 
 from raremetric.contenders import find_contender
@@ -239,8 +240,9 @@ def best_group(
     Returns
     -------
     set
-        Methods for which mean(d) ≤ 2 √((1 / n_folds + test_ratio) var(d)), where d are the
-        differences to the best on each fold.
+        Methods for which mean(d) ≤ t √((1 / n_folds + test_ratio) var(d)), where d are the
+        differences to the best on each fold, and t is the 97.5 % quantile of Student's
+        distribution with n_folds − 1 degrees of freedom: 2.8 for five folds.
 
     Notes
     -----
@@ -251,11 +253,12 @@ def best_group(
     if not scores:
         return set()
     best = max(scores, key=lambda key: scores[key].mean())
+    quantile = student.ppf(0.975, len(scores[best]) - 1)
     group = set()
     for key, values in scores.items():
         differences = scores[best] - values
         error = np.sqrt((1 / len(values) + test_ratio) * np.var(differences, ddof=1))
-        if differences.mean() <= 2 * error + 1e-12:
+        if differences.mean() <= quantile * error + 1e-12:
             group.add(key)
     return group
 

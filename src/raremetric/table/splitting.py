@@ -12,6 +12,7 @@ from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
 
 from raremetric.extras import import_optional
 from raremetric.rare.evaluation import fold_numbers
+from raremetric.table.identifiers import identifier_kind
 from raremetric.table.roles import Roles, RowRoles
 from raremetric.validation import check_integer, check_labels
 
@@ -235,10 +236,15 @@ def describe_tuning(roles: Roles, has_copies: bool) -> str:
 def find_copies(data: Any) -> tuple[NDArray[np.int64], int]:
     """Numbers that are equal for rows with equal values, and how many rows repeat an earlier one.
 
-    In a table with few possible rows, equal rows are different examples, and none is a copy.
+    Columns that identify or count the rows are left out. In a table with few possible rows, equal
+    rows are different examples, and none is a copy.
     """
     pandas = import_optional("pandas")
-    codes, distinct = pandas.factorize(pandas.util.hash_pandas_object(data, index=False))
+    described = [name for name in data.columns if not identifier_kind(data[name])]
+    if not described:
+        return np.arange(len(data)), 0
+    hashed = pandas.util.hash_pandas_object(data[described], index=False)
+    codes, distinct = pandas.factorize(hashed)
     if len(distinct) < MIN_DISTINCT * len(codes):
         return np.arange(len(codes)), 0
     return codes.astype(np.int64), len(codes) - len(distinct)

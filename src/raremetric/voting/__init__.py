@@ -19,6 +19,7 @@ from raremetric.voting.readings import (
 )
 from raremetric.voting.thresholds import (
     Aim,
+    AtThreshold,
     best_threshold,
     check_aim,
     f_utility,
@@ -28,6 +29,7 @@ from raremetric.voting.thresholds import (
 __all__ = [
     "READINGS",
     "Aim",
+    "AtThreshold",
     "Evaluation",
     "Reading",
     "Sigmoid",

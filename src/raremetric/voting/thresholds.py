@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import expit, logit
 
 from raremetric.validation import check_real
 
@@ -61,6 +62,13 @@ class Constraint(NamedTuple):
     minimum: float
 
 
+class AtThreshold(NamedTuple):
+    """What to maximize in the choice of candidates if the threshold is given."""
+
+    scoring: Any
+    threshold: float  # for all examples, not only those that were sampled
+
+
 class Aim(NamedTuple):
     """What a ``scoring`` parameter asks for."""
 
@@ -68,6 +76,7 @@ class Aim(NamedTuple):
     measures: tuple[str, ...] = MEASURES  # candidates are ranked by the sum of these ranks
     constraint: Constraint | None = None
     class_weights: NDArray | None = None  # see ``with_class_weights``
+    given_threshold: float | None = None  # see `AtThreshold`
 
     def objective(self, tn: NDArray, fp: NDArray, fn: NDArray, tp: NDArray) -> NDArray:
         """What the threshold maximizes: the utility where the constraint is met.
@@ -81,9 +90,18 @@ class Aim(NamedTuple):
         measure = self.constraint.measure(tn, fp, fn, tp)
         return np.where(measure >= self.constraint.minimum, utility, measure - 1)
 
+    def threshold(self, p: NDArray, weights: NDArray | None) -> float:
+        """The best threshold on the probabilities of these examples, or the given one."""
+        if self.given_threshold is None:
+            return best_threshold(p, self.objective, weights)
+        if self.class_weights is None:
+            return self.given_threshold
+        shift = np.log(self.class_weights[1] / self.class_weights[0])
+        return float(expit(logit(self.given_threshold) - shift))
+
     def missed(self, p: NDArray, threshold: float, weights: NDArray | None) -> float | None:
         """The expected value of the constrained measure at a threshold, if it is too low."""
-        if self.constraint is None:
+        if self.constraint is None or self.given_threshold is not None:
             return None
         weights = np.ones(len(p)) if weights is None else weights
         positive, negative, predicted = weights * p, weights * (1 - p), p >= threshold
@@ -125,6 +143,8 @@ class Aim(NamedTuple):
 
 def check_aim(scoring) -> Aim:
     """Validate a ``scoring`` parameter."""
+    if isinstance(scoring, AtThreshold):
+        return check_aim(scoring.scoring)._replace(given_threshold=scoring.threshold)
     if isinstance(scoring, str):
         if scoring == "balanced_accuracy":
             return Aim(balanced_utility)

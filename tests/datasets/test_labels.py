@@ -151,3 +151,52 @@ def test_several_classes_become_two():
     assert table.target_names == ["a, b, c, d", "e"]
     assert table.classes == [*"abcde"]
     assert table.target.tolist() == [0] * 9 + [1]
+
+
+def write_all(frame, folder):
+    """The same table as a CSV, ARFF and Parquet file and in memory."""
+    frame.to_csv(folder / "file.csv", index=False)
+    frame.to_parquet(folder / "file.parquet")
+    rows = frame.to_csv(index=False, header=False)
+    (folder / "file.arff").write_text(f"@attribute a real\n@attribute y string\n@data\n{rows}")
+    files = [folder / name for name in ("file.csv", "file.parquet", "file.arff")]
+    return [*files, frame, pl.from_pandas(frame)]
+
+
+@pytest.mark.parametrize("word", ["NA", "n/a", "nan", "NULL", "None"])
+@pytest.mark.parametrize("target", ["y", -1])
+def test_a_word_for_missing_values_as_a_class(tmp_path, word, target):
+    frame = pd.DataFrame({"a": range(5), "y": [word, "ill", word, word, "ill"]})
+    for source in write_all(frame, tmp_path):
+        assert read_table(source, target=target).target.tolist() == [0, 1, 0, 0, 1]
+        table = read_table(source, target=target, positive=word, original=True)
+        assert table.target.tolist() == frame["y"].tolist()
+        assert table.positive == (word,)
+
+
+def test_the_most_common_class_may_be_called_none(tmp_path):
+    frame = pd.DataFrame({"a": range(6), "y": ["none", "none", "burn", "fall", "burn", "none"]})
+    for source in write_all(frame, tmp_path):
+        with pytest.warns(UserWarning, match=r"'none' .* the most common label \(3 of 6 rows\)"):
+            table = read_table(source, target="y")
+        assert table.classes == ["burn", "fall", "none"]
+        assert table.positive == ("fall",)
+
+
+@pytest.mark.parametrize(
+    "labels", [["yes", "no", "no", "NA"], ["1", "0", "NA", "NA", "NA"], ["b", "a", "NA", "a"]]
+)
+def test_a_word_for_missing_values_besides_two_classes(tmp_path, labels):
+    frame = pd.DataFrame({"a": range(len(labels)), "y": labels})
+    words = f"holds 'NA' in {labels.count('NA')} of {len(labels)} rows, besides 2 other labels"
+    for source in write_all(frame, tmp_path):
+        with pytest.raises(TableError, match=words):
+            read_table(source, target="y")
+
+
+@pytest.mark.parametrize("cell", ["", "?", " ", "<null>"])
+def test_empty_labels(tmp_path, cell):
+    frame = pd.DataFrame({"a": range(4), "y": ["ill", cell, "none", "none"]})
+    for source in write_all(frame, tmp_path):
+        with pytest.raises(TableError, match="empty in 1 of 4 rows, first in data row 2"):
+            read_table(source, target="y")

@@ -6,9 +6,10 @@ import pytest
 from sklearn.metrics import f1_score, precision_recall_curve
 
 from raremetric.contenders import scored
+from raremetric.datasets import TableError
 from raremetric.table import compare_table, fit_table
 from raremetric.table.measures import MEASURES, best_beyond, cost_savings, measure_of
-from raremetric.table.roles import RowRoles, read_weights
+from raremetric.table.roles import RowRoles, read_times, read_weights
 from raremetric.table.splitting import tuning_folds
 
 
@@ -250,3 +251,33 @@ def test_every_aim_in_compare(weighted, scoring, name):
                 precision, recall, _ = precision_recall_curve(found.y[each.test], each.score)
                 values.append(recall[precision >= 0.6].max())
             assert row[name]["mean"] == pytest.approx(np.mean(values))
+
+
+@pytest.mark.parametrize(
+    ("texts", "days"),
+    [
+        (["04.03.2024", "13.01.2024"], ["2024-03-04", "2024-01-13"]),
+        (["04.03.2024", "05.01.2024"], ["2024-03-04", "2024-01-05"]),
+        (["04/03/2024", "13/01/2024"], ["2024-03-04", "2024-01-13"]),
+        (["04/03/2024", "01/13/2024"], ["2024-04-03", "2024-01-13"]),
+        (["2024-03-04 01:00:00+02:00", "2024-03-04"], ["2024-03-03T23", "2024-03-04"]),
+    ],
+)
+def test_dates_of_the_time_column(texts, days):
+    expected = np.array(days, dtype="datetime64[us]").astype(float)
+    np.testing.assert_array_equal(read_times("day", texts), expected)
+
+
+@pytest.mark.parametrize(
+    ("texts", "words"),
+    [
+        (["04/03/2024", "05/01/2024"], "'04/03/2024', of which day and month cannot be dist"),
+        (["04.03.2024", "13.01.2024", "2024-01-05"], "'2024-01-05' in row 3 is neither a number"),
+        (["04.03.2024", ""], "'' in row 2 is neither a number nor a date"),
+        (["1", "2", "04.03.2024"], "'04.03.2024' in row 3 is neither a number"),
+        (["04.03.24", "13.01.24"], "'04.03.24' in row 1 is neither a number"),
+    ],
+)
+def test_times_that_cannot_be_read(texts, words):
+    with pytest.raises(TableError, match=words):
+        read_times("day", texts)

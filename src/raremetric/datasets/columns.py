@@ -14,7 +14,7 @@ from raremetric.datasets.dates import (
     refuse_dates,
     strict_dates,
 )
-from raremetric.datasets.dialect import TableError, date_message
+from raremetric.datasets.dialect import MISSING_WORDS, TableError, date_message
 from raremetric.datasets.levels import (
     BOOLEANS,
     as_known_levels,
@@ -65,10 +65,13 @@ def to_frame(columns: dict[str, Any], categorical: Collection[str] = ()) -> Any:
     return frame
 
 
-def convert_column(name: str, column: Any, *, as_category: bool) -> Any:
+def convert_column(
+    name: str, column: Any, *, as_category: bool, missing: Collection[str] = MISSING_WORDS
+) -> Any:
     """A column as a NumPy array or a pandas Categorical; None if it has no value.
 
-    Dates that are written as text are a pair: the array and the layout.
+    Dates that are written as text are a pair: the array and the layout. The spellings of a missing
+    value in a category that is written as text are `missing`.
     """
     types = import_optional("pyarrow.types")
     column = plain_column(column)
@@ -81,7 +84,7 @@ def convert_column(name: str, column: Any, *, as_category: bool) -> Any:
     if is_date_type:
         return convert_dates(column)
     if is_text(kind):
-        return _convert_text(name, column, as_category)
+        return _convert_text(name, column, as_category, missing)
     accepted = (types.is_boolean, types.is_integer, types.is_floating, types.is_decimal)
     if not any(accepts(kind) for accepts in accepted):
         raise TableError(
@@ -142,7 +145,7 @@ def known_columns(
     return import_optional("pandas").DataFrame(series, index=rows, copy=False)
 
 
-def _convert_text(name: str, column: Any, as_category: bool) -> Any:
+def _convert_text(name: str, column: Any, as_category: bool, missing: Collection[str]) -> Any:
     if not as_category:
         numbers = parse_numbers(column)
         n_present = np.count_nonzero(~np.isnan(numbers.values)) + numbers.n_wrong
@@ -156,7 +159,7 @@ def _convert_text(name: str, column: Any, as_category: bool) -> Any:
             refuse_mistake(name, numbers)
             return numbers.values
         del numbers
-    levels, codes = tidy_levels(*distinct_values(column))
+    levels, codes = tidy_levels(*distinct_values(column), missing=missing)
     if not levels:
         return None
     if not as_category:

@@ -66,19 +66,22 @@ def _tidy_text(table: Any, dialect: Dialect, verbatim: str | None) -> Any:
     """
     is_text = [name not in dialect.numeric and name != verbatim for name in dialect.names]
     columns = [
-        _tidy_column(column, dialect.decimal) if tidy and column.num_chunks else column
-        for column, tidy in zip(table.itercolumns(), is_text, strict=True)
+        _tidy_column(column, dialect.decimal, is_target=name == dialect.target)
+        if tidy and column.num_chunks
+        else column
+        for name, column, tidy in zip(dialect.names, table.itercolumns(), is_text, strict=True)
     ]
     return import_optional("pyarrow").table(columns, names=dialect.names)
 
 
-def _tidy_column(column: Any, decimal: str) -> Any:
+def _tidy_column(column: Any, decimal: str, *, is_target: bool) -> Any:
     arrow = import_optional("pyarrow")
     grouped = decimal != "." and _is_grouped(column)
     chunks = []
     for chunk in column.chunks:
         levels = chunk.dictionary
-        indices = _without_missing(chunk.indices, levels)
+        # A class can be called NA: `read_labels` finds the missing values of the target.
+        indices = chunk.indices if is_target else _without_missing(chunk.indices, levels)
         if decimal != ".":
             levels = _with_points(levels, grouped)
         chunks.append(arrow.DictionaryArray.from_arrays(indices, levels))

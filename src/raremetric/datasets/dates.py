@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -47,6 +47,13 @@ def parse_date(text: str, layout: str) -> np.datetime64 | None:
     return np.datetime64(point, "us")
 
 
+def fitting_layouts(texts: Collection[str]) -> list[str]:
+    """All layouts in which all texts are dates."""
+    return [
+        layout for layout in LAYOUTS if all(parse_date(text, layout) is not None for text in texts)
+    ]
+
+
 def find_layout(name: str, texts: Sequence[str], known: str = "") -> str | None:
     """The layout in which all texts are dates; None if there is none.
 
@@ -59,9 +66,7 @@ def find_layout(name: str, texts: Sequence[str], known: str = "") -> str | None:
     known : str, default=""
         The layout of the training data, which is preferred.
     """
-    found = [
-        layout for layout in LAYOUTS if all(parse_date(text, layout) is not None for text in texts)
-    ]
+    found = fitting_layouts(texts)
     if len(found) > 1 and known not in found:
         raise TableError(
             f"Column {name!r} contains dates or times such as {texts[0]!r}, of which day and month "

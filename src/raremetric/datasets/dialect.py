@@ -23,6 +23,8 @@ DELIMITERS = ("\t", ";", "|", ",", " ")
 
 # Spellings of a missing value, compared without regard to case.
 MISSING_WORDS = frozenset({"", "?", "na", "n/a", "#n/a", "nan", "null", "<null>", "none", "<na>"})
+# Those that can also be the name of a class, such as North America, or no injury.
+AMBIGUOUS_WORDS = frozenset({"na", "n/a", "nan", "null", "none"})
 
 # Arrow compares literally: list all usual spellings, also with a space next to the delimiter.
 MISSING_SPELLINGS = [
@@ -67,12 +69,14 @@ class Dialect(NamedTuple):
     quote: str = '"'
     offset: int = 0  # bytes before the first row; not 0 in ARFF and KEEL files
     longest_line: int = 0  # characters, in the sample
+    target: str | None = None  # its labels are read as they are written
 
     def with_text(self, text: Collection[str], target: object) -> Dialect:
         """Read some columns as text; the target too, because a float cannot hold all integers."""
         if isinstance(target, int | np.integer) and -len(self.names) <= target < len(self.names):
             target = self.names[target]
-        return self._replace(numeric=self.numeric.difference([*text, target]))
+        name = target if isinstance(target, str) else None
+        return self._replace(numeric=self.numeric.difference([*text, target]), target=name)
 
 
 def read_sample(stream: Any) -> tuple[bytes, bool]:
@@ -132,9 +136,9 @@ def numeric_columns(
     return frozenset(found)
 
 
-def is_missing(text: str) -> bool:
+def is_missing(text: str, words: Collection[str] = MISSING_WORDS) -> bool:
     """Whether a field is a spelling of a missing value."""
-    return text.strip().lower() in MISSING_WORDS
+    return text.strip().lower() in words
 
 
 def is_numeric(text: str) -> bool:

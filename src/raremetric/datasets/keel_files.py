@@ -40,8 +40,8 @@ def read_keel(path: Path, target: object, verbatim: str | None) -> tuple[Any, st
     numeric = numeric.difference([verbatim])
     quote = "'" if sample.count("'") > sample.count('"') else '"'
     dialect = Dialect(names, has_header=False, numeric=numeric, quote=quote, offset=offset)
-    table = read_csv(path, dialect.with_text((output,), target), verbatim)
-    return table, output
+    dialect = dialect.with_text((output,), output if target is None else target)
+    return read_csv(path, dialect, verbatim), output
 
 
 def _is_text(attribute: Attribute) -> bool:

@@ -10,8 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from raremetric.datasets.columns import convert_column
-from raremetric.datasets.dialect import TableError, is_numeric
-from raremetric.validation import Labels, check_class_count
+from raremetric.datasets.dialect import (
+    AMBIGUOUS_WORDS,
+    MISSING_WORDS,
+    TableError,
+    is_missing,
+    is_numeric,
+)
+from raremetric.validation import Labels, check_class_count, warn_user
 
 # A target with more classes, some of which occur once, is not a target for classification.
 MAX_CLASSES = 20
@@ -19,7 +25,8 @@ MAX_CLASSES = 20
 
 def read_labels(name: str, column: Any) -> Labels:
     """The class of each row; an error unless there are two classes and no missing value."""
-    values = convert_column(name, column, as_category=True)
+    missing = MISSING_WORDS - AMBIGUOUS_WORDS
+    values = convert_column(name, column, as_category=True, missing=missing)
     if values is None:
         raise TableError(f"The target column {name!r} is empty.")
     codes = values.codes
@@ -29,7 +36,9 @@ def read_labels(name: str, column: Any) -> Labels:
             f"The target column {name!r} is empty in {empty.sum()} of {len(codes)} rows, first in "
             f"data row {np.argmax(empty) + 1}: remove those rows."
         )
-    classes = _classes(values.categories.tolist())
+    levels = values.categories.tolist()
+    _refuse_missing_words(name, levels, np.bincount(codes))
+    classes = _classes(levels)
     if classes.dtype.kind == "f":
         _refuse_quantity(name, classes, len(codes))
     # "1" and "1.0" are different texts but the same number: merge them.
@@ -37,6 +46,31 @@ def read_labels(name: str, column: Any) -> Labels:
     codes = merged.astype(codes.dtype)[codes]
     check_class_count(classes, "A model", f"the target column {name!r}")
     return Labels(classes, codes, np.bincount(codes, minlength=len(classes)))
+
+
+def _refuse_missing_words(name: str, levels: list[str], counts: NDArray) -> None:
+    """Raise an error if a label such as NA means a missing value; warn if it probably does not.
+
+    It is a class if there is at most one other label, or if the others are text and it is the most
+    common of all, such as "none" among kinds of injuries.
+    """
+    others = [level for level in levels if not is_missing(level)]
+    if len(others) < 2:
+        return
+    for level, count in zip(levels, counts.tolist(), strict=True):
+        if not is_missing(level):
+            continue
+        if count < counts.max() or all(map(is_numeric, others)):
+            raise TableError(
+                f"The target column {name!r} holds {level!r} in {count} of {counts.sum()} rows, "
+                f"besides {len(others)} other labels: it is taken for a missing value. Remove "
+                "those rows, or write another word if it is a class."
+            )
+        warn_user(
+            f"{level!r} in the target column {name!r} is taken for a class, because it is the most "
+            f"common label ({count} of {counts.sum()} rows). If it means that the class is "
+            "unknown, remove those rows."
+        )
 
 
 def refuse_many_classes(name: str, labels: Labels) -> None:

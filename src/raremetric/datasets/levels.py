@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from raremetric.datasets.dialect import is_missing
+from raremetric.datasets.dialect import MISSING_WORDS, is_missing
 from raremetric.datasets.parsers import unquote
 from raremetric.extras import import_optional
 
@@ -51,13 +51,17 @@ def to_categorical(levels: list[str], codes: NDArray) -> Any:
 
 
 def tidy_levels(
-    raw: list[str], codes: NDArray, *, as_boolean: bool = False
+    raw: list[str],
+    codes: NDArray,
+    *,
+    as_boolean: bool = False,
+    missing: Collection[str] = MISSING_WORDS,
 ) -> tuple[list[str], NDArray]:
     """Levels without quotes, spaces and spellings of a missing value, and the codes of the rows."""
     tidy = [unquote(value) for value in raw]
     if as_boolean:
         tidy = [BOOLEANS.get(value.lower(), value) for value in tidy]
-    levels = sorted({value for value in tidy if not is_missing(value)})
+    levels = sorted({value for value in tidy if not is_missing(value, missing)})
     position = {level: index for index, level in enumerate(levels)}
     translation = np.array([*(position.get(value, -1) for value in tidy), -1], dtype=np.int64)
     return levels, translation[codes]

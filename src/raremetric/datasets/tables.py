@@ -96,8 +96,11 @@ def read_table(
     Notes
     -----
     Missing values are empty fields and ``?``, ``NA``, ``N/A``, ``#N/A``, ``NaN``, ``null``,
-    ``<null>``, ``None`` and ``<NA>``, in upper or lower case. Columns without any value are dropped
-    with a warning. If at least 90 % of the values of a column are numbers, all others are errors.
+    ``<null>``, ``None`` and ``<NA>``, in upper or lower case. In the target column, ``NA``,
+    ``N/A``, ``NaN``, ``null`` and ``None`` are names of classes, unless there are two or more
+    other labels and these are numbers or one of them is more common: that is an error.
+    Columns without any value are dropped with a warning. If at least 90 % of the values of a column
+    are numbers, all others are errors.
     Dates are written as YYYY-MM-DD or DD.MM.YYYY, or with slashes if a day above 12 shows which
     number is the month; a time of day may follow.
 

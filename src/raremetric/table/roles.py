@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from raremetric.datasets import TableError, read_table
+from raremetric.datasets.dates import LAYOUTS, fitting_layouts, parse_dates
 from raremetric.extras import import_optional
 
 
@@ -98,20 +99,33 @@ def read_groups(texts: list[Any]) -> NDArray[np.int64]:
 
 
 def read_times(name: str, texts: list[Any]) -> NDArray[np.float64]:
-    """Points in time as numbers, from numbers or dates."""
+    """Points in time as numbers, from numbers or dates.
+
+    Dates are written as `read_table` allows it, all in the same layout.
+    """
     pandas = import_optional("pandas")
     column = pandas.Series(texts, dtype=object)
     numbers = pandas.to_numeric(column, errors="coerce")
     if numbers.notna().all():
         return numbers.to_numpy(dtype=np.float64)
-    dates = pandas.to_datetime(column, errors="coerce", format="mixed", utc=True)
-    if dates.notna().all():
-        return dates.to_numpy(dtype="datetime64[ns]").astype(np.int64).astype(np.float64)
-    wrong = numbers.isna() if numbers.notna().mean() > 0.5 else dates.isna()
+    codes, distinct = pandas.factorize(column.str.strip())
+    layouts = fitting_layouts(distinct)
+    if len(layouts) == 1:
+        return parse_dates(distinct, codes, layouts[0]).astype(np.float64)
+    if layouts:
+        raise TableError(
+            f"Column {name!r} cannot be used as time: it contains dates such as {texts[0]!r}, of "
+            "which day and month cannot be distinguished. Write them as YYYY-MM-DD."
+        )
+    wrong = numbers.isna().to_numpy()
+    if wrong.mean() >= 0.5:
+        dates = [parse_dates(distinct, codes, layout) for layout in LAYOUTS]
+        wrong = min(map(np.isnat, dates), key=np.count_nonzero)
     row = int(np.flatnonzero(wrong)[0])
-    raise ValueError(
+    raise TableError(
         f"Column {name!r} cannot be used as time: {texts[row]!r} in row {row + 1} is neither a "
-        "number nor a date."
+        "number nor a date like the others. Write all dates as YYYY-MM-DD, or all as DD.MM.YYYY; "
+        "a time of day may follow, such as 17:30."
     )
 
 

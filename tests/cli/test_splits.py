@@ -19,4 +19,4 @@ def test_groups_and_repeats(run, tmp_path):
     assert "occurs both in the training and in the test part" in text
     plain = json.loads(run(*words, "--folds", "2").stdout)["methods"][0]
     assert json.loads(grouped.stdout)["methods"][0]["F1"] != plain["F1"]
-    assert run(*words, "--group", "customer").exit_code == 2
+    assert run(*words, "--group", "buyer").exit_code == 2

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import time
 import warnings
 from collections.abc import Sequence
@@ -102,9 +101,6 @@ def ask(method: str, rest: Path, held_out: Path, table: OwnTable) -> dict[str, A
     start = time.process_time()
     splits = {"time": table.time, "group": table.group}
     ignore = table.not_features
-    if "time" not in inspect.signature(fit_table).parameters:
-        ignore = [*ignore, *filter(None, splits.values())]
-        splits = {}
     model = fit_table(rest, table.target, table.positive, method=method, ignore=ignore, **splits)
     seconds = time.process_time() - start
     found = model.predict(held_out)

@@ -62,10 +62,15 @@ OLD = b"written earlier"
 
 def start(words, folder, user=None):
     """Run a command in a forked process, also as another user; its id."""
-    if pid := os.fork():
+    # A signal in the new process waits until it cannot leave this function any more.
+    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    pid = os.fork()
+    if pid:
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
         return pid
     code = 1
     try:
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
         os.chdir(folder)
         for descriptor, name in ((0, "table.csv"), (1, "stdout"), (2, "stderr")):
             flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC if descriptor else os.O_RDONLY

@@ -1,5 +1,7 @@
 """Figures that a user reads must hold on new rows: copies, dates, thresholds, names of classes."""
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -7,6 +9,7 @@ import pytest
 from raremetric.contenders import scored
 from raremetric.datasets import read_table
 from raremetric.table import compare_table, fit_table
+from raremetric.table.roles import read_times, read_weights
 from tests.table.conftest import make_table
 
 
@@ -74,3 +77,37 @@ def test_a_class_may_be_called_none(tmp_path, name):
     frame.to_csv(tmp_path / "t.csv", index=False)
     table = read_table(tmp_path / "t.csv", "state")
     assert table.classes == sorted([name, "ill"])
+
+
+@pytest.mark.parametrize("seed", [0, 3])
+def test_a_model_of_noise_says_so_and_does_not_reverse_its_scores(seed):
+    rng = np.random.default_rng(seed)
+    noise = pd.DataFrame(rng.normal(size=(300, 5)), columns=list("abcde"))
+    noise["y"] = (np.arange(300) < 18).astype(int)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        model = fit_table(noise, "y", method="logistic")
+    found = model.training["validation"]["average_precision"]
+    warned = any("no better than chance" in str(each.message) for each in caught)
+    assert warned == (found <= 0.06)
+    assert model.classifier.selection_.calibration.slope >= 0
+
+
+def test_fit_notes_a_column_that_gives_the_class_away(tripled, tmp_path):
+    frame = tripled.iloc[:100].assign(outcome=lambda table: table["state"] + "!")
+    model = fit_table(frame, "state", method="plain")
+    assert any("'outcome' alone determines the class" in note for note in model.training["notes"])
+
+
+def test_dates_far_from_the_training_data_are_marked():
+    frame = make_table().drop(columns="id")
+    frame["day"] = pd.Timestamp("2024-01-01") + pd.to_timedelta(np.arange(len(frame)), unit="D")
+    model = fit_table(frame, "state", method="plain")
+    later = frame.head(2).assign(day=[pd.Timestamp("2090-01-01"), frame["day"][1]])
+    assert model.predict(later)["unlike_training"].tolist()[0].split("; ")[0] == "day"
+    assert "day" not in model.predict(later)["unlike_training"].tolist()[1]
+
+
+def test_weights_and_times_may_have_decimal_commas():
+    assert read_weights("w", ["1,50", "0,25"]).tolist() == [1.5, 0.25]
+    assert read_times("t", ["0,06", "1"]).tolist() == [0.06, 1.0]

@@ -50,6 +50,7 @@ def test_a_failure_leaves_an_existing_file_unchanged(model, path, tmp_path):
 
 
 @pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:The model is no better than chance")
 def test_memory_does_not_grow_with_the_file(tmp_path):
     """`python benchmarks/large_prediction.py` measures a file of 2 GB."""
     pytest.importorskip("resource")

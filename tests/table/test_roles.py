@@ -48,6 +48,7 @@ def test_the_score_of_fit_is_honest_with_groups(leaking, method):
     assert found < naive.training["score"] - 0.3
 
 
+@pytest.mark.filterwarnings("ignore:The model is no better than chance")
 def test_copies_stay_together_when_a_model_is_tuned(leaking):
     """The class is noise; only a copy of a row can predict it."""
     rng = np.random.default_rng(0)

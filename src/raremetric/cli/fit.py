@@ -195,6 +195,8 @@ def _print_fit(fitted: TableModel, file: str, out: Path, seconds: float) -> None
             f"It learned from {training['rows_used']} rows, drawn with as many of each class as "
             "possible; its probabilities are those for all rows."
         )
+    for sentence in training["notes"]:
+        note(sentence)
     given = "" if fitted.fixed_threshold is None else ", as given"
     typer.echo(
         f"Cross-validated {describe_scoring(fitted.scoring)}: {describe_score(training)}; "

@@ -248,13 +248,14 @@ def vote_threshold(
     rows = np.isfinite(shares)
     shares, positive = shares[rows], positive[rows]
     weights = None if weights is None else weights[rows]
-    p = fit_sigmoid(shares, positive, weights)(shares)
+    sigmoid = fit_sigmoid(shares, positive, weights)
+    p = sigmoid(shares)
     cut, threshold = best_threshold(p, aim.objective, weights), aim.given_threshold
     if threshold is None:
         chosen, others = shares[p >= cut], shares[p < cut]
         above = chosen.min(initial=1 + 1 / N_NEIGHBORS)
         threshold = float((above + others.max(initial=0.0)) / 2)
-        if len(others) and others.max() >= above:  # higher shares do not mean more positives
+        if sigmoid.slope == 0:  # higher shares do not mean more positives
             threshold = 0.5
     predicted = shares >= threshold
     quality = Quality(

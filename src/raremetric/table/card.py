@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from raremetric.table.aims import describe_scoring
+from raremetric.table.doubts import describe_dates
 
 if TYPE_CHECKING:
     from raremetric.table.model import TableModel
@@ -101,9 +102,11 @@ def card_markdown(model: TableModel) -> str:
 
 
 def describe_values(column: dict[str, Any]) -> str:
-    """The range of a number, or the levels of a text."""
+    """The range of a number or a date, or the levels of a text."""
     if column["kind"] == "number":
         return f"{column['min']:.6g} to {column['max']:.6g}"
+    if column["kind"] == "date":
+        return describe_dates(column)
     levels = column.get("levels", [])
     more = f" and {len(levels) - N_LEVELS_SHOWN} others" if len(levels) > N_LEVELS_SHOWN else ""
     return ", ".join(map(_code, levels[:N_LEVELS_SHOWN])) + more

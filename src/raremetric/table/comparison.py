@@ -15,11 +15,10 @@ from raremetric.contenders.base import draw_training_rows
 from raremetric.contenders.resampling import not_resampled, refuse_resampling
 from raremetric.method_names import DEFAULT_METHODS
 from raremetric.table.aims import check_scoring
-from raremetric.table.fitting import class_names
 from raremetric.table.fold_runs import Plan, plain_plane, run_fold
 from raremetric.table.notes import table_notes
 from raremetric.table.results import Comparison, Failure, FoldResult
-from raremetric.table.roles import Roles, read_with_roles
+from raremetric.table.roles import Roles, class_names, read_with_roles
 from raremetric.table.splitting import (
     describe_folds,
     find_copies,

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from raremetric.datasets.dates import date_points, is_date_column
 from raremetric.extras import import_optional
 
 MAX_LEVELS = 100  # in a column with more levels, new ones are to be expected
@@ -25,8 +26,8 @@ def summarize_columns(frame: Any) -> list[dict[str, Any]]:
     Returns
     -------
     list of dict
-        For each column its ``name``, its ``kind`` ("number", "text" or "other"), the share of
-        ``missing`` values, ``min`` and ``max`` of a number, and the ``levels`` of a text.
+        For each column its ``name``, its ``kind`` ("number", "date", "text" or "other"), the share
+        of ``missing`` values, ``min`` and ``max`` of a number or date, and ``levels`` of a text.
     """
     summaries = []
     for name in frame.columns:
@@ -39,6 +40,10 @@ def summarize_columns(frame: Any) -> list[dict[str, Any]]:
         if summary["kind"] == "number":
             values = _numbers(column)
             summary |= {"min": float(np.nanmin(values)), "max": float(np.nanmax(values))}
+        elif summary["kind"] == "date":
+            points = date_points(column)
+            present = points[~np.isnat(points)]
+            summary |= {"min": str(present.min()), "max": str(present.max())}
         elif summary["kind"] == "text":
             summary["levels"] = sorted({str(level) for level in column.dropna().unique()})
         summaries.append(summary)
@@ -73,12 +78,22 @@ def find_doubts(summaries: list[dict[str, Any]], frame: Any) -> dict[tuple[str, 
             values = _numbers(column)
             outside = (values < low - (high - low)) | (values > high + (high - low))
             found[summary["name"], f"is far outside the range {low:.6g} to {high:.6g}"] = outside
+        elif summary["kind"] == "date":
+            first, last = np.array([summary["min"], summary["max"]], dtype="datetime64[us]")
+            points, length = date_points(column), last - first
+            outside = (points < first - length) | (points > last + length)
+            found[summary["name"], f"is far outside the range {describe_dates(summary)}"] = outside
         elif summary["kind"] == "text" and len(summary["levels"]) <= MAX_LEVELS:
             values = column.astype("category").cat
             is_new = [str(level) not in summary["levels"] for level in values.categories]
             new = np.array([*is_new, False])[values.codes]  # the code of a missing value is -1
             found[summary["name"], "has a level that the training data does not have"] = new
     return {key: rows for key, rows in found.items() if rows.any()}
+
+
+def describe_dates(summary: dict[str, Any]) -> str:
+    """The first and the last day of a column of dates."""
+    return f"{summary['min'][:10]} to {summary['max'][:10]}"
 
 
 def describe_rows(doubts: dict[tuple[str, str], NDArray], n_rows: int) -> NDArray:
@@ -113,6 +128,8 @@ def _kind(column: Any) -> str:
     pandas = import_optional("pandas")
     if pandas.api.types.is_numeric_dtype(column):
         return "number"
+    if is_date_column(column) and column.notna().any():
+        return "date"
     is_text = pandas.api.types.is_string_dtype(column)
     return "text" if is_text or isinstance(column.dtype, pandas.CategoricalDtype) else "other"
 

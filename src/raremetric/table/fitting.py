@@ -18,7 +18,8 @@ from raremetric.rare import RareClassifier
 from raremetric.table.aims import check_scoring
 from raremetric.table.doubts import summarize_columns
 from raremetric.table.model import TableModel
-from raremetric.table.roles import Roles, read_with_roles
+from raremetric.table.notes import suspicious_columns
+from raremetric.table.roles import Roles, class_names, read_with_roles
 from raremetric.table.splitting import Folds, describe_tuning, find_copies, tuning_folds
 from raremetric.validation import check_option, check_real, quiet_repeats, warn_user
 from raremetric.voting import AtThreshold
@@ -122,6 +123,7 @@ def fit_table(
         on_progress=on_progress,
     )
     _warn_missed(tuned, table, scoring)
+    _warn_chance(tuned, y, roles.weights)
     named = keep_names and table.row_names is not None
     model = TableModel(
         method=method,
@@ -148,6 +150,7 @@ def fit_table(
         "seed": seed,
         "chosen": describe_choice(tuned.chosen),
         "folds": describe_tuning(columns, n_copies > 0),
+        "notes": suspicious_columns(table.data, y, seed),
         "weight": weight,
         **_expected_quality(tuned),
         "seconds": round(clock.perf_counter() - start, 3),
@@ -181,6 +184,17 @@ def _warn_missed(tuned: Tuned, table: Any, scoring: Any) -> None:
             f"No threshold for class {table.target_names[1]!r} meets scoring={scoring!r}. The "
             "threshold with the highest expected value is used; this value is "
             f"{tuned.quality.missed:.3g}."
+        )
+
+
+def _warn_chance(tuned: Tuned, y: NDArray, weights: NDArray | None) -> None:
+    """Say so if the scores rank positives no higher than other rows."""
+    found = {} if tuned.quality is None else tuned.quality.measures
+    share = float(np.average(y, weights=weights))
+    if found.get("average_precision", 1.0) <= share:
+        warn_user(
+            f"The model is no better than chance: its cross-validated average precision is "
+            f"{found['average_precision']:.3f}, and the share of positive rows is {share:.3f}."
         )
 
 
@@ -273,10 +287,3 @@ def fit_method(
             weights=weights,
             on_progress=on_progress,
         )
-
-
-def class_names(table: Any) -> list[str]:
-    """Names of the classes 0 and 1; several other classes together are "not" the positive one."""
-    other, positive = table.target_names
-    n_other = len(table.classes) - len(table.positive)
-    return [str(other) if n_other == 1 else f"not {positive}", str(positive)]

@@ -14,8 +14,8 @@ from sklearn.tree import DecisionTreeClassifier
 
 from raremetric.contenders.base import draw_training_rows
 from raremetric.extras import import_optional
-from raremetric.table.fitting import class_names
 from raremetric.table.identifiers import identifier_kind
+from raremetric.table.roles import class_names
 
 FEW_POSITIVES = 20
 MIN_POSITIVES = 10  # with fewer, a column can determine the class by chance

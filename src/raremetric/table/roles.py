@@ -105,7 +105,7 @@ def read_times(name: str, texts: list[Any]) -> NDArray[np.float64]:
     """
     pandas = import_optional("pandas")
     column = pandas.Series(texts, dtype=object)
-    numbers = pandas.to_numeric(column, errors="coerce")
+    numbers = _as_numbers(column)
     if numbers.notna().all():
         return numbers.to_numpy(dtype=np.float64)
     codes, distinct = pandas.factorize(column.str.strip())
@@ -129,11 +129,23 @@ def read_times(name: str, texts: list[Any]) -> NDArray[np.float64]:
     )
 
 
+def _as_numbers(column: Any) -> Any:
+    """Numbers, also with decimal commas; NaN for other texts."""
+    pandas = import_optional("pandas")
+    texts = column.astype(str)
+    if (
+        texts.str.contains(",", regex=False).any()
+        and not texts.str.contains(".", regex=False).any()
+    ):
+        column = texts.str.replace(",", ".", regex=False)
+    return pandas.to_numeric(column, errors="coerce")
+
+
 def read_weights(name: str, texts: list[Any]) -> NDArray[np.float64]:
     """One finite number per row that is not negative."""
     pandas = import_optional("pandas")
     column = pandas.Series(texts, dtype=object)
-    weights = pandas.to_numeric(column, errors="coerce").to_numpy(dtype=np.float64)
+    weights = _as_numbers(column).to_numpy(dtype=np.float64)
     wrong = ~np.isfinite(weights) | (weights < 0)
     if wrong.any():
         row = int(np.flatnonzero(wrong)[0])
@@ -144,3 +156,10 @@ def read_weights(name: str, texts: list[Any]) -> NDArray[np.float64]:
     if not weights.any():
         raise TableError(f"Column {name!r} cannot be used as weight: all of its values are 0.")
     return weights
+
+
+def class_names(table: Any) -> list[str]:
+    """Names of the classes 0 and 1; several other classes together are "not" the positive one."""
+    other, positive = table.target_names
+    n_other = len(table.classes) - len(table.positive)
+    return [str(other) if n_other == 1 else f"not {positive}", str(positive)]

@@ -65,7 +65,12 @@ def outer_folds(
     for train, test in folds:
         if len(np.unique(y[test])) < 2:
             raise ValueError("A test fold contains only one class. Use fewer folds.")
-        n_tuning_folds(y[train])  # raises an error if they are too few to tune on
+        try:
+            n_tuning_folds(y[train])
+        except ValueError as error:
+            raise ValueError(
+                f"{error} These are the training rows of a fold: use fewer folds."
+            ) from error
     return folds
 
 

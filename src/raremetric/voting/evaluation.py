@@ -104,8 +104,11 @@ def _fit_sigmoids(
         slope, intercept = slope - step * d_slope, intercept - step * d_intercept
         if longest.max(initial=0.0) < 1e-8:
             break
-    slope = slope / spread[:, 0]
-    return Sigmoid(slope, intercept - slope * mean[:, 0])
+    # Scores that rank worse than chance say nothing; their order must not be reversed.
+    inverted = slope < 0
+    slope = np.where(inverted, 0.0, slope / spread[:, 0])
+    share = np.log((n_positive + 1) / (n_negative + 1))
+    return Sigmoid(slope, np.where(inverted, share, intercept - slope * mean[:, 0]))
 
 
 def log_loss(p: NDArray, positive: NDArray, weights: NDArray | None = None) -> NDArray:

@@ -60,6 +60,7 @@ def test_compare_with_every_role_and_the_next_step(run, roles_path, tmp_path, mo
     assert "No value of &#39;customer&#39;" in page or "No value of 'customer'" in page
     assert "Top 10" in page
     assert "Alerts at the threshold" in page
+    assert "is that of the best threshold for each test fold" in page
 
 
 @pytest.mark.parametrize("command", ["fit", "compare"])

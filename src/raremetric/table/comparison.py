@@ -16,6 +16,7 @@ from raremetric.contenders.resampling import not_resampled, refuse_resampling
 from raremetric.method_names import DEFAULT_METHODS
 from raremetric.table.aims import check_scoring
 from raremetric.table.fold_runs import Plan, plain_plane, run_fold
+from raremetric.table.measures import measure_of
 from raremetric.table.notes import table_notes
 from raremetric.table.results import Comparison, Failure, FoldResult
 from raremetric.table.roles import Roles, class_names, read_with_roles
@@ -140,6 +141,7 @@ def compare_table(
             *table_notes(table, n_copies, [train for train, _ in folds], max_rows, seed),
             *resampling_notes,
             *(weight_notes(chosen) if weight is not None else []),
+            *_constraint_notes(scoring),
         ],
         methods=chosen,
         scoring=scoring,
@@ -199,6 +201,17 @@ def weight_notes(methods: Sequence[str]) -> list[str]:
     """A sentence for each method of which a part cannot take weights."""
     found = (find_contender(method).ignores_weights for method in methods)
     return [sentence for sentence in found if sentence]
+
+
+def _constraint_notes(scoring: Any) -> list[str]:
+    """Which threshold the measure of an aim with a minimum belongs to."""
+    name, _ = measure_of(scoring)
+    if " at " not in name:
+        return []
+    return [
+        f"The {name} is that of the best threshold for each test fold. All other measures are "
+        "those at the threshold that a method chose in training, which may miss the minimum."
+    ]
 
 
 def _check_methods(names: Sequence[str]) -> list[str]:

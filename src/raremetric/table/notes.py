@@ -62,8 +62,9 @@ def _row_notes(table: Any, n_copies: int) -> list[str]:
             "chance. Collect more of them, or repeat the folds (--repeats)."
         )
     if n_copies:
+        repeated = "1 row repeats" if n_copies == 1 else f"{n_copies} rows repeat"
         notes.append(
-            f"{n_copies} rows repeat the values of an earlier row. Copies were kept in the same "
+            f"{repeated} the values of an earlier row. Copies were kept in the same "
             "fold, so that no row is tested by a model that has learned from its copy."
         )
     return notes

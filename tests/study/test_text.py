@@ -89,22 +89,27 @@ def test_a_store_is_not_overwritten(store, tmp_path):
 HEAD = b'{"format": "raremetric results, version 1", "studies": []}\n'
 
 
+def packed(content):
+    """The same bytes at any time: they are part of the names of the tests."""
+    return gzip.compress(content, mtime=0)
+
+
 @pytest.mark.parametrize(
     ("content", "message"),
     [
         (b"id,dataset\n", r"cannot be read as exported results"),
-        (gzip.compress(b"id,dataset\n1,wine\n"), r"cannot be read as exported results"),
-        (gzip.compress(b'{"format": "other"}\n'), r"its format is 'other'"),
-        (gzip.compress(HEAD + b"id,dataset\n1,wine\n"), r"cannot be read as exported results"),
-        (gzip.compress(HEAD * 1000)[:-20], r"cannot be read as exported results"),
-        (gzip.compress(b"[]\n"), r"its format is \[\]"),
-        (gzip.compress(b"[" * 100_000), r"cannot be read as exported results"),
-        (gzip.compress(HEAD.replace(b"[]", b"1")), r"no list of studies"),
-        (gzip.compress(HEAD.replace(b"[]", b"[1]")), r"is not a table of fields; got 1"),
-        (gzip.compress(HEAD.replace(b"[]", b"[{}]")), r"must have the fields datasets and"),
-        (gzip.compress(HEAD + b"\xff"), r"can't decode byte"),
-        (gzip.compress(HEAD)[:12] + b"\xff" * 20, r"cannot be read as exported results"),
-        (gzip.compress(bytes((1 << 28) + 1)), r"would unpack to more than 256 MB"),
+        (packed(b"id,dataset\n1,wine\n"), r"cannot be read as exported results"),
+        (packed(b'{"format": "other"}\n'), r"its format is 'other'"),
+        (packed(HEAD + b"id,dataset\n1,wine\n"), r"cannot be read as exported results"),
+        (packed(HEAD * 1000)[:-20], r"cannot be read as exported results"),
+        (packed(b"[]\n"), r"its format is \[\]"),
+        (packed(b"[" * 100_000), r"cannot be read as exported results"),
+        (packed(HEAD.replace(b"[]", b"1")), r"no list of studies"),
+        (packed(HEAD.replace(b"[]", b"[1]")), r"is not a table of fields; got 1"),
+        (packed(HEAD.replace(b"[]", b"[{}]")), r"must have the fields datasets and"),
+        (packed(HEAD + b"\xff"), r"can't decode byte"),
+        (packed(HEAD)[:12] + b"\xff" * 20, r"cannot be read as exported results"),
+        (packed(bytes((1 << 28) + 1)), r"would unpack to more than 256 MB"),
     ],
 )
 def test_files_that_are_no_results(content, message, tmp_path):

@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_array, check_scalar, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import has_fit_parameter
 
 MAX_LISTED_OPTIONS = 12  # with more, an error names the most similar options only
 MAX_WEIGHT = 1e100  # also the largest ratio of two weights
@@ -229,3 +230,10 @@ def quiet_repeats() -> Iterator[None]:
         warnings.simplefilter("ignore", ConvergenceWarning)
         warnings.simplefilter("ignore", SmallClassWarning)
         yield
+
+
+def accepted_weights(estimator: Any, weights: NDArray | None) -> dict[str, NDArray]:
+    """The weights as a parameter of ``fit``, for an estimator that has it."""
+    if weights is None or not has_fit_parameter(estimator, "sample_weight"):
+        return {}
+    return {"sample_weight": weights}

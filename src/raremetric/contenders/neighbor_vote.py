@@ -28,14 +28,13 @@ from raremetric.contenders.vote_folds import (
     N_NEIGHBORS,
     PreparedFold,
     Read,
-    accepted_weights,
     prepare_fold,
 )
 from raremetric.contenders.vote_threshold import tune_threshold
 from raremetric.learners.euclidean import Euclidean
 from raremetric.learners.grid import Score, score_candidates, score_push_weights, vote_f1
 from raremetric.rare.tuning_set import restrict_fold
-from raremetric.validation import check_labels, quiet_repeats
+from raremetric.validation import accepted_weights, check_labels, quiet_repeats
 
 N_QUICK_CANDIDATES = 25
 

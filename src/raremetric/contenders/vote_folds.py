@@ -7,7 +7,6 @@ from typing import Any, NamedTuple
 
 from numpy.typing import NDArray
 from sklearn.preprocessing import StandardScaler
-from sklearn.utils.validation import has_fit_parameter
 
 from raremetric.contenders.resampling import resample
 from raremetric.learners.grid import Fold
@@ -50,10 +49,3 @@ def prepare_fold(
     return PreparedFold(
         scaler.transform(X_train), y_train, scaler.transform(X[validation]), y[validation], own
     )
-
-
-def accepted_weights(learner: Any, weights: NDArray | None) -> dict[str, NDArray]:
-    """The weights as a parameter of ``fit``, for a learner that has it."""
-    if weights is None or not has_fit_parameter(learner, "sample_weight"):
-        return {}
-    return {"sample_weight": weights}

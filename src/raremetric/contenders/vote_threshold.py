@@ -18,14 +18,13 @@ from raremetric.contenders.vote_folds import (
     N_FINALISTS,
     N_NEIGHBORS,
     PreparedFold,
-    accepted_weights,
     prepare_fold,
 )
 from raremetric.neighbors import NeighborSearch
 from raremetric.performance import Progress
 from raremetric.rare.evaluation import Folds, make_folds
 from raremetric.rare.tuning_set import TuningSet, make_tuning_set, split_into_repeats
-from raremetric.validation import check_labels, quiet_repeats
+from raremetric.validation import accepted_weights, check_labels, quiet_repeats
 from raremetric.voting import (
     Aim,
     best_threshold,

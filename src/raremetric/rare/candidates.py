@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, clone
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
-from sklearn.utils.validation import has_fit_parameter
 
 from raremetric.features import ImportanceWeights, KernelLandmarks
 from raremetric.features.normal_scores import NormalScores
@@ -23,7 +22,7 @@ from raremetric.learners.discriminant import BalancedDiscriminant, fit_settings
 from raremetric.learners.euclidean import Euclidean
 from raremetric.learners.iml import IML
 from raremetric.neighbors import NeighborSearch
-from raremetric.validation import Labels
+from raremetric.validation import Labels, accepted_weights
 from raremetric.voting import READINGS, Reading, class_scores, distance_floor
 
 # The weight of each group in the final score. Like all other settings of RareClassifier, these
@@ -122,7 +121,7 @@ def fit_metrics(
             if path not in fitted:
                 before = fitted[path[:-1]]
                 step = _prepare(path[-1], seed, len(X))
-                step.fit(mapped(before), y, **_accepted(step, weights))
+                step.fit(mapped(before), y, **accepted_weights(step, weights))
                 fitted[path] = (*before, step)
         steps = fitted[templates]
         Z = mapped(steps)
@@ -162,15 +161,8 @@ def _fit_learners(
         fit_settings(discriminants, Z, y, weights)
     for learner in learners:
         if learner not in discriminants:
-            learner.fit(Z, y, **_accepted(learner, weights))
+            learner.fit(Z, y, **accepted_weights(learner, weights))
     return learners
-
-
-def _accepted(estimator: BaseEstimator, weights: NDArray | None) -> dict[str, NDArray]:
-    """The weights as a parameter of ``fit``, for an estimator that has it."""
-    if weights is None or not has_fit_parameter(estimator, "sample_weight"):
-        return {}
-    return {"sample_weight": weights}
 
 
 def _prepare(template: BaseEstimator, seed: int, n_samples: int) -> BaseEstimator:

@@ -15,10 +15,10 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.model_selection import check_cv
 from sklearn.utils.metadata_routing import process_routing
 from sklearn.utils.parallel import Parallel, delayed
-from sklearn.utils.validation import has_fit_parameter
 
 from raremetric.validation import (
     Labels,
+    accepted_weights,
     check_class_sizes,
     check_integer,
     check_labels,
@@ -66,9 +66,7 @@ def learner_params(classifier, learner, sample_weight, fit_params: dict) -> dict
             f"fit got {', '.join(fit_params)}, which is passed to the learner only with metadata "
             "routing. Enable it: sklearn.set_config(enable_metadata_routing=True)."
         )
-    if sample_weight is None or not has_fit_parameter(learner, "sample_weight"):
-        return {}
-    return {"sample_weight": sample_weight}
+    return accepted_weights(learner, sample_weight)
 
 
 def fit_learners(learner, data: TrainingSet, multiclass: str, rows: NDArray | None = None) -> list:

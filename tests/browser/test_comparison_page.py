@@ -48,6 +48,7 @@ def test_all_figures_are_there_and_named(opened):
         assert figure.get_attribute("aria-label") == figure.locator("figcaption").inner_text()
         assert figure.locator("svg").bounding_box()["height"] > 100
     assert [each.inner_text() for each in page.locator("h2").all()] == [
+        "Notes",  # logistic regression is not resampled
         "Results",
         "Alerts",
         "Precision and recall",

@@ -18,13 +18,12 @@ from raremetric.rare import RareClassifier
 from raremetric.table.aims import check_scoring
 from raremetric.table.doubts import summarize_columns
 from raremetric.table.model import TableModel
-from raremetric.table.notes import suspicious_columns
+from raremetric.table.notes import FEW_POSITIVES, suspicious_columns
 from raremetric.table.roles import Roles, class_names, read_with_roles
 from raremetric.table.splitting import Folds, describe_tuning, find_copies, tuning_folds
 from raremetric.validation import check_option, check_real, quiet_repeats, warn_user
 from raremetric.voting import AtThreshold
 
-FEW_POSITIVES = 20
 MAX_SAMPLES = RareClassifier().max_samples  # rows, where all pairwise distances are computed
 N_RADIUS = 2000  # training examples whose nearest neighbor is found, to know what is far
 

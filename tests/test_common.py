@@ -4,6 +4,7 @@ import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from raremetric import (
+    DMBK,
     IML,
     IMLCV,
     BalancedDiscriminant,
@@ -72,6 +73,7 @@ def expected_failures(estimator):
         IMLCV([{"margin": 1.0}, {"margin": 10.0}], cv=2),
         Euclidean(),
         BalancedDiscriminant(),
+        DMBK(),
         ImportanceWeights(n_estimators=5),
         KernelLandmarks(),
         KernelLandmarks("rbf", n_landmarks=10, n_components=5),

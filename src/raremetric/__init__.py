@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from raremetric.datasets import list_datasets, load_dataset
     from raremetric.features import ImportanceWeights, KernelLandmarks
     from raremetric.learners.discriminant import BalancedDiscriminant
+    from raremetric.learners.dmbk import DMBK
     from raremetric.learners.euclidean import Euclidean
     from raremetric.learners.gmml import GMML
     from raremetric.learners.iml import IML
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = [
+    "DMBK",
     "GMML",
     "IML",
     "IMLCV",
@@ -39,6 +41,7 @@ __all__ = [
 
 # A public name is imported when it is first used, so that `import raremetric` takes no time.
 _MODULE_OF = {
+    "DMBK": "raremetric.learners.dmbk",
     "GMML": "raremetric.learners.gmml",
     "IML": "raremetric.learners.iml",
     "IMLCV": "raremetric.tuning",

@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from raremetric import (
+    DMBK,
     GMML,
     IML,
     IMLCV,
@@ -77,6 +78,13 @@ ESTIMATORS = {
         similar_strength=one_of([0.0, 1.0]),
         dissimilar_strength=one_of([0.0, 1.0]),
         random_state=st.just(0),
+    ),
+    "DMBK": st.builds(
+        DMBK,
+        n_components=one_of([None, 0.5, 1]),
+        balance=one_of([0.0, 0.5, 1.0]),
+        shrinkage=one_of(["auto", 1e-6, 0.1, 1.0]),
+        max_iter=one_of([5, 50]),
     ),
     "Euclidean": st.builds(Euclidean),
     "BalancedDiscriminant": st.builds(

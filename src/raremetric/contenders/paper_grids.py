@@ -1,4 +1,4 @@
-"""The candidates of the paper's methods, as the authors' program tries them."""
+"""The candidates of metric learners: those of the paper as the authors' program tries them."""
 
 from __future__ import annotations
 
@@ -46,3 +46,14 @@ def iml_candidates(split: int) -> list[Candidate]:
     ]
     random.Random(split).shuffle(grid)
     return grid[:N_IML_CANDIDATES]
+
+
+def dmbk_candidates(split: int) -> list[Candidate]:
+    """Rank, balance and shrinkage; with full rank, the balance does not matter."""
+    shapes = [(share, balance) for share in (0.1, 0.25, 0.5) for balance in (0.5, 1.0)]
+    settings = [
+        {"n_components": share, "balance": balance, "shrinkage": shrinkage}
+        for share, balance in [*shapes, (None, 0.5)]
+        for shrinkage in ("auto", 0.1, 0.5)
+    ]
+    return [Candidate(str(params), params) for params in settings]

@@ -24,6 +24,7 @@ from raremetric.contenders.base import Candidate, Contender, check_arguments
 from raremetric.contenders.forests import FOREST_GRID, BalancedForests
 from raremetric.contenders.neighbor_vote import IMLVote, LMNNVote, NeighborVote
 from raremetric.contenders.paper_grids import (
+    dmbk_candidates,
     euclidean_candidates,
     gmml_candidates,
     iml_candidates,
@@ -32,6 +33,7 @@ from raremetric.contenders.paper_grids import (
 )
 from raremetric.contenders.rare import IMLScore, Rare
 from raremetric.contenders.scored import Averaged, Scored
+from raremetric.learners.dmbk import DMBK
 from raremetric.learners.euclidean import Euclidean
 from raremetric.learners.gmml import GMML
 from raremetric.learners.iml import IML
@@ -113,6 +115,13 @@ CONTENDERS: dict[str, Contender] = {
             settings={"random_state": 1},
             step=4,
             alias="gmml",
+        ),
+        NeighborVote(
+            name="DMBK",
+            learner=DMBK,
+            propose=dmbk_candidates,
+            step=2,
+            alias="dmbk",
         ),
         _iml.variant("ML1", {"set_weights": "uniform", "pairs": "random", "random_state": 1}),
         _iml.variant("ML2", {"set_weights": "uniform"}),

@@ -38,13 +38,13 @@ def find_studies(name: str) -> list[Study]:
     ----------
     name : str
         A study that comes with the package, a group of them ("paper", also called "all", or
-        "rare-regime"; the smallest study comes first), or the path of a TOML file.
+        "rare-regime"; the study with the fewest tasks per learner comes first), or the path of a TOML file.
     """
     if name.endswith(".toml"):
         return [read_study(Path(name))]
     check_option(name, "study", (*NAMED, *GROUPS))
     studies = [named_study(each) for each in GROUPS.get(name, [name])]
-    return sorted(studies, key=lambda study: len(study.tasks()))
+    return sorted(studies, key=lambda study: len(study.tasks()) / len(study.learners))
 
 
 def named_study(name: str) -> Study:

@@ -6,6 +6,7 @@ from sklearn import config_context
 from sklearn.base import clone
 
 from raremetric import (
+    DMBK,
     GMML,
     IML,
     IMLCV,
@@ -14,6 +15,7 @@ from raremetric import (
     BalancedDiscriminant,
     Euclidean,
     ImportanceWeights,
+    IterativeLMNN,
     KernelLandmarks,
     MetricKNNClassifier,
     RareClassifier,
@@ -26,6 +28,8 @@ ESTIMATORS = [
     LMNN(),
     ITML(random_state=0),
     GMML(random_state=0),
+    DMBK(),
+    IterativeLMNN(),
     Euclidean(),
     BalancedDiscriminant(),
     ImportanceWeights(n_estimators=5, random_state=0),

@@ -5,6 +5,7 @@ import pytest
 from sklearn.base import clone
 
 from raremetric import (
+    DMBK,
     GMML,
     IML,
     IMLCV,
@@ -13,6 +14,7 @@ from raremetric import (
     BalancedDiscriminant,
     Euclidean,
     ImportanceWeights,
+    IterativeLMNN,
     KernelLandmarks,
     MetricKNNClassifier,
     RareClassifier,
@@ -27,6 +29,8 @@ ESTIMATORS = [
     LMNN(),
     ITML(random_state=0),
     GMML(random_state=0),
+    DMBK(),
+    IterativeLMNN(),
     Euclidean(),
     BalancedDiscriminant(),
     ImportanceWeights(n_estimators=5, random_state=0),

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from raremetric.learners.euclidean import Euclidean
     from raremetric.learners.gmml import GMML
     from raremetric.learners.iml import IML
+    from raremetric.learners.iterative_lmnn import IterativeLMNN
     from raremetric.learners.itml import ITML
     from raremetric.learners.lmnn import LMNN
     from raremetric.rare import RareClassifier
@@ -31,6 +32,7 @@ __all__ = [
     "BalancedDiscriminant",
     "Euclidean",
     "ImportanceWeights",
+    "IterativeLMNN",
     "KernelLandmarks",
     "MetricKNNClassifier",
     "RareClassifier",
@@ -50,6 +52,7 @@ _MODULE_OF = {
     "BalancedDiscriminant": "raremetric.learners.discriminant",
     "Euclidean": "raremetric.learners.euclidean",
     "ImportanceWeights": "raremetric.features",
+    "IterativeLMNN": "raremetric.learners.iterative_lmnn",
     "KernelLandmarks": "raremetric.features",
     "MetricKNNClassifier": "raremetric.classifier",
     "RareClassifier": "raremetric.rare",

@@ -9,6 +9,7 @@ from sklearn.base import clone
 from sklearn.utils.validation import has_fit_parameter
 
 from raremetric import (
+    DMBK,
     GMML,
     IML,
     IMLCV,
@@ -17,6 +18,7 @@ from raremetric import (
     BalancedDiscriminant,
     Euclidean,
     ImportanceWeights,
+    IterativeLMNN,
     KernelLandmarks,
     MetricKNNClassifier,
     RareClassifier,
@@ -33,6 +35,8 @@ ESTIMATORS = [
     LMNN(),
     ITML(),
     GMML(),
+    DMBK(),
+    IterativeLMNN(),
     Euclidean(),
     BalancedDiscriminant(),
     ImportanceWeights(),

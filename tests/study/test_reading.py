@@ -19,7 +19,7 @@ IML, ML1 = (LearnerSpec.from_dict(name, {}) for name in ("IML", "ML1"))
 @pytest.mark.parametrize(
     ("name", "n_tasks"),
     [
-        ("table2", 22 * 6 * 20),
+        ("table2", 22 * 7 * 20),
         ("table3-smote", 22 * 5 * 20),
         ("imbalance", 22 * 10 * 5 * 20),
         ("ablation", 22 * 10 * 3 * 20),

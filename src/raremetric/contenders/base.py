@@ -52,6 +52,9 @@ class TuningOptions(NamedTuple):
     # class; a class with fewer rows keeps all. Thresholds and probabilities are those for all rows.
     max_rows: int | None = None
     weights: NDArray | None = None  # of the rows, above zero; None for all the same
+    # Features of the rows to be classified, if they are known. Only transductive methods look at
+    # them: see `Contender.looks_at_queries`.
+    queries: NDArray | None = None
     on_progress: OnProgress | None = None
 
 
@@ -207,6 +210,11 @@ class Contender(ABC):
     @property
     def ignores_weights(self) -> str:
         """A sentence if a part of the method cannot take weights; otherwise empty."""
+        return ""
+
+    @property
+    def looks_at_queries(self) -> str:
+        """A sentence if the features of the rows to be classified are used; otherwise empty."""
         return ""
 
 

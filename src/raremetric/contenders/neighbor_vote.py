@@ -8,7 +8,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.validation import has_fit_parameter
@@ -28,13 +27,16 @@ from raremetric.contenders.vote_folds import (
     N_NEIGHBORS,
     PreparedFold,
     Read,
+    fit_learner,
+    is_transductive,
+    learn_first,
     prepare_fold,
 )
 from raremetric.contenders.vote_threshold import tune_threshold
 from raremetric.learners.euclidean import Euclidean
 from raremetric.learners.grid import Score, score_candidates, score_push_weights, vote_f1
 from raremetric.rare.tuning_set import restrict_fold
-from raremetric.validation import accepted_weights, check_labels, quiet_repeats
+from raremetric.validation import check_labels, quiet_repeats
 
 N_QUICK_CANDIDATES = 25
 
@@ -90,15 +92,17 @@ class NeighborVote(Contender):
             X, y = X[rows], y[rows]
         best, validation = candidates[0], {}
         if len(candidates) > 1:
-            prepared = (prepare_fold(X, y, fold, resampling) for fold in folds)
+            known = how.queries is not None
+            prepared = (prepare_fold(X, y, fold, resampling, transductive=known) for fold in folds)
             scores, finalists = self._validate(candidates, prepared, seed)
             best = candidates[winner(candidates, scores, finalists)]
             validation = {c.name: s for c, s in zip(candidates, scores, strict=True)}
         learner = self.make(best.params, seed)
         X, y = resample(X, y, resampling)
-        if resampling == "none" and len(y) < len(whole[1]):
-            learner = FrozenEstimator(learner.fit(StandardScaler().fit(whole[0]).transform(X), y))
-            X, y = whole
+        voters = whole if resampling == "none" else (X, y)
+        if len(y) < len(voters[1]) or is_transductive(learner):
+            learner = learn_first(learner, X, y, voters[0], how.queries)
+            X, y = voters
         vote = MetricKNNClassifier(learner, N_NEIGHBORS)
         model = Pipeline([("scale", StandardScaler()), ("model", vote)]).fit(X, y)
         return Tuned(model, best.params, validation, len(candidates))
@@ -144,7 +148,7 @@ class NeighborVote(Contender):
         for candidate in candidates:
             # Copies, because a user's class may change its arguments in place.
             learner = self.make(candidate.params, seed)
-            learner.fit(fold.X.copy(), fold.y.copy(), **accepted_weights(learner, fold.weights))
+            fit_learner(learner, fold.X.copy(), fold.y.copy(), fold.queries, fold.weights)
             mapped = (np.asarray(learner.transform(X.copy())) for X in (fold.X, fold.X_validation))
             found.append(read(*mapped))
         return found
@@ -157,6 +161,16 @@ class NeighborVote(Contender):
         return (
             f"{self.title} cannot take weights: its metric is learned without them; only the votes "
             "of the neighbors, the threshold and the measures are weighted."
+        )
+
+    @property
+    def looks_at_queries(self) -> str:
+        """Whether the metric is learned for the rows to be classified."""
+        if not is_transductive(self.make({}, 0)):
+            return ""
+        return (
+            f"{self.title} looks at the features of the rows to be classified, but not at their "
+            "labels, when it learns its metric (it is transductive). The other methods do not."
         )
 
     def make(self, params: dict[str, Any], seed: int) -> Any:

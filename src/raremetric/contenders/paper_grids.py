@@ -57,3 +57,13 @@ def dmbk_candidates(split: int) -> list[Candidate]:
         for shrinkage in ("auto", 0.1, 0.5)
     ]
     return [Candidate(str(params), params) for params in settings]
+
+
+def iterative_lmnn_candidates(split: int) -> list[Candidate]:
+    """The weight of the push term, and the number of examples of each class for each query."""
+    settings = [
+        {"push_weight": mu, "n_selected": n_selected}
+        for mu in (0.1, 0.4, 0.7, 1.0)
+        for n_selected in (10, 30)
+    ]
+    return [Candidate(str(params), params) for params in settings]

@@ -28,6 +28,7 @@ from raremetric.contenders.paper_grids import (
     euclidean_candidates,
     gmml_candidates,
     iml_candidates,
+    iterative_lmnn_candidates,
     itml_candidates,
     lmnn_candidates,
 )
@@ -37,6 +38,7 @@ from raremetric.learners.dmbk import DMBK
 from raremetric.learners.euclidean import Euclidean
 from raremetric.learners.gmml import GMML
 from raremetric.learners.iml import IML
+from raremetric.learners.iterative_lmnn import IterativeLMNN
 from raremetric.learners.itml import ITML
 from raremetric.learners.lmnn import LMNN
 from raremetric.validation import check_option
@@ -122,6 +124,14 @@ CONTENDERS: dict[str, Contender] = {
             propose=dmbk_candidates,
             step=2,
             alias="dmbk",
+        ),
+        NeighborVote(
+            name="IterativeLMNN",
+            learner=IterativeLMNN,
+            propose=iterative_lmnn_candidates,
+            settings={"max_iter": 100, "max_rounds": 4},
+            title="iterative LMNN",
+            alias="iterative-lmnn",
         ),
         _iml.variant("ML1", {"set_weights": "uniform", "pairs": "random", "random_state": 1}),
         _iml.variant("ML2", {"set_weights": "uniform"}),

@@ -6,11 +6,13 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from numpy.typing import NDArray
+from sklearn.frozen import FrozenEstimator
 from sklearn.preprocessing import StandardScaler
+from sklearn.utils.validation import has_fit_parameter
 
 from raremetric.contenders.resampling import resample
 from raremetric.learners.grid import Fold
-from raremetric.validation import check_labels
+from raremetric.validation import accepted_weights, check_labels
 
 N_NEIGHBORS = 3
 N_FINALISTS = 6  # candidates that successive halving tries on all folds
@@ -24,11 +26,42 @@ class PreparedFold(NamedTuple):
     X_validation: NDArray
     y_validation: NDArray
     weights: NDArray | None = None  # of the rows that are learned from
+    queries: NDArray | None = None  # the rows to validate on, for methods that may look at them
 
     def for_learning(self) -> Fold:
         """The same fold for learners that share work between candidates."""
         labels = check_labels(self.y, "A fold")
         return Fold(self.X, labels, self.X_validation, self.y_validation, self.weights)
+
+
+def is_transductive(learner: Any) -> bool:
+    """Whether ``fit`` has a parameter for the features of the rows to be classified."""
+    return has_fit_parameter(learner, "queries")
+
+
+def fit_learner(
+    learner: Any, X: NDArray, y: NDArray, queries: NDArray | None, weights: NDArray | None = None
+) -> Any:
+    """Fit a learner; weights and queries are for those whose ``fit`` has such a parameter."""
+    given: dict[str, Any] = dict(accepted_weights(learner, weights))
+    if is_transductive(learner):
+        given["queries"] = queries
+    return learner.fit(X, y, **given)
+
+
+def learn_first(
+    learner: Any,
+    X: NDArray,
+    y: NDArray,
+    voters: NDArray,
+    queries: NDArray | None,
+    weights: NDArray | None = None,
+    voter_weights: NDArray | None = None,
+) -> FrozenEstimator:
+    """Fit a learner before a vote, on rows that are scaled as those that vote."""
+    scaler = StandardScaler().fit(voters, sample_weight=voter_weights)
+    scaled = None if queries is None else scaler.transform(queries)
+    return FrozenEstimator(fit_learner(learner, scaler.transform(X), y, scaled, weights))
 
 
 Read = Callable[[NDArray, NDArray], Any]  # of the mapped rows: to learn from, to validate on
@@ -40,12 +73,19 @@ def prepare_fold(
     fold: tuple[NDArray, NDArray],
     resampling: str = "none",
     weights: NDArray | None = None,
+    *,
+    transductive: bool = False,
 ) -> PreparedFold:
-    """Resample the rows that are learned from, then standardize by them."""
+    """Resample the rows that are learned from, then standardize by them.
+
+    If ``transductive``, methods may look at the features of the rows to validate on.
+    """
     train, validation = fold
     X_train, y_train = resample(X[train], y[train], resampling)
     own = None if weights is None else weights[train]
     scaler = StandardScaler().fit(X_train, sample_weight=own)
+    X_validation = scaler.transform(X[validation])
+    queries = X_validation if transductive else None
     return PreparedFold(
-        scaler.transform(X_train), y_train, scaler.transform(X[validation]), y[validation], own
+        scaler.transform(X_train), y_train, X_validation, y[validation], own, queries
     )

@@ -7,7 +7,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
 
@@ -18,13 +17,16 @@ from raremetric.contenders.vote_folds import (
     N_FINALISTS,
     N_NEIGHBORS,
     PreparedFold,
+    fit_learner,
+    is_transductive,
+    learn_first,
     prepare_fold,
 )
 from raremetric.neighbors import NeighborSearch
 from raremetric.performance import Progress
 from raremetric.rare.evaluation import Folds, make_folds
 from raremetric.rare.tuning_set import TuningSet, make_tuning_set, split_into_repeats
-from raremetric.validation import accepted_weights, check_labels, quiet_repeats
+from raremetric.validation import check_labels, quiet_repeats
 from raremetric.voting import (
     Aim,
     best_threshold,
@@ -123,7 +125,7 @@ def tune_threshold(
         best, utilities = choose(candidates, tuned, scores) if sizes else (0, {})
         learner = contender.make(candidates[best].params, how.seed)
         if all_vote:
-            shares = shares_of_all(learner, X, y, tuned.rows, folds, how.weights, on_step)
+            shares = shares_of_all(learner, X, y, tuned.rows, folds, how, on_step)
             found = vote_threshold(shares, y == 1, check_aim(how.scoring), how.weights)
         else:
             positive = tuned.labels.codes == 1
@@ -157,7 +159,8 @@ def out_of_fold_shares(
         if size < len(running) and len(np.unique(y[seen])) == 2:
             ranks, _ = rank_candidates(scores[running], seen, tuned)
             running = running[ranks <= size]
-        prepared = prepare_fold(tuned.X, y, fold, how.resampling, tuned.weights)
+        known = how.queries is not None
+        prepared = prepare_fold(tuned.X, y, fold, how.resampling, tuned.weights, transductive=known)
 
         def read(train: NDArray, validation: NDArray, own: PreparedFold = prepared) -> NDArray:
             return positive_shares(train, own.y == 1, validation, own.weights)
@@ -212,16 +215,17 @@ def shares_of_all(
     y: NDArray,
     drawn: NDArray,
     folds: Folds,
-    weights: NDArray | None,
+    how: TuningOptions,
     on_step: Progress,
 ) -> NDArray[np.float64]:
     """Out-of-fold shares of the votes of all rows, under metrics learned from those drawn."""
     shares, is_drawn = np.full(len(y), np.nan), np.isin(np.arange(len(y)), drawn)
     for train, validation in folds:
-        fold = prepare_fold(X, y, (train, validation), weights=weights)
+        known = how.queries is not None
+        fold = prepare_fold(X, y, (train, validation), weights=how.weights, transductive=known)
         own = is_drawn[train]
         drawn_weights = None if fold.weights is None else fold.weights[own]
-        fitted = learner.fit(fold.X[own], fold.y[own], **accepted_weights(learner, drawn_weights))
+        fitted = fit_learner(learner, fold.X[own], fold.y[own], fold.queries, drawn_weights)
         voters, queries = (np.asarray(fitted.transform(Z)) for Z in (fold.X, fold.X_validation))
         shares[validation] = positive_shares(voters, fold.y == 1, queries, fold.weights)
         on_step()
@@ -282,15 +286,14 @@ def fit_vote(
 ) -> Pipeline:
     """Fit the chosen metric on the rows to learn from; these vote, or all rows do."""
     weights, given = how.weights, {}
+    own = None if weights is None else weights[tuned.rows]
     if all_vote:
-        scaled = StandardScaler().fit(X, sample_weight=weights).transform(X[tuned.rows])
-        own = None if weights is None else weights[tuned.rows]
-        learner = FrozenEstimator(
-            learner.fit(scaled, y[tuned.rows], **accepted_weights(learner, own))
-        )
+        rows = tuned.rows
+        learner = learn_first(learner, X[rows], y[rows], X, how.queries, own, weights)
     else:
-        X, y = resample(tuned.X, tuned.labels.codes, how.resampling)
-        weights = None if weights is None else weights[tuned.rows]
+        (X, y), weights = resample(tuned.X, tuned.labels.codes, how.resampling), own
+        if is_transductive(learner):
+            learner = learn_first(learner, X, y, X, how.queries, weights, weights)
     if weights is not None:
         given = {"scale__sample_weight": weights, "model__sample_weight": weights}
     vote = VoteClassifier(learner, N_NEIGHBORS, threshold=threshold)

@@ -72,6 +72,7 @@ def run_task(task: Task) -> Result:
             folds=None if contender.has_threshold else split.folds,
             seed=task.split,
             resampling=task.resampling,
+            queries=X[split.test],  # without their labels, and for transductive methods only
         )
         answer = tuned.answer(X[split.test])
     counts = confusion_matrix(y[split.test], answer.predicted, labels=[0, 1])

@@ -140,7 +140,7 @@ def compare_table(
         notes=[
             *table_notes(table, n_copies, [train for train, _ in folds], max_rows, seed),
             *resampling_notes,
-            *(weight_notes(chosen) if weight is not None else []),
+            *method_notes(chosen, weighted=weight is not None),
             *_constraint_notes(scoring),
         ],
         methods=chosen,
@@ -197,9 +197,11 @@ def combine(
     return found, [f"{not_resampled(fixed)}."] if fixed and wanted else []
 
 
-def weight_notes(methods: Sequence[str]) -> list[str]:
-    """A sentence for each method of which a part cannot take weights."""
-    found = (find_contender(method).ignores_weights for method in methods)
+def method_notes(methods: Sequence[str], *, weighted: bool) -> list[str]:
+    """A sentence for each method that cannot take weights, or looks at the rows to be tested."""
+    contenders = [find_contender(method) for method in methods]
+    found = [each.ignores_weights for each in contenders] if weighted else []
+    found += [each.looks_at_queries for each in contenders]
     return [sentence for sentence in found if sentence]
 
 

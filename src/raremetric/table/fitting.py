@@ -92,8 +92,8 @@ def fit_table(
     Warns
     -----
     UserWarning
-        There are fewer than 20 positive rows, rows of weight 0, a method that cannot take weights,
-        or no threshold with the minimum precision.
+        There are fewer than 20 positive rows, rows of weight 0, a method that cannot take weights
+        or would look at the rows to be predicted, or no threshold with the minimum precision.
     """
     contender = find_contender(_known_model(method))
     scoring = check_scoring(scoring)
@@ -108,6 +108,12 @@ def fit_table(
     roles = roles._replace(copies=copies)
     if weight is not None and contender.ignores_weights:
         warn_user(contender.ignores_weights)
+    if contender.looks_at_queries:
+        warn_user(
+            f"{contender.title} is made for rows that are known when it learns its metric, which "
+            "the rows to be predicted later are not: the metric of this model is learned for the "
+            "training rows."
+        )
     if max_rows is None and contender.name.startswith("SVM"):
         max_rows = MAX_SAMPLES
     tuned = fit_method(
@@ -247,6 +253,7 @@ def fit_method(
     max_rows: int | None = None,
     weights: NDArray | None = None,
     folds: Folds | None = None,
+    queries: NDArray | None = None,
     on_progress: OnProgress | None = None,
 ) -> Tuned:
     """Tune a method by cross-validation and fit it on all rows.
@@ -264,7 +271,7 @@ def fit_method(
         Applied to the rows that are learned from, within each fold.
     scoring : str or array of shape (2, 2), default="f1"
         What to maximize.
-    max_rows, weights, folds, on_progress
+    max_rows, weights, folds, queries, on_progress
         See `TuningOptions`.
 
     Returns
@@ -284,5 +291,6 @@ def fit_method(
             scoring=scoring,
             max_rows=max_rows,
             weights=weights,
+            queries=queries,
             on_progress=on_progress,
         )

@@ -56,6 +56,7 @@ def run_fold(
             max_rows=plan.max_rows,
             weights=None if plan.weights is None else plan.weights[train],
             folds=inner,
+            queries=X[test],  # without their labels, and for transductive methods only
         )
         seconds = clock.perf_counter() - start
         predicted, score = _answer(tuned, X[test])

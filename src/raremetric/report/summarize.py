@@ -12,7 +12,12 @@ import numpy as np
 
 from raremetric.extras import import_optional
 from raremetric.report.rows import check_rows, datasets_with_few_positives, sort_rows, with_scores
-from raremetric.study.paper_values import RESAMPLING_OF, PaperTable, paper_table
+from raremetric.study.paper_values import (
+    PRINTED_LEARNERS,
+    RESAMPLING_OF,
+    PaperTable,
+    paper_table,
+)
 from raremetric.study.tasks import Study, StudyResults
 
 if TYPE_CHECKING:
@@ -72,6 +77,18 @@ class Table:
     def measure_name(self) -> str:
         """The measure in words."""
         return MEASURE_NAMES[self.measure]
+
+    @cached_property
+    def ranked(self) -> list[str]:
+        """The learners of the paper, if all of them are compared with it; otherwise all."""
+        if self.paper and set(PRINTED_LEARNERS) <= set(self.learners):
+            return [name for name in self.learners if name in PRINTED_LEARNERS]
+        return self.learners
+
+    @cached_property
+    def added(self) -> list[str]:
+        """The learners that were added to those of the paper, and are not ranked with them."""
+        return [name for name in self.learners if name not in self.ranked]
 
     @cached_property
     def shares(self) -> list[float]:

@@ -7,15 +7,17 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from raremetric.contenders import CONTENDERS
 from raremetric.extras import import_optional
 from raremetric.report.page import MISSING, Cell, Grid
-from raremetric.report.ranks import AverageRanks, average_ranks, paper_average_ranks
+from raremetric.report.ranks import average_ranks, paper_average_ranks
 from raremetric.report.summarize import Table, resampling_name
 
 if TYPE_CHECKING:
     from pandas import DataFrame
 
 PAPER_SPLITS = 20
+ADDED = "†"  # marks learners that were added to those of the paper
 
 
 def long_table(table: Table) -> DataFrame:
@@ -54,8 +56,8 @@ def dataset_grid(table: Table) -> Grid:
     ]
     foot = [] if table.by_share else [*_mean_row(table), *_rank_rows(table)]
     caption = f"{table.title}, each data set" if table.by_share else table.title
-    header = [*labels, *table.learners]
-    return Grid(caption, header, rows, foot, len(labels), _notes(table))
+    names = [f"{name} {ADDED}" if name in table.added else name for name in table.learners]
+    return Grid(caption, [*labels, *names], rows, foot, len(labels), _notes(table))
 
 
 def share_grid(table: Table) -> Grid:
@@ -174,27 +176,36 @@ def _mean_row(table: Table) -> Iterable[list[Cell]]:
 
 
 def _rank_rows(table: Table) -> Iterable[list[Cell]]:
-    ranks, paper = average_ranks(table), paper_average_ranks(table)
+    """Ranks of the learners of the paper among each other, then of all if there are others."""
+    ranks, paper = average_ranks(table, table.ranked), paper_average_ranks(table)
     if ranks is None:
         return
     splits = _splits_cell(table.complete("n_splits").to_numpy().ravel())
+    over = f"over {sets_text(ranks.n_datasets)}"
     for label, name in (
-        (f"Average rank over {sets_text(ranks.n_datasets)}", "over_datasets"),
-        (f"Average rank over {sets_text(ranks.n_datasets)} and the Mean row", "with_mean_row"),
+        (f"Average rank {over}", "over_datasets"),
+        (f"Average rank {over} and the Mean row", "with_mean_row"),
     ):
-        yield [Cell(label), splits, *_rank_cells(ranks, paper, name)]
+        theirs = getattr(paper, name) if paper else {}
+        yield [Cell(label), splits, *_rank_cells(table, getattr(ranks, name), theirs)]
+    if table.added and (together := average_ranks(table, table.learners)):
+        label = f"Average rank of all {len(table.learners)} learners {over}"
+        yield [Cell(label), splits, *_rank_cells(table, together.over_datasets, {})]
 
 
-def _rank_cells(ranks: AverageRanks, paper: AverageRanks | None, name: str) -> Iterable[Cell]:
-    ours = getattr(ranks, name)
-    best = _best(-np.array(list(ours.values())))
-    for (learner, rank), is_best in zip(ours.items(), best, strict=True):
-        detail = ""
-        if paper:
-            theirs = getattr(paper, name)[learner]
-            gap = f"{rank - theirs:+.2f}".replace("-", "−")
-            detail = f"{gap} ({theirs:.2f})"
-        yield Cell(f"{rank:.2f}", rank, bool(is_best), detail)
+def _rank_cells(table: Table, ranks: dict[str, float], theirs: dict[str, float]) -> Iterable[Cell]:
+    """Rank of each learner, and that in the paper; empty for learners that are not ranked."""
+    highest = _best(-np.array(list(ranks.values())))
+    best = dict(zip(ranks, highest, strict=True))
+    for learner in table.learners:
+        if learner not in ranks:
+            yield Cell(MISSING)
+            continue
+        rank, detail = ranks[learner], ""
+        if learner in theirs:
+            gap = f"{rank - theirs[learner]:+.2f}".replace("-", "−")
+            detail = f"{gap} ({theirs[learner]:.2f})"
+        yield Cell(f"{rank:.2f}", rank, bool(best[learner]), detail)
 
 
 def sets_text(number: int) -> str:
@@ -226,4 +237,10 @@ def _notes(table: Table) -> list[str]:
             "average ranks are computed over the same data sets as ours; over all 22 data sets "
             "they are the printed ones."
         )
-    return notes
+    if table.added:
+        notes.append(
+            f"{ADDED}: not in the paper. The learners of the paper are ranked among each other, as "
+            "in the paper; another row ranks all learners."
+        )
+    found = (CONTENDERS[name] for name in table.learners if name in CONTENDERS)
+    return [*notes, *(each.looks_at_queries for each in found if each.looks_at_queries)]

@@ -251,6 +251,13 @@ class TestGMML:
         assert largest / 4 < gmml.objective_ < 5 * largest / 4
 
 
+@pytest.mark.parametrize("learner", [LMNN(1), IterativeLMNN(1), DMBK()])
+def test_equal_rows_of_large_numbers(learner):
+    """Their mean is not equal to them, because of rounding."""
+    X = np.full((6, 2), -1.43393385e100)
+    assert np.isfinite(learner.fit(X, [0, 1, 0, 1, 0, 1]).components_).all()
+
+
 @pytest.mark.parametrize("scale", [1e-139, 1e-100, 1e100, 1e139])
 def test_itml_is_the_same_at_any_scale(scale, problem):
     X, y = problem

@@ -151,6 +151,18 @@ def test_covariances_are_of_full_rank_with_fewer_examples_than_features(rng):
     assert np.linalg.matrix_rank(dmbk.components_) == 5
 
 
+def test_classes_that_are_equal_do_not_prevent_the_others_from_being_separated(rng):
+    X = rng.normal(size=(60, 3))
+    rows = np.vstack([X, X, X + np.array([0, 5, 0])])
+    y = np.repeat([0, 1, 2], 60)
+    dmbk = DMBK(n_components=1).fit(rows, y)
+    assert dmbk.divergences_[0, 1] < 1e-12
+    L = dmbk.components_[0]
+    assert abs(L[1]) > 0.9 * np.linalg.norm(L)
+    equal = DMBK(n_components=1, balance=0.0).fit(np.full((11, 2), -0.29139398), np.arange(11) % 2)
+    assert np.isfinite(equal.components_).all()
+
+
 def test_a_class_with_one_example_has_the_covariance_of_the_others(rng):
     X, y = rng.normal(size=(31, 3)), np.repeat([0, 1], [30, 1])
     classes = class_gaussians(X, check_labels(y, "y"), 0.1)

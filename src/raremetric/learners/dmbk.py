@@ -19,7 +19,7 @@ from raremetric.scales import spread_of
 from raremetric.solvers.reference import minimize_lbfgs
 from raremetric.validation import Labels, check_integer, check_option, check_real, warn_user
 
-NO_DIVERGENCE = 1e-12  # added to each divergence, so that equal classes have a logarithm
+NO_DIVERGENCE = 1e-12  # less is rounding; added to each, so that equal classes have a logarithm
 NO_SPREAD = 1e-6  # share of the largest total variance of a class: less is none
 NO_SLOPE = 1e-10  # where all of the gradient is smaller, the descent ends
 TIES = 1e-6  # weight of the variance where directions at the start have equal divergences
@@ -326,8 +326,11 @@ def value_and_gradient(L: NDArray, classes: Gaussians, balance: float) -> tuple[
     found = divergences[pairs] + NO_DIVERGENCE
     total = found.sum()
     value = float(np.log(found).mean() - balance * np.log(total))
+    # The gradient of a divergence of zero is zero: what is computed is rounding.
+    apart = divergences > NO_DIVERGENCE
     weights = np.zeros_like(divergences)
     weights[pairs] = 1 / (len(found) * found) - balance / total
+    weights[~apart] = 0.0
     # LA summed over i for each class j, (n_classes, r, n_features)
     sums = np.einsum("ij,ird->jrd", weights, halves)
     sums += np.einsum("ij,ijr,ijd->jrd", weights, projected, shifts)

@@ -10,7 +10,7 @@ from sklearn.preprocessing import StandardScaler
 
 from raremetric.contenders.resampling import resample
 from raremetric.learners.grid import Fold
-from raremetric.validation import check_labels
+from raremetric.validation import check_labels, quiet_constants
 
 N_NEIGHBORS = 3
 N_FINALISTS = 6  # candidates that successive halving tries on all folds
@@ -45,7 +45,8 @@ def prepare_fold(
     train, validation = fold
     X_train, y_train = resample(X[train], y[train], resampling)
     own = None if weights is None else weights[train]
-    scaler = StandardScaler().fit(X_train, sample_weight=own)
+    with quiet_constants():
+        scaler = StandardScaler().fit(X_train, sample_weight=own)
     return PreparedFold(
         scaler.transform(X_train), y_train, scaler.transform(X[validation]), y[validation], own
     )

@@ -24,7 +24,7 @@ from raremetric.neighbors import NeighborSearch
 from raremetric.performance import Progress
 from raremetric.rare.evaluation import Folds, make_folds
 from raremetric.rare.tuning_set import TuningSet, make_tuning_set, split_into_repeats
-from raremetric.validation import accepted_weights, check_labels, quiet_repeats
+from raremetric.validation import accepted_weights, check_labels, quiet_constants, quiet_repeats
 from raremetric.voting import (
     Aim,
     best_threshold,
@@ -128,7 +128,8 @@ def tune_threshold(
         else:
             positive = tuned.labels.codes == 1
             found = vote_threshold(scores[best], positive, tuned.aim, tuned.weights)
-        model = fit_vote(learner, X, y, tuned, how, found.threshold, all_vote)
+        with quiet_constants():
+            model = fit_vote(learner, X, y, tuned, how, found.threshold, all_vote)
     on_step()
     return Tuned(model, candidates[best].params, utilities, len(candidates), found.quality)
 

@@ -126,5 +126,5 @@ def test_weights_and_resampling_are_not_combined(data):
     options = {"seed": 0, "resampling": "rus", "scoring": "f1"}
     with pytest.raises(ValueError, match="Weights cannot be combined with resampling"):
         contender.fit(contender.candidates(0), X, y, weights=weights, **options)
-    with pytest.raises(ValueError, match="RareClassifier-fast choose a threshold instead of res"):
+    with pytest.raises(ValueError, match="RareClassifier-fast chooses a threshold instead of re"):
         find_contender("rare").fit([], X, y, **options)

@@ -117,6 +117,9 @@ def test_workflows_call_existing_targets(path):
     called = re.findall(r"\bmake ([a-z-]+)", "\n".join(step.get("run", "") for step in steps))
     assert called
     assert set(called) <= make_targets()
+    for step in steps:  # no step needs the token of the checkout
+        if step.get("uses", "").startswith("actions/checkout@"):
+            assert step["with"] == {"persist-credentials": False}
 
 
 def test_workflows_call_every_target_that_checks():

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import rankdata
 from sklearn.metrics import check_scoring
-from sklearn.model_selection import ParameterGrid, StratifiedGroupKFold, StratifiedKFold
+from sklearn.model_selection import ParameterGrid
 from sklearn.utils import check_random_state
 
 from raremetric.classifier import MetricKNNClassifier
@@ -25,6 +25,7 @@ from raremetric.validation import (
     check_labels,
     weighted_rows,
 )
+from raremetric.voting import shuffled_folds
 from raremetric.voting.training import split_examples, take_rows
 
 PAPER_GRID = {
@@ -219,8 +220,7 @@ class IMLCV(MetricLearner):
     ) -> Iterable:
         cv = 5 if self.cv is None else self.cv  # scikit-learn's default
         if isinstance(cv, Integral):
-            splitter = StratifiedKFold if groups is None else StratifiedGroupKFold
-            return splitter(int(cv), shuffle=True, random_state=rng).split(X, y, groups)
+            return shuffled_folds(y, int(cv), rng, groups)
         return split_examples(cv, X, y, rows, groups)
 
     def _scorer(self, labels: Labels) -> Score:

@@ -232,6 +232,17 @@ def quiet_repeats() -> Iterator[None]:
         yield
 
 
+@contextmanager
+def quiet_constants() -> Iterator[None]:
+    """Fit StandardScaler with weights without a warning for each constant column.
+
+    Its weighted variance may be rounded to a negative number, whose square root scikit-learn
+    computes before it sets the scale of the column to 1.
+    """
+    with np.errstate(invalid="ignore"):
+        yield
+
+
 def accepted_weights(estimator: Any, weights: NDArray | None) -> dict[str, NDArray]:
     """The weights as a parameter of ``fit``, for an estimator that has it."""
     if weights is None or not has_fit_parameter(estimator, "sample_weight"):

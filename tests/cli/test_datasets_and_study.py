@@ -6,6 +6,7 @@ import subprocess
 import sys
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from raremetric import __version__
@@ -185,3 +186,23 @@ def test_results_as_text_and_back(run, tmp_path):
     status = json.loads(run("study", "status", "--store", second, "--json").stdout)
     (study,) = status["studies"]  # the store knows its studies
     assert (study["study"], study["done"], study["left"]) == ("table2", 2, 0)
+
+
+def test_a_study_with_and_without_resampling(run, tmp_path):
+    """A learner that chooses a threshold is only in the table without resampling."""
+    (tmp_path / "mine.toml").write_text(
+        'datasets = ["wine"]\nsplits = 1\nresampling = ["none", "rus"]\n'
+        '[learners.Euclidean]\n[learners.NB]\nkind = "sklearn.naive_bayes:GaussianNB"\n'
+    )
+    store = tmp_path / "study.sqlite"
+    done = run("study", "run", tmp_path / "mine.toml", "--store", store)
+    assert done.exit_code == 0, done.output
+    assert "Note: NB chooses a threshold instead of resampling, and runs with" in done.stderr
+    assert "4 tasks, 4 to do" in done.stderr
+    assert run("study", "status", "--store", store, "--json").stdout.count('"left": 0') == 1
+    assert run("study", "report", "--store", store, "--out", tmp_path / "out").exit_code == 0
+    tables = [
+        pd.read_csv(tmp_path / "out" / f"{name}.csv")["learner"].tolist()
+        for name in ("mine", "mine-rus")
+    ]
+    assert tables == [["Euclidean", "NB"], ["Euclidean"]]

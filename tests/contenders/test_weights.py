@@ -103,11 +103,28 @@ def test_a_class_without_weights_is_fitted_without_them(data):
     assert family.fit(X, y, [{}], 0, weights).scores(queries).shape == (1, 30)
 
 
+@pytest.mark.usefixtures("few_candidates")
+@pytest.mark.parametrize("name", ["rare", "plain", "logistic", "svm"])
+@pytest.mark.parametrize("max_rows", [None, 60])
+def test_constant_columns_do_not_warn(data, name, max_rows):
+    """StandardScaler computes the root of a weighted variance that may be rounded to -1e-33."""
+    X, y, *_ = data
+    X = np.hstack([X, np.tile([0.1, -0.7, 1.3], (80, 1))])
+    contender = find_contender(name)
+    rows = np.arange(80)
+    folds = [(rows[rows // 4 % 2 == half], rows[rows // 4 % 2 != half]) for half in range(2)]
+    options = {"folds": folds, "seed": 0, "scoring": "f1", "max_rows": max_rows}
+    for seed in range(5):
+        options["weights"] = np.random.RandomState(seed).uniform(0.1, 3, size=80)
+        tuned = contender.fit(contender.candidates(0)[:2], X, y, **options)
+        assert np.isfinite(tuned.answer(X).scores).all()
+
+
 def test_weights_and_resampling_are_not_combined(data):
     X, y, weights, _, _ = data
     contender = find_contender("plain", "quick")
     options = {"seed": 0, "resampling": "rus", "scoring": "f1"}
     with pytest.raises(ValueError, match="Weights cannot be combined with resampling"):
         contender.fit(contender.candidates(0), X, y, weights=weights, **options)
-    with pytest.raises(ValueError, match="RareClassifier-fast choose a threshold instead of res"):
+    with pytest.raises(ValueError, match="RareClassifier-fast chooses a threshold instead of re"):
         find_contender("rare").fit([], X, y, **options)

@@ -1,6 +1,7 @@
 """A column means the same in CSV, Parquet, Arrow, pandas and polars, whichever is fitted on."""
 
 import datetime
+from contextlib import suppress
 from decimal import Decimal
 from zoneinfo import ZoneInfo
 
@@ -179,8 +180,10 @@ def make_sources(cells, variants, folder):
             frame = None if arrow else pd.DataFrame({"x": values, "y": LABELS[: len(values)]})
             columns = {"x": values, "y": LABELS[: len(values)]}
             table = pa.table(columns) if arrow else pa.Table.from_pandas(frame)
-        pq.write_table(table, folder / f"{number}.parquet")
-        sources += [folder / f"{number}.parquet", table, *([] if frame is None else [frame])]
+        sources += [table, *([] if frame is None else [frame])]
+        with suppress(pa.ArrowNotImplementedError):  # old versions do not write string_view
+            pq.write_table(table, folder / f"{number}.parquet")
+            sources.append(folder / f"{number}.parquet")
     return sources
 
 

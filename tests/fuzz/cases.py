@@ -1,5 +1,6 @@
 """Small tables of every kind: scales, ties, constant columns, rare classes, types, weights."""
 
+import os
 from typing import NamedTuple
 
 import numpy as np
@@ -15,7 +16,7 @@ WEIGHTS = [None, None, "ordinary", "zeros", "tiny", "small", "huge"]
 
 def n_cases(default: int, nightly: int = 10_000) -> settings:
     """The number of cases in the default profile, and in the nightly one."""
-    is_nightly = settings.get_current_profile_name() == "nightly"
+    is_nightly = os.environ.get("HYPOTHESIS_PROFILE") == "nightly"
     return settings(max_examples=nightly if is_nightly else default)
 
 

@@ -16,6 +16,7 @@ from raremetric.study.store import Store, StoreError
 from raremetric.study.text import export_results, import_results
 from raremetric.table import ModelFileError, fit_table, load_model, save_model
 from raremetric.table.files import CARD
+from tests.fuzz.cases import n_cases
 from tests.fuzz.mutations import check_sentence, damaged, limited_time
 from tests.study.test_text import STUDY
 from tests.study.test_text import store as make_store
@@ -80,6 +81,7 @@ def try_to_load(path):
             assert watched == []
 
 
+@n_cases(300)
 @given(data=st.data())
 def test_damaged_models(folder, table, saved, data):
     content, expected = saved
@@ -107,6 +109,7 @@ json_values = st.recursive(
 )
 
 
+@n_cases(300)
 @given(card=json_values | st.dictionaries(st.sampled_from(["format", "versions"]), json_values))
 def test_cards_of_any_content(folder, saved, card):
     path = folder / "card.skops"
@@ -115,6 +118,7 @@ def test_cards_of_any_content(folder, saved, card):
     assert model is None or card["format"] == 3
 
 
+@n_cases(300)
 @given(data=st.data())
 def test_edited_schemas(folder, saved, data):
     """A value in the description of the objects is replaced: another type, class or number."""
@@ -135,6 +139,7 @@ def test_edited_schemas(folder, saved, data):
     try_to_load(path)
 
 
+@n_cases(300)
 @given(st.integers(2**30, 2**32 - 2))
 def test_files_that_declare_too_much(folder, saved, n_bytes):
     path = folder / "bomb.skops"
@@ -174,6 +179,7 @@ def use_store(store, folder):
     export_results(store, folder / "again.csv.gz")
 
 
+@n_cases(300)
 @given(data=st.data())
 def test_damaged_stores(folder, study_files, data):
     path = folder / "damaged.sqlite"
@@ -208,6 +214,7 @@ def try_to_import(path, folder):
     store.close()
 
 
+@n_cases(300)
 @given(data=st.data(), inside=st.booleans())
 def test_damaged_results(folder, study_files, data, inside):
     path, content = folder / "damaged.csv.gz", study_files[1]
@@ -219,6 +226,7 @@ def test_damaged_results(folder, study_files, data, inside):
     try_to_import(path, folder)
 
 
+@n_cases(300)
 @given(data=st.data())
 def test_edited_definitions(folder, study_files, data):
     """A value of a study is replaced."""

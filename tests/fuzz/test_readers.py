@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from raremetric.datasets import read_table
 from raremetric.datasets.dialect import is_missing
 from raremetric.datasets.pieces import iter_table
+from tests.fuzz.cases import n_cases
 from tests.fuzz.mutations import check_sentence, damaged, limited_time
 from tests.table.conftest import make_table
 
@@ -71,6 +72,7 @@ def try_to_read(path):
 
 
 @pytest.mark.parametrize("name", ORIGINALS)
+@n_cases(300)
 @given(data=st.data())
 def test_damaged_files(folder, name, data):
     path = folder / name
@@ -79,6 +81,7 @@ def test_damaged_files(folder, name, data):
 
 
 @pytest.mark.parametrize("name", ["a.csv", "a.csv.gz", "a.arff", "a.dat", "a.parquet", "a.pq.gz"])
+@n_cases(300)
 @given(content=st.binary(max_size=300))
 def test_files_of_any_bytes(folder, name, content):
     (folder / name).write_bytes(content)
@@ -86,6 +89,7 @@ def test_files_of_any_bytes(folder, name, content):
 
 
 @pytest.mark.parametrize("name", ["a.csv", "a.arff", "a.dat"])
+@n_cases(300)
 @given(
     content=st.text(
         st.sampled_from("aé1.,;|\t\n\r \"'%@{}?=-+eE/:0€\u2028") | st.characters(codec="utf-8"),
@@ -117,6 +121,7 @@ def tables(draw):
     return names, np.reshape(values, (n_rows, n_columns)), ids, labels
 
 
+@n_cases(300)
 @given(tables(), st.sampled_from([",", ";", "\t", "|"]))
 def test_values_and_names_of_rows_come_back(folder, table, delimiter):
     names, values, ids, labels = table
@@ -134,6 +139,7 @@ def test_values_and_names_of_rows_come_back(folder, table, delimiter):
     np.testing.assert_array_equal(found.data.to_numpy(dtype=float), values)
 
 
+@n_cases(300)
 @given(tables())
 def test_parquet_files_come_back(folder, table):
     names, values, ids, labels = table
@@ -146,6 +152,7 @@ def test_parquet_files_come_back(folder, table):
     np.testing.assert_array_equal(found.data.to_numpy(dtype=float), values)
 
 
+@n_cases(300)
 @given(st.lists(words, min_size=4, max_size=12), st.sampled_from([",", ";"]))
 def test_text_comes_back(folder, texts, delimiter):
     assume(len({*texts}) < len(texts))  # text that never recurs is refused

@@ -1,4 +1,5 @@
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -9,6 +10,7 @@ from raremetric.study.reading import (
     named_study,
     read_study,
     report_title,
+    resampling_notes,
     restrict,
 )
 from raremetric.study.tasks import LearnerSpec, Study, Task
@@ -64,8 +66,16 @@ def test_beyond_shares_the_papers_tasks():
 
 def test_no_resampling_for_learners_with_a_threshold():
     study = named_study("table3-smote")
-    with pytest.raises(ValueError, match=r"SVM-rbf choose a threshold .*table3-smote has smote"):
+    with pytest.raises(ValueError, match=r"SVM-rbf chooses a thr.*table3-smote has smote\. Add"):
         restrict(study, learners=["IML", "SVM-rbf"])
+    study = restrict(
+        replace(study, resamplings=("none", "smote")), learners=["SVM-rbf", "IML-score", "IML"]
+    )
+    assert resampling_notes(study) == [
+        "SVM-rbf, IML-score choose a threshold instead of resampling, and run with resampling "
+        "'none' only."
+    ]
+    assert resampling_notes(named_study("table3-smote")) == []
 
 
 def test_ids_are_stable_and_tell_settings_apart():
@@ -92,6 +102,7 @@ def test_a_part_of_a_study():
         restrict(study, ["wien"])
     with pytest.raises(ValueError, match=r"Unknown learner 'iml'.*Did you mean 'IML'"):
         restrict(study, learners=["iml"])
+    assert restrict(study, ["wine", "wine"], ["IML", "ML2", "IML"], 2) == part  # each once
     with pytest.raises(ValueError, match=r"splits == 0"):
         restrict(study, splits=0)
 
@@ -147,7 +158,7 @@ def test_a_users_own_study_beyond_the_paper(tmp_path):
         ("datasets = ['wine']\ntest_size = 'half'\n[learners.IML]", r"test_size must be .*'half'"),
         (
             "datasets = ['wine']\nresampling = ['smote']\n[learners.IML-score]",
-            r"IML-score choose a threshold",
+            r"IML-score chooses a threshold",
         ),
         ("datasets = ['wien']\n[learners.IML]", r"Unknown data set 'wien'.*Did you mean 'wine'"),
         ("datasets = 'uci'\n[learners.IML]", r"collection must be one of 'keel', 'paper'"),

@@ -54,6 +54,12 @@ def test_a_variant_is_split_in_halves_and_may_not_exist():
     assert absent.tp is None
 
 
+def test_a_learner_that_chooses_a_threshold_is_not_resampled():
+    for learner in (KNOWN["SVM-rbf"], LearnerSpec("NB", "sklearn.naive_bayes:GaussianNB")):
+        assert not run_task(Task("wine", None, "smote", 1, learner)).exists
+    assert run_task(Task("wine", None, "none", 1, learner)).exists
+
+
 @pytest.mark.parametrize("name", ["ML1", "ML2", "LMNN", "ITML"])
 def test_every_learner_of_the_paper_runs(name):
     learner = dataclasses.replace(KNOWN[name], n_candidates=2)

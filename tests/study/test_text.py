@@ -201,6 +201,8 @@ def test_rows_that_occur_twice_or_are_cut(store, tmp_path):
         ({"name": "other"}, r"two studies have the same name"),
         ({"other": 1}, r"must have the fields"),
         ({"paper_table": "table9"}, r"paper_table must be one of"),
+        ({"name": "é" * 76}, r"name in .* of at most 150 bytes; it has 152"),
+        ({"measures": ["f1", "f1"]}, r"measures in .* contains 'f1' twice"),
     ],
 )
 def test_edited_studies(store, tmp_path, study, message):

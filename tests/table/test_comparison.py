@@ -98,7 +98,7 @@ def test_rows_have_the_order_of_the_methods(found, summary):
         "logistic regression",
     ]
     assert found.notes == [
-        "logistic choose a threshold instead of resampling, and run with resampling 'none' only."
+        "logistic chooses a threshold instead of resampling, and runs with resampling 'none' only."
     ]
     assert found.class_names == ["well", "ill"]
 

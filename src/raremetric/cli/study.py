@@ -72,13 +72,16 @@ def study_run(
 ) -> None:
     """Run the tasks of a study that are missing; stop and resume at any time."""
     from raremetric.study.execution import run_missing
-    from raremetric.study.reading import find_studies
+    from raremetric.study.reading import find_studies, resampling_notes
     from raremetric.study.store import Store
     from raremetric.study.tasks import all_tasks
 
     with user_mistakes("Stopped. Repeat the command to continue."):
         studies = _restrict(find_studies(name), datasets, learners, splits)
         tasks = all_tasks(studies)
+        notes = [sentence for study in studies for sentence in resampling_notes(study)]
+        for sentence in dict.fromkeys(notes):
+            note(sentence)
         results = Store(store, create=True)
         _note_other_code(results, tasks)
         n_run = 0

@@ -20,6 +20,7 @@ from raremetric.contenders.averaged import ClassifierFamily, Settings
 from raremetric.contenders.base import positive_scores
 from raremetric.extras import import_optional
 from raremetric.features.landmarks import KERNELS, median_distance
+from raremetric.validation import quiet_constants
 
 CERTAIN = 1e-6  # probabilities are kept this far from 0 and 1
 CLASS_WEIGHTS = [None, "balanced"]
@@ -74,7 +75,8 @@ class Classifiers(ClassifierFamily):
                     for name, step in model.steps
                     if has_fit_parameter(step, "sample_weight")
                 }
-            self.models_.append(model.fit(X, y.copy(), **given))
+            with quiet_constants():
+                self.models_.append(model.fit(X, y.copy(), **given))
         return self
 
     def _copy(self, params: Mapping[str, Any], seed: int) -> Any:
@@ -121,7 +123,8 @@ class KernelMachines(ClassifierFamily):
         weights: NDArray | None = None,
     ) -> KernelMachines:
         """Fit one machine for each setting: ``width`` and the parameters of SVC."""
-        self.scaler_ = StandardScaler().fit(X, sample_weight=weights)
+        with quiet_constants():
+            self.scaler_ = StandardScaler().fit(X, sample_weight=weights)
         self.X_ = self.scaler_.transform(X)
         distances = cdist(self.X_, self.X_, KERNELS[self.kernel])
         unit = median_distance(distances)

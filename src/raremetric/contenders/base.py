@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.model_selection import ParameterGrid
 
-from raremetric.contenders.resampling import RESAMPLING, refuse_resampling
+from raremetric.contenders.resampling import RESAMPLING, check_resamplings
 from raremetric.features.landmarks import draw_evenly
 from raremetric.performance import OnProgress
 from raremetric.rare.evaluation import Folds
@@ -193,7 +193,7 @@ class Contender(ABC):
         """
         how = TuningOptions(seed, **options)
         check_option(how.resampling, "resampling", RESAMPLING)
-        refuse_resampling([self.name] if self.has_threshold else [], [how.resampling])
+        check_resamplings([self.name] if self.has_threshold else [], [how.resampling])
         if how.resampling != "none" and how.weights is not None:
             raise ValueError(
                 "Weights cannot be combined with resampling, which creates rows without a weight. "

@@ -40,15 +40,40 @@ def resample(X: NDArray, y: NDArray, resampling: str) -> tuple[NDArray, NDArray]
     return smote.fit_resample(X, y)
 
 
-def refuse_resampling(names: Sequence[str], resamplings: Iterable[str], where: str = "got") -> None:
-    """Raise an error if there are names of contenders that are not resampled, but should be."""
-    if names and set(resamplings) != {"none"}:
-        raise ValueError(f"{not_resampled(names)}; {where} {', '.join(resamplings)}.")
+def check_resamplings(
+    names: Sequence[str], resamplings: Iterable[str], where: str = "got"
+) -> list[str]:
+    """The rule for contenders that choose a threshold: they run with resampling 'none' only.
 
+    Parameters
+    ----------
+    names : sequence of str
+        Contenders that choose a threshold, of those that are to run.
+    resamplings : iterable of {"none", "smote", "rus"}
+        What the contenders are to be combined with.
+    where : str, default="got"
+        The beginning of the list of resamplings in the error message.
 
-def not_resampled(names: Sequence[str]) -> str:
-    """Why some contenders are not combined with resampling; without a period."""
-    return (
-        f"{', '.join(names)} choose a threshold instead of resampling, and run with resampling "
-        "'none' only"
+    Returns
+    -------
+    list of str
+        A note, if the others are combined with more than these; otherwise empty.
+
+    Raises
+    ------
+    ValueError
+        If 'none' is not among the resamplings, so that these contenders would not run at all.
+    """
+    wanted = list(resamplings)
+    if not names or wanted == ["none"]:
+        return []
+    chooses, runs = ("chooses", "runs") if len(names) == 1 else ("choose", "run")
+    rule = (
+        f"{', '.join(names)} {chooses} a threshold instead of resampling, and {runs} with "
+        "resampling 'none' only"
+    )
+    if "none" in wanted:
+        return [f"{rule}."]
+    raise ValueError(
+        f"{rule}; {where} {', '.join(wanted)}. Add 'none', or use methods in which neighbors vote."
     )

@@ -12,7 +12,7 @@ from sklearn.utils.validation import has_fit_parameter
 
 from raremetric.contenders.resampling import resample
 from raremetric.learners.grid import Fold
-from raremetric.validation import accepted_weights, check_labels
+from raremetric.validation import accepted_weights, check_labels, quiet_constants
 
 N_NEIGHBORS = 3
 N_FINALISTS = 6  # candidates that successive halving tries on all folds
@@ -59,7 +59,8 @@ def learn_first(
     voter_weights: NDArray | None = None,
 ) -> FrozenEstimator:
     """Fit a learner before a vote, on rows that are scaled as those that vote."""
-    scaler = StandardScaler().fit(voters, sample_weight=voter_weights)
+    with quiet_constants():
+        scaler = StandardScaler().fit(voters, sample_weight=voter_weights)
     scaled = None if queries is None else scaler.transform(queries)
     return FrozenEstimator(fit_learner(learner, scaler.transform(X), y, scaled, weights))
 
@@ -83,7 +84,8 @@ def prepare_fold(
     train, validation = fold
     X_train, y_train = resample(X[train], y[train], resampling)
     own = None if weights is None else weights[train]
-    scaler = StandardScaler().fit(X_train, sample_weight=own)
+    with quiet_constants():
+        scaler = StandardScaler().fit(X_train, sample_weight=own)
     X_validation = scaler.transform(X[validation])
     queries = X_validation if transductive else None
     return PreparedFold(

@@ -26,7 +26,7 @@ from raremetric.neighbors import NeighborSearch
 from raremetric.performance import Progress
 from raremetric.rare.evaluation import Folds, make_folds
 from raremetric.rare.tuning_set import TuningSet, make_tuning_set, split_into_repeats
-from raremetric.validation import check_labels, quiet_repeats
+from raremetric.validation import check_labels, quiet_constants, quiet_repeats
 from raremetric.voting import (
     Aim,
     best_threshold,
@@ -130,7 +130,8 @@ def tune_threshold(
         else:
             positive = tuned.labels.codes == 1
             found = vote_threshold(scores[best], positive, tuned.aim, tuned.weights)
-        model = fit_vote(learner, X, y, tuned, how, found.threshold, all_vote)
+        with quiet_constants():
+            model = fit_vote(learner, X, y, tuned, how, found.threshold, all_vote)
     on_step()
     return Tuned(model, candidates[best].params, utilities, len(candidates), found.quality)
 

@@ -22,7 +22,7 @@ from raremetric.learners.discriminant import BalancedDiscriminant, fit_settings
 from raremetric.learners.euclidean import Euclidean
 from raremetric.learners.iml import IML
 from raremetric.neighbors import NeighborSearch
-from raremetric.validation import Labels, accepted_weights
+from raremetric.validation import Labels, accepted_weights, quiet_constants
 from raremetric.voting import READINGS, Reading, class_scores, distance_floor
 
 # The weight of each group in the final score. Like all other settings of RareClassifier, these
@@ -121,7 +121,8 @@ def fit_metrics(
             if path not in fitted:
                 before = fitted[path[:-1]]
                 step = _prepare(path[-1], seed, len(X))
-                step.fit(mapped(before), y, **accepted_weights(step, weights))
+                with quiet_constants():
+                    step.fit(mapped(before), y, **accepted_weights(step, weights))
                 fitted[path] = (*before, step)
         steps = fitted[templates]
         Z = mapped(steps)

@@ -33,6 +33,7 @@ LEARNER_FIELD_TYPES: dict[str, tuple[type, str]] = {
 }
 REQUIRED = {"datasets", "learners"}
 OPTIONAL = {*FIELD_TYPES, "test_size"} - REQUIRED
+MAX_NAME = 150  # bytes; the files of a report have longer names, of at most 255
 MAX_COUNT = 2**53  # of rows that a result counts
 JSON_FIELDS = ("candidate", "seeds", "versions")
 
@@ -64,6 +65,11 @@ def check_fields(values: Mapping[str, Any], source: str) -> None:
         raise ValueError(
             f"name in {source} must be part of a file name, without slashes and line breaks; got "
             f"{name!r}."
+        )
+    if len(name.encode()) > MAX_NAME:
+        raise ValueError(
+            f"name in {source} must be part of a file name, of at most {MAX_NAME} bytes; it has "
+            f"{len(name.encode())}."
         )
     for learner, fields in values["learners"].items():
         _check_learner(learner, fields)
@@ -99,6 +105,9 @@ def _check_types(values: Mapping[str, Any], source: str) -> None:
         raise ValueError(f"datasets in {source} must not be empty: name at least one data set.")
     for share in values.get("shares", []):
         _check_share(share, f"shares in {source}")
+    measures = values.get("measures", [])
+    if twice := [each for each in measures if measures.count(each) > 1]:
+        raise ValueError(f"measures in {source} contains {twice[0]!r} twice. List each once.")
 
 
 def _is_a(value: object, kind: type) -> bool:

@@ -56,6 +56,9 @@ def run_task(task: Task) -> Result:
         "versions": {"raremetric": raremetric.__version__, **installed_versions()},
         "fingerprint": fingerprint(task.learner),
     }
+    contender = task.learner.contender()
+    if contender.has_threshold and task.resampling != "none":
+        return Result(**about)  # see `check_resamplings`
     with threadpool_limits(1), warnings.catch_warnings():
         # Candidates that are cut short, and small classes in folds, are part of the protocol.
         warnings.simplefilter("ignore")
@@ -64,7 +67,6 @@ def run_task(task: Task) -> Result:
         except TooFewMinorityError:
             return Result(**about)
         split = make_split(y, task.split, _test_size(task))
-        contender = task.learner.contender()
         tuned = contender.fit(
             contender.candidates(task.split),
             X[split.train],

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from raremetric.contenders import CONTENDERS
-from raremetric.contenders.resampling import refuse_resampling
+from raremetric.contenders.resampling import check_resamplings
 from raremetric.datasets import check_dataset_name, list_datasets
 from raremetric.study.checks import check_fields
 from raremetric.study.paper_values import paper_datasets
@@ -78,13 +78,14 @@ def restrict(
 ) -> Study:
     """A part of a study. Data sets and learners may also be any others that are known by name."""
     if datasets is not None:
-        study = replace(study, datasets=tuple(check_dataset_name(name) for name in datasets))
+        names = dict.fromkeys(check_dataset_name(name) for name in datasets)
+        study = replace(study, datasets=tuple(names))
     if learners is not None:
         specs = {name: LearnerSpec.from_dict(name, {}) for name in CONTENDERS}
         specs |= {spec.name: spec for spec in study.learners}
-        names = [check_option(name, "learner", specs) for name in learners]
-        study = replace(study, learners=tuple(specs[name] for name in names))
-        _check_resampling(study)
+        chosen = dict.fromkeys(check_option(name, "learner", specs) for name in learners)
+        study = replace(study, learners=tuple(specs[name] for name in chosen))
+        resampling_notes(study)
     if splits is not None:
         study = replace(study, splits=check_integer(splits, "splits", low=1))
     return study
@@ -108,7 +109,7 @@ def _build(values: dict[str, Any], name: str, source: str) -> Study:
     study = Study.from_dict({"name": name, **values, "datasets": datasets})
     for spec in study.learners:
         spec.contender()  # refuses unknown kinds and settings
-    _check_resampling(study)
+    resampling_notes(study)
     return study
 
 
@@ -133,7 +134,7 @@ def _resolve_datasets(value: Any) -> list[str]:
     return names
 
 
-def _check_resampling(study: Study) -> None:
-    """Refuse to resample for learners that choose a threshold instead."""
-    wrong = [spec.name for spec in study.learners if spec.contender().has_threshold]
-    refuse_resampling(wrong, study.resamplings, f"the study {study.name} has")
+def resampling_notes(study: Study) -> list[str]:
+    """A note on learners that choose a threshold; an error if none of their tasks would run."""
+    fixed = [spec.name for spec in study.learners if spec.contender().has_threshold]
+    return check_resamplings(fixed, study.resamplings, f"the study {study.name} has")

@@ -116,7 +116,7 @@ class Task:
 
 @dataclass(frozen=True)
 class Result:
-    """The result of a finished task; without counts where the variant does not exist."""
+    """The result of a finished task; without counts where there is nothing to compute."""
 
     tn: int | None = None
     fp: int | None = None
@@ -132,7 +132,11 @@ class Result:
 
     @property
     def exists(self) -> bool:
-        """Whether the variant exists: a share may leave too few minority examples."""
+        """Whether there was something to compute.
+
+        A share may leave too few minority examples, and a learner that chooses a threshold is not
+        resampled.
+        """
         return self.tp is not None
 
 

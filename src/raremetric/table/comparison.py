@@ -12,7 +12,7 @@ from sklearn.base import clone
 
 from raremetric.contenders import RESAMPLING, find_contender
 from raremetric.contenders.base import draw_training_rows
-from raremetric.contenders.resampling import not_resampled, refuse_resampling
+from raremetric.contenders.resampling import check_resamplings
 from raremetric.method_names import DEFAULT_METHODS
 from raremetric.table.aims import check_scoring
 from raremetric.table.fold_runs import Plan, plain_plane, run_fold
@@ -68,7 +68,7 @@ def compare_table(
         interface, such as ``"mypackage.module:MyLearner"``. None for `DEFAULT_METHODS`.
     resamplings : sequence of {"none", "smote", "rus"}, default=("none",)
         The methods in which neighbors vote are combined with each of them; all others choose a
-        threshold instead of resampling, and run with "none" only.
+        threshold instead of resampling, and run with "none" only, which must be among them then.
     scoring : str or array of shape (2, 2), default="f1"
         What to tune and compare: see `RareClassifier`; or costs as text, such as
         ``"cost:fp=1,fn=20"``. With a minimum precision, methods are compared by the recall that
@@ -191,10 +191,7 @@ def combine(
         for method in methods
         if resampling == "none" or method not in fixed
     ]
-    if not found:
-        refuse_resampling(fixed, resamplings)
-    wanted = [each for each in resamplings if each != "none"]
-    return found, [f"{not_resampled(fixed)}."] if fixed and wanted else []
+    return found, check_resamplings(fixed, resamplings)
 
 
 def method_notes(methods: Sequence[str], *, weighted: bool) -> list[str]:

@@ -8,13 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
-from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
 
 from raremetric.extras import import_optional
 from raremetric.rare.evaluation import fold_numbers
 from raremetric.table.identifiers import identifier_kind
 from raremetric.table.roles import Roles, RowRoles
 from raremetric.validation import check_integer, check_labels
+from raremetric.voting import shuffled_folds
 
 Folds = list[tuple[NDArray[np.int64], NDArray[np.int64]]]
 
@@ -155,8 +155,7 @@ def copy_folds(y: NDArray, copies: NDArray, n_folds: int, seed: int, n_repeats: 
         raise ValueError(f"Without copies, a class has fewer than {n_folds} rows. Use fewer folds.")
     folds = []
     for repeat in range(n_repeats):
-        splitter = StratifiedKFold(n_folds, shuffle=True, random_state=seed + repeat)
-        for train, test in splitter.split(first, y[first]):
+        for train, test in shuffled_folds(y[first], n_folds, seed + repeat):
             folds.append((_members(copies, train), _members(copies, test)))
     return folds
 
@@ -171,8 +170,7 @@ def group_folds(y: NDArray, groups: NDArray, n_folds: int, seed: int, n_repeats:
         )
     folds: Folds = []
     for repeat in range(n_repeats):
-        splitter = StratifiedGroupKFold(n_folds, shuffle=True, random_state=seed + repeat)
-        folds += splitter.split(groups, y, groups)
+        folds += shuffled_folds(y, n_folds, seed + repeat, groups)
     return folds
 
 

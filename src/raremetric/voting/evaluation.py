@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 from scipy.stats import rankdata
 from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
+from sklearn.utils import check_random_state
 
 from raremetric.validation import Labels
 from raremetric.voting.thresholds import (
@@ -254,9 +255,31 @@ def stratified_folds(
     If ``groups`` are given, one number per example, no group is in two folds.
     """
     sizes = labels.counts if groups is None else _groups_per_class(labels, groups)
-    splitter: Any = StratifiedKFold if groups is None else StratifiedGroupKFold
-    splitter = splitter(int(min(n_folds, sizes.min())), shuffle=True, random_state=rng)
-    return list(splitter.split(np.zeros(len(labels.codes)), labels.codes, groups))
+    return shuffled_folds(labels.codes, int(min(n_folds, sizes.min())), rng, groups)
+
+
+def shuffled_folds(
+    y: NDArray,
+    n_folds: int,
+    random_state: np.random.RandomState | int | None,
+    groups: NDArray | None = None,
+) -> list[tuple[NDArray, NDArray]]:
+    """Shuffled folds with about the same share of each class; no group is in two of them.
+
+    Notes
+    -----
+    The groups are shuffled here: ``StratifiedGroupKFold(shuffle=True)`` confuses them before
+    scikit-learn 1.8, so that a fold may have no example of a class. The folds are those of later
+    versions.
+    """
+    if groups is None:
+        splitter = StratifiedKFold(n_folds, shuffle=True, random_state=random_state)
+        return list(splitter.split(y, y))
+    names, codes = np.unique(groups, return_inverse=True)
+    order = np.arange(len(names))
+    check_random_state(random_state).shuffle(order)
+    positions = np.argsort(order)
+    return list(StratifiedGroupKFold(n_folds).split(y, y, positions[codes]))
 
 
 def _groups_per_class(labels: Labels, groups: NDArray) -> NDArray[np.int64]:

@@ -14,6 +14,7 @@ from sklearn.model_selection import StratifiedKFold
 from sklearn.utils.estimator_checks import check_estimator
 
 import raremetric
+from examples import two_losses
 from raremetric.study.reading import read_study
 from tools.links import dead_links, read_page
 
@@ -131,6 +132,11 @@ def test_the_learner_of_its_page_can_be_compared(added_learner):
     tuned = contender.fit(contender.candidates(1), X[:60], y[:60], folds=folds, seed=0)
     assert set(tuned.chosen) == {"power"}
     assert f1_score(y[60:], tuned.answer(X[60:]).predicted) > 0.5
+
+
+def test_the_example_of_the_two_losses_draws_a_picture(tmp_path):
+    written = two_losses.draw(tmp_path / "images" / "losses.png")
+    assert written.read_bytes().startswith(b"\x89PNG")
 
 
 def anchors(path):

@@ -3,12 +3,21 @@
 import cvxpy as cp
 import numpy as np
 
-from tests.oracles.neighbors import dissimilar_lists, similar_lists
+from tests.oracles.neighbors import dissimilar_lists, nearest, similar_lists
 from tests.oracles.pair_sets import set_weight
 
 
-def iml_optimum(X, y, *, k, m, a, lam, refreshed, scheme="balanced"):
-    """min F(M) over M ⪰ 0, by Clarabel; refreshed terms as sums of the k largest hinges."""
+def iml_optimum(X, y, **settings):
+    """min F(M) over M ⪰ 0."""
+    return iml_minimum(X, y, **settings)[0]
+
+
+def iml_minimum(X, y, *, k, m, a, lam, refreshed, scheme="balanced", left_out=None):
+    """min F(M) over M ⪰ 0 and its M, by Clarabel; refreshed terms as sums of the k largest hinges.
+
+    The example ``left_out`` has no pairs, and the next neighbors are in its place in those of
+    others; the weights of the other examples' pairs stay as they are.
+    """
     d = X.shape[1]
     M = cp.Variable((d, d), PSD=True)
     n_classes = len(np.unique(y))
@@ -23,18 +32,19 @@ def iml_optimum(X, y, *, k, m, a, lam, refreshed, scheme="balanced"):
 
     similar, dissimilar = similar_lists(X, y, k), dissimilar_lists(X, y, k)
     loss = lam * cp.sum_squares(M - np.eye(d))
-    for i in range(len(X)):
+    kept = np.flatnonzero(np.arange(len(X)) != left_out)
+    for i in kept:
         members = np.flatnonzero(y == y[i])
         n_similar = sum(len(similar[j]) for j in members)
         n_dissimilar = sum(len(dissimilar[j]) for j in members)
         attract = weight(shares[0], i, n_similar)
-        loss += attract * cp.sum(cp.pos(squared(i, similar[i]) - 1))
+        own, others = kept[y[kept] == y[i]], kept[y[kept] != y[i]]
+        loss += attract * cp.sum(cp.pos(squared(i, nearest(X, i, own, k)) - 1))
         repel = weight(shares[1], i, n_dissimilar)
         if refreshed:
-            others = np.flatnonzero(y != y[i])
             loss += repel * cp.sum_largest(cp.pos(1 + m - squared(i, others)), k)
         else:
-            loss += repel * cp.sum(cp.pos(1 + m - squared(i, dissimilar[i])))
+            loss += repel * cp.sum(cp.pos(1 + m - squared(i, nearest(X, i, others, k))))
     problem = cp.Problem(cp.Minimize(loss))
     problem.solve(solver=cp.CLARABEL)
-    return float(problem.value)
+    return float(problem.value), M.value

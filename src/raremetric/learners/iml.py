@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.validation import check_is_fitted
 
 from raremetric.learners.base import MetricLearner, initial_components
+from raremetric.learners.guarantees import FitFacts, GuaranteeMixin
 from raremetric.learners.problem import PairSetProblem, SolverOptions
 from raremetric.pairs import pair_sets, select_pairs
 from raremetric.performance import one_blas_thread
@@ -22,7 +21,7 @@ from raremetric.validation import (
 )
 
 
-class IML(MetricLearner):
+class IML(GuaranteeMixin, MetricLearner):
     r"""Imbalanced Metric Learning: the rare class counts as much as the frequent one.
 
     Learns M = LᵀL so that the squared distance between neighbors of the same class is at most 1,
@@ -239,15 +238,11 @@ class IML(MetricLearner):
         self.n_iter_ = found.n_iter
         self.pair_sets_ = pair_sets(labels, problem.pairs[0], found.dissimilar)
         self._bound = found.bound
+        self._facts = FitFacts(
+            labels.counts, *problem.extent(), self.n_neighbors, *loss_parameters[:2],
+            self.pairs, self.set_weights, bool((weights != weights[0]).any()),
+        )  # fmt: skip
         return self
-
-    @property
-    def duality_gap_(self) -> float:
-        """The objective is at most this far above its minimum over all metrics; NaN for λ = 0."""
-        check_is_fitted(self)
-        if self._bound.regularization == 0:
-            return np.nan
-        return max(self.objective_ - self._bound.value, 0.0)
 
     def _start(self, X: NDArray) -> tuple[NDArray, SolverOptions]:
         if not (self.warm_start and hasattr(self, "components_")):

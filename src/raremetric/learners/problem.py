@@ -230,6 +230,18 @@ class PairSetProblem:
             loss, L, candidates, hessian, max_iter=max_iter, tol=tol, report=report
         )
 
+    def extent(self) -> tuple[float, float]:
+        """The radius of a ball that contains all examples, and the distance of two of them.
+
+        The ball is around their mean, or around the middle between the example that is farthest
+        from the mean and the one that is farthest from that: the smaller one of the two balls.
+        """
+        X = self._template.X  # the mean is zero
+        first, from_mean = _farthest(X)
+        second, distance = _farthest(X - X[first])
+        _, from_middle = _farthest(X - (X[first] + X[second]) / 2)
+        return min(from_mean, from_middle), distance
+
     @cached_property
     def _identity_ray(self) -> Ray:
         """The same for all m, a and λ."""
@@ -256,6 +268,13 @@ class PairSetProblem:
         others = candidates[:, :n_nearest].ravel()
         anchors = np.repeat(template.anchors, n_nearest)[others >= 0]
         return Pairs(self.order[anchors], self.order[others[others >= 0]])
+
+
+def _farthest(X: NDArray) -> tuple[int, float]:
+    """The longest row and its length."""
+    squares = np.einsum("ij,ij->i", X, X)
+    longest = int(squares.argmax())
+    return longest, float(np.sqrt(squares[longest]))
 
 
 def _neighbor_lists(pairs: Pairs, n_samples: int, size: int) -> NDArray[np.int64]:

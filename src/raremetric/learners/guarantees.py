@@ -1,0 +1,240 @@
+"""What is proved about a metric learned by IML: its accuracy, and its loss on new examples.
+
+The page "Generalization" of the documentation derives the bounds, with the same symbols.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
+
+from raremetric.losses.dual import DualBound
+from raremetric.metric import matrix_from_components
+from raremetric.validation import check_real
+
+
+class GeneralizationBound(NamedTuple):
+    """What :meth:`raremetric.IML.generalization_bound` returns.
+
+    Attributes
+    ----------
+    risk : float
+        With probability 1 − δ, the expected loss is at most this: ``empirical_risk + gap``.
+    empirical_risk : float
+        The loss on the training examples, without the regularization.
+    gap : float
+        How much the bound adds to it.
+    trivial_risk : float
+        The expected loss of the metric M = 0: a bound above this one says nothing.
+    worst_change : dict
+        For each class label, β: the loss of no pair changes by more than this when an example of
+        the class is replaced by any other one.
+    mean_change : dict
+        For each class label, the same for a random example that is replaced by a new one, in the
+        mean.
+    """
+
+    risk: float
+    empirical_risk: float
+    gap: float
+    trivial_risk: float
+    worst_change: dict
+    mean_change: dict
+
+
+class FitFacts(NamedTuple):
+    """What the bounds need to know about a fit."""
+
+    counts: NDArray[np.int64]  # (n_classes,), n_c
+    radius: float  # of a ball that contains all examples
+    distance: float  # of two examples that are far from each other
+    n_neighbors: int
+    margin: float
+    similar_weight: float
+    pairs: str
+    set_weights: str
+    is_weighted: bool  # whether the examples have different weights
+
+
+class GuaranteeMixin:
+    """The attributes and methods of IML that tell what is proved about the learned metric."""
+
+    components_: NDArray
+    classes_: NDArray
+    objective_: float
+    _bound: DualBound
+    _facts: FitFacts
+
+    @property
+    def duality_gap_(self) -> float:
+        """The objective is at most this far above its minimum over all metrics; NaN for λ = 0."""
+        check_is_fitted(self)
+        if self._bound.regularization == 0:
+            return np.nan
+        return max(self.objective_ - self._bound.value, 0.0)
+
+    def generalization_bound(self, delta=0.05, *, radius=None) -> GeneralizationBound:
+        """Bound the expected loss of the learned metric on new examples, by stability.
+
+        For ``pairs="neighbors"``, this is the loss of a new example of each class with its nearest
+        training examples; for ``pairs="all"``, that of two new examples. The regularization is not
+        a part of it. The bound holds with probability 1 − δ over the training examples of given
+        class sizes. It holds for λ > 0 and ``set_weights="balanced"``, for a λ, m and a that were
+        not chosen by means of the training examples.
+
+        .. versionadded:: 0.2
+
+        Parameters
+        ----------
+        delta : float, default=0.05
+            δ, between 0 and 1: the bound may fail with this probability.
+        radius : float or None, default=None
+            The radius of a ball that contains all examples, also those that are still to come.
+            None takes a small ball around the training examples, and assumes that no new example
+            is outside of it.
+
+        Returns
+        -------
+        bound : GeneralizationBound
+            A named tuple. ``risk`` is the bound on the expected loss: ``empirical_risk``, the loss
+            on the training examples, plus ``gap``. ``trivial_risk`` is the expected loss of the
+            metric M = 0; a bound above it says nothing. ``worst_change`` holds for each class
+            the constant β of uniform stability: the loss of no pair changes by more than β when an
+            example of the class is replaced by any other one. ``mean_change`` is the same for a
+            random example that is replaced by a new one, in the mean.
+
+        Notes
+        -----
+        The derivation, with all constants, is on the page `Generalization
+        <../generalization.html>`_ of the documentation. The gap decreases like 1/√n with the size
+        n of the smallest class, but its constant grows with D⁴/λ, where D is the diameter of the
+        data: for standardized features and small λ the bound says nothing. A loose
+        ``duality_gap_`` adds to it: use ``solver="lbfgs"``.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from raremetric import IML
+        >>> rng = np.random.RandomState(0)
+        >>> y = np.arange(4000) % 4 == 0
+        >>> X = rng.uniform(-0.2, 0.2, size=(4000, 2))
+        >>> X[:, 0] += np.where(y, 0.8, -0.8)
+        >>> bound = IML(margin=1.0, regularization=10.0).fit(X, y).generalization_bound(0.05)
+        >>> bool(bound.empirical_risk < bound.risk < bound.trivial_risk)
+        True
+        """
+        check_is_fitted(self)
+        delta = check_real(delta, "delta", low=0, high=1, closed="neither")
+        regularization = self._bound.regularization
+        _check_assumptions(self._facts, self.classes_, regularization)
+        facts = self._facts._replace(radius=_checked_radius(radius, self._facts))
+        M = matrix_from_components(self.components_)
+        penalty = regularization * float(np.sum((M - np.eye(len(M))) ** 2))
+        empirical_risk = max(float(self.objective_) - penalty, 0.0)
+        with np.errstate(over="ignore", invalid="ignore"):
+            worst, mean = changes(facts, regularization)
+            sampling = sampling_gap(facts, regularization, delta)
+            # The loss at the metric that was found, against that at the minimum.
+            optimization = _diameter(facts) ** 2 * np.sqrt(self.duality_gap_ / regularization)
+            gap = float(np.nan_to_num(sampling + optimization, nan=np.inf, posinf=np.inf))
+        labels = self.classes_.tolist()
+        return GeneralizationBound(
+            risk=empirical_risk + gap,
+            empirical_risk=empirical_risk,
+            gap=gap,
+            trivial_risk=(1 - facts.similar_weight) * (1 + facts.margin) / 2,
+            worst_change=dict(zip(labels, worst.tolist(), strict=True)),
+            mean_change=dict(zip(labels, mean.tolist(), strict=True)),
+        )
+
+
+def _check_assumptions(facts: FitFacts, classes: NDArray, regularization: float) -> None:
+    """Refuse fits for which the bound is not derived."""
+    needs = "generalization_bound needs"
+    if regularization == 0:
+        raise ValueError(
+            f"{needs} regularization > 0, because only the regularization makes the metric stable; "
+            "this IML was fitted with regularization=0. Fit it again with a positive value."
+        )
+    if facts.set_weights != "balanced":
+        raise ValueError(
+            f"{needs} set_weights='balanced'; this IML was fitted with {facts.set_weights!r}."
+        )
+    if facts.pairs == "random":
+        raise ValueError(
+            f"{needs} pairs='neighbors' or 'all'; this IML was fitted with pairs='random'."
+        )
+    if facts.is_weighted:
+        raise ValueError(
+            f"{needs} examples of equal weight; this IML was fitted with sample_weight."
+        )
+    if facts.counts.min() < 2:
+        alone = classes.tolist()[int(np.argmin(facts.counts))]
+        raise ValueError(f"{needs} at least two examples of each class; {alone!r} has only one.")
+
+
+def _checked_radius(radius: float | None, facts: FitFacts) -> float:
+    """A given radius, if a ball of this size can contain the training examples."""
+    if radius is None:
+        return facts.radius
+    radius = check_real(radius, "radius", low=0)
+    if 2 * radius < facts.distance * (1 - 1e-9):
+        raise ValueError(
+            f"radius == {radius:g}, but two training examples are {facts.distance:g} apart: "
+            f"no ball with a radius below {facts.distance / 2:g} contains both."
+        )
+    return radius
+
+
+def _diameter(facts: FitFacts) -> np.float64:
+    return np.float64(2 * facts.radius)
+
+
+def changes(facts: FitFacts, regularization: float) -> tuple[NDArray, NDArray]:
+    """The worst and the mean change of a pair's loss when an example is replaced, by class."""
+    n_c, n_classes, a = facts.counts, len(facts.counts), facts.similar_weight
+    n_others = n_c.sum() - n_c
+    unit = _diameter(facts) ** 4 / (2 * n_classes * regularization)
+    if facts.pairs == "all":
+        own, elsewhere = 2 * a / n_c + (1 - a) / n_c, 1 / n_others
+    else:
+        n_similar = np.minimum(facts.n_neighbors, n_c - 1)
+        n_dissimilar = np.minimum(facts.n_neighbors, n_others)
+        own = a * (1 + (n_c - 1) / n_similar) / n_c + (1 - a) / n_c
+        elsewhere = 1 / n_dissimilar
+    worst = unit * (own + (1 - a) * (elsewhere.sum() - elsewhere)) / np.sqrt(2)
+    if facts.pairs == "all":
+        return worst, worst
+    share = np.hypot(a, 1 - a) + np.sqrt(2) * (a + (n_classes - 1) * (1 - a))
+    return worst, unit * share / n_c
+
+
+def largest_losses(facts: FitFacts, regularization: float) -> tuple[float, float]:
+    """Bounds on the loss of any similar and of any dissimilar pair under a minimizer of F."""
+    pushed, limit = 1 - facts.similar_weight, 1 + facts.margin
+    square = _diameter(facts) ** 2
+    eigenvalue = min(
+        1 + pushed * square / (4 * regularization),
+        (1 + np.sqrt(1 + pushed * limit / regularization)) / 2,
+    )
+    return max(square * eigenvalue - 1, 0.0), limit
+
+
+def sampling_gap(facts: FitFacts, regularization: float, delta: float) -> float:
+    """With probability 1 − δ, the expected loss exceeds the empirical one by at most this."""
+    n_c, a = facts.counts, facts.similar_weight
+    similar, dissimilar = largest_losses(facts, regularization)
+    n_sets, n_others = 2 * len(n_c), n_c.sum() - n_c
+    worst, mean = changes(facts, regularization)
+    if facts.pairs == "neighbors":
+        largest = a * similar + (1 - a) * dissimilar
+        second_moments = largest * (largest / n_c + 4 * mean + 6 * a * similar / (n_c - 1))
+        return np.sqrt(second_moments).sum() / (n_sets * np.sqrt(delta))
+    of_others = ((n_c * worst).sum() - n_c * worst) / n_others
+    expected = ((1 + a) * worst + (1 - a) * of_others).sum() / n_sets
+    touched = 1 / n_c + (1 / n_others).sum() - 1 / n_others
+    own = (2 * a * similar / n_c + (1 - a) * dissimilar * touched) / n_sets
+    return expected + np.sqrt((n_c * (worst + own) ** 2).sum() * np.log(1 / delta) / 2)

@@ -51,6 +51,11 @@ class Cell:
     detail: str = ""
 
 
+def name_cell(name: str) -> Cell:
+    """A cell with a name, sorted by it."""
+    return Cell(name, name)
+
+
 @dataclass(frozen=True)
 class Grid:
     """A table of formatted cells.

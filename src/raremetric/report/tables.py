@@ -10,12 +10,11 @@ import numpy as np
 from raremetric.extras import import_optional
 from raremetric.report.page import MISSING, Cell, Grid
 from raremetric.report.ranks import AverageRanks, average_ranks, paper_average_ranks
-from raremetric.report.summarize import Table, resampling_name
+from raremetric.report.summarize import PAPER_SPLITS, Table, in_order, resampling_name
+from raremetric.study.paper_values import PRINTED_LEARNERS
 
 if TYPE_CHECKING:
     from pandas import DataFrame
-
-PAPER_SPLITS = 20
 
 
 def long_table(table: Table) -> DataFrame:
@@ -52,7 +51,7 @@ def dataset_grid(table: Table) -> Grid:
         [*names, _splits_cell(cells["n_splits"]), *_score_cells(cells, table.learners)]
         for names, cells in _rows_of(table)
     ]
-    foot = [] if table.by_share else [*_mean_row(table), *_rank_rows(table)]
+    foot = [] if table.by_share else _foot(table)
     caption = f"{table.title}, each data set" if table.by_share else table.title
     header = [*labels, *table.learners]
     return Grid(caption, header, rows, foot, len(labels), _notes(table))
@@ -82,7 +81,8 @@ def share_grid(table: Table) -> Grid:
         f"Mean {table.measure_name} in percent, over the data sets with a result of every learner "
         "at this share."
     )
-    return Grid(table.title, [*labels, *table.learners], rows, [], len(labels), [note])
+    header, notes = [*labels, *table.learners], [note, _origin(table)]
+    return Grid(table.title, header, rows, [], len(labels), notes)
 
 
 def signed(number: float) -> str:
@@ -155,6 +155,19 @@ def _best(scores: np.ndarray) -> np.ndarray:
     return rounded == np.nanmax(rounded)
 
 
+def _foot(table: Table) -> list[list[Cell]]:
+    """Means and average ranks; those of the paper's methods also without the others."""
+    rows = [*_mean_row(table), *_rank_rows(table)]
+    if not table.paper or not set(PRINTED_LEARNERS) < set(table.learners):
+        return rows
+    papers = table.restricted(PRINTED_LEARNERS)
+    for label, splits, *cells in [*_mean_row(papers), *_rank_rows(papers)]:
+        known = dict(zip(papers.learners, cells, strict=True))
+        shown = [known.get(name, Cell(MISSING)) for name in table.learners]
+        rows.append([Cell(f"{label.text}, the paper's methods only"), splits, *shown])
+    return rows
+
+
 def _mean_row(table: Table) -> Iterable[list[Cell]]:
     means, stds = table.complete(), table.complete("std")
     if means.empty:
@@ -197,6 +210,26 @@ def _rank_cells(ranks: AverageRanks, paper: AverageRanks | None, name: str) -> I
         yield Cell(f"{rank:.2f}", rank, bool(is_best), detail)
 
 
+def progress_text(table: Table) -> str:
+    """The number of splits of the cells, of how many: such as "20 of 20" or "0–12 of 20"."""
+    counts = table.cells.pivot(index=["dataset", "share"], columns="learner", values="n_splits")
+    return f"{splits_text(counts.fillna(0).to_numpy().ravel())} of {table.planned}"
+
+
+def code_text(table: Table) -> str:
+    """The fingerprint of the code, or all of them with the numbers of tasks."""
+    names = {name or "unknown": part for name, part in table.code.items()}
+    if len(names) == 1:
+        return next(iter(names))
+    texts = []
+    for name, part in names.items():
+        learners = in_order(part["learner"].unique(), table.learners)
+        whose = "" if len(learners) == len(table.learners) else f" of {', '.join(learners)}"
+        count = f"{len(part)} task{'s' * (len(part) != 1)}"
+        texts.append(f"{name} ({count}{whose})")
+    return f"{len(names)} fingerprints: {', '.join(texts)}"
+
+
 def sets_text(number: int) -> str:
     """A number of data sets in words."""
     return f"{number} data set{'s' * (number != 1)}"
@@ -226,4 +259,10 @@ def _notes(table: Table) -> list[str]:
             "average ranks are computed over the same data sets as ours; over all 22 data sets "
             "they are the printed ones."
         )
-    return notes
+        if beyond := [name for name in table.learners if name not in PRINTED_LEARNERS]:
+            notes.append(f"Beyond the paper: {', '.join(beyond)}.")
+    return [*notes, _origin(table)]
+
+
+def _origin(table: Table) -> str:
+    return f"Splits: {progress_text(table)}. Code: {code_text(table)}."

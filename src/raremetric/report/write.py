@@ -8,15 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from raremetric.files import atomic_write
+from raremetric.report.cells import cells_grid, judge_cells, verdicts_grid
 from raremetric.report.figures import table_figures
-from raremetric.report.listings import (
-    differences_grid,
-    effort_grid,
-    few_grid,
-    find_differences,
-    lead_grid,
-    pairs_grid,
-)
+from raremetric.report.listings import effort_grid, few_grid, lead_grid, origin_grid, pairs_grid
 from raremetric.report.page import Grid, Section, to_html, to_latex, to_markdown
 from raremetric.report.ranks import compare_ranks, few_table, lead_table, why_no_tests
 from raremetric.report.summarize import Summary, Table, summarize
@@ -60,8 +54,8 @@ def write_report(
         The files written: ``results.csv`` and ``report.html``; for each table NAME the files
         ``NAME.csv`` (one row per cell), ``NAME-wide.csv``, ``NAME.md``, ``NAME.tex``, its figures
         as PNG and SVG, and ``NAME-tests.csv``; ``NAME-lead.csv`` if the study has a leader, and
-        ``NAME-few.csv`` if it reports few positives; ``differences.csv`` and ``.md`` if a study
-        is compared with the paper. NAME is the name of the study, with the resampling if the
+        ``NAME-few.csv`` if it reports few positives; ``cells.csv`` and ``.md`` if a study is
+        compared with the paper. NAME is the name of the study, with the resampling if the
         study has several, and with ``precision`` for the table of average precision.
 
     Raises
@@ -82,14 +76,9 @@ def write_report(
         section, files = _section(table)
         sections.append(section)
         _add(contents, files)
-    differences = None
     if compared := [table for table in summary.tables if table.paper]:
-        found = find_differences(compared)
-        differences = differences_grid(found)
-        files = {
-            "differences.csv": _csv(found.round(4)),
-            "differences.md": to_markdown(differences).encode(),
-        }
+        section, files = _cells_section(compared)
+        sections.append(section)
         _add(contents, files)
     page = to_html(
         "report.html",
@@ -97,7 +86,8 @@ def write_report(
         details=details,
         overview=_overview(summary),
         sections=sections,
-        differences=differences,
+        compared=bool(compared),
+        origin=origin_grid(summary.tables),
         effort=effort_grid(summary.effort),
     )
     _add(contents, {"report.html": page.encode()})
@@ -155,6 +145,21 @@ def _section(table: Table) -> tuple[Section, Files]:
     for figure in figures:
         files |= {f"{figure.name}.svg": figure.svg, f"{figure.name}.png": figure.png}
     return section, files
+
+
+def _cells_section(tables: list[Table]) -> tuple[Section, Files]:
+    """Every cell that the paper has, too, with a verdict: a section of the page, and files."""
+    cells = judge_cells(tables)
+    counts = verdicts_grid(cells)
+    # Two studies may be compared with the same table of the paper: the first one names it.
+    titles = {table.paper.name: table.title for table in reversed(tables) if table.paper}
+    parts = cells.groupby("table", sort=False)
+    each = [cells_grid(titles[name], part) for name, part in parts]
+    files = {
+        "cells.csv": _csv(cells.round(4)),
+        "cells.md": "\n".join(map(to_markdown, [counts, *each])).encode(),
+    }
+    return Section("paper_cells", "Every cell beside the paper's", [counts], folded=each), files
 
 
 def _lead_and_few(table: Table) -> tuple[list[Grid], Files]:

@@ -135,8 +135,15 @@ def test_means_have_the_error_of_independent_cells():
     (iml,) = judge_means(cells).query("learner == 'IML'").itertuples()
     errors = cells.loc[cells["learner"] == "IML", "standard_error"]
     assert iml.n_datasets == 2
-    assert iml.standard_error == pytest.approx(np.sqrt((errors**2).sum()) / 2)
+    assert iml.standard_error == pytest.approx(np.sqrt((errors**2).sum() / 4 + 0.1**2 / 12))
     assert iml.paper_mean == pytest.approx((95.5 + 56.0) / 2)
+
+
+def test_means_over_all_data_sets_are_compared_with_the_printed_ones():
+    means = judge_means(judge_cells(summarize([paper_like()]).tables))
+    printed = means.set_index(["learner", "reading"])["paper_mean"]
+    assert printed["IML", ""] == 72.1
+    assert (printed["LMNN", "as printed"], printed["LMNN", "exchanged"]) == (69.3, 70.8)
 
 
 def test_a_store_with_gaps():

@@ -12,7 +12,7 @@ from raremetric.extras import import_optional
 from raremetric.report.page import MISSING, Cell, Grid, name_cell
 from raremetric.report.summarize import PAPER_SPLITS, Table
 from raremetric.report.tables import signed
-from raremetric.study.paper_values import PRINTED_LEARNERS, Score, paper_datasets
+from raremetric.study.paper_values import PRINTED_LEARNERS, Score, paper_datasets, paper_table
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -119,7 +119,7 @@ def _verdict(difference: float, variance: float) -> dict[str, Any]:
 
 
 def judge_means(cells: DataFrame) -> DataFrame:
-    """Judge the mean of each column over its data sets; errors of cells are independent.
+    """Judge the mean of each column over its data sets; the errors of cells are independent.
 
     Returns
     -------
@@ -128,13 +128,15 @@ def judge_means(cells: DataFrame) -> DataFrame:
         standard_errors and verdict.
     """
     rows = []
-    for key, part in cells.groupby(["table", "learner", "reading"], sort=False):
-        variance = (part["standard_error"] ** 2).sum() / len(part) ** 2
+    for (table, learner, reading), part in cells.groupby(
+        ["table", "learner", "reading"], sort=False
+    ):
+        printed = paper_table(table).mean_over(part["dataset"], readings(learner)[reading]).mean
+        variance = (part["standard_error"] ** 2).sum() / len(part) ** 2 + PRINTED_DIGIT**2 / 12
         rows.append(
-            dict(zip(("table", "learner", "reading"), key, strict=True))
-            | {"n_datasets": len(part), "mean": part["mean"].mean()}
-            | {"paper_mean": part["paper_mean"].mean()}
-            | _verdict(float(part["difference"].mean()), float(variance))
+            {"table": table, "learner": learner, "reading": reading}
+            | {"n_datasets": len(part), "mean": part["mean"].mean(), "paper_mean": printed}
+            | _verdict(float(part["mean"].mean() - printed), float(variance))
         )
     return import_optional("pandas").DataFrame(rows)
 

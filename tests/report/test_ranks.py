@@ -62,7 +62,7 @@ def test_ranks_by_hand():
         "b": {"LMNN": 600, "GMML": 600, "IML": 500},  # LMNN and GMML share the rank 1.5
     }
     table = table_of(rows_of(scores), paper_table="table2")
-    ranks = average_ranks(table, table.learners)
+    ranks = average_ranks(table)
     # The means of LMNN, GMML and IML are 70, 65 and 70.
     assert ranks.over_datasets == {"LMNN": 1.75, "GMML": 2.25, "IML": 2.0}
     expected = {"LMNN": (2 + 1.5 + 1.5) / 3, "GMML": (3 + 1.5 + 3) / 3, "IML": (1 + 3 + 1.5) / 3}
@@ -76,29 +76,6 @@ def test_the_papers_ranks_over_the_same_part_of_its_table():
     # LMNN against IML: bupa 52.0 > 51.2; pima 56.7 < 57.6; wine 95.5 = 95.5 with IML first.
     assert ranks.over_datasets == pytest.approx({"LMNN": 5 / 3, "IML": 4 / 3})
     assert ranks.with_mean_row == pytest.approx({"LMNN": 7 / 4, "IML": 5 / 4})
-
-
-def test_added_learners_do_not_change_the_ranks_of_the_papers():
-    study = paper_like("table2", n_splits=2)
-    (alone,) = summarize([study]).tables
-    rows = study.rows
-    best = rows[rows["learner"] == "IML"].assign(learner="IterativeLMNN", fp=0, fn=0)
-    table = table_of(pd.concat([rows, best]), paper_table="table2")
-    assert table.added == ["IterativeLMNN"]
-    assert average_ranks(table, table.ranked) == average_ranks(alone, alone.ranked)
-    assert paper_average_ranks(table) == paper_average_ranks(alone)
-    together = average_ranks(table, table.learners).over_datasets
-    assert together["IterativeLMNN"] == 1.0
-    assert together["IML"] == average_ranks(alone, alone.ranked).over_datasets["IML"] + 1
-    grid, without = dataset_grid(table), dataset_grid(alone)
-    assert grid.header[-1] == "IterativeLMNN †"
-    assert [row[:-1] for row in grid.foot[1:3]] == without.foot[1:]
-    assert [row[-1].text for row in grid.foot[1:]] == ["–", "–", "1.00"]
-    assert grid.foot[3][0].text == "Average rank of all 6 learners over 22 data sets"
-    notes = " ".join(grid.notes)
-    assert "†: not in the paper. The learners of the paper are ranked among each other" in notes
-    assert "iterative LMNN looks at the features of the rows to be classified" in notes
-    assert "†" not in " ".join(without.notes)
 
 
 def test_friedman_and_critical_difference_by_hand():
@@ -142,7 +119,7 @@ def test_too_little_to_compare():
     assert compare_ranks(table) is None
     assert "this table has 2 learners and 1 such data set." in why_no_tests(table)
     alone = table_of(rows_of({"a": {"A": 500}, "b": {"A": 600}}))
-    assert average_ranks(alone, alone.learners) is None
+    assert average_ranks(alone) is None
 
 
 def test_paired_differences_by_hand():
@@ -183,7 +160,7 @@ def test_the_lead_is_over_the_splits_that_all_have_finished():
     assert table.matrix().loc["wine", LEADER] == pytest.approx(50.0)  # over all its splits
     (lead,) = lead_table(table).to_dict("records")
     assert (lead["n_datasets"], lead["difference"]) == (2, pytest.approx(4.5))
-    assert average_ranks(table, table.learners).over_datasets == {"SVM-rbf": 1.5, LEADER: 1.5}
+    assert average_ranks(table).over_datasets == {"SVM-rbf": 1.5, LEADER: 1.5}
     (mean, *_) = dataset_grid(table).foot
     assert [cell.text for cell in mean[1:]] == ["1", "70.5 ± 0.0", "75.0 ± 0.0"]
 
@@ -193,7 +170,7 @@ def test_without_a_split_in_common_nothing_is_compared():
     table = table_of(rows, leader=LEADER)
     assert table.complete().empty
     assert lead_table(table) is None
-    assert average_ranks(table, table.learners) is None
+    assert average_ranks(table) is None
 
 
 def few_rows():

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from raremetric.datasets import describe_dataset
-from raremetric.report.listings import find_differences
+from raremetric.report.cells import judge_cells
 from raremetric.report.rows import REQUIRED, check_rows, with_scores
 from raremetric.report.summarize import summarize
 from raremetric.study.paper_values import PRINTED_LEARNERS
@@ -53,10 +53,6 @@ def table_of(rows, **fields):
     return table
 
 
-def differences(rows):
-    return find_differences([table_of(rows, paper_table="table2")])
-
-
 def test_scores_by_hand(tiny):
     scored = with_scores(check_rows(tiny))
     assert scored["f1"].tolist() == [50.0, 75.0]
@@ -83,20 +79,6 @@ def test_average_precision_is_its_mean_in_percent():
     for cell in table.cells.itertuples():
         own = results.rows.loc[results.rows["learner"] == cell.learner, "average_precision"]
         assert cell.mean == pytest.approx(100 * own.mean(), abs=1e-3)
-
-
-def test_difference_in_standard_errors(tiny):
-    found = differences(tiny).iloc[0]
-    # The sample deviation of 50 and 75 is 12.5 √2; over √2 splits, 12.5.
-    assert found["standard_error"] == pytest.approx(12.5)
-    assert found["difference"] == pytest.approx(62.5 - 95.5)
-    assert found["standard_errors"] == pytest.approx(33 / 12.5)
-
-
-def test_differences_within_two_errors_or_from_one_split_are_not_listed(tiny):
-    near = tiny.assign(learner="GMML", dataset="hayes")  # 57.2 in the paper
-    assert differences(near).empty
-    assert differences(tiny[:1]).empty
 
 
 def test_tables_of_the_paper():
@@ -161,9 +143,9 @@ def test_two_studies_may_compare_with_the_same_table_of_the_paper():
     assert beyond.learners == list(BEYOND)
     known = beyond.cells.groupby("learner")["paper_mean"].count()
     assert set(known[known > 0].index) == {"Euclidean", "IML"}
-    found = find_differences(summary.tables)
-    assert len(found)
-    assert set(found["table"]) == {"table2"}  # each cell once
+    cells = judge_cells(summary.tables)
+    assert set(cells["table"]) == {"table2"}
+    assert not cells.duplicated(["dataset", "learner", "reading"]).any()
 
 
 @pytest.mark.parametrize(

@@ -30,6 +30,7 @@ DETAILS = {"Machine": "a test", "Command": "pytest"}
 TABLES = ["table2", "table3-smote", "table3-rus", "imbalance", "ablation"]
 COLUMNS = ["dataset", "share", "resampling", "split", "learner"]
 COLUMNS += ["tn", "fp", "fn", "tp", "candidate", "seconds", "average_precision", "test_size"]
+COLUMNS += ["fingerprint"]
 CELL_COLUMNS = ["dataset", "learner", "n_splits", "mean", "std", "paper_mean", "paper_std"]
 NASTY = '<script>alert("$x^$")</script>|_&%'
 
@@ -71,10 +72,10 @@ def read(path):
 
 
 def test_exactly_the_expected_files(whole):
-    expected = {"results.csv", "report.html", "differences.csv", "differences.md"}
+    expected = {"results.csv", "report.html", "cells.csv", "cells.md", "faithfulness.md"}
     for name in TABLES:
         expected |= {f"{name}.csv", f"{name}-wide.csv", f"{name}.md", f"{name}.tex"}
-    drawn = [f"{name}-ranks" for name in TABLES[:3]]
+    drawn = [f"{name}-ranks" for name in TABLES[:3]] + ["cells", "imbalance-others-spectfheart"]
     drawn += [f"{name}-{what}" for name in TABLES[3:] for what in ("spectfheart", "mean")]
     expected |= {f"{name}.{kind}" for name in drawn for kind in ("svg", "png")}
     expected |= {f"{name}-tests.csv" for name in TABLES[:3]}
@@ -259,7 +260,7 @@ NASTY_SLUG = "script-alert-x-script"
 def test_a_users_study_has_nothing_of_the_paper(tmp_path):
     names = {path.name for path in write(nasty_studies(), tmp_path, title=NASTY)}
     assert {f"{NASTY_SLUG}.csv", f"{NASTY_SLUG}-ada-syn.csv", "shares.csv"} <= names
-    assert "differences.csv" not in names
+    assert "cells.csv" not in names
     wide = pd.read_csv(tmp_path / f"{NASTY_SLUG}-wide.csv")
     assert not any("paper" in column for column in wide)
     for name in (f"{NASTY_SLUG}.md", f"{NASTY_SLUG}.tex", "report.html"):

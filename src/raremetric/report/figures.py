@@ -6,12 +6,14 @@ from itertools import chain
 from typing import Any
 
 from raremetric.extras import import_optional
+from raremetric.report.cells import BORDERLINE, CLOSE
 from raremetric.report.drawing import INK, Figure, add_legend, drawing, save, short_names, styles
 from raremetric.report.ranks import RankTests
 from raremetric.report.summarize import Table, slug
 from raremetric.report.tables import share_cell, splits_text
 
 PREFERRED = "spectfheart"  # the data set of the paper's figure
+OFF_SCALE = 8  # standard errors, in the figure of the cells
 EMPHASIZED = "IML"  # drawn with a thicker line, in front of the others
 
 
@@ -66,6 +68,37 @@ def draw_means(table: Table) -> Figure:
             f"{_splits(splits)}"
         )
         return save(figure, f"{table.name}-mean", caption)
+
+
+def draw_cells(cells: Any) -> Figure:
+    """Draw the differences from the paper in standard errors, a row of dots for each column.
+
+    Parameters
+    ----------
+    cells : DataFrame
+        The result of `judge_cells`.
+    """
+    parts = list(cells.groupby(["learner", "reading"], sort=False)["standard_errors"])
+    with drawing((8.0, 1.4 + 0.42 * len(parts)), n_axes=1) as (figure, axes):
+        ax = axes[0]
+        for position, ((learner, _), errors) in enumerate(parts):
+            color, _ = styles([learner])[learner]
+            inside = errors.clip(-OFF_SCALE, OFF_SCALE).to_numpy()
+            ax.plot(inside, [position] * len(inside), "|", color=color, markersize=13)
+        for limit in (CLOSE, BORDERLINE):
+            for x in (-limit, limit):
+                ax.axvline(x, color=INK, linewidth=0.8, linestyle=":" if limit > CLOSE else "--")
+        names = [f"{learner}\n{reading}" if reading else learner for (learner, reading), _ in parts]
+        ax.set_yticks(range(len(parts)), names)
+        ax.set(xlim=(-OFF_SCALE - 0.4, OFF_SCALE + 0.4), ylim=(len(parts) - 0.5, -0.5))
+        ax.set_xlabel("Ours minus the paper's, in standard errors")
+        ax.grid(visible=False, axis="y")
+        caption = (
+            "Each mark is one cell of Tables 2 and 3: our mean minus the paper's, in standard "
+            "errors of the difference. Dashed lines: two standard errors. Dotted lines: three. "
+            f"Marks at the border are {OFF_SCALE} or more away."
+        )
+        return save(figure, "cells", caption)
 
 
 def draw_ranks(table: Table, tests: RankTests) -> Figure:

@@ -1,4 +1,4 @@
-"""What a report lists besides its tables: pairs of learners, the lead, differences, time."""
+"""What a report lists besides its tables: pairs of learners, the lead, the code, time."""
 
 from __future__ import annotations
 
@@ -7,17 +7,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from raremetric.extras import import_optional
-from raremetric.report.page import MISSING, Cell, Grid
+from raremetric.report.page import MISSING, Cell, Grid, name_cell
 from raremetric.report.ranks import LEVEL, PLAIN, RankTests
 from raremetric.report.rows import FEW
 from raremetric.report.summarize import Table
-from raremetric.report.tables import sets_text, signed
+from raremetric.report.tables import code_text, progress_text, sets_text, signed
 
 if TYPE_CHECKING:
     from pandas import DataFrame
-
-HALF_A_DIGIT = 0.05  # the paper prints one decimal
 
 
 def pairs_grid(table: Table, tests: RankTests) -> Grid:
@@ -26,8 +23,8 @@ def pairs_grid(table: Table, tests: RankTests) -> Grid:
     header += ["Wilcoxon p", "Holm p", "Nemenyi p"]
     rows = [
         [
-            _name_cell(pair.first),
-            _name_cell(pair.second),
+            name_cell(pair.first),
+            name_cell(pair.second),
             Cell(signed(pair.difference), pair.difference),
             *map(_count_cell, (pair.wins, pair.ties, pair.losses)),
             *map(_p_cell, (pair.wilcoxon, pair.holm, pair.nemenyi)),
@@ -49,7 +46,7 @@ def lead_grid(table: Table, lead: DataFrame) -> Grid:
     header += ["Wins", "Ties", "Losses"]
     rows = [
         [
-            _name_cell(row.learner),
+            name_cell(row.learner),
             _count_cell(row.n_datasets),
             *_difference_cells(row.difference, row.standard_error),
             *map(_count_cell, (row.wins, row.ties, row.losses)),
@@ -71,7 +68,7 @@ def few_grid(table: Table, few: DataFrame) -> Grid:
     header.append("Standard error")
     rows = [
         [
-            _name_cell(row.learner),
+            name_cell(row.learner),
             Cell(f"{row.mean:.1f}", row.mean),
             Cell(f"{row.mean_few:.1f}", row.mean_few),
             *_difference_cells(row.difference, row.standard_error),
@@ -94,76 +91,34 @@ def few_grid(table: Table, few: DataFrame) -> Grid:
     return Grid(f"{table.title}, data sets with few positives", header, rows, [], 1, notes)
 
 
-def find_differences(tables: Sequence[Table]) -> DataFrame:
-    """The cells of tables whose mean is more than two standard errors away from the paper's.
-
-    The standard error is that of our mean, s / √n with the sample standard deviation s over n ≥ 2
-    splits; the error of the paper's mean is not included. A difference of at most half a unit of
-    the paper's printed decimal does not count.
-
-    Returns
-    -------
-    DataFrame
-        table, dataset, learner, n_splits, mean, paper_mean, difference, standard_error,
-        standard_errors (the difference divided by the standard error), the largest first.
-    """
-    pandas = import_optional("pandas")
-    cells = pandas.concat(
-        table.cells.assign(table=table.name, printed=table.paper.name)
-        for table in tables
-        if table.paper
-    )
-    cells = cells[cells["paper_mean"].notna() & (cells["n_splits"] >= 2)]
-    # Two studies may compare with the same table of the paper.
-    cells = cells.drop_duplicates(["printed", "dataset", "learner"])
-    difference = cells["mean"] - cells["paper_mean"]
-    # The population's standard deviation over √(n − 1) is the sample's over √n.
-    error = cells["std"] / np.sqrt(cells["n_splits"] - 1)
-    found = cells.assign(
-        difference=difference,
-        standard_error=error,
-        standard_errors=np.divide(
-            difference.abs(), error, out=np.full(len(cells), np.inf), where=error > 0
-        ),
-    )[difference.abs() > np.maximum(2 * error, HALF_A_DIGIT)]
-    columns = ["table", "dataset", "learner", "n_splits", "mean", "paper_mean"]
-    columns += ["difference", "standard_error", "standard_errors"]
-    largest_first = found.sort_values("standard_errors", ascending=False, kind="stable")
-    return largest_first[columns].reset_index(drop=True)
-
-
-def differences_grid(found: DataFrame) -> Grid:
-    """The result of `find_differences`."""
-    header = ["Table", "Data set", "Learner", "Splits", "Mean", "Paper", "Difference"]
-    header += ["Standard error", "Difference / error"]
+def origin_grid(tables: Sequence[Table]) -> Grid:
+    """What was run of each table, and which code computed it."""
     rows = [
         [
-            *map(_name_cell, (row.table, row.dataset, row.learner)),
-            _count_cell(row.n_splits),
-            Cell(f"{row.mean:.1f}", row.mean),
-            Cell(f"{row.paper_mean:.1f}", row.paper_mean),
-            Cell(signed(row.difference), row.difference),
-            Cell(f"{row.standard_error:.2f}", row.standard_error),
-            Cell(f"{row.standard_errors:.1f}", row.standard_errors),
+            name_cell(table.title),
+            _count_cell(len(table.datasets)),
+            _count_cell(len(table.learners)),
+            _count_cell(len(table.scores)),
+            Cell(progress_text(table), float(table.n_splits[0])),
+            name_cell(code_text(table)),
         ]
-        for row in found.itertuples()
+        for table in tables
     ]
-    note = (
-        "The standard error is that of our mean: the sample standard deviation over our splits, "
-        "divided by the square root of their number. Cells with fewer than two splits are left "
-        "out, and with few splits the standard error is a rough estimate. The error of the "
-        "paper's mean is not included. A difference of at most 0.05, half a unit of the paper's "
-        "printed decimal, does not count."
+    header = ["Table", "Data sets", "Methods", "Tasks", "Splits", "Code"]
+    states = {name for table in tables for name in table.code}
+    note = "Code is a fingerprint of the source files that can change a result. " + (
+        "All results were computed with one state of the code."
+        if len(states) == 1
+        else f"The results are a mixture of {len(states)} states of the code."
     )
-    caption = "Cells more than two standard errors away from the paper"
-    return Grid(caption, header, rows, [], 3, [note])
+    return Grid("What was run", header, rows, [], 1, [note])
 
 
 def effort_grid(effort: DataFrame) -> Grid:
     """How long the tasks of each learner took."""
     rows = [
         [
-            _name_cell(row.learner),
+            name_cell(row.learner),
             _count_cell(row.tasks),
             Cell(f"{row.median_seconds:.2f}", row.median_seconds),
             Cell(f"{row.total_seconds / 3600:.2f}", row.total_seconds),
@@ -172,10 +127,6 @@ def effort_grid(effort: DataFrame) -> Grid:
     ]
     header = ["Learner", "Tasks", "Median seconds", "Total hours"]
     return Grid("Finished tasks and their time, including tuning", header, rows)
-
-
-def _name_cell(name: str) -> Cell:
-    return Cell(name, name)
 
 
 def _count_cell(count: int) -> Cell:

@@ -51,6 +51,11 @@ class Cell:
     detail: str = ""
 
 
+def name_cell(name: str) -> Cell:
+    """A cell with a name, sorted by it."""
+    return Cell(name, name)
+
+
 @dataclass(frozen=True)
 class Grid:
     """A table of formatted cells.
@@ -139,16 +144,27 @@ def to_html(template: str, **values: Any) -> str:
     str
         A standalone page with style, script and figures included. All texts are escaped.
     """
-    jinja2, markup = import_optional("jinja2"), import_optional("markupsafe").Markup
+    markup = import_optional("markupsafe").Markup
+    style, script = markup(_read_template("page.css")), markup(_read_template("page.js"))
+    return _template(template).render(style=style, script=script, **values).lstrip()
+
+
+def fill_markdown(template: str, **values: Any) -> str:
+    """Fill a Markdown template of this package; the values are Markdown, too."""
+    return _template(template, autoescape=False).render(**values)
+
+
+def _template(name: str, autoescape: bool = True) -> Any:
+    jinja2 = import_optional("jinja2")
     environment = jinja2.Environment(
-        autoescape=True,
+        autoescape=autoescape,
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
         loader=jinja2.FunctionLoader(_read_template),
+        keep_trailing_newline=not autoescape,
     )
-    style, script = markup(_read_template("page.css")), markup(_read_template("page.js"))
-    return environment.get_template(template).render(style=style, script=script, **values).lstrip()
+    return environment.get_template(name)
 
 
 def _read_template(name: str) -> str:
@@ -156,9 +172,9 @@ def _read_template(name: str) -> str:
 
 
 def to_markdown(grid: Grid) -> str:
-    """Format a grid for GitHub: the caption in bold above it, the notes below."""
+    """Format a grid for GitHub: the caption, if any, in bold above it, the notes below."""
     aligns = [":--" if is_text else "--:" for is_text in grid.text_columns]
-    lines = [f"**{_escape_markdown(grid.caption)}**", ""]
+    lines = [f"**{_escape_markdown(grid.caption)}**", ""] if grid.caption else []
     lines += [_markdown_row(map(_escape_markdown, grid.header)), _markdown_row(aligns)]
     lines += [
         _markdown_row(_cell_texts(row, _escape_markdown, "**{}**"))

@@ -40,33 +40,33 @@ class AverageRanks:
     with_mean_row: dict[str, float]
 
 
-def average_ranks(table: Table, learners: list[str]) -> AverageRanks | None:
-    """Rank some learners on the data sets that all learners have finished; None if there are none.
+def average_ranks(table: Table) -> AverageRanks | None:
+    """Rank the learners on the data sets that all of them have finished; None if there are none.
 
     Learners with equal means get the average of their ranks.
     """
-    scores = table.complete()[learners]
-    if scores.empty or len(learners) < 2:
+    scores = table.complete()
+    if scores.empty or len(table.learners) < 2:
         return None
     ranks = _ranks(scores.to_numpy())
     mean_ranks = _ranks(scores.mean().to_numpy()[None])
-    return _averaged(ranks, mean_ranks, learners)
+    return _averaged(ranks, mean_ranks, table.learners)
 
 
 def paper_average_ranks(table: Table) -> AverageRanks | None:
-    """The paper's average ranks of the learners that are ranked, over the same data sets.
+    """The paper's average ranks of the same learners over the same data sets.
 
     None if the paper does not have all of them. For all 22 data sets and five learners,
     `with_mean_row` contains the printed ranks.
     """
     datasets = list(table.complete().index)
-    paper, learners = table.paper, table.ranked
-    if not paper or not datasets or len(learners) < 2:
+    paper = table.paper
+    if not paper or not datasets or len(table.learners) < 2:
         return None
-    if set(datasets) - set(paper_datasets()) or set(learners) - set(PRINTED_LEARNERS):
+    if set(datasets) - set(paper_datasets()) or set(table.learners) - set(PRINTED_LEARNERS):
         return None
-    ranks = np.array([paper.ranks(name, learners) for name in datasets], dtype=float)
-    return _averaged(ranks, _paper_mean_ranks(paper, datasets, learners), learners)
+    ranks = np.array([paper.ranks(name, table.learners) for name in datasets], dtype=float)
+    return _averaged(ranks, _paper_mean_ranks(paper, datasets, table.learners), table.learners)
 
 
 def _paper_mean_ranks(

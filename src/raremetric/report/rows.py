@@ -11,7 +11,8 @@ from raremetric.study.tasks import COUNTS, REPORTED
 if TYPE_CHECKING:
     from pandas import DataFrame, Series
 
-OPTIONAL = ("average_precision", "test_size")  # treated as empty if the column is missing
+OPTIONAL_NUMBERS = ("average_precision", "test_size")
+OPTIONAL = (*OPTIONAL_NUMBERS, "fingerprint")  # treated as empty if the column is missing
 REQUIRED = [name for name in REPORTED if name not in OPTIONAL]
 BOUNDS = {"share": "neither", "test_size": "neither", "average_precision": "both"}
 KEY = ["dataset", "share", "test_size", "resampling", "split", "learner"]
@@ -46,13 +47,14 @@ def check_rows(rows: DataFrame) -> DataFrame:
             f"{', '.join(missing)}."
         )
     rows = rows.reindex(columns=list(REPORTED))
-    for name in ["share", *OPTIONAL]:
+    for name in ["share", *OPTIONAL_NUMBERS]:
         rows[name] = _numbers(rows, name).round(6)
     rows["seconds"] = _numbers(rows, "seconds").astype(float)
     for name in ["split", *COUNTS]:
         rows[name] = _whole_numbers(rows, name)
     for name in ["dataset", "resampling", "learner"]:
         rows[name] = rows[name].astype(str)
+    rows["fingerprint"] = rows["fingerprint"].astype(object).fillna("").astype(str)
     _check_tasks(rows)
     return sort_rows(rows)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -12,17 +12,14 @@ import numpy as np
 
 from raremetric.extras import import_optional
 from raremetric.report.rows import check_rows, datasets_with_few_positives, sort_rows, with_scores
-from raremetric.study.paper_values import (
-    PRINTED_LEARNERS,
-    RESAMPLING_OF,
-    PaperTable,
-    paper_table,
-)
+from raremetric.study.paper_values import RESAMPLING_OF, PaperTable, paper_table
+from raremetric.study.reading import NAMED, named_study
 from raremetric.study.tasks import Study, StudyResults
 
 if TYPE_CHECKING:
     from pandas import DataFrame
 
+PAPER_SPLITS = 20
 MEASURE_NAMES = {"f1": "F1", "average_precision": "average precision"}
 RESAMPLING_NAMES = {
     "none": "without resampling",
@@ -46,12 +43,10 @@ class Table:
         Whether the data sets are varied to given shares of the minority.
     learners, datasets : list of str
         Those with at least one finished task, in the order of the study.
-    cells : DataFrame
-        One row per cell with a finished task: dataset, share, learner, n_splits, mean, std,
-        accuracy_mean, accuracy_std, paper_mean, paper_std. The last two are NaN where the paper
-        has no value.
-    shared : DataFrame
-        The same without the paper's values, over the splits that every learner has finished.
+    scores : DataFrame
+        One row per finished task: the columns of the results, f1 and accuracy.
+    planned : int
+        Number of splits of each cell when the study is complete.
     paper : PaperTable or None
         The table of the paper to compare with.
     leader : str or None
@@ -67,8 +62,8 @@ class Table:
     by_share: bool
     learners: list[str]
     datasets: list[str]
-    cells: DataFrame
-    shared: DataFrame
+    scores: DataFrame
+    planned: int
     paper: PaperTable | None = None
     leader: str | None = None
     few: list[str] = field(default_factory=list)
@@ -79,21 +74,55 @@ class Table:
         return MEASURE_NAMES[self.measure]
 
     @cached_property
-    def ranked(self) -> list[str]:
-        """The learners of the paper, if all of them are compared with it; otherwise all."""
-        if self.paper and set(PRINTED_LEARNERS) <= set(self.learners):
-            return [name for name in self.learners if name in PRINTED_LEARNERS]
-        return self.learners
+    def cells(self) -> DataFrame:
+        """One row per cell with a finished task, in the order of the table.
+
+        dataset, share, learner, n_splits, mean, std, accuracy_mean, accuracy_std, paper_mean,
+        paper_std. The last two are NaN where the paper has no value.
+        """
+        return _with_paper(self._cells(self.scores), self.paper)
 
     @cached_property
-    def added(self) -> list[str]:
-        """The learners that were added to those of the paper, and are not ranked with them."""
-        return [name for name in self.learners if name not in self.ranked]
+    def shared(self) -> DataFrame:
+        """The same without the paper's values, over the splits that every learner has finished."""
+        splits = self.scores.groupby(["dataset", "share", "split"], dropna=False)
+        n_learners = self.scores["learner"].nunique()
+        return self._cells(self.scores[splits["learner"].transform("nunique") == n_learners])
+
+    def _cells(self, part: DataFrame) -> DataFrame:
+        """Mean and population standard deviation over the splits of each cell, in percent."""
+        groups = part.groupby(["dataset", "share", "learner"], dropna=False, sort=False)
+        cells = groups.agg(
+            n_splits=("split", "size"),
+            mean=(self.measure, "mean"),
+            std=(self.measure, _population_std),
+            accuracy_mean=("accuracy", "mean"),
+            accuracy_std=("accuracy", _population_std),
+        ).reset_index()
+        order = cells.assign(
+            dataset=cells["dataset"].map(self.datasets.index),
+            share=-cells["share"],
+            learner=cells["learner"].map(self.learners.index),
+        ).sort_values(["dataset", "share", "learner"])
+        return cells.loc[order.index].reset_index(drop=True)
+
+    def restricted(self, learners: Sequence[str]) -> Table:
+        """The same table with some of its learners."""
+        kept = [name for name in self.learners if name in learners]
+        scores = self.scores[self.scores["learner"].isin(kept)]
+        datasets = in_order(scores["dataset"].unique(), self.datasets)
+        return replace(self, learners=kept, datasets=datasets, scores=scores)
 
     @cached_property
     def shares(self) -> list[float]:
         """The shares of the minority, the largest first."""
         return sorted(self.cells["share"].dropna().unique().tolist(), reverse=True)
+
+    @cached_property
+    def code(self) -> dict[str, DataFrame]:
+        """Fingerprint of the code → the tasks that it computed, the largest number first."""
+        parts = self.scores.groupby("fingerprint")
+        return dict(sorted(parts, key=lambda part: (-len(part[1]), part[0])))
 
     @cached_property
     def n_splits(self) -> tuple[int, int]:
@@ -185,7 +214,7 @@ def _table(study: Study, resampling: str, measure: str, part: DataFrame) -> Tabl
     learners = in_order(part["learner"].unique(), _learner_names(study))
     datasets = in_order(part["dataset"].unique(), study.datasets)
     paper = _paper(study, resampling, measure)
-    cells = _with_paper(_cells(part, measure, datasets, learners), paper)
+    known = {(dataset, learner) for dataset in datasets for learner in learners}
     return Table(
         name=_file_name(study, resampling, measure),
         title=_title(study, resampling, measure),
@@ -194,9 +223,9 @@ def _table(study: Study, resampling: str, measure: str, part: DataFrame) -> Tabl
         by_share=by_share,
         learners=learners,
         datasets=datasets,
-        cells=cells,
-        shared=_cells(_of_all_learners(part), measure, datasets, learners),
-        paper=None if cells["paper_mean"].isna().all() else paper,
+        scores=part,
+        planned=(named_study(study.name) if study.name in NAMED else study).splits,
+        paper=paper if paper and known & set(paper.scores) else None,
         leader=study.leader,
         few=datasets_with_few_positives(part) if study.few_positives and not by_share else [],
     )
@@ -247,30 +276,6 @@ def in_order(names: Iterable[str], order: Iterable[str]) -> list[str]:
 def slug(name: str) -> str:
     """Turn a name into a part of a file name."""
     return re.sub(r"[^A-Za-z0-9]+", "-", name).strip("-") or "unnamed"
-
-
-def _of_all_learners(part: DataFrame) -> DataFrame:
-    """The rows of those splits of a data set that every learner has finished."""
-    splits = part.groupby(["dataset", "share", "split"], dropna=False)
-    return part[splits["learner"].transform("nunique") == part["learner"].nunique()]
-
-
-def _cells(part: DataFrame, measure: str, datasets: list[str], learners: list[str]) -> DataFrame:
-    """Mean and population standard deviation over the splits of each cell, in percent."""
-    groups = part.groupby(["dataset", "share", "learner"], dropna=False, sort=False)
-    cells = groups.agg(
-        n_splits=("split", "size"),
-        mean=(measure, "mean"),
-        std=(measure, _population_std),
-        accuracy_mean=("accuracy", "mean"),
-        accuracy_std=("accuracy", _population_std),
-    ).reset_index()
-    order = cells.assign(
-        dataset=cells["dataset"].map(datasets.index),
-        share=-cells["share"],
-        learner=cells["learner"].map(learners.index),
-    ).sort_values(["dataset", "share", "learner"])
-    return cells.loc[order.index].reset_index(drop=True)
 
 
 def _population_std(values) -> float:

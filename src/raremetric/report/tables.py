@@ -7,17 +7,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from raremetric.contenders import CONTENDERS
 from raremetric.extras import import_optional
 from raremetric.report.page import MISSING, Cell, Grid
-from raremetric.report.ranks import average_ranks, paper_average_ranks
-from raremetric.report.summarize import Table, resampling_name
+from raremetric.report.ranks import AverageRanks, average_ranks, paper_average_ranks
+from raremetric.report.summarize import PAPER_SPLITS, Table, in_order, resampling_name
+from raremetric.study.paper_values import PRINTED_LEARNERS
 
 if TYPE_CHECKING:
     from pandas import DataFrame
-
-PAPER_SPLITS = 20
-ADDED = "†"  # marks learners that were added to those of the paper
 
 
 def long_table(table: Table) -> DataFrame:
@@ -54,10 +51,10 @@ def dataset_grid(table: Table) -> Grid:
         [*names, _splits_cell(cells["n_splits"]), *_score_cells(cells, table.learners)]
         for names, cells in _rows_of(table)
     ]
-    foot = [] if table.by_share else [*_mean_row(table), *_rank_rows(table)]
+    foot = [] if table.by_share else _foot(table)
     caption = f"{table.title}, each data set" if table.by_share else table.title
-    names = [f"{name} {ADDED}" if name in table.added else name for name in table.learners]
-    return Grid(caption, [*labels, *names], rows, foot, len(labels), _notes(table))
+    header = [*labels, *table.learners]
+    return Grid(caption, header, rows, foot, len(labels), _notes(table))
 
 
 def share_grid(table: Table) -> Grid:
@@ -84,7 +81,8 @@ def share_grid(table: Table) -> Grid:
         f"Mean {table.measure_name} in percent, over the data sets with a result of every learner "
         "at this share."
     )
-    return Grid(table.title, [*labels, *table.learners], rows, [], len(labels), [note])
+    header, notes = [*labels, *table.learners], [note, _origin(table)]
+    return Grid(table.title, header, rows, [], len(labels), notes)
 
 
 def signed(number: float) -> str:
@@ -157,6 +155,19 @@ def _best(scores: np.ndarray) -> np.ndarray:
     return rounded == np.nanmax(rounded)
 
 
+def _foot(table: Table) -> list[list[Cell]]:
+    """Means and average ranks; those of the paper's methods also without the others."""
+    rows = [*_mean_row(table), *_rank_rows(table)]
+    if not table.paper or not set(PRINTED_LEARNERS) < set(table.learners):
+        return rows
+    papers = table.restricted(PRINTED_LEARNERS)
+    for label, splits, *cells in [*_mean_row(papers), *_rank_rows(papers)]:
+        known = dict(zip(papers.learners, cells, strict=True))
+        shown = [known.get(name, Cell(MISSING)) for name in table.learners]
+        rows.append([Cell(f"{label.text}, the paper's methods only"), splits, *shown])
+    return rows
+
+
 def _mean_row(table: Table) -> Iterable[list[Cell]]:
     means, stds = table.complete(), table.complete("std")
     if means.empty:
@@ -176,36 +187,47 @@ def _mean_row(table: Table) -> Iterable[list[Cell]]:
 
 
 def _rank_rows(table: Table) -> Iterable[list[Cell]]:
-    """Ranks of the learners of the paper among each other, then of all if there are others."""
-    ranks, paper = average_ranks(table, table.ranked), paper_average_ranks(table)
+    ranks, paper = average_ranks(table), paper_average_ranks(table)
     if ranks is None:
         return
     splits = _splits_cell(table.complete("n_splits").to_numpy().ravel())
-    over = f"over {sets_text(ranks.n_datasets)}"
     for label, name in (
-        (f"Average rank {over}", "over_datasets"),
-        (f"Average rank {over} and the Mean row", "with_mean_row"),
+        (f"Average rank over {sets_text(ranks.n_datasets)}", "over_datasets"),
+        (f"Average rank over {sets_text(ranks.n_datasets)} and the Mean row", "with_mean_row"),
     ):
-        theirs = getattr(paper, name) if paper else {}
-        yield [Cell(label), splits, *_rank_cells(table, getattr(ranks, name), theirs)]
-    if table.added and (together := average_ranks(table, table.learners)):
-        label = f"Average rank of all {len(table.learners)} learners {over}"
-        yield [Cell(label), splits, *_rank_cells(table, together.over_datasets, {})]
+        yield [Cell(label), splits, *_rank_cells(ranks, paper, name)]
 
 
-def _rank_cells(table: Table, ranks: dict[str, float], theirs: dict[str, float]) -> Iterable[Cell]:
-    """Rank of each learner, and that in the paper; empty for learners that are not ranked."""
-    highest = _best(-np.array(list(ranks.values())))
-    best = dict(zip(ranks, highest, strict=True))
-    for learner in table.learners:
-        if learner not in ranks:
-            yield Cell(MISSING)
-            continue
-        rank, detail = ranks[learner], ""
-        if learner in theirs:
-            gap = f"{rank - theirs[learner]:+.2f}".replace("-", "−")
-            detail = f"{gap} ({theirs[learner]:.2f})"
-        yield Cell(f"{rank:.2f}", rank, bool(best[learner]), detail)
+def _rank_cells(ranks: AverageRanks, paper: AverageRanks | None, name: str) -> Iterable[Cell]:
+    ours = getattr(ranks, name)
+    best = _best(-np.array(list(ours.values())))
+    for (learner, rank), is_best in zip(ours.items(), best, strict=True):
+        detail = ""
+        if paper:
+            theirs = getattr(paper, name)[learner]
+            gap = f"{rank - theirs:+.2f}".replace("-", "−")
+            detail = f"{gap} ({theirs:.2f})"
+        yield Cell(f"{rank:.2f}", rank, bool(is_best), detail)
+
+
+def progress_text(table: Table) -> str:
+    """The number of splits of the cells, of how many: such as "20 of 20" or "0–12 of 20"."""
+    counts = table.cells.pivot(index=["dataset", "share"], columns="learner", values="n_splits")
+    return f"{splits_text(counts.fillna(0).to_numpy().ravel())} of {table.planned}"
+
+
+def code_text(table: Table) -> str:
+    """The fingerprint of the code, or all of them with the numbers of tasks."""
+    names = {name or "unknown": part for name, part in table.code.items()}
+    if len(names) == 1:
+        return next(iter(names))
+    texts = []
+    for name, part in names.items():
+        learners = in_order(part["learner"].unique(), table.learners)
+        whose = "" if len(learners) == len(table.learners) else f" of {', '.join(learners)}"
+        count = f"{len(part)} task{'s' * (len(part) != 1)}"
+        texts.append(f"{name} ({count}{whose})")
+    return f"{len(names)} fingerprints: {', '.join(texts)}"
 
 
 def sets_text(number: int) -> str:
@@ -237,10 +259,10 @@ def _notes(table: Table) -> list[str]:
             "average ranks are computed over the same data sets as ours; over all 22 data sets "
             "they are the printed ones."
         )
-    if table.added:
-        notes.append(
-            f"{ADDED}: not in the paper. The learners of the paper are ranked among each other, as "
-            "in the paper; another row ranks all learners."
-        )
-    found = (CONTENDERS[name] for name in table.learners if name in CONTENDERS)
-    return [*notes, *(each.looks_at_queries for each in found if each.looks_at_queries)]
+        if beyond := [name for name in table.learners if name not in PRINTED_LEARNERS]:
+            notes.append(f"Beyond the paper: {', '.join(beyond)}.")
+    return [*notes, _origin(table)]
+
+
+def _origin(table: Table) -> str:
+    return f"Splits: {progress_text(table)}. Code: {code_text(table)}."

@@ -8,15 +8,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from raremetric.files import atomic_write
-from raremetric.report.figures import table_figures
-from raremetric.report.listings import (
-    differences_grid,
-    effort_grid,
-    few_grid,
-    find_differences,
-    lead_grid,
-    pairs_grid,
-)
+from raremetric.report.cells import cells_grid, judge_cells, verdicts_grid
+from raremetric.report.drawing import Figure
+from raremetric.report.faithfulness import faithfulness_page, is_reproduction
+from raremetric.report.figures import draw_cells, table_figures
+from raremetric.report.listings import effort_grid, few_grid, lead_grid, origin_grid, pairs_grid
 from raremetric.report.page import Grid, Section, to_html, to_latex, to_markdown
 from raremetric.report.ranks import compare_ranks, few_table, lead_table, why_no_tests
 from raremetric.report.summarize import Summary, Table, summarize
@@ -60,9 +56,10 @@ def write_report(
         The files written: ``results.csv`` and ``report.html``; for each table NAME the files
         ``NAME.csv`` (one row per cell), ``NAME-wide.csv``, ``NAME.md``, ``NAME.tex``, its figures
         as PNG and SVG, and ``NAME-tests.csv``; ``NAME-lead.csv`` if the study has a leader, and
-        ``NAME-few.csv`` if it reports few positives; ``differences.csv`` and ``.md`` if a study
-        is compared with the paper. NAME is the name of the study, with the resampling if the
-        study has several, and with ``precision`` for the table of average precision.
+        ``NAME-few.csv`` if it reports few positives; ``cells.csv``, ``.md`` and a figure if a
+        study is compared with the paper; ``faithfulness.md`` for experiments of the paper. NAME is
+        the name of the study, with the resampling if the study has several, and with
+        ``precision`` for the table of average precision.
 
     Raises
     ------
@@ -82,22 +79,23 @@ def write_report(
         section, files = _section(table)
         sections.append(section)
         _add(contents, files)
-    differences = None
+    cells = None
     if compared := [table for table in summary.tables if table.paper]:
-        found = find_differences(compared)
-        differences = differences_grid(found)
-        files = {
-            "differences.csv": _csv(found.round(4)),
-            "differences.md": to_markdown(differences).encode(),
-        }
+        cells = judge_cells(compared)
+        section, files = _cells_section(compared, cells)
+        sections.append(section)
         _add(contents, files)
+    if is_reproduction(summary.tables):
+        text, figures = faithfulness_page(summary.tables, cells)
+        _add(contents, {"faithfulness.md": text.encode(), **_figure_files(figures)})
     page = to_html(
         "report.html",
         title=title,
         details=details,
         overview=_overview(summary),
         sections=sections,
-        differences=differences,
+        compared=bool(compared),
+        origin=origin_grid(summary.tables),
         effort=effort_grid(summary.effort),
     )
     _add(contents, {"report.html": page.encode()})
@@ -152,9 +150,32 @@ def _section(table: Table) -> tuple[Section, Files]:
     }
     if tests:
         files[f"{table.name}-tests.csv"] = _csv(tests.pairs)
-    for figure in figures:
-        files |= {f"{figure.name}.svg": figure.svg, f"{figure.name}.png": figure.png}
-    return section, files
+    return section, files | _figure_files(figures)
+
+
+def _cells_section(tables: list[Table], cells: DataFrame) -> tuple[Section, Files]:
+    """Every cell that the paper has, too, with a verdict: a section of the page, and files."""
+    counts = verdicts_grid(cells)
+    # Two studies may be compared with the same table of the paper: the first one names it.
+    titles = {table.paper.name: table.title for table in reversed(tables) if table.paper}
+    parts = cells.groupby("table", sort=False)
+    each = [cells_grid(titles[name], part) for name, part in parts]
+    figures = [draw_cells(cells)]
+    files = {
+        "cells.csv": _csv(cells.round(4)),
+        "cells.md": "\n".join(map(to_markdown, [counts, *each])).encode(),
+        **_figure_files(figures),
+    }
+    title = "Every cell beside the paper's"
+    return Section("paper_cells", title, [counts], figures, folded=each), files
+
+
+def _figure_files(figures: list[Figure]) -> Files:
+    return {
+        f"{figure.name}.{kind}": content
+        for figure in figures
+        for kind, content in (("svg", figure.svg), ("png", figure.png))
+    }
 
 
 def _lead_and_few(table: Table) -> tuple[list[Grid], Files]:

@@ -19,7 +19,7 @@ COUNTS = ("tn", "fp", "fn", "tp")
 # Columns of the results that reports are made from.
 REPORTED = (
     *("dataset", "share", "resampling", "split", "learner", *COUNTS, "candidate", "seconds"),
-    *("average_precision", "test_size"),
+    *("average_precision", "test_size", "fingerprint"),
 )
 
 

@@ -1,0 +1,180 @@
+"""The page "How faithful is this?": the paper's claims, cells and figures beside ours."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from raremetric.report.cells import AS_PRINTED, EXCHANGED, PARTNER, VERDICTS, verdicts_grid
+from raremetric.report.claims import CLAIMS
+from raremetric.report.drawing import Figure
+from raremetric.report.figures import PREFERRED, draw_dataset, draw_means
+from raremetric.report.listings import origin_grid
+from raremetric.report.page import Cell, Grid, fill_markdown, name_cell, to_markdown
+from raremetric.report.ranks import average_ranks, paper_average_ranks
+from raremetric.report.share_claims import VARIANTS
+from raremetric.report.summarize import Table
+from raremetric.report.table_claims import (
+    FAILS,
+    HOLDS,
+    NOISE,
+    NOT_RUN,
+    OTHERS,
+    PART,
+    TABLES,
+    Runs,
+)
+from raremetric.report.tables import progress_text, signed
+from raremetric.study.paper_values import PRINTED_LEARNERS, paper_datasets
+from raremetric.study.reading import GROUPS
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+VERDICT_MEANINGS = {
+    HOLDS: "our runs agree; where a difference is claimed, it is more than two standard errors",
+    NOISE: "all differences have the paper's direction, but not all exceed two standard errors",
+    PART: "some parts of the claim hold and others do not",
+    FAILS: "our runs say otherwise",
+    NOT_RUN: "the results are missing",
+}
+
+
+def is_reproduction(tables: Sequence[Table]) -> bool:
+    """Whether the tables contain an experiment of the paper with at least two of its methods."""
+    known = {*PRINTED_LEARNERS, *VARIANTS}
+    return any(
+        table.name in GROUPS["paper"] and len(known & set(table.learners)) > 1 for table in tables
+    )
+
+
+def faithfulness_page(tables: Sequence[Table], cells: DataFrame | None) -> tuple[str, list[Figure]]:
+    """The page as Markdown, and the figures that only this page needs.
+
+    Parameters
+    ----------
+    tables : sequence of Table
+        All tables of the report. Only those of the paper's experiments are used.
+    cells : DataFrame or None
+        The result of `judge_cells`, if there are cells to compare.
+
+    Returns
+    -------
+    page : str
+    figures : list of Figure
+    """
+    papers = [table for table in tables if table.name in GROUPS["paper"]]
+    runs = Runs(papers)
+    findings = [(claim, claim.check(runs)) for claim in CLAIMS]
+    counts = Counter(finding.verdict for _, finding in findings)
+    numbered = _numbered_figures(runs)
+    page = fill_markdown(
+        "faithfulness.md",
+        origin=to_markdown(replace(origin_grid(papers), caption="")),
+        complete=_is_complete(papers),
+        findings=findings,
+        verdicts=[(name, counts[name], text) for name, text in VERDICT_MEANINGS.items()],
+        cells="" if cells is None else to_markdown(replace(verdicts_grid(cells), caption="")),
+        exchanged={} if cells is None else _exchanged_counts(cells),
+        far="" if cells is None else to_markdown(far_grid(cells)),
+        beside=[to_markdown(grid) for grid in beside_grids(runs)],
+        figures={number: figure.name for number, figure in numbered.items()},
+    )
+    return page, [numbered[1]] if 1 in numbered else []
+
+
+def _numbered_figures(runs: Runs) -> dict[int, Figure]:
+    """Our counterparts of the paper's figures, as far as they have been run."""
+    found = {}
+    others, all_five = runs.table("imbalance", OTHERS), runs.table("imbalance")
+    if others and PREFERRED in others.datasets:
+        found[1] = draw_dataset(replace(others, name="imbalance-others"))
+    if all_five:
+        found[4] = draw_means(all_five)
+        if PREFERRED in all_five.datasets:
+            found[3] = draw_dataset(all_five)
+    if variants := runs.table("ablation", VARIANTS):
+        found[5] = draw_means(variants)
+    return found
+
+
+def _is_complete(tables: Sequence[Table]) -> bool:
+    """Whether the paper's methods have all splits of all data sets, from one state of the code."""
+    tables = [table.restricted((*PRINTED_LEARNERS, *VARIANTS)) for table in tables]
+    return (
+        {table.name for table in tables} == set(GROUPS["paper"])
+        and all(set(table.datasets) == set(paper_datasets()) for table in tables)
+        and all(progress_text(table) == f"{table.planned} of {table.planned}" for table in tables)
+        and len({name for table in tables for name in table.code}) == 1
+    )
+
+
+def _exchanged_counts(cells: DataFrame) -> dict[str, tuple[int, int]]:
+    """For each reading: how many cells of LMNN and GMML are not close, and of how many."""
+    parts = cells[cells["reading"] != ""].groupby("reading")["verdict"]
+    return {
+        reading: (int((~verdicts.isin(VERDICTS[:2])).sum()), len(verdicts))
+        for reading, verdicts in parts
+    }
+
+
+def far_grid(cells: DataFrame) -> Grid:
+    """The cells that are not close to the paper's, with the headings exchanged."""
+    chosen = cells[cells["reading"] != AS_PRINTED]
+    chosen = chosen[~chosen["verdict"].isin(VERDICTS[:2])]
+    order = chosen["standard_errors"].abs().sort_values(ascending=False, kind="stable").index
+    rows = [
+        [
+            *map(name_cell, (TABLES[cell.table], cell.dataset, cell.learner)),
+            Cell(str(cell.n_splits), cell.n_splits),
+            Cell(f"{cell.mean:.1f}", cell.mean),
+            Cell(f"{cell.paper_mean:.1f}", cell.paper_mean),
+            Cell(signed(cell.standard_errors), abs(cell.standard_errors)),
+            name_cell(cell.verdict),
+        ]
+        for cell in chosen.loc[order].itertuples()
+    ]
+    header = ["Table", "Data set", "Method", "Splits", "Ours", "Paper", "Difference / error"]
+    caption = "Cells that are not close to the paper's, with LMNN and GMML exchanged"
+    return Grid(caption, [*header, "Verdict"], rows, [], 3)
+
+
+def beside_grids(runs: Runs) -> list[Grid]:
+    """Means and average ranks beside the paper's, under both readings of the headings."""
+    means, ranks = [], []
+    for name, title in TABLES.items():
+        table = runs.table(name)
+        if table is None or table.paper is None or table.complete().empty:
+            continue
+        own, papers = average_ranks(table), paper_average_ranks(table)
+        if own and papers:
+            ranks += _readings(title, own.with_mean_row, papers.with_mean_row, "{:.2f}")
+        over = table.complete()
+        printed = {name: table.paper.mean_over(over.index, name).mean for name in over}
+        means += _readings(title, over.mean().to_dict(), printed, "{:.1f}")
+    header = ["Table", "Whose", *PRINTED_LEARNERS]
+    note = (
+        "Over the data sets that all five methods have finished. Average ranks are over these data "
+        "sets and the Mean row, as in the paper: 23 rows if all data sets are finished."
+    )
+    grids = [
+        Grid("Mean F1 beside the paper's", header, means, [], 2),
+        Grid("Average ranks beside the paper's", header, ranks, [], 2, [note]),
+    ]
+    return [grid for grid in grids if grid.rows]
+
+
+def _readings(
+    title: str, ours: dict[str, float], printed: dict[str, float], form: str
+) -> list[list[Cell]]:
+    exchanged = {name: printed[PARTNER.get(name, name)] for name in printed}
+    rows = {"ours": ours, "paper, as printed": printed, f"paper, {EXCHANGED}": exchanged}
+    return [
+        [
+            *map(name_cell, (title, whose)),
+            *(Cell(form.format(row[name]), row[name]) for name in PRINTED_LEARNERS),
+        ]
+        for whose, row in rows.items()
+    ]

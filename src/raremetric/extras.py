@@ -16,6 +16,7 @@ EXTRA_OF = {
     "onnx": "onnx",
     "pyarrow": "datasets",
     "skl2onnx": "onnx",
+    "xgboost": "trees",
 }
 # Packages that results depend on, and the distributions that may provide them.
 RESULTS_DEPEND_ON = {

@@ -248,18 +248,16 @@ class RareClassifier(InspectionMixin, ClassifierMixin, BaseEstimator):
             owner=type(self).__name__,
         )
         metrics = self._metrics_to_try()
-        groups = [metric.group for metric, _ in with_readings(metrics)]
         on_step = Progress(on_progress, len(metrics) * tuned.n_folds)
-        X, sampled, weights = tuned.X, tuned.labels, tuned.weights
         with quiet_repeats():
-            scores = out_of_fold_scores(
-                metrics, X, sampled, tuned.seed, self.budget, start, self.n_jobs, weights,
-                tuned.repeats, on_step,
-            )  # fmt: skip
+            metrics, scores = out_of_fold_scores(
+                metrics, tuned, self.budget, start, self.n_jobs, on_step
+            )
+            groups = [metric.group for metric, _ in with_readings(metrics)]
             selection = tuned.select(scores, groups)
             self.ensemble_ = fit_ensemble(
-                metrics, selection, X, sampled, tuned.seed, examples.row_numbers[tuned.rows],
-                weights,
+                metrics, selection, tuned.X, tuned.labels, tuned.seed,
+                examples.row_numbers[tuned.rows], tuned.weights, tuned.more,
             )  # fmt: skip
         self.cv_results_ = results_table(metrics, selection)
         self.n_repeats_ = scores.shape[1]

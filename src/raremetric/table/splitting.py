@@ -11,7 +11,7 @@ from scipy.sparse.csgraph import connected_components
 from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
 
 from raremetric.extras import import_optional
-from raremetric.rare.evaluation import fold_numbers
+from raremetric.rare.tuning_set import fold_numbers
 from raremetric.table.identifiers import identifier_kind
 from raremetric.table.roles import Roles, RowRoles
 from raremetric.validation import check_integer, check_labels

@@ -27,6 +27,8 @@ from raremetric.validation import Labels, accepted_weights
 from raremetric.voting import READINGS, Reading, class_scores, distance_floor
 
 TREES = "trees"
+MIN_POSITIVES_FOR_TREES = 20  # with fewer, trees hardly contribute
+FEW_ROWS = 1000  # with fewer, there are fewer and smaller trees
 
 
 def prior_weights(n_positive: int) -> dict[str, float]:
@@ -75,8 +77,8 @@ class FittedMetric(NamedTuple):
         return class_scores(distances, self.floor, readings)[:, :, 1]
 
 
-def default_metrics() -> list[MetricSpec]:
-    """All metrics that RareClassifier tries."""
+def default_metrics(labels: Labels | None = None) -> list[MetricSpec]:
+    """The metrics that RareClassifier tries on examples with these labels; None for all."""
     scaled = (StandardScaler(),)
     ranked = (NormalScores(), StandardScaler())
     weighted = (*scaled, ImportanceWeights())
@@ -89,15 +91,18 @@ def default_metrics() -> list[MetricSpec]:
     linear = (Euclidean(), *_imls(), *_discriminants())
     metrics += [MetricSpec("linear", "standard", scaled, each) for each in linear]
     metrics += [MetricSpec("linear", "rank", ranked, each) for each in _discriminants()]
-    if is_installed("xgboost"):
-        metrics += _tree_metrics()
-    return metrics
+    return metrics + (_tree_metrics(labels) if is_installed("xgboost") else [])
 
 
-def _tree_metrics() -> list[MetricSpec]:
+def _tree_metrics(labels: Labels | None) -> list[MetricSpec]:
+    trees = [BoostedLeaves(), BoostedLeaves(max_leaves=31, min_child_weight=0.3)]
+    if labels is not None and labels.counts.min() < MIN_POSITIVES_FOR_TREES:
+        return []
+    if labels is not None and len(labels.codes) < FEW_ROWS:
+        trees = [BoostedLeaves(75, learning_rate=0.2)]
     return [
-        MetricSpec(TREES, f"{trees.max_leaves} leaves", (trees,), learner)
-        for trees in (BoostedLeaves(), BoostedLeaves(max_leaves=31, min_child_weight=0.3))
+        MetricSpec(TREES, f"{step.max_leaves} leaves", (step,), learner)
+        for step in trees
         for learner in (
             Euclidean(),
             BalancedDiscriminant(0.1, 3.0),

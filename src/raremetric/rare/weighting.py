@@ -10,7 +10,8 @@ from scipy.optimize import minimize
 from scipy.special import expit, logit
 
 STRENGTH = 3.0  # of the prior: loss per squared deviation of a logarithm
-DROP_COST = 2.0  # loss that must be saved before a group is left out altogether
+DROP_COST = 2.0  # loss that must be saved before a group is left out, with many positives
+FEW = 40  # positives, with which twice as much must be saved
 
 
 def weigh_groups(
@@ -24,7 +25,8 @@ def weigh_groups(
 
     The weights w minimize the log-loss of a logistic regression on Σ w_g s_g, summed over the rows,
     plus ``STRENGTH`` Σ (log w_g − log prior_g)². With few rows they stay close to the prior. All
-    subsets of the scores are compared; each score that is left out adds ``DROP_COST``.
+    subsets of the scores are compared; each score that is left out adds ``DROP_COST`` times
+    1 + ``FEW`` / (number of positives).
 
     Parameters
     ----------
@@ -44,11 +46,13 @@ def weigh_groups(
     row_weights = np.full(len(positive), 1 / n_repeats)
     if weights is not None:
         row_weights = weights / n_repeats
+    n_positive = np.count_nonzero(positive) / n_repeats
+    drop_cost = DROP_COST * (1 + FEW / max(n_positive, 1))
     best_loss, best = np.inf, prior
     for size in range(n_groups, 0, -1):
         for subset in map(list, combinations(range(n_groups), size)):
             found, loss = _fit(scores[subset], positive, prior[subset], row_weights)
-            loss += DROP_COST * (n_groups - size)
+            loss += drop_cost * (n_groups - size)
             if loss < best_loss:
                 best_loss, best = loss, np.zeros(n_groups)
                 best[subset] = found

@@ -12,6 +12,7 @@ from raremetric import (
     ITML,
     LMNN,
     BalancedDiscriminant,
+    BoostedLeaves,
     Euclidean,
     ImportanceWeights,
     IterativeLMNN,
@@ -33,6 +34,7 @@ ESTIMATORS = [
     IterativeLMNN(),
     Euclidean(),
     BalancedDiscriminant(),
+    BoostedLeaves(5, random_state=0),
     ImportanceWeights(n_estimators=5, random_state=0),
     KernelLandmarks("rbf"),
     MetricKNNClassifier(Euclidean(), vote="score", cv=2),
@@ -74,8 +76,8 @@ class TestRefused:
 
     @pytest.mark.parametrize("scale", [1e-155, 1e-200, 1e-300])
     def test_differences_whose_squares_underflow(self, estimator, scale, problem):
-        if isinstance(estimator, ImportanceWeights):
-            pytest.skip("A forest depends on the order of the values only.")
+        if isinstance(estimator, ImportanceWeights | BoostedLeaves):
+            pytest.skip("Trees depend on the order of the values only.")
         X, y = problem
         message = r"differ by .* at most, .* Multiply the features by a large number"
         with pytest.raises(ValueError, match=message):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from raremetric.classifier import MetricKNNClassifier
     from raremetric.datasets import list_datasets, load_dataset
-    from raremetric.features import ImportanceWeights, KernelLandmarks
+    from raremetric.features import BoostedLeaves, ImportanceWeights, KernelLandmarks
     from raremetric.learners.discriminant import BalancedDiscriminant
     from raremetric.learners.dmbk import DMBK
     from raremetric.learners.euclidean import Euclidean
@@ -30,6 +30,7 @@ __all__ = [
     "ITML",
     "LMNN",
     "BalancedDiscriminant",
+    "BoostedLeaves",
     "Euclidean",
     "ImportanceWeights",
     "IterativeLMNN",
@@ -50,6 +51,7 @@ _MODULE_OF = {
     "ITML": "raremetric.learners.itml",
     "LMNN": "raremetric.learners.lmnn",
     "BalancedDiscriminant": "raremetric.learners.discriminant",
+    "BoostedLeaves": "raremetric.features",
     "Euclidean": "raremetric.learners.euclidean",
     "ImportanceWeights": "raremetric.features",
     "IterativeLMNN": "raremetric.learners.iterative_lmnn",

@@ -6,6 +6,7 @@ import platform
 from contextlib import suppress
 from functools import cache
 from importlib import import_module, metadata
+from importlib.util import find_spec
 from types import ModuleType
 
 # The extra that installs a package; a package that is not listed belongs to "study".
@@ -16,6 +17,7 @@ EXTRA_OF = {
     "onnx": "onnx",
     "pyarrow": "datasets",
     "skl2onnx": "onnx",
+    "xgboost": "trees",
 }
 # Packages that results depend on, and the distributions that may provide them.
 RESULTS_DEPEND_ON = {
@@ -49,6 +51,14 @@ def import_optional(module: str, purpose: str | None = None) -> ModuleType:
         package = module.partition(".")[0]
         needs = f"{purpose} needs {package}" if purpose else f"raremetric needs {package} for this"
         raise ImportError(f"{needs}, but it is not installed: {install_hint(package)}") from error
+
+
+def is_installed(package: str) -> bool:
+    """Whether a package can be imported; does not import it."""
+    try:
+        return find_spec(package) is not None
+    except ValueError:  # sys.modules has None in its place
+        return False
 
 
 @cache

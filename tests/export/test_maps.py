@@ -13,7 +13,17 @@ from sklearn.preprocessing import (
     StandardScaler,
 )
 
-from raremetric import GMML, IML, IMLCV, ITML, LMNN, Euclidean, ImportanceWeights, KernelLandmarks
+from raremetric import (
+    GMML,
+    IML,
+    IMLCV,
+    ITML,
+    LMNN,
+    BoostedLeaves,
+    Euclidean,
+    ImportanceWeights,
+    KernelLandmarks,
+)
 from raremetric.export.maps import map_rows, normal_quantile
 from raremetric.rare.candidates import default_metrics, fit_metrics
 from raremetric.validation import check_labels
@@ -52,6 +62,7 @@ def test_a_scaler_and_a_metric(data, learner, scaler):
         ImportanceWeights(random_state=0),
         KernelLandmarks(),
         KernelLandmarks("rbf", n_landmarks=20, random_state=0),
+        BoostedLeaves(20, random_state=0),
         QuantileTransformer(n_quantiles=80),
         QuantileTransformer(n_quantiles=17, output_distribution="normal"),
         make_pipeline(QuantileTransformer(n_quantiles=5), "passthrough", PCA(3)),

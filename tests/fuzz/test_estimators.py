@@ -12,6 +12,7 @@ from raremetric import (
     ITML,
     LMNN,
     BalancedDiscriminant,
+    BoostedLeaves,
     Euclidean,
     ImportanceWeights,
     IterativeLMNN,
@@ -100,6 +101,14 @@ ESTIMATORS = {
     "Euclidean": st.builds(Euclidean),
     "BalancedDiscriminant": st.builds(
         BalancedDiscriminant, one_of([1e-6, 0.1, 1.0]), one_of([1.0, 3.0, 1e6])
+    ),
+    "BoostedLeaves": st.builds(
+        BoostedLeaves,
+        one_of([1, 5]),
+        learning_rate=one_of([0.1, 1.0]),
+        max_leaves=one_of([2, 15]),
+        min_child_weight=one_of([0.0, 1.0]),
+        random_state=st.just(0),
     ),
     "ImportanceWeights": st.builds(
         ImportanceWeights, one_of([0.0, 0.5, 2.0]), n_estimators=st.just(2), random_state=st.just(0)

@@ -5,11 +5,11 @@ from sklearn.preprocessing import StandardScaler
 
 from raremetric import BalancedDiscriminant, Euclidean, KernelLandmarks
 from raremetric.rare.candidates import (
-    GROUP_WEIGHTS,
     MetricSpec,
     SharedTransform,
     default_metrics,
     fit_metrics,
+    prior_weights,
     with_readings,
 )
 from raremetric.validation import check_labels
@@ -39,7 +39,7 @@ def fitted(data):
 
 def test_every_group_has_a_weight_and_every_candidate_its_own_description():
     metrics = default_metrics()
-    assert {metric.group for metric in metrics} == set(GROUP_WEIGHTS)
+    assert {metric.group for metric in metrics} == set(prior_weights(10))
     candidates = with_readings(metrics)
     assert len(candidates) == len(metrics) * len(READINGS)
     described = {(m.branch, repr(m.learner), str(reading)) for m, reading in candidates}

@@ -1,3 +1,4 @@
+import sys
 import warnings
 
 import numpy as np
@@ -10,6 +11,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler
 
 from raremetric import RareClassifier
+from raremetric.rare.tuning_set import make_tuning_set
+from raremetric.validation import check_labels
 from tests.conftest import make_problem
 from tests.rare.conftest import SOON, rare_problem
 
@@ -236,3 +239,38 @@ def test_a_second_fit_with_more_classes_forgets_the_first(few_candidates):
     for name in ("ensemble_", "threshold_", "pos_label_", "best_score_", "n_repeats_"):
         assert not hasattr(model, name)
     assert not hasattr(model.fit(X, y == 0), "estimators_")
+
+
+def test_without_xgboost_the_other_groups_are_used_and_a_warning_says_so(monkeypatch):
+    monkeypatch.setitem(sys.modules, "xgboost", None)
+    X, y = make_problem(0, n_samples=60)
+    with pytest.warns(UserWarning, match=r"xgboost is not installed. pip install .*\[trees\]"):
+        model = RareClassifier(random_state=0).fit(X, y)
+    assert set(model.cv_results_["group"]) == {"importance, laplacian", "linear"}
+
+
+def test_trees_win_where_borders_are_parallel_to_the_axes():
+    rng = np.random.default_rng(0)
+    X = rng.uniform(0, 4, size=(1500, 8))
+    y = ((X[:, 0].astype(int) + X[:, 1].astype(int)) % 4 == 0).astype(int)
+    model = RareClassifier(random_state=0).fit(X[:1000], y[:1000])
+    weights = model.cv_results_["weight"]
+    assert weights[model.cv_results_["group"] == "trees"].sum() > 0.4
+    assert f1_score(y[1000:], model.predict(X[1000:])) > 0.8
+
+
+def test_trees_are_grown_on_rows_that_are_no_neighbors():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(600, 3))
+    y = (np.arange(600) % 10 == 0).astype(int)
+    X[y == 1] += 1
+    labels = check_labels(y, "A test")
+    options = {"scoring": "f1", "max_samples": 200, "random_state": 0, "thorough": False}
+    tuned = make_tuning_set(X, labels, **options)
+    assert len(tuned.rows) == 200
+    assert tuned.labels.counts.tolist() == [140, 60]
+    together = np.concatenate([tuned.X, tuned.more.X])
+    np.testing.assert_array_equal(np.sort(together, axis=0), np.sort(X, axis=0))
+    assert (tuned.more.y == 0).all()
+    for given in ({"groups": np.arange(600) // 2}, {"cv": [(np.arange(300), np.arange(300, 600))]}):
+        assert make_tuning_set(X, labels, **options, **given).more is None

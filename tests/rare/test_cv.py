@@ -12,8 +12,7 @@ from sklearn.model_selection import (
 )
 
 from raremetric import RareClassifier
-from raremetric.rare.evaluation import make_folds
-from raremetric.rare.tuning_set import make_tuning_set, split_into_repeats
+from raremetric.rare.tuning_set import make_folds, make_tuning_set, split_into_repeats
 from raremetric.validation import check_labels
 from raremetric.voting import best_threshold, f_utility
 

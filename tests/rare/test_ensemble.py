@@ -8,6 +8,8 @@ from raremetric import BalancedDiscriminant, Euclidean
 from raremetric.rare.candidates import MetricSpec, with_readings
 from raremetric.rare.ensemble import average_best, fit_ensemble, select
 from raremetric.rare.evaluation import out_of_fold_scores
+from raremetric.rare.tuning_set import make_tuning_set
+from raremetric.rare.weighting import weigh_groups
 from raremetric.validation import check_labels
 from raremetric.voting import check_aim
 from tests.conftest import make_problem
@@ -18,20 +20,24 @@ def test_the_five_best_of_each_group_are_averaged_and_groups_by_their_weights():
     scores = 5 * rng.normal(size=(9, 2, 50)) + 3
     groups = ["a"] * 7 + ["b"] * 2
     ranks = np.array([7, 1, 2, 3, 4, 5, 6, 2, 1])
-    kept, average = average_best(scores, groups, ranks, {"a": 3.0, "b": 1.0})
+    positive = np.arange(50) % 5 == 0
+    kept, average = average_best(scores, groups, ranks, positive, {"a": 3.0, "b": 1.0})
     assert sorted(kept) == [1, 2, 3, 4, 5, 7, 8]
     assert (np.diff(average.weights) <= 0).all()
     assert average.weights.sum() == pytest.approx(1)
     pooled = scores.reshape(9, -1)
     z = (pooled - pooled.mean(axis=1, keepdims=True)) / pooled.std(axis=1, keepdims=True)
     first, second = z[1:6].mean(axis=0), z[7:].mean(axis=0)
-    by_hand = 3 * first / first.std() + second / second.std()
+    columns = np.stack([first / first.std(), second / second.std()])
+    found = weigh_groups(columns, np.tile(positive, 2), np.array([3.0, 1.0]), n_repeats=2)
+    by_hand = found @ columns
     averaged = average(pooled[kept])
     np.testing.assert_allclose(averaged / averaged.std(), by_hand / by_hand.std(), atol=1e-9)
 
 
 def test_constant_scores_do_not_divide_by_zero():
-    kept, average = average_best(np.full((1, 1, 20), 2.0), ["a"], np.array([1]), {"a": 1.0})
+    constant, positive = np.full((1, 1, 20), 2.0), np.arange(20) < 5
+    kept, average = average_best(constant, ["a"], np.array([1]), positive, {"a": 1.0})
     assert kept.tolist() == [0]
     assert [column.tolist() for column in average] == [[1.0], [2.0], [1.0]]
     np.testing.assert_array_equal(average(np.array([[2.0, 3.0]])), [0, 1])
@@ -59,8 +65,11 @@ def test_members_with_the_same_metric_share_it_and_score_as_if_alone():
         MetricSpec("linear", "plain", steps, BalancedDiscriminant()),
     ]
     groups = ["linear"] * len(with_readings(metrics))
-    scores = out_of_fold_scores(metrics, X, labels, 0)
-    selection = select(scores, groups, y == 1, check_aim("f1"))
+    tuned = make_tuning_set(
+        X, labels, scoring="f1", max_samples=None, random_state=0, thorough=False
+    )
+    metrics, scores = out_of_fold_scores(metrics, tuned)
+    selection = select(scores, groups, y == 1, check_aim("f1"), {"linear": 1.0})
     ensemble = fit_ensemble(metrics, selection, X, labels, 0)
     assert len(ensemble.members) == 5
     assert len(ensemble.metrics) <= 2  # so at least two members share a metric

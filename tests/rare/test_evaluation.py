@@ -4,7 +4,8 @@ from sklearn.preprocessing import StandardScaler
 
 from raremetric import BalancedDiscriminant, Euclidean
 from raremetric.rare.candidates import MetricSpec, with_readings
-from raremetric.rare.evaluation import make_folds, out_of_fold_scores, score_repeat
+from raremetric.rare.evaluation import out_of_fold_scores, score_folds
+from raremetric.rare.tuning_set import make_folds, make_tuning_set
 from raremetric.validation import check_labels
 from raremetric.voting import READINGS, Reading
 from tests.conftest import make_problem
@@ -42,14 +43,20 @@ def test_more_folds_where_examples_are_few(n_samples, n_positive, repeats, n_fol
         np.testing.assert_array_equal(folds[0][1], same[0][1])
 
 
+def tuning_set(X, y, **options):
+    given = {"scoring": "f1", "max_samples": None, "random_state": 0, "thorough": False}
+    return make_tuning_set(X, check_labels(y, "A test"), **{**given, **options})
+
+
 @pytest.mark.parametrize("weighted", [False, True])
 def test_scores_come_from_examples_of_other_folds_in_the_order_of_the_candidates(weighted):
     X, y = make_problem(0, n_samples=40)
     weights = np.random.default_rng(0).uniform(0.1, 5.0, size=40) if weighted else None
-    labels = check_labels(y, "A test")
-    repeats = make_folds(labels, 0)
+    tuned = tuning_set(X, y, weights=weights)
+    repeats = tuned.repeats
     assert not np.array_equal(repeats[0][0][1], repeats[1][0][1])
-    scores = out_of_fold_scores(METRICS, X, labels, seed=0, weights=weights)
+    metrics, scores = out_of_fold_scores(METRICS, tuned)
+    assert metrics == METRICS
     assert scores.shape == (2 * len(READINGS), 2, 40)
     number = with_readings(METRICS).index((METRICS[1], Reading(2)))
     for repeat, folds in enumerate(repeats):
@@ -63,10 +70,9 @@ def test_scores_come_from_examples_of_other_folds_in_the_order_of_the_candidates
 
 
 def test_threads_do_not_change_scores():
-    X, y = make_problem(0, n_samples=40)
-    labels = check_labels(y, "A test")
-    folds, _ = make_folds(labels, 0)
+    tuned = tuning_set(*make_problem(0, n_samples=40))
+    folds, _ = tuned.repeats
     np.testing.assert_array_equal(
-        score_repeat(METRICS, X, labels, folds, 0, n_jobs=1),
-        score_repeat(METRICS, X, labels, folds, 0, n_jobs=2),
+        score_folds(METRICS, tuned, folds, n_jobs=1),
+        score_folds(METRICS, tuned, folds, n_jobs=2),
     )

@@ -29,7 +29,7 @@ def test_the_expected_quality_is_that_of_the_whole_table(max_samples, monkeypatc
     model = RareClassifier(max_samples=max_samples, random_state=0).fit(X, y)
     kept = np.argsort(-model.cv_results_["weight"], kind="stable")[: len(model.ensemble_.members)]
     averaged = np.stack(
-        [model.ensemble_.average(each) for each in computed[0][kept].swapaxes(0, 1)]
+        [model.ensemble_.average(each) for each in computed[0].scores[kept].swapaxes(0, 1)]
     )
     truth = y[model.ensemble_.rows]
     n_positive = truth.sum()

@@ -11,7 +11,7 @@ from raremetric import IML, BalancedDiscriminant, ImportanceWeights, RareClassif
 from raremetric.rare import classifier
 from raremetric.rare.candidates import MetricSpec, fit_metrics
 from raremetric.rare.ensemble import average_best
-from raremetric.rare.evaluation import split_weights
+from raremetric.rare.tuning_set import split_weights
 from raremetric.validation import check_labels
 from tests.conftest import make_problem
 from tests.rare.conftest import SOON, rare_problem
@@ -29,7 +29,7 @@ METRICS = [
 
 @pytest.fixture(autouse=True)
 def few_weighted_metrics(monkeypatch):
-    monkeypatch.setattr(classifier, "default_metrics", lambda: METRICS)
+    monkeypatch.setattr(classifier, "default_metrics", lambda labels: METRICS)
 
 
 def fit(X, y, weights=None, **params):
@@ -155,9 +155,10 @@ def test_class_weights_are_the_total_weight_per_sampled_weight():
 def test_weights_in_the_average_are_repetitions():
     rng = np.random.default_rng(0)
     scores, weights = rng.normal(size=(3, 2, 30)) + 2, rng.integers(1, 4, size=30)
-    options = (["a", "a", "b"], np.array([1, 2, 1]), {"a": 2.0, "b": 1.0})
-    kept, average = average_best(scores, *options, weights.astype(float))
-    same, listed = average_best(scores[..., np.repeat(np.arange(30), weights)], *options)
+    positive, repeated = rng.random(30) < 0.3, np.repeat(np.arange(30), weights)
+    ranked, prior = (["a", "a", "b"], np.array([1, 2, 1])), {"a": 2.0, "b": 1.0}
+    kept, average = average_best(scores, *ranked, positive, prior, weights.astype(float))
+    same, listed = average_best(scores[..., repeated], *ranked, positive[repeated], prior)
     np.testing.assert_array_equal(kept, same)
     for ours, theirs in zip(average, listed, strict=True):
-        np.testing.assert_allclose(ours, theirs)
+        np.testing.assert_allclose(ours, theirs, rtol=1e-4)

@@ -14,7 +14,7 @@ from raremetric.contenders import CONTENDERS, scored
 from raremetric.contenders.alternatives import LogisticRegressions
 from raremetric.contenders.base import positive_scores
 from raremetric.datasets import read_table
-from raremetric.rare.evaluation import make_folds
+from raremetric.rare.tuning_set import make_folds
 from raremetric.report.comparison import (
     RECALLS,
     _curve,

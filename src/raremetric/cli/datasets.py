@@ -30,7 +30,7 @@ def datasets(
         typer.Argument(help="Show this data set only.", autocompletion=complete_dataset),
     ] = None,
     collection: Annotated[
-        str | None, typer.Option(help='List only the "paper" or the "keel" collection.')
+        str | None, typer.Option(help='List only one collection: "paper", "keel" or "large".')
     ] = None,
     export: Annotated[
         Path | None, typer.Option("--export", help="Write the data set to this CSV file.")
@@ -95,8 +95,9 @@ def _overview(infos: list[DatasetInfo]) -> Table:
 
 def _short(source: str) -> str:
     """A short form of the source, such as "UCI 109" or "KEEL"."""
-    repository, number = ("UCI", source.rpartition("/")[2]) if "uci.edu" in source else ("KEEL", "")
-    return f"{repository} {number}".strip()
+    if "uci.edu" in source:
+        return f"UCI {source.rpartition('/')[2]}"
+    return "KEEL" if "keel" in source else "challenge"
 
 
 def _details(info: DatasetInfo) -> Table:

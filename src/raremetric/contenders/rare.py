@@ -23,9 +23,10 @@ from raremetric.contenders.scored import chosen_members
 from raremetric.learners.iml import IML
 from raremetric.rare import RareClassifier
 from raremetric.rare.candidates import MetricSpec
+from raremetric.validation import Labels
 
 N_METRICS = 10  # settings of IML, each with all readings
-MAX_SAMPLES = RareClassifier().max_samples
+MAX_SAMPLES = 10_000  # rows that methods learn from whose time grows with their square
 
 
 class ScoredIML(RareClassifier):
@@ -38,6 +39,8 @@ class ScoredIML(RareClassifier):
     budget, scoring, pos_label, cv, max_samples, random_state, n_jobs
         See `RareClassifier`.
     """
+
+    _uses_trees = False
 
     def __init__(
         self,
@@ -62,7 +65,7 @@ class ScoredIML(RareClassifier):
         )
         self.metrics = metrics
 
-    def _metrics_to_try(self) -> list[MetricSpec]:
+    def _metrics_to_try(self, labels: Labels) -> list[MetricSpec]:
         steps = (StandardScaler(),)
         return [MetricSpec("linear", "standard", steps, IML(**each)) for each in self.metrics]
 
@@ -74,6 +77,7 @@ class Rare(Contender):
     has_neighbors: ClassVar[bool] = True
     has_threshold: ClassVar[bool] = True
     decides_by: ClassVar[str] = "probability"
+    max_samples: ClassVar[int] = RareClassifier().max_samples
 
     def _check_settings(self) -> None:
         known = set(inspect.signature(RareClassifier).parameters) - {
@@ -97,7 +101,7 @@ class Rare(Contender):
             "cv": how.folds or None,
         }
         if how.max_rows is not None:
-            options["max_samples"] = min(how.max_rows, MAX_SAMPLES)
+            options["max_samples"] = min(how.max_rows, self.max_samples)
         model = self._model(candidates, **options)
         model.fit(X, y, how.weights, on_progress=how.on_progress)
         model.cv = None  # the folds, as large as the data, are not needed any more
@@ -117,6 +121,8 @@ class Rare(Contender):
 @dataclass(frozen=True, kw_only=True)
 class IMLScore(Rare):
     """The paper's metric in RareClassifier's procedure: readings, average, threshold."""
+
+    max_samples: ClassVar[int] = MAX_SAMPLES
 
     def _check_settings(self) -> None:
         known = inspect.signature(IML).parameters

@@ -24,8 +24,13 @@ from raremetric.contenders.vote_folds import (
 )
 from raremetric.neighbors import NeighborSearch
 from raremetric.performance import Progress
-from raremetric.rare.evaluation import Folds, make_folds
-from raremetric.rare.tuning_set import TuningSet, make_tuning_set, split_into_repeats
+from raremetric.rare.tuning_set import (
+    Folds,
+    TuningSet,
+    make_folds,
+    make_tuning_set,
+    split_into_repeats,
+)
 from raremetric.validation import check_labels, quiet_constants, quiet_repeats
 from raremetric.voting import (
     Aim,

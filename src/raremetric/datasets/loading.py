@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Sequence
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
@@ -11,49 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import Bunch
 
-from raremetric.datasets.parsers import Parsed, package_path
-from raremetric.datasets.registry import PAPER, Entry, keel_collection
+from raremetric.datasets.large_tables import LARGE
+from raremetric.datasets.parsers import Category, Parsed, package_path
+from raremetric.datasets.registry import PAPER, DatasetInfo, Entry, keel_collection
 from raremetric.extras import import_optional
 from raremetric.validation import check_option
 
-COLLECTIONS = ("paper", "keel")
-
-
-@dataclass(frozen=True)
-class DatasetInfo:
-    """Summary of a data set.
-
-    Attributes
-    ----------
-    name, collection : str
-        The name for `load_dataset`, and ``"paper"`` or ``"keel"``.
-    n_samples, n_features, n_positive : int
-        n, d and n⁺ of the parsed arrays.
-    share : float
-        n⁺ / n.
-    positive : tuple
-        The original labels that count as positive.
-    paper_order : bool
-        Whether the rows are in the paper's order, so that its splits can be repeated.
-    source, license, note : str
-        Where the data comes from, its license, and remarks.
-    """
-
-    name: str
-    collection: str
-    n_samples: int
-    n_features: int
-    n_positive: int
-    share: float
-    positive: tuple[str | int, ...]
-    paper_order: bool
-    source: str
-    license: str
-    note: str
-
-    def to_dict(self) -> dict[str, Any]:
-        """The fields as a dictionary that can be written as JSON."""
-        return asdict(self)
+COLLECTIONS = ("paper", "keel", "large")
 
 
 def list_datasets(collection: str | None = None) -> list[str]:
@@ -61,14 +26,15 @@ def list_datasets(collection: str | None = None) -> list[str]:
 
     Parameters
     ----------
-    collection : {"paper", "keel"} or None, default=None
-        The paper's 22 data sets, KEEL's imbalanced collection, or both; ``pima`` belongs to both
-        collections. Without the ``datasets`` extra, only the paper's can be listed.
+    collection : {"paper", "keel", "large"} or None, default=None
+        The paper's 22 data sets, KEEL's imbalanced collection, tables of 4,000 to 100,000 rows, or
+        all of them; ``pima`` belongs to the first two. Without the ``datasets`` extra, KEEL's
+        collection cannot be listed.
 
     Returns
     -------
     list of str
-        In alphabetical order within each collection; the paper's come first.
+        The paper's come first, then KEEL's, then the large tables.
 
     Examples
     --------
@@ -78,16 +44,23 @@ def list_datasets(collection: str | None = None) -> list[str]:
     """
     if collection is not None:
         check_option(collection, "collection", COLLECTIONS)
-    names = list(PAPER) if collection != "keel" else []
-    if collection != "paper":
+    names = list(PAPER) if collection in (None, "paper") else []
+    if collection in (None, "keel"):
         names += [name for name in keel_collection() if name not in names]
+    if collection in (None, "large"):
+        names += LARGE
     return names
 
 
 def load_dataset(
-    name: str, *, return_X_y: bool = False, as_frame: bool = False, original: bool = False
+    name: str,
+    *,
+    return_X_y: bool = False,
+    as_frame: bool = False,
+    categories: bool = False,
+    original: bool = False,
 ) -> Bunch | tuple[Any, Any]:
-    """Load one of the paper's 22 data sets, or one of KEEL's imbalanced collection.
+    """Load one of the paper's 22 data sets, of KEEL's imbalanced collection, or a large table.
 
     The data is read from installed packages; nothing is downloaded. The arrays are compared with
     the known shape, number of positives and checksum, and an error says what differs.
@@ -100,6 +73,9 @@ def load_dataset(
         Whether to return ``(data, target)`` instead of a Bunch.
     as_frame : bool, default=False
         Whether to return the data as a pandas DataFrame and the target as a Series.
+    categories : bool, default=False
+        Whether a categorical column stays one column, of pandas' type "category", instead of 0/1
+        columns. Only with `as_frame`.
     original : bool, default=False
         Whether the target holds the original class labels (often more than two) instead of 1
         and 0.
@@ -131,6 +107,8 @@ def load_dataset(
     >>> X.shape, int(y.sum())
     ((178, 13), 59)
     """
+    if categories and not as_frame:
+        raise ValueError("categories=True needs as_frame=True: an array has no categories.")
     entry, parsed = _read(find_entry(name))
     is_positive = np.isin(parsed.labels, entry.positive)
     target = parsed.labels if original else is_positive.astype(np.int64)
@@ -145,7 +123,7 @@ def load_dataset(
         DESCR=_description(_info(entry, parsed), parsed.n_dropped),
     )
     if as_frame:
-        _to_frame(bunch)
+        _to_frame(bunch, parsed if categories else None)
     return (bunch.data, bunch.target) if return_X_y else bunch
 
 
@@ -168,15 +146,16 @@ def describe_dataset(name: str) -> DatasetInfo:
 def find_entry(name: str) -> Entry:
     """The registry's entry for a data set."""
     check_dataset_name(name)
-    return PAPER[name] if name in PAPER else keel_collection()[name]
+    return PAPER.get(name) or LARGE.get(name) or keel_collection()[name]
 
 
 def check_dataset_name(name: str) -> str:
     """The name of a data set of `list_datasets`, or an error that suggests similar names."""
     if not isinstance(name, str):
         raise TypeError(f"The name of a data set must be a string such as 'wine'; got {name!r}.")
-    # The paper's names are known even where the packages with KEEL's files are not installed.
-    return name if name in PAPER else check_option(name, "data set", list_datasets())
+    # These names are known even where the packages with the files are not installed.
+    known = name in PAPER or name in LARGE
+    return name if known else check_option(name, "data set", list_datasets())
 
 
 def checksum(X: NDArray[np.float64], labels: NDArray) -> str:
@@ -275,8 +254,22 @@ def _description(info: DatasetInfo, n_dropped: int) -> str:
     return "\n".join(line for line in lines if line)
 
 
-def _to_frame(bunch: Bunch) -> None:
+def _to_frame(bunch: Bunch, with_categories: Parsed | None) -> None:
     pandas = import_optional("pandas")
     bunch.data = pandas.DataFrame(bunch.data, columns=bunch.feature_names)
+    if with_categories is not None:
+        bunch.data = _join_categories(bunch.data, with_categories.categories)
+        bunch.feature_names = list(bunch.data.columns)
     bunch.target = pandas.Series(bunch.target, name="target")
     bunch.frame = bunch.data.assign(target=bunch.target)
+
+
+def _join_categories(frame: Any, categories: Sequence[Category]) -> Any:
+    """One column per category, at the position of its first 0/1 column."""
+    pandas = import_optional("pandas")
+    parts, start = [], 0
+    for each in categories:
+        joined = pandas.Categorical.from_codes(each.codes, each.levels)
+        parts += [frame.iloc[:, start : each.start], pandas.Series(joined, name=each.name)]
+        start = each.start + each.width
+    return pandas.concat([*parts, frame.iloc[:, start:]], axis=1)

@@ -40,6 +40,20 @@ class Header(NamedTuple):
     output: str  # name of the class attribute
 
 
+class Category(NamedTuple):
+    """A categorical column, which is one or more 0/1 columns of the numbers."""
+
+    name: str
+    levels: list[str]
+    codes: NDArray[np.int64]  # (n_samples,), positions in levels
+    start: int  # position of its first 0/1 column
+
+    @property
+    def width(self) -> int:
+        """Number of its 0/1 columns."""
+        return 1 if len(self.levels) == 2 else len(self.levels)
+
+
 class Parsed(NamedTuple):
     """A data set with its original labels."""
 
@@ -47,6 +61,7 @@ class Parsed(NamedTuple):
     labels: NDArray  # (n_samples,), integers where all labels are integers, else text
     feature_names: list[str]
     n_dropped: int = 0  # number of rows dropped because of missing values
+    categories: tuple[Category, ...] = ()  # in the order of their columns
 
 
 Recipe = Callable[[Path], Parsed]
@@ -138,20 +153,25 @@ def encode_rows(attributes: Sequence[Attribute], rows: list[list[str]]) -> Parse
     occur, there is one column, for the second. Rows with a missing value are dropped.
     """
     complete = [row for row in rows if MISSING_MARKS.isdisjoint(row)]
-    columns, names = [], []
+    columns: list[NDArray] = []
+    names: list[str] = []
+    categories = []
     for index, attribute in enumerate(attributes):
         column = [row[index] for row in complete]
         if attribute.kind == "nominal" and not all(map(is_numeric, attribute.levels)):
             levels = _levels_in_use(attribute, column)
-            for level in levels[1:] if len(levels) == 2 else levels:
-                columns.append([float(value == level) for value in column])
-                names.append(f"{attribute.name}={level}")
+            code_of = {level: code for code, level in enumerate(levels)}
+            codes = np.array([code_of[value] for value in column])
+            categories.append(Category(attribute.name, levels, codes, len(columns)))
+            for code in range(1 if len(levels) == 2 else 0, len(levels)):
+                columns.append((codes == code).astype(np.float64))
+                names.append(f"{attribute.name}={levels[code]}")
         else:
-            columns.append([float(value) for value in column])
+            columns.append(np.array(column, dtype=np.float64))
             names.append(attribute.name)
-    X = np.ascontiguousarray(np.array(columns).T)
+    X = np.column_stack(columns)
     labels = as_labels([row[-1] for row in complete])
-    return Parsed(X, labels, names, len(rows) - len(complete))
+    return Parsed(X, labels, names, len(rows) - len(complete), tuple(categories))
 
 
 def _levels_in_use(attribute: Attribute, column: Sequence[str]) -> list[str]:
@@ -205,6 +225,14 @@ def plain(
         return encode_rows(attributes, [row[drop_first:] for row in rows])
 
     return recipe
+
+
+def numbers_and_labels(path: Path) -> Parsed:
+    """Parse a file of numbers with a file of labels beside it, without constant columns."""
+    X = np.loadtxt(path, dtype=np.float64, ndmin=2)
+    varies = np.flatnonzero(X.min(axis=0) < X.max(axis=0))
+    labels = as_labels(path.with_suffix(".labels").read_text(encoding="utf-8").split())
+    return Parsed(np.ascontiguousarray(X[:, varies]), labels, [f"A{i + 1}" for i in varies])
 
 
 def balance(path: Path) -> Parsed:

@@ -1,10 +1,11 @@
-"""The registry: one entry per data set of the paper, and KEEL's collection from its files."""
+"""What is known about each data set: the paper's 22, and KEEL's collection from its files."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
 from raremetric.datasets import parsers
 from raremetric.datasets.parsers import COMMON, KEEL_BALANCED, KEEL_IMBALANCED, Attribute, Recipe
@@ -35,6 +36,43 @@ class Entry:
     paper_order: bool = True  # whether the rows are in the paper's order
     note: str = ""
     collection: str = "paper"
+
+
+@dataclass(frozen=True)
+class DatasetInfo:
+    """Summary of a data set.
+
+    Attributes
+    ----------
+    name, collection : str
+        The name for `load_dataset`, and ``"paper"``, ``"keel"`` or ``"large"``.
+    n_samples, n_features, n_positive : int
+        n, d and n⁺ of the parsed arrays.
+    share : float
+        n⁺ / n.
+    positive : tuple
+        The original labels that count as positive.
+    paper_order : bool
+        Whether the rows are in the paper's order, so that its splits can be repeated.
+    source, license, note : str
+        Where the data comes from, its license, and remarks.
+    """
+
+    name: str
+    collection: str
+    n_samples: int
+    n_features: int
+    n_positive: int
+    share: float
+    positive: tuple[str | int, ...]
+    paper_order: bool
+    source: str
+    license: str
+    note: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """The fields as a dictionary that can be written as JSON."""
+        return asdict(self)
 
 
 _LOST_POINTS = (
@@ -80,7 +118,8 @@ def _paper(
     )
 
 
-def _numbered(prefix: str, first: int, last: int) -> str:
+def numbered(prefix: str, first: int, last: int) -> str:
+    """Names such as "A1 A2 A3", separated by spaces."""
     return " ".join(f"{prefix}{i}" for i in range(first, last + 1))
 
 
@@ -108,7 +147,7 @@ _PAPER_ENTRIES = (
     _paper(
         "german", f"{COMMON}/german/german.data-numeric.txt",
         (2,), (1000, 23, 300), "7bf4556523be6a02", 144,
-        recipe=parsers.plain(_numbered("A", 2, 24), separator=None, drop_first=True),
+        recipe=parsers.plain(numbered("A", 2, 24), separator=None, drop_first=True),
         note="The numeric version, without its first column.",
     ),
     _paper(
@@ -161,7 +200,7 @@ _PAPER_ENTRIES = (
     _paper(
         "sonar", f"{KEEL_BALANCED}/sonar.dat",
         ("R",), (208, 60, 97), "26050b2a60be093b", 151,
-        recipe=parsers.plain(_numbered("Band", 1, 60)), note="Three decimals.",
+        recipe=parsers.plain(numbered("Band", 1, 60)), note="Three decimals.",
     ),
     _paper(
         "spambase", f"{KEEL_BALANCED}/spambase.dat",

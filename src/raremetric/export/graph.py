@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from raremetric.extras import import_optional
 
 OPSET = 18  # of onnxruntime 1.14 and later
+ML, OPSET_ML = "ai.onnx.ml", 3  # the operators of classical machine learning
 IR_VERSION = 8  # the file format of this opset
 MAX_BYTES = 2**31 - 2**24  # a file holds less than 2 GB; the rest is for the nodes
 
@@ -44,6 +45,8 @@ class Graph:
         if key not in self._known:
             outputs = [self.new_name() for _ in range(n_outputs)]
             self.nodes.append(self.onnx.helper.make_node(operator, names, outputs, **attributes))
+            if attributes.get("domain") == ML:
+                self.domains[ML] = OPSET_ML
             self._known[key] = outputs[0] if n_outputs == 1 else outputs
         return self._known[key]
 

@@ -10,9 +10,9 @@ from sklearn.preprocessing import QuantileTransformer, StandardScaler
 from sklearn.utils.validation import check_is_fitted
 
 from raremetric.explain.distances import model_steps
-from raremetric.export.graph import OPSET, Graph
+from raremetric.export.graph import ML, OPSET, OPSET_ML, Graph
 from raremetric.extras import import_optional
-from raremetric.features import ImportanceWeights, KernelLandmarks
+from raremetric.features import BoostedLeaves, ImportanceWeights, KernelLandmarks
 from raremetric.features.normal_scores import CLOSEST, NormalScores
 from raremetric.learners.base import MetricLearner
 
@@ -53,7 +53,7 @@ def map_step(step: Any, graph: Graph, X: str) -> str:
         converted = skl2onnx.to_onnx(
             step,
             initial_types=[("X", types.DoubleTensorType([None, step.n_features_in_]))],
-            target_opset={"": OPSET, "ai.onnx.ml": 3},
+            target_opset={"": OPSET, ML: OPSET_ML},
         )
     except (NotImplementedError, RuntimeError) as error:
         raise ValueError(
@@ -89,6 +89,34 @@ def _(step: KernelLandmarks, graph: Graph, X: str) -> str:
         terms = graph.Mul(differences, differences)
     distances = graph.ReduceSum(terms, [2], keepdims=0)  # (n_rows, n_landmarks)
     return graph.MatMul(graph.Exp(graph.Div(distances, -step.width_)), step.projection_)
+
+
+@map_step.register
+def _(step: BoostedLeaves, graph: Graph, X: str) -> str:
+    trees = step.trees_
+    number = np.repeat(np.arange(len(trees.root)), np.diff([*trees.root, len(trees.feature)]))
+    node = np.arange(len(number))
+    is_leaf = trees.feature < 0
+    left = np.where(is_leaf, 0, trees.left)
+    single = graph.Cast(graph.Div(X, step.units_), to=graph.onnx.TensorProto.FLOAT)
+    values = graph.TreeEnsembleRegressor(
+        single,
+        domain=ML,
+        n_targets=len(trees.root),
+        nodes_treeids=tuple(number.tolist()),
+        nodes_nodeids=tuple(node.tolist()),
+        nodes_modes=tuple(np.where(is_leaf, "LEAF", "BRANCH_LT").tolist()),
+        nodes_featureids=tuple(np.where(is_leaf, 0, trees.feature).tolist()),
+        nodes_values=tuple(trees.threshold.tolist()),
+        nodes_truenodeids=tuple(left.tolist()),
+        nodes_falsenodeids=tuple(np.where(is_leaf, 0, left + 1).tolist()),
+        nodes_missing_value_tracks_true=tuple(trees.missing_left.astype(int).tolist()),
+        target_treeids=tuple(number[is_leaf].tolist()),
+        target_nodeids=tuple(node[is_leaf].tolist()),
+        target_ids=tuple(number[is_leaf].tolist()),
+        target_weights=tuple(trees.value[is_leaf].tolist()),
+    )
+    return graph.Cast(values, to=graph.onnx.TensorProto.DOUBLE)
 
 
 @map_step.register

@@ -15,7 +15,8 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
 
-from raremetric.features import ImportanceWeights, KernelLandmarks
+from raremetric.extras import is_installed
+from raremetric.features import BoostedLeaves, ImportanceWeights, KernelLandmarks
 from raremetric.features.normal_scores import NormalScores
 from raremetric.learners.base import MetricLearner
 from raremetric.learners.discriminant import BalancedDiscriminant, fit_settings
@@ -25,12 +26,22 @@ from raremetric.neighbors import NeighborSearch
 from raremetric.validation import Labels, accepted_weights, quiet_constants
 from raremetric.voting import READINGS, Reading, class_scores, distance_floor
 
-# The weight of each group in the final score. Like all other settings of RareClassifier, these
-# were chosen on KEEL's data sets at odd positions and on splits 1 to 5 of the paper's data sets.
-GROUP_WEIGHTS = {
-    "importance, laplacian": 3.0,
-    "linear": 2.0,
-}
+TREES = "trees"
+MIN_POSITIVES_FOR_TREES = 20  # with fewer, trees hardly contribute
+FEW_ROWS = 1000  # with fewer, there are fewer and smaller trees
+
+
+def prior_weights(n_positive: int) -> dict[str, float]:
+    """The weight of each group in the final score, before the out-of-fold scores are seen.
+
+    Trees need many positives. Like all other settings of RareClassifier, the weights were chosen
+    on KEEL's data sets at odd positions and on splits 1 to 5 of the paper's data sets.
+    """
+    return {
+        "importance, laplacian": 3.0,
+        "linear": 2.0,
+        TREES: 1.5 * n_positive / (n_positive + 40),
+    }
 
 
 class MetricSpec(NamedTuple):
@@ -46,6 +57,14 @@ class MetricSpec(NamedTuple):
     learner: MetricLearner
 
 
+class MoreRows(NamedTuple):
+    """Examples beside those that can be neighbors; only trees learn from them, too."""
+
+    X: NDArray
+    y: NDArray
+    weights: NDArray | None
+
+
 class FittedMetric(NamedTuple):
     """A fitted metric, and the search for neighbors among the examples it was fitted on."""
 
@@ -58,8 +77,8 @@ class FittedMetric(NamedTuple):
         return class_scores(distances, self.floor, readings)[:, :, 1]
 
 
-def default_metrics() -> list[MetricSpec]:
-    """All metrics that RareClassifier tries."""
+def default_metrics(labels: Labels | None = None) -> list[MetricSpec]:
+    """The metrics that RareClassifier tries on examples with these labels; None for all."""
     scaled = (StandardScaler(),)
     ranked = (NormalScores(), StandardScaler())
     weighted = (*scaled, ImportanceWeights())
@@ -72,7 +91,24 @@ def default_metrics() -> list[MetricSpec]:
     linear = (Euclidean(), *_imls(), *_discriminants())
     metrics += [MetricSpec("linear", "standard", scaled, each) for each in linear]
     metrics += [MetricSpec("linear", "rank", ranked, each) for each in _discriminants()]
-    return metrics
+    return metrics + (_tree_metrics(labels) if is_installed("xgboost") else [])
+
+
+def _tree_metrics(labels: Labels | None) -> list[MetricSpec]:
+    trees = [BoostedLeaves(), BoostedLeaves(max_leaves=31, min_child_weight=0.3)]
+    if labels is not None and labels.counts.min() < MIN_POSITIVES_FOR_TREES:
+        return []
+    if labels is not None and len(labels.codes) < FEW_ROWS:
+        trees = [BoostedLeaves(75, learning_rate=0.2)]
+    return [
+        MetricSpec(TREES, f"{step.max_leaves} leaves", (step,), learner)
+        for step in trees
+        for learner in (
+            Euclidean(),
+            BalancedDiscriminant(0.1, 3.0),
+            BalancedDiscriminant(0.5, 3.0),
+        )
+    ]
 
 
 def _discriminants() -> list[MetricLearner]:
@@ -107,6 +143,7 @@ def fit_metrics(
     labels: Labels,
     seed: int,
     weights: NDArray | None = None,
+    more: MoreRows | None = None,
 ) -> Iterator[FittedMetric]:
     """Fit metrics one after the other; steps that they share are fitted and applied once.
 
@@ -121,8 +158,11 @@ def fit_metrics(
             if path not in fitted:
                 before = fitted[path[:-1]]
                 step = _prepare(path[-1], seed, len(X))
+                rows = MoreRows(mapped(before), y, weights)
+                if more is not None and isinstance(step, BoostedLeaves):
+                    rows = _join(rows, more)
                 with quiet_constants():
-                    step.fit(mapped(before), y, **accepted_weights(step, weights))
+                    step.fit(rows.X, rows.y, **accepted_weights(step, rows.weights))
                 fitted[path] = (*before, step)
         steps = fitted[templates]
         Z = mapped(steps)
@@ -131,6 +171,15 @@ def fit_metrics(
             projected = Z @ learner.components_.T
             search = NeighborSearch(projected, labels)
             yield FittedMetric(pipeline, search, distance_floor(projected))
+
+
+def _join(first: MoreRows, second: MoreRows) -> MoreRows:
+    weights = None
+    if first.weights is not None and second.weights is not None:
+        weights = np.concatenate([first.weights, second.weights])
+    return MoreRows(
+        np.concatenate([first.X, second.X]), np.concatenate([first.y, second.y]), weights
+    )
 
 
 class SharedTransform:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 
+from raremetric.extras import install_hint, is_installed
 from raremetric.performance import OnProgress, Progress, one_blas_thread
 from raremetric.rare.candidates import MetricSpec, default_metrics, with_readings
 from raremetric.rare.ensemble import fit_ensemble, results_table
@@ -41,9 +42,11 @@ TWO_CLASSES_ONLY = (
 class RareClassifier(InspectionMixin, ClassifierMixin, BaseEstimator):
     """Nearest-neighbor classifier for a rare class, with everything chosen by cross-validation.
 
-    Several preprocessing steps, metric learners and ways to read distances are tried. The best
-    candidates are averaged, their score is calibrated to a probability, and the threshold
-    maximizes the expected F1, or another ``scoring``. Features need no scaling.
+    Several preprocessing steps, metric learners and ways to read distances are tried, in three
+    groups: smooth nonlinear metrics, linear metrics, and metrics of the leaves of gradient-boosted
+    trees. The best candidates are averaged, their score is calibrated to a probability, and the
+    threshold maximizes the expected F1, or another ``scoring``. Features need no scaling. The trees
+    need XGBoost (``pip install "raremetric[trees]"``); without it, they are left out.
 
     .. versionadded:: 0.1
 
@@ -69,11 +72,12 @@ class RareClassifier(InspectionMixin, ClassifierMixin, BaseEstimator):
         of scikit-learn, such as ``TimeSeriesSplit``, or a list of (train, test) row numbers must
         have test parts that do not overlap, or repeat the same rows. Rows that are in no test
         part are learned from only.
-    max_samples : int or None, default=10_000
-        Maximum number of training rows to use. From a larger table, this many rows are sampled,
-        the same number from each class; a class with fewer rows keeps all of them. Probabilities
-        and threshold are corrected to the class frequencies of the whole table. None uses all
-        rows; the time grows with the square of their number.
+    max_samples : int or None, default=5_000
+        Maximum number of training rows that can be neighbors. From a larger table, this many rows
+        are sampled, the same number from each class; a class with fewer rows keeps all of them.
+        Probabilities and threshold are corrected to the class frequencies of the whole table. None
+        uses all rows; the time grows with the square of their number. Trees are grown on more
+        rows, up to 20 times as many, unless ``groups`` or the folds themselves are given.
     random_state : int, RandomState instance or None, default=None
         Determines the folds, forests, landmarks and sampled rows.
     n_jobs : int or None, default=None
@@ -95,8 +99,9 @@ class RareClassifier(InspectionMixin, ClassifierMixin, BaseEstimator):
     metric_ : Pipeline
         The fitted pipeline of the member with the largest weight.
     cv_results_ : dict of arrays
-        One entry per candidate: group, branch, learner, reading; the out-of-fold utility,
-        log-loss and average precision; the rank within its group and the weight in the average.
+        One entry per candidate that was tried on all folds: group, branch, learner, reading; the
+        out-of-fold utility, log-loss and average precision; the rank within its group and the
+        weight in the average.
     best_score_ : float
         Out-of-fold utility of the average at its threshold, for the whole table. Slightly
         optimistic, because the members were chosen on the same folds. The utility is the value of
@@ -124,6 +129,7 @@ class RareClassifier(InspectionMixin, ClassifierMixin, BaseEstimator):
     BalancedDiscriminant : The metric learner of most candidates.
     KernelLandmarks : The nonlinear map before some of the metrics.
     ImportanceWeights : Weights features by their importance to a forest.
+    BoostedLeaves : The map of boosted trees before some of the metrics.
 
     Notes
     -----
@@ -133,7 +139,15 @@ class RareClassifier(InspectionMixin, ClassifierMixin, BaseEstimator):
     scores into probabilities. Candidates are ranked by the sum of their ranks in utility, log-loss
     and average precision, because F1 alone is too coarse a criterion with few positives. For
     scoring="average_precision" only the last is used; for a minimum precision or recall the last
-    two, because the utility jumps where the minimum is just reached.
+    two, because the utility jumps where the minimum is just reached. Metrics without a candidate
+    among the ten best of their group after the first repeat, or after two folds if there is only
+    one repeat, are not tried further.
+
+    **Groups.** The best five candidates of each group are averaged. The weights of the groups in
+    the final score are 3 (smooth), 2 (linear) and 1.5 p / (p + 40) (trees, with p positives; none
+    with fewer than 20), unless the out-of-fold scores speak against it: they are the weights w that
+    minimize the log-loss plus 3 Σ (log w − log w₀)², where w₀ are the weights above. A group that
+    only adds noise is left out, if there are enough positives to be sure.
 
     **Constraints.** The expected precision and recall at a threshold are those of the calibrated
     out-of-fold probabilities. If no threshold has the minimum precision, the one with the highest
@@ -162,6 +176,8 @@ class RareClassifier(InspectionMixin, ClassifierMixin, BaseEstimator):
     >>> distances, rows = model.kneighbors(X[100:101])
     """
 
+    _uses_trees = True
+
     def __init__(
         self,
         budget="fast",
@@ -169,7 +185,7 @@ class RareClassifier(InspectionMixin, ClassifierMixin, BaseEstimator):
         scoring="f1",
         pos_label=None,
         cv=None,
-        max_samples=10_000,
+        max_samples=5_000,
         random_state=None,
         n_jobs=None,
     ):
@@ -202,6 +218,11 @@ class RareClassifier(InspectionMixin, ClassifierMixin, BaseEstimator):
         -------
         self : RareClassifier
         """
+        if self._uses_trees and not is_installed("xgboost"):
+            warn_user(
+                "RareClassifier is fitted without gradient-boosted trees, which help on large and "
+                f"categorical tables: xgboost is not installed. {install_hint('xgboost')}"
+            )
         for label, expected in self._fit(X, y, sample_weight, groups, on_progress):
             warn_user(
                 f"No threshold for class {label!r} meets scoring={self.scoring!r}. The threshold "
@@ -247,19 +268,17 @@ class RareClassifier(InspectionMixin, ClassifierMixin, BaseEstimator):
             weights=examples.weights,
             owner=type(self).__name__,
         )
-        metrics = self._metrics_to_try()
-        groups = [metric.group for metric, _ in with_readings(metrics)]
+        metrics = self._metrics_to_try(tuned.labels)
         on_step = Progress(on_progress, len(metrics) * tuned.n_folds)
-        X, sampled, weights = tuned.X, tuned.labels, tuned.weights
         with quiet_repeats():
-            scores = out_of_fold_scores(
-                metrics, X, sampled, tuned.seed, self.budget, start, self.n_jobs, weights,
-                tuned.repeats, on_step,
-            )  # fmt: skip
+            metrics, scores = out_of_fold_scores(
+                metrics, tuned, self.budget, start, self.n_jobs, on_step
+            )
+            groups = [metric.group for metric, _ in with_readings(metrics)]
             selection = tuned.select(scores, groups)
             self.ensemble_ = fit_ensemble(
-                metrics, selection, X, sampled, tuned.seed, examples.row_numbers[tuned.rows],
-                weights,
+                metrics, selection, tuned.X, tuned.labels, tuned.seed,
+                examples.row_numbers[tuned.rows], tuned.weights, tuned.more,
             )  # fmt: skip
         self.cv_results_ = results_table(metrics, selection)
         self.n_repeats_ = scores.shape[1]
@@ -267,8 +286,8 @@ class RareClassifier(InspectionMixin, ClassifierMixin, BaseEstimator):
         self.score_std_, self.validation_ = selection.score_std, selection.validation
         return [] if selection.missed is None else [(self.pos_label_, selection.missed)]
 
-    def _metrics_to_try(self) -> list[MetricSpec]:
-        return default_metrics()
+    def _metrics_to_try(self, labels: Labels) -> list[MetricSpec]:
+        return default_metrics(labels)
 
     def _choose_positive(self, labels: Labels) -> Any:
         known = labels.classes.tolist()

@@ -12,13 +12,14 @@ from sklearn.pipeline import Pipeline
 
 from raremetric.neighbors import Neighbors
 from raremetric.rare.candidates import (
-    GROUP_WEIGHTS,
     FittedMetric,
     MetricSpec,
+    MoreRows,
     SharedTransform,
     fit_metrics,
     with_readings,
 )
+from raremetric.rare.weighting import weigh_groups
 from raremetric.validation import Labels
 from raremetric.voting import (
     Aim,
@@ -83,7 +84,7 @@ def select(
     groups: Sequence[str],
     positive: NDArray,
     aim: Aim,
-    group_weights: Mapping[str, float] = GROUP_WEIGHTS,
+    group_weights: Mapping[str, float],
     weights: NDArray | None = None,
 ) -> Selection:
     """Judge candidates of any kind by their out-of-fold scores, and average the best.
@@ -98,14 +99,14 @@ def select(
     aim : Aim
         What to maximize.
     group_weights : mapping of str to float
-        The weight of each group in the average.
+        The prior weight of each group in the average, see `weigh_groups`.
     weights : ndarray of shape (n_samples,) or None, default=None
         How much each example counts; None for all the same.
     """
     n_repeats = scores.shape[1]
     evaluation = evaluate(scores, positive, aim, weights)
     ranks = rank(evaluation, groups, aim.measures)
-    kept, average = average_best(scores, groups, ranks, group_weights, weights)
+    kept, average = average_best(scores, groups, ranks, positive, group_weights, weights)
     averaged = average(scores[kept].reshape(len(kept), -1))
     truth, pooled = pool(positive, weights, n_repeats)
     calibration = fit_sigmoid(averaged, truth, pooled)
@@ -132,29 +133,35 @@ def average_best(
     scores: NDArray,
     groups: Sequence[str],
     ranks: NDArray,
+    positive: NDArray,
     group_weights: Mapping[str, float],
     weights: NDArray | None = None,
 ) -> tuple[NDArray[np.int64], Average]:
     """Numbers of the best candidates of each group, the largest weight first, and their average.
 
-    Scores are standardized. The mean of a group's best is standardized again, so that the groups
-    enter by their ``group_weights`` regardless of how correlated the candidates of a group are.
+    Scores are standardized. The mean of a group's best is standardized again, so that the weights
+    of the groups do not depend on how correlated the candidates of a group are.
     """
-    kept, columns = [], []
-    pooled_weights = None if weights is None else np.tile(weights, scores.shape[1])
-    for group in dict.fromkeys(groups):
+    kept, columns, means_of_best = [], [], []
+    n_repeats = scores.shape[1]
+    truth, pooled_weights = pool(positive, weights, n_repeats)
+    names = list(dict.fromkeys(groups))
+    for group in names:
         best = np.flatnonzero((np.asarray(groups) == group) & (ranks <= N_KEPT_PER_GROUP))
         pooled = scores[best].reshape(len(best), -1).astype(np.float64)
         means, scales = _mean_and_std(pooled, pooled_weights)
         scales = np.where(scales > 0, scales, 1.0)
         averaged = ((pooled - means[:, np.newaxis]) / scales[:, np.newaxis]).mean(axis=0)
-        _, spread = _mean_and_std(averaged, pooled_weights)
-        share = group_weights[group] / (len(best) * max(float(spread), 1e-12))
+        spread = max(float(_mean_and_std(averaged, pooled_weights)[1]), 1e-12)
+        means_of_best.append(averaged / spread)
         kept.append(best)
-        columns.append([np.full(len(best), share), means, scales])
+        columns.append([np.full(len(best), 1 / (len(best) * spread)), means, scales])
+    prior = np.array([group_weights[group] for group in names])
+    found = weigh_groups(np.stack(means_of_best), truth, prior, pooled_weights, n_repeats)
     shares, means, scales = np.concatenate(columns, axis=1)
+    shares = shares * np.repeat(found, [len(best) for best in kept])
     shares = shares / sum(shares)
-    order = np.argsort(-shares, kind="stable")
+    order = np.argsort(-shares, kind="stable")[: np.count_nonzero(shares)]
     return np.concatenate(kept)[order], Average(shares[order], means[order], scales[order])
 
 
@@ -273,6 +280,7 @@ def fit_ensemble(
     seed: int,
     rows: NDArray | None = None,
     weights: NDArray | None = None,
+    more: MoreRows | None = None,
 ) -> Ensemble:
     """Fit the metrics of the kept candidates on all examples.
 
@@ -282,7 +290,7 @@ def fit_ensemble(
     candidates = with_readings(metrics)
     kept = [candidates[number] for number in selection.kept]
     needed = sorted({metric for metric, _ in kept}, key=list(metrics).index)
-    fitted = dict(zip(needed, fit_metrics(needed, X, labels, seed, weights), strict=True))
+    fitted = dict(zip(needed, fit_metrics(needed, X, labels, seed, weights, more), strict=True))
     members = [
         Member(f"{m.branch}, {m.learner!r}, {reading}", float(weight), fitted[m], reading)
         for (m, reading), weight in zip(kept, selection.average.weights, strict=True)

@@ -5,21 +5,26 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from numbers import Real
+from typing import NamedTuple
 
 import numpy as np
 from joblib import Parallel, delayed
 from numpy.typing import NDArray
 
-from raremetric.rare.candidates import MetricSpec, SharedTransform, fit_metrics
-from raremetric.validation import Labels, check_labels, check_option, check_real
-from raremetric.voting import READINGS, stratified_folds
+from raremetric.rare.candidates import MetricSpec, SharedTransform, fit_metrics, with_readings
+from raremetric.rare.ensemble import N_KEPT_PER_GROUP
+from raremetric.rare.tuning_set import Folds, TuningSet
+from raremetric.validation import check_labels, check_option, check_real
+from raremetric.voting import READINGS, evaluate, rank
 
 BUDGETS = ("fast", "thorough")
 # Share of a budget in seconds; the rest of the time is for fitting the chosen metrics.
 EVALUATION_SHARE = 0.9
 MAX_NEIGHBORS = max(reading.size for reading in READINGS)
-
-Folds = Sequence[tuple[NDArray, NDArray]]  # rows to learn from and rows to validate on
+# A metric goes on after the first round if one of its candidates is among this many of its group.
+N_SURVIVORS = 2 * N_KEPT_PER_GROUP
+FIRST_FOLDS = 2  # are the first round, if there is one repeat only
+MIN_POSITIVES = 20  # in a first round of these folds; with fewer, all metrics see all folds
 
 
 def check_budget(budget: str | float) -> None:
@@ -34,144 +39,122 @@ def check_budget(budget: str | float) -> None:
         )
 
 
-def make_folds(
-    labels: Labels, seed: int, thorough: bool = False, groups: NDArray | None = None
-) -> list[Folds]:
-    """Stratified folds for each repeat; no more folds than the rarer class has examples.
+class OutOfFold(NamedTuple):
+    """The metrics that saw all folds, and the scores of their candidates."""
 
-    There are more folds where examples or positives are few. A metric that is fitted without a
-    fifth of few examples has other distances than one fitted on all of them, and would need
-    another threshold.
-
-    Parameters
-    ----------
-    labels : Labels
-    seed : int
-    thorough : bool, default=False
-        Repeat twice as often; the first half of the repeats is then the same as without.
-    groups : ndarray of shape (n_samples,) or None, default=None
-        If given, examples of one group are in the same fold.
-    """
-    n_folds, n_repeats = fold_numbers(labels, thorough)
-    rng = np.random.RandomState(seed)
-    return [stratified_folds(labels, n_folds, rng, groups) for _ in range(n_repeats)]
-
-
-def fold_numbers(labels: Labels, thorough: bool = False) -> tuple[int, int]:
-    """Number of folds and number of repeats: see `make_folds`."""
-    n_samples, rarest = len(labels.codes), int(labels.counts.min())
-    few = n_samples <= 500 or (rarest < 40 and n_samples <= 2000)
-    return 10 if few else 5, (2 if few or n_samples <= 1000 else 1) * (2 if thorough else 1)
-
-
-def split_weights(
-    labels: Labels, sampled: Labels, rows: NDArray, weights: NDArray | None
-) -> tuple[NDArray, NDArray | None]:
-    """How much of its class each sampled row represents, and the weights of the sampled rows.
-
-    The latter have a mean of one, so that the ridge of the calibration does not depend on their
-    scale. None in place of weights that are all one.
-    """
-    if weights is None:
-        return labels.counts / sampled.counts, None
-    own = weights[rows]
-    class_weights = np.bincount(labels.codes, weights) / np.bincount(sampled.codes, own)
-    own = own / own.mean()
-    return class_weights, None if (own == 1).all() else own
+    metrics: list[MetricSpec]
+    # (n_candidates, n_repeats, n_samples), in the order of ``with_readings(metrics)``; NaN for
+    # examples that no fold validates
+    scores: NDArray[np.float32]
 
 
 def out_of_fold_scores(
     metrics: Sequence[MetricSpec],
-    X: NDArray,
-    labels: Labels,
-    seed: int,
+    tuned: TuningSet,
     budget: str | float = "fast",
     start: float = 0.0,
     n_jobs: int | None = None,
-    weights: NDArray | None = None,
-    repeats: Sequence[Folds] | None = None,
-    on_step: Callable[[], None] = lambda: None,
-) -> NDArray[np.float32]:
+    on_step: Callable[[int], None] = lambda n_steps: None,
+) -> OutOfFold:
     """Scores of each example by candidates that were fitted on other folds.
+
+    Candidates race: after the first repeat, or after the first folds if there is one repeat only,
+    metrics without a candidate among the best of their group are dropped.
 
     Parameters
     ----------
     metrics : sequence of MetricSpec
-    X : ndarray of shape (n_samples, n_features)
-    labels : Labels
-    seed : int
-        Seed of the folds and of the preprocessing steps.
+    tuned : TuningSet
     budget : {"fast", "thorough"} or float, default="fast"
         How often to repeat; a number is a time in seconds, counted from ``start``.
     start : float, default=0.0
         A time given by ``time.perf_counter``.
     n_jobs : int or None, default=None
         Number of threads, which work on different folds.
-    weights : ndarray of shape (n_samples,) or None, default=None
-        Weights of the examples for the metrics; None for all the same.
-    repeats : sequence of folds or None, default=None
-        The folds of each repeat; None for `make_folds`.
-    on_step : callable
-        Called after each metric of each fold, by the thread that has fitted it.
-
-    Returns
-    -------
-    scores : ndarray of shape (n_candidates, n_repeats, n_samples)
-        Candidates come in the order of ``with_readings(metrics)``. The scores of examples that no
-        fold validates are NaN.
+    on_step : callable (n_steps)
+        Called with the number of finished pairs of a metric and a fold, by the thread that has
+        fitted them.
     """
     end = np.inf if isinstance(budget, str) else start + EVALUATION_SHARE * budget
-    if repeats is None:
-        repeats = make_folds(labels, seed, thorough=budget != "fast")
-    scores: list[NDArray] = []
-    began = time.perf_counter()
-    for folds in repeats:
+    metrics, began = list(metrics), time.perf_counter()
+    first, *others = tuned.repeats
+    rounds = _rounds(first, tuned) if not others else [first]
+    scores = score_folds(metrics, tuned, rounds[0], n_jobs, on_step)
+    if len(rounds) > 1 or others:
+        survivors = best_metrics(metrics, scores, rounds[0], tuned)
+        if len(survivors) < len(metrics):
+            n_left = len(rounds[-1]) if len(rounds) > 1 else sum(map(len, others))
+            on_step((len(metrics) - len(survivors)) * n_left)
+        scores = scores.reshape(len(metrics), len(READINGS), -1)[survivors]
+        metrics = [metrics[i] for i in survivors]
+        scores = scores.reshape(-1, scores.shape[-1])
+    for folds in rounds[1:]:
+        rest = score_folds(metrics, tuned, folds, n_jobs, on_step)
+        scores = np.where(np.isnan(scores), rest, scores)
+    found = [scores]
+    for folds in others:
         now = time.perf_counter()
-        if scores and now + (now - began) / len(scores) > end:
+        if now + (now - began) / len(found) > end:
             break
-        scores.append(score_repeat(metrics, X, labels, folds, seed, n_jobs, weights, on_step))
-    return np.stack(scores, axis=1)
+        found.append(score_folds(metrics, tuned, folds, n_jobs, on_step))
+    return OutOfFold(metrics, np.stack(found, axis=1))
 
 
-def score_repeat(
+def _rounds(folds: Folds, tuned: TuningSet) -> list[Folds]:
+    """The folds of one repeat in two rounds, or in one if a first round would say too little."""
+    validated = np.concatenate([validation for _, validation in folds[:FIRST_FOLDS]])
+    n_positive = np.count_nonzero(tuned.labels.codes[validated] == 1)
+    if len(folds) <= FIRST_FOLDS or n_positive < MIN_POSITIVES:
+        return [folds]
+    return [folds[:FIRST_FOLDS], folds[FIRST_FOLDS:]]
+
+
+def best_metrics(
+    metrics: Sequence[MetricSpec], scores: NDArray, folds: Folds, tuned: TuningSet
+) -> NDArray[np.int64]:
+    """Positions of the metrics with a candidate among the best of their group on these folds."""
+    rows = np.sort(np.concatenate([validation for _, validation in folds]))
+    weights = None if tuned.weights is None else tuned.weights[rows]
+    groups = [metric.group for metric, _ in with_readings(metrics)]
+    positive = tuned.labels.codes[rows] == 1
+    found = evaluate(scores[:, np.newaxis, rows], positive, tuned.aim, weights)
+    ranks = rank(found, groups, tuned.aim.measures).reshape(len(metrics), -1)
+    return np.flatnonzero(ranks.min(axis=1) <= N_SURVIVORS)
+
+
+def score_folds(
     metrics: Sequence[MetricSpec],
-    X: NDArray,
-    labels: Labels,
+    tuned: TuningSet,
     folds: Folds,
-    seed: int,
     n_jobs: int | None = None,
-    weights: NDArray | None = None,
-    on_step: Callable[[], None] = lambda: None,
+    on_step: Callable[[int], None] = lambda n_steps: None,
 ) -> NDArray[np.float32]:
-    """Out-of-fold scores of one repeat, (n_candidates, n_samples)."""
+    """Scores of what these folds validate, NaN for other examples: (n_candidates, n_samples)."""
     parts = Parallel(n_jobs=n_jobs, prefer="threads")(
-        delayed(_score_fold)(metrics, X, labels, train, test, seed, weights, on_step)
-        for train, test in folds
+        delayed(_score_fold)(metrics, tuned, train, validation, on_step)
+        for train, validation in folds
     )
-    scores = np.full((len(parts[0]), len(X)), np.nan, dtype=np.float32)
-    for (_, test), part in zip(folds, parts, strict=True):
-        scores[:, test] = part
+    scores = np.full((len(parts[0]), len(tuned.X)), np.nan, dtype=np.float32)
+    for (_, validation), part in zip(folds, parts, strict=True):
+        scores[:, validation] = part
     return scores
 
 
 def _score_fold(
     metrics: Sequence[MetricSpec],
-    X: NDArray,
-    labels: Labels,
+    tuned: TuningSet,
     train: NDArray,
-    test: NDArray,
-    seed: int,
-    weights: NDArray | None,
-    on_step: Callable[[], None],
+    validation: NDArray,
+    on_step: Callable[[int], None],
 ) -> NDArray[np.float64]:
-    """Fit all metrics on ``train``, score ``test`` by all candidates: (n_candidates, n_test)."""
-    own = check_labels(labels.codes[train], "A fold of RareClassifier")
-    own_weights = None if weights is None else weights[train]
-    queries = SharedTransform(X[test])
+    """Fit all metrics on ``train``, score ``validation``: (n_candidates, n_validation)."""
+    own = check_labels(tuned.labels.codes[train], "A fold of RareClassifier")
+    weights = None if tuned.weights is None else tuned.weights[train]
+    queries = SharedTransform(tuned.X[validation])
     scores = []
-    for metric in fit_metrics(metrics, X[train], own, seed, own_weights):
+    for metric in fit_metrics(metrics, tuned.X[train], own, tuned.seed, weights, tuned.more):
         mapped = queries.project(metric.pipeline)
         found = metric.search.nearest_of_each_class(mapped, MAX_NEIGHBORS, exact=False)
         scores.append(metric.scores([near.distances for near in found], READINGS))
-        on_step()
+        on_step(1)
     return np.concatenate(scores)

@@ -11,12 +11,14 @@ from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
 from raremetric.features.landmarks import draw_evenly
-from raremetric.rare.candidates import GROUP_WEIGHTS
+from raremetric.rare.candidates import MoreRows, prior_weights
 from raremetric.rare.ensemble import Selection, select
-from raremetric.rare.evaluation import Folds, make_folds, split_weights
 from raremetric.validation import Labels, check_integer, check_labels
 from raremetric.voting import Aim, check_aim, stratified_folds
 from raremetric.voting.training import split_examples
+
+Folds = Sequence[tuple[NDArray, NDArray]]  # rows to learn from and rows to validate on
+MORE_ROWS = 20  # times as many rows as can be neighbors are the maximum that trees learn from
 
 
 class Examples(NamedTuple):
@@ -52,6 +54,7 @@ class TuningSet(NamedTuple):
     aim: Aim
     seed: int
     repeats: list[Folds]
+    more: MoreRows | None = None  # examples that were not sampled
 
     @property
     def n_folds(self) -> int:
@@ -67,7 +70,7 @@ class TuningSet(NamedTuple):
         self,
         scores: NDArray,
         groups: Sequence[str],
-        group_weights: Mapping[str, float] = GROUP_WEIGHTS,
+        group_weights: Mapping[str, float] | None = None,
     ) -> Selection:
         """Keep the best candidates; probabilities and threshold are those for all examples.
 
@@ -75,12 +78,16 @@ class TuningSet(NamedTuple):
         ----------
         scores : ndarray of shape (n_candidates, n_repeats, n_samples)
             Out-of-fold scores; those of examples that are not ``scored`` are ignored.
-        groups, group_weights
-            See `select`.
+        groups : sequence of str
+            The group of each candidate.
+        group_weights : mapping of str to float or None, default=None
+            The prior weight of each group; None for `prior_weights`.
         """
         scored = self.scored
         weights = None if self.weights is None else self.weights[scored]
         positive = self.labels.codes[scored] == 1
+        if group_weights is None:
+            group_weights = prior_weights(int(self.labels.counts.min()))
         found = select(scores[:, :, scored], groups, positive, self.aim, group_weights, weights)
         return found.with_odds(self.class_weights[1] / self.class_weights[0])
 
@@ -133,7 +140,76 @@ def make_tuning_set(
         repeats = split_into_repeats([restrict_fold(fold, rows) for fold in cv])
     check_folds(repeats, sampled)
     aim = aim.with_class_weights(class_weights)
-    return TuningSet(X[rows], sampled, rows, own_weights, class_weights, aim, seed, repeats)
+    more = None
+    if len(rows) < len(X) and groups is None and (cv is None or isinstance(cv, int)):
+        more = _rows_left(X, labels, weights, rows, MORE_ROWS * limit, rng)
+    return TuningSet(X[rows], sampled, rows, own_weights, class_weights, aim, seed, repeats, more)
+
+
+def _rows_left(
+    X: NDArray,
+    labels: Labels,
+    weights: NDArray | None,
+    rows: NDArray,
+    limit: int,
+    rng: np.random.RandomState,
+) -> MoreRows:
+    """The examples that are not among ``rows``, or a sample of them.
+
+    Folds validate none of them, so that all folds may learn from them. With groups or given folds
+    this would not be so.
+    """
+    left = np.setdiff1d(np.arange(len(X)), rows, assume_unique=True)
+    if len(left) > limit:
+        left = np.sort(rng.permutation(left)[:limit])
+    own = None if weights is None else weights[left] / weights[rows].mean()
+    return MoreRows(X[left], labels.codes[left], own)
+
+
+def make_folds(
+    labels: Labels, seed: int, thorough: bool = False, groups: NDArray | None = None
+) -> list[Folds]:
+    """Stratified folds for each repeat; no more folds than the rarer class has examples.
+
+    There are more folds where examples or positives are few. A metric that is fitted without a
+    fifth of few examples has other distances than one fitted on all of them, and would need
+    another threshold.
+
+    Parameters
+    ----------
+    labels : Labels
+    seed : int
+    thorough : bool, default=False
+        Repeat twice as often; the first half of the repeats is then the same as without.
+    groups : ndarray of shape (n_samples,) or None, default=None
+        If given, examples of one group are in the same fold.
+    """
+    n_folds, n_repeats = fold_numbers(labels, thorough)
+    rng = np.random.RandomState(seed)
+    return [stratified_folds(labels, n_folds, rng, groups) for _ in range(n_repeats)]
+
+
+def fold_numbers(labels: Labels, thorough: bool = False) -> tuple[int, int]:
+    """Number of folds and number of repeats: see `make_folds`."""
+    n_samples, rarest = len(labels.codes), int(labels.counts.min())
+    few = n_samples <= 500 or (rarest < 40 and n_samples <= 2000)
+    return 10 if few else 5, (2 if few or n_samples <= 1000 else 1) * (2 if thorough else 1)
+
+
+def split_weights(
+    labels: Labels, sampled: Labels, rows: NDArray, weights: NDArray | None
+) -> tuple[NDArray, NDArray | None]:
+    """How much of its class each sampled row represents, and the weights of the sampled rows.
+
+    The latter have a mean of one, so that the ridge of the calibration does not depend on their
+    scale. None in place of weights that are all one.
+    """
+    if weights is None:
+        return labels.counts / sampled.counts, None
+    own = weights[rows]
+    class_weights = np.bincount(labels.codes, weights) / np.bincount(sampled.codes, own)
+    own = own / own.mean()
+    return class_weights, None if (own == 1).all() else own
 
 
 def restrict_fold(

@@ -10,7 +10,7 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
 from raremetric.extras import import_optional
-from raremetric.rare.evaluation import fold_numbers
+from raremetric.rare.tuning_set import fold_numbers
 from raremetric.table.identifiers import identifier_kind
 from raremetric.table.roles import Roles, RowRoles
 from raremetric.validation import check_integer, check_labels

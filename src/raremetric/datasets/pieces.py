@@ -80,15 +80,16 @@ def column_names(path: Any, known: str) -> list[str]:
 
 
 def _pieces(path: Any, known: list[str], block_bytes: int, row_names: str | None) -> Iterator[Any]:
+    verbatim = [] if row_names is None else [row_names]
     if is_frame(path):
-        yield arrow_table(path, row_names)
+        yield arrow_table(path, verbatim)
     elif is_csv(path := Path(path)):
         dialect, is_empty = find_dialect(path, target=known[0]), True
-        for table in scan_csv(path, dialect, block_bytes, row_names):
+        for table in scan_csv(path, dialect, block_bytes, verbatim):
             is_empty = False
             yield table
         if is_empty:  # a header without rows
             arrow = import_optional("pyarrow")
             yield arrow.table({name: arrow.array([], arrow.string()) for name in dialect.names})
     else:
-        yield read_arrow(path, verbatim=row_names)[0]
+        yield read_arrow(path, verbatim=verbatim)[0]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -45,6 +46,15 @@ def read_arrow(
     dialect = find_dialect(path, header, target)
     dialect = dialect.with_text([*text, *verbatim], target)
     return read_csv(path, dialect, verbatim), None
+
+
+@contextmanager
+def naming(source: object) -> Iterator[None]:
+    """Let the message of an error begin with the name of the file."""
+    try:
+        yield
+    except ValueError as error:
+        raise TableError(f"{source}: {error}") from error
 
 
 def is_csv(path: Path) -> bool:

@@ -11,7 +11,7 @@ from sklearn.utils import Bunch
 from raremetric.datasets.columns import to_frame
 from raremetric.datasets.dialect import TableError
 from raremetric.datasets.encoding import TableEncoder
-from raremetric.datasets.files import arrow_table, is_frame, read_arrow
+from raremetric.datasets.files import arrow_table, is_frame, naming, read_arrow
 from raremetric.datasets.labels import choose_positive, read_labels, refuse_many_classes
 from raremetric.datasets.openml import read_openml
 from raremetric.datasets.row_names import as_texts
@@ -131,7 +131,7 @@ def read_table(
     check_option(missing, "missing", ("impute", "refuse"))
     source = "The table" if is_frame(path) else str(path)
     as_written = list(dict.fromkeys([*([row_names] if row_names else []), *verbatim]))
-    try:
+    with naming(source):
         if is_frame(path):
             table, named = arrow_table(path, as_written), None
         elif source.startswith("openml:"):
@@ -157,8 +157,6 @@ def read_table(
         if not frame.shape[1]:
             raise TableError(f"It has no usable column besides the target {name!r}.")
         encoder = TableEncoder(missing=missing, max_levels=max_levels).fit(frame)
-    except ValueError as error:
-        raise TableError(f"{source}: {error}") from error
     bunch = _bunch(frame, labels, name, chosen, original, encoder)
     bunch.row_names = None if row_names is None else texts.get(row_names)
     bunch.verbatim = {each: texts[each] for each in verbatim if each in texts}

@@ -200,16 +200,18 @@ def test_mistakes(data, curved):
         column_contributions(three, X[0, :3], X[:, :3])
 
 
-def test_importances_are_those_of_scikit_learn(data):
+@pytest.mark.parametrize("weighted", [False, True])
+def test_importances_are_those_of_scikit_learn(data, weighted):
     X, y = data
     model = LogisticRegression().fit(X[:30], y[:30])
-    found = column_importances(model, X[30:], y[30:], random_state=3)
-    expected = permutation_importance(
-        model, X[30:], y[30:], scoring="average_precision", n_repeats=5, random_state=3
-    )
+    weights = np.arange(1.0, len(X) - 29) if weighted else None
+    found = column_importances(model, X[30:], y[30:], sample_weight=weights, random_state=3)
+    options = {"scoring": "average_precision", "n_repeats": 5, "random_state": 3}
+    expected = permutation_importance(model, X[30:], y[30:], sample_weight=weights, **options)
     np.testing.assert_allclose(found.mean, expected.importances_mean)
     np.testing.assert_allclose(found.std, expected.importances_std)
-    assert found.baseline == average_precision_score(y[30:], model.decision_function(X[30:]))
+    scores = model.decision_function(X[30:])
+    assert found.baseline == average_precision_score(y[30:], scores, sample_weight=weights)
 
 
 def test_importances_of_groups(data):

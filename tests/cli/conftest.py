@@ -11,7 +11,11 @@ COMMAND = [sys.executable, "-c", "from raremetric.cli import app; app(prog_name=
 
 @pytest.fixture(scope="session")
 def run():
-    return lambda *words: CliRunner().invoke(app, list(map(str, words)), env={"COLUMNS": "100"})
+    def run(*words, piped=None):
+        env = {"COLUMNS": "100"}
+        return CliRunner().invoke(app, list(map(str, words)), input=piped, env=env)
+
+    return run
 
 
 @pytest.fixture(scope="session")

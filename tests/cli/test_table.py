@@ -3,6 +3,7 @@
 import csv
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -70,7 +71,9 @@ def test_compare(run, path, tmp_path, monkeypatch):
         assert name in result.stdout
     assert "4/4 logistic regression, fold 2" in result.stderr
     assert page.read_text().startswith("<!DOCTYPE html>")
+    assert 'id="importances"' not in page.read_text()
     found = json.loads(run(*words, *few, "--resampling", "none,smote", "--json").stdout)
+    assert found["importances"] == []
     assert [row["title"] for row in found["methods"]] == [
         "plain distance",
         "plain distance + SMOTE",
@@ -466,3 +469,55 @@ def test_info(run, saved, logistic):
     assert not card["contains_ids"]
     assert card["versions"]["raremetric"]
     assert run("info", "nothing.skops").exit_code == 2
+
+
+def test_importances_without_another_file(run, path, tmp_path, monkeypatch):
+    monkeypatch.setattr(scored, "N_QUICK_CANDIDATES", 1)
+    page = tmp_path / "page.html"
+    words = ["compare", path, "--target", "state", "--ignore", "id", "-o", page, "--importances"]
+    few = ["--methods", "plain,logistic", "--folds", "2"]
+    result = run(*words, *few)
+    assert result.exit_code == 0, result.output
+    assert "Importances for logistic regression" in result.stdout
+    table = re.split("─ *\n", result.stdout.split("Importances for")[1])[1].splitlines()
+    assert table[0].split()[0] == "size"
+    assert {line.split()[0] for line in table[:4]} == {"size", "weight", "color", "new"}
+    section = page.read_text().split('id="importances"')[1]
+    assert "Decrease of the average precision, sorted by logistic regression" in section
+    found = json.loads(run(*words, *few, "--json").stdout)["importances"]
+    assert [each["title"] for each in found] == ["plain distance", "logistic regression"]
+    assert found[1]["columns"][0]["column"] == "size"
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["compare", "FILE", "--target", "state", "--methods", "plain", "-o", "OUT"],
+        ["fit", "FILE", "--target", "state", "--id", "id", "--model", "plain", "-o", "OUT"],
+        ["predict", "MODEL", "FILE"],
+        ["explain", "MODEL", "FILE", "--row", "7"],
+        ["explain", "MODEL", "FILE", "--importance"],
+        ["review", "MODEL", "FILE", "--top", "3", "-o", "OUT"],
+    ],
+    ids=lambda words: words[0] + "importance" * ("--importance" in words),
+)
+def test_every_command_reads_standard_input(run, path, saved, tmp_path, words):
+    def call(file, piped=None):
+        names = {"FILE": str(file), "OUT": str(tmp_path / "out"), "MODEL": str(saved)}
+        return run(*(names.get(word, word) for word in words), piped=piped)
+
+    expected, found = call(path), call("-", path.read_bytes())
+    assert found.exit_code == 0, found.output
+    timeless = [
+        re.sub(r"\d+\.\d+( s\b|[ ]*$)", "", text.replace(name, ""), flags=re.MULTILINE).split()
+        for text, name in ((expected.stdout, str(path)), (found.stdout, "standard input"))
+    ]
+    if words[0] == "compare":  # the next command names the file, which is - here
+        timeless[1].remove("-")
+    assert timeless[0] == timeless[1]
+    page = (tmp_path / "out").read_bytes() if words[0] in ("compare", "review") else b""
+    assert b"standard input" in page or not page
+    assert b"/proc/self" not in page
+    empty = call("-", b"")
+    assert empty.exit_code == 2
+    assert "Error: standard input: The file is empty." in empty.stderr

@@ -9,8 +9,8 @@ from sklearn.model_selection import StratifiedKFold
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.preprocessing import StandardScaler
 
-from raremetric import GMML
-from raremetric.contenders import CONTENDERS, find_contender
+from raremetric import GMML, IML
+from raremetric.contenders import CONTENDERS, find_contender, neighbor_vote
 from raremetric.contenders.base import Candidate, grid_candidates
 from raremetric.contenders.neighbor_vote import NeighborVote, winner
 from raremetric.contenders.resampling import resample
@@ -36,12 +36,30 @@ def test_the_candidates_of_iml_are_the_first_hundred_of_the_shuffled_grid():
 
 @pytest.mark.parametrize(
     ("name", "full", "quick"),
-    [("Euclidean", 1, 1), ("LMNN", 21, 6), ("ITML", 21, 6), ("GMML", 21, 6), ("IML", 100, 25)],
+    [("Euclidean", 1, 1), ("LMNN", 21, 6), ("ITML", 21, 6), ("GMML", 21, 6), ("IML", 100, 16)],
 )
 def test_the_paper_has_more_candidates_than_a_quick_budget(name, full, quick):
     contender = CONTENDERS[name]
     assert len(contender.candidates(1)) == full
     assert len(contender.with_budget("quick").candidates(1)) == quick
+
+
+@pytest.mark.parametrize(("budget", "tol"), [("full", IML().tol), ("quick", 1e-3)])
+def test_a_quick_budget_compares_coarse_metrics_and_fits_a_fine_one(monkeypatch, budget, tol):
+    fitted = []
+
+    def recorded(fold, candidates, score, k):
+        fitted.extend(IML(**each).tol for each in candidates)
+        return score_candidates(fold, candidates, score, k)
+
+    score_candidates = neighbor_vote.score_candidates
+    monkeypatch.setattr(neighbor_vote, "score_candidates", recorded)
+    X, y = make_problem(0, n_samples=60)
+    contender = CONTENDERS["IML"].with_budget(budget)
+    folds = [*StratifiedKFold(2).split(X, y)]
+    tuned = contender.fit(contender.candidates(1)[:3], X, y, seed=0, folds=folds)
+    assert fitted == [tol] * 6
+    assert tuned.model[-1].learner_.tol == IML().tol
 
 
 def test_equal_scores_go_to_the_last_printed_form():

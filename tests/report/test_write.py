@@ -13,7 +13,7 @@ import pytest
 
 from raremetric.extras import import_optional
 from raremetric.report import drawing, figures, page, write_report
-from raremetric.report.comparison import line_styles
+from raremetric.report.comparison_figures import line_styles
 from raremetric.study.tasks import StudyResults
 from tests.report.synthetic import (
     beyond_the_paper,

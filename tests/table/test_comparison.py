@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.inspection import permutation_importance
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import average_precision_score, f1_score, fbeta_score, precision_recall_curve
 from sklearn.model_selection import StratifiedKFold, cross_val_predict
@@ -15,17 +16,12 @@ from raremetric.contenders.alternatives import LogisticRegressions
 from raremetric.contenders.base import positive_scores
 from raremetric.datasets import read_table
 from raremetric.rare.tuning_set import make_folds
-from raremetric.report.comparison import (
-    RECALLS,
-    _curve,
-    comparison_page,
-    results_grid,
-    tuning_grid,
-)
+from raremetric.report.comparison import comparison_page, results_grid, tuning_grid
+from raremetric.report.comparison_figures import RECALLS, _curve
 from raremetric.table import DEFAULT_METHODS, Comparison, compare_table, comparison
 from raremetric.table.fitting import fit_method
-from raremetric.table.measures import MEASURES, positives_on_top
-from raremetric.table.results import FoldResult, best_group
+from raremetric.table.measures import MEASURES, best_group, positives_on_top
+from raremetric.table.results import FoldResult
 from raremetric.validation import check_labels
 
 
@@ -58,7 +54,41 @@ def vote_cut(X, y):
     return max((1 / 6, 1 / 2, 5 / 6), key=expected_f1)
 
 
-def test_plain_distance_by_independent_computation(summary, path):
+def test_importances_by_independent_computation(path):
+    settings = {"ignore": ["id", "color"], "n_folds": 3}  # each other column is one feature
+    found = compare_table(path, "state", methods=["plain"], importances=True, **settings)
+    table, decreases = read_table(path, "state", ignore=settings["ignore"]), []
+    splits = StratifiedKFold(3, shuffle=True, random_state=0).split(table.data, table.target)
+    for train, test in splits:
+        X, y = table.encoder.fit(table.data.iloc[train]).transform(table.data), table.target
+        knn = make_pipeline(StandardScaler(), KNeighborsClassifier(3)).fit(X[train], y[train])
+        options = {"scoring": "average_precision", "n_repeats": 3, "random_state": 0}
+        decreases.append(permutation_importance(knn, X[test], y[test], **options).importances_mean)
+    (row,) = found.importances()
+    assert (row["method"], row["title"], row["resampling"]) == ("plain", "plain distance", "none")
+    assert row["columns"][0]["column"] == "size"
+    for each in row["columns"]:
+        own = np.array(decreases)[:, ["size", "weight", "new"].index(each["column"])]
+        assert each["importance"] == pytest.approx(own.mean())
+        assert each["std"] == pytest.approx(own.std())
+
+
+def test_importances_of_a_column_with_several_features(tmp_path):
+    rng = np.random.default_rng(0)
+    kind = rng.choice(["a", "b", "c", "d"], 300)
+    ill = np.where(kind == "b", rng.random(300) < 0.8, rng.random(300) < 0.05)
+    frame = pd.DataFrame({"kind": kind, "noise": rng.normal(size=300), "ill": ill})
+    found = compare_table(frame, "ill", methods=["logistic"], n_folds=3, importances=True)
+    first, second = found.importances()[0]["columns"]
+    assert (first["column"], second["column"]) == ("kind", "noise")
+    # Without its only informative column, a model is no better than the share of the class.
+    expected = found.summary()[0]["average precision"]["mean"] - ill.mean()
+    assert first["importance"] == pytest.approx(expected, abs=0.1)
+    assert abs(second["importance"]) < 0.1
+
+
+def test_plain_distance_by_independent_computation(found, summary, path):
+    assert found.importances() == []  # they were not asked for
     table = read_table(path, "state", ignore=["id"])
     f1, precision = [], []
     splits = StratifiedKFold(3, shuffle=True, random_state=0).split(table.data, table.target)

@@ -115,7 +115,7 @@ def test_importances_of_the_original_columns(models, path, tmp_path):
     assert found.columns[0]["column"] == "size"
     assert (found.n_rows, found.optimistic) == (200, False)
     assert importances_of_file(model, path).optimistic
-    with pytest.raises(TableError, match="there is no column 'state' with the class"):
+    with pytest.raises(TableError, match="There is no column 'state' with the class"):
         importances_of_file(model, new)
 
 

@@ -6,7 +6,7 @@ import pytest
 from sklearn.metrics import f1_score, precision_recall_curve
 
 from raremetric.contenders import scored
-from raremetric.datasets import TableError
+from raremetric.datasets import TableError, tables
 from raremetric.table import compare_table, fit_table
 from raremetric.table.measures import MEASURES, best_beyond, cost_savings, measure_of
 from raremetric.table.roles import RowRoles, read_times, read_weights
@@ -282,3 +282,29 @@ def test_dates_of_the_time_column(texts, days):
 def test_times_that_cannot_be_read(texts, words):
     with pytest.raises(TableError, match=words):
         read_times("day", texts)
+
+
+@pytest.mark.filterwarnings("ignore:The model is no better than chance")
+def test_a_file_with_several_roles_is_read_once(leaking, tmp_path, monkeypatch):
+    read_arrow, paths = tables.read_arrow, []
+
+    def counted(path, **settings):
+        paths.append(path)
+        return read_arrow(path, **settings)
+
+    monkeypatch.setattr(tables, "read_arrow", counted)
+    frame = leaking.assign(day=range(200), size=2.0, key=[f"{i:03d}" for i in range(200)])
+    frame.to_csv(tmp_path / "roles.csv", index=False)
+    settings = {"time": "day", "group": "customer", "weight": "size", "row_names": "key"}
+    model = fit_table(tmp_path / "roles.csv", "state", method="plain", **settings)
+    assert paths == [tmp_path / "roles.csv"]
+    assert model.ids[:2].tolist() == ["000", "001"]
+    assert model.sample_weight.tolist() == [2.0] * 200
+    assert model.encoder.feature_names_in_.tolist() == ["a", "b", "c"]
+
+
+@pytest.mark.filterwarnings("ignore:The model is no better than chance")
+def test_the_same_column_can_have_two_roles(leaking):
+    model = fit_table(leaking, "state", method="plain", group="customer", row_names="customer")
+    assert model.training["folds"] == "no value of 'customer' is on both sides"
+    assert model.ids[:2].tolist() == ["c00", "c00"]

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
     from rich.table import Table
 
+STANDARD_INPUT = "standard input"
 SPEED_PERIOD = 600  # seconds of progress from which the remaining time is estimated
 EXIT_CODES = (
     "Exit codes: 0 success; 1 a bug in raremetric, with a traceback; 2 an error in the command or "
@@ -92,6 +93,31 @@ def user_mistakes(stopped: str = "Stopped; nothing was written.") -> Iterator[No
             if was_interrupted():  # an import that is stopped can end in an ImportError
                 raise
             fail(error)
+
+
+@contextmanager
+def table_file(file: str) -> Iterator[str]:
+    """The path of a file to read; ``-`` is standard input, which is copied to a temporary file.
+
+    Errors name standard input instead of that file.
+    """
+    if file != "-":
+        yield file
+        return
+    from raremetric.files import copied_to_file
+
+    with copied_to_file(sys.stdin.buffer, ".csv") as copied:
+        try:
+            yield copied
+        except BrokenPipeError:
+            raise
+        except (ValueError, OSError) as error:
+            raise ValueError(str(error).replace(copied, STANDARD_INPUT)) from error
+
+
+def source_name(file: str) -> str:
+    """A file in messages and on pages."""
+    return STANDARD_INPUT if file == "-" else file
 
 
 def note(message: object) -> None:

@@ -14,6 +14,8 @@ from raremetric.cli.common import (
     print_json,
     print_table,
     progress,
+    source_name,
+    table_file,
     user_mistakes,
     with_names,
 )
@@ -38,6 +40,8 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from raremetric.table.results import Comparison, Failure, FoldResult
+
+N_SHOWN = 10  # columns with their importance
 
 
 def complete_methods(incomplete: str) -> list[str]:
@@ -116,6 +120,13 @@ def compare(
         int | None,
         typer.Option(min=1, help="Also show precision and recall for this number of alerts."),
     ] = None,
+    importances: Annotated[
+        bool,
+        typer.Option(
+            "--importances",
+            help="Also measure how much each method depends on each column, on the test folds.",
+        ),
+    ] = False,
     out: Annotated[Path, typer.Option("--out", "-o", help="HTML page to write.")] = Path(
         "comparison.html"
     ),
@@ -143,6 +154,7 @@ def compare(
         "n_jobs": jobs,
         "ignore": split_names(ignore),
         "categorical": split_names(categorical),
+        "importances": importances,
     }
     sizes = sorted({*BUDGETS, *([top] if top else [])})
     with user_mistakes("Stopped before any method had finished all folds; nothing was written."):
@@ -155,6 +167,7 @@ def compare(
             print_json(_json_values(found, rows, sizes, out))
         else:
             print_table(comparison_table(found, rows))
+            _print_importances(found, rows)
         _print_notes(found)
         with atomic_write(out) as stream:
             command = shlex.join(["raremetric", *sys.argv[1:]])
@@ -173,24 +186,27 @@ def _compare_with_progress(
     file: str, target: str | None, positive: list[str] | None, settings: dict[str, Any]
 ) -> Comparison:
     """Compare the methods, with a bar or one line per fold."""
+    from dataclasses import replace
+
     from raremetric.table.comparison import compare_table
     from raremetric.table.results import title_of
 
-    with progress(None, f"reading {file}") as step:
+    with progress(None, f"reading {source_name(file)}") as step, table_file(file) as path:
 
         def on_result(result: FoldResult | Failure) -> None:
             title = title_of(result.method, result.resampling)
             done = "failed" if hasattr(result, "error") else f"{result.seconds:.1f} s"
             step(f"done: {title}", f"{title}, fold {result.fold + 1}: {done}")
 
-        return compare_table(
-            file,
+        found = compare_table(
+            path,
             target,
             positive,
             on_start=lambda n_results: step.begin(n_results, "comparing"),
             on_result=on_result,
             **settings,
         )
+    return replace(found, source=source_name(file))
 
 
 def _json_values(
@@ -203,9 +219,25 @@ def _json_values(
         "scoring": found.scoring,
         "methods": rows,
         "budgets": found.budgets(sizes),
+        "importances": found.importances(),
         "failed": found.failed(),
         "notes": found.notes,
     }
+
+
+def _print_importances(found: Comparison, rows: list[dict[str, Any]]) -> None:
+    """Print the importances of the columns for the best method, if they were measured."""
+    from raremetric.cli.evidence_tables import importances_table
+    from raremetric.report.comparison import best_method
+
+    best = best_method(found, rows)
+    for each in found.importances():
+        if (each["method"], each["resampling"]) == (best["method"], best["resampling"]):
+            title = (
+                f"Importances for {each['title']}: decrease of the average precision when a column "
+                "is permuted in the test folds (other methods: see the page)"
+            )
+            print_table(importances_table(each["columns"], N_SHOWN, title))
 
 
 def _print_notes(found: Comparison) -> None:
@@ -220,7 +252,9 @@ def _print_next_step(
     found: Comparison, rows: list[dict[str, Any]], file: str, options: dict[str, Any]
 ) -> None:
     """Print the command that fits the best method."""
-    best = max(rows, key=lambda row: row[found.aim]["mean"])
+    from raremetric.report.comparison import best_method
+
+    best = best_method(found, rows)
     if ":" in best["method"]:  # fit knows no classes outside the package
         return
     words = ["raremetric", "fit", file, "--target", found.target_name]

@@ -8,7 +8,7 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
-from raremetric.table.evidence import SAME_POINT, Evidence, FileImportances, show_value
+from raremetric.table.evidence import SAME_POINT, Evidence, show_value
 from raremetric.table.model import Explanation
 
 
@@ -47,16 +47,16 @@ def examples_table(found: Evidence, n_shown: int) -> Table:
     return table
 
 
-def importances_table(found: FileImportances, n_shown: int) -> Table:
+def importances_table(columns: list[dict[str, Any]], n_shown: int, title: str = "") -> Table:
     """Decrease of the average precision when a column is permuted, the largest first."""
-    table = _table("Decrease of the average precision when the column is permuted")
+    table = _table(title or "Decrease of the average precision when the column is permuted")
     table.add_column("column", overflow="fold")
     table.add_column("decrease", justify="right")
     table.add_column("")
-    largest = max(found.columns[0]["importance"], 1e-300)
-    for each in _split(found.columns, n_shown)[0]:
+    largest = max(columns[0]["importance"], 1e-300)
+    for each in _split(columns, n_shown)[0]:
         bar = "█" * max(0, round(24 * each["importance"] / largest))
-        decrease = f"{each['importance']:.3f} ± {each['std']:.3f}"
+        decrease = f"{each['importance']:z.3f} ± {each['std']:.3f}"
         table.add_row(Text(each["column"]), decrease, bar)
     return table
 

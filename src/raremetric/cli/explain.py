@@ -7,7 +7,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from raremetric.cli.common import fail, note, print_json, print_table, progress, user_mistakes
+from raremetric.cli.common import (
+    fail,
+    note,
+    print_json,
+    print_table,
+    progress,
+    source_name,
+    table_file,
+    user_mistakes,
+)
 from raremetric.cli.options import AsJson, ModelFile, NewFile
 
 if TYPE_CHECKING:
@@ -57,16 +66,18 @@ def explain(
         fail("Pass either --row N, to explain one row, or --importance, for the whole model.")
     with user_mistakes():
         fitted = load_model(model)
+        source = source_name(file)
         if row is None:
-            with progress(None, f"permuting the columns of {file}", counted=False) as step:
-                importances = importances_of_file(fitted, file, target, on_progress=step.reach)
-            _show_importances(importances, file, features, as_json)
+            description = f"permuting the columns of {source}"
+            with table_file(file) as path, progress(None, description, counted=False) as step:
+                importances = importances_of_file(fitted, path, target, on_progress=step.reach)
+            _show_importances(importances, source, features, as_json)
             return
         near = None
-        with progress(None, f"explaining row {row}"):
-            found = explain_row(fitted, file, row, neighbors)
+        with table_file(file) as path, progress(None, f"explaining row {row}"):
+            found = explain_row(fitted, path, row, neighbors)
             if fitted.has_neighbors:
-                near = fitted.explain_file(file, row, neighbors)
+                near = fitted.explain_file(path, row, neighbors)
         if plot is not None:
             _draw(near, plot, features)
     if as_json:
@@ -74,7 +85,7 @@ def explain(
         return
     name = f" ({found.id})" if found.id else ""
     typer.echo(
-        f"Row {row}{name} of {file}: predicted {found.predicted!r}; probability of "
+        f"Row {row}{name} of {source}: predicted {found.predicted!r}; probability of "
         f"{fitted.class_names[1]!r}: {found.probability:.3g}, threshold: {found.threshold:.3g}."
     )
     _print_evidence(found, near, fitted.class_names[1], features, distances)
@@ -122,13 +133,14 @@ def _show_importances(found: FileImportances, file: str, n_shown: int, as_json: 
     if found.optimistic:
         note(
             f"{found.known_share:.0%} of the rows of {file} are in the training data of the model: "
-            "the importances are optimistic. Use a labeled file that the model has not seen."
+            "the importances are optimistic. Use a labeled file that the model has not seen, or: "
+            "raremetric compare --importances"
         )
     if as_json:
         print_json(found._asdict() | {"optimistic": found.optimistic})
         return
     typer.echo(f"Average precision on the {found.n_rows} rows of {file}: {found.baseline:.3f}.")
-    print_table(importances_table(found, n_shown))
+    print_table(importances_table(found.columns, n_shown))
 
 
 def _draw(found: Explanation | None, path: Path, n_features: int) -> None:

@@ -14,6 +14,8 @@ from raremetric.cli.common import (
     print_json,
     print_table,
     progress,
+    source_name,
+    table_file,
     user_mistakes,
     with_names,
 )
@@ -121,13 +123,14 @@ def fit(
     with user_mistakes():
         check_output(out, [each for each in (file, reviewed, reviewed_from) if each])
         check_method(model)
-        data: Any = file
-        if reviewed or reviewed_from:
-            if not (reviewed and reviewed_from and target):
-                fail("--reviewed, --reviewed-from and --target must be given together.")
-            data = with_reviewed_rows(file, target, reviewed, reviewed_from, row_names=row_id)
         aim = choose_scoring(scoring, min_precision, min_recall)
-        with progress(None, f"fitting {model} on {file}", counted=False) as step:
+        if (reviewed or reviewed_from) and not (reviewed and reviewed_from and target):
+            fail("--reviewed, --reviewed-from and --target must be given together.")
+        description = f"fitting {model} on {source_name(file)}"
+        with table_file(file) as path, progress(None, description, counted=False) as step:
+            data: Any = path
+            if reviewed and reviewed_from and target:
+                data = with_reviewed_rows(path, target, reviewed, reviewed_from, row_names=row_id)
             fitted = fit_table(
                 data,
                 target,
@@ -152,7 +155,7 @@ def fit(
     if as_json:
         print_json(_about(fitted, out, seconds))
     else:
-        _print_fit(fitted, file, out, seconds)
+        _print_fit(fitted, source_name(file), out, seconds)
 
 
 def _about(fitted: TableModel, out: Path, seconds: float) -> dict[str, Any]:

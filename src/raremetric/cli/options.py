@@ -11,11 +11,17 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 TableFile = Annotated[
     str,
     typer.Argument(
-        metavar="FILE", help="A CSV (also .gz), Parquet, ARFF or KEEL file, or openml:ID."
+        metavar="FILE",
+        help="A CSV (also .gz), Parquet, ARFF or KEEL file, openml:ID, or - for CSV from standard "
+        "input.",
     ),
 ]
 NewFile = Annotated[
-    str, typer.Argument(metavar="FILE", help="A CSV (also .gz), Parquet, ARFF or KEEL file.")
+    str,
+    typer.Argument(
+        metavar="FILE",
+        help="A CSV (also .gz), Parquet, ARFF or KEEL file, or - for CSV from standard input.",
+    ),
 ]
 ModelFile = Annotated[Path, typer.Argument(metavar="MODEL", help="A file saved by fit.")]
 Target = Annotated[

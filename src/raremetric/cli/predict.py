@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from raremetric.cli.common import note, print_json, progress, user_mistakes
-from raremetric.cli.options import ModelFile
+from raremetric.cli.common import (
+    note,
+    print_json,
+    progress,
+    source_name,
+    table_file,
+    user_mistakes,
+)
+from raremetric.cli.options import ModelFile, NewFile
 
 if TYPE_CHECKING:
     from raremetric.table.model import TableModel
@@ -22,13 +27,7 @@ N_SHOWN = 10  # columns
 
 def predict(
     model: ModelFile,
-    file: Annotated[
-        str,
-        typer.Argument(
-            metavar="FILE",
-            help="A CSV (also .gz), Parquet, ARFF or KEEL file; - for CSV from standard input.",
-        ),
-    ],
+    file: NewFile,
     out: Annotated[
         Path | None, typer.Option("--out", "-o", help="CSV file to write. Default: stdout.")
     ] = None,
@@ -78,11 +77,13 @@ def predict(
             check_output(out, [model, file])
         fitted = load_model(model)
         choice: dict[str, Any] = {"threshold": threshold, "top": top}
-        with _table_file(file) as path:
+        with table_file(file) as path:
             _note_unused_columns(fitted, path)
             shown = out is not None or not sys.stdout.isatty()
             total = count_pieces(path)
-            with progress(total, f"predicting {file}", counted=False, shown=shown) as step:
+            with progress(
+                total, f"predicting {source_name(file)}", counted=False, shown=shown
+            ) as step:
                 choice["on_result"] = lambda found: step()
                 if out is None and as_json:
                     counts = PredictionCounts()
@@ -97,7 +98,7 @@ def predict(
         for sentence in counts.sentences():
             note(sentence)
         if not counts.rows:
-            note(f"{file} has no rows of data; the output is a header only.")
+            note(f"{source_name(file)} has no rows of data; the output is a header only.")
     seconds = time.perf_counter() - start
     if out is None:
         return
@@ -110,18 +111,6 @@ def predict(
         f"{counts.rows} rows, {counts.positive} predicted as {fitted.class_names[1]!r}; "
         f"written to {out} in {seconds:.1f} s.{unlike}"
     )
-
-
-@contextmanager
-def _table_file(file: str) -> Iterator[str]:
-    """The path of a file; standard input is copied to a temporary one."""
-    if file != "-":
-        yield file
-        return
-    from raremetric.files import copied_to_file
-
-    with copied_to_file(sys.stdin.buffer, ".csv") as copied:
-        yield copied
 
 
 def _note_unused_columns(fitted: TableModel, file: str) -> None:

@@ -10,7 +10,13 @@ from typing import Annotated
 
 import typer
 
-from raremetric.cli.common import print_json, progress, user_mistakes
+from raremetric.cli.common import (
+    print_json,
+    progress,
+    source_name,
+    table_file,
+    user_mistakes,
+)
 from raremetric.cli.options import AsJson, ModelFile, NewFile
 
 TOP = 50
@@ -39,8 +45,12 @@ def review(
         check_output(out, [model, file])
         fitted = load_model(model)
         description = f"finding and explaining the {top} most likely rows"
-        with progress((count_pieces(file) or 1) + top, description, counted=False) as step:
-            found = review_file(fitted, file, top, on_row=lambda: step(), on_piece=lambda: step())
+        with table_file(file) as path:
+            n_steps = (count_pieces(path) or 1) + top
+            with progress(n_steps, description, counted=False) as step:
+                steps = {"on_row": lambda: step(), "on_piece": lambda: step()}
+                found = review_file(fitted, path, top, **steps)
+        found = found._replace(source=source_name(file))
         command = shlex.join(["raremetric", *sys.argv[1:]])
         page = review_page(found, command)
         with atomic_write(out) as stream:

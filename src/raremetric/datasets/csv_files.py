@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
@@ -31,8 +31,8 @@ def find_dialect(path: Path, header: bool | None = None, target: object = None) 
     return sniff(sample, header, target, is_whole=is_whole)
 
 
-def read_csv(path: Path, dialect: Dialect, verbatim: str | None = None) -> Any:
-    """Read a whole CSV file.
+def read_csv(path: Path, dialect: Dialect, verbatim: Collection[str] = ()) -> Any:
+    """Read a whole CSV file; the columns `verbatim` are text without any change.
 
     Arrow is given the types, because inferring them would hold the whole text in memory. If a
     column turns out not to be numeric, the file is read again with that column as text.
@@ -48,7 +48,7 @@ def read_csv(path: Path, dialect: Dialect, verbatim: str | None = None) -> Any:
 
 
 def scan_csv(
-    path: Path, dialect: Dialect, block_bytes: int, verbatim: str | None = None
+    path: Path, dialect: Dialect, block_bytes: int, verbatim: Collection[str] = ()
 ) -> Iterator[Any]:
     """Read a CSV file as a sequence of small Arrow tables, with all columns as text."""
     dialect = dialect._replace(numeric=frozenset())
@@ -59,12 +59,12 @@ def scan_csv(
             yield _tidy_text(table, dialect, verbatim)
 
 
-def _tidy_text(table: Any, dialect: Dialect, verbatim: str | None) -> Any:
+def _tidy_text(table: Any, dialect: Dialect, verbatim: Collection[str]) -> Any:
     """Find missing values and decimal commas in the columns that Arrow read as text.
 
     Points that separate thousands are removed if every value with a point is written so.
     """
-    is_text = [name not in dialect.numeric and name != verbatim for name in dialect.names]
+    is_text = [name not in dialect.numeric and name not in verbatim for name in dialect.names]
     columns = [
         _tidy_column(column, dialect.decimal, is_target=name == dialect.target)
         if tidy and column.num_chunks

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,7 @@ def read_arrow(
     target: object = None,
     header: bool | None = None,
     text: Collection[str] = (),
-    verbatim: str | None = None,
+    verbatim: Collection[str] = (),
 ) -> tuple[Any, str | None]:
     """The Arrow table of a file, and the target column that the file declares, if any.
 
@@ -35,16 +36,25 @@ def read_arrow(
         Whether a CSV file has a header; None to detect it.
     text : collection of str, default=()
         Columns to read as text even if they look like numbers.
-    verbatim : str or None, default=None
-        A column of identifiers, which are read as text without any change.
+    verbatim : collection of str, default=()
+        Columns, such as identifiers, that are read as text without any change.
     """
     if _suffix(path) in PARQUET:
         return _read_parquet(path), None
     if not is_csv(path):
         return read_keel(path, target, verbatim)
     dialect = find_dialect(path, header, target)
-    dialect = dialect.with_text([*text, *([verbatim] if verbatim else [])], target)
+    dialect = dialect.with_text([*text, *verbatim], target)
     return read_csv(path, dialect, verbatim), None
+
+
+@contextmanager
+def naming(source: object) -> Iterator[None]:
+    """Let the message of an error begin with the name of the file."""
+    try:
+        yield
+    except ValueError as error:
+        raise TableError(f"{source}: {error}") from error
 
 
 def is_csv(path: Path) -> bool:
@@ -73,17 +83,17 @@ def is_frame(source: object) -> bool:
     return hasattr(source, "__arrow_c_stream__") or hasattr(source, "to_arrow")
 
 
-def arrow_table(frame: Any, verbatim: str | None = None) -> Any:
+def arrow_table(frame: Any, verbatim: Collection[str] = ()) -> Any:
     """The Arrow table of a table in memory; the index of a pandas DataFrame is left out.
 
-    The column `verbatim`, with the names of the rows, may mix text and numbers.
+    The columns `verbatim`, such as the names of the rows, may mix text and numbers.
     """
     arrow = import_optional("pyarrow")
     try:
         if type(frame).__module__.startswith("pandas"):
-            if verbatim in frame.columns and frame[verbatim].dtype == object:
-                names = frame[verbatim].map(as_text, na_action="ignore")
-                frame = frame.assign(**{str(verbatim): names})
+            mixed = [name for name in verbatim if name in frame and frame[name].dtype == object]
+            texts = {name: frame[name].map(as_text, na_action="ignore") for name in mixed}
+            frame = frame.assign(**texts)
             table = arrow.Table.from_pandas(frame, preserve_index=False)
         else:
             table = arrow.table(frame)

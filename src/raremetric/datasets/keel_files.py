@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import re
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +24,7 @@ def data_offset(path: Path) -> int:
     return 0
 
 
-def read_keel(path: Path, target: object, verbatim: str | None) -> tuple[Any, str]:
+def read_keel(path: Path, target: object, verbatim: Collection[str]) -> tuple[Any, str]:
     """The Arrow table of a file, and its target column: the output, or the last attribute."""
     offset = data_offset(path)
     with open_stream(path) as stream:
@@ -37,7 +38,7 @@ def read_keel(path: Path, target: object, verbatim: str | None) -> tuple[Any, st
         raise TableError("Sparse ARFF files are not supported. Save it as dense ARFF.")
     names = name_columns([attribute.name for attribute in attributes])
     numeric = frozenset(attribute.name for attribute in attributes if not _is_text(attribute))
-    numeric = numeric.difference([verbatim])
+    numeric = numeric.difference(verbatim)
     quote = "'" if sample.count("'") > sample.count('"') else '"'
     dialect = Dialect(names, has_header=False, numeric=numeric, quote=quote, offset=offset)
     dialect = dialect.with_text((output,), output if target is None else target)

@@ -10,7 +10,7 @@ from raremetric.datasets.columns import known_columns
 from raremetric.datasets.csv_files import find_dialect, scan_csv
 from raremetric.datasets.dialect import TableError
 from raremetric.datasets.encoding import TEXT_KINDS, TableEncoder, check_columns
-from raremetric.datasets.files import arrow_table, is_csv, is_frame, read_arrow
+from raremetric.datasets.files import arrow_table, is_csv, is_frame, naming, read_arrow
 from raremetric.datasets.row_names import as_texts
 from raremetric.extras import import_optional
 from raremetric.files import existing_file
@@ -74,21 +74,23 @@ def column_names(path: Any, known: str) -> list[str]:
     if is_frame(path):
         return arrow_table(path).column_names
     path = existing_file(path)
-    if is_csv(path):
-        return find_dialect(path, target=known).names
-    return read_arrow(path)[0].column_names
+    with naming(path):
+        if is_csv(path):
+            return find_dialect(path, target=known).names
+        return read_arrow(path)[0].column_names
 
 
 def _pieces(path: Any, known: list[str], block_bytes: int, row_names: str | None) -> Iterator[Any]:
+    verbatim = [] if row_names is None else [row_names]
     if is_frame(path):
-        yield arrow_table(path, row_names)
+        yield arrow_table(path, verbatim)
     elif is_csv(path := Path(path)):
         dialect, is_empty = find_dialect(path, target=known[0]), True
-        for table in scan_csv(path, dialect, block_bytes, row_names):
+        for table in scan_csv(path, dialect, block_bytes, verbatim):
             is_empty = False
             yield table
         if is_empty:  # a header without rows
             arrow = import_optional("pyarrow")
             yield arrow.table({name: arrow.array([], arrow.string()) for name in dialect.names})
     else:
-        yield read_arrow(path, verbatim=row_names)[0]
+        yield read_arrow(path, verbatim=verbatim)[0]

@@ -11,7 +11,7 @@ from sklearn.utils import Bunch
 from raremetric.datasets.columns import to_frame
 from raremetric.datasets.dialect import TableError
 from raremetric.datasets.encoding import TableEncoder
-from raremetric.datasets.files import arrow_table, is_frame, read_arrow
+from raremetric.datasets.files import arrow_table, is_frame, naming, read_arrow
 from raremetric.datasets.labels import choose_positive, read_labels, refuse_many_classes
 from raremetric.datasets.openml import read_openml
 from raremetric.datasets.row_names import as_texts
@@ -31,6 +31,7 @@ def read_table(
     header: bool | None = None,
     original: bool = False,
     row_names: str | None = None,
+    verbatim: Collection[str] = (),
 ) -> Bunch:
     r"""Read a table with one row per example and one column that contains the class.
 
@@ -62,6 +63,9 @@ def read_table(
         Whether the target contains the labels of the file instead of 1 and 0.
     row_names : str or None, default=None
         Column with the name of each row, such as an identifier. It is not used as a feature.
+    verbatim : collection of str, default=()
+        Other columns that are not features, such as a time or a group: they are read as text, as
+        they are written.
 
     Returns
     -------
@@ -87,6 +91,8 @@ def read_table(
             All labels in the file.
         row_names : list of str or None
             Names of the rows, if `row_names` was given.
+        verbatim : dict of list of str
+            The texts of the columns `verbatim`, by name.
 
     Raises
     ------
@@ -124,9 +130,10 @@ def read_table(
     """
     check_option(missing, "missing", ("impute", "refuse"))
     source = "The table" if is_frame(path) else str(path)
-    try:
+    as_written = list(dict.fromkeys([*([row_names] if row_names else []), *verbatim]))
+    with naming(source):
         if is_frame(path):
-            table, named = arrow_table(path, row_names), None
+            table, named = arrow_table(path, as_written), None
         elif source.startswith("openml:"):
             table, named = read_openml(source)
         else:
@@ -135,25 +142,24 @@ def read_table(
                 target=target,
                 header=header,
                 text=categorical,
-                verbatim=row_names,
+                verbatim=as_written,
             )
         name = _find_target(table.column_names, named if target is None else target)
-        _check_names(table, name, categorical, ignore, row_names)
+        _check_names(table, name, categorical, ignore, as_written)
         columns = {key: table.column(key) for key in table.column_names if key not in ignore}
         del table  # so that the memory of each column is freed once it is converted
         labels = read_labels(name, columns.pop(name))
         if positive is None and not original:
             refuse_many_classes(name, labels)
         chosen = choose_positive(name, labels, positive)
-        names = as_texts(columns.pop(row_names)) if row_names in columns else None
+        texts = {each: as_texts(columns.pop(each)) for each in as_written if each in columns}
         frame = to_frame(columns, categorical)
         if not frame.shape[1]:
             raise TableError(f"It has no usable column besides the target {name!r}.")
         encoder = TableEncoder(missing=missing, max_levels=max_levels).fit(frame)
-    except ValueError as error:
-        raise TableError(f"{source}: {error}") from error
     bunch = _bunch(frame, labels, name, chosen, original, encoder)
-    bunch.row_names = names
+    bunch.row_names = None if row_names is None else texts.get(row_names)
+    bunch.verbatim = {each: texts[each] for each in verbatim if each in texts}
     return bunch
 
 
@@ -180,14 +186,14 @@ def _check_names(
     target: str,
     categorical: Collection[str],
     ignore: Collection[str],
-    row_names: str | None,
+    as_written: Collection[str],
 ) -> None:
     if not table.num_rows:
         raise TableError("It has no rows of data.")
-    if target in ignore or target == row_names:
-        how = "left out" if target in ignore else "used as the names of the rows"
+    if target in ignore or target in as_written:
+        how = "left out" if target in ignore else "used as time, group, weight or names of the rows"
         raise TableError(f"Column {target!r} is the target, so that it cannot be {how}.")
-    for name in (*categorical, *ignore, *([row_names] if row_names else [])):
+    for name in (*categorical, *ignore, *as_written):
         if name not in table.column_names:
             hint = did_you_mean(name, table.column_names)
             raise TableError(f"There is no column {name!r}. {hint}".rstrip())

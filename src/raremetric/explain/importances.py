@@ -31,6 +31,7 @@ def column_importances(
     groups: Groups | None = None,
     *,
     scoring: Any = "average_precision",
+    sample_weight: ArrayLike | None = None,
     n_repeats: int = 5,
     random_state: Any = None,
     on_progress: OnProgress | None = None,
@@ -51,6 +52,8 @@ def column_importances(
         Features to permute together; None for each feature by itself.
     scoring : str or callable, default="average_precision"
         A scorer of scikit-learn.
+    sample_weight : array-like of shape (n_samples,) or None, default=None
+        Weights of the rows in the score; None for all the same.
     n_repeats : int, default=5
         Number of permutations.
     random_state : int, RandomState instance or None, default=None
@@ -91,9 +94,10 @@ def column_importances(
     data: Any = check_array(X, dtype=np.float64, input_name="X")
     groups = check_groups(groups, data.shape[1])
     scorer = get_scorer(scoring) if isinstance(scoring, str) else scoring
+    given = {} if sample_weight is None else {"sample_weight": np.asarray(sample_weight)}
     seed = check_random_state(random_state).randint(np.iinfo(np.int32).max + 1)
     with quiet_names():
-        baseline = float(scorer(model, data, y))
+        baseline = float(scorer(model, data, y, **given))
         scores = np.empty((len(groups), n_repeats))
         on_step = Progress(on_progress, scores.size)
         for g, group in enumerate(groups):
@@ -102,7 +106,7 @@ def column_importances(
             for repeat in range(n_repeats):
                 rng.shuffle(order)
                 permuted[:, group] = permuted[order][:, group]
-                scores[g, repeat] = scorer(model, permuted, y)
+                scores[g, repeat] = scorer(model, permuted, y, **given)
                 on_step()
     decreases = baseline - scores
     return ColumnImportances(decreases.mean(axis=1), decreases.std(axis=1), baseline)

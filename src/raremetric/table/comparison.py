@@ -49,6 +49,7 @@ def compare_table(
     n_jobs: int | None = None,
     categorical: Collection[str] = (),
     ignore: Collection[str] = (),
+    importances: bool = False,
     on_start: Callable[[int], None] = lambda n_results: None,
     on_result: Callable[[FoldResult | Failure], None] = lambda result: None,
 ) -> Comparison:
@@ -94,6 +95,10 @@ def compare_table(
         Seed for folds and random draws.
     n_jobs : int or None, default=None
         Number of processes.
+    importances : bool, default=False
+        Whether to measure how much each method depends on each column, by permuting the columns
+        of the test parts: see `Comparison.importances`. It takes about as long as the comparison
+        itself if there are many columns.
     on_start : callable (n_results)
         Called before the first result, with the number of results to expect.
     on_result : callable (result)
@@ -119,7 +124,7 @@ def compare_table(
     folds = outer_folds(y, n_folds, seed, roles, n_repeats=n_repeats)
     inner = [tuning_folds(y[train], seed, roles.take(train), quick=True) for train, _ in folds]
     shown = draw_training_rows(y, MAX_SHOWN, seed)
-    plan = Plan(seed, scoring, max_rows, shown, roles.weights)
+    plan = Plan(seed, scoring, max_rows, shown, roles.weights, importances)
     tasks = [
         delayed(run_fold)(
             clone(table.encoder), data, y, fold, i, method, resampling, plan, inner[i]
@@ -149,6 +154,7 @@ def compare_table(
         n_repeats=n_repeats,
         protocol=describe_folds(len(folds), n_repeats, columns),
         weights=roles.weights,
+        columns=list(map(str, data.columns)),
     )
     return _collect(found, tasks, n_jobs, on_result)
 

@@ -10,10 +10,11 @@ import numpy as np
 from sklearn.pipeline import Pipeline
 
 from raremetric.datasets import TableError, iter_table
-from raremetric.datasets.files import read_arrow
+from raremetric.datasets.files import naming, read_arrow
 from raremetric.datasets.labels import read_labels
 from raremetric.explain import ColumnImportances, column_contributions, column_importances
 from raremetric.explain.contributions import MAX_EXACT
+from raremetric.files import existing_file
 from raremetric.performance import OnProgress
 from raremetric.table.model import TableModel
 from raremetric.validation import check_integer
@@ -209,10 +210,11 @@ def importances_of_file(
     """
     target = model.target_name if target is None else target
     name = model.class_names[1]
-    table = read_arrow(Path(path), target=target)[0]
-    if target not in table.column_names:
-        raise TableError(f"{path}: there is no column {target!r} with the class.")
-    labels = read_labels(target, table.column(target))
+    with naming(path):
+        table = read_arrow(existing_file(path), target=target)[0]
+        if target not in table.column_names:
+            raise TableError(f"There is no column {target!r} with the class.")
+        labels = read_labels(target, table.column(target))
     positive = [name, *name.split(", ")]  # several classes can be positive together
     y = np.isin([str(each) for each in labels.classes], positive)[labels.codes].astype(np.int64)
     if not 0 < y.sum() < len(y):

@@ -13,10 +13,13 @@ from sklearn.decomposition import PCA
 from sklearn.preprocessing import StandardScaler
 
 from raremetric.contenders import Tuned
+from raremetric.explain import column_importances
 from raremetric.table.fitting import fit_method
 from raremetric.table.model import fitted_metric
 from raremetric.table.results import Failure, FoldResult
 from raremetric.table.splitting import Folds
+
+N_PERMUTATIONS = 3  # of each column in each test fold
 
 
 class Plan(NamedTuple):
@@ -27,6 +30,7 @@ class Plan(NamedTuple):
     max_rows: int | None
     shown: NDArray[np.int64]  # rows in the scatter plots
     weights: NDArray[np.float64] | None  # of all rows
+    importances: bool = False  # whether to permute the columns of the test part
 
 
 def run_fold(
@@ -61,6 +65,7 @@ def run_fold(
         seconds = clock.perf_counter() - start
         predicted, score = _answer(tuned, X[test])
         plane = _learned_plane(tuned, X, train, plan.shown) if number == 0 else None
+        decreases = _importances(tuned, encoder, X, y, test, plan) if plan.importances else None
     except Exception as error:  # one method must not lose the others
         seconds = clock.perf_counter() - start
         return Failure(method, resampling, number, _one_line(error), seconds)
@@ -75,6 +80,7 @@ def run_fold(
         plane=plane,
         n_train=len(train),
         n_candidates=tuned.n_candidates,
+        importances=decreases,
     )
 
 
@@ -87,6 +93,22 @@ def _answer(tuned: Tuned, queries: NDArray) -> tuple[NDArray, NDArray]:
     if threshold is not None and 0 < threshold < 1:
         score = score + logit(threshold)  # log-odds instead of their distance to the threshold
     return predicted, score
+
+
+def _importances(
+    tuned: Tuned, encoder: Any, X: NDArray, y: NDArray, test: NDArray, plan: Plan
+) -> NDArray[np.float64]:
+    """Mean decrease of the average precision when each raw column is permuted."""
+    found = column_importances(
+        tuned.model,
+        X[test],
+        y[test],
+        encoder.column_groups(),
+        sample_weight=None if plan.weights is None else plan.weights[test],
+        n_repeats=N_PERMUTATIONS,
+        random_state=plan.seed,
+    )
+    return found.mean
 
 
 def _one_line(error: Exception) -> str:

@@ -1,13 +1,14 @@
-"""Measures of predictions on a test fold, and the measure that belongs to an aim."""
+"""Measures of predictions on a test fold, the measure of an aim, and which methods are best."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.stats import t as student
 from sklearn.metrics import (
     average_precision_score,
     balanced_accuracy_score,
@@ -120,3 +121,41 @@ def positives_on_top(y: NDArray, score: NDArray, size: int) -> float:
     last = np.sort(score)[::-1][size - 1]
     above, tied = score > last, score == last
     return float(y[above].sum() + (size - above.sum()) * y[tied].mean())
+
+
+def best_group(
+    scores: Mapping[tuple[str, str], NDArray], test_ratio: float
+) -> set[tuple[str, str]]:
+    """The methods that cannot be distinguished from the one with the highest mean.
+
+    Parameters
+    ----------
+    scores : dict of ndarray of shape (n_folds,)
+        The measure of each method on the same folds.
+    test_ratio : float
+        Number of test rows per training row.
+
+    Returns
+    -------
+    set
+        Methods for which mean(d) ≤ t √((1 / n_folds + test_ratio) var(d)), where d are the
+        differences to the best on each fold, and t is the 97.5 % quantile of Student's
+        distribution with n_folds − 1 degrees of freedom: 2.8 for five folds.
+
+    Notes
+    -----
+    The training sets of the folds overlap, so the differences are not independent, and the usual
+    variance of their mean, var(d) / n_folds, is too small. The factor is that of C. Nadeau and
+    Y. Bengio, Inference for the generalization error, Machine Learning 52 (2003).
+    """
+    if not scores:
+        return set()
+    best = max(scores, key=lambda key: scores[key].mean())
+    quantile = student.ppf(0.975, len(scores[best]) - 1)
+    group = set()
+    for key, values in scores.items():
+        differences = scores[best] - values
+        error = np.sqrt((1 / len(values) + test_ratio) * np.var(differences, ddof=1))
+        if differences.mean() <= quantile * error + 1e-12:
+            group.add(key)
+    return group

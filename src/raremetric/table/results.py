@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import t as student
 from sklearn.metrics import confusion_matrix
 
 from raremetric.contenders import find_contender
-from raremetric.table.measures import MEASURES, Measure, measure_of, positives_on_top
+from raremetric.table.measures import (
+    MEASURES,
+    Measure,
+    best_group,
+    measure_of,
+    positives_on_top,
+)
 
 BUDGETS = (10, 20, 50, 100, 200)  # numbers of rows that somebody can check
 
@@ -31,6 +36,8 @@ class FoldResult:
     plane: NDArray[np.float64] | None = None  # (n_shown, 2), a projection after the metric
     n_train: int = 0  # training rows of the fold, before any are drawn from them
     n_candidates: int = 1  # settings that were tried
+    # (n_columns,), decrease of the average precision when a raw column is permuted
+    importances: NDArray[np.float64] | None = None
 
 
 @dataclass(frozen=True)
@@ -85,6 +92,8 @@ class Comparison:
     weights : ndarray of shape (n_samples,) or None
         How much each row counts in the measures; None for all the same. Confusion matrices count
         rows.
+    columns : sequence of str
+        Names of the raw columns, without the target.
     """
 
     source: str
@@ -105,6 +114,7 @@ class Comparison:
     n_repeats: int = 1
     protocol: str = "Each row is tested once, by a model that was fitted on the other folds."
     weights: NDArray[np.float64] | None = None
+    columns: Sequence[str] = ()
 
     @property
     def aim(self) -> str:
@@ -181,6 +191,33 @@ class Comparison:
         """[[tn, fp], [fn, tp]] over all tests; each row is tested once per repeat."""
         return sum(confusion_matrix(self.y[r.test], r.predicted, labels=[0, 1]) for r in results)
 
+    def importances(self) -> list[dict[str, Any]]:
+        """How much each method depends on each column, measured on rows it has not seen.
+
+        Returns
+        -------
+        list of dict
+            One per method, with ``method``, ``title``, ``resampling`` and ``columns``: for each raw
+            column its name as ``column``, the ``importance``, and the ``std`` over the folds, the
+            largest first. The importance is the mean over the folds of the decrease of the average
+            precision when the column is permuted in the test part. Empty unless `compare_table`
+            was called with ``importances=True``.
+        """
+        found = []
+        for (method, resampling), results in self.entries().items():
+            decreases = [each.importances for each in results if each.importances is not None]
+            if not decreases:
+                continue
+            means, spreads = np.mean(decreases, axis=0), np.std(decreases, axis=0)
+            columns = [
+                {"column": self.columns[j], "importance": float(means[j]), "std": float(spreads[j])}
+                for j in np.argsort(-means, kind="stable")
+            ]
+            title = title_of(method, resampling)
+            about = {"method": method, "title": title, "resampling": resampling}
+            found.append({**about, "columns": columns})
+        return found
+
     def budgets(self, sizes: Sequence[int] = BUDGETS) -> list[dict[str, Any]]:
         """Precision and recall if only the rows with the highest scores are checked.
 
@@ -223,44 +260,6 @@ class Comparison:
         weighted_hits = positives_on_top(weights * y, score, size)
         alerts, total = positives_on_top(weights, score, size), max(float(weights @ y), 1e-300)
         return positives_on_top(y, score, size), weighted_hits / alerts, weighted_hits / total
-
-
-def best_group(
-    scores: Mapping[tuple[str, str], NDArray], test_ratio: float
-) -> set[tuple[str, str]]:
-    """The methods that cannot be distinguished from the one with the highest mean.
-
-    Parameters
-    ----------
-    scores : dict of ndarray of shape (n_folds,)
-        The measure of each method on the same folds.
-    test_ratio : float
-        Number of test rows per training row.
-
-    Returns
-    -------
-    set
-        Methods for which mean(d) ≤ t √((1 / n_folds + test_ratio) var(d)), where d are the
-        differences to the best on each fold, and t is the 97.5 % quantile of Student's
-        distribution with n_folds − 1 degrees of freedom: 2.8 for five folds.
-
-    Notes
-    -----
-    The training sets of the folds overlap, so the differences are not independent, and the usual
-    variance of their mean, var(d) / n_folds, is too small. The factor is that of C. Nadeau and
-    Y. Bengio, Inference for the generalization error, Machine Learning 52 (2003).
-    """
-    if not scores:
-        return set()
-    best = max(scores, key=lambda key: scores[key].mean())
-    quantile = student.ppf(0.975, len(scores[best]) - 1)
-    group = set()
-    for key, values in scores.items():
-        differences = scores[best] - values
-        error = np.sqrt((1 / len(values) + test_ratio) * np.var(differences, ddof=1))
-        if differences.mean() <= quantile * error + 1e-12:
-            group.add(key)
-    return group
 
 
 def title_of(method: str, resampling: str) -> str:

@@ -48,20 +48,17 @@ def read_with_roles(
 
     Rows of weight 0 are left out, with a warning.
     """
-    used = list(dict.fromkeys(name for name in (row_names, *roles) if name is not None))
-
-    def read(column: str | None) -> Any:
-        left_out = {*ignore, *used} - {column}
-        settings: Any = {"categorical": categorical, "ignore": sorted(left_out)}
-        return read_table(path, target, positive, row_names=column, **settings)
-
-    table = read(used[0] if used else None)
-    texts = {used[0]: table.row_names} if used else {}
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # given by the first reading
-        texts |= {name: read(name).row_names for name in used[1:]}
-    table.row_names = None if row_names is None else texts[row_names]
-    time, group, weight = roles
+    used = [name for name in roles if name is not None]
+    table = read_table(
+        path,
+        target,
+        positive,
+        categorical=categorical,
+        ignore=[name for name in ignore if name not in (row_names, *used)],
+        row_names=row_names,
+        verbatim=used,
+    )
+    texts, (time, group, weight) = table.verbatim, roles
     found = RowRoles(
         times=None if time is None else read_times(time, texts[time]),
         groups=None if group is None else read_groups(texts[group]),

@@ -20,6 +20,9 @@ from typing import Any
 ROWS = (1000, 3000, 10_000, 30_000, 100_000)
 FEATURES = (5, 30, 100, 300)
 THREADED = (10_000, 40_000, 100_000)
+ANCHORS = (5000, 20_000, None)
+RARE_SHARE = 0.002
+TEST_SHARE = 0.01  # of the test rows that are positive; their weights restore RARE_SHARE
 ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
 
 
@@ -32,6 +35,59 @@ def make_data(n_samples: int, n_features: int, share: float = 0.01):
     y = (np.arange(n_samples) < max(10, share * n_samples)).astype(int)
     X[y == 1, :5] += 1.0
     return X, y
+
+
+def make_clusters(n_samples: int, share: float, seed: int, part: int):
+    """A rare class in five tight clusters among 30 wider ones, which differ in eight features.
+
+    All features are divided by their standard deviation. ``part`` 0 is for training, 1 for testing.
+    """
+    import numpy as np
+
+    rng = np.random.RandomState(seed)
+    frequent, rare = 2.5 * rng.normal(size=(30, 8)), 2.5 * rng.normal(size=(5, 8))
+    rng = np.random.RandomState([seed, part])
+    X, y = rng.normal(size=(n_samples, 30)), rng.permutation(n_samples) < share * n_samples
+    X[y, :8] = 0.6 * X[y, :8] + rare[rng.randint(len(rare), size=np.count_nonzero(y))]
+    X[~y, :8] += frequent[rng.randint(len(frequent), size=np.count_nonzero(~y))]
+    X[:, :8] /= np.sqrt(1 + frequent.var(axis=0))
+    return X, y.astype(int)
+
+
+def measure_anchors(n_samples: int, max_anchors: int | None, seed: int, n_test: int) -> dict:
+    """Fit IML to sampled anchors in two threads; F1 of 3-NN on n_test rows if there are any."""
+    import resource
+    import warnings
+
+    import numpy as np
+    from sklearn.metrics import f1_score
+
+    from raremetric import IML, Euclidean, MetricKNNClassifier
+
+    warnings.simplefilter("ignore")
+    X, y = make_clusters(n_samples, RARE_SHARE, seed, 0)
+    iml = IML(max_anchors=max_anchors, random_state=seed, n_jobs=2)
+    iml.set_params(max_anchors=50).fit(*make_clusters(500, 0.2, 0, 0))  # compiles
+    wall, cpu = time.perf_counter(), time.process_time()
+    iml.set_params(max_anchors=max_anchors).fit(X, y)
+    row = {
+        "n_samples": n_samples,
+        "max_anchors": max_anchors,
+        "seed": seed,
+        "wall_seconds": time.perf_counter() - wall,
+        "seconds": time.process_time() - cpu,
+        "n_iter": iml.n_iter_,
+        "relative_gap": iml.duality_gap_ / iml.objective_,
+        "peak_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
+    }
+    if n_test:
+        X_test, y_test = make_clusters(n_test, TEST_SHARE, seed, 1)
+        odds = RARE_SHARE / (1 - RARE_SHARE) * (1 - TEST_SHARE) / TEST_SHARE
+        weights = np.where(y_test == 1, odds, 1.0)
+        knn = MetricKNNClassifier(Euclidean(), 3, n_jobs=2).fit(iml.transform(X), y)
+        predicted = knn.predict(iml.transform(X_test))
+        row["f1"] = 100 * f1_score(y_test, predicted, sample_weight=weights)
+    return row
 
 
 def clock_parts() -> list[float]:
@@ -139,6 +195,20 @@ def growth_with_threads(sizes=THREADED, n_features: int = 30, repeats: int = 3) 
     return rows
 
 
+def growth_with_anchors(
+    n_samples: int = 100_000,
+    n_large: int = 1_000_000,
+    anchors=ANCHORS,
+    n_seeds: int = 5,
+    n_test: int = 50_000,
+) -> list[dict]:
+    """Time and F1 for sampled anchors and for all; time and memory for many rows."""
+    environment = {**os.environ, **ONE_THREAD}
+    settings = [(n_samples, each, s, n_test) for s in range(n_seeds) for each in anchors]
+    settings.append((n_large, anchors[-2], 0, 0))
+    return [run_in_process(measure_anchors, setting, environment) for setting in settings]
+
+
 def measure_blas(estimator: str, dataset: str, limited: bool) -> float:
     """Wall time of a fit, with one BLAS thread or with the number that BLAS chooses."""
     import warnings
@@ -185,4 +255,5 @@ def threads_of_blas(estimators=("IML", "IMLCV", "RareClassifier"), dataset="germ
 
 if __name__ == "__main__":
     name, *arguments = json.loads(sys.argv[1])
-    print(json.dumps({each.__name__: each for each in (measure, measure_blas)}[name](*arguments)))
+    functions = (measure, measure_anchors, measure_blas)
+    print(json.dumps({each.__name__: each for each in functions}[name](*arguments)))

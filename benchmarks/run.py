@@ -3,9 +3,9 @@
     python benchmarks/run.py [--quick] [--only QUESTION]
 
 Questions: plain, other_points, other_data, nca, baselines, lmnn, tuning, rare, rows, features,
-threads, tuning_threads, tables, blas, start. Times are CPU seconds of one thread, except in the
-three questions about threads. Compilation is timed in ``start`` only. Writes
-``benchmarks/results/bench.json``.
+threads, anchors, tuning_threads, tables, blas, start. Times are CPU seconds of one thread, except
+in the three questions about threads and in ``anchors``. Compilation is timed in ``start`` only.
+Writes ``benchmarks/results/bench.json``.
 """
 
 from __future__ import annotations
@@ -90,6 +90,13 @@ def threads(quick: bool) -> list[dict]:
     return growth.growth_with_threads((5000,) if quick else growth.THREADED)
 
 
+def anchors(quick: bool) -> list[dict]:
+    """IML with sampled anchors: F1 against all anchors, and a million rows."""
+    if quick:
+        return growth.growth_with_anchors(3000, 10_000, (1000, None), n_seeds=2, n_test=3000)
+    return growth.growth_with_anchors()
+
+
 def tuning_threads(quick: bool) -> list[dict]:
     return fits.tune_on_threads(QUICK_DATA[:1] if quick else fits.DATA[-4:], 5 if quick else 30)
 
@@ -140,7 +147,7 @@ def start(quick: bool) -> list[dict]:
 
 FUNCTIONS = (
     plain, other_points, other_data, nca, baselines, lmnn, tuning, rare, rows, features, threads,
-    tuning_threads, tables, blas, start,
+    anchors, tuning_threads, tables, blas, start,
 )  # fmt: skip
 QUESTIONS: dict[str, Callable[[bool], list[dict]]] = {each.__name__: each for each in FUNCTIONS}
 
@@ -181,6 +188,8 @@ def summary(name: str, table: list[dict]) -> str:
         return "; ".join(
             speedup(one, two) for one, two in zip(table[::2], table[1::2], strict=True)
         )
+    if name == "anchors":
+        return "; ".join(cost_of_sampling(table))
     if name in ("rows", "features"):
         size = {"rows": "n_samples", "features": "n_features"}[name]
         fixed = [row for row in table if row["dissimilar"] == "fixed"]
@@ -189,6 +198,20 @@ def summary(name: str, table: list[dict]) -> str:
             f"^{exponent(fixed, size, 'seconds_without_pairs'):.2f} without the selection of pairs"
         )
     return ""
+
+
+def cost_of_sampling(table: list[dict]) -> list[str]:
+    """For each number of anchors, how much higher F1 is with all anchors, over the seeds."""
+    scores: dict[int | None, list[float]] = {}
+    for row in table:
+        if "f1" in row:
+            scores.setdefault(row["max_anchors"], []).append(row["f1"])
+    full, texts = np.array(scores.pop(None)), []
+    for max_anchors, found in scores.items():
+        lost = full - found
+        error = lost.std(ddof=1) / np.sqrt(len(lost))
+        texts.append(f"{max_anchors} anchors: F1 lower by {lost.mean():.2f} ± {error:.2f}")
+    return texts
 
 
 def speedup(one: dict, two: dict) -> str:

@@ -31,6 +31,23 @@ def test_duplicates_and_threads(n_jobs):
         np.testing.assert_array_equal(found[c], [expected[i] for i in np.flatnonzero(y == c)])
 
 
+@pytest.mark.parametrize("n_jobs", [None, 2])
+def test_neighbors_of_some_anchors_are_found_among_all_rows(n_jobs):
+    """Also with many equal rows, where an anchor may not be among its own nearest."""
+    rng = np.random.RandomState(0)
+    X, y = rng.randint(3, size=(300, 2)).astype(float), rng.randint(3, size=300)
+    order = np.argsort(y, kind="stable")  # equal rows of other classes come class by class
+    labels, anchors = check_labels(y, "test"), np.flatnonzero(rng.uniform(size=300) < 0.3)
+    within = nearest_within_class(X, labels, 5, n_jobs, anchors)
+    across = nearest_across_classes(X, labels, 5, n_jobs, anchors)
+    similar, dissimilar = similar_lists(X, y, 5), dissimilar_lists(X[order], y[order], 5)
+    for c in range(3):
+        rows = anchors[y[anchors] == c]
+        np.testing.assert_array_equal(within[c], [similar[i] for i in rows])
+        others = [order[dissimilar[np.flatnonzero(order == i)[0]]] for i in rows]
+        np.testing.assert_array_equal(across[c], others)
+
+
 def test_lists_are_shortened_to_what_there_is():
     X, labels = np.arange(4.0)[:, np.newaxis], check_labels(np.array([0, 1, 1, 1]), "test")
     assert [lists.shape for lists in nearest_within_class(X, labels, 9)] == [(1, 0), (3, 2)]

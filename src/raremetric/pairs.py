@@ -9,10 +9,12 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_array, check_random_state
 
 from raremetric.neighbors import nearest_across_classes, nearest_within_class
-from raremetric.validation import Labels
+from raremetric.validation import Labels, check_integer
 
 DRAWING_ROUNDS = 10
 MIN_SAMPLED_PAIRS = 500
+ROUNDING = 1e-9  # how close to 1 the chance to be drawn may be
+SMALLEST = np.finfo(np.float64).tiny
 
 
 class Pairs(NamedTuple):
@@ -29,24 +31,107 @@ class PairSet(NamedTuple):
     dissimilar: NDArray[np.int64]  # (n_pairs, 2)
 
 
+class Anchors(NamedTuple):
+    """The rows whose pairs enter a loss."""
+
+    rows: NDArray[np.int64] | None  # in increasing order; None for all
+    weights: NDArray[np.float64]  # (n_samples,): sample weights, divided by the chances to be drawn
+    shares: NDArray[np.float64]  # (n_classes,), drawn rows of each class, divided by all its rows
+
+
+def check_max_anchors(max_anchors: int | None) -> None:
+    """Refuse a number of anchors that has no meaning."""
+    if max_anchors is not None:
+        check_integer(max_anchors, "max_anchors", low=2)
+
+
+def draw_anchors(
+    labels: Labels, sample_weight: NDArray, max_anchors: int | None, random_state=None
+) -> Anchors:
+    """At most max_anchors rows, drawn class by class; all rows if there are not more.
+
+    Every class gets the same number of anchors. A class that has fewer rows keeps all of them, and
+    the others get the rest. Within a class, the chance of a row is proportional to its sample
+    weight, and at most 1. The weights of the drawn rows add up to the weight of the class, and a
+    weighted sum over them has the same sum over all rows as its expectation.
+    """
+    if max_anchors is None or len(labels.codes) <= max_anchors:
+        return Anchors(None, sample_weight, np.ones(len(labels.classes)))
+    if max_anchors < len(labels.classes):
+        raise ValueError(
+            f"max_anchors == {max_anchors}, but there are {len(labels.classes)} classes, and each "
+            "of them needs an anchor: raise max_anchors."
+        )
+    rng, weights = check_random_state(random_state), np.zeros(len(sample_weight))
+    codes = np.where(sample_weight > 0, labels.codes, -1)
+    members = [np.flatnonzero(codes == c) for c in range(len(labels.classes))]
+    sizes, n_left = np.zeros(len(members), dtype=np.int64), int(max_anchors)
+    for n_done, c in enumerate(np.argsort([len(rows) for rows in members])):
+        sizes[c] = min(len(members[c]), n_left // (len(members) - n_done))
+        n_left -= sizes[c]
+    for rows, size in zip(members, sizes, strict=True):
+        drawn, chances = _draw_in_proportion(sample_weight[rows], int(size), rng)
+        weights[rows[drawn]] = sample_weight[rows[drawn]] / chances
+    return Anchors(np.flatnonzero(weights), weights, sizes / labels.counts)
+
+
+def _draw_in_proportion(
+    weights: NDArray, size: int, random_state: np.random.RandomState
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Draw that many positions without replacement; returns also their chances to be drawn.
+
+    Systematic sampling in random order: chances are exactly proportional to the weights, except
+    that those which would exceed 1 are 1. With equal weights all samples have the same chance.
+    """
+    certain = np.zeros(len(weights), dtype=bool)
+    while True:
+        rest = np.where(certain, 0.0, weights)
+        chances = (size - np.count_nonzero(certain)) * (rest / max(rest.sum(), SMALLEST))
+        exceeding = chances >= 1 - ROUNDING
+        if not exceeding.any():
+            break
+        certain |= exceeding
+    order = random_state.permutation(np.flatnonzero(~certain))
+    n_drawn = size - np.count_nonzero(certain)
+    ends = np.cumsum(chances[order])
+    points = random_state.uniform() + np.arange(n_drawn)
+    drawn = order[np.searchsorted(ends[:-1], points, side="right")]
+    drawn = np.concatenate([np.flatnonzero(certain), drawn])
+    return drawn, np.where(certain, 1.0, chances)[drawn]
+
+
 def select_pairs(
-    kind: str, X: NDArray, labels: Labels, k: int, random_state=None, n_jobs: int | None = None
+    kind: str,
+    X: NDArray,
+    labels: Labels,
+    k: int,
+    random_state=None,
+    n_jobs: int | None = None,
+    anchors: NDArray[np.int64] | None = None,
 ) -> tuple[Pairs, Pairs]:
-    """The similar and the dissimilar pairs of a kind: "neighbors", "random" or "all"."""
+    """The similar and the dissimilar pairs of a kind: "neighbors", "random" or "all".
+
+    ``anchors`` are the rows whose neighbors are found, in increasing order; None means all.
+    """
     if kind == "all":
         return all_pairs(labels)
     if kind == "random":
         return random_pairs(labels, 2 * len(X) * k, check_random_state(random_state))
-    return neighbor_pairs(X, labels, k, n_jobs)
+    return neighbor_pairs(X, labels, k, n_jobs, anchors)
 
 
 def neighbor_pairs(
-    X: NDArray, labels: Labels, k: int, n_jobs: int | None = None
+    X: NDArray,
+    labels: Labels,
+    k: int,
+    n_jobs: int | None = None,
+    anchors: NDArray[np.int64] | None = None,
 ) -> tuple[Pairs, Pairs]:
-    """Each example with its k nearest of its own class, and with its k nearest of the others."""
-    within = nearest_within_class(X, labels, k, n_jobs)
-    across = nearest_across_classes(X, labels, k, n_jobs)
-    return _pairs_from_lists(labels, within), _pairs_from_lists(labels, across)
+    """Each anchor with its k nearest of its own class, and with its k nearest of the others."""
+    within = nearest_within_class(X, labels, k, n_jobs, anchors)
+    across = nearest_across_classes(X, labels, k, n_jobs, anchors)
+    rows = np.arange(len(X)) if anchors is None else anchors
+    return _pairs_from_lists(labels, rows, within), _pairs_from_lists(labels, rows, across)
 
 
 def random_pairs(
@@ -123,19 +208,25 @@ def sample_rows(
 
 
 def pair_weights(
-    pairs: Pairs, labels: Labels, sample_weight: NDArray, scheme: str
+    pairs: Pairs,
+    labels: Labels,
+    sample_weight: NDArray,
+    scheme: str,
+    shares: NDArray | float = 1.0,
 ) -> NDArray[np.float64]:
     """Weight of each pair in its set, the set being the pairs of one anchor class.
 
     ``"balanced"`` gives each of the 2C sets a total of 1/(2C), ``"uniform"`` gives each pair a
     weight of one, and ``"inverse"`` the share of the examples that are not of its anchor's class.
     A sample weight multiplies the pairs of its anchor; the total of the set does not change.
+    ``shares``, of shape (n_classes,), is the share of each class that the anchors were drawn from:
+    the total of a set is that of the pairs of all its rows.
     """
     n_classes = len(labels.classes)
     set_of_pair = labels.codes[pairs.anchors]
     weights = sample_weight[pairs.anchors]
     totals = np.bincount(set_of_pair, weights, minlength=n_classes)
-    sizes = np.bincount(set_of_pair, minlength=n_classes)
+    sizes = np.bincount(set_of_pair, minlength=n_classes) / np.maximum(shares, SMALLEST)
     target = {
         "balanced": np.full(n_classes, 1 / (2 * n_classes)),
         "uniform": sizes,
@@ -167,11 +258,11 @@ def _of_class(labels: Labels, pairs: Pairs, c: int) -> NDArray[np.int64]:
     return np.column_stack([pairs.anchors[chosen], pairs.others[chosen]])
 
 
-def _pairs_from_lists(labels: Labels, neighbors: list[NDArray[np.int64]]) -> Pairs:
-    anchors = [
-        np.repeat(np.flatnonzero(labels.codes == c), lists.shape[1])
-        for c, lists in enumerate(neighbors)
-    ]
+def _pairs_from_lists(
+    labels: Labels, rows: NDArray[np.int64], neighbors: list[NDArray[np.int64]]
+) -> Pairs:
+    codes = labels.codes[rows]
+    anchors = [np.repeat(rows[codes == c], lists.shape[1]) for c, lists in enumerate(neighbors)]
     return Pairs(np.concatenate(anchors), np.concatenate([lists.ravel() for lists in neighbors]))
 
 

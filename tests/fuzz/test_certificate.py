@@ -8,6 +8,8 @@ from hypothesis import strategies as st
 from sklearn.exceptions import ConvergenceWarning
 
 from raremetric import IML
+from raremetric.pairs import draw_anchors
+from raremetric.validation import check_labels
 from tests.fuzz.cases import make_codes, make_values, n_cases
 from tests.oracles.conic import iml_optimum
 
@@ -21,18 +23,23 @@ from tests.oracles.conic import iml_optimum
     lam=st.sampled_from([1e-3, 0.01, 0.1, 1.0, 10.0]),
     k=st.sampled_from([1, 2]),
     refreshed=st.booleans(),
+    sampled=st.booleans(),
 )
-def test_the_optimum_is_reached_and_within_the_gap(seed, values, m, a, lam, k, refreshed):
+def test_the_optimum_is_reached_and_within_the_gap(seed, values, m, a, lam, k, refreshed, sampled):
     rng = np.random.RandomState(seed)
     n, d, n_classes = rng.randint(6, 13), rng.randint(1, 4), rng.randint(2, 4)
     y = make_codes(rng, n, n_classes, rare=False)
     X = np.clip(make_values(rng, n, d, values), -9, 9) + rng.normal(size=(n_classes, d))[y]
     dissimilar = "refreshed" if refreshed else "fixed"
+    max_anchors = n // 2 if sampled else None
+    weights = draw_anchors(check_labels(y, "test"), np.ones(n), max_anchors, seed).weights
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        iml = IML(k, m, a, lam, dissimilar=dissimilar).fit(X, y)
+        iml = IML(
+            k, m, a, lam, dissimilar=dissimilar, max_anchors=max_anchors, random_state=seed
+        ).fit(X, y)
     warned = any(issubclass(each.category, ConvergenceWarning) for each in caught)
-    optimum = iml_optimum(X, y, k=k, m=m, a=a, lam=lam, refreshed=refreshed)
+    optimum = iml_optimum(X, y, k=k, m=m, a=a, lam=lam, refreshed=refreshed, sample_weight=weights)
     slack = 1e-6 * max(abs(optimum), 1e-3)
     assert iml.objective_ >= optimum - slack
     assert iml.objective_ - iml.duality_gap_ <= optimum + slack

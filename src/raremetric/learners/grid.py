@@ -20,6 +20,7 @@ from raremetric.learners.iml import (
 from raremetric.learners.lmnn import LMNN
 from raremetric.learners.problem import PairSetProblem
 from raremetric.neighbors import NeighborSearch
+from raremetric.pairs import draw_anchors
 from raremetric.performance import one_blas_thread
 from raremetric.validation import Labels, check_weights, quiet_repeats
 
@@ -33,6 +34,17 @@ class Fold(NamedTuple):
     y_test: NDArray
     weights: NDArray | None = None  # of the training part; None for all the same
     weights_test: NDArray | None = None
+
+    def with_fewer_test_rows(self, max_anchors: int, random_state: int) -> Fold:
+        """The fold with at most that many test rows, which by their weights stand for all."""
+        n_test, weights = len(self.y_test), self.weights_test
+        labels = Labels(*np.unique(self.y_test, return_inverse=True, return_counts=True))
+        weights = np.ones(n_test) if weights is None else weights
+        rows, weights, _ = draw_anchors(labels, weights, max_anchors, random_state)
+        if rows is None:
+            return self
+        X_test, y_test = self.X_test[rows], self.y_test[rows]
+        return self._replace(X_test=X_test, y_test=y_test, weights_test=weights[rows])
 
 
 Score = Callable[[NDArray, Fold, int], Any]  # of components L, on a fold, with k neighbors
@@ -137,7 +149,7 @@ def _shared_problems(learners: Sequence[IML], fold: Fold) -> list[PairSetProblem
 
 
 def _problem_key(learner: IML) -> tuple:
-    parameters = (learner.pairs, learner.dissimilar, learner.set_weights)
+    parameters = (learner.pairs, learner.dissimilar, learner.set_weights, learner.max_anchors)
     return (*parameters, repr(learner.random_state))
 
 

@@ -8,7 +8,7 @@ from sklearn.exceptions import ConvergenceWarning
 from raremetric.learners.base import MetricLearner, initial_components
 from raremetric.learners.guarantees import FitFacts, GuaranteeMixin
 from raremetric.learners.problem import PairSetProblem, SolverOptions
-from raremetric.pairs import pair_sets, select_pairs
+from raremetric.pairs import check_max_anchors, draw_anchors, pair_sets, select_pairs
 from raremetric.performance import one_blas_thread
 from raremetric.validation import (
     Labels,
@@ -59,6 +59,9 @@ class IML(GuaranteeMixin, MetricLearner):
         descent over M. For up to 40 examples, "auto" continues in the same way until it has proved
         10 ``tol``, for at most 5 ``max_iter`` more iterations. With a = 0 and λ = 0, it returns the
         first metric without a loss that SciPy's solver reaches, as the paper's program did.
+    max_anchors : int or None, default=20_000
+        If there are more examples, only the pairs of this many of them, drawn at random, enter the
+        loss: see the notes. None takes all. For ``pairs="neighbors"`` only.
     n_components : int or None, default=None
         Rank of the metric: the number of rows of L. None keeps all n_features. A lower rank
         makes the problem non-convex; ``duality_gap_`` then also holds what the rank costs.
@@ -75,7 +78,8 @@ class IML(GuaranteeMixin, MetricLearner):
     warm_start : bool, default=False
         Start from the metric of the last ``fit`` instead of ``init``.
     random_state : int, RandomState instance or None, default=None
-        For ``pairs="random"``.
+        For ``pairs="random"``, and for the draw of anchors if there are more than ``max_anchors``
+        examples.
     n_jobs : int or None, default=None
         Threads in the search for neighbors. The result does not depend on it.
     verbose : int, default=0
@@ -175,6 +179,7 @@ class IML(GuaranteeMixin, MetricLearner):
         dissimilar="refreshed",
         set_weights="balanced",
         solver="auto",
+        max_anchors=20_000,
         n_components=None,
         init="auto",
         max_iter=200,
@@ -192,6 +197,7 @@ class IML(GuaranteeMixin, MetricLearner):
         self.dissimilar = dissimilar
         self.set_weights = set_weights
         self.solver = solver
+        self.max_anchors = max_anchors
         self.n_components = n_components
         self.init = init
         self.max_iter = max_iter
@@ -263,6 +269,7 @@ def check_parameters(learner: IML) -> None:
     check_option(learner.dissimilar, "dissimilar", ("refreshed", "fixed"))
     check_option(learner.set_weights, "set_weights", ("balanced", "uniform", "inverse"))
     check_option(learner.solver, "solver", ("auto", "lbfgs", "projected"))
+    check_max_anchors(learner.max_anchors)
     check_integer(learner.max_iter, "max_iter", low=1)
     check_real(learner.tol, "tol", low=0, closed="neither")
 
@@ -278,18 +285,19 @@ def make_problem(
     learner: IML, X: NDArray, labels: Labels, sample_weight: NDArray
 ) -> PairSetProblem:
     """The problem of IML on these data; the same for all m, a and λ."""
-    if learner.pairs == "neighbors":
-        warn_small_classes(labels, learner.n_neighbors, type(learner).__name__)
-    pairs = select_pairs(
-        learner.pairs, X, labels, learner.n_neighbors, learner.random_state, learner.n_jobs
-    )
-    is_refreshed = learner.pairs == "neighbors" and learner.dissimilar == "refreshed"
+    kind, k, rng = learner.pairs, learner.n_neighbors, learner.random_state
+    if kind == "neighbors":
+        warn_small_classes(labels, k, type(learner).__name__)
+    max_anchors = learner.max_anchors if kind == "neighbors" else None
+    anchors = draw_anchors(labels, sample_weight, max_anchors, rng)
+    pairs = select_pairs(kind, X, labels, k, rng, learner.n_jobs, anchors.rows)
+    is_refreshed = kind == "neighbors" and learner.dissimilar == "refreshed"
     return PairSetProblem(
         X,
         labels,
         pairs,
         set_weights=learner.set_weights,
-        sample_weight=sample_weight,
-        n_refreshed=learner.n_neighbors if is_refreshed else 0,
+        anchors=anchors,
+        n_refreshed=k if is_refreshed else 0,
         n_jobs=learner.n_jobs,
     )

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
 from raremetric.learners.base import MetricLearner, initial_components
 from raremetric.learners.lmnn_problem import LargeMarginProblem
 from raremetric.learners.problem import SolverOptions
+from raremetric.pairs import check_max_anchors, draw_anchors
 from raremetric.performance import one_blas_thread
 from raremetric.validation import (
     Labels,
@@ -36,6 +38,9 @@ class LMNN(MetricLearner):
         neighbors has 1 − μ. With μ = 0 the metric shrinks to zero.
     loss : {"squared_hinge", "hinge"}, default="squared_hinge"
         The cost of an impostor: the squared depth within the margin, or the depth itself.
+    max_anchors : int or None, default=20_000
+        If there are more examples, the sums run over at most this many of them, which are drawn at
+        random: see the notes. None takes all.
     n_components : int or None, default=None
         Rank of the metric: the number of rows of L. None keeps all n_features.
     init : {"pca", "identity"} or array of shape (n_components, n_features), default="pca"
@@ -48,6 +53,8 @@ class LMNN(MetricLearner):
         that. This is an estimate, not a proof.
     warm_start : bool, default=False
         Start from the metric of the last ``fit`` instead of ``init``.
+    random_state : int, RandomState instance or None, default=None
+        For the draw of anchors if there are more than ``max_anchors`` examples.
     n_jobs : int or None, default=None
         Threads in the search for the target neighbors. The result does not depend on it.
     verbose : int, default=0
@@ -61,7 +68,8 @@ class LMNN(MetricLearner):
         Value of the loss at ``components_``.
     target_neighbors_ : ndarray of shape (n_samples, n_neighbors)
         Row indices of the target neighbors of each training example, nearest first. Rows of
-        classes with too few examples end in -1.
+        classes with too few examples end in -1, and those of examples that are not anchors
+        consist of -1.
     n_iter_ : int
         Number of iterations.
     classes_ : ndarray of shape (n_classes,)
@@ -100,6 +108,13 @@ class LMNN(MetricLearner):
     L the loss is convex in M, so both have the same minimum. A class with fewer than
     k + 1 examples has fewer targets, one with a single example none.
 
+    **Large data.** Beyond ``max_anchors`` examples, the sums over i run over a sample, the anchors:
+    the same number of each class, or all examples of a class that has fewer. The terms of a class
+    are divided by the share of its examples that are anchors, so that F is estimated without bias.
+    Targets and impostors are found among all examples. This saves most of the search for targets,
+    but the impostors of a rare class, all of whose examples are anchors, are as many as before.
+    Memory grows with the number of classes times that of examples.
+
     In the program behind the tables of [2]_: ``LMNN(n_neighbors=3, max_iter=100)``, ``push_weight``
     tuned between 0 and 1.
 
@@ -132,22 +147,26 @@ class LMNN(MetricLearner):
         push_weight=0.5,
         *,
         loss="squared_hinge",
+        max_anchors=20_000,
         n_components=None,
         init="pca",
         max_iter=200,
         tol=1e-4,
         warm_start=False,
+        random_state=None,
         n_jobs=None,
         verbose=0,
     ):
         self.n_neighbors = n_neighbors
         self.push_weight = push_weight
         self.loss = loss
+        self.max_anchors = max_anchors
         self.n_components = n_components
         self.init = init
         self.max_iter = max_iter
         self.tol = tol
         self.warm_start = warm_start
+        self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose
 
@@ -196,15 +215,21 @@ def check_parameters(learner: LMNN) -> None:
     check_integer(learner.n_neighbors, "n_neighbors", low=1)
     check_real(learner.push_weight, "push_weight", low=0, high=1)
     check_option(learner.loss, "loss", ("hinge", "squared_hinge"))
+    check_max_anchors(learner.max_anchors)
     check_integer(learner.max_iter, "max_iter", low=1)
     check_real(learner.tol, "tol", low=0, closed="neither")
 
 
 def make_problem(learner: LMNN, X: NDArray, labels: Labels) -> LargeMarginProblem:
     """The problem of a learner; the same for all push weights."""
-    squared = learner.loss == "squared_hinge"
+    anchors = draw_anchors(labels, np.ones(len(X)), learner.max_anchors, learner.random_state)
     return LargeMarginProblem(
-        X, labels, learner.n_neighbors, squared=squared, n_jobs=learner.n_jobs
+        X,
+        labels,
+        learner.n_neighbors,
+        squared=learner.loss == "squared_hinge",
+        anchors=anchors,
+        n_jobs=learner.n_jobs,
     )
 
 

@@ -10,11 +10,13 @@ from numpy.typing import NDArray
 
 from raremetric.learners.problem import SolverOptions
 from raremetric.losses.large_margin import (
-    LargeMarginLoss,
+    AnyLargeMarginLoss,
     make_large_margin_loss,
+    make_sampled_loss,
     target_table,
 )
 from raremetric.neighbors import nearest_within_class
+from raremetric.pairs import Anchors
 from raremetric.scales import spread_of
 from raremetric.solvers.reference import PATIENCE, Solution, minimize_in_stages, minimize_lbfgs
 from raremetric.validation import Labels
@@ -39,19 +41,36 @@ class LargeMarginProblem:
         Number k of target neighbors.
     squared : bool
         Whether the hinge is squared.
+    anchors : Anchors
+        The rows whose terms enter the loss.
     n_jobs : int or None
         Threads in the search for the target neighbors. The result does not depend on it.
     """
 
+    _loss: AnyLargeMarginLoss
+
     def __init__(
-        self, X: NDArray, labels: Labels, n_neighbors: int, *, squared: bool, n_jobs: int | None
+        self,
+        X: NDArray,
+        labels: Labels,
+        n_neighbors: int,
+        *,
+        squared: bool,
+        anchors: Anchors,
+        n_jobs: int | None,
     ):
-        neighbors = nearest_within_class(X, labels, n_neighbors, n_jobs)
-        self.targets = target_table(labels, neighbors, n_neighbors)
+        neighbors = nearest_within_class(X, labels, n_neighbors, n_jobs, anchors.rows)
+        self.targets = target_table(labels, neighbors, n_neighbors, anchors.rows)
         self.unit = unit_of_features(X)
-        self._loss = make_large_margin_loss(
-            X / self.unit, labels, self.targets, push_weight=0.5, squared=squared
-        )
+        data = (X / self.unit, labels, self.targets)
+        if anchors.rows is None:
+            self._loss = make_large_margin_loss(*data, push_weight=0.5, squared=squared)
+        else:
+            self._loss = make_sampled_loss(
+                *data, anchors.rows, anchors.shares, push_weight=0.5, squared=squared
+            )
+        n_targets = np.bincount(labels.codes, (self.targets >= 0).sum(axis=1))
+        self._n_targets = max(np.sum(n_targets / anchors.shares), 1)
 
     def solve(self, push_weight: float, L: NDArray, options: SolverOptions) -> Solution:
         """Minimize from the start L; the value of the solution is that of the exact loss.
@@ -107,11 +126,11 @@ class LargeMarginProblem:
             metrics[i] = solution.L
         return metrics
 
-    def _weighted(self, push_weight: float, tol: float = 0.0) -> LargeMarginLoss:
+    def _weighted(self, push_weight: float, tol: float = 0.0) -> AnyLargeMarginLoss:
         """The loss for a push weight, in the lowest precision that is enough for a tolerance."""
         single = self._loss.squared and tol >= SINGLE_PRECISION_TOL
         loss = self._in_single_precision if single else self._loss
-        return loss._replace(push_weight=float(push_weight))
+        return loss.weighted(push_weight)
 
     def _in_unit(self, solution: Solution) -> Solution:
         """A solution in the units of the features."""
@@ -119,12 +138,11 @@ class LargeMarginProblem:
 
     def _scaled(self, L: NDArray) -> NDArray:
         """The multiple of L with a mean squared distance of one between targets."""
-        n_targets = max(np.count_nonzero(self.targets >= 0), 1)
-        mean = np.sum((L @ self._loss.scatter_of_targets()) * L) / n_targets
+        mean = np.sum((L @ self._loss.scatter_of_targets()) * L) / self._n_targets
         return L / np.sqrt(mean) if mean > 0 else L
 
     @cached_property
-    def _in_single_precision(self) -> LargeMarginLoss:
+    def _in_single_precision(self) -> AnyLargeMarginLoss:
         return self._loss.in_single_precision()
 
     @cached_property
@@ -135,13 +153,13 @@ class LargeMarginProblem:
         return (vectors * np.sqrt(values.mean() / values)) @ vectors.T
 
 
-def _is_separated(loss: LargeMarginLoss, start: NDArray, found: Solution) -> bool:
+def _is_separated(loss: AnyLargeMarginLoss, start: NDArray, found: Solution) -> bool:
     """Whether hardly any of the loss at the start is left."""
     return found.value <= SEPARATED * loss.value_and_gradient(start)[0]
 
 
 def _descend(
-    loss: LargeMarginLoss, L: NDArray, inverse: NDArray | None, options: SolverOptions
+    loss: AnyLargeMarginLoss, L: NDArray, inverse: NDArray | None, options: SolverOptions
 ) -> Solution:
     """Minimize over L' with L = L'·inverse, or without an inverse over L itself."""
     patience, factor = (1, STEP_TOLERANCE) if inverse is None else (PATIENCE, 1.0)

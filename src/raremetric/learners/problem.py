@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from raremetric.learners.accuracy import SolverOptions, minimize_proved, not_proved, polish
 from raremetric.losses.dual import DualBound
 from raremetric.losses.pair_sets import PairSetLoss, Ray, best_multiple
-from raremetric.pairs import Pairs, merge_mutual, pair_weights
+from raremetric.pairs import Anchors, Pairs, merge_mutual, pair_weights
 from raremetric.scales import spread_of, unit_of
 from raremetric.solvers.reference import Solution, minimize_lbfgs
 from raremetric.solvers.windowed import minimize_windowed, windowed_multipliers
@@ -49,7 +49,8 @@ class PairSetProblem:
         under the identity.
     set_weights : {"balanced", "uniform", "inverse"}
         See :class:`raremetric.IML`.
-    sample_weight : ndarray of shape (n_samples,)
+    anchors : Anchors
+        The rows whose pairs these are, and their weights.
     n_refreshed : int
         Number k of dissimilar neighbors that are found again under every metric; 0 keeps the pairs.
     n_jobs : int or None
@@ -63,7 +64,7 @@ class PairSetProblem:
         pairs: tuple[Pairs, Pairs],
         *,
         set_weights: str,
-        sample_weight: NDArray,
+        anchors: Anchors,
         n_refreshed: int = 0,
         n_jobs: int | None = None,
     ):
@@ -71,7 +72,8 @@ class PairSetProblem:
         # The weights of "inverse" have no a: the factor cancels a = 1 − a = ½.
         factor = 2.0 if set_weights == "inverse" else 1.0
         similar_weights, dissimilar_weights = (
-            factor * pair_weights(each, labels, sample_weight, set_weights) for each in pairs
+            factor * pair_weights(each, labels, anchors.weights, set_weights, anchors.shares)
+            for each in pairs
         )
         self.order = np.argsort(labels.codes, kind="stable")
         position = np.argsort(self.order, kind="stable")
@@ -79,12 +81,12 @@ class PairSetProblem:
             Pairs(position[each.anchors], position[each.others]) for each in pairs
         )
         similar, similar_weights = merge_mutual(similar, similar_weights, len(X))
-        anchors, anchor_weights, others = dissimilar.anchors, dissimilar_weights, dissimilar.others
+        owners, anchor_weights, others = dissimilar.anchors, dissimilar_weights, dissimilar.others
         if n_refreshed:
-            others = _neighbor_lists(dissimilar, len(X), CANDIDATES_PER_NEIGHBOR * n_refreshed)
-            anchor_weights = np.zeros(len(X))  # all pairs of an anchor have the same weight
-            anchor_weights[anchors] = dissimilar_weights
-            anchors = np.arange(len(X))
+            first = np.flatnonzero(np.diff(owners, prepend=-1))  # they are sorted
+            anchor_weights = dissimilar_weights[first]  # all pairs of an anchor have the same one
+            others = _neighbor_lists(dissimilar, first, CANDIDATES_PER_NEIGHBOR * n_refreshed)
+            owners = owners[first]
         else:
             others = others[:, np.newaxis]
         centered = X[self.order] - X.mean(axis=0)  # the loss depends on differences only
@@ -97,7 +99,7 @@ class PairSetProblem:
             similar_anchors=similar.anchors,
             similar_others=similar.others,
             similar_weights=similar_weights,
-            anchors=anchors,
+            anchors=owners,
             anchor_weights=anchor_weights,
             others=others,
             margin=0.0,
@@ -277,9 +279,13 @@ def _farthest(X: NDArray) -> tuple[int, float]:
     return longest, float(np.sqrt(squares[longest]))
 
 
-def _neighbor_lists(pairs: Pairs, n_samples: int, size: int) -> NDArray[np.int64]:
-    """Pairs sorted by anchor as lists of neighbors, (n_samples, size), filled with -1."""
-    lists = np.full((n_samples, size), -1)
-    slots = np.arange(len(pairs.anchors)) - np.searchsorted(pairs.anchors, pairs.anchors)
-    lists[pairs.anchors, slots] = pairs.others
+def _neighbor_lists(pairs: Pairs, first: NDArray, size: int) -> NDArray[np.int64]:
+    """Pairs sorted by anchor as lists of neighbors, (n_anchors, size), filled with -1.
+
+    ``first`` holds the position of each anchor's first pair.
+    """
+    lists = np.full((len(first), size), -1)
+    lengths = np.diff(first, append=len(pairs.anchors))
+    slots = np.arange(len(pairs.anchors)) - np.repeat(first, lengths)
+    lists[np.repeat(np.arange(len(first)), lengths), slots] = pairs.others
     return lists

@@ -47,6 +47,10 @@ class LargeMarginLoss(NamedTuple):
     push_weight: float  # μ
     squared: bool  # whether h is the squared hinge
 
+    def weighted(self, push_weight: float) -> LargeMarginLoss:
+        """The same loss with another μ."""
+        return self._replace(push_weight=float(push_weight))
+
     def in_single_precision(self) -> LargeMarginLoss:
         """The same loss, evaluated from rows in single precision; with the squared hinge only."""
         centered = self.X - self.X.mean(axis=0)  # the loss depends on differences only
@@ -66,6 +70,82 @@ class LargeMarginLoss(NamedTuple):
         return differences.T @ differences
 
 
+class SampledLargeMarginLoss(NamedTuple):
+    """An estimate Σ_c F_c / s_c of F, with F_c the terms of the anchors that were drawn of class c.
+
+    s_c is the share of the rows of class c that are anchors: if they are drawn at random, the
+    expectation is F. The impostors are searched among all rows. A part holds the anchors of one
+    class, their targets and all rows of other classes.
+    """
+
+    parts: tuple[LargeMarginLoss, ...]
+    shares: tuple[float, ...]
+
+    @property
+    def squared(self) -> bool:
+        """Whether h is the squared hinge."""
+        return self.parts[0].squared
+
+    def weighted(self, push_weight: float) -> SampledLargeMarginLoss:
+        """The same loss with another μ."""
+        return self._replace(parts=tuple(part.weighted(push_weight) for part in self.parts))
+
+    def in_single_precision(self) -> SampledLargeMarginLoss:
+        """The same loss, evaluated from rows in single precision; with the squared hinge only."""
+        return self._replace(parts=tuple(part.in_single_precision() for part in self.parts))
+
+    def value_and_gradient(self, L: NDArray, width: float = 0.0) -> tuple[float, NDArray]:
+        """F and its gradient over L, shape (n_components, n_features)."""
+        total, slope = 0.0, np.zeros(L.shape)
+        for part, share in zip(self.parts, self.shares, strict=True):
+            value, gradient = part.value_and_gradient(L, width)
+            total, slope = total + value / share, slope + gradient / share
+        return total, slope
+
+    def scatter_of_targets(self) -> NDArray:
+        """Σ δδᵀ over the pairs of examples and their target neighbors, estimated."""
+        parts = zip(self.parts, self.shares, strict=True)
+        return np.sum([part.scatter_of_targets() / share for part, share in parts], axis=0)
+
+
+AnyLargeMarginLoss = LargeMarginLoss | SampledLargeMarginLoss
+
+
+def make_sampled_loss(
+    X: NDArray,
+    labels: Labels,
+    targets: NDArray,
+    anchors: NDArray,
+    shares: NDArray,
+    *,
+    push_weight: float,
+    squared: bool,
+) -> SampledLargeMarginLoss:
+    """The loss of some rows, the anchors, which are a share of each class.
+
+    ``targets``, of shape (n_samples, k), holds their target neighbors; rows end in -1.
+    """
+    parts = []
+    for c in range(len(labels.classes)):
+        is_own = labels.codes == c
+        rows = anchors[is_own[anchors]]
+        own = np.setdiff1d(np.append(rows, targets[rows]), [-1])
+        chosen = np.append(own, np.flatnonzero(~is_own))
+        table = np.full((len(chosen), targets.shape[1]), -1)
+        table[np.searchsorted(own, rows)] = np.where(
+            targets[rows] < 0, -1, np.searchsorted(own, targets[rows])
+        )
+        part = LargeMarginLoss(
+            X=np.ascontiguousarray(X[chosen], dtype=np.float64),
+            starts=np.array([0, len(own), len(chosen)]),
+            targets=table,
+            push_weight=float(push_weight),
+            squared=bool(squared),
+        )
+        parts.append(part)
+    return SampledLargeMarginLoss(tuple(parts), tuple(shares.tolist()))
+
+
 def make_large_margin_loss(
     X: NDArray, labels: Labels, targets: NDArray, *, push_weight: float, squared: bool
 ) -> LargeMarginLoss:
@@ -81,11 +161,20 @@ def make_large_margin_loss(
     )
 
 
-def target_table(labels: Labels, neighbors: list[NDArray[np.int64]], k: int) -> NDArray[np.int64]:
-    """The neighbor lists of all classes as one table (n_samples, k), filled with -1."""
+def target_table(
+    labels: Labels,
+    neighbors: list[NDArray[np.int64]],
+    k: int,
+    anchors: NDArray[np.int64] | None = None,
+) -> NDArray[np.int64]:
+    """The neighbor lists of all classes as one table (n_samples, k), filled with -1.
+
+    ``anchors`` are the rows that have a list, in increasing order; None means all.
+    """
     table = np.full((len(labels.codes), k), -1, dtype=np.int64)
+    rows = np.arange(len(table)) if anchors is None else anchors
     for c, lists in enumerate(neighbors):
-        table[np.flatnonzero(labels.codes == c), : lists.shape[1]] = lists
+        table[rows[labels.codes[rows] == c], : lists.shape[1]] = lists
     return table
 
 

@@ -24,7 +24,7 @@ from raremetric.losses.pair_sets_kernels import (
     scaled_loss,
 )
 from raremetric.metric import matrix_from_components
-from raremetric.neighbors import search_in_parts
+from raremetric.neighbors import neighbors_of_anchors, search_in_parts
 from raremetric.neighbors.self_join import class_neighbors
 from raremetric.scales import unit_of
 
@@ -73,7 +73,7 @@ class PairSetLoss(NamedTuple):
     similar_anchors: NDArray  # (n_similar,)
     similar_others: NDArray  # (n_similar,)
     similar_weights: NDArray  # (n_similar,)
-    anchors: NDArray  # (n_anchors,): one per dissimilar pair, or all rows when refreshed
+    anchors: NDArray  # (n_anchors,): one per dissimilar pair; when refreshed, all rows or a sample
     anchor_weights: NDArray  # (n_anchors,)
     others: NDArray  # (n_anchors, n_candidates): the other row, or the nearest under the identity
     margin: float
@@ -94,10 +94,13 @@ class PairSetLoss(NamedTuple):
         """
         if not self.n_refreshed:
             return self.others
-        exact = self.X.dtype == np.float64
+        exact, is_sample = self.X.dtype == np.float64, len(self.anchors) < len(self.X)
         Z = self.project(L)
         if exact:  # an exact division, so that squares do not overflow in single precision
             Z = Z / unit_of(np.abs(Z).max(), -50, 50)
+        if is_sample:
+            size = self.others.shape[1]
+            return neighbors_of_anchors(Z, self.starts, self.anchors, size, False, self.n_threads)
         rows = Z.astype(np.float32, copy=False)
         Z = Z if exact else np.empty((0, 0))  # compiled for double precision only
         k, n_parts = self.others.shape[1], self.n_threads

@@ -183,7 +183,11 @@ def _run_in_threads(search: Callable[[int, int], None], n_queries: int, n_jobs: 
 
 
 def nearest_within_class(
-    X: NDArray, labels: Labels, k: int, n_jobs: int | None = None
+    X: NDArray,
+    labels: Labels,
+    k: int,
+    n_jobs: int | None = None,
+    anchors: NDArray[np.int64] | None = None,
 ) -> list[NDArray[np.int64]]:
     """For each class, the k nearest rows of that class to each of its rows, nearest first.
 
@@ -196,19 +200,25 @@ def nearest_within_class(
         neighbor, even if it has duplicates.
     n_jobs : int or None
         Number of threads. The result does not depend on it.
+    anchors : ndarray of shape (n_anchors,) or None
+        The rows, in increasing order, whose neighbors are searched, among all rows. None means all.
     """
-    return _class_neighbors(X, labels, np.minimum(k, labels.counts - 1), True, n_jobs)
+    return _class_neighbors(X, labels, np.minimum(k, labels.counts - 1), True, n_jobs, anchors)
 
 
 def nearest_across_classes(
-    X: NDArray, labels: Labels, k: int, n_jobs: int | None = None
+    X: NDArray,
+    labels: Labels,
+    k: int,
+    n_jobs: int | None = None,
+    anchors: NDArray[np.int64] | None = None,
 ) -> list[NDArray[np.int64]]:
     """For each class, the k nearest rows of all other classes to each of its rows.
 
     Rows at the same distance are ordered by class, then by row number.
     """
     available = len(X) - labels.counts
-    return _class_neighbors(X, labels, np.minimum(k, available), False, n_jobs)
+    return _class_neighbors(X, labels, np.minimum(k, available), False, n_jobs, anchors)
 
 
 def search_in_parts(
@@ -224,10 +234,49 @@ def search_in_parts(
     return lists, distances
 
 
+def neighbors_of_anchors(
+    Z: NDArray, starts: NDArray, anchors: NDArray, k: int, within: bool, n_jobs: int | None
+) -> NDArray[np.int64]:
+    """The k nearest rows to some of the rows, of their own class or of all others, (n_anchors, k).
+
+    The same as ``class_neighbors``, for the anchors only, which are in increasing order: class c
+    consists of rows starts[c] to starts[c + 1] − 1, and lists shorter than k end with -1.
+    """
+    lists = np.full((len(anchors), k), -1, dtype=np.int64)
+    bounds = np.searchsorted(anchors, starts)
+    for c, (low, high) in enumerate(pairwise(starts)):
+        own = slice(bounds[c], bounds[c + 1])
+        examples = Z[low:high] if within else np.delete(Z, slice(low, high), axis=0)
+        size = min(k, len(examples) - within)
+        if size == 0 or own.start == own.stop:
+            continue
+        queries = Z[anchors[own]]
+        found = NeighborSearch(examples, n_jobs=n_jobs).nearest(queries, size + within).indices
+        if within:
+            found += low
+            is_anchor = found == anchors[own, np.newaxis]
+            is_anchor[:, -1] |= ~is_anchor.any(axis=1)  # it is not even among its duplicates
+            found = found[~is_anchor].reshape(-1, size)
+        else:
+            found[found >= low] += high - low
+        lists[own, :size] = found
+    return lists
+
+
 def _class_neighbors(
-    X: NDArray, labels: Labels, sizes: NDArray, within: bool, n_jobs: int | None
+    X: NDArray,
+    labels: Labels,
+    sizes: NDArray,
+    within: bool,
+    n_jobs: int | None,
+    anchors: NDArray[np.int64] | None,
 ) -> list[NDArray[np.int64]]:
     order, starts = _group_by_class(labels)
+    if anchors is not None:
+        rows = np.flatnonzero(np.isin(order, anchors, assume_unique=True))
+        lists = neighbors_of_anchors(X[order], starts, rows, int(sizes.max()), within, n_jobs)
+        bounds = pairwise(np.searchsorted(rows, starts))
+        return [order[lists[a:b, :size]] for (a, b), size in zip(bounds, sizes, strict=True)]
     centered = X[order] - X.mean(axis=0)
     # Division by a power of two is exact, and in single precision no square overflows afterwards.
     scale = 2.0 ** np.clip(np.frexp(np.abs(centered).max())[1], -500, 500)

@@ -355,7 +355,7 @@ class TestBadInput:
             IML().fit(*problem, sample_weight=weights)
 
 
-@pytest.mark.filterwarnings("ignore")
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize(
     ("scale", "margin", "regularization"), [(1e80, 1.0, 0.1), (1, 1e300, 1e300)]
 )

@@ -199,11 +199,12 @@ def minimize_projected(
     return Solution(L, value, max_iter, False)
 
 
+@np.errstate(over="ignore", invalid="ignore")
 def _descend(evaluate, M: NDArray, L: NDArray, step: float):
     """One projected step from M, shortened until the quadratic model is an upper bound."""
     value, gradient = evaluate(L)
     slack = 1e-13 * abs(value)  # near the minimum, rounding must not shorten the steps without end
-    for _ in range(MAX_HALVINGS):
+    for _ in range(MAX_HALVINGS):  # also if numbers overflow: the condition is false then
         new_M, new_L = project_psd(M - step * gradient, len(L))
         change = new_M - M
         new_value, _ = evaluate(new_L)

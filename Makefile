@@ -4,10 +4,14 @@ VENV := .venv
 BIN := $(VENV)/bin
 export PYTHONHASHSEED := 0
 
-STORE ?= docs/results/paper.sqlite
-REFERENCE ?= docs/results/reference.sqlite
+# `make paper RESULTS=DIRECTORY` starts from an empty store, if the directory has no results.
+RESULTS ?= docs/results
+STORE ?= $(RESULTS)/paper.sqlite
+REFERENCE ?= $(RESULTS)/reference.sqlite
 JOBS ?= 2
 SPLITS ?= 20
+# Splits of the experiments with increasing imbalance.
+ITERATIONS ?= 20
 
 # One thread for linear algebra in each of the processes that run tests.
 PYTEST = OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto
@@ -96,29 +100,31 @@ define import_results
 		$(BIN)/raremetric study import $(1:.sqlite=.csv.gz) $(1)
 endef
 
+# What the store has is not run again: the target can be interrupted and repeated.
 paper: $(VENV)/.study  ## run what is missing of the paper's experiments, then report
 	$(call import_results,$(STORE))
-	$(BIN)/raremetric study run table2 --store $(STORE) --jobs $(JOBS) --splits $(SPLITS)
-	$(BIN)/raremetric study run table3-smote --store $(STORE) --jobs $(JOBS) --splits 5
-	$(BIN)/raremetric study run table3-rus --store $(STORE) --jobs $(JOBS) --splits 5
-	$(BIN)/raremetric study run ablation --store $(STORE) --jobs $(JOBS) --splits 3
-	$(BIN)/raremetric study run imbalance --store $(STORE) --jobs $(JOBS) --splits 3
+	for study in table2 table3-smote table3-rus; do \
+		$(BIN)/raremetric study run $$study --store $(STORE) --jobs $(JOBS) --splits $(SPLITS) || exit; \
+	done
+	for study in ablation imbalance; do \
+		$(BIN)/raremetric study run $$study --store $(STORE) --jobs $(JOBS) --splits $(ITERATIONS) || exit; \
+	done
 	$(BIN)/raremetric study export $(STORE) $(STORE:.sqlite=.csv.gz)
-	$(BIN)/raremetric study report --store $(STORE) --out docs/results
+	$(BIN)/raremetric study report --store $(STORE) --out $(RESULTS)
 	$(call import_results,$(REFERENCE))
 	$(BIN)/raremetric study run table2 --learners IML,IML-reference \
-		--datasets wine,hayes,newthyroid,glass --store $(REFERENCE) --jobs $(JOBS) --splits 20
+		--datasets wine,hayes,newthyroid,glass --store $(REFERENCE) --jobs $(JOBS) --splits $(SPLITS)
 	$(BIN)/raremetric study export $(REFERENCE) $(REFERENCE:.sqlite=.csv.gz)
-	$(BIN)/raremetric study report --store $(REFERENCE) --out docs/results/reference \
+	$(BIN)/raremetric study report --store $(REFERENCE) --out $(RESULTS)/reference \
 		--title "The fast solver and the reference solver"
 
-beyond: STORE = docs/results/beyond.sqlite
+beyond: STORE = $(RESULTS)/beyond.sqlite
 beyond: $(VENV)/.study  ## run what is missing of RareClassifier against its alternatives, then report
 	$(call import_results,$(STORE))
 	$(BIN)/raremetric study run beyond --store $(STORE) --jobs $(JOBS) --splits $(SPLITS)
 	$(BIN)/raremetric study run rare-regime --store $(STORE) --jobs $(JOBS)
 	$(BIN)/raremetric study export $(STORE) $(STORE:.sqlite=.csv.gz)
-	$(BIN)/raremetric study report --store $(STORE) --out docs/results/beyond \
+	$(BIN)/raremetric study report --store $(STORE) --out $(RESULTS)/beyond \
 		--title "Beyond the paper"
 
 # From a clean state: a page that is not read again would not repeat its warnings.

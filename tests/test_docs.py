@@ -86,6 +86,7 @@ def test_python_on_pages_is_run_by_a_test():
         "README.md",
         "docs/add-a-learner.md",  # the class
         "docs/add-a-learner.md",  # an excerpt of the registry
+        "docs/baselines.md",
         "docs/results/README.md",
     ]
 
@@ -107,6 +108,31 @@ def test_computation_on_the_page_of_results(capsys, monkeypatch):
     leads = [re.findall(r"[\d.]+", line) for line in printed.splitlines()[-2:]]
     for mean, error in zip(*leads, strict=True):
         assert f"{float(mean):.2f} ± {float(error):.2f}" in text
+
+
+def test_means_in_the_readme_are_those_of_the_report():
+    table = (ROOT / "docs" / "results" / "table2.md").read_text()
+    names = re.search(r"^\| Data set \| Splits \| (.*) \|$", table, re.MULTILINE).group(1)
+    means = re.search(r"^\| Mean over 22 data sets[^|]*\|[^|]*\| (.*) \|$", table, re.MULTILINE)
+    texts = [text.split(" ± ")[0] for text in means.group(1).split(" | ")]
+    reported = dict(zip(names.split(" | "), texts, strict=True))
+    readme = (ROOT / "README.md").read_text()
+    known = re.search(r"^\| \| (Euclidean \| LMNN .*) \|\n\|.*\n\| here \| (.*) \|$", readme, re.M)
+    shown = dict(zip(*(group.split(" | ") for group in known.groups()), strict=True))
+    assert shown == {name: reported[name] for name in shown}
+
+
+def test_computation_on_the_page_of_baselines(capsys, monkeypatch):
+    monkeypatch.chdir(ROOT)
+    text = (ROOT / "docs" / "baselines.md").read_text()
+    exec(re.search(r"```python\n(.*?)```", text, re.DOTALL).group(1), {})
+    lines = capsys.readouterr().out.replace("-", "−").splitlines()
+    rows = [line.split() for line in lines if re.search(r"\d$", line)]
+    assert len(rows) == 9 + 5  # eight and four data sets, and their means
+    for name, *values in rows[:9]:
+        assert f"| {name} | {' | '.join(values)} |" in text
+    assert rows[-1][0] == "mean"
+    assert f"the correlation of IML is {rows[-1][1]} in the mean" in text
 
 
 @pytest.fixture

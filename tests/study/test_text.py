@@ -7,6 +7,7 @@ import io
 import json
 import sqlite3
 from contextlib import closing
+from pathlib import Path
 
 import pandas as pd
 import pytest
@@ -60,6 +61,14 @@ def test_round_trip(store, tmp_path):
     failed = STUDY.tasks()[2]
     assert again.missing(STUDY.tasks()) == [failed]
     assert again.failures(STUDY.tasks()) == {}
+
+
+RESULTS = Path(__file__).parents[2] / "docs" / "results"
+
+
+@pytest.mark.parametrize("path", sorted(RESULTS.glob("*.csv.gz")), ids=lambda path: path.name)
+def test_the_results_of_the_documentation_can_be_imported(path, tmp_path):
+    assert import_results(path, tmp_path / "study.sqlite").statuses()
 
 
 def test_equal_results_give_equal_bytes(store, tmp_path):

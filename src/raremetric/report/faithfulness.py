@@ -111,12 +111,15 @@ def _is_complete(tables: Sequence[Table]) -> bool:
     )
 
 
-def _exchanged_counts(cells: DataFrame) -> dict[str, tuple[int, int]]:
-    """For each reading: how many cells of LMNN and GMML are not close, and of how many."""
-    parts = cells[cells["reading"] != ""].groupby("reading")["verdict"]
+def _exchanged_counts(cells: DataFrame) -> dict[str, dict[str, int]]:
+    """Title of a table → how many cells of LMNN and GMML are not close, for each reading."""
+    both = cells[cells["reading"] != ""]
     return {
-        reading: (int((~verdicts.isin(VERDICTS[:2])).sum()), len(verdicts))
-        for reading, verdicts in parts
+        TABLES[name]: {
+            "cells": len(part) // 2,
+            **(~part["verdict"].isin(VERDICTS[:2])).groupby(part["reading"]).sum().to_dict(),
+        }
+        for name, part in both.groupby("table", sort=False)
     }
 
 

@@ -53,6 +53,8 @@ def test_short_names_for_the_command_line():
             "lmnn": "LMNN",
             "itml": "ITML",
             "gmml": "GMML",
+            "dmbk": "DMBK",
+            "iterative-lmnn": "IterativeLMNN",
             "iml": "IML",
             "logistic": "logistic-regression",
             "boosting": "gradient-boosting",

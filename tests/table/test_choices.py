@@ -6,7 +6,7 @@ import pytest
 from sklearn.metrics import fbeta_score
 
 from raremetric.contenders import scored
-from raremetric.table import fit_table
+from raremetric.table import compare_table, fit_table
 from raremetric.table.aims import describe_scoring, parse_scoring
 from raremetric.table.fitting import model_names
 from raremetric.table.predictions import write_predictions
@@ -145,3 +145,18 @@ def test_aims_in_words():
 def test_mistakes(path, options, sentence):
     with pytest.raises(ValueError, match=sentence):
         fit_table(path, "state", **options)
+
+
+def test_a_transductive_method_is_compared_with_a_note_and_fitted_with_a_warning(path):
+    chosen = ["plain", "iterative-lmnn"]
+    found = compare_table(path, "state", methods=chosen, n_folds=2, ignore=["id"])
+    assert found.failures == []
+    (note,) = [each for each in found.notes if "transductive" in each]
+    assert note.startswith("iterative LMNN looks at the features of the rows to be classified")
+    plain = compare_table(path, "state", methods=["plain"], n_folds=2, ignore=["id"])
+    assert not any("transductive" in each for each in plain.notes)
+    with pytest.warns(UserWarning, match="the metric of this model is learned for the training"):
+        model = fit_table(path, "state", method="iterative-lmnn", ignore=["id"])
+    alone = model.predict(make_table().head(1))
+    first = model.predict(make_table()).head(1)  # does not depend on the other rows
+    pd.testing.assert_frame_equal(alone, first)

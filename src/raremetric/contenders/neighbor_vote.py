@@ -171,7 +171,7 @@ class NeighborVote(Contender):
             return ""
         return (
             f"{self.title} looks at the features of the rows to be classified, but not at their "
-            "labels, when it learns its metric (it is transductive). The other methods do not."
+            "labels, when it learns its metric: it is transductive."
         )
 
     def make(self, params: dict[str, Any], seed: int) -> Any:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 import signal
 import threading
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import Any
@@ -38,7 +39,7 @@ def dask_client(address: str | None, n_workers: int | None = None) -> Iterator[A
         with client:
             yield client
         return
-    settings: Any = {"n_workers": n_workers, "threads_per_worker": 1, "dashboard_address": None}
+    settings: Any = {"n_workers": n_workers, "threads_per_worker": 1, "dashboard_address": ":0"}
     with ExitStack() as stack:
         stack.enter_context(dask.config.set({"distributed.worker.daemon": True}))
         with _without_interrupts():
@@ -90,11 +91,19 @@ def run_on_each(
     if client is None:
         return list(dask.compute(*tasks))
     distributed = import_optional("dask.distributed")
-    futures = client.compute(tasks)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Sending large graph", UserWarning)
+        futures = client.compute(tasks)
     numbers = {future.key: number for number, future in enumerate(futures)}
     results: list[Any] = [None] * len(tasks)
-    for future in distributed.as_completed(futures):
-        number = numbers[future.key]
-        results[number] = future.result()
-        on_result(number, results[number])
+    try:
+        for future in distributed.as_completed(futures):
+            number = numbers[future.key]
+            results[number] = future.result()
+            on_result(number, results[number])
+    except distributed.scheduler.KilledWorker as error:
+        raise ValueError(
+            "Several workers were lost while they worked on the same part. Is there enough memory? "
+            "Use smaller files, or workers with more memory."
+        ) from error
     return results

@@ -52,6 +52,9 @@ class TuningOptions(NamedTuple):
     # class; a class with fewer rows keeps all. Thresholds and probabilities are those for all rows.
     max_rows: int | None = None
     weights: NDArray | None = None  # of the rows, above zero; None for all the same
+    # Numbers of rows of both classes in the table that the rows were drawn from; None if the rows
+    # are the whole table. Only RareClassifier corrects its probabilities.
+    class_counts: NDArray | None = None
     on_progress: OnProgress | None = None
 
 

@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from raremetric.partitions import is_collection
 from raremetric.performance import OnProgress, Progress, one_blas_thread
 from raremetric.rare.candidates import MetricSpec, default_metrics, with_readings
-from raremetric.rare.collections import fit_collection
+from raremetric.rare.collections import fit_collection, warn_missed
 from raremetric.rare.ensemble import fit_ensemble, results_table
 from raremetric.rare.evaluation import check_budget, out_of_fold_scores
 from raremetric.rare.inspection import InspectionMixin
@@ -26,7 +26,6 @@ from raremetric.validation import (
     check_labels,
     forget_attributes,
     quiet_repeats,
-    warn_user,
     weighted_rows,
 )
 
@@ -212,11 +211,7 @@ class RareClassifier(InspectionMixin, ClassifierMixin, BaseEstimator):
         self : RareClassifier
         """
         fit = partial(fit_collection, self) if is_collection(X) else self._fit
-        for label, expected in fit(X, y, sample_weight, groups, on_progress):
-            warn_user(
-                f"No threshold for class {label!r} meets scoring={self.scoring!r}. The threshold "
-                f"with the highest expected precision is used; this precision is {expected:.3g}."
-            )
+        warn_missed(self, fit(X, y, sample_weight, groups, on_progress))
         return self
 
     def _fit(

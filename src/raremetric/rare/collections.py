@@ -8,8 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from raremetric.partitions import draw_sample, has_held_out
-from raremetric.performance import OnProgress
+from raremetric.performance import OnProgress, one_blas_thread
 from raremetric.scales import validate_rows
+from raremetric.validation import warn_user
 from raremetric.voting import check_aim, fit_sigmoid, observed_utility, standard_error, validate
 
 
@@ -50,6 +51,31 @@ def fit_collection(
         missed = [each for each in missed if each[0] != label]
         missed += [] if found is None else [(label, found)]
     return missed
+
+
+@one_blas_thread
+def fit_sample(
+    classifier: Any,
+    X: NDArray,
+    y: NDArray,
+    weights: NDArray | None,
+    class_counts: NDArray | None,
+    on_progress: OnProgress | None,
+) -> None:
+    """Fit on rows that were drawn from a table with these numbers of rows of each class.
+
+    If ``class_counts`` is None, the rows are the whole table.
+    """
+    warn_missed(classifier, classifier._fit(X, y, weights, None, on_progress, class_counts))
+
+
+def warn_missed(classifier: Any, missed: list[tuple[Any, float]]) -> None:
+    """Say which classes have no threshold with the minimum precision."""
+    for label, expected in missed:
+        warn_user(
+            f"No threshold for class {label!r} meets scoring={classifier.scoring!r}. The threshold "
+            f"with the highest expected precision is used; this precision is {expected:.3g}."
+        )
 
 
 def log_odds_of(classifier: Any, X: Any) -> NDArray[np.float64]:

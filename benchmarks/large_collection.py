@@ -19,12 +19,14 @@ import threading
 import time
 from pathlib import Path
 
+import dask
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 from dask.distributed import Client, LocalCluster
 from scipy.special import expit
 
+from raremetric.cluster import LOCAL_CONFIG
 from raremetric.table import fit_collection, predict_collection
 
 N_FEATURES = 20
@@ -51,7 +53,11 @@ def run(root: Path, n_rows: int, rows_per_file: int, max_rows: int) -> None:
     size = sum(path.stat().st_size for path in data.iterdir()) / 1e9
     n_files = len(list(data.iterdir()))
     print(f"{n_rows} x {N_FEATURES} in {n_files} files, {size:.2f} GB; share {share:.3%}")
-    with LocalCluster(dashboard_address=":0", **WORKERS) as cluster, Client(cluster) as client:
+    with (
+        dask.config.set(LOCAL_CONFIG),
+        LocalCluster(dashboard_address=":0", **WORKERS) as cluster,
+        Client(cluster) as client,
+    ):
         with one_killed(client, "fit", after=5.0):
             start = time.perf_counter()
             model = fit_collection(

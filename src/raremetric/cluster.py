@@ -13,6 +13,12 @@ from typing import Any
 from raremetric.extras import import_optional
 
 DASK_TIMEOUT = 10  # seconds to wait for a scheduler
+LOCAL_CONFIG = {
+    "distributed.worker.daemon": True,
+    # A process that was killed is started again, which takes long on a busy machine. After this
+    # time, Dask would give it up, by default after 15 seconds.
+    "distributed.deploy.lost-worker-timeout": "10 minutes",
+}
 
 
 @contextmanager
@@ -41,7 +47,7 @@ def dask_client(address: str | None, n_workers: int | None = None) -> Iterator[A
         return
     settings: Any = {"n_workers": n_workers, "threads_per_worker": 1, "dashboard_address": ":0"}
     with ExitStack() as stack:
-        stack.enter_context(dask.config.set({"distributed.worker.daemon": True}))
+        stack.enter_context(dask.config.set(LOCAL_CONFIG))
         with _without_interrupts():
             cluster = stack.enter_context(distributed.LocalCluster(**settings))
         yield stack.enter_context(distributed.Client(cluster))
@@ -96,8 +102,10 @@ def run_on_each(
         futures = client.compute(tasks)
     numbers = {future.key: number for number, future in enumerate(futures)}
     results: list[Any] = [None] * len(tasks)
+    unfinished = distributed.as_completed(futures)
+    del futures  # so that a result that is here is not computed again if its worker is lost
     try:
-        for future in distributed.as_completed(futures):
+        for future in unfinished:
             number = numbers[future.key]
             results[number] = future.result()
             on_result(number, results[number])

@@ -13,16 +13,14 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from raremetric.learners.iml import IML
+from raremetric.partitions import is_collection
 from raremetric.performance import one_blas_thread
 from raremetric.scales import validate_rows
-from raremetric.validation import (
-    check_option,
-    check_weights,
-    forget_attributes,
-)
+from raremetric.validation import check_option, check_weights, forget_attributes
 from raremetric.voting import fitting, training
+from raremetric.voting.collections import fit_collection
 from raremetric.voting.inspection import NeighborsMixin
-from raremetric.voting.votes import Examples
+from raremetric.voting.votes import Examples, Vote
 
 MULTICLASS = ("joint", "one_vs_rest")
 VOTES = ("majority", "adjusted", "score")
@@ -130,6 +128,10 @@ class MetricKNNClassifier(NeighborsMixin, ClassifierMixin, BaseEstimator):
     its ``fit`` has a parameter ``sample_weight``; with metadata routing enabled, if it requests
     them: ``IML().set_fit_request(sample_weight=True)``.
 
+    **Dask.** From a collection of Dask, at most 10,000 rows are drawn, the same number of each
+    class, with the number of rows that each stands for as its weight. The adjusted vote and the
+    score are then calibrated on held-out rows of the whole collection.
+
     References
     ----------
     R. Viola, R. Emonet, A. Habrard, G. Metzler, S. Riou, M. Sebban. An adjusted nearest neighbor
@@ -175,7 +177,9 @@ class MetricKNNClassifier(NeighborsMixin, ClassifierMixin, BaseEstimator):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
+            Also an array or a data frame of Dask, see the notes of the class.
         y : array-like of shape (n_samples,)
+            If X is a collection of Dask, one with the same partitions.
         sample_weight : array-like of shape (n_samples,) or None, default=None
             Weights of the examples, see the notes of the class.
         **fit_params : dict
@@ -185,6 +189,12 @@ class MetricKNNClassifier(NeighborsMixin, ClassifierMixin, BaseEstimator):
         -------
         self : MetricKNNClassifier
         """
+        if is_collection(X):
+            return fit_collection(self, X, y, sample_weight, fit_params)
+        return self._fit(X, y, sample_weight, fit_params)
+
+    def _fit(self, X, y, sample_weight, fit_params, class_counts=None) -> MetricKNNClassifier:
+        """Fit; ``class_counts`` are those of all rows if these are a sample of them."""
         forget_attributes(self, "learner_", "gamma_", "reading_", "threshold_")
         check_option(self.multiclass, "multiclass", MULTICLASS)
         check_option(self.vote, "vote", VOTES)
@@ -197,7 +207,9 @@ class MetricKNNClassifier(NeighborsMixin, ClassifierMixin, BaseEstimator):
         params = training.learner_params(self, learner, sample_weight, fit_params)
         data = training.TrainingSet.of(table, y, sample_weight, params, type(self).__name__)
         k = fitting.check_neighbors(self.n_neighbors, len(data.y))
-        gamma = fitting.check_gamma(self.gamma, self.vote, data.labels)
+        labels = data.labels  # the counts of all rows say which class is the rarest
+        labels = labels if class_counts is None else labels._replace(counts=class_counts)
+        gamma = fitting.check_gamma(self.gamma, self.vote, labels)
         self.classes_, self._row_numbers = data.labels.classes, data.row_numbers
         self.learners_ = training.fit_learners(learner, data, self.multiclass)
         if len(self.learners_) == 1:
@@ -208,11 +220,14 @@ class MetricKNNClassifier(NeighborsMixin, ClassifierMixin, BaseEstimator):
             training.hold_out, learner, data, self.multiclass, self._examples,
             cv=self.cv, random_state=self.random_state, n_jobs=self.n_jobs,
         )  # fmt: skip
-        tuning = fitting.Tuning(data.labels, data.weights, hold_out)
-        self._vote = fitting.fit_vote(self.vote, tuning, k, gamma)
-        for name, value in self._vote.attributes().items():
-            setattr(self, name, value)
+        tuning = fitting.Tuning(labels, data.weights, hold_out)
+        self._set_vote(fitting.fit_vote(self.vote, tuning, k, gamma))
         return self
+
+    def _set_vote(self, vote: Vote) -> None:
+        self._vote = vote
+        for name, value in vote.attributes().items():
+            setattr(self, name, value)
 
     def _template(self) -> Any:
         """The learner of which copies are fitted."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time as clock
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -28,9 +29,9 @@ from raremetric.cli.options import (
     MinPrecision,
     MinRecall,
     Positive,
+    Scheduler,
     Scoring,
     Seed,
-    TableFile,
     Target,
     Weight,
     choose_scoring,
@@ -51,7 +52,14 @@ def complete_model(incomplete: str) -> list[str]:
 
 
 def fit(
-    file: TableFile,
+    file: Annotated[
+        str,
+        typer.Argument(
+            metavar="FILE",
+            help="A CSV (also .gz), Parquet, ARFF or KEEL file, or openml:ID. Also many files: a "
+            "directory, or a pattern in quotation marks, such as 'data/*.csv'.",
+        ),
+    ],
     out: Annotated[Path, typer.Option("--out", "-o", help="File to save the model to.")],
     target: Target = None,
     positive: Positive = None,
@@ -112,11 +120,13 @@ def fit(
         str | None, typer.Option(help="With --reviewed: the file that was reviewed.")
     ] = None,
     seed: Seed = 0,
+    scheduler: Scheduler = None,
     as_json: AsJson = False,
 ) -> None:
     """Tune and fit a model, and save it together with its preprocessing in one file."""
+    from raremetric.datasets.collections import collection_files
     from raremetric.files import check_output
-    from raremetric.table import fit_table, save_model, with_reviewed_rows
+    from raremetric.table import fit_collection, fit_table, save_model, with_reviewed_rows
     from raremetric.table.files import check_method
 
     start = clock.perf_counter()
@@ -126,12 +136,17 @@ def fit(
         aim = choose_scoring(scoring, min_precision, min_recall)
         if (reviewed or reviewed_from) and not (reviewed and reviewed_from and target):
             fail("--reviewed, --reviewed-from and --target must be given together.")
+        fit_any: Any = partial(fit_table, weight=weight)
+        if collection_files(file):
+            if weight or reviewed:
+                fail("--weight and --reviewed cannot be used with several files.")
+            fit_any = partial(fit_collection, scheduler=scheduler)
         description = f"fitting {model} on {source_name(file)}"
         with table_file(file) as path, progress(None, description, counted=False) as step:
             data: Any = path
             if reviewed and reviewed_from and target:
                 data = with_reviewed_rows(path, target, reviewed, reviewed_from, row_names=row_id)
-            fitted = fit_table(
+            fitted = fit_any(
                 data,
                 target,
                 positive,
@@ -146,7 +161,6 @@ def fit(
                 categorical=split_names(categorical),
                 time=time,
                 group=group,
-                weight=weight,
                 on_progress=step.reach,
             )
         stop_if_interrupted()
@@ -164,8 +178,8 @@ def _about(fitted: TableModel, out: Path, seconds: float) -> dict[str, Any]:
     return {
         "file": str(out),
         "model": fitted.method,
-        "rows": len(fitted.y),
-        "positive": int(fitted.y.sum()),
+        "rows": fitted.training["rows"],
+        "positive": fitted.training["positive"],
         "positive_class": fitted.class_names[1],
         "columns": fitted.encoder.feature_names_in_.tolist(),
         "features": fitted.X.shape[1],
@@ -182,7 +196,8 @@ def _print_fit(fitted: TableModel, file: str, out: Path, seconds: float) -> None
     from raremetric.table.aims import describe_scoring
     from raremetric.table.card import describe_score
 
-    training, n_rows, n_positive = fitted.training, len(fitted.y), int(fitted.y.sum())
+    training = fitted.training
+    n_rows, n_positive = training["rows"], training["positive"]
     typer.echo(
         f"{file}: {n_rows} rows, {n_positive} of class {fitted.class_names[1]!r} "
         f"({n_positive / n_rows:.1%}); {fitted.encoder.n_features_in_} columns, "
@@ -201,13 +216,14 @@ def _print_fit(fitted: TableModel, file: str, out: Path, seconds: float) -> None
     for sentence in training["notes"]:
         note(sentence)
     given = "" if fitted.fixed_threshold is None else ", as given"
+    how = "Held-out" if "held_out" in training else "Cross-validated"
     typer.echo(
-        f"Cross-validated {describe_scoring(fitted.scoring)}: {describe_score(training)}; "
+        f"{how} {describe_scoring(fitted.scoring)}: {describe_score(training)}; "
         f"threshold {fitted.threshold:.3g}{given}."
     )
     if training["validation"]:
         measures = (f"{name} {value:.3f}" for name, value in training["validation"].items())
-        typer.echo(f"At this threshold, cross-validated: {', '.join(measures)}.")
+        typer.echo(f"At this threshold, {how.lower()}: {', '.join(measures)}.")
     if training["folds"] != "stratified":
         typer.echo(f"Folds of the cross-validation: {training['folds']}.")
     if training["weight"]:

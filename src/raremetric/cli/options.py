@@ -23,6 +23,14 @@ NewFile = Annotated[
         help="A CSV (also .gz), Parquet, ARFF or KEEL file, or - for CSV from standard input.",
     ),
 ]
+Scheduler = Annotated[
+    str | None,
+    typer.Option(
+        metavar="ADDRESS",
+        help="For several files: a Dask scheduler, such as tcp://host:8786, whose workers can read "
+        "them. Default: processes on this machine.",
+    ),
+]
 ModelFile = Annotated[Path, typer.Argument(metavar="MODEL", help="A file saved by fit.")]
 Target = Annotated[
     str | None,

@@ -17,19 +17,33 @@ from raremetric.cli.common import (
     table_file,
     user_mistakes,
 )
-from raremetric.cli.options import ModelFile, NewFile
+from raremetric.cli.options import ModelFile, Scheduler
 
 if TYPE_CHECKING:
     from raremetric.table.model import TableModel
+    from raremetric.table.predictions import PredictionCounts
 
 N_SHOWN = 10  # columns
 
 
 def predict(
     model: ModelFile,
-    file: NewFile,
+    file: Annotated[
+        str,
+        typer.Argument(
+            metavar="FILE",
+            help="A CSV (also .gz), Parquet, ARFF or KEEL file; - for CSV from standard input. "
+            "Also many files: a directory, or a pattern in quotation marks, such as 'data/*.csv'.",
+        ),
+    ],
     out: Annotated[
-        Path | None, typer.Option("--out", "-o", help="CSV file to write. Default: stdout.")
+        Path | None,
+        typer.Option(
+            "--out",
+            "-o",
+            help="CSV file to write. Default: stdout. For many files a directory; if the command "
+            "is stopped, the same command continues.",
+        ),
     ] = None,
     threshold: Annotated[
         float | None,
@@ -52,6 +66,7 @@ def predict(
             help="In CSV, put an apostrophe before text that a spreadsheet would run as a formula.",
         ),
     ] = False,
+    scheduler: Scheduler = None,
     as_json: Annotated[
         bool,
         typer.Option(
@@ -60,6 +75,7 @@ def predict(
     ] = False,
 ) -> None:
     """Predict the class of each row, with its probability and the nearest training examples."""
+    from raremetric.datasets.collections import collection_files
     from raremetric.files import check_output
     from raremetric.table import load_model
     from raremetric.table.predictions import (
@@ -73,9 +89,17 @@ def predict(
     with user_mistakes():
         if threshold is not None and top is not None:
             raise ValueError("Give only one of --threshold and --top.")
-        if out is not None:
+        files = collection_files(file)
+        if files and (out is None or top is not None):
+            raise ValueError("For several files, give a directory with --out, and not --top.")
+        if out is not None and not files:
             check_output(out, [model, file])
         fitted = load_model(model)
+        if files:
+            _note_unused_columns(fitted, files[0])
+            counts = _predict_parts(fitted, file, out, threshold, spreadsheet_safe, scheduler)
+            _report(fitted, file, out, counts, as_json, time.perf_counter() - start)
+            return
         choice: dict[str, Any] = {"threshold": threshold, "top": top}
         with table_file(file) as path:
             _note_unused_columns(fitted, path)
@@ -95,11 +119,52 @@ def predict(
                     counts = write_predictions(
                         fitted, path, target, spreadsheet_safe=spreadsheet_safe, **choice
                     )
-        for sentence in counts.sentences():
-            note(sentence)
-        if not counts.rows:
-            note(f"{source_name(file)} has no rows of data; the output is a header only.")
-    seconds = time.perf_counter() - start
+        _report(fitted, file, out, counts, as_json, time.perf_counter() - start)
+
+
+def _predict_parts(
+    fitted: TableModel,
+    source: str,
+    out: Path | None,
+    threshold: float | None,
+    spreadsheet_safe: bool,
+    scheduler: str | None,
+) -> PredictionCounts:
+    """Classify many files, and write one file for each."""
+    from raremetric.table import predict_collection
+
+    with progress(None, f"predicting {source}") as step:
+
+        def begin(n_done: int, n_parts: int) -> None:
+            if n_done:
+                note(f"{n_done} of {n_parts} parts in {out} are finished already.")
+            step.begin(n_parts - n_done, f"predicting {source}")
+
+        return predict_collection(
+            fitted,
+            source,
+            str(out),
+            threshold=threshold,
+            spreadsheet_safe=spreadsheet_safe,
+            scheduler=scheduler,
+            on_start=begin,
+            on_part=step,
+        )
+
+
+def _report(
+    fitted: TableModel,
+    file: str,
+    out: Path | None,
+    counts: PredictionCounts,
+    as_json: bool,
+    seconds: float,
+) -> None:
+    """Say what was predicted, unless the predictions themselves were printed."""
+    for sentence in counts.sentences():
+        note(sentence)
+    if not counts.rows:
+        note(f"{source_name(file)} has no rows of data; the output is a header only.")
     if out is None:
         return
     if as_json:
@@ -113,7 +178,7 @@ def predict(
     )
 
 
-def _note_unused_columns(fitted: TableModel, file: str) -> None:
+def _note_unused_columns(fitted: TableModel, file: str | Path) -> None:
     if unused := fitted.unused_columns(file):
         more = f" and {len(unused) - N_SHOWN} others" if len(unused) > N_SHOWN else ""
         note(f"the model does not use these columns: {', '.join(unused[:N_SHOWN])}{more}.")

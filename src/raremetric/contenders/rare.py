@@ -23,6 +23,7 @@ from raremetric.contenders.scored import chosen_members
 from raremetric.learners.iml import IML
 from raremetric.rare import RareClassifier
 from raremetric.rare.candidates import MetricSpec
+from raremetric.rare.collections import fit_sample
 from raremetric.validation import Labels
 
 N_METRICS = 10  # settings of IML, each with all readings
@@ -103,7 +104,7 @@ class Rare(Contender):
         if how.max_rows is not None:
             options["max_samples"] = min(how.max_rows, self.max_samples)
         model = self._model(candidates, **options)
-        model.fit(X, y, how.weights, on_progress=how.on_progress)
+        fit_sample(model, X, y, how.weights, how.class_counts, how.on_progress)
         model.cv = None  # the folds, as large as the data, are not needed any more
         weights = {member.name: member.weight for member in model.ensemble_.members}
         return Tuned(

@@ -14,6 +14,7 @@ from raremetric.datasets.row_names import as_text
 from raremetric.extras import import_optional
 
 PARQUET = frozenset({".parquet", ".pq"})
+BATCH_ROWS = 1 << 16  # of a Parquet file that is read in pieces
 
 
 def read_arrow(
@@ -39,7 +40,7 @@ def read_arrow(
     verbatim : collection of str, default=()
         Columns, such as identifiers, that are read as text without any change.
     """
-    if _suffix(path) in PARQUET:
+    if is_parquet(path):
         return _read_parquet(path), None
     if not is_csv(path):
         return read_keel(path, target, verbatim)
@@ -67,15 +68,39 @@ def _suffix(path: Path) -> str:
     return next((s.lower() for s in reversed(path.suffixes) if s.lower() != ".gz"), "")
 
 
+def is_parquet(path: Path) -> bool:
+    """Whether to read a file as Parquet."""
+    return _suffix(path) in PARQUET
+
+
 def _read_parquet(path: Path) -> Any:
-    try:
+    with _explained_parquet():
         table = import_optional("pyarrow.parquet").read_table(str(path))
+    name_columns(table.column_names)
+    return table
+
+
+def scan_parquet(path: Path) -> Iterator[Any]:
+    """Read a Parquet file as a sequence of small Arrow tables, at least one."""
+    arrow, parquet = import_optional("pyarrow"), import_optional("pyarrow.parquet")
+    with _explained_parquet(), parquet.ParquetFile(str(path)) as stored:
+        schema = stored.schema_arrow
+        name_columns(schema.names)
+        if not stored.metadata.num_rows:
+            yield schema.empty_table()
+        for batch in stored.iter_batches(BATCH_ROWS):
+            yield arrow.Table.from_batches([batch])
+
+
+@contextmanager
+def _explained_parquet() -> Iterator[None]:
+    """Turn Arrow's errors into one that says what is wrong."""
+    try:
+        yield
     except (import_optional("pyarrow").ArrowException, OSError) as error:
         if getattr(error, "errno", None) is not None:  # such as a missing permission
             raise
         raise TableError(f"It cannot be read as a Parquet file: {error}") from error
-    name_columns(table.column_names)
-    return table
 
 
 def is_frame(source: object) -> bool:

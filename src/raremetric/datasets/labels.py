@@ -25,27 +25,51 @@ MAX_CLASSES = 20
 
 def read_labels(name: str, column: Any) -> Labels:
     """The class of each row; an error unless there are two classes and no missing value."""
+    values = read_label_texts(name, column)
+    levels, counts = values.categories.tolist(), np.bincount(values.codes)
+    classes, merged = classes_of(name, levels, counts)
+    codes = merged.astype(values.codes.dtype)[values.codes]
+    return Labels(classes, codes, np.bincount(codes, minlength=len(classes)))
+
+
+def read_label_texts(name: str, column: Any, first_row: int = 1) -> Any:
+    """The label of each row, as it is written, in a Categorical; an error if one is missing.
+
+    `first_row` is the number of the first row in the file, for the error message.
+    """
     missing = MISSING_WORDS - AMBIGUOUS_WORDS
     values = convert_column(name, column, as_category=True, missing=missing)
     if values is None:
         raise TableError(f"The target column {name!r} is empty.")
-    codes = values.codes
-    empty = codes < 0
+    empty = values.codes < 0
     if empty.any():
         raise TableError(
-            f"The target column {name!r} is empty in {empty.sum()} of {len(codes)} rows, first in "
-            f"data row {np.argmax(empty) + 1}: remove those rows."
+            f"The target column {name!r} is empty in {empty.sum()} of {len(empty)} rows, first in "
+            f"data row {np.argmax(empty) + first_row}: remove those rows."
         )
-    levels = values.categories.tolist()
-    _refuse_missing_words(name, levels, np.bincount(codes))
+    return values
+
+
+def classes_of(name: str, levels: list[str], counts: NDArray) -> tuple[NDArray, NDArray]:
+    """The sorted classes, and for each label, as it is written, the index of its class.
+
+    Parameters
+    ----------
+    name : str
+        Name of the target column.
+    levels : list of str
+        The different labels.
+    counts : ndarray
+        Number of rows with each label.
+    """
+    _refuse_missing_words(name, levels, counts)
     classes = _classes(levels)
     if classes.dtype.kind == "f":
-        _refuse_quantity(name, classes, len(codes))
+        _refuse_quantity(name, classes, counts.sum())
     # "1" and "1.0" are different texts but the same number: merge them.
     classes, merged = np.unique(classes, return_inverse=True)
-    codes = merged.astype(codes.dtype)[codes]
     check_class_count(classes, "A model", f"the target column {name!r}")
-    return Labels(classes, codes, np.bincount(codes, minlength=len(classes)))
+    return classes, merged
 
 
 def _refuse_missing_words(name: str, levels: list[str], counts: NDArray) -> None:
@@ -75,13 +99,13 @@ def _refuse_missing_words(name: str, levels: list[str], counts: NDArray) -> None
 
 def refuse_many_classes(name: str, labels: Labels) -> None:
     """Raise an error if the target is a quantity, an identifier or free text."""
-    classes, codes, counts = labels
+    classes, _, counts = labels
     if len(classes) <= MAX_CLASSES or counts.min() > 1:
         return
     if classes.dtype.kind == "i":
-        _refuse_quantity(name, classes, len(codes))
+        _refuse_quantity(name, classes, counts.sum())
     raise TableError(
-        f"The target column {name!r} holds {len(classes)} different texts in {len(codes)} rows, "
+        f"The target column {name!r} holds {len(classes)} different texts in {counts.sum()} rows, "
         f"such as {str(classes[0])!r}: it looks like an identifier or free text, not like classes. "
         "Choose another column."
     )

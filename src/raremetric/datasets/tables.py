@@ -144,7 +144,7 @@ def read_table(
                 text=categorical,
                 verbatim=as_written,
             )
-        name = _find_target(table.column_names, named if target is None else target)
+        name = find_target(table.column_names, named if target is None else target)
         _check_names(table, name, categorical, ignore, as_written)
         columns = {key: table.column(key) for key in table.column_names if key not in ignore}
         del table  # so that the memory of each column is freed once it is converted
@@ -163,7 +163,8 @@ def read_table(
     return bunch
 
 
-def _find_target(names: list[str], target: str | int | None) -> str:
+def find_target(names: list[str], target: str | int | None) -> str:
+    """The name of the target column, given by its name or its position."""
     columns = f"The columns are {', '.join(map(repr, names[:20]))}{'…' if len(names) > 20 else ''}"
     if target is None:
         raise TableError(f"Which column contains the class? Pass its name as target. {columns}.")

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import time
+from functools import partial
 from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 
 from raremetric.extras import install_hint, is_installed
+from raremetric.partitions import is_collection
 from raremetric.performance import OnProgress, Progress, one_blas_thread
 from raremetric.rare.candidates import MetricSpec, default_metrics, with_readings
+from raremetric.rare.collections import fit_collection, warn_missed
 from raremetric.rare.ensemble import fit_ensemble, results_table
 from raremetric.rare.evaluation import check_budget, out_of_fold_scores
 from raremetric.rare.inspection import InspectionMixin
@@ -164,6 +167,10 @@ class RareClassifier(InspectionMixin, ClassifierMixin, BaseEstimator):
     strong as without weights. Which class is the rarest, and which rows are sampled, does not
     depend on them.
 
+    **Dask.** From a collection of Dask, at most ``max_samples`` rows are drawn. Calibration,
+    threshold and measures are those of held-out rows of the whole collection, if at least 100 of
+    each class are left. There are no weights and groups, and ``cv`` is not a list of folds.
+
     Examples
     --------
     >>> from sklearn.datasets import load_breast_cancer
@@ -204,7 +211,9 @@ class RareClassifier(InspectionMixin, ClassifierMixin, BaseEstimator):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
+            Also an array or a data frame of Dask, see the notes of the class.
         y : array-like of shape (n_samples,)
+            If X is a collection of Dask, one with the same partitions.
         sample_weight : array-like of shape (n_samples,) or None, default=None
             Weights of the examples, see the notes of the class.
         groups : array-like of shape (n_samples,) or None, default=None
@@ -223,17 +232,17 @@ class RareClassifier(InspectionMixin, ClassifierMixin, BaseEstimator):
                 "RareClassifier is fitted without gradient-boosted trees, which help on large and "
                 f"categorical tables: xgboost is not installed. {install_hint('xgboost')}"
             )
-        for label, expected in self._fit(X, y, sample_weight, groups, on_progress):
-            warn_user(
-                f"No threshold for class {label!r} meets scoring={self.scoring!r}. The threshold "
-                f"with the highest expected precision is used; this precision is {expected:.3g}."
-            )
+        fit = partial(fit_collection, self) if is_collection(X) else self._fit
+        warn_missed(self, fit(X, y, sample_weight, groups, on_progress))
         return self
 
     def _fit(
-        self, X, y, sample_weight, groups, on_progress: OnProgress | None
+        self, X, y, sample_weight, groups, on_progress: OnProgress | None, class_counts=None
     ) -> list[tuple[Any, float]]:
-        """Fit; return the classes whose threshold has too low a precision, with this precision."""
+        """Fit; return the classes whose threshold has too low a precision, with this precision.
+
+        If the rows are a sample, ``class_counts`` are the numbers of all rows of each class.
+        """
         start = time.perf_counter()
         forget_attributes(self, *TWO_CLASSES_ONLY, "estimators_")
         X, y = validate_rows(self, X, y, ensure_min_samples=4)
@@ -242,6 +251,8 @@ class RareClassifier(InspectionMixin, ClassifierMixin, BaseEstimator):
         if len(kept) < len(X):
             X, y, groups = X[kept], y[kept], None if groups is None else groups[kept]
         labels = check_labels(y, type(self).__name__)
+        if class_counts is not None:
+            labels = labels._replace(counts=class_counts)
         check_budget(self.budget)
         check_class_sizes(labels, 2, type(self).__name__)
         cv = resolve_cv(self.cv, X, y, kept, groups)
@@ -256,9 +267,10 @@ class RareClassifier(InspectionMixin, ClassifierMixin, BaseEstimator):
     ) -> list[tuple[Any, float]]:
         labels = examples.labels
         self.pos_label_ = self._choose_positive(labels)
+        is_positive = labels.classes == self.pos_label_
         tuned = make_tuning_set(
             examples.X,
-            check_labels(labels.classes[labels.codes] == self.pos_label_, type(self).__name__),
+            check_labels(is_positive[labels.codes], type(self).__name__),
             scoring=self.scoring,
             max_samples=self.max_samples,
             random_state=self.random_state,
@@ -266,6 +278,7 @@ class RareClassifier(InspectionMixin, ClassifierMixin, BaseEstimator):
             cv=examples.cv,
             groups=examples.groups,
             weights=examples.weights,
+            class_counts=labels.counts[np.argsort(is_positive)],
             owner=type(self).__name__,
         )
         metrics = self._metrics_to_try(tuned.labels)

@@ -29,7 +29,8 @@ def fit_each_class(
     classifier.estimators_, missed = [], []
     for c, label in enumerate(labels.classes.tolist()):
         each, report = clone(template), _of_class(on_progress, c, n_classes)
-        found = each._fit(X, labels.codes == c, weights, groups, report)
+        counts = np.array([labels.counts.sum() - labels.counts[c], labels.counts[c]])
+        found = each._fit(X, labels.codes == c, weights, groups, report, counts)
         missed += [(label, value) for _, value in found]
         each.ensemble_ = each.ensemble_._replace(rows=row_numbers[each.ensemble_.rows])
         classifier.estimators_.append(each)

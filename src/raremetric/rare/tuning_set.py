@@ -103,6 +103,7 @@ def make_tuning_set(
     cv: Any = None,
     groups: NDArray | None = None,
     weights: NDArray | None = None,
+    class_counts: NDArray | None = None,
     owner: str = "",
 ) -> TuningSet:
     """Sample the examples to tune on, and make their folds.
@@ -121,6 +122,8 @@ def make_tuning_set(
     groups : ndarray of shape (n_samples,) or None
         Examples of one group are in the same fold. Ignored if `cv` is a list.
     weights : ndarray of shape (n_samples,) or None
+    class_counts : ndarray of shape (2,) or None
+        Rows of each class in the data that X was drawn from; None if X is all of the data.
     owner : str
         Subject of error messages.
     """
@@ -131,6 +134,8 @@ def make_tuning_set(
     rows = draw_evenly(len(X), labels.codes, limit, rng)
     sampled = check_labels(labels.classes[labels.codes[rows]], owner)
     class_weights, own_weights = split_weights(labels, sampled, rows, weights)
+    if class_counts is not None:
+        class_weights = class_weights * (class_counts / labels.counts)
     own_groups = None if groups is None else groups[rows]
     if cv is None:
         repeats: list[Folds] = make_folds(sampled, seed, thorough, own_groups)

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import inspect
-import signal
-import threading
 import time
 import traceback
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -24,6 +21,7 @@ from sklearn.model_selection import StratifiedKFold, train_test_split
 from threadpoolctl import threadpool_limits
 
 import raremetric
+from raremetric.cluster import dask_client
 from raremetric.contenders.registry import load_class
 from raremetric.datasets import load_dataset, with_minority_share
 from raremetric.datasets.imbalance import TooFewMinorityError
@@ -36,7 +34,6 @@ N_FOLDS = 5
 # Packages that only show, save or explain results.
 NOT_COMPUTING = ("report/", "cli", "table/", "explain/", "export")
 MAX_DEATHS = 3  # of workers, without a finished task
-DASK_TIMEOUT = 10  # seconds to wait for a scheduler
 Outcome = tuple[Task, Result | str]  # a result, or the traceback of a failure
 
 
@@ -199,47 +196,10 @@ def _in_processes(run: Callable, tasks: Sequence[Task], n_jobs: int) -> Iterator
 def _on_dask(run: Callable, tasks: Sequence[Task], n_jobs: int, address: str) -> Iterator[Outcome]:
     from dask.distributed import as_completed
 
-    with _dask_client(n_jobs, address) as client:
+    with dask_client(address, n_jobs) as client:
         futures = [client.submit(guarded, run, task, key=task.id, pure=False) for task in tasks]
         for future in as_completed(futures):
             yield future.result()
-
-
-@contextmanager
-def _dask_client(n_jobs: int, address: str) -> Iterator[Any]:
-    import dask
-    from dask.distributed import Client, LocalCluster
-
-    if address != "local":
-        try:
-            client = Client(address, timeout=DASK_TIMEOUT)
-        except (OSError, ValueError) as error:
-            raise ValueError(
-                f"No Dask scheduler answers at {address!r} ({error}). Give its address, such as "
-                "tcp://host:8786, or 'local'."
-            ) from error
-        with client:
-            yield client
-        return
-    settings: Any = {"n_workers": n_jobs, "threads_per_worker": 1, "dashboard_address": None}
-    with ExitStack() as stack:
-        stack.enter_context(dask.config.set({"distributed.worker.daemon": True}))
-        with _without_interrupts():
-            cluster = stack.enter_context(LocalCluster(**settings))
-        yield stack.enter_context(Client(cluster))
-
-
-@contextmanager
-def _without_interrupts() -> Iterator[None]:
-    """Ignore Ctrl-C in processes that are started here: only this process is stopped by it."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)
 
 
 def run_missing(

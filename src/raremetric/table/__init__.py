@@ -1,10 +1,12 @@
 """The user's own table: compare methods, fit one, save it, predict and explain."""
 
 from raremetric.method_names import DEFAULT_METHODS
+from raremetric.table.collections import fit_collection
 from raremetric.table.comparison import compare_table
 from raremetric.table.files import ModelFileError, load_model, save_model
 from raremetric.table.fitting import fit_table
 from raremetric.table.model import TableModel
+from raremetric.table.parts import predict_collection
 from raremetric.table.results import Comparison
 from raremetric.table.review import labeled_rows, review_file, with_reviewed_rows
 
@@ -14,9 +16,11 @@ __all__ = [
     "ModelFileError",
     "TableModel",
     "compare_table",
+    "fit_collection",
     "fit_table",
     "labeled_rows",
     "load_model",
+    "predict_collection",
     "review_file",
     "save_model",
     "with_reviewed_rows",

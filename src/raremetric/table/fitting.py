@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time as clock
 import warnings
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -25,6 +25,7 @@ from raremetric.validation import check_option, check_real, quiet_repeats, warn_
 from raremetric.voting import AtThreshold
 
 MAX_SAMPLES = RareClassifier().max_samples  # rows, where all pairwise distances are computed
+SAMPLED = ("iml-score", "rare")  # methods that know which table their rows were drawn from
 N_RADIUS = 2000  # training examples whose nearest neighbor is found, to know what is far
 
 
@@ -45,6 +46,7 @@ def fit_table(
     seed: int = 0,
     categorical: Collection[str] = (),
     ignore: Collection[str] = (),
+    class_counts: Sequence[int] | None = None,
     on_progress: OnProgress | None = None,
 ) -> TableModel:
     """Read a table, encode its columns, and tune and fit a model on all rows.
@@ -82,6 +84,10 @@ def fit_table(
         weight 0 are left out. The column is not used as a feature.
     seed : int, default=0
         Seed for the folds of the tuning and the candidates.
+    class_counts : (int, int) or None, default=None
+        If the rows were drawn at random within each class, the numbers of other and of positive
+        rows in the whole table, for which probabilities, threshold and measures then are. Only for
+        the methods "rare" and "iml-score".
     on_progress : callable (n_done, n_steps) or None, default=None
         Called during the tuning with the number of finished steps and of all steps.
 
@@ -99,6 +105,8 @@ def fit_table(
     scoring = check_scoring(scoring)
     if threshold is not None:
         check_real(threshold, "threshold", low=0, high=1)
+    if class_counts is not None:
+        check_option(method, "model with class_counts", SAMPLED)
     start = clock.perf_counter()
     columns = Roles(time, group, weight)
     table, roles = read_with_roles(path, target, positive, categorical, ignore, columns, row_names)
@@ -125,10 +133,12 @@ def fit_table(
         max_rows=max_rows,
         weights=roles.weights,
         folds=tuning_folds(y, seed, roles),
+        class_counts=None if class_counts is None else np.asarray(class_counts),
         on_progress=on_progress,
     )
     _warn_missed(tuned, table, scoring)
-    _warn_chance(tuned, y, roles.weights)
+    share = float(np.average(y, weights=roles.weights))
+    _warn_chance(tuned, share if class_counts is None else class_counts[1] / sum(class_counts))
     named = keep_names and table.row_names is not None
     model = TableModel(
         method=method,
@@ -192,10 +202,9 @@ def _warn_missed(tuned: Tuned, table: Any, scoring: Any) -> None:
         )
 
 
-def _warn_chance(tuned: Tuned, y: NDArray, weights: NDArray | None) -> None:
+def _warn_chance(tuned: Tuned, share: float) -> None:
     """Say so if the scores rank positives no higher than other rows."""
     found = {} if tuned.quality is None else tuned.quality.measures
-    share = float(np.average(y, weights=weights))
     if found.get("average_precision", 1.0) <= share:
         warn_user(
             f"The model is no better than chance: its cross-validated average precision is "
@@ -254,6 +263,7 @@ def fit_method(
     weights: NDArray | None = None,
     folds: Folds | None = None,
     queries: NDArray | None = None,
+    class_counts: NDArray | None = None,
     on_progress: OnProgress | None = None,
 ) -> Tuned:
     """Tune a method by cross-validation and fit it on all rows.
@@ -271,7 +281,7 @@ def fit_method(
         Applied to the rows that are learned from, within each fold.
     scoring : str or array of shape (2, 2), default="f1"
         What to maximize.
-    max_rows, weights, folds, queries, on_progress
+    max_rows, weights, folds, queries, class_counts, on_progress
         See `TuningOptions`.
 
     Returns
@@ -292,5 +302,6 @@ def fit_method(
             max_rows=max_rows,
             weights=weights,
             queries=queries,
+            class_counts=class_counts,
             on_progress=on_progress,
         )

@@ -42,6 +42,10 @@ class Sigmoid(NamedTuple):
         """The logarithms of the odds; the last axis of ``scores`` holds the examples."""
         return self.slope[..., np.newaxis] * scores + self.intercept[..., np.newaxis]
 
+    def after(self, first: Sigmoid) -> Sigmoid:
+        """The sigmoid of a score if this one was fitted to the log-odds that ``first`` gives."""
+        return Sigmoid(self.slope * first.slope, self.slope * first.intercept + self.intercept)
+
 
 class Evaluation(NamedTuple):
     """Out-of-fold measures, one entry per candidate."""

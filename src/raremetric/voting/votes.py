@@ -153,8 +153,12 @@ class AdjustedVote(NamedTuple):
 
     def probabilities(self, examples: Examples, queries: Sequence[NDArray]) -> NDArray:
         """Calibrated probabilities of the classes."""
+        return self.calibration.probabilities(self.scores(examples, queries))
+
+    def scores(self, examples: Examples, queries: Sequence[NDArray]) -> NDArray:
+        """What the calibration is applied to, (n_queries, n_classes)."""
         distances = examples.class_distances(queries, self.k).scaled(self.gamma)
-        return self.calibration.probabilities(distances.scores(majority_reading(self.k)))
+        return distances.scores(majority_reading(self.k))
 
     def attributes(self) -> dict[str, Any]:
         """The number of neighbors and the factors."""
@@ -172,12 +176,12 @@ class ScoreVote(NamedTuple):
     def decide(self, examples: Examples, queries: Sequence[NDArray]) -> NDArray:
         """How far the log-odds of each class are above its threshold."""
         classes = self.calibration.classes
-        values = self.calibration.log_odds(self._scores(examples, queries))[:, classes]
+        values = self.calibration.log_odds(self.scores(examples, queries))[:, classes]
         return _both_classes(values - logit(self.thresholds), classes)
 
     def probabilities(self, examples: Examples, queries: Sequence[NDArray]) -> NDArray:
         """Calibrated probabilities of the classes."""
-        return self.calibration.probabilities(self._scores(examples, queries))
+        return self.calibration.probabilities(self.scores(examples, queries))
 
     def attributes(self) -> dict[str, Any]:
         """The number of neighbors, the reading and the thresholds."""
@@ -188,7 +192,8 @@ class ScoreVote(NamedTuple):
             "threshold_": self.thresholds if several else self.thresholds.item(),
         }
 
-    def _scores(self, examples: Examples, queries: Sequence[NDArray]) -> NDArray:
+    def scores(self, examples: Examples, queries: Sequence[NDArray]) -> NDArray:
+        """What the calibration is applied to, (n_queries, n_classes)."""
         return examples.class_distances(queries, self.reading.size).scores(self.reading)
 
 

@@ -1,0 +1,117 @@
+"""Run a function on many parts of the data with Dask, here or on a cluster."""
+
+from __future__ import annotations
+
+import pickle
+import signal
+import threading
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from typing import Any
+
+from raremetric.extras import import_optional
+
+DASK_TIMEOUT = 10  # seconds to wait for a scheduler
+LOCAL_CONFIG = {
+    "distributed.worker.daemon": True,
+    # A process that was killed is started again, which takes long on a busy machine. After this
+    # time, Dask would give it up, by default after 15 seconds.
+    "distributed.deploy.lost-worker-timeout": "10 minutes",
+}
+
+
+@contextmanager
+def dask_client(address: str | None, n_workers: int | None = None) -> Iterator[Any]:
+    """A client of the scheduler at an address, or of a new local cluster.
+
+    Parameters
+    ----------
+    address : str or None
+        None or "local" for a local cluster, which ends with the block.
+    n_workers : int or None, default=None
+        Number of processes of a local cluster; None for one per core.
+    """
+    dask = import_optional("dask")
+    distributed = import_optional("dask.distributed")
+    if address not in (None, "local"):
+        try:
+            client = distributed.Client(address, timeout=DASK_TIMEOUT)
+        except (OSError, ValueError) as error:
+            raise ValueError(
+                f"No Dask scheduler answers at {address!r} ({error}). Give its address, such as "
+                "tcp://host:8786, or 'local'."
+            ) from error
+        with client:
+            yield client
+        return
+    settings: Any = {"n_workers": n_workers, "threads_per_worker": 1, "dashboard_address": ":0"}
+    with ExitStack() as stack:
+        stack.enter_context(dask.config.set(LOCAL_CONFIG))
+        with _without_interrupts():
+            cluster = stack.enter_context(distributed.LocalCluster(**settings))
+        yield stack.enter_context(distributed.Client(cluster))
+
+
+@contextmanager
+def _without_interrupts() -> Iterator[None]:
+    """Ignore Ctrl-C in processes that are started here: only this process is stopped by it."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def run_on_each(
+    function: Callable,
+    parts: Sequence[tuple],
+    shared: Any = None,
+    client: Any = None,
+    on_result: Callable[[int, Any], None] = lambda number, result: None,
+) -> list[Any]:
+    """Results of ``function(shared, *part)`` for all parts, in their order.
+
+    A task whose worker is lost runs again on another one.
+
+    Parameters
+    ----------
+    function : callable
+        Must be picklable.
+    parts : sequence of tuple
+        Arguments of each task; they may be delayed objects of Dask.
+    shared : object
+        An argument of all tasks. It travels to each worker once.
+    client : dask.distributed.Client or None, default=None
+        None for Dask's current scheduler: a cluster, if there is a client, or threads.
+    on_result : callable (number, result)
+        Called when a part is finished, if there is a client; in any order.
+    """
+    dask = import_optional("dask")
+    # As the result of a task, unlike data that were sent, it can be computed again if it is lost.
+    packed = dask.delayed(pickle.loads)(pickle.dumps(shared))
+    tasks = [dask.delayed(function)(packed, *part) for part in parts]
+    if client is None:
+        return list(dask.compute(*tasks))
+    distributed = import_optional("dask.distributed")
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Sending large graph", UserWarning)
+        futures = client.compute(tasks)
+    numbers = {future.key: number for number, future in enumerate(futures)}
+    results: list[Any] = [None] * len(tasks)
+    unfinished = distributed.as_completed(futures)
+    del futures  # so that a result that is here is not computed again if its worker is lost
+    try:
+        for future in unfinished:
+            number = numbers[future.key]
+            results[number] = future.result()
+            on_result(number, results[number])
+    except distributed.scheduler.KilledWorker as error:
+        raise ValueError(
+            "Several workers were lost while they worked on the same part. Is there enough memory? "
+            "Use smaller files, or workers with more memory."
+        ) from error
+    return results

@@ -1,0 +1,162 @@
+"""Tables of many files: a model of a sample of the rows, calibrated on rows of the whole table."""
+
+from __future__ import annotations
+
+import os
+import time as clock
+from collections.abc import Collection, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from raremetric.cluster import dask_client, run_on_each
+from raremetric.datasets import TableError, iter_table
+from raremetric.datasets.collections import (
+    chosen_pieces,
+    collection_files,
+    count_labels,
+    draw_part,
+    join_tables,
+)
+from raremetric.datasets.pieces import encoder_frame
+from raremetric.partitions import Ranks, has_held_out, plan_sample, score_blocks
+from raremetric.performance import OnProgress
+from raremetric.rare.collections import log_odds_of, recalibrate
+from raremetric.table.aims import check_scoring
+from raremetric.table.fitting import MAX_SAMPLES, SAMPLED, fit_table
+from raremetric.table.model import TableModel
+from raremetric.validation import check_option, warn_user
+
+
+def fit_collection(
+    source: Any,
+    target: str | None = None,
+    positive: Any = None,
+    *,
+    method: str = "rare",
+    scoring: Any = "f1",
+    threshold: float | None = None,
+    max_rows: int | None = None,
+    row_names: str | None = None,
+    keep_names: bool = True,
+    time: str | None = None,
+    group: str | None = None,
+    seed: int = 0,
+    categorical: Collection[str] = (),
+    ignore: Collection[str] = (),
+    scheduler: str | None = None,
+    on_progress: OnProgress | None = None,
+) -> TableModel:
+    """Fit a model on a table of many files, which does not need to fit in memory.
+
+    One pass over the files counts the classes, one draws the rows to learn from, and one scores
+    rows that were not drawn, on which the probabilities are calibrated and the threshold is chosen.
+
+    Parameters
+    ----------
+    source : str or Path
+        A directory of Parquet, CSV, ARFF or KEEL files, or a pattern such as ``"data/*.csv"``. All
+        files have the same columns.
+    method : {"rare", "iml-score"}, default="rare"
+    max_rows : int or None, default=None
+        Maximum number of rows to learn from, at most 10,000: the same number of each class, or all
+        of a class with fewer rows. Of a class with at least 500 rows, at least a fifth is left for
+        the calibration.
+    target, positive, scoring, threshold, row_names, keep_names, time, group, seed, categorical, \
+ignore, on_progress
+        See `fit_table`. Without `row_names`, a row is called by its file and its number there.
+    scheduler : str or None, default=None
+        Address of a Dask scheduler whose workers can read the files; None for processes on this
+        machine, one per core.
+
+    Returns
+    -------
+    TableModel
+        Its ``X`` and ``y`` are the rows that it was learned from.
+    """
+    check_option(method, "model for several files", SAMPLED)
+    check_scoring(scoring)
+    files, start = collection_files(source), clock.perf_counter()
+    if not files:
+        raise FileNotFoundError(f"There is no directory {str(source)!r}.")
+    limit = MAX_SAMPLES if max_rows is None else min(max_rows, MAX_SAMPLES)
+    with dask_client(scheduler) as client:
+        target, labels, counts = count_labels(files, target, positive, client)
+        plan = plan_sample(counts, limit, seed)
+        wanted = list(zip(files, plan.learned, strict=True))
+        drawn = run_on_each(draw_part, wanted, (target, labels, row_names), client)
+        model = fit_table(
+            join_tables([table for table, _ in drawn]),
+            target,
+            [label for label, is_positive in labels.items() if is_positive],
+            method=method,
+            scoring=scoring,
+            threshold=threshold,
+            row_names=row_names,
+            keep_names=keep_names,
+            time=time,
+            group=group,
+            seed=seed,
+            categorical=categorical,
+            ignore=ignore,
+            class_counts=counts.sum(axis=0).tolist(),
+            on_progress=on_progress,
+        )
+        if has_held_out(plan).all():
+            parts = list(zip(files, plan.held_out, strict=True))
+            fitted = (target, labels, model.encoder, model.classifier)
+            found = run_on_each(_score_part, parts, fitted, client)
+            scores, classes = (np.concatenate(each) for each in zip(*found, strict=True))
+            _calibrate(model, scores, classes, plan.held_out_weights)
+    if keep_names and row_names is None:
+        model.ids = _row_ids(files, [rows for _, rows in drawn])
+    n_rows, n_positive = int(counts.sum()), int(counts[:, 1].sum())
+    model.training |= {
+        "rows": n_rows,
+        "positive": n_positive,
+        "files": len(files),
+        "seconds": round(clock.perf_counter() - start, 3),
+    }
+    return model
+
+
+def _calibrate(model: TableModel, scores: NDArray, classes: NDArray, weights: NDArray) -> None:
+    """Calibrate a model on held-out rows; the expected quality is that on these rows."""
+    classifier = model.classifier
+    missed = recalibrate(classifier, scores, classes == 1, weights[classes])
+    if missed is not None:
+        warn_user(
+            f"No threshold meets scoring={model.scoring!r} on the held-out rows. The threshold "
+            f"with the highest expected value is used; this value is {missed:.3g}."
+        )
+    model.training |= {
+        "score": float(classifier.best_score_),
+        "score_std": float(classifier.score_std_),
+        "validation": classifier.validation_,
+        "held_out": len(scores),
+    }
+
+
+def _score_part(shared: tuple, path: Path, ranks: Ranks) -> tuple[NDArray, NDArray]:
+    """Log-odds of the held-out rows of a file, and their classes."""
+    target, labels, encoder, classifier = shared
+    scores, classes = [np.empty(0)], [np.empty(0, dtype=np.int64)]
+    for table, codes, _ in chosen_pieces(path, target, labels, ranks):
+        try:
+            encoded = encoder.transform(encoder_frame(table, encoder))
+        except TableError:  # raise it again, with the number of the row in the file
+            for _ in iter_table(path, encoder):
+                pass
+            raise
+        scores.append(score_blocks(log_odds_of, classifier, encoded)[:, 0])
+        classes.append(codes)
+    return np.concatenate(scores), np.concatenate(classes)
+
+
+def _row_ids(files: Sequence[Path], rows: Sequence[NDArray]) -> NDArray:
+    """The name of each row: its file, below the directory that all files share, and its number."""
+    root = os.path.commonpath([file.parent for file in files])
+    names = [os.path.relpath(file, root) for file in files]
+    return np.array([f"{name}:{row}" for name, own in zip(names, rows, strict=True) for row in own])

@@ -1,0 +1,178 @@
+"""Predictions for a table of many files: one output file per file, which can be resumed."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import joblib
+
+from raremetric.cluster import dask_client, run_on_each
+from raremetric.datasets.collections import collection_files
+from raremetric.datasets.files import is_parquet
+from raremetric.extras import import_optional
+from raremetric.files import atomic_write
+from raremetric.table.model import TableModel
+from raremetric.table.predictions import PredictionCounts, output_tables, write_predictions
+
+FORMAT = 1
+MANIFEST = "raremetric.json"  # in the directory of the output: what belongs to what
+
+
+def predict_collection(
+    model: TableModel,
+    source: Any,
+    out: str | Path,
+    *,
+    threshold: float | None = None,
+    spreadsheet_safe: bool = False,
+    scheduler: str | None = None,
+    on_start: Callable[[int, int], None] = lambda n_done, n_parts: None,
+    on_part: Callable[[], None] = lambda: None,
+) -> PredictionCounts:
+    """Classify the rows of many files, and write one file of predictions for each of them.
+
+    Parameters
+    ----------
+    model : TableModel
+    source : str or Path
+        A directory or a pattern, see `fit_collection`.
+    out : str or Path
+        A directory, which is created: the predictions for the first file are in
+        ``part-00000.csv``, or ``part-00000.parquet`` if it is a Parquet file, and so on, with the
+        rows in the same order. ``raremetric.json`` says which parts are finished. If the directory
+        contains finished parts for the same model, files and options, only the others are
+        computed.
+    threshold, spreadsheet_safe
+        See `write_predictions`.
+    scheduler : str or None, default=None
+        Address of a Dask scheduler whose workers can read the files and write to `out`; None for
+        processes on this machine, one per core.
+    on_start : callable (n_done, n_parts)
+        Called before the first part, with the number of finished parts and of all parts.
+    on_part : callable
+        Called after each part.
+
+    Returns
+    -------
+    PredictionCounts
+        Of all parts, also those that were finished before.
+    """
+    files = collection_files(source)
+    if not files:
+        raise FileNotFoundError(f"There is no directory {str(source)!r}.")
+    out = Path(out).absolute()
+    parts = [_part_name(number, file) for number, file in enumerate(files)]
+    options: dict[str, Any] = {"threshold": threshold, "spreadsheet_safe": spreadsheet_safe}
+    manifest = _open_manifest(out, model, files, options)
+    done: dict[str, Any] = manifest["done"]
+    left = [number for number, part in enumerate(parts) if not _is_finished(out, part, done)]
+    on_start(len(files) - len(left), len(files))
+
+    def save(number: int, result: dict[str, Any]) -> None:
+        done[parts[left[number]]] = result
+        _write_manifest(out, manifest)
+        on_part()
+
+    if left:
+        with dask_client(scheduler) as client:
+            wanted = [(files[number].absolute(), out / parts[number]) for number in left]
+            run_on_each(partial(_predict_part, **options), wanted, model, client, save)
+    return _total(done[part] for part in parts)
+
+
+def _part_name(number: int, file: Path) -> str:
+    return f"part-{number:05d}{'.parquet' if is_parquet(file) else '.csv'}"
+
+
+def _open_manifest(
+    out: Path, model: TableModel, files: Sequence[Path], options: dict[str, Any]
+) -> dict[str, Any]:
+    """The manifest of the output directory; a new one if it is empty or does not exist."""
+    inputs = [(str(file.absolute()), file.stat()) for file in files]
+    expected: dict[str, Any] = {
+        "format": FORMAT,
+        "model": joblib.hash(model),
+        "options": options,
+        "inputs": [[name, info.st_size, info.st_mtime_ns] for name, info in inputs],
+        "done": {},
+    }
+    if out.exists() and not out.is_dir():
+        raise NotADirectoryError(
+            f"{str(out)!r} is a file. The predictions for several files are written to a "
+            "directory: give the name of a new one."
+        )
+    if not out.is_dir() or not any(out.iterdir()):
+        out.mkdir(parents=True, exist_ok=True)
+        _write_manifest(out, expected)
+        return expected
+    try:
+        found = json.loads((out / MANIFEST).read_text(encoding="utf-8"))
+        done = found.pop("done")
+    except (OSError, ValueError, KeyError, AttributeError):
+        raise ValueError(
+            f"The directory {str(out)!r} contains something other than predictions. Give the name "
+            "of a new or empty one."
+        ) from None
+    if found != {key: value for key, value in expected.items() if key != "done"}:
+        raise ValueError(
+            f"The directory {str(out)!r} contains predictions of another model, for other files or "
+            "with other options. Give the name of a new directory, or remove this one."
+        )
+    return {**expected, "done": done}
+
+
+def _write_manifest(out: Path, manifest: dict[str, Any]) -> None:
+    with atomic_write(out / MANIFEST) as stream:
+        stream.write(json.dumps(manifest, indent=1).encode())
+
+
+def _is_finished(out: Path, part: str, done: dict[str, Any]) -> bool:
+    path = out / part
+    return part in done and path.is_file() and path.stat().st_size == done[part]["bytes"]
+
+
+def _predict_part(
+    model: TableModel, path: Path, out: Path, *, threshold: float | None, spreadsheet_safe: bool
+) -> dict[str, Any]:
+    """Write the predictions for a file as a whole or not at all; return their numbers."""
+    if is_parquet(path):
+        counts = _write_parquet(model, path, out, threshold)
+    else:
+        counts = write_predictions(
+            model, path, out, threshold=threshold, spreadsheet_safe=spreadsheet_safe
+        )
+    return {
+        "rows": counts.rows,
+        "positive": counts.positive,
+        "unlike": counts.unlike,
+        "doubts": [[*key, count] for key, count in counts.doubts.items()],
+        "bytes": out.stat().st_size,
+    }
+
+
+def _write_parquet(
+    model: TableModel, path: Path, out: Path, threshold: float | None
+) -> PredictionCounts:
+    parquet, counts, writer = import_optional("pyarrow.parquet"), PredictionCounts(), None
+    with atomic_write(out) as stream:
+        for table in output_tables(model, path, threshold=threshold, counts=counts):
+            if writer is None:
+                writer = parquet.ParquetWriter(stream, table.schema)
+            writer.write_table(table)
+        if writer is not None:
+            writer.close()
+    return counts
+
+
+def _total(results: Any) -> PredictionCounts:
+    counts = PredictionCounts()
+    for each in results:
+        counts.rows += each["rows"]
+        counts.positive += each["positive"]
+        counts.unlike += each["unlike"]
+        counts.doubts.update({(name, text): count for name, text, count in each["doubts"]})
+    return counts

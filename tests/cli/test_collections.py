@@ -1,0 +1,61 @@
+"""The commands on a directory of files."""
+
+import json
+
+import pandas as pd
+import pytest
+
+from tests.table.test_collections import make_table, scheduler, write_files  # noqa: F401
+
+pytestmark = pytest.mark.usefixtures("few_candidates")
+
+
+def test_fit_and_predict_a_directory(run, tmp_path, scheduler):  # noqa: F811
+    table = make_table(6000)
+    folder = write_files(tmp_path / "data", table, ".csv", (1000, 3000, 2000))
+    model, out = tmp_path / "model.skops", tmp_path / "out"
+    where = ("--scheduler", scheduler)
+    result = run("fit", folder, "--target", "y", "--max-rows", 500, "-o", model, *where)
+    assert result.exit_code == 0, result.output
+    n_positive = (table["y"] == "yes").sum()
+    assert f"6000 rows, {n_positive} of class 'yes'" in result.stdout
+    assert "It learned from 500 rows" in result.stdout
+    assert "Held-out " in result.stdout
+    result = run("predict", model, f"{folder}/*.csv", "-o", out, "--json", *where)
+    assert result.exit_code == 0, result.output
+    about = json.loads(result.stdout)
+    parts = [pd.read_csv(path) for path in sorted(out.glob("part-*.csv"))]
+    assert [len(part) for part in parts] == [1000, 3000, 2000]
+    assert about["rows"] == 6000
+    assert about["positive"] == sum((part["class"] == "yes").sum() for part in parts)
+    result = run("predict", model, f"{folder}/*.csv", "-o", out, *where)
+    assert "3 of 3 parts" in result.stderr
+    assert f"6000 rows, {about['positive']} predicted as 'yes'" in result.stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("fit", "{}/*.parquet", "--target", "y", "-o", "m.skops"), "No file matches the pattern"),
+        (("fit", "{}", "-o", "m.skops", "--target", "y", "--weight", "size"), "--weight and"),
+        (("predict", "m.skops", "{}"), "give a directory with --out"),
+        (("predict", "m.skops", "{}", "-o", "out", "--top", "3"), "and not --top"),
+    ],
+)
+def test_mistakes(run, tmp_path, monkeypatch, words, message):
+    monkeypatch.chdir(tmp_path)
+    folder = write_files(tmp_path / "data", make_table(100), ".csv", (50, 50))
+    result = run(*(word.format(folder) for word in words))
+    assert result.exit_code == 2
+    assert message in " ".join(result.stderr.split())
+    assert result.stderr.startswith("Error: ")
+
+
+@pytest.mark.filterwarnings("default")
+def test_no_scheduler(run, tmp_path, monkeypatch):
+    monkeypatch.setattr("raremetric.cluster.DASK_TIMEOUT", 1)
+    folder = write_files(tmp_path / "data", make_table(100), ".csv", (50, 50))
+    words = ("--target", "y", "-o", tmp_path / "m.skops", "--scheduler", "tcp://127.0.0.1:9")
+    result = run("fit", folder, *words)
+    assert result.exit_code == 2
+    assert "No Dask scheduler answers at 'tcp://127.0.0.1:9'" in " ".join(result.stderr.split())

@@ -1,0 +1,240 @@
+"""Tables of many files: the same results as for one file, in order, and resumed after a stop."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pyarrow.parquet as pq
+import pytest
+from scipy.special import expit
+from sklearn.metrics import f1_score
+
+from raremetric.datasets import TableError
+from raremetric.datasets.collections import collection_files
+from raremetric.table import (
+    fit_collection,
+    fit_table,
+    load_model,
+    predict_collection,
+    save_model,
+)
+from raremetric.table.predictions import write_predictions
+
+distributed = pytest.importorskip("dask.distributed")
+SIZES = (700, 1, 0, 1200, 600)
+
+
+@pytest.fixture(scope="module")
+def scheduler():
+    """The address of a cluster in this process."""
+    settings = {"n_workers": 1, "threads_per_worker": 2, "dashboard_address": ":0"}
+    with distributed.LocalCluster(processes=False, **settings) as cluster:
+        yield cluster.scheduler_address
+
+
+def make_table(n_rows, seed=0, shift=-3.0):
+    rng = np.random.default_rng(seed)
+    kind = rng.choice(["red", "green", "blue"], n_rows)
+    size = rng.normal(size=n_rows).round(6)
+    p = expit(2 * size + (kind == "red") + shift)
+    label = np.where(rng.random(n_rows) < p, "yes", "no")
+    return pd.DataFrame({"size": size, "kind": kind, "noise": rng.normal(size=n_rows), "y": label})
+
+
+def write_files(folder, table, suffix, sizes=SIZES):
+    folder.mkdir()
+    for number, rows in enumerate(np.split(np.arange(len(table)), np.cumsum(sizes)[:-1])):
+        part, path = table.iloc[rows], folder / f"{number}{suffix}"
+        if suffix == ".parquet":
+            part.to_parquet(path, index=False)
+        else:
+            part.to_csv(path, index=False)
+    return folder
+
+
+@pytest.fixture
+def table():
+    return make_table(sum(SIZES))
+
+
+pytestmark = pytest.mark.usefixtures("few_candidates")
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".parquet", ".csv.gz"])
+def test_files_that_fit_in_memory_give_the_model_of_one_file(tmp_path, table, suffix, scheduler):
+    folder = write_files(tmp_path / "data", table, suffix)
+    model = fit_collection(folder, "y", scheduler=scheduler)
+    expected = fit_table(table, "y")
+    assert model.training["rows"] == len(table)
+    assert model.training["positive"] == (table["y"] == "yes").sum()
+    assert model.class_names == ["no", "yes"]
+    assert model.threshold == expected.threshold
+    found, single = model.predict(table), expected.predict(table)
+    pd.testing.assert_series_equal(found["probability"], single["probability"])
+    names = [f"{i}{suffix}:{row}" for i, n in enumerate(SIZES) for row in range(1, n + 1)]
+    assert model.ids.tolist() == names
+
+
+def test_a_sample_is_calibrated_on_the_whole_table(tmp_path, scheduler):
+    table = make_table(40_000, shift=-4.0)
+    folder = write_files(tmp_path / "data", table, ".parquet", (15_000, 5000, 20_000))
+    model = fit_collection(folder, "y", max_rows=1000, scheduler=scheduler)
+    assert (model.training["rows"], model.training["rows_used"]) == (40_000, 1000)
+    found, y = model.predict(table), (table["y"] == "yes").to_numpy()
+    p = found["probability"].to_numpy()
+    assert model.training["positive"] == y.sum()
+    assert p.mean() == pytest.approx(y.mean(), rel=0.03)
+    bins = np.array_split(np.argsort(p), 20)
+    error = sum(len(rows) * abs(p[rows].mean() - y[rows].mean()) for rows in bins) / len(p)
+    assert error < 0.1 * y.mean()
+    f1 = f1_score(y, found["class"] == "yes")
+    assert f1 > max(f1_score(y, p >= t) for t in np.linspace(0.05, 0.7, 40)) - 0.02
+    assert model.training["score"] == pytest.approx(f1, abs=0.03)
+    save_model(model, tmp_path / "model.skops")
+    loaded = load_model(tmp_path / "model.skops")
+    pd.testing.assert_frame_equal(loaded.predict(table[:50]), found[:50])
+    # The examples are rows of the table, under their names.
+    for name, label in zip(model.ids[:20], model.y[:20], strict=True):
+        file, row = name.split(":")
+        part = pq.read_table(folder / file).to_pandas()
+        assert part["y"].iloc[int(row) - 1] == model.class_names[label]
+
+
+def test_names_of_rows_and_a_given_threshold(tmp_path, table, scheduler):
+    table.insert(0, "id", [f"row {i}" for i in range(len(table))])
+    folder = write_files(tmp_path / "data", table, ".csv")
+    model = fit_collection(
+        f"{folder}/*.csv", "y", row_names="id", threshold=0.3, scheduler=scheduler
+    )
+    assert model.ids.tolist() == table["id"].tolist()
+    assert model.threshold == 0.3
+
+
+@pytest.fixture
+def fitted(table):
+    return fit_table(table, "y", max_rows=400)
+
+
+def test_parts_are_those_of_single_files_in_order(tmp_path, table, fitted, scheduler):
+    folder, out = write_files(tmp_path / "data", table, ".csv"), tmp_path / "new" / "out"
+    steps = []
+    counts = predict_collection(
+        fitted, folder, out, scheduler=scheduler, on_part=lambda: steps.append(1)
+    )
+    assert len(steps) == len(SIZES)
+    assert counts.rows == len(table)
+    single = tmp_path / "single.csv"
+    for number in range(len(SIZES)):
+        write_predictions(fitted, folder / f"{number}.csv", single)
+        assert (out / f"part-{number:05d}.csv").read_bytes() == single.read_bytes()
+    parts = [pd.read_csv(path)["probability"] for path in sorted(out.glob("part-*"))]
+    whole = fitted.predict(table)
+    np.testing.assert_array_equal(np.concatenate(parts), whole["probability"].to_numpy())
+    assert counts.positive == (whole["class"] == "yes").sum()
+
+
+def test_parquet_stays_parquet(tmp_path, table, fitted, scheduler):
+    folder, out = write_files(tmp_path / "data", table, ".parquet"), tmp_path / "out"
+    predict_collection(fitted, folder, out, threshold=0.2, scheduler=scheduler)
+    parts = [pq.read_table(path).to_pandas() for path in sorted(out.glob("part-*.parquet"))]
+    assert [len(part) for part in parts] == list(SIZES)
+    expected = fitted.predict(table, threshold=0.2)
+    found = pd.concat(parts, ignore_index=True).drop(columns="row")
+    pd.testing.assert_frame_equal(found, expected.drop(columns="row"), check_dtype=False)
+
+
+def test_only_what_is_missing_is_computed_again(tmp_path, table, fitted, scheduler):
+    folder, out = write_files(tmp_path / "data", table, ".csv"), tmp_path / "out"
+    first = predict_collection(fitted, folder, out, scheduler=scheduler)
+    before = {path.name: path.read_bytes() for path in out.iterdir()}
+    (out / "part-00001.csv").unlink()  # not written yet
+    (out / "part-00003.csv").write_bytes(b"row,")  # not ours: another size
+    manifest = json.loads(before["raremetric.json"])
+    del manifest["done"]["part-00000.csv"]  # written, but stopped before that was recorded
+    (out / "raremetric.json").write_text(json.dumps(manifest))
+    kept = (out / "part-00004.csv").stat().st_mtime_ns
+    started = []
+    save_model(fitted, tmp_path / "model.skops")
+    again = predict_collection(
+        load_model(tmp_path / "model.skops"), folder, out, scheduler=scheduler,
+        on_start=lambda *numbers: started.append(numbers),
+    )  # fmt: skip
+    assert started == [(2, 5)]
+    assert (out / "part-00004.csv").stat().st_mtime_ns == kept
+    after = {path.name: path.read_bytes() for path in out.iterdir()}
+    assert {**after, "raremetric.json": b""} == {**before, "raremetric.json": b""}
+    assert again == first
+
+
+def test_other_output_is_not_touched(tmp_path, table, fitted, scheduler):
+    folder, out = write_files(tmp_path / "data", table, ".csv"), tmp_path / "out"
+    with pytest.raises(ValueError, match="contains something other than predictions"):
+        predict_collection(fitted, folder, folder, scheduler=scheduler)
+    predict_collection(fitted, folder, out, scheduler=scheduler)
+    with pytest.raises(ValueError, match="of another model, for other files or with other options"):
+        predict_collection(fitted, folder, out, threshold=0.1, scheduler=scheduler)
+    (folder / "5.csv").write_bytes((folder / "4.csv").read_bytes())
+    with pytest.raises(ValueError, match="of another model, for other files or with other options"):
+        predict_collection(fitted, folder, out, scheduler=scheduler)
+    with pytest.raises(NotADirectoryError, match="is a file"):
+        predict_collection(fitted, folder, folder / "0.csv", scheduler=scheduler)
+
+
+def test_which_files_a_source_has(tmp_path, table):
+    folder = write_files(tmp_path / "data", table, ".csv", (2400, 101))
+    (folder / "_SUCCESS").touch()
+    (folder / ".hidden.csv").touch()
+    (folder / "notes.md").touch()
+    assert [path.name for path in collection_files(folder)] == ["0.csv", "1.csv"]
+    assert [path.name for path in collection_files(f"{folder}/1*")] == ["1.csv"]
+    assert collection_files(folder / "0.csv") == collection_files(table) == []
+    assert collection_files("openml:31") == collection_files("-") == []
+    with pytest.raises(FileNotFoundError, match=r"No file matches the pattern '.*\*\.parquet'"):
+        collection_files(f"{folder}/*.parquet")
+    (folder / "2.parquet").touch()
+    with pytest.raises(ValueError, match=r"files of several formats: \.csv, \.parquet"):
+        collection_files(folder)
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(FileNotFoundError, match="contains no table"):
+        collection_files(tmp_path / "empty")
+
+
+def test_files_that_do_not_fit_together(tmp_path, table, scheduler):
+    folder = write_files(tmp_path / "data", table, ".csv", (1500, 1001))
+    with pytest.raises(TableError, match=r"0\.csv: There is no column 'z' for the target"):
+        fit_collection(folder, "z", scheduler=scheduler)
+    table[:9].drop(columns="noise").to_csv(folder / "2.csv", index=False)
+    with pytest.raises(TableError, match=r"2\.csv has no column 'noise', which .*0\.csv has"):
+        fit_collection(folder, "y", scheduler=scheduler)
+    table[:9].assign(more=1).to_csv(folder / "2.csv", index=False)
+    with pytest.raises(TableError, match=r"2\.csv has a column 'more', which .*0\.csv does not"):
+        fit_collection(folder, "y", scheduler=scheduler)
+    table[:9].assign(y=["yes"] * 8 + [None]).to_csv(folder / "2.csv", index=False)
+    with pytest.raises(
+        TableError, match=r"2\.csv: .* is empty in 1 of 9 rows, first in data row 9"
+    ):
+        fit_collection(folder, "y", scheduler=scheduler)
+    (folder / "2.csv").unlink()
+    with pytest.raises(ValueError, match="model for several files must be one of"):
+        fit_collection(folder, "y", method="forest", scheduler=scheduler)
+    with pytest.raises(FileNotFoundError, match="There is no directory"):
+        fit_collection(tmp_path / "absent", "y", scheduler=scheduler)
+
+
+def test_a_file_that_cannot_be_read(tmp_path, table, fitted, scheduler):
+    folder = write_files(tmp_path / "data", table, ".parquet")
+    (folder / "3.parquet").write_bytes(b"not Parquet")
+    with pytest.raises(TableError, match=r"3\.parquet: It cannot be read as a Parquet file"):
+        fit_collection(folder, "y", scheduler=scheduler)
+    with pytest.raises(TableError, match=r"3\.parquet: It cannot be read as a Parquet file"):
+        predict_collection(fitted, folder, tmp_path / "out", scheduler=scheduler)
+
+
+def test_text_among_numbers_of_held_out_rows_is_found_with_its_row(tmp_path, scheduler):
+    table = make_table(3000)
+    folder = write_files(tmp_path / "data", table, ".csv", (1500, 1500))
+    lines = (folder / "1.csv").read_text().splitlines()
+    lines[1201] = "big," + lines[1201].partition(",")[2]
+    (folder / "1.csv").write_text("\n".join(lines))
+    with pytest.raises(TableError, match=r"(row 1201|'big')"):
+        fit_collection(folder, "y", max_rows=300, scheduler=scheduler)

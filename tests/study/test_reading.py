@@ -161,7 +161,7 @@ def test_a_users_own_study_beyond_the_paper(tmp_path):
             r"IML-score chooses a threshold",
         ),
         ("datasets = ['wien']\n[learners.IML]", r"Unknown data set 'wien'.*Did you mean 'wine'"),
-        ("datasets = 'uci'\n[learners.IML]", r"collection must be one of 'keel', 'paper'"),
+        ("datasets = 'uci'\n[learners.IML]", r"collection must be one of 'keel', 'large', 'paper'"),
         ("datasets = {positions = 'odd'}\n[learners.IML]", r"datasets must be a list of names"),
         (
             "datasets = {collection = 'keel', positions = 'first'}\n[learners.IML]",

@@ -308,7 +308,7 @@ def test_the_page_says_how_each_method_was_tuned(found, summary):
     grid = tuning_grid(found, summary)
     assert [[cell.text for cell in row] for row in grid.rows if "+" not in row[0].text] == [
         ["plain distance", "1", "share of the votes of 3 neighbors"],
-        ["IML", "25", "share of the votes of 3 neighbors"],
+        ["IML", "16", "share of the votes of 3 neighbors"],
         ["GMML", "6", "share of the votes of 3 neighbors"],
         ["logistic regression", "2", "probability"],
     ]

@@ -420,4 +420,5 @@ def test_import_is_light():
 def test_the_page_of_a_comparison_does_not_import_the_report_of_a_study():
     loaded = loaded_by("from raremetric.report import comparison_page")
     report = {name for name in loaded if name.startswith("raremetric.report.")}
-    assert report == {f"raremetric.report.{name}" for name in ("comparison", "drawing", "page")}
+    used = ("comparison", "comparison_figures", "drawing", "page")
+    assert report == {f"raremetric.report.{name}" for name in used}

@@ -177,15 +177,15 @@ def test_a_header_without_rows(run, path, saved, tmp_path):
     assert lines[0] == whole[0]
 
 
-def test_a_directory_is_not_a_file(run, saved, tmp_path):
-    for words in (
-        ["predict", saved, tmp_path],
-        ["predict", tmp_path, tmp_path],
-        ["fit", tmp_path, "--target", "x", "-o", tmp_path / "m.skops"],
+def test_a_directory_is_no_model_and_not_a_table_if_it_is_empty(run, saved, tmp_path):
+    for words, message in (
+        (["predict", tmp_path, saved], "is a directory"),
+        (["predict", saved, tmp_path, "-o", tmp_path / "out"], "contains no table"),
+        (["fit", tmp_path, "--target", "x", "-o", tmp_path / "m.skops"], "contains no table"),
     ):
         done = run(*words)
         assert done.exit_code == 2
-        assert "is a directory" in done.stderr
+        assert message in done.stderr
 
 
 def test_rows_that_are_not_used_are_noted(run, tmp_path, monkeypatch):

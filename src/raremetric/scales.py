@@ -47,10 +47,12 @@ def validate_rows(estimator, X, y="no_validation", *, reset=True, any_unit=False
     rows = checked[0] if isinstance(checked, tuple) else checked
     check_size(rows)
     if reset and not any_unit:
-        spread = float(spread_of(rows).max())
-        if 0 < spread < SMALLEST:
+        spread = spread_of(rows)
+        smallest = float(spread.min(where=spread > 0, initial=np.inf))
+        if smallest < SMALLEST:
+            subject = "The features of X differ" if spread.max() < SMALLEST else "A feature differs"
             raise ValueError(
-                f"The features of X differ by {spread:g} at most, and squares of differences below "
+                f"{subject} by {smallest:g} at most, and squares of differences below "
                 f"{SMALLEST:g} are lost to rounding. Multiply the features by a large number."
             )
     return checked

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from raremetric.neighbors import nearest_across_classes, nearest_within_class
+from raremetric.neighbors import ClassSearch
 from raremetric.pairs import (
     Pairs,
     all_pairs,
@@ -25,7 +25,7 @@ def three_classes():
 def test_duplicates_and_threads(n_jobs):
     rng = np.random.RandomState(0)
     X, y = rng.randint(3, size=(300, 2)).astype(float), rng.randint(2, size=300)
-    found = nearest_within_class(X, check_labels(y, "test"), 5, n_jobs)
+    found = ClassSearch(X, check_labels(y, "test"), n_jobs).within(5)
     expected = similar_lists(X, y, 5)
     for c in (0, 1):
         np.testing.assert_array_equal(found[c], [expected[i] for i in np.flatnonzero(y == c)])
@@ -38,8 +38,8 @@ def test_neighbors_of_some_anchors_are_found_among_all_rows(n_jobs):
     X, y = rng.randint(3, size=(300, 2)).astype(float), rng.randint(3, size=300)
     order = np.argsort(y, kind="stable")  # equal rows of other classes come class by class
     labels, anchors = check_labels(y, "test"), np.flatnonzero(rng.uniform(size=300) < 0.3)
-    within = nearest_within_class(X, labels, 5, n_jobs, anchors)
-    across = nearest_across_classes(X, labels, 5, n_jobs, anchors)
+    search = ClassSearch(X, labels, n_jobs, anchors)
+    within, across = search.within(5), search.across(5)
     similar, dissimilar = similar_lists(X, y, 5), dissimilar_lists(X[order], y[order], 5)
     for c in range(3):
         rows = anchors[y[anchors] == c]
@@ -50,13 +50,15 @@ def test_neighbors_of_some_anchors_are_found_among_all_rows(n_jobs):
 
 def test_lists_are_shortened_to_what_there_is():
     X, labels = np.arange(4.0)[:, np.newaxis], check_labels(np.array([0, 1, 1, 1]), "test")
-    assert [lists.shape for lists in nearest_within_class(X, labels, 9)] == [(1, 0), (3, 2)]
-    assert [lists.shape for lists in nearest_across_classes(X, labels, 9)] == [(1, 3), (3, 1)]
+    search = ClassSearch(X, labels)
+    assert [lists.shape for lists in search.within(9)] == [(1, 0), (3, 2)]
+    assert [lists.shape for lists in search.across(9)] == [(1, 3), (3, 1)]
 
 
 def test_neighbors_within_and_across_classes(three_classes):
     X, labels = three_classes
-    within, across = nearest_within_class(X, labels, 2), nearest_across_classes(X, labels, 2)
+    search = ClassSearch(X, labels)
+    within, across = search.within(2), search.across(2)
     for c in range(3):
         rows = np.flatnonzero(labels.codes == c)
         similar, dissimilar = (

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_array, check_random_state
 
-from raremetric.neighbors import nearest_across_classes, nearest_within_class
+from raremetric.neighbors import ClassSearch
 from raremetric.validation import Labels, check_integer
 
 DRAWING_ROUNDS = 10
@@ -128,10 +128,12 @@ def neighbor_pairs(
     anchors: NDArray[np.int64] | None = None,
 ) -> tuple[Pairs, Pairs]:
     """Each anchor with its k nearest of its own class, and with its k nearest of the others."""
-    within = nearest_within_class(X, labels, k, n_jobs, anchors)
-    across = nearest_across_classes(X, labels, k, n_jobs, anchors)
+    search = ClassSearch(X, labels, n_jobs, anchors)
     rows = np.arange(len(X)) if anchors is None else anchors
-    return _pairs_from_lists(labels, rows, within), _pairs_from_lists(labels, rows, across)
+    return (
+        _pairs_from_lists(labels, rows, search.within(k)),
+        _pairs_from_lists(labels, rows, search.across(k)),
+    )
 
 
 def random_pairs(
@@ -226,12 +228,10 @@ def pair_weights(
     set_of_pair = labels.codes[pairs.anchors]
     weights = sample_weight[pairs.anchors]
     totals = np.bincount(set_of_pair, weights, minlength=n_classes)
-    sizes = np.bincount(set_of_pair, minlength=n_classes) / np.maximum(shares, SMALLEST)
-    target = {
-        "balanced": np.full(n_classes, 1 / (2 * n_classes)),
-        "uniform": sizes,
-        "inverse": sizes * (1 - labels.counts / labels.counts.sum()),
-    }[scheme]
+    target = np.full(n_classes, 1 / (2 * n_classes))
+    if scheme != "balanced":
+        sizes = np.bincount(set_of_pair, minlength=n_classes) / np.maximum(shares, SMALLEST)
+        target = sizes * (1 - labels.counts / labels.counts.sum()) if scheme == "inverse" else sizes
     # A set that is empty, or whose examples all have weight zero, contributes nothing.
     factors = np.divide(target, totals, out=np.zeros(n_classes), where=totals > 0)
     return weights * factors[set_of_pair]

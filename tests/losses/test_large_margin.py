@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from raremetric.losses import large_margin as kernels
 from raremetric.losses import large_margin_kernels as fast
 from raremetric.losses.large_margin import make_large_margin_loss, target_table
-from raremetric.neighbors import nearest_within_class
+from raremetric.neighbors import ClassSearch
 from raremetric.validation import check_labels
 from tests.conftest import make_problem
 from tests.oracles.large_margin import lmnn_loss
@@ -17,7 +17,7 @@ LINE_LABELS = np.array([0, 0, 1, 1])
 
 def make_targets(X, y, k):
     labels = check_labels(y, "test")
-    return target_table(labels, nearest_within_class(X, labels, k), k)
+    return target_table(labels, ClassSearch(X, labels).within(k), k)
 
 
 def make_loss(X, y, *, k=3, mu=0.5, squared=True):

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from raremetric.neighbors import nearest_across_classes, nearest_within_class
+from raremetric.neighbors import ClassSearch
 from raremetric.neighbors import self_join as kernels
 from raremetric.validation import check_labels
 from tests.conftest import make_problem
@@ -51,10 +51,12 @@ def test_any_scale_far_from_the_origin(n_classes, scale):
 def test_searches_of_a_fit_where_squares_overflow_in_single_precision(exponent):
     X, y = make_problem(1, n_samples=40, n_features=3)
     labels = check_labels(y, "A test")
-    for nearest in (nearest_within_class, nearest_across_classes):
-        lists = zip(nearest(X, labels, 3), nearest(np.ldexp(X, exponent), labels, 3), strict=True)
-        for expected, found in lists:
-            np.testing.assert_array_equal(found, expected)
+    plain, scaled = ClassSearch(X, labels), ClassSearch(np.ldexp(X, exponent), labels)
+    for expected, found in (
+        *zip(plain.within(3), scaled.within(3), strict=True),
+        *zip(plain.across(3), scaled.across(3), strict=True),
+    ):
+        np.testing.assert_array_equal(found, expected)
 
 
 @pytest.mark.parametrize("within", [True, False])
@@ -82,12 +84,14 @@ def test_tiles_and_parts_change_nothing_but_the_cost(tile, within, k, monkeypatc
     np.testing.assert_array_equal(merged[0], search(Z, starts, k, within)[0])
 
 
-def test_the_kth_smallest_of_a_few():
-    values = np.array([3.0, 1.0, np.inf, 2.0, 1.0], dtype=np.float32)
-    space, smallest = np.empty(4, dtype=np.float32), from_python(kernels.kth_smallest)
-    found = [smallest(values, k, space) for k in range(1, 5)]
-    assert found == [1.0, 1.0, 2.0, 3.0]
-    assert smallest(values, 6, space) == np.inf
+@pytest.mark.parametrize("k", [1, 3, 5, 7])
+def test_the_smallest_of_each_column(k):
+    values = np.random.RandomState(0).randint(6, size=(5, 40)).astype(np.float32)
+    values[2:, 7] = np.inf
+    ranked = np.empty((k, 40), dtype=np.float32)
+    expected = np.vstack([np.sort(values, axis=0), np.full((2, 40), np.inf)])[:k]
+    from_python(kernels.smallest_of_columns)(values, ranked)
+    np.testing.assert_array_equal(ranked, expected)
 
 
 def test_lists_longer_than_the_other_classes_end_in_nothing():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from joblib import effective_n_jobs
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
@@ -296,9 +297,10 @@ def make_problem(
     kind, k, rng = learner.pairs, learner.n_neighbors, learner.random_state
     if kind == "neighbors":
         warn_small_classes(labels, k, type(learner).__name__)
+    n_threads = effective_n_jobs(learner.n_jobs)
     max_anchors = learner.max_anchors if kind == "neighbors" else None
     anchors = draw_anchors(labels, sample_weight, max_anchors, rng)
-    pairs = select_pairs(kind, X, labels, k, rng, learner.n_jobs, anchors.rows)
+    pairs = select_pairs(kind, X, labels, k, rng, n_threads, anchors.rows)
     is_refreshed = kind == "neighbors" and learner.dissimilar == "refreshed"
     return PairSetProblem(
         X,
@@ -307,5 +309,5 @@ def make_problem(
         set_weights=learner.set_weights,
         anchors=anchors,
         n_refreshed=k if is_refreshed else 0,
-        n_jobs=learner.n_jobs,
+        n_threads=n_threads,
     )

@@ -15,7 +15,7 @@ from raremetric.losses.large_margin import (
     make_sampled_loss,
     target_table,
 )
-from raremetric.neighbors import nearest_within_class
+from raremetric.neighbors import ClassSearch
 from raremetric.pairs import Anchors
 from raremetric.scales import spread_of
 from raremetric.solvers.reference import PATIENCE, Solution, minimize_in_stages, minimize_lbfgs
@@ -59,7 +59,7 @@ class LargeMarginProblem:
         anchors: Anchors,
         n_jobs: int | None,
     ):
-        neighbors = nearest_within_class(X, labels, n_neighbors, n_jobs, anchors.rows)
+        neighbors = ClassSearch(X, labels, n_jobs, anchors.rows).within(n_neighbors)
         self.targets = target_table(labels, neighbors, n_neighbors, anchors.rows)
         self.unit = unit_of_features(X)
         data = (X / self.unit, labels, self.targets)

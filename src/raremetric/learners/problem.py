@@ -6,14 +6,13 @@ from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
-from joblib import effective_n_jobs
 from numpy.typing import NDArray
 
 from raremetric.learners.accuracy import SolverOptions, minimize_proved, not_proved, polish
 from raremetric.losses.dual import DualBound
 from raremetric.losses.pair_sets import PairSetLoss, Ray, best_multiple
 from raremetric.pairs import Anchors, Pairs, merge_mutual, pair_weights
-from raremetric.scales import spread_of, unit_of
+from raremetric.scales import unit_of
 from raremetric.solvers.reference import Solution, minimize_lbfgs
 from raremetric.solvers.windowed import minimize_windowed, windowed_multipliers
 from raremetric.validation import Labels
@@ -53,7 +52,7 @@ class PairSetProblem:
         The rows whose pairs these are, and their weights.
     n_refreshed : int
         Number k of dissimilar neighbors that are found again under every metric; 0 keeps the pairs.
-    n_jobs : int or None
+    n_threads : int
         Threads in the search for neighbors. The result does not depend on it.
     """
 
@@ -66,7 +65,7 @@ class PairSetProblem:
         set_weights: str,
         anchors: Anchors,
         n_refreshed: int = 0,
-        n_jobs: int | None = None,
+        n_threads: int = 1,
     ):
         self.pairs = pairs
         # The weights of "inverse" have no a: the factor cancels a = 1 − a = ½.
@@ -89,9 +88,10 @@ class PairSetProblem:
             owners = owners[first]
         else:
             others = others[:, np.newaxis]
-        centered = X[self.order] - X.mean(axis=0)  # the loss depends on differences only
+        means, high, low = X.mean(axis=0), X.max(axis=0), X.min(axis=0)
+        centered = X[self.order] - means  # the loss depends on differences only
         # Without the rounding of the means, constant features have no size.
-        self._sizes = np.where(spread_of(X) > 0, np.abs(centered).max(axis=0), 0.0)
+        self._sizes = np.where(high > low, np.maximum(high - means, means - low), 0.0)
         self._is_tiny = len(X) <= TINY
         self._template = PairSetLoss(
             X=centered,
@@ -107,7 +107,7 @@ class PairSetProblem:
             n_refreshed=int(n_refreshed),
             n_nearest=max(int(n_refreshed), 1),
             scales=np.ones(X.shape[1]),
-            n_threads=effective_n_jobs(n_jobs),
+            n_threads=n_threads,
         )
 
     def loss(
@@ -141,9 +141,15 @@ class PairSetProblem:
         and nothing attracts, as beside small features or for a = 0, M is about the identity.
         """
         if regularization == 0:
-            return np.full_like(self._sizes, unit_of(self._sizes.max(), -MODERATE, MODERATE))
-        if similar_weight == 0:
-            return np.ones_like(self._sizes)
+            return self._common_unit
+        return self._own_units if similar_weight > 0 else np.ones_like(self._sizes)
+
+    @cached_property
+    def _common_unit(self) -> NDArray:
+        return np.full_like(self._sizes, unit_of(self._sizes.max(), -MODERATE, MODERATE))
+
+    @cached_property
+    def _own_units(self) -> NDArray:
         return unit_of(self._sizes, -1074, MODERATE)
 
     def solve(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
+from math import frexp
 from typing import NamedTuple
 
 import numpy as np
@@ -182,43 +183,69 @@ def _run_in_threads(search: Callable[[int, int], None], n_queries: int, n_jobs: 
         list(threads.map(search, bounds[:-1], bounds[1:]))
 
 
-def nearest_within_class(
-    X: NDArray,
-    labels: Labels,
-    k: int,
-    n_jobs: int | None = None,
-    anchors: NDArray[np.int64] | None = None,
-) -> list[NDArray[np.int64]]:
-    """For each class, the k nearest rows of that class to each of its rows, nearest first.
+class ClassSearch:
+    """Nearest neighbors of training examples among each other, within and across classes.
 
     Parameters
     ----------
     X : ndarray of shape (n_samples, n_features)
     labels : Labels
-    k : int
-        Lists are shortened to the number of other rows in the class. A row is never its own
-        neighbor, even if it has duplicates.
-    n_jobs : int or None
+    n_jobs : int or None, default=None
         Number of threads. The result does not depend on it.
-    anchors : ndarray of shape (n_anchors,) or None
+    anchors : ndarray of shape (n_anchors,) or None, default=None
         The rows, in increasing order, whose neighbors are searched, among all rows. None means all.
     """
-    return _class_neighbors(X, labels, np.minimum(k, labels.counts - 1), True, n_jobs, anchors)
 
+    def __init__(
+        self,
+        X: NDArray,
+        labels: Labels,
+        n_jobs: int | None = None,
+        anchors: NDArray[np.int64] | None = None,
+    ):
+        self.counts, self.n_threads = labels.counts, effective_n_jobs(n_jobs)
+        self.order, self.starts = _group_by_class(labels)
+        grouped = X[self.order]
+        centered = grouped - X.mean(axis=0)
+        # Division by a power of two is exact; in single precision no square overflows afterwards.
+        exponent = frexp(np.abs(centered).max())[1]
+        scale = 2.0 ** min(max(exponent, -500), 500)
+        self.Z, self.rounded = grouped / scale, (centered / scale).astype(np.float32)
+        self.anchors = None
+        if anchors is not None:
+            self.anchors = np.flatnonzero(np.isin(self.order, anchors, assume_unique=True))
 
-def nearest_across_classes(
-    X: NDArray,
-    labels: Labels,
-    k: int,
-    n_jobs: int | None = None,
-    anchors: NDArray[np.int64] | None = None,
-) -> list[NDArray[np.int64]]:
-    """For each class, the k nearest rows of all other classes to each of its rows.
+    def within(self, k: int) -> list[NDArray[np.int64]]:
+        """For each class, the k nearest rows of that class to each of its rows, nearest first.
 
-    Rows at the same distance are ordered by class, then by row number.
-    """
-    available = len(X) - labels.counts
-    return _class_neighbors(X, labels, np.minimum(k, available), False, n_jobs, anchors)
+        Lists are shortened to the number of other rows in the class. A row is never its own
+        neighbor, even if it has duplicates.
+        """
+        return self._search(np.minimum(k, self.counts - 1), within=True)
+
+    def across(self, k: int) -> list[NDArray[np.int64]]:
+        """For each class, the k nearest rows of all other classes to each of its rows.
+
+        Rows at the same distance are ordered by class, then by row number.
+        """
+        return self._search(np.minimum(k, self.counts.sum() - self.counts), within=False)
+
+    def _search(self, sizes: NDArray, *, within: bool) -> list[NDArray[np.int64]]:
+        k, n_parts, starts = int(sizes.max()), self.n_threads, self.starts
+        if self.anchors is None:
+            lists, _ = search_in_parts(
+                lambda part: class_neighbors(
+                    self.Z, self.rounded, starts, k, within, True, part, n_parts
+                ),
+                n_parts,
+            )
+        else:
+            lists = neighbors_of_anchors(self.Z, starts, self.anchors, k, within, n_parts)
+            starts = np.searchsorted(self.anchors, starts)
+        return [
+            self.order[lists[low:high, :size]]
+            for (low, high), size in zip(pairwise(starts), sizes, strict=True)
+        ]
 
 
 def search_in_parts(
@@ -261,32 +288,3 @@ def neighbors_of_anchors(
             found[found >= low] += high - low
         lists[own, :size] = found
     return lists
-
-
-def _class_neighbors(
-    X: NDArray,
-    labels: Labels,
-    sizes: NDArray,
-    within: bool,
-    n_jobs: int | None,
-    anchors: NDArray[np.int64] | None,
-) -> list[NDArray[np.int64]]:
-    order, starts = _group_by_class(labels)
-    if anchors is not None:
-        rows = np.flatnonzero(np.isin(order, anchors, assume_unique=True))
-        lists = neighbors_of_anchors(X[order], starts, rows, int(sizes.max()), within, n_jobs)
-        bounds = pairwise(np.searchsorted(rows, starts))
-        return [order[lists[a:b, :size]] for (a, b), size in zip(bounds, sizes, strict=True)]
-    centered = X[order] - X.mean(axis=0)
-    # Division by a power of two is exact, and in single precision no square overflows afterwards.
-    scale = 2.0 ** np.clip(np.frexp(np.abs(centered).max())[1], -500, 500)
-    rows, Z = (centered / scale).astype(np.float32), X[order] / scale
-    k, n_parts = int(sizes.max()), effective_n_jobs(n_jobs)
-    lists, _ = search_in_parts(
-        lambda part: class_neighbors(Z, rows, starts, k, within, True, part, n_parts),
-        n_parts,
-    )
-    return [
-        order[lists[low:high, :size]]
-        for low, high, size in zip(starts[:-1], starts[1:], sizes, strict=True)
-    ]

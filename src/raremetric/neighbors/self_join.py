@@ -88,21 +88,24 @@ def group_nearest(estimates, nearest):
 
 
 @internal
-def kth_smallest(values, k, sorted_values):
-    """The k-th smallest of a few values; infinity if there are fewer than k."""
-    if k > values.shape[0]:
-        return np.float32(np.inf)
-    for t in range(k):
-        sorted_values[t] = np.inf
+def keep_smaller(ranked, values):
+    """Exchange entries so that the smaller of two is in ranked: a loop that vectorizes."""
     for t in range(values.shape[0]):
-        value, slot = values[t], k
-        while slot > 0 and value < sorted_values[slot - 1]:
-            slot -= 1
-            if slot + 1 < k:
-                sorted_values[slot + 1] = sorted_values[slot]
-        if slot < k:
-            sorted_values[slot] = value
-    return sorted_values[k - 1]
+        value, other = values[t], ranked[t]
+        ranked[t] = value if value < other else other
+        values[t] = other if value < other else value
+
+
+@internal
+def smallest_of_columns(values, ranked):
+    """Write the smallest of each column to the rows of ranked, in order. The values are lost.
+
+    Where there are fewer values than rows of ranked, infinity follows.
+    """
+    fill_with_infinity(ranked)
+    for g in range(values.shape[0]):
+        for s in range(min(g + 1, ranked.shape[0])):
+            keep_smaller(ranked[s], values[g])
 
 
 @internal
@@ -137,12 +140,15 @@ def scan_row(i, estimates, first, Z, exact, bound, bounds, distances, indices, w
 
 @internal
 def group_bounds(nearest, first, slack, distances):
-    """Upper bounds of the distance to the k-th nearest: from this tile's groups or the lists."""
-    k = distances.shape[1]
-    bounds, ranked = np.empty(nearest.shape[0], np.float32), np.empty(k, np.float32)
-    for r in range(nearest.shape[0]):
-        by_groups = kth_smallest(nearest[r], k, ranked)
-        bounds[r] = min(by_groups, np.float32(distances[first + r, k - 1])) + slack
+    """Upper bounds of the distance to the k-th nearest: from this tile's groups or the lists.
+
+    ``nearest`` has one row per group. Its entries are lost.
+    """
+    k, n_rows = distances.shape[1], nearest.shape[1]
+    bounds, ranked = np.empty(n_rows, np.float32), np.empty((k, n_rows), np.float32)
+    smallest_of_columns(nearest, ranked)
+    for r in range(n_rows):
+        bounds[r] = min(ranked[k - 1, r], np.float32(distances[first + r, k - 1])) + slack
     return bounds
 
 
@@ -151,7 +157,7 @@ def scan_tile(Z, exact, norms, products, low, first, slack, distances, indices):
     """Update the lists of the rows low, low + 1, … and first, first + 1, … with each other."""
     size, width = products.shape
     own, theirs = np.empty((size, GROUPS), norms.dtype), np.empty((GROUPS, width), norms.dtype)
-    turned = np.empty((width, GROUPS), norms.dtype)
+    turned = np.empty((GROUPS, size), norms.dtype)
     fill_with_infinity(own)
     fill_with_infinity(theirs)
     for r in range(size):
@@ -164,10 +170,10 @@ def scan_tile(Z, exact, norms, products, low, first, slack, distances, indices):
             for g in range(GROUPS):
                 own[r, g] = theirs[g, r] = min(own[r, g], theirs[g, r])
     for g in range(GROUPS):
-        for t in range(width):
-            turned[t, g] = theirs[g, t]
-    bounds = group_bounds(own, low, slack, distances)
-    limits = group_bounds(turned, first, slack, distances)
+        for r in range(size):
+            turned[g, r] = own[r, g]
+    bounds = group_bounds(turned, low, slack, distances)
+    limits = group_bounds(theirs, first, slack, distances)
     words = np.empty(TILE // 8, np.uint64)  # eight marks each
     for r in range(size):
         skip = max(low + r + 1 - first, 0)

@@ -39,7 +39,7 @@ class Candidates(NamedTuple):
 
     def under(self, L: NDArray, loss: PairSetLoss) -> Candidates:
         """The candidates under another metric: found again, unless it is the same one."""
-        if L is self.L or np.array_equal(L, self.L):
+        if L is self.L or (L == self.L).all():
             return self
         return Candidates(loss.candidates(L), L)
 

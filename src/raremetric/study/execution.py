@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import hashlib
-import inspect
 import time
 import traceback
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import cache
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,17 +18,15 @@ from threadpoolctl import threadpool_limits
 
 import raremetric
 from raremetric.cluster import dask_client
-from raremetric.contenders.registry import load_class
 from raremetric.datasets import load_dataset, with_minority_share
 from raremetric.datasets.imbalance import TooFewMinorityError
 from raremetric.extras import installed_versions
+from raremetric.study.fingerprints import fingerprint
 from raremetric.study.store import Store
-from raremetric.study.tasks import COUNTS, LearnerSpec, Result, Study, Task, all_tasks
+from raremetric.study.tasks import COUNTS, Result, Study, Task, all_tasks
 
 TEST_SIZE, TEST_SIZE_WITH_SHARE = 0.7, 0.5  # the paper's
 N_FOLDS = 5
-# Packages that only show, save or explain results.
-NOT_COMPUTING = ("report/", "cli", "table/", "explain/", "export")
 MAX_DEATHS = 3  # of workers, without a finished task
 Outcome = tuple[Task, Result | str]  # a result, or the traceback of a failure
 
@@ -106,33 +100,6 @@ def _load(task: Task) -> tuple[NDArray, NDArray]:
     if task.share is None:
         return X, y
     return with_minority_share(X, y, task.share, random_state=task.split)
-
-
-def fingerprint(learner: LearnerSpec) -> str:
-    """A hash of the code that computes the results of a learner."""
-    package = _package_hash()
-    return f"{package}+{_source_hash(load_class(learner.kind))}" if learner.is_custom else package
-
-
-@cache
-def _package_hash() -> str:
-    root = Path(raremetric.__file__).parent
-    digest = hashlib.sha256()
-    for path in sorted(root.rglob("*.py")):
-        name = path.relative_to(root).as_posix()
-        if not name.startswith(NOT_COMPUTING):
-            digest.update(name.encode() + path.read_bytes())
-    return digest.hexdigest()[:16]
-
-
-@cache
-def _source_hash(estimator: type) -> str:
-    """A hash of the file that defines a class."""
-    try:
-        source = Path(inspect.getfile(estimator)).read_bytes()
-    except (TypeError, OSError):  # a class without a file, such as one of an extension module
-        source = b""
-    return hashlib.sha256(source).hexdigest()[:8]
 
 
 def guarded(run: Callable[[Task], Result], task: Task) -> Outcome:

@@ -96,15 +96,15 @@ def origin_grid(tables: Sequence[Table]) -> Grid:
     rows = [
         [
             name_cell(table.title),
+            Cell(progress_text(table), float(table.n_splits[0])),
             _count_cell(len(table.datasets)),
             _count_cell(len(table.learners)),
             _count_cell(len(table.scores)),
-            Cell(progress_text(table), float(table.n_splits[0])),
             name_cell(code_text(table)),
         ]
         for table in tables
     ]
-    header = ["Table", "Data sets", "Methods", "Tasks", "Splits", "Code"]
+    header = ["Table", "Splits", "Data sets", "Methods", "Tasks", "Code"]
     states = {name for table in tables for name in table.code}
     note = "Code is a fingerprint of the source files that can change a result. " + (
         "All results were computed with one state of the code."

@@ -5,6 +5,7 @@ A candidate is one of these metrics together with one of the ``READINGS`` of its
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 from typing import NamedTuple
@@ -130,6 +131,28 @@ def _imls() -> list[MetricLearner]:
             (100.0, 0.8, 1.0),
         )
     ]
+
+
+def describe_candidate(name: str) -> str:
+    """The name of a member of an ensemble, in words."""
+    parts = re.fullmatch(r"(.+?), (\w+\(.*\)), (mean of|nearest) (\d+)(, squared)?", name)
+    if parts is None:
+        return name
+    branch, learner, kind, size, squared = parts.groups()
+    what, _, width = branch.rpartition(" ")
+    before = {
+        "standard": "standardization",
+        "rank": "ranking",
+        f"importance, laplacian {width}": f"a Laplacian kernel of width {width} of the columns "
+        "weighted by importance",
+        f"{what} leaves": f"boosted trees of at most {what} leaves",
+    }.get(branch, branch)
+    which = "mean of the" if kind == "mean of" else "last of the"
+    distances = "squared distances" if squared else "distances"
+    return (
+        f"{learner} after {before}, by the {which} {distances} to the {size} nearest examples of "
+        "each class"
+    )
 
 
 def with_readings(metrics: Sequence[MetricSpec]) -> list[tuple[MetricSpec, Reading]]:

@@ -13,13 +13,13 @@ from raremetric.datasets import TableError, iter_table
 from raremetric.datasets.files import naming, read_arrow
 from raremetric.datasets.labels import read_labels
 from raremetric.explain import ColumnImportances, column_contributions, column_importances
-from raremetric.explain.contributions import MAX_EXACT
 from raremetric.files import existing_file
 from raremetric.performance import OnProgress
 from raremetric.table.model import TableModel
 from raremetric.validation import check_integer
 
 SAME_POINT = 1e-7  # a smaller distance is zero except for rounding
+MAX_EXACT = 8  # columns; with more, exact contributions take seconds per row
 PER_CLASS = 2  # deciding examples to show, if the model compares the classes
 SEED = 0  # the same row always gets the same explanation
 KNOWN_SHARE = 0.5  # of rows that are in the training data, from which importances are optimistic
@@ -45,7 +45,6 @@ def explain_rows(
     rows: Sequence[int] | None = None,
     *,
     n_neighbors: int | None = None,
-    max_exact: int = MAX_EXACT,
     on_row: Callable[[], None] = lambda: None,
 ) -> list[Evidence]:
     """Explain the decisions about the rows of a DataFrame.
@@ -59,8 +58,6 @@ def explain_rows(
         Their numbers in the file; None to count from 1.
     n_neighbors : int or None, default=None
         Number of deciding examples; None for those that vote.
-    max_exact : int, default=10
-        See :func:`raremetric.explain.column_contributions`.
     on_row : callable
         Called after each row.
 
@@ -79,7 +76,7 @@ def explain_rows(
             encoded,
             model.X,
             model.encoder.column_groups(),
-            max_exact=max_exact,
+            max_exact=MAX_EXACT,
             random_state=SEED,
         )
         columns = [

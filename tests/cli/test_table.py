@@ -17,6 +17,7 @@ from rich.console import Console
 
 from raremetric.cli import app, compare, fit
 from raremetric.cli.common import progress, user_mistakes
+from raremetric.cli.comparison_tables import comparison_table
 from raremetric.contenders import scored
 from raremetric.method_names import DEFAULT_METHODS, METHODS
 from raremetric.table import Comparison, comparison
@@ -490,7 +491,7 @@ def test_no_method_is_cut_with_seven_measures(monkeypatch, width):
     found = Comparison("my.csv", "kind", ["no", "yes"], y, 3, 2, 0, results, scoring="f2")
     monkeypatch.setenv("COLUMNS", str(width))
     console = Console(file=StringIO())
-    console.print(compare.comparison_table(found, found.summary()))
+    console.print(comparison_table(found, found.summary()))
     printed = console.file.getvalue()
     assert "…" not in printed
     assert max(map(len, printed.splitlines())) <= width

@@ -37,12 +37,9 @@ from raremetric.cli.options import (
 from raremetric.method_names import DEFAULT_METHODS, METHODS
 
 if TYPE_CHECKING:
-    from rich.table import Table
-
     from raremetric.table.results import Comparison, Failure, FoldResult
 
 N_SHOWN = 10  # columns with their importance
-WIDE = 100  # columns of a terminal, from which all standard deviations fit
 
 
 def complete_methods(incomplete: str) -> list[str]:
@@ -110,13 +107,14 @@ def compare(
     ] = None,
     weight: Weight = None,
     max_rows: Annotated[
-        int,
+        int | None,
         typer.Option(
             min=20,
             help="Learn from at most this number of rows: all positives, up to half of it, and "
-            "others drawn at random. All rows are tested.",
+            "others drawn at random. All rows are tested. Default: 5000, or fewer if the table has "
+            "more than 30 columns.",
         ),
-    ] = 5000,
+    ] = None,
     top: Annotated[
         int | None,
         typer.Option(min=1, help="Also show precision and recall for this number of alerts."),
@@ -138,6 +136,7 @@ def compare(
     as_json: AsJson = False,
 ) -> None:
     """Compare methods by nested cross-validation; print a table and write an HTML page."""
+    from raremetric.cli.comparison_tables import comparison_table
     from raremetric.files import atomic_write, check_output
     from raremetric.report import comparison_page
     from raremetric.table.results import BUDGETS
@@ -150,7 +149,7 @@ def compare(
         "time": time,
         "group": group,
         "weight": weight,
-        "max_rows": max_rows,
+        "max_rows": "auto" if max_rows is None else max_rows,
         "seed": seed,
         "n_jobs": jobs,
         "ignore": split_names(ignore),
@@ -264,52 +263,6 @@ def _print_next_step(
             words += [f"--{name}", value]
     words += ["--model", best["method"], "-o", "model.skops"]
     typer.echo(f"Next, fit a model on all rows:\n  {shlex.join(words)}")
-
-
-def comparison_table(found: Comparison, rows: list[dict[str, Any]]) -> Table:
-    """A table for the terminal with one row per method; those as good as the best are marked.
-
-    In a narrow terminal, only what was tuned for has its standard deviation.
-    """
-    from rich import box
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
-
-    from raremetric.report.comparison import best_sentence
-
-    n_positive, wide = int(found.y.sum()), Console().width >= WIDE
-    what = "Mean ± standard deviation" if wide else f"Mean ({found.aim} ± standard deviation)"
-    title = (
-        f"{found.source}: {len(found.y)} rows, {n_positive} of class {found.class_names[1]!r} "
-        f"({n_positive / len(found.y):.1%}).\n"
-        f"{what} over {found.n_folds} folds in percent; seconds per fold."
-    )
-    table = Table(
-        title=title,
-        title_justify="left",
-        caption=best_sentence(found, rows),
-        caption_justify="left",
-        box=box.SIMPLE_HEAD,
-        padding=0,
-        pad_edge=False,
-    )
-    table.add_column("method", overflow="fold")
-    for name in found.measures:
-        table.add_column(name.replace(" ", "\n"), justify="right", no_wrap=True)
-    table.add_column("sec.", justify="right", no_wrap=True)
-    for row in rows:
-        cells = []
-        for name in found.measures:
-            text = f"{100 * row[name]['mean']:.1f}"
-            if wide or name == found.aim:
-                text += f" ±{100 * row[name]['std']:.0f}"
-            best = name == found.aim and row["among_best"]
-            if name == found.aim:
-                text += "*" if best else " "
-            cells.append(Text(text, style="bold" if best else ""))
-        table.add_row(Text(row["title"]), *cells, f"{row['seconds']['mean']:.1f}")
-    return table
 
 
 def add_to(app: typer.Typer) -> None:

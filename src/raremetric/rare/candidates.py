@@ -210,13 +210,25 @@ class SharedTransform:
 
     def __init__(self, X: NDArray):
         self._mapped: dict[tuple, NDArray] = {(): X}
+        self._distances: dict[tuple, tuple[NDArray, NDArray]] = {}  # landmarks, distances to them
 
     def __call__(self, steps: tuple[BaseEstimator, ...]) -> NDArray:
         """The rows after these fitted steps."""
         if steps not in self._mapped:
-            before = self(steps[:-1])
-            self._mapped[steps] = np.asarray(steps[-1].transform(before))
+            *_, last = steps
+            if isinstance(last, KernelLandmarks):
+                self._mapped[steps] = last.map_distances(self._to_landmarks(steps[:-1], last))
+            else:
+                self._mapped[steps] = np.asarray(last.transform(self(steps[:-1])))
         return self._mapped[steps]
+
+    def _to_landmarks(self, before: tuple[BaseEstimator, ...], step: KernelLandmarks) -> NDArray:
+        """A copy of the distances to the landmarks; kernels of all widths share them."""
+        known = self._distances.get(before)
+        if known is None or not np.array_equal(known[0], step.landmarks_):
+            known = step.landmarks_, step.distances(self(before))
+            self._distances[before] = known
+        return known[1].copy()
 
     def project(self, pipeline: Pipeline) -> NDArray:
         """The rows after a whole pipeline, which ends in a metric learner."""

@@ -1,0 +1,54 @@
+"""The table of a comparison in the terminal."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rich import box
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from raremetric.report.comparison import best_sentence
+from raremetric.table.results import Comparison
+
+WIDE = 100  # columns of a terminal, from which all standard deviations fit
+
+
+def comparison_table(found: Comparison, rows: list[dict[str, Any]]) -> Table:
+    """A table for the terminal with one row per method; those as good as the best are marked.
+
+    In a narrow terminal, only what was tuned for has its standard deviation.
+    """
+    n_positive, wide = int(found.y.sum()), Console().width >= WIDE
+    what = "Mean ± standard deviation" if wide else f"Mean ({found.aim} ± standard deviation)"
+    title = (
+        f"{found.source}: {len(found.y)} rows, {n_positive} of class {found.class_names[1]!r} "
+        f"({n_positive / len(found.y):.1%}).\n"
+        f"{what} over {found.n_folds} folds in percent; seconds per fold."
+    )
+    table = Table(
+        title=title,
+        title_justify="left",
+        caption=best_sentence(found, rows),
+        caption_justify="left",
+        box=box.SIMPLE_HEAD,
+        padding=0,
+        pad_edge=False,
+    )
+    table.add_column("method", overflow="fold")
+    for name in found.measures:
+        table.add_column(name.replace(" ", "\n"), justify="right", no_wrap=True)
+    table.add_column("sec.", justify="right", no_wrap=True)
+    for row in rows:
+        cells = []
+        for name in found.measures:
+            text = f"{100 * row[name]['mean']:.1f}"
+            if wide or name == found.aim:
+                text += f" ±{100 * row[name]['std']:.0f}"
+            best = name == found.aim and row["among_best"]
+            if name == found.aim:
+                text += "*" if best else " "
+            cells.append(Text(text, style="bold" if best else ""))
+        table.add_row(Text(row["title"]), *cells, f"{row['seconds']['mean']:.1f}")
+    return table

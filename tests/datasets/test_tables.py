@@ -95,7 +95,7 @@ def test_leading_zeros_are_noted(write, tmp_path, suffix):
     sentences = (
         "Column 'zip code' has leading zeros, such as '00123', and is read as numbers. If these "
         "are codes, treat them as categories (`categorical`, on the command line `--categorical "
-        "'zip code'`)."
+        "'zip code'`), or leave the column out if they are identifiers."
     )
     with pytest.warns(UserWarning, match=f"^{re.escape(sentences)}$"):
         table = read_table(path, target="y")

@@ -159,6 +159,16 @@ def test_a_review_shows_the_contributions_of_explain(tmp_path, n_columns, exact)
     assert alert == explain_row(model, tmp_path / "wide.csv", alert.row)
 
 
+def test_rows_of_a_frame_are_explained_as_those_of_a_file(model, path):
+    frame = pd.read_csv(path, float_precision="round_trip")
+    assert explain_row(model, frame, 7) == explain_row(model, path, 7)
+    assert importances_of_file(model, frame) == importances_of_file(model, path)
+    with pytest.raises(TableError, match=r"^The table: there is no row 121; it has 120 rows"):
+        explain_row(model, frame, 121)
+    with pytest.raises(TableError, match=r"^The table: There is no column 'kind' with the class"):
+        importances_of_file(model, frame, "kind")
+
+
 def test_a_model_without_neighbors_can_be_reviewed(logistic, path):
     found = review_file(logistic, path, 3)
     page = review_page(found)

@@ -79,7 +79,8 @@ def note_leading_zeros(name: str, numbers: Numbers) -> None:
     if numbers.padded:
         warn_user(
             f"Column {name!r} has leading zeros, such as {numbers.padded!r}, and is read as "
-            f"numbers. If these are codes, treat them as {_as_categories(name)}."
+            f"numbers. If these are codes, treat them as {_as_categories(name)}, or leave the "
+            "column out if they are identifiers."
         )
 
 

@@ -62,6 +62,19 @@ def describe_score(training: dict[str, Any]) -> str:
     return f"{training['score']:.3f}" + ("" if spread is None else f" ± {spread:.3f}")
 
 
+def describe_measures(training: dict[str, Any]) -> str:
+    """The cross-validated measures at the threshold, in one line."""
+    return ", ".join(_measures(training))
+
+
+def _measures(training: dict[str, Any]) -> list[str]:
+    names = {"f1": "F1", "alerts_per_1000": "alerts per 1000 rows"}
+    return [
+        f"{names.get(name, name.replace('_', ' '))}: {value:.3g}"
+        for name, value in training["validation"].items()
+    ]
+
+
 def describe_choice(chosen: Mapping[str, Any]) -> str:
     """The chosen parameters, or what an average consists of, in one line."""
     if "members" not in chosen:
@@ -106,7 +119,7 @@ def card_markdown(model: TableModel) -> str:
         f"- Cross-validated score: {describe_score(training)}",
         f"- Folds of the cross-validation: {training.get('folds', 'stratified')}",
         *([f"- Weights of the rows: {_code(weight)}"] if weight else []),
-        *(f"- Expected {name}: {value:.3f}" for name, value in training["validation"].items()),
+        *(f"- Expected {measure}" for measure in _measures(training)),
         f"- Names of the training rows: {'included' if model.ids.dtype.kind == 'U' else 'no'}",
         f"- Versions: {', '.join(f'{name} {number}' for name, number in model.versions.items())}",
         "",

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.pipeline import Pipeline
 
 from raremetric.datasets import TableError, iter_table
-from raremetric.datasets.files import naming, read_arrow
+from raremetric.datasets.files import arrow_table, is_frame, naming, read_arrow
 from raremetric.datasets.labels import read_labels
 from raremetric.explain import ColumnImportances, column_contributions, column_importances
 from raremetric.files import existing_file
@@ -151,10 +150,27 @@ def deciding_examples(
     ]
 
 
-def explain_row(
-    model: TableModel, path: str | Path, row: int, n_neighbors: int | None = None
-) -> Evidence:
-    """Explain the decision about one row of a file; the first has the number 1."""
+def explain_row(model: TableModel, path: Any, row: int, n_neighbors: int | None = None) -> Evidence:
+    """Explain the decision about one row of a table.
+
+    Parameters
+    ----------
+    model : TableModel
+    path : str, Path, DataFrame or Arrow table
+        A table with the columns of the model.
+    row : int
+        Number of the row, starting at 1.
+    n_neighbors : int or None, default=None
+        Number of deciding examples; None for those that vote.
+
+    Returns
+    -------
+    Evidence
+        With the fields ``predicted``, ``probability`` and ``threshold``; ``columns``, a list of
+        dict with the ``column``, its ``value`` and its ``contribution`` to the score, the largest
+        first; ``exact``, whether the contributions are exact or sampled; and ``examples``, the
+        deciding examples with their ``class`` and ``values``.
+    """
     check_integer(row, "row", low=1)
     seen = 0
     for piece in iter_table(path, model.encoder, row_names=model.id_name):
@@ -162,7 +178,8 @@ def explain_row(
             wanted = piece.iloc[[row - 1 - seen]]
             return explain_rows(model, wanted, [row], n_neighbors=n_neighbors)[0]
         seen += len(piece)
-    raise TableError(f"{path}: there is no row {row}; the file has {seen} rows.")
+    source, what = ("The table", "it") if is_frame(path) else (path, "the file")
+    raise TableError(f"{source}: there is no row {row}; {what} has {seen} rows.")
 
 
 class FileImportances(NamedTuple):
@@ -181,19 +198,19 @@ class FileImportances(NamedTuple):
 
 def importances_of_file(
     model: TableModel,
-    path: str | Path,
+    path: Any,
     target: str | None = None,
     *,
     n_repeats: int = 5,
     on_progress: OnProgress | None = None,
 ) -> FileImportances:
-    """How much the average precision on a labeled file decreases if a column is permuted.
+    """How much the average precision on a labeled table decreases if a column is permuted.
 
     Parameters
     ----------
     model : TableModel
-    path : str or Path
-        A file with the columns of the model and the class.
+    path : str, Path, DataFrame or Arrow table
+        A table with the columns of the model and the class.
     target : str or None, default=None
         The column with the class; None for the one that the model was fitted on.
     n_repeats : int, default=5
@@ -204,11 +221,18 @@ def importances_of_file(
     Returns
     -------
     FileImportances
+        With the fields ``columns``, a list of dict with the ``column``, its ``importance`` and the
+        standard deviation ``std``, the largest first; ``baseline``, the average precision on the
+        unchanged table; and ``optimistic``, whether most rows are in the training data.
     """
     target = model.target_name if target is None else target
     name = model.class_names[1]
-    with naming(path):
-        table = read_arrow(existing_file(path), target=target)[0]
+    source = "The table" if is_frame(path) else path
+    with naming(source):
+        if is_frame(path):
+            table = arrow_table(path)
+        else:
+            table = read_arrow(existing_file(path), target=target)[0]
         if target not in table.column_names:
             raise TableError(f"There is no column {target!r} with the class.")
         labels = read_labels(target, table.column(target))
@@ -216,7 +240,7 @@ def importances_of_file(
     y = np.isin([str(each) for each in labels.classes], positive)[labels.codes].astype(np.int64)
     if not 0 < y.sum() < len(y):
         raise TableError(
-            f"{path}: {int(y.sum())} of {len(y)} rows have the class {model.class_names[1]!r} in "
+            f"{source}: {int(y.sum())} of {len(y)} rows have the class {model.class_names[1]!r} in "
             f"column {target!r}; importances need both classes."
         )
     X = np.concatenate([model.encoder.transform(part) for part in iter_table(path, model.encoder)])

@@ -479,7 +479,7 @@ def test_info(run, saved, logistic):
     assert run("info", "nothing.skops").exit_code == 2
 
 
-@pytest.mark.parametrize("width", [80, 100])
+@pytest.mark.parametrize("width", [80, 120])
 def test_no_method_is_cut_with_seven_measures(monkeypatch, width):
     rng, y = np.random.default_rng(0), np.tile([0, 0, 1], 40)
     names = ["rare", "logistic", "boosting", "sklearn.ensemble:HistGradientBoostingClassifier"]

@@ -12,7 +12,7 @@ from rich.text import Text
 from raremetric.report.comparison import best_sentence
 from raremetric.table.results import Comparison
 
-WIDE = 100  # columns of a terminal, from which all standard deviations fit
+UNLIMITED = 1000  # columns of a terminal in which nothing is cut
 
 
 def comparison_table(found: Comparison, rows: list[dict[str, Any]]) -> Table:
@@ -20,15 +20,24 @@ def comparison_table(found: Comparison, rows: list[dict[str, Any]]) -> Table:
 
     In a narrow terminal, only what was tuned for has its standard deviation.
     """
-    n_positive, wide = int(found.y.sum()), Console().width >= WIDE
-    what = "Mean ± standard deviation" if wide else f"Mean ({found.aim} ± standard deviation)"
-    title = (
-        f"{found.source}: {len(found.y)} rows, {n_positive} of class {found.class_names[1]!r} "
-        f"({n_positive / len(found.y):.1%}).\n"
-        f"{what} over {found.n_folds} folds in percent; seconds per fold."
-    )
+    console = Console()
+    table = _make_table(found, rows, [*found.measures])
+    unlimited = console.options.update(width=UNLIMITED)
+    if console.measure(table, options=unlimited).maximum > console.width:
+        table = _make_table(found, rows, [found.aim])
+    return table
+
+
+def _make_table(found: Comparison, rows: list[dict[str, Any]], spread: list[str]) -> Table:
+    """The table with the standard deviations of some measures."""
+    n_positive = int(found.y.sum())
+    what = "standard deviation" if len(spread) > 1 else f"standard deviation ({found.aim} only)"
     table = Table(
-        title=title,
+        title=(
+            f"{found.source}: {len(found.y)} rows, {n_positive} of class "
+            f"{found.class_names[1]!r} ({n_positive / len(found.y):.1%}).\n"
+            f"Mean ± {what} over {found.n_folds} folds in percent; seconds per fold."
+        ),
         title_justify="left",
         caption=best_sentence(found, rows),
         caption_justify="left",
@@ -44,7 +53,7 @@ def comparison_table(found: Comparison, rows: list[dict[str, Any]]) -> Table:
         cells = []
         for name in found.measures:
             text = f"{100 * row[name]['mean']:.1f}"
-            if wide or name == found.aim:
+            if name in spread:
                 text += f" ±{100 * row[name]['std']:.0f}"
             best = name == found.aim and row["among_best"]
             if name == found.aim:

@@ -33,7 +33,7 @@ def logistic(models):
     """A model without neighbors."""
     model = models["plain"]
     fitted = make_pipeline(StandardScaler(), LogisticRegression()).fit(model.X, model.y)
-    return replace(model, classifier=fitted)
+    return replace(model, classifier=fitted, radius=None)
 
 
 def moves(evidence):
@@ -157,6 +157,19 @@ def test_a_review_shows_the_contributions_of_explain(tmp_path, n_columns, exact)
     (alert,) = review_file(model, tmp_path / "wide.csv", top=1).alerts
     assert alert.exact == exact
     assert alert == explain_row(model, tmp_path / "wide.csv", alert.row)
+
+
+def test_what_is_unlike_the_training_data_is_named(logistic, tmp_path):
+    frame = make_table().drop(columns="state").head(3)
+    frame["color"] = frame["color"].astype(object)
+    frame.loc[1, ["size", "color"]] = 1e5, "purple"
+    frame.to_csv(tmp_path / "new.csv", index=False)
+    assert explain_row(logistic, tmp_path / "new.csv", 2).unlike == "size; color"
+    review = review_file(logistic, tmp_path / "new.csv")
+    assert {each.row: each.unlike for each in review.alerts} == {1: "", 2: "size; color", 3: ""}
+    page = review_page(review)
+    assert page.count("Unlike the training data: size, color.") == 1
+    assert page.count("Unlike the training data") == 1
 
 
 def test_rows_of_a_frame_are_explained_as_those_of_a_file(model, path):

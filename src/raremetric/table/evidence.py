@@ -36,6 +36,7 @@ class Evidence(NamedTuple):
     scale: str  # of the contributions: "log-odds", "probability" or "decision function"
     exact: bool  # False: the contributions are sampled
     examples: list[dict[str, Any]]  # deciding: id, class, distance, values; may be empty
+    unlike: str = ""  # what is unlike the training data, as `predict` describes it
 
 
 def explain_rows(
@@ -64,7 +65,7 @@ def explain_rows(
     -------
     list of Evidence
     """
-    positive, probability, *_ = model.decide(model.encoder.transform(X))
+    found = model.classify(X)
     ids = X.index.tolist() if model.id_name and X.index.name == model.id_name else [None] * len(X)
     threshold, names = model.threshold, model.encoder.feature_names_in_.tolist()
     evidence = []
@@ -91,13 +92,14 @@ def explain_rows(
             Evidence(
                 row=i + 1 if rows is None else int(rows[i]),
                 id=ids[i],
-                predicted=model.class_names[int(positive[i])],
-                probability=float(probability[i]),
+                predicted=model.class_names[int(found.positive[i])],
+                probability=float(found.probability[i]),
                 threshold=threshold,
                 columns=columns,
                 scale=moved.scale,
                 exact=moved.exact,
                 examples=deciding_examples(model, X.iloc[[i]], n_neighbors),
+                unlike=str(found.unlike[i]),
             )
         )
         on_row()
@@ -168,8 +170,9 @@ def explain_row(model: TableModel, path: Any, row: int, n_neighbors: int | None 
     Evidence
         With the fields ``predicted``, ``probability`` and ``threshold``; ``columns``, a list of
         dict with the ``column``, its ``value`` and its ``contribution`` to the score, the largest
-        first; ``exact``, whether the contributions are exact or sampled; and ``examples``, the
-        deciding examples with their ``class`` and ``values``.
+        first; ``exact``, whether the contributions are exact or sampled; ``examples``, the deciding
+        examples with their ``class`` and ``values``; and ``unlike``, the columns that are unlike
+        the training data.
     """
     check_integer(row, "row", low=1)
     seen = 0

@@ -7,17 +7,22 @@ import re
 import signal
 import subprocess
 import sys
+from io import StringIO
 
+import numpy as np
 import pandas as pd
 import pytest
 import typer
+from rich.console import Console
 
 from raremetric.cli import app, compare, fit
 from raremetric.cli.common import progress, user_mistakes
+from raremetric.cli.comparison_tables import comparison_table
 from raremetric.contenders import scored
 from raremetric.method_names import DEFAULT_METHODS, METHODS
-from raremetric.table import comparison
+from raremetric.table import Comparison, comparison
 from raremetric.table.fitting import model_names
+from raremetric.table.results import FoldResult
 from tests.cli.conftest import COMMAND
 from tests.table.conftest import DOUBLED, make_table
 from tests.table.test_comparison import stopping
@@ -365,7 +370,10 @@ def logistic(run, path, tmp_path, monkeypatch):
     assert result.exit_code == 0, result.output
     assert "Cross-validated negative cost per row (tn=0, fp=1, fn=20, tp=0): -" in result.stdout
     assert "threshold 0.0" in result.stdout
-    assert "Chosen: 2 members; the largest weight (0.50) has {'C': " in result.stdout
+    assert (
+        "Chosen: an average of 2 candidates, of which the largest weight (0.50) has C="
+        in result.stdout
+    )
     return fitted
 
 
@@ -469,6 +477,27 @@ def test_info(run, saved, logistic):
     assert not card["contains_ids"]
     assert card["versions"]["raremetric"]
     assert run("info", "nothing.skops").exit_code == 2
+
+
+@pytest.mark.parametrize("width", [80, 120])
+def test_no_method_is_cut_with_seven_measures(monkeypatch, width):
+    rng, y = np.random.default_rng(0), np.tile([0, 0, 1], 40)
+    names = ["rare", "logistic", "boosting", "sklearn.ensemble:HistGradientBoostingClassifier"]
+    results = [
+        FoldResult(name, "none", fold, rows, y[rows], rng.normal(size=60), 12.3, n_train=60)
+        for name in names
+        for fold, rows in enumerate((np.arange(60), np.arange(60, 120)))
+    ]
+    found = Comparison("my.csv", "kind", ["no", "yes"], y, 3, 2, 0, results, scoring="f2")
+    monkeypatch.setenv("COLUMNS", str(width))
+    console = Console(file=StringIO())
+    console.print(comparison_table(found, found.summary()))
+    printed = console.file.getvalue()
+    assert "…" not in printed
+    assert max(map(len, printed.splitlines())) <= width
+    for word in ("RareClassifier", "logistic", "regression", "gradient", "boosting"):
+        assert f" {word} " in printed
+    assert printed.count("±") == 1 + (4 if width == 80 else 4 * 7)  # one of them in the title
 
 
 def test_importances_without_another_file(run, path, tmp_path, monkeypatch):

@@ -152,6 +152,28 @@ def test_the_five_best_count_alike_and_thorough_is_twice_the_repeats(data):
     assert set(tuned.selection_.kept) == set(np.flatnonzero(tuned.selection_.ranks <= 5))
 
 
+@pytest.mark.parametrize("n_samples", [60, 1200])
+def test_a_race_ends_with_the_best_of_the_first_round(n_samples):
+    """After the first repeat, or the first two of five folds, the six best go on."""
+    X, y = make_problem(3, n_samples=n_samples, n_features=4)
+    settings = [
+        {"C": C, "class_weight": w} for C in np.logspace(-4, 2, 5) for w in (None, "balanced")
+    ]
+    labels = check_labels(y, "A test")
+    seed = np.random.RandomState(0).randint(2**31 - 1)
+    first = make_folds(labels, seed)[0]
+    first = first[:2] if n_samples > 1000 else first
+    family = LogisticRegressions()
+    ranks = AveragedClassifier(family, settings, cv=first, random_state=0).fit(X, y)
+    finalists = np.flatnonzero(ranks.selection_.ranks <= 6)
+    raced = AveragedClassifier(family, settings, racing=True, random_state=0).fit(X, y)
+    assert np.flatnonzero(~np.isnan(raced.validation_scores_)).tolist() == finalists.tolist()
+    chosen = [settings[i] for i in finalists]
+    whole = AveragedClassifier(family, chosen, random_state=0).fit(X, y)
+    assert raced.selection_.kept.tolist() == finalists[whole.selection_.kept].tolist()
+    np.testing.assert_array_equal(raced.predict_proba(X), whole.predict_proba(X))
+
+
 def test_permuted_labels_are_not_learned():
     """Scores of examples must come from models that did not see them."""
     rng = np.random.RandomState(0)

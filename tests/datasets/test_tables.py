@@ -2,6 +2,7 @@
 
 import csv
 import gzip
+import re
 from urllib.error import URLError
 
 import numpy as np
@@ -65,12 +66,50 @@ def test_decimal_comma(write):
     assert encoded(table) == [[1.5, 2], [-2.5, 3], [3.25, 2.5]]
 
 
+def test_quoted_decimal_commas_between_commas(write):
+    text = 'a,b,c,d,y\n"1,5",2,"1,234",0.5,u\n"-12,25 ",3,"2,345",1.5,v\n7,?,"12,000",2.5,u\n'
+    table = read_table(write(text), target="y")
+    # A decimal point somewhere: the comma of 1,234 separates thousands.
+    assert encoded(table) == [[1.5, 2, 1234, 0.5], [-12.25, 3, 2345, 1.5], [7, 2.5, 12000, 2.5]]
+    text = 'a,c,y\n"1,5","1,234",u\n"12,25","2,345",v\n7,"12,000",u\n'
+    table = read_table(write(text), target="y")
+    assert encoded(table) == [[1.5, 1.234], [12.25, 2.345], [7, 12]]
+    (piece,) = iter_table(write('a,c\n"2,5","1,000"\n'), table.encoder)
+    assert table.encoder.transform(piece).tolist() == [[2.5, 1]]
+
+
+def test_thousands_and_lists_between_commas_are_no_decimals(write):
+    table = read_table(write('a,b,y\n"1,234",x,u\n"2,345,678",z,v\n3,z,u\n'), target="y")
+    assert table.data["a"].tolist() == [1234, 2345678, 3]
+    table = read_table(write('a,b,y\n"1,5",1,u\n"2,3,4",2,v\n"1,5",3,u\n'), target="y")
+    assert table.data["a"].tolist() == ["1,5", "2,3,4", "1,5"]
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".parquet"])
+def test_leading_zeros_are_noted(write, tmp_path, suffix):
+    frame = pd.DataFrame(
+        {"zip code": ["00123", "04109", "80331"], "a": [0, 10, 0.5], "y": [*"uvu"]}
+    )
+    path = tmp_path / f"zip{suffix}"
+    frame.to_csv(path, index=False) if suffix == ".csv" else frame.to_parquet(path)
+    sentences = (
+        "Column 'zip code' has leading zeros, such as '00123', and is read as numbers. If these "
+        "are codes, treat them as categories (`categorical`, on the command line `--categorical "
+        "'zip code'`), or leave the column out if they are identifiers."
+    )
+    with pytest.warns(UserWarning, match=f"^{re.escape(sentences)}$"):
+        table = read_table(path, target="y")
+    assert table.data["zip code"].tolist() == [123, 4109, 80331]
+    table = read_table(path, target="y", categorical=["zip code"])
+    assert table.data["zip code"].tolist() == ["00123", "04109", "80331"]
+
+
 def test_no_header(write):
     path = write("1,2,u\n3,4,v\n5,6,u\n")
     table = read_table(path, target=-1)
     assert table.feature_names == ["column_1", "column_2"]
     assert len(table.target) == 3
-    with pytest.raises(TableError, match=r"first row was read as data; pass header=True"):
+    with pytest.raises(TableError, match="does not contain this name and was read as data"):
         read_table(path, target="y")
     assert read_table(path, target="u", header=True).feature_names == ["1", "2"]
     # Text only: the first row is no header, because its values recur.

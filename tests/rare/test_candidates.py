@@ -64,6 +64,24 @@ def test_rows_are_mapped_as_by_each_pipeline(fitted):
         )
 
 
+def test_kernels_of_all_widths_share_the_distances_to_the_same_landmarks(data, monkeypatch):
+    X, labels = data
+    queries, calls = make_problem(1, n_samples=8)[0], []
+    kernels = [
+        KernelLandmarks(width=width, n_landmarks=9, random_state=seed).fit(X, labels.codes)
+        for width, seed in ((0.5, 0), (2.0, 0), (2.0, 1))
+    ]
+    expected = [kernel.transform(queries) for kernel in kernels]
+    distances = KernelLandmarks.distances
+    monkeypatch.setattr(
+        KernelLandmarks, "distances", lambda *given: calls.append(1) or distances(*given)
+    )
+    mapped = SharedTransform(queries)
+    for kernel, own in zip(kernels, expected, strict=True):
+        np.testing.assert_array_equal(mapped((kernel,)), own)
+    assert len(calls) == 2  # the third kernel has other landmarks
+
+
 def test_learners_fitted_together_equal_those_fitted_alone(data, fitted):
     X, labels = data
     for metric, spec in zip(fitted, METRICS, strict=True):

@@ -4,7 +4,7 @@ from sklearn.preprocessing import StandardScaler
 
 from raremetric import BalancedDiscriminant, Euclidean
 from raremetric.rare.candidates import MetricSpec, with_readings
-from raremetric.rare.evaluation import out_of_fold_scores, score_folds
+from raremetric.rare.evaluation import out_of_fold_scores, rounds_of, score_folds
 from raremetric.rare.tuning_set import make_folds, make_tuning_set
 from raremetric.validation import check_labels
 from raremetric.voting import READINGS, Reading
@@ -67,6 +67,16 @@ def test_scores_come_from_examples_of_other_folds_in_the_order_of_the_candidates
             Z, Q = (metric.transform(scaler.transform(X[rows])) for rows in (train, test))
             expected = [nearness(Z, y[train], q, [1, 1], 2)[1] for q in Q]
             np.testing.assert_allclose(scores[number, repeat, test], expected, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("n_folds", "n_positive", "sizes"),
+    [(5, 60, [2, 3]), (3, 60, [1, 2]), (2, 60, [1, 1]), (3, 50, [3])],
+)
+def test_the_first_round_is_two_folds_or_one_of_three(n_folds, n_positive, sizes):
+    y = (np.arange(1200) < n_positive).astype(int)
+    tuned = tuning_set(np.random.default_rng(0).normal(size=(1200, 2)), y, cv=n_folds)
+    assert [len(folds) for folds in rounds_of(tuned.repeats[0], tuned)] == sizes
 
 
 def test_threads_do_not_change_scores():

@@ -6,8 +6,10 @@ import pytest
 from sklearn.metrics import fbeta_score
 
 from raremetric.contenders import scored
+from raremetric.rare.candidates import default_metrics, describe_candidate, with_readings
 from raremetric.table import compare_table, fit_table
 from raremetric.table.aims import describe_scoring, parse_scoring
+from raremetric.table.card import describe_choice
 from raremetric.table.fitting import model_names
 from raremetric.table.predictions import write_predictions
 from tests.table.conftest import make_table
@@ -160,3 +162,42 @@ def test_a_transductive_method_is_compared_with_a_note_and_fitted_with_a_warning
     alone = model.predict(make_table().head(1))
     first = model.predict(make_table()).head(1)  # does not depend on the other rows
     pd.testing.assert_frame_equal(alone, first)
+
+
+@pytest.mark.parametrize(
+    ("members", "expected"),
+    [
+        ({"{'C': 0.1, 'class_weight': None}": 1.0}, "C=0.1, class_weight=None"),
+        ({"{}": 1.0}, "the default settings"),
+        (
+            {"standard, Euclidean(), nearest 4": 0.4, "{'C': 10.0}": 0.6},
+            "an average of 2 candidates, of which the largest weight (0.60) has C=10",
+        ),
+        (
+            {"standard, Euclidean(), nearest 4": 1.0},
+            "Euclidean() after standardization, by the last of the distances to the 4 nearest "
+            "examples of each class",
+        ),
+        (
+            {"importance, laplacian 0.5, BalancedDiscriminant(), mean of 20, squared": 1.0},
+            "BalancedDiscriminant() after a Laplacian kernel of width 0.5 of the columns weighted "
+            "by importance, by the mean of the squared distances to the 20 nearest examples of "
+            "each class",
+        ),
+        (
+            {"31 leaves, Euclidean(), mean of 5": 1.0},
+            "Euclidean() after boosted trees of at most 31 leaves, by the mean of the distances to "
+            "the 5 nearest examples of each class",
+        ),
+    ],
+)
+def test_what_was_chosen_in_words(members, expected):
+    assert describe_choice({"members": members, "threshold": 0.5, "repeats": 1}) == expected
+
+
+def test_every_candidate_of_rare_is_described_in_words():
+    names = [f"{m.branch}, {m.learner!r}, {r}" for m, r in with_readings(default_metrics())]
+    assert all(describe_candidate(name).endswith("examples of each class") for name in names)
+    branches = {metric.branch for metric in default_metrics()}
+    assert not any(f" after {b}, by" in describe_candidate(n) for b in branches for n in names)
+    assert len({describe_candidate(name) for name in names}) == len(names)

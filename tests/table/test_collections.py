@@ -100,6 +100,18 @@ def test_a_sample_is_calibrated_on_the_whole_table(tmp_path, scheduler):
         assert part["y"].iloc[int(row) - 1] == model.class_names[label]
 
 
+def test_labels_that_are_written_in_several_ways(tmp_path, table, scheduler):
+    folder = write_files(tmp_path / "data", table[:0], ".csv", (0,))
+    kinds = (np.int64, np.float64)
+    for number, kind in enumerate(kinds):  # "1" in one file, "1.0" in the other
+        part = table[number * 1000 : (number + 1) * 1000]
+        part = part.assign(y=(part["y"] == "yes").astype(kind))
+        part.to_csv(folder / f"{number + 1}.csv", index=False)
+    model = fit_collection(folder, "y", scheduler=scheduler)
+    assert model.training["positive"] == model.y.sum() == (table["y"][:2000] == "yes").sum()
+    assert model.class_names == ["0", "1"]
+
+
 def test_names_of_rows_and_a_given_threshold(tmp_path, table, scheduler):
     table.insert(0, "id", [f"row {i}" for i in range(len(table))])
     folder = write_files(tmp_path / "data", table, ".csv")

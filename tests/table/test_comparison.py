@@ -19,6 +19,7 @@ from raremetric.rare.tuning_set import make_folds
 from raremetric.report.comparison import comparison_page, results_grid, tuning_grid
 from raremetric.report.comparison_figures import RECALLS, _curve
 from raremetric.table import DEFAULT_METHODS, Comparison, compare_table, comparison
+from raremetric.table.comparison import default_max_rows
 from raremetric.table.fitting import fit_method
 from raremetric.table.measures import MEASURES, best_group, positives_on_top
 from raremetric.table.results import FoldResult
@@ -231,6 +232,17 @@ def test_all_positives_are_learned_from_and_all_rows_are_tested(long_path, monke
 def test_a_large_number_of_positives_is_drawn_too_with_a_note(path):
     found = compare_table(path, "state", methods=["plain"], n_folds=2, max_rows=20, ignore=["id"])
     assert "20 of 60 training rows per fold (--max-rows 20): 10 of 12 positives" in found.notes[0]
+
+
+def test_wide_tables_are_learned_from_fewer_rows_by_default(path, monkeypatch):
+    assert [default_max_rows(n) for n in (1, 30, 31, 100, 5000)] == [5000, 5000, 4838, 1500, 500]
+    monkeypatch.setattr(comparison, "MIN_ROWS", 20)
+    monkeypatch.setattr(comparison, "MAX_CELLS", 350)
+    settings = {"methods": ["plain"], "n_folds": 2, "ignore": ["id"]}
+    # Seven columns after encoding: size, weight, three colors, a missing color, and new.
+    found = compare_table(path, "state", **settings)
+    assert "learned from 50 of 60 training rows per fold (--max-rows 50)" in found.notes[0]
+    assert compare_table(path, "state", max_rows=None, **settings).notes == []
 
 
 @pytest.mark.parametrize(

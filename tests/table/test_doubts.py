@@ -1,6 +1,7 @@
 """Rows that are unlike the training data are counted and marked."""
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from raremetric.table.doubts import find_doubts, summarize_columns
@@ -40,9 +41,11 @@ def test_a_new_level_a_missing_value_and_a_large_one(predict):
     frame.loc[2, "weight"] = 1e5
     frame.loc[3, "color"] = np.nan  # also missing in the training data
     counts, found = predict(frame)
-    unlike = [text.removesuffix("; (distance)") for text in found["unlike_training"][:3]]
+    unlike = [
+        text.removesuffix("; (far from all examples)") for text in found["unlike_training"][:3]
+    ]
     assert unlike == ["color", "size; color", "weight"]
-    assert found["unlike_training"][2].endswith("(distance)")
+    assert found["unlike_training"][2].endswith("(far from all examples)")
     assert "color" not in found["unlike_training"][3]
     assert counts.unlike == (found["unlike_training"] != "").sum()
     sentences = counts.sentences()
@@ -71,6 +74,29 @@ def test_chance_is_not_unlike():
     assert [name for name, _ in find_doubts(summaries, frame.head(20))] == ["weight"]
 
 
+def test_new_levels_of_a_column_with_many_levels():
+    """They are marked unless the training data suggests that new levels are usual."""
+    rng = np.random.default_rng(0)
+    frequent = pd.DataFrame({"shop": [f"s{i % 150}" for i in range(600)]})
+    summaries = summarize_columns(frequent)
+    assert (len(summaries[0]["levels"]), summaries[0]["once"]) == (150, 0)
+    new = pd.DataFrame({"shop": ["s3", "s999", "s4"]})
+    (found,) = find_doubts(summaries, new).values()
+    assert found.tolist() == [False, True, False]
+    # A third of the names occur once: about a third of other rows have a new one.
+    names = np.where(np.arange(600) % 3 == 0, [f"n{i}" for i in range(600)], frequent["shop"])
+    summaries = summarize_columns(pd.DataFrame({"shop": names}))
+    assert summaries[0]["once"] == pytest.approx(1 / 3)
+    usual = [f"x{i}" if rng.random() < 1 / 3 else names[i] for i in range(100)]
+    assert find_doubts(summaries, pd.DataFrame({"shop": usual})) == {}
+    (found,) = find_doubts(
+        summaries, pd.DataFrame({"shop": [f"x{i}" for i in range(100)]})
+    ).values()
+    assert found.all()
+    del summaries[0]["once"]  # a file of an earlier version
+    assert find_doubts(summaries, new) == {}
+
+
 def test_the_range_is_extended_by_itself(predict):
     frame = make_table()
     low, high = frame["size"].min(), frame["size"].max()
@@ -94,4 +120,4 @@ def test_rows_far_from_all_examples(model, predict):
     _, found = predict(frame)
     far = found["distance_1"] > model.radius
     assert far.any()
-    assert (found["unlike_training"].str.contains("distance") == far).all()
+    assert (found["unlike_training"].str.contains("far from all examples") == far).all()

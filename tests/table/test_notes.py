@@ -34,6 +34,7 @@ def test_an_ordinary_table_has_no_notes(frame):
         (np.full(N, 3.0), "has the same value in all rows"),
         (pd.Categorical(["x"] * N), "has the same value in all rows"),
         (1000 + 3 * np.arange(N), "counts the rows"),
+        (9007199254740993.0 + 2 * np.arange(N), "seems to be an identifier"),  # repeated: rounded
         (-np.arange(N).astype(float), "counts the rows"),
         (RNG.permutation(N), "numbers the rows"),
         (pd.Categorical([f"u{i}" for i in range(N)]), "seems to be an identifier"),

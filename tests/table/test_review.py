@@ -33,7 +33,7 @@ def logistic(models):
     """A model without neighbors."""
     model = models["plain"]
     fitted = make_pipeline(StandardScaler(), LogisticRegression()).fit(model.X, model.y)
-    return replace(model, classifier=fitted)
+    return replace(model, classifier=fitted, radius=None)
 
 
 def moves(evidence):
@@ -147,6 +147,41 @@ def test_alerts_are_the_most_likely_rows(models, path, monkeypatch):
     assert [e.row for e in review_file(model, path, 7).alerts] == [e.row for e in whole.alerts]
 
 
+@pytest.mark.parametrize(("n_columns", "exact"), [(8, True), (9, False)])
+def test_a_review_shows_the_contributions_of_explain(tmp_path, n_columns, exact):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, n_columns))
+    frame = pd.DataFrame(X, columns=[f"x{j}" for j in range(n_columns)])
+    frame.assign(ill=X[:, 0] > 0.3).to_csv(tmp_path / "wide.csv", index=False)
+    model = fit_table(tmp_path / "wide.csv", "ill", method="plain")
+    (alert,) = review_file(model, tmp_path / "wide.csv", top=1).alerts
+    assert alert.exact == exact
+    assert alert == explain_row(model, tmp_path / "wide.csv", alert.row)
+
+
+def test_what_is_unlike_the_training_data_is_named(logistic, tmp_path):
+    frame = make_table().drop(columns="state").head(3)
+    frame["color"] = frame["color"].astype(object)
+    frame.loc[1, ["size", "color"]] = 1e5, "purple"
+    frame.to_csv(tmp_path / "new.csv", index=False)
+    assert explain_row(logistic, tmp_path / "new.csv", 2).unlike == "size; color"
+    review = review_file(logistic, tmp_path / "new.csv")
+    assert {each.row: each.unlike for each in review.alerts} == {1: "", 2: "size; color", 3: ""}
+    page = review_page(review)
+    assert page.count("Unlike the training data: size, color.") == 1
+    assert page.count("Unlike the training data") == 1
+
+
+def test_rows_of_a_frame_are_explained_as_those_of_a_file(model, path):
+    frame = pd.read_csv(path, float_precision="round_trip")
+    assert explain_row(model, frame, 7) == explain_row(model, path, 7)
+    assert importances_of_file(model, frame) == importances_of_file(model, path)
+    with pytest.raises(TableError, match=r"^The table: there is no row 121; it has 120 rows"):
+        explain_row(model, frame, 121)
+    with pytest.raises(TableError, match=r"^The table: There is no column 'kind' with the class"):
+        importances_of_file(model, frame, "kind")
+
+
 def test_a_model_without_neighbors_can_be_reviewed(logistic, path):
     found = review_file(logistic, path, 3)
     page = review_page(found)
@@ -233,11 +268,41 @@ def test_a_fit_with_reviewed_rows(path, tmp_path):
 def test_labels_that_are_numbers(tmp_path):
     old, new, review = (tmp_path / f"{name}.csv" for name in ("old", "new", "review"))
     old.write_text("a,kind\n" + "".join(f"{i},{i % 2}\n" for i in range(10)))
-    new.write_text("a\n5\n6\n")
+    new.write_text("a\n15\n16\n")
     export(review, [["1", "", "", "yes", "1", ""], ["2", "", "", "no", "0", ""]])
     found = with_reviewed_rows(old, "kind", review, new)
     assert found["kind"].tolist() == [*map(str, [0, 1] * 5), "1", "0"]
-    assert found["a"].tolist() == [*range(10), 5, 6]
+    assert found["a"].tolist() == [*range(10), 15, 16]
+
+
+@pytest.mark.parametrize("as_new_file", [False, True])
+def test_a_verdict_about_a_training_row_replaces_its_class(path, tmp_path, as_new_file):
+    review, source, frame = tmp_path / "review.csv", path, make_table()
+    row = int(np.flatnonzero(frame["state"] == "well")[4])
+    other = int(np.flatnonzero(frame["state"] == "ill")[2])
+    if as_new_file:  # other columns, another order of the rows, and numbers with other types
+        source = tmp_path / "new.csv"
+        moved = frame.iloc[[other, row]].drop(columns="state")[
+            ["color", "id", "new", "weight", "size"]
+        ]
+        moved.to_csv(source, index=False)
+        export(review, [["2", "", "", "yes", "ill", ""], ["1", "", "", "no", "well", ""]])
+    else:
+        export(review, [[row + 1, "", "", "yes", "ill", ""], [other + 1, "", "", "no", "well", ""]])
+    with pytest.warns(UserWarning, match=r"2 reviewed rows are in .* already. The class there"):
+        found = with_reviewed_rows(path, "state", review, source)
+    expected = frame.copy()
+    expected.loc[[row, other], "state"] = ["ill", "well"]
+    pd.testing.assert_frame_equal(found.astype(object), expected.astype(object))
+
+
+def test_equal_rows_of_a_table_with_few_possible_rows_are_different_examples(tmp_path):
+    old, new, review = (tmp_path / f"{name}.csv" for name in ("old", "new", "review"))
+    old.write_text("a,kind\n" + "".join(f"{i % 3},{i % 2}\n" for i in range(60)))
+    new.write_text("a\n0\n1\n")
+    export(review, [["1", "", "", "yes", "1", ""], ["2", "", "", "no", "0", ""]])
+    found = with_reviewed_rows(old, "kind", review, new)
+    assert found["kind"].tolist() == [*map(str, [0, 1] * 30), "1", "0"]
 
 
 def test_ids_are_compared_as_text(tmp_path):

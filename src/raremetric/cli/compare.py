@@ -37,8 +37,6 @@ from raremetric.cli.options import (
 from raremetric.method_names import DEFAULT_METHODS, METHODS
 
 if TYPE_CHECKING:
-    from rich.table import Table
-
     from raremetric.table.results import Comparison, Failure, FoldResult
 
 N_SHOWN = 10  # columns with their importance
@@ -109,13 +107,14 @@ def compare(
     ] = None,
     weight: Weight = None,
     max_rows: Annotated[
-        int,
+        int | None,
         typer.Option(
             min=20,
             help="Learn from at most this number of rows: all positives, up to half of it, and "
-            "others drawn at random. All rows are tested.",
+            "others drawn at random. All rows are tested. Default: 5000, or fewer if the table has "
+            "more than 30 columns.",
         ),
-    ] = 5000,
+    ] = None,
     top: Annotated[
         int | None,
         typer.Option(min=1, help="Also show precision and recall for this number of alerts."),
@@ -137,6 +136,7 @@ def compare(
     as_json: AsJson = False,
 ) -> None:
     """Compare methods by nested cross-validation; print a table and write an HTML page."""
+    from raremetric.cli.comparison_tables import comparison_table
     from raremetric.files import atomic_write, check_output
     from raremetric.report import comparison_page
     from raremetric.table.results import BUDGETS
@@ -149,7 +149,7 @@ def compare(
         "time": time,
         "group": group,
         "weight": weight,
-        "max_rows": max_rows,
+        "max_rows": "auto" if max_rows is None else max_rows,
         "seed": seed,
         "n_jobs": jobs,
         "ignore": split_names(ignore),
@@ -263,46 +263,6 @@ def _print_next_step(
             words += [f"--{name}", value]
     words += ["--model", best["method"], "-o", "model.skops"]
     typer.echo(f"Next, fit a model on all rows:\n  {shlex.join(words)}")
-
-
-def comparison_table(found: Comparison, rows: list[dict[str, Any]]) -> Table:
-    """A table for the terminal with one row per method; those as good as the best are marked."""
-    from rich import box
-    from rich.table import Table
-    from rich.text import Text
-
-    from raremetric.report.comparison import best_sentence
-
-    n_positive = int(found.y.sum())
-    title = (
-        f"{found.source}: {len(found.y)} rows, {n_positive} of class {found.class_names[1]!r} "
-        f"({n_positive / len(found.y):.1%}).\n"
-        f"Mean ± standard deviation over {found.n_folds} folds, in percent, and seconds per fold."
-    )
-    # Without padding the table fits in 80 columns.
-    table = Table(
-        title=title,
-        title_justify="left",
-        caption=best_sentence(found, rows),
-        caption_justify="left",
-        box=box.SIMPLE_HEAD,
-        padding=0,
-        pad_edge=False,
-    )
-    table.add_column("method")
-    for name in found.measures:
-        table.add_column(name.replace(" ", "\n"), justify="right", no_wrap=True)
-    table.add_column("sec.", justify="right", no_wrap=True)
-    for row in rows:
-        cells = []
-        for name in found.measures:
-            text = f"{100 * row[name]['mean']:.1f} ±{100 * row[name]['std']:.0f}"
-            best = name == found.aim and row["among_best"]
-            if name == found.aim:
-                text += "*" if best else " "
-            cells.append(Text(text, style="bold" if best else ""))
-        table.add_row(Text(row["title"]), *cells, f"{row['seconds']['mean']:.1f}")
-    return table
 
 
 def add_to(app: typer.Typer) -> None:

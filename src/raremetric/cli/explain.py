@@ -88,6 +88,8 @@ def explain(
         f"Row {row}{name} of {source}: predicted {found.predicted!r}; probability of "
         f"{fitted.class_names[1]!r}: {found.probability:.3g}, threshold: {found.threshold:.3g}."
     )
+    if found.unlike:
+        note(f"unlike the training data: {found.unlike.replace(';', ',')}.")
     _print_evidence(found, near, fitted.class_names[1], features, distances)
     if plot is not None:
         typer.echo(f"The figure is in {plot}.")

@@ -194,7 +194,7 @@ def _about(fitted: TableModel, out: Path, seconds: float) -> dict[str, Any]:
 
 def _print_fit(fitted: TableModel, file: str, out: Path, seconds: float) -> None:
     from raremetric.table.aims import describe_scoring
-    from raremetric.table.card import describe_score
+    from raremetric.table.card import describe_measures, describe_score
 
     training = fitted.training
     n_rows, n_positive = training["rows"], training["positive"]
@@ -206,7 +206,7 @@ def _print_fit(fitted: TableModel, file: str, out: Path, seconds: float) -> None
     if len(training["classes"]) > 2:
         note(
             f"the file has {len(training['classes'])} classes. The model predicts "
-            f"{fitted.class_names[1]!r} against all others; choose with --positive."
+            f"{fitted.class_names[1]!r} against all others (--positive)."
         )
     if training["rows_used"] < n_rows:
         typer.echo(
@@ -222,8 +222,7 @@ def _print_fit(fitted: TableModel, file: str, out: Path, seconds: float) -> None
         f"threshold {fitted.threshold:.3g}{given}."
     )
     if training["validation"]:
-        measures = (f"{name} {value:.3f}" for name, value in training["validation"].items())
-        typer.echo(f"At this threshold, {how.lower()}: {', '.join(measures)}.")
+        typer.echo(f"At this threshold, {how.lower()}: {describe_measures(training)}.")
     if training["folds"] != "stratified":
         typer.echo(f"Folds of the cross-validation: {training['folds']}.")
     if training["weight"]:

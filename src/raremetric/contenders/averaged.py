@@ -12,7 +12,9 @@ from scipy.special import expit, logit
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
+from raremetric.contenders.vote_folds import N_FINALISTS
 from raremetric.performance import OnProgress, Progress
+from raremetric.rare.evaluation import ranks_on, rounds_of
 from raremetric.rare.tuning_set import TuningSet, make_tuning_set, resolve_cv
 from raremetric.scales import validate_rows
 from raremetric.validation import check_groups, check_labels, weighted_rows
@@ -55,6 +57,9 @@ class AveragedClassifier(ClassifierMixin, BaseEstimator):
         ``RareClassifier("fast")``.
     scoring : str or array of shape (2, 2), default="f1"
         What to maximize: see `RareClassifier`.
+    racing : bool, default=False
+        Whether only the `N_FINALISTS` best settings go on after the first repeat, or after the
+        first folds if there is one repeat only, as in `RareClassifier`.
     cv : int, splitter, iterable or None, default=None
         Folds: see `RareClassifier`.
     max_samples : int or None, default=None
@@ -76,7 +81,7 @@ class AveragedClassifier(ClassifierMixin, BaseEstimator):
     best_score_ : float
         Out-of-fold F1, or other ``scoring``, of the average at the threshold.
     validation_scores_ : ndarray of shape (n_settings,)
-        Out-of-fold F1, or other ``scoring``, of each setting.
+        Out-of-fold F1, or other ``scoring``, of each setting; NaN if it did not see all folds.
     n_repeats_ : int
         How many times the cross-validation was repeated.
     n_features_in_ : int
@@ -89,6 +94,7 @@ class AveragedClassifier(ClassifierMixin, BaseEstimator):
         settings,
         *,
         thorough=False,
+        racing=False,
         scoring="f1",
         cv=None,
         max_samples=None,
@@ -97,6 +103,7 @@ class AveragedClassifier(ClassifierMixin, BaseEstimator):
         self.family = family
         self.settings = settings
         self.thorough = thorough
+        self.racing = racing
         self.scoring = scoring
         self.cv = cv
         self.max_samples = max_samples
@@ -137,23 +144,42 @@ class AveragedClassifier(ClassifierMixin, BaseEstimator):
             weights=weights,
             owner=type(self).__name__,
         )
-        settings, rows = list(self.settings), np.arange(len(tuned.X))
-        scores = np.full((len(settings), len(tuned.repeats), len(rows)), np.nan)
+        settings = list(self.settings)
         on_step = Progress(on_progress, tuned.n_folds + 1)
-        for repeat, folds in enumerate(tuned.repeats):
-            for train, validation in folds:
-                fitted = self._fit_family(tuned, train, settings)
-                scores[:, repeat, validation] = fitted.scores(tuned.X[validation])
-                on_step()
-        selection = tuned.select(scores, ["all"] * len(settings), {"all": 1.0})
+        finalists, scores = self._race(tuned, settings, on_step)
+        selection = tuned.select(scores, ["all"] * len(finalists), {"all": 1.0})
+        self.validation_scores_ = np.full(len(settings), np.nan)
+        self.validation_scores_[finalists] = selection.evaluation.utility
+        selection = selection._replace(kept=finalists[selection.kept])
         self.classes_ = tuned.labels.classes
+        rows = np.arange(len(tuned.X))
         self.family_ = self._fit_family(tuned, rows, [settings[i] for i in selection.kept])
         on_step()
         self.selection_ = selection
         self.threshold_, self.best_score_ = selection.threshold, selection.score
-        self.validation_scores_ = selection.evaluation.utility
         self.n_repeats_ = len(tuned.repeats)
         return self
+
+    def _race(
+        self, tuned: TuningSet, settings: Settings, on_step: Progress
+    ) -> tuple[NDArray[np.int64], NDArray]:
+        """The settings that saw all folds, and their out-of-fold scores."""
+        first, *others = tuned.repeats
+        rounds = [first, *others] if others else rounds_of(first, tuned)
+        running = np.arange(len(settings))
+        scores = np.full((len(settings), len(tuned.repeats), len(tuned.X)), np.nan)
+        for number, folds in enumerate(rounds):
+            repeat = number if others else 0
+            for train, validation in folds:
+                fitted = self._fit_family(tuned, train, [settings[int(i)] for i in running])
+                scores[running, repeat, validation[:, np.newaxis]] = fitted.scores(
+                    tuned.X[validation]
+                ).T
+                on_step()
+            if self.racing and number == 0 and len(rounds) > 1:
+                ranks = ranks_on(folds, scores[:, 0], ["all"] * len(settings), tuned)
+                running = np.flatnonzero(ranks <= N_FINALISTS)
+        return running, scores[running]
 
     def _fit_family(self, tuned: TuningSet, rows: NDArray, settings: Settings) -> ClassifierFamily:
         y = tuned.labels.classes[tuned.labels.codes[rows]]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from math import isnan
 from typing import Any, ClassVar
 
 from numpy.typing import NDArray
@@ -29,7 +30,8 @@ N_QUICK_CANDIDATES = 10
 class Averaged(Contender):
     """Tuned by out-of-fold scores on the folds of RareClassifier; the best are averaged.
 
-    With a quick budget, at most `N_QUICK_CANDIDATES` candidates are tried.
+    With a quick budget, at most `N_QUICK_CANDIDATES` candidates are tried, and only the best of
+    them on all folds.
     """
 
     has_neighbors: ClassVar[bool] = False
@@ -48,12 +50,14 @@ class Averaged(Contender):
             cv=how.folds or None,
             max_samples=how.max_rows,
             random_state=how.seed,
+            racing=self.budget == "quick",
         ).fit(X, y, how.weights, on_progress=how.on_progress)
         model.cv = None  # the folds, as large as the data, are not needed any more
         names = [candidate.name for candidate in candidates]
         kept, average = model.selection_.kept, model.selection_.average
         weights = {names[i]: w for i, w in zip(kept, average.weights.tolist(), strict=True)}
-        validated = dict(zip(names, model.validation_scores_.tolist(), strict=True))
+        scores = zip(names, model.validation_scores_.tolist(), strict=True)
+        validated = {name: score for name, score in scores if not isnan(score)}
         return Tuned(
             model,
             chosen_members(weights, model.threshold_, model.n_repeats_),

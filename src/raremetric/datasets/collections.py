@@ -74,10 +74,24 @@ class _Counted(NamedTuple):
     labels: Counter[str]  # as they are written
 
 
-def count_labels(
-    files: Sequence[Path], target: str | None, positive: Any, client: Any
-) -> tuple[str, dict[str, bool], NDArray[np.int64]]:
-    """The target column, which labels are positive, and rows of both classes in each file."""
+class Target(NamedTuple):
+    """The target column of all files."""
+
+    name: str
+    is_positive: dict[str, bool]  # by the label as it is written
+    positive: tuple  # the positive classes
+    counts: NDArray[np.int64]  # (n_files, 2), negative and positive rows of each file
+
+    def positive_in(self, table: Any) -> list:
+        """The positive classes that occur in some of the rows, an Arrow table."""
+        texts = read_label_texts(self.name, table.column(self.name))
+        classes, _ = classes_of(self.name, texts.categories.tolist(), np.bincount(texts.codes))
+        known = {str(label) for label in classes.tolist()}
+        return [label for label in self.positive if str(label) in known]
+
+
+def count_labels(files: Sequence[Path], target: str | None, positive: Any, client: Any) -> Target:
+    """Count the rows of both classes in each file, and check that all have the same columns."""
     first = run_on_each(_names_part, [(files[0],)], target, client)[0]
     try:
         target = find_target(first, target)
@@ -95,13 +109,14 @@ def count_labels(
     labels = Labels(classes, merged, np.bincount(merged, counts).astype(np.int64))
     if positive is None:
         refuse_many_classes(target, labels)
-    chosen = np.isin(classes, choose_positive(target, labels, positive))
+    positive = choose_positive(target, labels, positive)
+    chosen = np.isin(classes, positive)
     is_positive = {level: bool(chosen[c]) for level, c in zip(levels, merged, strict=True)}
     rows = [[0, 0] for _ in files]
     for row, part in zip(rows, found, strict=True):
         for level, count in part.labels.items():
             row[is_positive[level]] += count
-    return target, is_positive, np.array(rows, dtype=np.int64)
+    return Target(target, is_positive, positive, np.array(rows, dtype=np.int64))
 
 
 def _check_same_columns(
@@ -142,7 +157,7 @@ def _count_part(target: str, path: Path) -> _Counted:
     for _, texts, _ in _pieces(path, target):
         counts = np.bincount(texts.codes, minlength=len(texts.categories)).tolist()
         labels.update(dict(zip(texts.categories, counts, strict=True)))
-    return _Counted(_names_part(target, path), labels)
+    return _Counted(_names_part(target, path), +labels)  # without levels that do not occur
 
 
 def chosen_pieces(
@@ -164,7 +179,9 @@ def chosen_pieces(
     """
     seen = np.zeros(2, dtype=np.int64)
     for table, texts, first_row in _pieces(path, target, row_names):
-        codes = np.array([labels[level] for level in texts.categories], dtype=np.int64)[texts.codes]
+        codes = np.array([labels.get(level, 0) for level in texts.categories], dtype=np.int64)[
+            texts.codes
+        ]
         sizes = np.bincount(codes, minlength=2)
         own = []
         for which in range(2):

@@ -27,6 +27,7 @@ from raremetric.datasets.levels import (
 )
 from raremetric.datasets.numbers import (
     NUMERIC_SHARE,
+    note_leading_zeros,
     parse_formatted_column,
     parse_numbers,
     refuse_mistake,
@@ -89,7 +90,7 @@ def convert_column(
     if not any(accepts(kind) for accepts in accepted):
         raise TableError(
             f"Column {name!r} holds values of type {kind}, which cannot be used as features. "
-            "Leave the column out (`ignore`)."
+            f"Leave the column out (`ignore`, on the command line `--ignore {name}`)."
         )
     if as_category or types.is_boolean(kind):
         levels, codes = tidy_levels(
@@ -157,6 +158,7 @@ def _convert_text(name: str, column: Any, as_category: bool, missing: Collection
                 return formatted
         if numbers.n_wrong <= (1 - NUMERIC_SHARE) * n_present:
             refuse_mistake(name, numbers)
+            note_leading_zeros(name, numbers)
             return numbers.values
         del numbers
     levels, codes = tidy_levels(*distinct_values(column), missing=missing)

@@ -66,7 +66,11 @@ def _tidy_text(table: Any, dialect: Dialect, verbatim: Collection[str]) -> Any:
     """
     is_text = [name not in dialect.numeric and name not in verbatim for name in dialect.names]
     columns = [
-        _tidy_column(column, dialect.decimal, is_target=name == dialect.target)
+        _tidy_column(
+            column,
+            "," if name in dialect.comma_columns else dialect.decimal,
+            is_target=name == dialect.target,
+        )
         if tidy and column.num_chunks
         else column
         for name, column, tidy in zip(dialect.names, table.itercolumns(), is_text, strict=True)

@@ -38,6 +38,8 @@ _CSV_LIMIT = Lock()
 DECIMAL_COMMA = r"^(\s*[-+]?\d+),(\d+([eE][-+]?\d+)?\s*%?\s*)$"
 # Thousands separated by points, in files with a decimal comma: 1.234,56.
 GROUPED_BY_POINTS = r"^\s*[-+]?[1-9]\d{0,2}(\.\d{3})+(,\d+)?\s*%?\s*$"
+_WHOLE = re.compile(r"\s*[-+]?\d+\s*%?\s*")
+_PADDED = re.compile(r"\s*[-+]?0\d+\s*")  # 00123
 _GROUPED_BY_COMMAS = re.compile(r"[-+]?[1-9]\d{0,2}(,\d{3})+(\.\d+)?")
 _BOMS = (
     (codecs.BOM_UTF8, "utf-8"),
@@ -65,6 +67,8 @@ class Dialect(NamedTuple):
     numeric: frozenset[str] = frozenset()  # columns with nothing but numbers in the sample
     delimiter: str = ","
     decimal: str = "."
+    # In a file that is separated by commas: columns with quoted numbers such as "1,5".
+    comma_columns: frozenset[str] = frozenset()
     encoding: str = "utf-8"
     quote: str = '"'
     offset: int = 0  # bytes before the first row; not 0 in ARFF and KEEL files
@@ -119,21 +123,59 @@ def sniff(
         name_columns(rows[0]) if has_header else [f"column_{i + 1}" for i in range(len(rows[0]))]
     )
     decimal = "," if delimiter != "," and _has_decimal_comma(rows[1:]) else "."
-    numeric = numeric_columns(names, rows[has_header:], decimal)
-    longest = max(map(len, lines))
-    return Dialect(names, has_header, numeric, delimiter, decimal, encoding, longest_line=longest)
+    fields = rows[has_header:]
+    return Dialect(
+        names,
+        has_header,
+        numeric_columns(names, fields, decimal),
+        delimiter,
+        decimal,
+        comma_columns(names, fields) if delimiter == "," else frozenset(),
+        encoding,
+        longest_line=max(map(len, lines)),
+    )
 
 
 def numeric_columns(
     names: Sequence[str], rows: Sequence[Sequence[str]], decimal: str = "."
 ) -> frozenset[str]:
-    """The columns that have values, all of which are numbers."""
+    """The columns that have values, all of which are numbers without leading zeros."""
     found = []
-    for index, name in enumerate(names):
-        fields = [row[index] for row in rows if index < len(row) and not is_missing(row[index])]
-        if fields and all(is_numeric(field.replace(decimal, ".")) for field in fields):
+    for name, fields in _present_fields(names, rows).items():
+        plain = [field.replace(decimal, ".") for field in fields]
+        if fields and all(is_numeric(field) and not is_padded(field) for field in plain):
             found.append(name)
     return frozenset(found)
+
+
+def comma_columns(names: Sequence[str], rows: Sequence[Sequence[str]]) -> frozenset[str]:
+    """The columns of a file separated by commas whose numbers have a decimal comma.
+
+    The comma of 1,234 separates thousands, unless other columns of the file have decimal commas,
+    and none has a decimal point.
+    """
+    certain, possible, has_point = set(), set(), False
+    for name, fields in _present_fields(names, rows).items():
+        commas = [field for field in fields if re.match(DECIMAL_COMMA, field)]
+        has_point |= any("." in field and parse_formatted(field) is not None for field in fields)
+        if commas and all(_WHOLE.fullmatch(field) for field in fields if field not in commas):
+            possible.add(name)
+            if not all(_GROUPED_BY_COMMAS.fullmatch(field.strip(" %")) for field in commas):
+                certain.add(name)
+    return frozenset(possible if certain and not has_point else certain)
+
+
+def _present_fields(names: Sequence[str], rows: Sequence[Sequence[str]]) -> dict[str, list[str]]:
+    """The fields of each column that are not missing."""
+    return {
+        name: [row[index] for row in rows if index < len(row) and not is_missing(row[index])]
+        for index, name in enumerate(names)
+    }
+
+
+def is_padded(text: str) -> bool:
+    """Whether a field is a whole number with leading zeros, such as 00123."""
+    return _PADDED.fullmatch(text) is not None
 
 
 def is_missing(text: str, words: Collection[str] = MISSING_WORDS) -> bool:

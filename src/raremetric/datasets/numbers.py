@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from contextlib import suppress
 from typing import Any, NamedTuple
 
@@ -12,11 +13,13 @@ from raremetric.datasets.dialect import (
     TableError,
     is_missing,
     is_numeric,
+    is_padded,
     parse_formatted,
 )
 from raremetric.datasets.levels import distinct_values
 from raremetric.datasets.parsers import unquote
 from raremetric.extras import import_optional
+from raremetric.validation import warn_user
 
 # A column with at least this share of numbers is a column of numbers; any text in it is an error.
 NUMERIC_SHARE = 0.9
@@ -29,12 +32,13 @@ class Numbers(NamedTuple):
     n_wrong: int
     wrong_row: int
     wrong_value: str
+    padded: str = ""  # a whole number with leading zeros, if there is one
 
 
 def parse_numbers(column: Any) -> Numbers:
     """Parse chunk by chunk: all distinct texts of a large column would not fit in memory."""
     values = np.full(len(column), np.nan)
-    n_wrong, wrong_row, wrong_value, start = 0, 0, "", 0
+    n_wrong, wrong_row, wrong_value, start, padded = 0, 0, "", 0, ""
     for chunk in column.chunks:
         raw, codes = distinct_values(import_optional("pyarrow").chunked_array([chunk]))
         tidy = [unquote(value) for value in raw]
@@ -43,12 +47,13 @@ def parse_numbers(column: Any) -> Numbers:
             row = int(np.argmax(wrong))
             wrong_row, wrong_value = start + row, tidy[codes[row]]
         n_wrong += int(wrong.sum())
+        padded = padded or next(filter(is_padded, tidy), "")
         numbers = [float(value) if is_numeric(value) else np.nan for value in tidy]
         values[start : start + len(chunk)] = np.array([*numbers, np.nan])[codes]
         start += len(chunk)
         if n_wrong > (1 - NUMERIC_SHARE) * len(column):
             break  # a column of text, whatever the rest contains
-    return Numbers(values, n_wrong, wrong_row, wrong_value)
+    return Numbers(values, n_wrong, wrong_row, wrong_value, padded)
 
 
 def parse_formatted_column(column: Any) -> NDArray[np.float64] | None:
@@ -69,13 +74,28 @@ def parse_formatted_column(column: Any) -> NDArray[np.float64] | None:
     return values
 
 
+def note_leading_zeros(name: str, numbers: Numbers) -> None:
+    """Warn that leading zeros are lost."""
+    if numbers.padded:
+        warn_user(
+            f"Column {name!r} has leading zeros, such as {numbers.padded!r}, and is read as "
+            f"numbers. If these are codes, treat them as {_as_categories(name)}, or leave the "
+            "column out if they are identifiers."
+        )
+
+
+def _as_categories(name: str) -> str:
+    option = f"--categorical {shlex.quote(name)}"
+    return f"categories (`categorical`, on the command line `{option}`)"
+
+
 def refuse_mistake(name: str, numbers: Numbers) -> None:
     """Raise an error if nearly all values are numbers and a few are not."""
     if numbers.n_wrong:
         raise TableError(
             f"Column {name!r} holds numbers, except in {numbers.n_wrong} of {len(numbers.values)} "
             f"rows: data row {numbers.wrong_row + 1} holds {numbers.wrong_value!r}. Correct it, "
-            "leave it empty, or list the column in `categorical` if its numbers are codes."
+            f"leave it empty, or, if its numbers are codes, treat them as {_as_categories(name)}."
         )
 
 

@@ -167,7 +167,10 @@ def find_target(names: list[str], target: str | int | None) -> str:
     """The name of the target column, given by its name or its position."""
     columns = f"The columns are {', '.join(map(repr, names[:20]))}{'…' if len(names) > 20 else ''}"
     if target is None:
-        raise TableError(f"Which column contains the class? Pass its name as target. {columns}.")
+        raise TableError(
+            "Which column contains the class? Give its name (`target`, on the command line "
+            f"`--target`). {columns}."
+        )
     if isinstance(target, int | np.integer):
         if -len(names) <= target < len(names):
             return names[target]
@@ -178,7 +181,10 @@ def find_target(names: list[str], target: str | int | None) -> str:
         f"There is no column {target!r} for the target. {did_you_mean(target, names)}".rstrip()
     )
     if names[0] == "column_1":
-        message += " The first row was read as data; pass header=True if it contains the names."
+        message += (
+            " The first row does not contain this name and was read as data (in Python, "
+            "header=True reads it as the names)."
+        )
     raise TableError(f"{message} {columns}.")
 
 

@@ -139,9 +139,25 @@ class KernelLandmarks(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         -------
         Z : ndarray of shape (n_samples, n_components)
         """
+        return self.map_distances(self.distances(X))
+
+    def distances(self, X) -> NDArray[np.float64]:
+        """Distances to the landmarks, which do not depend on the width.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        D : ndarray of shape (n_samples, n_landmarks)
+        """
         check_is_fitted(self)
-        X = validate_rows(self, X, reset=False)
-        return self._kernel(self._distances(X)) @ self.projection_
+        return self._distances(validate_rows(self, X, reset=False))
+
+    def map_distances(self, distances: NDArray) -> NDArray:
+        """Map rows, given their distances to the landmarks, which are overwritten."""
+        return self._kernel(distances) @ self.projection_
 
     def _distances(self, X: NDArray) -> NDArray:
         return cdist(X, self.landmarks_, KERNELS[self.kernel])

@@ -5,6 +5,7 @@ A candidate is one of these metrics together with one of the ``READINGS`` of its
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 from typing import NamedTuple
@@ -132,6 +133,28 @@ def _imls() -> list[MetricLearner]:
     ]
 
 
+def describe_candidate(name: str) -> str:
+    """The name of a member of an ensemble, in words."""
+    parts = re.fullmatch(r"(.+?), (\w+\(.*\)), (mean of|nearest) (\d+)(, squared)?", name)
+    if parts is None:
+        return name
+    branch, learner, kind, size, squared = parts.groups()
+    what, _, width = branch.rpartition(" ")
+    before = {
+        "standard": "standardization",
+        "rank": "ranking",
+        f"importance, laplacian {width}": f"a Laplacian kernel of width {width} of the columns "
+        "weighted by importance",
+        f"{what} leaves": f"boosted trees of at most {what} leaves",
+    }.get(branch, branch)
+    which = "mean of the" if kind == "mean of" else "last of the"
+    distances = "squared distances" if squared else "distances"
+    return (
+        f"{learner} after {before}, by the {which} {distances} to the {size} nearest examples of "
+        "each class"
+    )
+
+
 def with_readings(metrics: Sequence[MetricSpec]) -> list[tuple[MetricSpec, Reading]]:
     """All candidates, in the order of the rows of ``out_of_fold_scores``."""
     return [(metric, reading) for metric in metrics for reading in READINGS]
@@ -187,13 +210,25 @@ class SharedTransform:
 
     def __init__(self, X: NDArray):
         self._mapped: dict[tuple, NDArray] = {(): X}
+        self._distances: dict[tuple, tuple[NDArray, NDArray]] = {}  # landmarks, distances to them
 
     def __call__(self, steps: tuple[BaseEstimator, ...]) -> NDArray:
         """The rows after these fitted steps."""
         if steps not in self._mapped:
-            before = self(steps[:-1])
-            self._mapped[steps] = np.asarray(steps[-1].transform(before))
+            *_, last = steps
+            if isinstance(last, KernelLandmarks):
+                self._mapped[steps] = last.map_distances(self._to_landmarks(steps[:-1], last))
+            else:
+                self._mapped[steps] = np.asarray(last.transform(self(steps[:-1])))
         return self._mapped[steps]
+
+    def _to_landmarks(self, before: tuple[BaseEstimator, ...], step: KernelLandmarks) -> NDArray:
+        """A copy of the distances to the landmarks; kernels of all widths share them."""
+        known = self._distances.get(before)
+        if known is None or not np.array_equal(known[0], step.landmarks_):
+            known = step.landmarks_, step.distances(self(before))
+            self._distances[before] = known
+        return known[1].copy()
 
     def project(self, pipeline: Pipeline) -> NDArray:
         """The rows after a whole pipeline, which ends in a metric learner."""

@@ -23,7 +23,7 @@ EVALUATION_SHARE = 0.9
 MAX_NEIGHBORS = max(reading.size for reading in READINGS)
 # A metric goes on after the first round if one of its candidates is among this many of its group.
 N_SURVIVORS = 2 * N_KEPT_PER_GROUP
-FIRST_FOLDS = 2  # are the first round, if there is one repeat only
+FIRST_FOLDS = 2  # are the first round, if there is one repeat only; one of up to three folds
 MIN_POSITIVES = 20  # in a first round of these folds; with fewer, all metrics see all folds
 
 
@@ -78,7 +78,7 @@ def out_of_fold_scores(
     end = np.inf if isinstance(budget, str) else start + EVALUATION_SHARE * budget
     metrics, began = list(metrics), time.perf_counter()
     first, *others = tuned.repeats
-    rounds = _rounds(first, tuned) if not others else [first]
+    rounds = rounds_of(first, tuned) if not others else [first]
     scores = score_folds(metrics, tuned, rounds[0], n_jobs, on_step)
     if len(rounds) > 1 or others:
         survivors = best_metrics(metrics, scores, rounds[0], tuned)
@@ -100,26 +100,34 @@ def out_of_fold_scores(
     return OutOfFold(metrics, np.stack(found, axis=1))
 
 
-def _rounds(folds: Folds, tuned: TuningSet) -> list[Folds]:
+def rounds_of(folds: Folds, tuned: TuningSet) -> list[Folds]:
     """The folds of one repeat in two rounds, or in one if a first round would say too little."""
-    validated = np.concatenate([validation for _, validation in folds[:FIRST_FOLDS]])
+    n_first = FIRST_FOLDS if len(folds) > FIRST_FOLDS + 1 else 1
+    validated = np.concatenate([validation for _, validation in folds[:n_first]])
     n_positive = np.count_nonzero(tuned.labels.codes[validated] == 1)
-    if len(folds) <= FIRST_FOLDS or n_positive < MIN_POSITIVES:
+    if len(folds) == n_first or n_positive < MIN_POSITIVES:
         return [folds]
-    return [folds[:FIRST_FOLDS], folds[FIRST_FOLDS:]]
+    return [folds[:n_first], folds[n_first:]]
 
 
 def best_metrics(
     metrics: Sequence[MetricSpec], scores: NDArray, folds: Folds, tuned: TuningSet
 ) -> NDArray[np.int64]:
     """Positions of the metrics with a candidate among the best of their group on these folds."""
+    groups = [metric.group for metric, _ in with_readings(metrics)]
+    ranks = ranks_on(folds, scores, groups, tuned).reshape(len(metrics), -1)
+    return np.flatnonzero(ranks.min(axis=1) <= N_SURVIVORS)
+
+
+def ranks_on(
+    folds: Folds, scores: NDArray, groups: Sequence[str], tuned: TuningSet
+) -> NDArray[np.int64]:
+    """Rank of each candidate within its group, by its scores of what these folds validate."""
     rows = np.sort(np.concatenate([validation for _, validation in folds]))
     weights = None if tuned.weights is None else tuned.weights[rows]
-    groups = [metric.group for metric, _ in with_readings(metrics)]
     positive = tuned.labels.codes[rows] == 1
     found = evaluate(scores[:, np.newaxis, rows], positive, tuned.aim, weights)
-    ranks = rank(found, groups, tuned.aim.measures).reshape(len(metrics), -1)
-    return np.flatnonzero(ranks.min(axis=1) <= N_SURVIVORS)
+    return rank(found, groups, tuned.aim.measures)
 
 
 def score_folds(

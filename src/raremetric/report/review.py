@@ -104,6 +104,7 @@ def _alert(rank: int, evidence: Evidence, positive: str) -> dict[str, Any]:
         "probability": evidence.probability,
         "is_positive": evidence.predicted == positive,
         "predicted": evidence.predicted,
+        "unlike": evidence.unlike.replace(";", ","),
         "for": [each["column"] for each in moving if each["contribution"] > 0][:N_NAMED],
         "against": [each["column"] for each in moving if each["contribution"] < 0][:N_NAMED],
         "examples": [

@@ -3,6 +3,7 @@
 from raremetric.method_names import DEFAULT_METHODS
 from raremetric.table.collections import fit_collection
 from raremetric.table.comparison import compare_table
+from raremetric.table.evidence import explain_row, importances_of_file
 from raremetric.table.files import ModelFileError, load_model, save_model
 from raremetric.table.fitting import fit_table
 from raremetric.table.model import TableModel
@@ -16,8 +17,10 @@ __all__ = [
     "ModelFileError",
     "TableModel",
     "compare_table",
+    "explain_row",
     "fit_collection",
     "fit_table",
+    "importances_of_file",
     "labeled_rows",
     "load_model",
     "predict_collection",

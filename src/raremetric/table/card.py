@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import ast
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from raremetric.rare.candidates import describe_candidate
 from raremetric.table.aims import describe_scoring
 from raremetric.table.doubts import describe_dates
 
@@ -59,6 +62,45 @@ def describe_score(training: dict[str, Any]) -> str:
     return f"{training['score']:.3f}" + ("" if spread is None else f" ± {spread:.3f}")
 
 
+def describe_measures(training: dict[str, Any]) -> str:
+    """The cross-validated measures at the threshold, in one line."""
+    return ", ".join(_measures(training))
+
+
+def _measures(training: dict[str, Any]) -> list[str]:
+    names = {"f1": "F1", "alerts_per_1000": "alerts per 1000 rows"}
+    return [
+        f"{names.get(name, name.replace('_', ' '))}: {value:.3g}"
+        for name, value in training["validation"].items()
+    ]
+
+
+def describe_choice(chosen: Mapping[str, Any]) -> str:
+    """The chosen parameters, or what an average consists of, in one line."""
+    if "members" not in chosen:
+        return _describe_params(chosen)
+    members = chosen["members"]
+    name, weight = max(members.items(), key=lambda item: item[1])
+    if name.startswith("{"):
+        described = _describe_params(ast.literal_eval(name))
+    else:
+        described = describe_candidate(name)
+    if len(members) == 1:
+        return described
+    return (
+        f"an average of {len(members)} candidates, of which the largest weight ({weight:.2f}) has "
+        f"{described}"
+    )
+
+
+def _describe_params(params: Mapping[str, Any]) -> str:
+    shown = (
+        f"{name}={value:g}" if isinstance(value, float) else f"{name}={value}"
+        for name, value in params.items()
+    )
+    return ", ".join(shown) or "the default settings"
+
+
 def card_markdown(model: TableModel) -> str:
     """The model card as Markdown."""
     training = model.training
@@ -77,7 +119,7 @@ def card_markdown(model: TableModel) -> str:
         f"- Cross-validated score: {describe_score(training)}",
         f"- Folds of the cross-validation: {training.get('folds', 'stratified')}",
         *([f"- Weights of the rows: {_code(weight)}"] if weight else []),
-        *(f"- Expected {name}: {value:.3f}" for name, value in training["validation"].items()),
+        *(f"- Expected {measure}" for measure in _measures(training)),
         f"- Names of the training rows: {'included' if model.ids.dtype.kind == 'U' else 'no'}",
         f"- Versions: {', '.join(f'{name} {number}' for name, number in model.versions.items())}",
         "",

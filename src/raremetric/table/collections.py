@@ -83,14 +83,15 @@ ignore, on_progress
         raise FileNotFoundError(f"There is no directory {str(source)!r}.")
     limit = MAX_SAMPLES if max_rows is None else min(max_rows, MAX_SAMPLES)
     with dask_client(scheduler) as client:
-        target, labels, counts = count_labels(files, target, positive, client)
-        plan = plan_sample(counts, limit, seed)
+        found = count_labels(files, target, positive, client)
+        plan = plan_sample(found.counts, limit, seed)
         wanted = list(zip(files, plan.learned, strict=True))
-        drawn = run_on_each(draw_part, wanted, (target, labels, row_names), client)
+        drawn = run_on_each(draw_part, wanted, (found.name, found.is_positive, row_names), client)
+        sample = join_tables([table for table, _ in drawn])
         model = fit_table(
-            join_tables([table for table, _ in drawn]),
-            target,
-            [label for label, is_positive in labels.items() if is_positive],
+            sample,
+            found.name,
+            found.positive_in(sample),
             method=method,
             scoring=scoring,
             threshold=threshold,
@@ -101,21 +102,20 @@ ignore, on_progress
             seed=seed,
             categorical=categorical,
             ignore=ignore,
-            class_counts=counts.sum(axis=0).tolist(),
+            class_counts=found.counts.sum(axis=0).tolist(),
             on_progress=on_progress,
         )
         if has_held_out(plan).all():
             parts = list(zip(files, plan.held_out, strict=True))
-            fitted = (target, labels, model.encoder, model.classifier)
-            found = run_on_each(_score_part, parts, fitted, client)
-            scores, classes = (np.concatenate(each) for each in zip(*found, strict=True))
+            fitted = (found.name, found.is_positive, model.encoder, model.classifier)
+            scored = run_on_each(_score_part, parts, fitted, client)
+            scores, classes = (np.concatenate(each) for each in zip(*scored, strict=True))
             _calibrate(model, scores, classes, plan.held_out_weights)
     if keep_names and row_names is None:
         model.ids = _row_ids(files, [rows for _, rows in drawn])
-    n_rows, n_positive = int(counts.sum()), int(counts[:, 1].sum())
     model.training |= {
-        "rows": n_rows,
-        "positive": n_positive,
+        "rows": int(found.counts.sum()),
+        "positive": int(found.counts[:, 1].sum()),
         "files": len(files),
         "seconds": round(clock.perf_counter() - start, 3),
     }

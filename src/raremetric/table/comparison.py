@@ -29,6 +29,9 @@ from raremetric.table.splitting import (
 from raremetric.validation import check_integer, check_option
 
 MAX_SHOWN = 3000  # rows in the scatter plots
+MAX_ROWS = 5000  # training rows, by default
+MAX_CELLS = 150_000  # rows times columns after encoding: with more columns, there are fewer rows
+MIN_ROWS = 500  # however many columns there are
 
 
 def compare_table(
@@ -44,7 +47,7 @@ def compare_table(
     time: str | None = None,
     group: str | None = None,
     weight: str | None = None,
-    max_rows: int | None = 5000,
+    max_rows: int | str | None = "auto",
     seed: int = 0,
     n_jobs: int | None = None,
     categorical: Collection[str] = (),
@@ -88,9 +91,11 @@ def compare_table(
     weight : str or None, default=None
         Column with the weights of the rows, in fits, thresholds and measures. Rows of weight 0 are
         left out. The column is not used as a feature.
-    max_rows : int or None, default=5000
+    max_rows : int, "auto" or None, default="auto"
         Maximum number of training rows per fit. From more rows, all positives are kept, up to
-        half of this number, and the others are drawn at random. All test rows are tested.
+        half of this number, and the others are drawn at random. All test rows are tested. "auto"
+        is 5000, or 150,000 divided by the number of columns after encoding, but at least 500. None
+        uses all rows.
     seed : int, default=0
         Seed for folds and random draws.
     n_jobs : int or None, default=None
@@ -113,18 +118,18 @@ def compare_table(
     """
     chosen = _check_methods(DEFAULT_METHODS if methods is None else methods)
     scoring = check_scoring(scoring)
-    if max_rows is not None:
-        check_integer(max_rows, "max_rows", low=20)
+    _check_max_rows(max_rows)
     combined, resampling_notes = combine(chosen, resamplings)
     columns = Roles(time, group, weight)
     table, roles = read_with_roles(path, target, positive, categorical, ignore, columns)
     data, y = table.data, table.target
+    limit = _resolve_max_rows(max_rows, table.encoder)
     copies, n_copies = find_copies(data)
     roles = roles._replace(copies=copies)
     folds = outer_folds(y, n_folds, seed, roles, n_repeats=n_repeats)
     inner = [tuning_folds(y[train], seed, roles.take(train), quick=True) for train, _ in folds]
     shown = draw_training_rows(y, MAX_SHOWN, seed)
-    plan = Plan(seed, scoring, max_rows, shown, roles.weights, importances)
+    plan = Plan(seed, scoring, limit, shown, roles.weights, importances)
     tasks = [
         delayed(run_fold)(
             clone(table.encoder), data, y, fold, i, method, resampling, plan, inner[i]
@@ -143,7 +148,7 @@ def compare_table(
         seed=seed,
         plain=plain_plane(clone(table.encoder), data, folds[0][0], shown),
         notes=[
-            *table_notes(table, n_copies, [train for train, _ in folds], max_rows, seed),
+            *table_notes(table, n_copies, [train for train, _ in folds], limit, seed),
             *resampling_notes,
             *method_notes(chosen, weighted=weight is not None),
             *_constraint_notes(scoring),
@@ -157,6 +162,22 @@ def compare_table(
         columns=list(map(str, data.columns)),
     )
     return _collect(found, tasks, n_jobs, on_result)
+
+
+def _check_max_rows(max_rows: Any) -> None:
+    if max_rows is not None and max_rows != "auto":
+        check_integer(max_rows, "max_rows", low=20)
+
+
+def _resolve_max_rows(max_rows: Any, encoder: Any) -> int | None:
+    if max_rows == "auto":
+        return default_max_rows(sum(map(len, encoder.column_groups())))
+    return max_rows
+
+
+def default_max_rows(n_features: int) -> int:
+    """Maximum number of training rows per fit, for a number of columns after encoding."""
+    return max(MIN_ROWS, min(MAX_ROWS, MAX_CELLS // max(n_features, 1)))
 
 
 def _collect(

@@ -6,12 +6,15 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.stats import binom
 
 from raremetric.datasets.dates import date_points, is_date_column
 from raremetric.extras import import_optional
 
-MAX_LEVELS = 100  # in a column with more levels, new ones are to be expected
-UNLIKELY = 1e-3  # probability below which an empty column cannot be chance
+MAX_LEVELS = 100  # in a column with more levels, new ones may be usual
+RARELY = 0.01  # share of rows with a new level, up to which one of them is unusual
+UNLIKELY = 1e-3  # probability below which something cannot be chance
+FAR_ROW = "(far from all examples)"
 FAR = "are farther from all training examples than 99% of these are from each other"
 
 
@@ -28,6 +31,8 @@ def summarize_columns(frame: Any) -> list[dict[str, Any]]:
     list of dict
         For each column its ``name``, its ``kind`` ("number", "date", "text" or "other"), the share
         of ``missing`` values, ``min`` and ``max`` of a number or date, and ``levels`` of a text.
+        The share of rows whose level occurs ``once`` estimates how many rows of other data have a
+        new level (Good and Turing).
     """
     summaries = []
     for name in frame.columns:
@@ -45,7 +50,9 @@ def summarize_columns(frame: Any) -> list[dict[str, Any]]:
             present = points[~np.isnat(points)]
             summary |= {"min": str(present.min()), "max": str(present.max())}
         elif summary["kind"] == "text":
-            summary["levels"] = sorted({str(level) for level in column.dropna().unique()})
+            counts = column.dropna().astype(str).value_counts()
+            summary["levels"] = sorted(counts[counts > 0].index)
+            summary["once"] = float((counts == 1).sum() / max(counts.sum(), 1))
         summaries.append(summary)
     return summaries
 
@@ -83,12 +90,22 @@ def find_doubts(summaries: list[dict[str, Any]], frame: Any) -> dict[tuple[str, 
             points, length = date_points(column), last - first
             outside = (points < first - length) | (points > last + length)
             found[summary["name"], f"is far outside the range {describe_dates(summary)}"] = outside
-        elif summary["kind"] == "text" and len(summary["levels"]) <= MAX_LEVELS:
-            values = column.astype("category").cat
-            is_new = [str(level) not in summary["levels"] for level in values.categories]
-            new = np.array([*is_new, False])[values.codes]  # the code of a missing value is -1
+        elif summary["kind"] == "text":
+            new = _new_levels(summary, column)
             found[summary["name"], "has a level that the training data does not have"] = new
     return {key: rows for key, rows in found.items() if rows.any()}
+
+
+def _new_levels(summary: dict[str, Any], column: Any) -> NDArray[np.bool_]:
+    """The rows with a new level, unless there are so many levels that this is usual."""
+    values, known = column.astype("category").cat, {*summary["levels"]}
+    is_new = [str(level) not in known for level in values.categories]
+    new = np.array([*is_new, False])[values.codes]  # the code of a missing value is -1
+    share = summary.get("once", 1.0)  # not in files of earlier versions
+    if len(known) <= MAX_LEVELS or share <= RARELY:
+        return new
+    n_new = np.count_nonzero(new)
+    return new if binom.sf(n_new - 1, len(new), share) < UNLIKELY else np.zeros_like(new)
 
 
 def describe_dates(summary: dict[str, Any]) -> str:
@@ -101,7 +118,7 @@ def describe_rows(doubts: dict[tuple[str, str], NDArray], n_rows: int) -> NDArra
     names: dict[int, list[str]] = {}
     for (name, _), rows in doubts.items():
         for i in np.flatnonzero(rows):
-            names.setdefault(int(i), []).append(name or "(distance)")
+            names.setdefault(int(i), []).append(name or FAR_ROW)
     described = np.full(n_rows, "", dtype=object)
     for row, each in names.items():
         described[row] = "; ".join(dict.fromkeys(each))

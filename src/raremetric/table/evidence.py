@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.pipeline import Pipeline
 
 from raremetric.datasets import TableError, iter_table
-from raremetric.datasets.files import naming, read_arrow
+from raremetric.datasets.files import arrow_table, is_frame, naming, read_arrow
 from raremetric.datasets.labels import read_labels
 from raremetric.explain import ColumnImportances, column_contributions, column_importances
-from raremetric.explain.contributions import MAX_EXACT
 from raremetric.files import existing_file
 from raremetric.performance import OnProgress
 from raremetric.table.model import TableModel
 from raremetric.validation import check_integer
 
 SAME_POINT = 1e-7  # a smaller distance is zero except for rounding
+MAX_EXACT = 8  # columns; with more, exact contributions take seconds per row
 PER_CLASS = 2  # deciding examples to show, if the model compares the classes
 SEED = 0  # the same row always gets the same explanation
 KNOWN_SHARE = 0.5  # of rows that are in the training data, from which importances are optimistic
@@ -37,6 +36,7 @@ class Evidence(NamedTuple):
     scale: str  # of the contributions: "log-odds", "probability" or "decision function"
     exact: bool  # False: the contributions are sampled
     examples: list[dict[str, Any]]  # deciding: id, class, distance, values; may be empty
+    unlike: str = ""  # what is unlike the training data, as `predict` describes it
 
 
 def explain_rows(
@@ -45,7 +45,6 @@ def explain_rows(
     rows: Sequence[int] | None = None,
     *,
     n_neighbors: int | None = None,
-    max_exact: int = MAX_EXACT,
     on_row: Callable[[], None] = lambda: None,
 ) -> list[Evidence]:
     """Explain the decisions about the rows of a DataFrame.
@@ -59,8 +58,6 @@ def explain_rows(
         Their numbers in the file; None to count from 1.
     n_neighbors : int or None, default=None
         Number of deciding examples; None for those that vote.
-    max_exact : int, default=10
-        See :func:`raremetric.explain.column_contributions`.
     on_row : callable
         Called after each row.
 
@@ -68,7 +65,7 @@ def explain_rows(
     -------
     list of Evidence
     """
-    positive, probability, *_ = model.decide(model.encoder.transform(X))
+    found = model.classify(X)
     ids = X.index.tolist() if model.id_name and X.index.name == model.id_name else [None] * len(X)
     threshold, names = model.threshold, model.encoder.feature_names_in_.tolist()
     evidence = []
@@ -79,7 +76,7 @@ def explain_rows(
             encoded,
             model.X,
             model.encoder.column_groups(),
-            max_exact=max_exact,
+            max_exact=MAX_EXACT,
             random_state=SEED,
         )
         columns = [
@@ -95,13 +92,14 @@ def explain_rows(
             Evidence(
                 row=i + 1 if rows is None else int(rows[i]),
                 id=ids[i],
-                predicted=model.class_names[int(positive[i])],
-                probability=float(probability[i]),
+                predicted=model.class_names[int(found.positive[i])],
+                probability=float(found.probability[i]),
                 threshold=threshold,
                 columns=columns,
                 scale=moved.scale,
                 exact=moved.exact,
                 examples=deciding_examples(model, X.iloc[[i]], n_neighbors),
+                unlike=str(found.unlike[i]),
             )
         )
         on_row()
@@ -154,10 +152,28 @@ def deciding_examples(
     ]
 
 
-def explain_row(
-    model: TableModel, path: str | Path, row: int, n_neighbors: int | None = None
-) -> Evidence:
-    """Explain the decision about one row of a file; the first has the number 1."""
+def explain_row(model: TableModel, path: Any, row: int, n_neighbors: int | None = None) -> Evidence:
+    """Explain the decision about one row of a table.
+
+    Parameters
+    ----------
+    model : TableModel
+    path : str, Path, DataFrame or Arrow table
+        A table with the columns of the model.
+    row : int
+        Number of the row, starting at 1.
+    n_neighbors : int or None, default=None
+        Number of deciding examples; None for those that vote.
+
+    Returns
+    -------
+    Evidence
+        With the fields ``predicted``, ``probability`` and ``threshold``; ``columns``, a list of
+        dict with the ``column``, its ``value`` and its ``contribution`` to the score, the largest
+        first; ``exact``, whether the contributions are exact or sampled; ``examples``, the deciding
+        examples with their ``class`` and ``values``; and ``unlike``, the columns that are unlike
+        the training data.
+    """
     check_integer(row, "row", low=1)
     seen = 0
     for piece in iter_table(path, model.encoder, row_names=model.id_name):
@@ -165,7 +181,8 @@ def explain_row(
             wanted = piece.iloc[[row - 1 - seen]]
             return explain_rows(model, wanted, [row], n_neighbors=n_neighbors)[0]
         seen += len(piece)
-    raise TableError(f"{path}: there is no row {row}; the file has {seen} rows.")
+    source, what = ("The table", "it") if is_frame(path) else (path, "the file")
+    raise TableError(f"{source}: there is no row {row}; {what} has {seen} rows.")
 
 
 class FileImportances(NamedTuple):
@@ -184,19 +201,19 @@ class FileImportances(NamedTuple):
 
 def importances_of_file(
     model: TableModel,
-    path: str | Path,
+    path: Any,
     target: str | None = None,
     *,
     n_repeats: int = 5,
     on_progress: OnProgress | None = None,
 ) -> FileImportances:
-    """How much the average precision on a labeled file decreases if a column is permuted.
+    """How much the average precision on a labeled table decreases if a column is permuted.
 
     Parameters
     ----------
     model : TableModel
-    path : str or Path
-        A file with the columns of the model and the class.
+    path : str, Path, DataFrame or Arrow table
+        A table with the columns of the model and the class.
     target : str or None, default=None
         The column with the class; None for the one that the model was fitted on.
     n_repeats : int, default=5
@@ -207,11 +224,18 @@ def importances_of_file(
     Returns
     -------
     FileImportances
+        With the fields ``columns``, a list of dict with the ``column``, its ``importance`` and the
+        standard deviation ``std``, the largest first; ``baseline``, the average precision on the
+        unchanged table; and ``optimistic``, whether most rows are in the training data.
     """
     target = model.target_name if target is None else target
     name = model.class_names[1]
-    with naming(path):
-        table = read_arrow(existing_file(path), target=target)[0]
+    source = "The table" if is_frame(path) else path
+    with naming(source):
+        if is_frame(path):
+            table = arrow_table(path)
+        else:
+            table = read_arrow(existing_file(path), target=target)[0]
         if target not in table.column_names:
             raise TableError(f"There is no column {target!r} with the class.")
         labels = read_labels(target, table.column(target))
@@ -219,7 +243,7 @@ def importances_of_file(
     y = np.isin([str(each) for each in labels.classes], positive)[labels.codes].astype(np.int64)
     if not 0 < y.sum() < len(y):
         raise TableError(
-            f"{path}: {int(y.sum())} of {len(y)} rows have the class {model.class_names[1]!r} in "
+            f"{source}: {int(y.sum())} of {len(y)} rows have the class {model.class_names[1]!r} in "
             f"column {target!r}; importances need both classes."
         )
     X = np.concatenate([model.encoder.transform(part) for part in iter_table(path, model.encoder)])

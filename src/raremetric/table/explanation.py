@@ -38,7 +38,7 @@ def explain_decision(model: TableModel, X: Any, row: int, n_neighbors: int | Non
         )
     encoded = model.encoder.transform(X)
     k = model.n_neighbors if n_neighbors is None else n_neighbors
-    check_integer(k, "n_neighbors", low=1, high=len(model.X))
+    check_integer(k, "The number of neighbors", low=1, high=len(model.X))
     positive, probability, *_ = model.decide(encoded)
     distances, nearest = model._kneighbors(encoded, k)
     exact, last = has_exact_split(model.metric), model._last

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time as clock
 import warnings
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,7 @@ from raremetric.extras import installed_versions
 from raremetric.performance import OnProgress, one_blas_thread
 from raremetric.rare import RareClassifier
 from raremetric.table.aims import check_scoring
+from raremetric.table.card import describe_choice
 from raremetric.table.doubts import summarize_columns
 from raremetric.table.model import TableModel
 from raremetric.table.notes import FEW_POSITIVES, suspicious_columns
@@ -238,16 +239,6 @@ def _expected_quality(tuned: Tuned) -> dict[str, Any]:
         "score_std": None if spread is None else float(spread),
         "validation": {name: float(value) for name, value in measures.items()},
     }
-
-
-def describe_choice(chosen: Mapping[str, Any]) -> str:
-    """The chosen parameters, or the members of an average with their weights, in one line."""
-    if "members" not in chosen:
-        return ", ".join(f"{name}={value}" for name, value in chosen.items()) or "no parameters"
-    members = chosen["members"]
-    name, weight = max(members.items(), key=lambda item: item[1])
-    number = f"{len(members)} members" if len(members) > 1 else "1 member"
-    return f"{number}; the largest weight ({weight:.2f}) has {name}"
 
 
 @one_blas_thread

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from raremetric.datasets.row_names import EXACT_INTEGERS
 from raremetric.extras import import_optional
 
 MIN_ROWS = 50  # with fewer, whole numbers can all be different by chance
@@ -13,9 +14,13 @@ MIN_ROWS = 50  # with fewer, whole numbers can all be different by chance
 
 def identifier_kind(column: Any) -> str:
     """How a column identifies rows instead of describing them; empty if it does not."""
-    if len(column) < MIN_ROWS or column.isna().any() or not column.is_unique:
+    if len(column) < MIN_ROWS or column.isna().any():
         return ""
     types = import_optional("pandas").api.types
+    if types.is_numeric_dtype(column) and column.min() >= EXACT_INTEGERS and column.max() < 2**64:
+        return "contains numbers of more than 15 digits and seems to be an identifier"
+    if not column.is_unique:
+        return ""
     if types.is_datetime64_any_dtype(column):
         return ""
     if not types.is_numeric_dtype(column):

@@ -12,15 +12,16 @@ import numpy as np
 from raremetric.datasets import TableError, iter_table
 from raremetric.datasets.files import read_arrow
 from raremetric.datasets.labels import read_labels
+from raremetric.datasets.row_names import as_text
 from raremetric.extras import import_optional
 from raremetric.table.evidence import Evidence, explain_rows
 from raremetric.table.model import TableModel
 from raremetric.table.predictions import BLOCK_BYTES
+from raremetric.table.splitting import MIN_DISTINCT
 from raremetric.table.spreadsheets import unguard
-from raremetric.validation import check_integer
+from raremetric.validation import check_integer, warn_user
 
 VERDICTS = ("yes", "no", "unsure")
-MAX_EXACT = 6  # columns; more would take seconds per alert
 
 
 class Review(NamedTuple):
@@ -87,7 +88,7 @@ def review_file(
         class_names=list(model.class_names),
         target_name=model.target_name,
         id_name=model.id_name,
-        alerts=explain_rows(model, best, chosen, max_exact=MAX_EXACT, on_row=on_row),
+        alerts=explain_rows(model, best, chosen, on_row=on_row),
     )
 
 
@@ -120,12 +121,12 @@ def labeled_rows(
         The review does not belong to the source, or has other verdicts.
     """
     verdicts = read_verdicts(review)
-    table = read_arrow(Path(source), text=[row_names] if row_names else [])[0]
+    table = read_arrow(Path(source), verbatim=[row_names] if row_names else [])[0]
     rows = sorted(verdicts)
     if rows and rows[-1] > table.num_rows:
         raise TableError(
             f"{review} has a verdict about row {rows[-1]}, but {source} has {table.num_rows} rows: "
-            "pass the file that was reviewed."
+            "give the file that was reviewed."
         )
     frame = table.take([row - 1 for row in rows]).to_pandas()
     frame.index = rows
@@ -134,7 +135,7 @@ def labeled_rows(
             if str(name) != verdicts[row]["id"]:
                 raise TableError(
                     f"Row {row} of {source} has the id {str(name)!r}, but {review} has "
-                    f"{verdicts[row]['id']!r}: pass the file that was reviewed, unchanged."
+                    f"{verdicts[row]['id']!r}: give the file that was reviewed, unchanged."
                 )
     frame[target] = [verdicts[row]["label"] for row in rows]
     return frame
@@ -163,15 +164,23 @@ def with_reviewed_rows(
     -------
     DataFrame
         The columns of the training file, with the class as text. If the model was fitted for one
-        class against several others, rows with the verdict "no" get the class "not …".
+        class against several others, rows with the verdict "no" get the class "not …". A reviewed
+        row that is in the training file already, with the same values in all columns but the class,
+        is not added: its class there becomes that of the verdict.
 
     Raises
     ------
     TableError
         The source lacks a column of the training file.
+
+    Warns
+    -----
+    UserWarning
+        Reviewed rows were in the training file already.
     """
     pandas = import_optional("pandas")
-    table = read_arrow(Path(path), target=target, text=[row_names] if row_names else [])[0]
+    verbatim = [row_names] if row_names else []
+    table = read_arrow(Path(path), target=target, verbatim=verbatim)[0]
     if target not in table.column_names:
         raise TableError(f"{path}: there is no column {target!r} with the class.")
     labels = read_labels(target, table.column(target))
@@ -181,7 +190,39 @@ def with_reviewed_rows(
     absent = [name for name in known.columns if name not in added.columns]
     if absent:
         raise TableError(f"{source} lacks columns of {path}: {', '.join(map(repr, absent))}.")
-    return pandas.concat([known, added[known.columns]], ignore_index=True)
+    # As objects, because pandas changes types if a column of one part is empty.
+    known, added = known.astype(object), added[known.columns].astype(object)
+    same = _rows_known_already(known, added, target, Path(path).samefile(source))
+    if same:
+        known.loc[list(same), target] = added.loc[list(same.values()), target].to_numpy()
+        n_same = len({*same.values()})
+        added = added.drop(index={*same.values()})
+        what = "row is" if n_same == 1 else "rows are"
+        warn_user(
+            f"{n_same} reviewed {what} in {path} already. The class there is replaced by that of "
+            "the verdict."
+        )
+    return pandas.concat([known, added], ignore_index=True).infer_objects()
+
+
+def _rows_known_already(known: Any, added: Any, target: str, same_file: bool) -> dict[int, int]:
+    """Reviewed row by training row, if both have the same values in all columns but the class.
+
+    In a table with few possible rows, equal rows are different examples; then only a row of the
+    same file is known already.
+    """
+    pandas = import_optional("pandas")
+    if same_file:
+        return {row - 1: row for row in added.index}
+    rows = pandas.concat([known, added]).drop(columns=target)
+    texts = rows.map(as_text, na_action="ignore").fillna("")
+    keys = pandas.util.hash_pandas_object(texts, index=False).to_numpy()
+    if len(np.unique(keys)) < MIN_DISTINCT * len(keys):
+        return {}
+    reviewed = dict(zip(keys[len(known) :].tolist(), added.index, strict=True))
+    return {
+        i: reviewed[key] for i, key in enumerate(keys[: len(known)].tolist()) if key in reviewed
+    }
 
 
 def read_verdicts(path: str | Path) -> dict[int, dict[str, str]]:

@@ -55,7 +55,9 @@ def outer_folds(
         )
     if times is not None:
         if n_repeats > 1:
-            raise ValueError("Folds by time cannot be repeated: use n_repeats=1 with time.")
+            raise ValueError(
+                "Folds by time cannot be repeated. Leave out the repeats, or the column of times."
+            )
         folds = time_folds(y, times, n_folds, _merge(copies, groups))
     elif groups is not None:
         folds = group_folds(y, _merge(copies, groups), n_folds, seed, n_repeats)

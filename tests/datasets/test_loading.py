@@ -308,6 +308,8 @@ def test_header_lines(line, expected):
 
 
 def test_header_names_the_output():
+    header = parsers.parse_header(["@attribute c {u,v}", "@attribute a real", "@outputs"])
+    assert header.output == "a"
     header = parsers.parse_header(["@attribute c {u,v}", "@attribute a real", "@outputs c"])
     assert header.output == "c"
     with pytest.raises(ValueError, match="no @attribute line"):

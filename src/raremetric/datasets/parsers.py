@@ -106,7 +106,7 @@ def parse_header(lines: Sequence[str]) -> Header:
         if keyword == "@attribute":
             attributes.append(_parse_attribute(line))
         elif keyword in {"@output", "@outputs"}:
-            output = line.split(None, 1)[1].split(",")[0].strip()
+            output = line[len(keyword) :].split(",")[0].strip()  # may be empty
     if not attributes:
         raise ValueError("There is no @attribute line above @data, so the columns have no names.")
     return Header(attributes, output or attributes[-1].name)

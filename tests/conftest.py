@@ -11,8 +11,9 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, settings
 
-# HYPOTHESIS_PROFILE=nightly generates many more cases, other ones each time.
+# HYPOTHESIS_PROFILE=nightly generates many more cases, other ones each time; quick generates fewer.
 settings.register_profile("default", derandomize=True, deadline=None)
+settings.register_profile("quick", settings.get_profile("default"))
 settings.register_profile(
     "nightly",
     max_examples=10_000,

@@ -55,6 +55,7 @@ def test_comments_in_another_encoding(run, tmp_path):  # noqa: F811
     assert '"rows": 43' in result.stdout
 
 
+@pytest.mark.long
 def test_head(run, path, tmp_path):  # noqa: F811
     """A program that reads one line and closes the pipe."""
     saved = tmp_path / "model.skops"

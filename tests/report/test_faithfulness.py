@@ -266,6 +266,7 @@ def page_of(results, out):
     return text
 
 
+@pytest.mark.long
 def test_page_of_all_experiments(synthetic, tmp_path):
     text = page_of(synthetic, tmp_path)
     assert "**The runs are not complete**" in text
@@ -286,6 +287,7 @@ def complete(results, fingerprint="aa"):
     return StudyResults(results.study, rows.assign(fingerprint=fingerprint))
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("empty_figures")
 def test_complete_means_all_data_sets_and_splits_of_one_code(synthetic):
     def sets(results):

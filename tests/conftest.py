@@ -23,8 +23,11 @@ settings.register_profile(
 )
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
 
-# Left out of `make test-quick`: whole commands, documentation, scikit-learn's checks.
-LONG = ("cli", "study", "table", "report/test_write.py", "test_common.py", "test_docs.py")
+# Left out of `make test-quick`: whole commands, documentation, benchmarks, scikit-learn's checks.
+LONG = (
+    *("benchmarks", "cli", "study", "table", "report/test_write.py", "test_common.py"),
+    "test_docs.py",
+)
 
 
 def pytest_collection_modifyitems(items):

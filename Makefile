@@ -60,7 +60,7 @@ test: $(VENV)/.dev lint  ## run the linters, the fast tests with coverage, and t
 		--cov-report=term-missing:skip-covered
 
 test-quick: $(VENV)/.dev  ## run the tests of the inner loop: less than a minute
-	$(PYTEST) -q -m "not slow and not browser and not fault and not long"
+	HYPOTHESIS_PROFILE=quick $(PYTEST) -q -m "not slow and not browser and not fault and not long"
 
 test-slow: $(VENV)/.dev  ## run the slow tests
 	$(PYTEST) -m slow

@@ -11,8 +11,9 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, settings
 
-# HYPOTHESIS_PROFILE=nightly generates many more cases, other ones each time.
+# HYPOTHESIS_PROFILE=nightly generates many more cases, other ones each time; quick generates fewer.
 settings.register_profile("default", derandomize=True, deadline=None)
+settings.register_profile("quick", settings.get_profile("default"))
 settings.register_profile(
     "nightly",
     max_examples=10_000,
@@ -22,8 +23,11 @@ settings.register_profile(
 )
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
 
-# Left out of `make test-quick`: whole commands, documentation, scikit-learn's checks.
-LONG = ("cli", "study", "table", "report/test_write.py", "test_common.py", "test_docs.py")
+# Left out of `make test-quick`: whole commands, documentation, benchmarks, scikit-learn's checks.
+LONG = (
+    *("benchmarks", "cli", "study", "table", "report/test_write.py", "test_common.py"),
+    "test_docs.py",
+)
 
 
 def pytest_collection_modifyitems(items):

@@ -120,6 +120,7 @@ def calibration_error(p, y, n_bins=20):
     return sum(len(rows) * abs(p[rows].mean() - y[rows].mean()) for rows in bins) / len(p)
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("few_candidates")
 def test_probabilities_and_threshold_are_those_of_the_whole_collection():
     X, y, truth = make_rare(60_000)
@@ -150,6 +151,7 @@ def test_few_positives_are_all_learned_from_and_the_odds_are_corrected():
     assert p.mean() == pytest.approx(y.mean(), rel=0.25)
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("few_candidates")
 def test_three_classes_keep_their_shares():
     rng = np.random.default_rng(0)

@@ -129,7 +129,12 @@ def numba_supports(interpreter: str) -> bool:
 
 def run_tests(folder: Path, options: list[str]) -> int:
     """The exit code of pytest in an environment."""
-    env = {**os.environ, "OMP_NUM_THREADS": "1", "NUMBA_CACHE_DIR": str(folder / "numba")}
+    env = {
+        **os.environ,
+        "OMP_NUM_THREADS": "1",
+        "NUMBA_CACHE_DIR": str(folder / "numba"),
+        "HYPOTHESIS_PROFILE": "quick",  # a sixth of the generated cases
+    }
     env.pop("PYTHONPATH", None)
     command = [folder / "bin" / "python", "-m", "pytest", "-q", "-n", "auto", *options]
     return subprocess.run(command, cwd=ROOT, env=env).returncode

@@ -151,10 +151,10 @@ def test_json_is_exact_in_any_encoding(tmp_path):
 # Closed pipes and signals
 
 
-@pytest.mark.parametrize("command", ["datasets", "explain", "predict", "predict --json"])
+@pytest.mark.parametrize("command", ["datasets", "explain", "info", "predict", "predict --json"])
 def test_a_closed_pipe_is_no_error(path, saved, command):
     name, *options = command.split()
-    words = [] if name == "datasets" else [saved, path, *options]
+    words = {"datasets": [], "info": [saved]}.get(name, [saved, path, *options])
     words += ["--row", "1"] if name == "explain" else []
     with start(name, *words) as process:
         process.stdout.close()

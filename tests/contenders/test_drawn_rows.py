@@ -64,6 +64,7 @@ def test_the_aim_moves_the_threshold(data):
     assert n_alerts[0] < n_alerts[-1]
 
 
+@pytest.mark.usefixtures("few_candidates")
 @pytest.mark.parametrize("name", ["rare", "iml-score"])
 def test_rare_learns_from_all_positives_and_corrects_the_draw(name, data):
     X, y, queries, _ = data

@@ -232,6 +232,7 @@ def test_compressed_files_with_errors(write):
             list(iter_table(path, encoder))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("width", [10, 120])
 def test_many_columns(write, width):
     names = [f"{'g' * width}{i}" for i in range(12_000)]

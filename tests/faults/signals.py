@@ -10,6 +10,7 @@ import argparse
 import io
 import os
 import random
+import resource
 import shutil
 import signal
 import sqlite3
@@ -60,8 +61,12 @@ EARLY = 99  # the signal came before the command began, or after it had ended
 OLD = b"written earlier"
 
 
-def start(words, folder, user=None):
-    """Run a command in a forked process, also as another user; its id."""
+def start(words, folder, user=None, n_bytes=None, work=None):
+    """Run a command in a forked process; its id.
+
+    The folder contains its standard input, table.csv, and gets its output. The command may run as
+    another user, write at most `n_bytes` to a file, and work in another directory.
+    """
     # A signal in the new process waits until it cannot leave this function any more.
     signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     pid = os.fork()
@@ -71,10 +76,13 @@ def start(words, folder, user=None):
     code = 1
     try:
         signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
-        os.chdir(folder)
+        os.chdir(work or folder)
         for descriptor, name in ((0, "table.csv"), (1, "stdout"), (2, "stderr")):
             flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC if descriptor else os.O_RDONLY
             os.dup2(os.open(folder / name, flags, 0o600), descriptor)
+        if n_bytes is not None:  # as on a disk that is nearly full
+            signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+            resource.setrlimit(resource.RLIMIT_FSIZE, (n_bytes, n_bytes))
         if user is not None:
             os.setgroups([])
             os.setgid(user)

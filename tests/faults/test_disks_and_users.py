@@ -1,13 +1,10 @@
 """A full disk, a directory that must not be written to, another user, and another clock."""
 
-import json
 import os
-import resource
 import shutil
 import signal
 import sqlite3
 import subprocess
-import sys
 import tempfile
 import time
 from contextlib import closing, suppress
@@ -22,13 +19,13 @@ from raremetric.study.store import Store, StoreError
 from raremetric.study.tasks import LearnerSpec, Study
 from raremetric.study.text import export_results, import_results
 from tests.cli.conftest import COMMAND, run, saved  # noqa: F401
+from tests.faults.forks import Forks
 from tests.faults.signals import prepare
 from tests.table.conftest import path  # noqa: F401
 
 pytestmark = pytest.mark.long
 STUDY = Study("mine", ("wine",), (LearnerSpec.from_dict("Euclidean", {}),), splits=2)
 NOBODY = 65534
-ROOT = Path(__file__).parents[2]
 
 
 def command(*words, cwd, **options):
@@ -42,6 +39,12 @@ def command(*words, cwd, **options):
     )
 
 
+@pytest.fixture(scope="module")
+def forks():
+    with Forks() as forks:
+        yield forks
+
+
 @pytest.fixture
 def finished(tmp_path):
     """A store with finished tasks."""
@@ -51,12 +54,6 @@ def finished(tmp_path):
 
 
 # A full disk
-
-
-def small_files():
-    """No file may become longer than 4 kB, as on a disk that is nearly full."""
-    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
 
 
 @pytest.mark.parametrize(
@@ -74,9 +71,11 @@ def small_files():
         "study run table2 --datasets wine --learners Euclidean --splits 1 --store out",
     ],
 )
-def test_a_full_disk(tmp_path, path, saved, words):  # noqa: F811
+def test_a_full_disk(tmp_path, path, saved, words, forks):  # noqa: F811
     work = tmp_path / "work"
     work.mkdir()
+    (tmp_path / "tmp").mkdir()
+    shutil.copy(path, tmp_path / "table.csv")
     names = {"path": path, "saved": saved}
     if "{store}" in words or "{results}" in words:
         store = Store(tmp_path / "study.sqlite", create=True)
@@ -89,17 +88,17 @@ def test_a_full_disk(tmp_path, path, saved, words):  # noqa: F811
     if " out" in words and "study" not in words:
         (work / words.split()[-1]).write_text("old")
     words = words.format(**names)
-    done = command(*words.split(), cwd=work, input=path.read_text(), preexec_fn=small_files)
-    assert done.returncode == 2, done.stderr
-    last = done.stderr.splitlines()[-1]
-    assert last.startswith("Error: "), done.stderr
+    code, errors = forks.run(words, tmp_path, work=work, n_bytes=4096)
+    assert code == 2, errors
+    last = errors.splitlines()[-1]
+    assert last.startswith("Error: "), errors
     assert "File too large" in last or "full" in last or "disk I/O error" in last
-    assert "Traceback" not in done.stderr
+    assert "Traceback" not in errors
     left = {each.name: each for each in work.iterdir()}
     if "study run" in words:  # the store can be used once there is space
         assert left.keys() <= {"out", "out-journal", "out.lock"}
-        again = command(*words.split(), cwd=work)
-        assert again.returncode == 0, again.stderr
+        code, errors = forks.run(words, tmp_path, work=work)
+        assert code == 0, errors
     elif "study report" in words:
         assert list((work / "folder").iterdir()) == []
     elif "study" in words:
@@ -150,17 +149,6 @@ def test_a_small_file_system(tmp_path):
 # Read-only files, and an unprivileged user
 
 
-UNPRIVILEGED = """
-import json, sys
-from pathlib import Path
-from tests.faults.signals import finish, load_all, start
-
-folder = Path(sys.argv[1])
-load_all(folder / "loading")  # modules may be in a directory that the other user cannot read
-for words in json.loads(sys.argv[2]):
-    code = finish(start(words, folder / "open", int(sys.argv[3])))
-    print(json.dumps([words, code, (folder / "open" / "stderr").read_text()]))
-"""
 REFUSED = [
     "fit {0}/table.csv --target state --id id --model plain -o {0}/out",
     "predict {0}/model.skops {0}/table.csv -o {0}/out",
@@ -182,7 +170,7 @@ ALLOWED = [
 ]
 
 
-def test_another_user_reads_but_does_not_write():
+def test_another_user_reads_but_does_not_write(forks):
     if os.getuid() != 0:
         pytest.skip("only root can become another user")
     with tempfile.TemporaryDirectory() as name:
@@ -197,16 +185,14 @@ def test_another_user_reads_but_does_not_write():
         (locked / "secret").write_text("a,state\n1,b\n")
         (locked / "secret").chmod(0o600)
         before = {each.name: each.read_bytes() for each in locked.iterdir() if each.is_file()}
-        words = [each.format(locked) for each in (*ALLOWED, *REFUSED)]
-        script = [sys.executable, "-c", UNPRIVILEGED, name, json.dumps(words), str(NOBODY)]
-        done = subprocess.run(script, cwd=ROOT, capture_output=True, text=True, check=False)
-        found = [json.loads(line) for line in done.stdout.splitlines()]
-        assert len(found) == len(words), done.stderr
-        for _, code, errors in found[: len(ALLOWED)]:
-            assert code == 0, errors
-        for each, code, errors in found[len(ALLOWED) :]:
-            assert code == 2, (each, errors)
-            assert "ermission" in errors or "readonly" in errors, (each, errors)
+        # The modules are loaded: they may be in a directory that the other user cannot read.
+        for words in ALLOWED:
+            code, errors = forks.run(words.format(locked), folder / "open", user=NOBODY)
+            assert code == 0, (words, errors)
+        for words in REFUSED:
+            code, errors = forks.run(words.format(locked), folder / "open", user=NOBODY)
+            assert code == 2, (words, errors)
+            assert "ermission" in errors or "readonly" in errors, (words, errors)
             assert len(errors.splitlines()) == 1, errors
         assert before == {
             each.name: each.read_bytes() for each in locked.iterdir() if each.is_file()

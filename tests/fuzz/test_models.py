@@ -6,7 +6,7 @@ import json
 import os
 import sys
 import warnings
-from zipfile import ZIP_DEFLATED, ZipFile
+from zipfile import ZipFile
 
 import pytest
 from hypothesis import given
@@ -97,7 +97,7 @@ def parts_of(content):
 
 
 def pack(path, parts):
-    with ZipFile(path, "w", ZIP_DEFLATED) as archive:
+    with ZipFile(path, "w") as archive:
         for name, content in parts.items():
             archive.writestr(name, content)
 

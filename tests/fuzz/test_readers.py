@@ -101,12 +101,15 @@ def test_files_of_any_text(folder, name, content):
     try_to_read(folder / name)
 
 
-# Text that is quoted in a file is the same in the table.
-words = st.text(
-    st.sampled_from("abé1.,;|\t \"'%@{}?=-+eE/:0€[]<>&\\`") | st.characters(codec="utf-8"),
-    min_size=1,
-    max_size=12,
-).filter(lambda text: text.isprintable() and text == text.strip() and not is_missing(text))
+# Text that is quoted in a file is the same in the table. Nearly all that is drawn is used.
+printable = st.sampled_from("abé1.,;|\"'%@{}?=-+eE/:0€[]<>&\\` ") | st.characters(
+    codec="utf-8", exclude_categories=("C", "Z")
+)
+words = (
+    st.text(printable, min_size=1, max_size=12)
+    .map(str.strip)
+    .filter(lambda text: text != "" and not is_missing(text))
+)
 numbers = st.floats(allow_nan=False, allow_infinity=False, width=64)
 
 
@@ -152,10 +155,17 @@ def test_parquet_files_come_back(folder, table):
     np.testing.assert_array_equal(found.data.to_numpy(dtype=float), values)
 
 
+@st.composite
+def columns_of_text(draw):
+    """Four to twelve texts, some of which recur: text that never recurs is refused."""
+    different = draw(st.lists(words, min_size=1, max_size=8))
+    others = draw(st.lists(st.sampled_from(different), min_size=3, max_size=4))
+    return draw(st.permutations([*different, *others]))
+
+
 @n_cases(300)
-@given(st.lists(words, min_size=4, max_size=12), st.sampled_from([",", ";"]))
+@given(columns_of_text(), st.sampled_from([",", ";"]))
 def test_text_comes_back(folder, texts, delimiter):
-    assume(len({*texts}) < len(texts))  # text that never recurs is refused
     assume(not {each.lower() for each in texts} <= {"true", "false"})  # has one spelling
     path = folder / "text.csv"
     with path.open("w", encoding="utf-8", newline="") as stream:

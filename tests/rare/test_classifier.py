@@ -90,6 +90,7 @@ def test_three_positives_and_no_warnings():
     assert np.isfinite(model.decision_function(X)).all()
 
 
+@pytest.mark.long
 def test_noise_is_not_learned():
     # With a share π of positives, no rule on noise has an expected F1 above 2π/(1 + π), which is
     # that of predicting all positive. Over ten seeds the difference had a standard deviation of
@@ -249,6 +250,7 @@ def test_without_xgboost_the_other_groups_are_used_and_a_warning_says_so(monkeyp
     assert set(model.cv_results_["group"]) == {"importance, laplacian", "linear"}
 
 
+@pytest.mark.long
 def test_trees_win_where_borders_are_parallel_to_the_axes():
     rng = np.random.default_rng(0)
     X = rng.uniform(0, 4, size=(1500, 8))

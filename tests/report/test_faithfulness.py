@@ -9,7 +9,7 @@ import pytest
 
 from raremetric.report import share_claims, table_claims, write_report
 from raremetric.report.claims import CLAIMS
-from raremetric.report.faithfulness import beside_grids, is_reproduction
+from raremetric.report.faithfulness import beside_grids, faithfulness_page, is_reproduction
 from raremetric.report.ranks import Paired
 from raremetric.report.summarize import summarize
 from raremetric.report.table_claims import FAILS, HOLDS, NOISE, NOT_RUN, PART, Runs, verdict_of
@@ -61,6 +61,11 @@ def synthetic():
     return whole_paper()
 
 
+@pytest.fixture(scope="module")
+def runs(synthetic):
+    return runs_of(*synthetic)
+
+
 @pytest.mark.parametrize(
     ("leads", "verdict"),
     [
@@ -99,18 +104,18 @@ def test_nothing_was_run():
     assert {finding.verdict for finding in findings.values()} == {NOT_RUN}
 
 
-def test_all_claims_are_checked(synthetic):
-    missing = [claim for claim in CLAIMS if claim.check(runs_of(*synthetic)).verdict == NOT_RUN]
+def test_all_claims_are_checked(runs):
+    missing = [claim for claim in CLAIMS if claim.check(runs).verdict == NOT_RUN]
     assert [claim.find for claim in missing] == [table_claims.iml_beats_rivals]
 
 
-def test_leads_of_iml_against_pandas(synthetic):
+def test_leads_of_iml_against_pandas(synthetic, runs):
     rows = synthetic[0].rows
     f1 = (200 * rows["tp"] / (2 * rows["tp"] + rows["fp"] + rows["fn"])).groupby(
         [rows["dataset"], rows["learner"]]
     )
     means = f1.mean().unstack()
-    finding = table_claims.best_mean(runs_of(*synthetic), name="table2")
+    finding = table_claims.best_mean(runs, name="table2")
     assert finding.ours.startswith(f"IML {means['IML'].mean():.1f}.")
     for other in ("Euclidean", "LMNN", "ITML", "GMML"):
         difference = means["IML"] - means[other]
@@ -234,8 +239,8 @@ def test_rivals_beyond_the_paper(synthetic):
     assert same == table_claims.best_rank(runs_of(synthetic[0]), names=["table2"])
 
 
-def test_ranks_beside_the_papers(synthetic):
-    _, ranks = beside_grids(runs_of(*synthetic))
+def test_ranks_beside_the_papers(runs):
+    _, ranks = beside_grids(runs)
     found = {(row[0].text, row[1].text): [cell.text for cell in row[2:]] for row in ranks.rows}
     for title, printed in PRINTED_RANKS.items():
         assert found[title, "paper, as printed"] == printed
@@ -243,16 +248,21 @@ def test_ranks_beside_the_papers(synthetic):
         assert found[title, "paper, exchanged"] == [euclidean, gmml, itml, lmnn, iml]
 
 
-def page_of(results, out):
-    names = {path.name for path in write_report(results, out, title="t", details={})}
-    text = (out / "faithfulness.md").read_text("utf-8")
+def page_in(folder):
+    text = (folder / "faithfulness.md").read_text("utf-8")
     links = re.findall(r"\]\(([^)]+)\)", text)
-    assert set(links) <= names
+    assert set(links) <= {path.name for path in folder.iterdir()}
     return text
 
 
-def test_page_of_all_experiments(synthetic, tmp_path):
-    text = page_of(synthetic, tmp_path)
+def page_of(results, out):
+    write_report(results, out, title="t", details={})
+    return page_in(out)
+
+
+@pytest.mark.long
+def test_page_of_all_experiments(whole):
+    text = page_in(whole)
     assert "**The runs are not complete**" in text
     for number in (1, 3, 4, 5):
         assert f"![Our counterpart of Figure {number}](" in text
@@ -271,21 +281,27 @@ def complete(results, fingerprint="aa"):
     return StudyResults(results.study, rows.assign(fingerprint=fingerprint))
 
 
-def test_complete_means_all_data_sets_and_splits_of_one_code(synthetic, tmp_path):
+@pytest.mark.long
+@pytest.mark.usefixtures("empty_figures")
+def test_complete_means_all_data_sets_and_splits_of_one_code(synthetic):
     def sets(results):
-        """All 22 data sets at one share."""
+        """All 22 data sets at two shares."""
         rows = results.rows[results.rows["dataset"] == "spectfheart"]
+        rows = rows[rows["share"].isin((0.5, 0.1))]
         names = paper_like(n_splits=1).rows["dataset"].unique()
         rows = pd.concat([rows.assign(dataset=name) for name in names])
         study = dataclasses.replace(results.study, datasets=tuple(names))
         return StudyResults(study, rows)
 
+    def page(studies):
+        return faithfulness_page(summarize(studies).tables, None)[0]
+
     studies = [complete(each) for each in synthetic[:3]]
     studies += [complete(sets(each)) for each in synthetic[3:]]
-    assert "The experiments of the paper are complete: 20 of 20" in page_of(studies, tmp_path)
+    assert "The experiments of the paper are complete: 20 of 20" in page(studies)
     mixed = [*studies[:4], complete(sets(synthetic[4]), "bb")]
-    assert "**The runs are not complete**" in page_of(mixed, tmp_path)
-    assert "**The runs are not complete**" in page_of(studies[:4], tmp_path)
+    assert "**The runs are not complete**" in page(mixed)
+    assert "**The runs are not complete**" in page(studies[:4])
 
 
 def test_page_of_a_part(tmp_path):
@@ -297,6 +313,7 @@ def test_page_of_a_part(tmp_path):
     assert "**not run**" in text
 
 
+@pytest.mark.usefixtures("empty_figures")
 def test_page_without_the_tables(tmp_path):
     text = page_of(share_studies(), tmp_path)
     assert "## The cells of Tables 2 and 3" not in text

@@ -43,6 +43,34 @@ copybutton_prompt_text = r">>> |\.\.\. |\$ "
 copybutton_prompt_is_regexp = True
 
 autosummary_generate = True
+autosummary_context = {  # pages of the user guide that a class page links to
+    "guides": {
+        "IML": ["guide/idea", "guide/metrics", "math/loss", "math/duality", "generalization"],
+        "IMLCV": ["guide/tuning"],
+        "LMNN": ["guide/metrics", "baselines"],
+        "ITML": ["guide/metrics", "from-metric-learn", "baselines"],
+        "GMML": ["guide/metrics", "baselines"],
+        "DMBK": ["guide/metrics", "baselines"],
+        "IterativeLMNN": ["guide/metrics", "baselines"],
+        "Euclidean": ["guide/metrics"],
+        "BalancedDiscriminant": ["math/discriminant", "rare"],
+        "MetricKNNClassifier": [
+            "guide/metrics",
+            "guide/votes",
+            "guide/multiclass",
+            "math/readings",
+        ],
+        "RareClassifier": ["rare", "guide/votes", "math/readings", "beyond"],
+        "KernelLandmarks": ["rare"],
+        "ImportanceWeights": ["rare"],
+        "BoostedLeaves": ["rare"],
+        "TableModel": ["table", "guide/saving"],
+        "datasets": ["datasets"],
+        "explain": ["guide/explaining"],
+        "export": ["guide/saving"],
+        "table": ["table", "guide/saving"],
+    }
+}
 autodoc_member_order = "groupwise"
 autodoc_typehints = "none"  # the docstrings say more
 numpydoc_show_class_members = False  # see _templates/autosummary/class.rst

@@ -7,6 +7,10 @@ import shutil
 from importlib.util import find_spec
 from pathlib import Path
 
+from docutils import nodes
+from sphinx.addnodes import pending_xref
+from sphinx.transforms.post_transforms import SphinxPostTransform
+
 ROOT = Path(__file__).parent.parent.parent
 # Pages of the site whose text is a file in the root of the repository.
 PAGES = {
@@ -62,6 +66,58 @@ def site_links(text: str) -> str:
     return re.sub(r"\]\(([^)#\s]*)(#[^)\s]*)?\)", relative, text)
 
 
+class LinkNames(SphinxPostTransform):
+    """Make public names in `code` links to their pages, once in each section."""
+
+    default_priority = 5  # before references are resolved
+
+    def run(self, **kwargs) -> None:
+        """Replace the literals of a page."""
+        page = self.env.docname
+        if page.startswith(("generated/", "gallery/", "internals", "whats-new")):
+            return
+        known = public_names(self.env)
+        seen: set[tuple] = set()
+        for literal in list(self.document.findall(nodes.literal)):
+            name = re.match(r"[A-Za-z_.]+", literal.astext())
+            target = known.get(name.group()) if name else None
+            section = next(iter_parents(literal, nodes.section), None)
+            inside = next(iter_parents(literal, (nodes.reference, pending_xref, nodes.title)), None)
+            if target is None or inside is not None or (id(section), target) in seen:
+                continue
+            seen.add((id(section), target))
+            reference = nodes.reference("", "", internal=True)
+            uri = self.app.builder.get_relative_uri(page, known.pages[target])
+            reference["refuri"] = f"{uri}#{target}"
+            literal.replace_self(reference)
+            reference += literal
+
+
+class PublicNames(dict):
+    """Full names of public objects by the names that pages use, and their pages."""
+
+    pages: dict[str, str]
+
+
+def public_names(env) -> PublicNames:
+    """The objects that have a page of their own."""
+    names = PublicNames()
+    names.pages = {}
+    for full, entry in env.get_domain("py").objects.items():
+        if entry.docname == f"generated/{full}":
+            names.pages[full] = entry.docname
+            names[full] = names[full.rsplit(".", 1)[1]] = full
+    return names
+
+
+def iter_parents(node, kinds):
+    """The ancestors of a node that are of these kinds, the nearest first."""
+    while node.parent is not None:
+        node = node.parent
+        if isinstance(node, kinds):
+            yield node
+
+
 def copy_files(app, error) -> None:
     """Copy MathJax and the pages that `raremetric study report` writes for the browser."""
     if error is not None or app.builder.format != "html":
@@ -77,6 +133,7 @@ def copy_files(app, error) -> None:
 
 def setup(app):
     """Called by Sphinx."""
+    app.add_post_transform(LinkNames)
     app.connect("source-read", read_source)
     app.connect("build-finished", copy_files)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -12,8 +12,8 @@ Of nine random splits into halves, the one with the median gain in F1 is shown. 
 projections to a plane: the difference of the class means, and the largest variance orthogonal to
 it.
 
-This example draws the picture of the home page:
-``python examples/gallery/neighborhoods.py docs/images/neighborhoods.png``.
+This example draws the picture of the home page: ``python examples/gallery/neighborhoods.py
+docs/images/neighborhoods.png``.
 """
 
 from __future__ import annotations

@@ -35,6 +35,8 @@ html_title = "raremetric"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
 html_show_sphinx = False
+html_show_sourcelink = False
+html_copy_source = False
 pygments_style = "default"
 
 myst_enable_extensions = ["colon_fence", "deflist", "dollarmath"]

@@ -13,7 +13,8 @@ projections to a plane: the difference of the class means, and the largest varia
 it.
 
 This example draws the picture of the home page: ``python examples/gallery/neighborhoods.py
-docs/images/neighborhoods.png``.
+docs/images/neighborhoods.png``. With a second file, docs/images/neighborhoods-narrow.png, it also
+draws the one for narrow screens.
 """
 
 from __future__ import annotations
@@ -78,18 +79,21 @@ def fit_both(X, y, random_state):
     return learned - plain, models, (X_train, y_train, X_test, y_test)
 
 
-def draw(dataset, n_splits=9):
+def draw(dataset, n_splits=9, narrow=False):
     """Draw both metrics side by side, on the split with the median gain; return the figure."""
     X, y = load_dataset(dataset, return_X_y=True)
     splits = sorted((fit_both(X, y, s) for s in range(n_splits)), key=lambda split: split[0])
     _, models, data = splits[n_splits // 2]
-    figure, panels = plt.subplots(1, 2, figsize=(11, 4.6), layout="constrained")
+    shape, size = ((2, 1), (5, 8.6)) if narrow else ((1, 2), (11, 4.6))
+    figure, panels = plt.subplots(*shape, figsize=size, layout="constrained")
     for axes, model, title in zip(
         panels, models, ("Euclidean distance", "Learned by IML"), strict=True
     ):
         draw_neighborhoods(axes, model, *data, title)
     handles, labels = panels[0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=4, frameon=False)
+    figure.legend(
+        handles, labels, loc="outside lower center", ncols=2 if narrow else 4, frameon=False
+    )
     return figure
 
 
@@ -97,4 +101,7 @@ if __name__ == "__main__":
     figure = draw("libras")
     if len(sys.argv) > 1:
         figure.savefig(sys.argv[1], dpi=130)
+    if len(sys.argv) > 2:
+        plt.close(figure)
+        draw("libras", narrow=True).savefig(sys.argv[2], dpi=130)
     plt.show()

@@ -129,8 +129,8 @@ beyond: $(VENV)/.study  ## run what is missing of RareClassifier against its alt
 
 # From a clean state: a page that is not read again would not repeat its warnings.
 docs: $(VENV)/.docs  ## build the HTML documentation in docs/_build and check its internal links
-	rm -rf docs/_build docs/generated
-	$(BIN)/sphinx-build -W --keep-going -q -b html docs docs/_build
+	rm -rf docs/_build docs/generated docs/gallery
+	OMP_NUM_THREADS=1 $(BIN)/sphinx-build -W --keep-going -q -b html docs docs/_build
 	$(BIN)/python tools/links.py docs/_build
 
 dist: $(VENV)/.release  ## build the wheel and the sdist of the last commit, and test them as a user would
@@ -140,4 +140,4 @@ audit: $(VENV)/.release  ## look for known vulnerabilities in the dependencies
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python tools/audit.py
 
 clean:  ## remove the environment and all generated files
-	rm -rf $(VENV) .venv-versions dist docs/_build docs/generated demo .coverage* .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) .venv-versions dist docs/_build docs/generated docs/gallery demo .coverage* .pytest_cache .mypy_cache .ruff_cache

@@ -7,9 +7,11 @@ Separating one of them from all others is a problem with 6.7 % positives and 90 
 from __future__ import annotations
 
 import time
+from pathlib import Path
 
+import matplotlib
 import numpy as np
-from neighborhoods import draw
+from gallery.neighborhoods import draw
 from rich.console import Console
 from rich.table import Table
 from sklearn.metrics import f1_score, precision_score, recall_score
@@ -53,7 +55,10 @@ def main():
         table.add_row(name, *cells, f"{time.perf_counter() - start:.1f}")
     console.print(table)
     console.print("(The first run after an installation includes the compilation of IML.)")
-    path = draw(DATASET, "demo/neighborhoods.png")
+    path = Path("demo") / "neighborhoods.png"
+    path.parent.mkdir(exist_ok=True)
+    matplotlib.use("Agg")  # also without a screen
+    draw(DATASET).savefig(path, dpi=130)
     console.print(f"A picture of the neighborhoods under both distances is in {path}.")
 
 

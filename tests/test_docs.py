@@ -2,7 +2,9 @@
 
 import doctest
 import re
+import shlex
 import sys
+from collections import Counter
 from importlib import import_module
 from pathlib import Path
 from pkgutil import resolve_name
@@ -12,9 +14,11 @@ from sklearn.datasets import make_classification
 from sklearn.metrics import f1_score
 from sklearn.model_selection import StratifiedKFold
 from sklearn.utils.estimator_checks import check_estimator
+from typer.main import get_command
 
 import raremetric
-from examples import two_losses
+from examples.gallery import two_losses
+from raremetric.cli import app
 from raremetric.study.reading import read_study
 from tools.links import dead_links, read_page
 
@@ -49,18 +53,21 @@ def test_docstrings(path, tmp_path, monkeypatch):
     assert runner.tries == len(PROMPT.findall(path.read_text("utf-8")))  # none was overlooked
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        *(name for name in raremetric.__all__ if name[0].isupper()),
-        *("datasets.load_dataset", "datasets.read_table", "datasets.with_minority_share"),
-        *("explain.column_contributions", "explain.column_importances"),
-        *("explain.distance_contributions", "explain.feature_weights"),
-        *("explain.counterfactual_changes", "export.to_onnx"),
-    ],
-)
+API = re.findall(r"^   ([A-Za-z_.]+)$", (ROOT / "docs" / "api.rst").read_text(), re.MULTILINE)
+
+
+def test_the_reference_lists_all_public_names():
+    assert {*raremetric.__all__} - {"__version__"} <= {name.split(".")[-1] for name in API}
+
+
+@pytest.mark.parametrize("name", [name for name in API if name != "internals"])
 def test_public_names_have_examples(name):
-    assert PROMPT.search(resolve_name(f"raremetric.{name}").__doc__)
+    """In their docstring, or in code with prompts on a page."""
+    if PROMPT.search(resolve_name(f"raremetric.{name}").__doc__):
+        return
+    lines = [line for path in PAGES_WITH_EXAMPLES for line in path.read_text("utf-8").splitlines()]
+    used = re.compile(rf"^(>>>|\.\.\.) .*\b{name.split('.')[-1]}\b")
+    assert any(used.search(line) for line in lines)
 
 
 @pytest.mark.parametrize("path", PAGES_WITH_EXAMPLES, ids=relative)
@@ -76,25 +83,78 @@ def test_pages(path, added_learner, tmp_path, monkeypatch):
     assert runner.tries == len(PROMPT.findall(text))  # none was overlooked
 
 
+BLOCK = re.compile(r"^(?:<!-- not run: (.+) -->\n)?```(\w*)\n(.*?)^```", re.DOTALL | re.MULTILINE)
+
+
 def test_python_on_pages_is_run_by_a_test():
-    """Code without prompts is run by one of the tests below, or is not meant to be run."""
+    """Code without prompts is run by one of the tests below, or a comment says why it is not."""
     found = []
     for path in PAGES:
-        blocks = re.findall(r"^```python\n(.*?)^```", path.read_text(), re.DOTALL | re.MULTILINE)
-        found += [relative(path) for block in blocks if not PROMPT.search(block)]
+        for reason, language, code in BLOCK.findall(path.read_text()):
+            if language == "python" and not PROMPT.search(code) and not reason:
+                found.append(relative(path))
     assert sorted(found) == [
         "README.md",
         "docs/add-a-learner.md",  # the class
-        "docs/add-a-learner.md",  # an excerpt of the registry
         "docs/baselines.md",
         "docs/results/README.md",
     ]
 
 
+def test_blocks_with_prompts_are_python():
+    """So that they are highlighted, and their prompts are not copied."""
+    for path in PAGES:
+        for _, language, code in BLOCK.findall(path.read_text()):
+            assert language == "python" or not PROMPT.search(code), relative(path)
+
+
+def shell_commands():
+    """The commands in blocks without a language, with the page that they are on."""
+    for path in PAGES:
+        for _, language, code in BLOCK.findall(path.read_text()):
+            if language:
+                continue
+            for line in code.replace("\\\n", " ").splitlines():
+                if re.match(r"(raremetric|make|python) ", line):
+                    yield relative(path), shlex.split(line, comments=True)
+
+
+def options_of(words):
+    """The names of the options that the command has, following its subcommands."""
+    command, rest = get_command(app), words[1:]
+    while rest and rest[0] in getattr(command, "commands", ()):
+        command, rest = command.commands[rest[0]], rest[1:]
+    known = {name for option in command.params for name in (*option.opts, *option.secondary_opts)}
+    return known | {"--help"}
+
+
+def test_commands_on_pages_exist():
+    """Commands in a terminal are not run: some take hours. Their names and options are checked."""
+    targets = re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE)
+    checked = Counter()
+    for page, words in shell_commands():
+        name = words[0]
+        checked[name] += 1
+        if name == "raremetric":
+            used = {word.split("=")[0] for word in words if re.match(r"--?[a-z]", word)}
+            assert used <= options_of(words), (page, words)
+        elif name == "make":
+            used = [word for word in words[1:] if "=" not in word]
+            assert {*used} <= {*targets}, (page, words)
+        elif words[1] not in ("-m", "-c"):
+            assert (ROOT / words[1]).exists(), (page, words)
+    assert checked["raremetric"] > 30
+
+
 def test_first_example_of_the_readme(capsys):
-    code = re.search(r"```python\n(from .*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
-    exec(code.group(1), {})
-    assert 0 <= float(capsys.readouterr().out) <= 1
+    text = (ROOT / "README.md").read_text()
+    code = re.search(r"```python\n(from .*?)```", text, re.DOTALL).group(1)
+    exec(code, {})
+    exec(code.replace("import IML,", "import Euclidean,").replace("IML()", "Euclidean()"), {})
+    learned, plain = capsys.readouterr().out.split()
+    assert (
+        f"This prints {learned}. With `Euclidean()` in place of `IML()`, it prints {plain}." in text
+    )
 
 
 def test_computation_on_the_page_of_results(capsys, monkeypatch):
@@ -161,12 +221,15 @@ def test_the_learner_of_its_page_can_be_compared(added_learner):
 
 
 def test_the_example_of_the_two_losses_draws_a_picture(tmp_path):
-    written = two_losses.draw(tmp_path / "images" / "losses.png")
-    assert written.read_bytes().startswith(b"\x89PNG")
+    two_losses.draw().savefig(tmp_path / "losses.png")
+    assert (tmp_path / "losses.png").read_bytes().startswith(b"\x89PNG")
 
 
 def anchors(path):
     """The fragments that GitHub gives to the headings of a page."""
+    shown = re.match(r"The text of this page is \[[\w.]+\]\((.+)\)", path.read_text())
+    if shown:  # see docs/_ext/site_pages.py
+        path = path.parent / shown.group(1)
     headings = re.findall(r"^#+ (.*)$", path.read_text(), re.MULTILINE)
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
@@ -178,6 +241,12 @@ def test_links_lead_to_files_and_headings(path):
         if target.startswith(("https:", "http:", "mailto:")):
             continue
         file = path.parent / target if target else path
+        if (
+            target.endswith(".rst") and "gallery" in target
+        ):  # written when the documentation is built
+            script = Path(target).with_suffix(".py").name
+            assert script == "index.py" or (ROOT / "examples" / "gallery" / script).exists(), target
+            continue
         assert file.exists(), target
         assert not fragment or fragment in anchors(file), f"{target}#{fragment}"
 

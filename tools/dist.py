@@ -19,7 +19,7 @@ from pathlib import Path
 from zipfile import ZipFile
 
 ROOT = Path(__file__).parent.parent
-EXAMPLES = ("demo.py", "neighborhoods.py")
+EXAMPLES = ("demo.py", "gallery/neighborhoods.py")
 EXTRAS = {"library": "", "datasets": "[datasets]", "study": "[study]", "onnx": "[onnx]"}
 NEEDED_BY_TESTS = ("tests/", "docs/", "examples/", "tools/", "README.md", "pyproject.toml")
 
@@ -102,7 +102,8 @@ def use_installed(folder: Path, wheel: Path, extra: str, suffix: str) -> None:
     run("uv", "pip", "install", "--quiet", "--python", python, f"{wheel}{suffix}")
     shutil.copy(ROOT / "tools" / "wheel_checks.py", work)
     for name in EXAMPLES:
-        shutil.copy(ROOT / "examples" / name, work)
+        (work / name).parent.mkdir(exist_ok=True)
+        shutil.copy(ROOT / "examples" / name, work / name)
     print(run(python, "wheel_checks.py", extra, cwd=work), end="")
 
 

@@ -63,6 +63,17 @@ def plot_neighbors(
     --------
     distance_contributions : The numbers, where the distance has an exact split.
     counterfactual_changes : The numbers, where it has none.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> from raremetric import GMML
+    >>> from raremetric.explain import plot_neighbors
+    >>> X, y = load_wine(return_X_y=True)
+    >>> metric = GMML(random_state=0).fit(X, y)
+    >>> figure = plot_neighbors(metric, X[0], X[1:3], labels=["first", "second"])
+    >>> len(figure.axes)
+    2
     """
     exact = has_exact_split(model)
     split = distance_contributions if exact else counterfactual_changes

@@ -1,19 +1,24 @@
-"""Draw a reliability diagram of vote shares and of calibrated scores.
+"""
+Calibrated probabilities
+========================
+
+If 100 test examples have a predicted probability of about 0.3, about 30 of them should belong to
+the class. The share of votes among three neighbors is not calibrated in this sense: it has only
+four values. ``vote="score"`` is calibrated on held-out examples inside ``fit``.
 
 Each dot is the share of the rare class among held-out examples with about the same predicted
-probability, over ten repeats of the cross-validation. Larger dots are for more examples; the bar is
-the 95 % interval of the share. Run ``python examples/reliability.py [DATASET] [FILE]``; by default
-it draws docs/images/reliability.png.
+probability, over several repeats of the cross-validation. Larger dots are for more examples; the
+bar is the 95 % interval of the share. The Brier score is the mean squared error of the
+probabilities: lower is better.
+
+``python examples/gallery/calibration.py docs/images/reliability.png`` writes the picture to a
+file.
 """
 
 from __future__ import annotations
 
 import sys
-from pathlib import Path
 
-import matplotlib
-
-matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 import numpy as np
 from scipy.stats import beta
@@ -24,7 +29,6 @@ from sklearn.preprocessing import StandardScaler
 
 from raremetric import BalancedDiscriminant, MetricKNNClassifier, load_dataset
 
-IMAGE = Path(__file__).parent.parent / "docs" / "images" / "reliability.png"
 BINS = np.linspace(0, 1, 11)
 N_REPEATS = 10
 
@@ -60,8 +64,8 @@ def draw_reliability(axes, p, y, title):
         axes.spines[side].set_visible(False)
 
 
-def draw(dataset, path):
-    """Draw the share of votes beside the calibrated score; return the path."""
+def draw(dataset):
+    """Draw the share of votes beside the calibrated score; return the figure."""
     X, y = load_dataset(dataset, return_X_y=True)
     metric = BalancedDiscriminant()
     models = {
@@ -73,13 +77,11 @@ def draw(dataset, path):
         draw_reliability(axes, held_out_probabilities(model, X, y), y, title)
     panels[0].set_ylabel("observed share of the rare class")
     figure.suptitle(f"{dataset}: {len(y)} examples, {y.mean():.0%} of the rare class")
-    path = Path(path)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(path, dpi=130)
-    plt.close(figure)
-    return path
+    return figure
 
 
 if __name__ == "__main__":
-    name = sys.argv[1] if len(sys.argv) > 1 else "yeast3"
-    sys.stdout.write(f"{draw(name, sys.argv[2] if len(sys.argv) > 2 else IMAGE)}\n")
+    figure = draw("yeast3")
+    if len(sys.argv) > 1:
+        figure.savefig(sys.argv[1], dpi=130)
+    plt.show()

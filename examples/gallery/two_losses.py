@@ -1,25 +1,32 @@
-"""Draw what the two losses of IML ask of similar and of dissimilar pairs.
+"""
+The two losses of IML
+=====================
 
-One example of the rare class with its three nearest neighbors of each class, under the Euclidean
-distance and under the metric that IML learns from all points. Run
-``python examples/two_losses.py [FILE]``; by default it draws docs/images/two-losses.png.
+The star is one example of the rare class. IML pairs it with its three nearest neighbors of its own
+class (left) and with its three nearest neighbors of the other class (right).
+
+- A similar pair has the loss [d² − 1]₊: its distance should be at most 1.
+- A dissimilar pair has the loss [1 + m − d²]₊: its distance should be at least √(1 + m), here with
+  m = 1.
+
+Arrows lead to where the neighbors should be, and the numbers are the losses of the pairs. The
+upper row is under the Euclidean distance, and the lower row under the metric that IML has learned
+from all points. Its dissimilar pairs are others, because the neighbors of other classes are found
+again under the current metric.
+
+``python examples/gallery/two_losses.py docs/images/two-losses.png`` writes the picture to a file.
 """
 
 from __future__ import annotations
 
 import sys
-from pathlib import Path
 
-import matplotlib
-
-matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.patheffects import withStroke
 
 from raremetric import IML, Euclidean
 
-IMAGE = Path(__file__).parent.parent / "docs" / "images" / "two-losses.png"
 COMMON, RARE, GRAY = "#33658a", "#d1495b", "#6b7280"
 MARGIN = 1.0
 ANCHOR = 0
@@ -68,8 +75,8 @@ def draw_panel(axes, Z, y, others, losses, *, limit, inward):
         side.set_color("#d5d9de")
 
 
-def draw(path):
-    """Draw both losses under both metrics; return the path."""
+def draw():
+    """Draw both losses under both metrics; return the figure."""
     X, y = make_points()
     learned = IML(margin=MARGIN).fit(X, y)  # its dissimilar pairs are those of its metric
     fixed = IML(margin=MARGIN, dissimilar="fixed").fit(X, y)  # those of the Euclidean distance
@@ -102,12 +109,11 @@ def draw(path):
         )
     ]
     figure.legend(handles=handles, loc="outside lower center", ncols=5, frameon=False)
-    path = Path(path)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(path, dpi=130)
-    plt.close(figure)
-    return path
+    return figure
 
 
 if __name__ == "__main__":
-    sys.stdout.write(f"{draw(sys.argv[1] if len(sys.argv) > 1 else IMAGE)}\n")
+    figure = draw()
+    if len(sys.argv) > 1:
+        figure.savefig(sys.argv[1], dpi=130)
+    plt.show()

@@ -1,0 +1,55 @@
+"""What the configuration needs before Sphinx starts: link targets, and the order of the gallery."""
+
+from __future__ import annotations
+
+import zlib
+from pathlib import Path
+
+GALLERY = (
+    "neighborhoods.py",
+    "two_losses.py",
+    "shrinking_minority.py",
+    "smote.py",
+    "votes_and_thresholds.py",
+    "calibration.py",
+    "costs_and_alerts.py",
+    "explain_a_decision.py",
+    "several_classes.py",
+    "large_table.py",
+    "own_learner.py",
+    "one_call.py",
+)
+
+
+class GalleryOrder:
+    """The order of the examples on the page of the gallery."""
+
+    def __init__(self, folder):
+        self.folder = folder
+
+    def __call__(self, name: str) -> int:
+        """The position of an example; a new one must be listed above."""
+        return GALLERY.index(name)
+
+    def __repr__(self) -> str:
+        return "GalleryOrder"
+
+
+def read_inventories(folder: Path, out: Path) -> dict[str, tuple[str, str]]:
+    """The mapping for intersphinx, from text files whose first line is the address of a site.
+
+    `tools/inventories.py` writes the text files. Sphinx wants compressed ones, which are written
+    to ``out``.
+    """
+    out.mkdir(parents=True, exist_ok=True)
+    mapping = {}
+    for path in sorted(folder.glob("*.txt")):
+        address, lines = path.read_text("utf-8").split("\n", 1)
+        header = (
+            f"# Sphinx inventory version 2\n# Project: {path.stem}\n# Version: \n"
+            "# The remainder of this file is compressed using zlib.\n"
+        )
+        target = out / f"{path.stem}.inv"
+        target.write_bytes(header.encode() + zlib.compress(lines.encode()))
+        mapping[path.stem] = (address, str(target))
+    return mapping

@@ -1,0 +1,139 @@
+"""Pages of the site that are files of the repository, and files that are copied to the site."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from importlib.util import find_spec
+from pathlib import Path
+
+from docutils import nodes
+from sphinx.addnodes import pending_xref
+from sphinx.transforms.post_transforms import SphinxPostTransform
+
+ROOT = Path(__file__).parent.parent.parent
+# Pages of the site whose text is a file in the root of the repository.
+PAGES = {
+    "contributing": "CONTRIBUTING.md",
+    "releasing": "RELEASING.md",
+    "whats-new": "CHANGELOG.md",
+    "security": "SECURITY.md",
+    "code-of-conduct": "CODE_OF_CONDUCT.md",
+}
+TITLES = {  # of pages that `raremetric study report` writes without a title
+    "table2": "Table 2: without resampling",
+    "table3-rus": "Table 3b: with random under-sampling",
+    "table3-smote": "Table 3a: with SMOTE",
+    "imbalance": "Increasing imbalance",
+    "ablation": "Ablation under increasing imbalance",
+    "cells": "Every cell beside the paper's",
+    "beyond": "The paper's data sets",
+    "rare-regime-even": "KEEL, even positions: F1",
+    "rare-regime-even-precision": "KEEL, even positions: average precision",
+    "rare-regime-odd": "KEEL, odd positions: F1",
+    "rare-regime-odd-precision": "KEEL, odd positions: average precision",
+}
+WITH_TITLE = ("results/README", "results/faithfulness")
+
+
+def read_source(app, page: str, source: list[str]) -> None:
+    """Replace the text of a page by a file of the repository, or give it a title."""
+    if page in PAGES:
+        path = ROOT / PAGES[page]
+        app.env.note_dependency(str(path))
+        source[0] = site_links(path.read_text("utf-8"))
+    elif page.startswith("results/") and page not in WITH_TITLE:
+        folder, name = page.split("/")[-2:]
+        title = TITLES.get(name, name)
+        if folder == "reference":
+            title = f"The reference solver: {title[0].lower()}{title[1:]}"
+        source[0] = f"# {title}\n\n{source[0]}"
+
+
+def site_links(text: str) -> str:
+    """Make the links of a file in the root of the repository relative to the folder docs."""
+    names = {file: f"{page}.md" for page, file in PAGES.items()}
+    names["README.md"] = "index.md"
+
+    def relative(match: re.Match) -> str:
+        target, fragment = match.group(1), match.group(2) or ""
+        if re.match(r"[a-z]+:", target) or not target:
+            return match.group(0)
+        inside = target.startswith("docs/")
+        other = target.removeprefix("docs/") if inside else f"../{target}"
+        return f"]({names.get(target, other)}{fragment})"
+
+    return re.sub(r"\]\(([^)#\s]*)(#[^)\s]*)?\)", relative, text)
+
+
+class LinkNames(SphinxPostTransform):
+    """Make public names in `code` links to their pages, once in each section."""
+
+    default_priority = 5  # before references are resolved
+
+    def run(self, **kwargs) -> None:
+        """Replace the literals of a page."""
+        page = self.env.docname
+        if page.startswith(("generated/", "gallery/", "internals", "whats-new")):
+            return
+        known = public_names(self.env)
+        seen: set[tuple] = set()
+        for literal in list(self.document.findall(nodes.literal)):
+            name = re.match(r"[A-Za-z_.]+", literal.astext())
+            target = known.get(name.group()) if name else None
+            section = next(iter_parents(literal, nodes.section), None)
+            inside = next(iter_parents(literal, (nodes.reference, pending_xref, nodes.title)), None)
+            if target is None or inside is not None or (id(section), target) in seen:
+                continue
+            seen.add((id(section), target))
+            reference = nodes.reference("", "", internal=True)
+            uri = self.app.builder.get_relative_uri(page, known.pages[target])
+            reference["refuri"] = f"{uri}#{target}"
+            literal.replace_self(reference)
+            reference += literal
+
+
+class PublicNames(dict):
+    """Full names of public objects by the names that pages use, and their pages."""
+
+    pages: dict[str, str]
+
+
+def public_names(env) -> PublicNames:
+    """The objects that have a page of their own."""
+    names = PublicNames()
+    names.pages = {}
+    for full, entry in env.get_domain("py").objects.items():
+        if entry.docname == f"generated/{full}":
+            names.pages[full] = entry.docname
+            names[full] = names[full.rsplit(".", 1)[1]] = full
+    return names
+
+
+def iter_parents(node, kinds):
+    """The ancestors of a node that are of these kinds, the nearest first."""
+    while node.parent is not None:
+        node = node.parent
+        if isinstance(node, kinds):
+            yield node
+
+
+def copy_files(app, error) -> None:
+    """Copy MathJax and the pages that `raremetric study report` writes for the browser."""
+    if error is not None or app.builder.format != "html":
+        return
+    out = Path(app.outdir)
+    package = find_spec("sphinx-mathjax-offline")
+    shutil.copy(Path(package.origin).parent / "static/mathjax/tex-svg-full.js", out / "_static")
+    for path in Path(app.srcdir, "results").rglob("report.html"):
+        target = out / path.relative_to(app.srcdir)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(path, target)
+
+
+def setup(app):
+    """Called by Sphinx."""
+    app.add_post_transform(LinkNames)
+    app.connect("source-read", read_source)
+    app.connect("build-finished", copy_files)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

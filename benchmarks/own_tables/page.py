@@ -54,6 +54,7 @@ def _agreement_row(name: str, rows: pd.DataFrame, found: dict[str, Any]) -> dict
         "best on the rows set aside": found["best"],
         "first is behind by": f"{found['behind']:.3f} ± {found['error']:.3f}",
         "agree": "yes" if found["agrees"] else "no",
+        "CPU s of `compare`": f"{one['compare_cpu']:.0f}",
     }
 
 

@@ -104,6 +104,11 @@ def test_leading_zeros_are_noted(write, tmp_path, suffix):
     assert table.data["zip code"].tolist() == ["00123", "04109", "80331"]
 
 
+def test_two_digits_are_numbers_without_a_note(write):
+    table = read_table(write("age,y\n07,u\n00,v\n65,u\n"), target="y")
+    assert table.data["age"].tolist() == [7, 0, 65]
+
+
 def test_no_header(write):
     path = write("1,2,u\n3,4,v\n5,6,u\n")
     table = read_table(path, target=-1)

@@ -9,7 +9,7 @@ from raremetric.contenders import scored
 from raremetric.rare.candidates import default_metrics, describe_candidate, with_readings
 from raremetric.table import compare_table, fit_table
 from raremetric.table.aims import describe_scoring, parse_scoring
-from raremetric.table.card import describe_choice
+from raremetric.table.card import describe_choice, describe_measures
 from raremetric.table.fitting import model_names
 from raremetric.table.predictions import write_predictions
 from tests.table.conftest import make_table
@@ -193,6 +193,12 @@ def test_a_transductive_method_is_compared_with_a_note_and_fitted_with_a_warning
 )
 def test_what_was_chosen_in_words(members, expected):
     assert describe_choice({"members": members, "threshold": 0.5, "repeats": 1}) == expected
+
+
+def test_measures_in_words():
+    measures = {"f1": 0.5, "average_precision": 0.12345, "alerts_per_1000": 1000.0}
+    found = describe_measures({"validation": measures})
+    assert found == "F1: 0.5, average precision: 0.123, alerts per 1000 rows: 1000"
 
 
 def test_every_candidate_of_rare_is_described_in_words():

@@ -39,7 +39,7 @@ DECIMAL_COMMA = r"^(\s*[-+]?\d+),(\d+([eE][-+]?\d+)?\s*%?\s*)$"
 # Thousands separated by points, in files with a decimal comma: 1.234,56.
 GROUPED_BY_POINTS = r"^\s*[-+]?[1-9]\d{0,2}(\.\d{3})+(,\d+)?\s*%?\s*$"
 _WHOLE = re.compile(r"\s*[-+]?\d+\s*%?\s*")
-_PADDED = re.compile(r"\s*[-+]?0\d+\s*")  # 00123
+_PADDED = re.compile(r"\s*0\d{2,}\s*")  # 00123; 07 is more often an age or a month than a code
 _GROUPED_BY_COMMAS = re.compile(r"[-+]?[1-9]\d{0,2}(,\d{3})+(\.\d+)?")
 _BOMS = (
     (codecs.BOM_UTF8, "utf-8"),
@@ -174,7 +174,7 @@ def _present_fields(names: Sequence[str], rows: Sequence[Sequence[str]]) -> dict
 
 
 def is_padded(text: str) -> bool:
-    """Whether a field is a whole number with leading zeros, such as 00123."""
+    """Whether a field is a whole number of three or more digits with leading zeros: 00123."""
     return _PADDED.fullmatch(text) is not None
 
 

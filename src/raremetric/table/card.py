@@ -70,7 +70,7 @@ def describe_measures(training: dict[str, Any]) -> str:
 def _measures(training: dict[str, Any]) -> list[str]:
     names = {"f1": "F1", "alerts_per_1000": "alerts per 1000 rows"}
     return [
-        f"{names.get(name, name.replace('_', ' '))}: {value:.3g}"
+        f"{names.get(name, name.replace('_', ' '))}: {value:{'.0f' if value >= 100 else '.3g'}}"
         for name, value in training["validation"].items()
     ]
 

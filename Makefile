@@ -59,7 +59,7 @@ test: $(VENV)/.dev lint  ## run the linters, the fast tests with coverage, and t
 	NUMBA_DISABLE_JIT=1 $(PYTEST) -q -m kernels --cov=raremetric --cov-append \
 		--cov-report=term-missing:skip-covered
 
-test-quick: $(VENV)/.dev  ## run the tests of the inner loop: less than a minute
+test-quick: $(VENV)/.dev  ## run the tests of the inner loop
 	HYPOTHESIS_PROFILE=quick $(PYTEST) -q -m "not slow and not browser and not fault and not long"
 
 test-slow: $(VENV)/.dev  ## run the slow tests

@@ -17,9 +17,12 @@ from sklearn.utils.estimator_checks import check_estimator
 from typer.main import get_command
 
 import raremetric
+from docs._ext.site_config import GALLERY, read_inventories, site_links
+from docs._ext.site_config import PAGES as ROOT_PAGES
 from examples.gallery import two_losses
 from raremetric.cli import app
 from raremetric.study.reading import read_study
+from tools.inventories import inventory_lines
 from tools.links import dead_links, read_page
 
 ROOT = Path(__file__).parent.parent
@@ -276,3 +279,25 @@ def test_studies_of_the_examples_can_be_read():
     assert paths
     for path in paths:
         assert read_study(path).tasks()
+
+
+def test_gallery_is_listed_in_order():
+    scripts = {path.name for path in (ROOT / "examples" / "gallery").glob("*.py")}
+    assert sorted(GALLERY) == sorted(scripts)
+
+
+def test_inventories_are_written_and_read(tmp_path):
+    mapping = read_inventories(ROOT / "docs" / "inventories", tmp_path)
+    address, path = mapping["sklearn"]
+    name = "sklearn.neighbors.KNeighborsClassifier"
+    assert address.startswith("https:")
+    assert inventory_lines(Path(path))[name].split()[:2] == [name, "py:class"]
+
+
+def test_links_of_root_files_on_the_site():
+    text = "[a](docs/study.md#x) [b](CHANGELOG.md) [c](Makefile) [d](https://a.org) [e](#here)"
+    shown = "[a](study.md#x) [b](whats-new.md) [c](../Makefile) [d](https://a.org) [e](#here)"
+    assert site_links(text) == shown
+    for page, file in ROOT_PAGES.items():
+        assert (ROOT / file).exists()
+        assert (ROOT / "docs" / f"{page}.md").exists()

@@ -95,6 +95,13 @@ def iter_parents(node, kinds):
             yield node
 
 
+def drop_foreign_versions(app, what, name, obj, options, lines: list[str]) -> None:
+    """Remove the versions in which scikit-learn added an inherited method: they would mislead."""
+    module = getattr(obj, "__module__", None) or ""
+    if module.startswith("sklearn") or name.endswith("_request"):
+        lines[:] = [line for line in lines if not line.strip().startswith(".. versionadded")]
+
+
 def copy_files(app, error) -> None:
     """Copy MathJax and the pages that `raremetric study report` writes for the browser."""
     if error is not None or app.builder.format != "html":
@@ -112,5 +119,6 @@ def setup(app):
     """Called by Sphinx."""
     app.add_post_transform(LinkNames)
     app.connect("source-read", read_source)
+    app.connect("autodoc-process-docstring", drop_foreign_versions, priority=900)
     app.connect("build-finished", copy_files)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -23,7 +23,7 @@ settings.register_profile(
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
 
 # Left out of `make test-quick`: whole commands, documentation, scikit-learn's checks.
-LONG = ("cli", "study", "table", "report/test_write.py", "test_common.py", "test_docs.py")
+LONG = ("cli", "study", "table", "report/test_write.py", "test_common.py", "test_docs")
 
 
 def pytest_collection_modifyitems(items):

@@ -51,6 +51,17 @@ def test_dead_links_of_built_pages_are_found(tmp_path):
         assert len(dead_links(tmp_path)) == 1
 
 
+@pytest.mark.parametrize(
+    "tag", ['<script src="{}">', '<img src="{}">', '<link rel="stylesheet" href="{}">']
+)
+def test_what_is_loaded_from_the_network_is_found(tag, tmp_path):
+    (tmp_path / "local.js").write_text("")
+    for address, n_found in (("local.js", 0), ("https://example.org/a.js", 1), ("//a.org/b.js", 1)):
+        (tmp_path / "page.html").write_text(tag.format(address))
+        read_page.cache_clear()
+        assert len(dead_links(tmp_path)) == n_found
+
+
 def test_gallery_is_listed_in_order():
     scripts = {path.name for path in (ROOT / "examples" / "gallery").glob("*.py")}
     assert sorted(GALLERY) == sorted(scripts)

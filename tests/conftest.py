@@ -26,7 +26,7 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
 # Left out of `make test-quick`: whole commands, documentation, benchmarks, scikit-learn's checks.
 LONG = (
     *("benchmarks", "cli", "study", "table", "report/test_write.py", "test_common.py"),
-    "test_docs.py",
+    "test_docs",
 )
 
 

@@ -20,7 +20,6 @@ import raremetric
 from examples.gallery import two_losses
 from raremetric.cli import app
 from raremetric.study.reading import read_study
-from tools.links import dead_links, read_page
 
 ROOT = Path(__file__).parent.parent
 OPTIONS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
@@ -146,55 +145,6 @@ def test_commands_on_pages_exist():
     assert checked["raremetric"] > 30
 
 
-def test_first_example_of_the_readme(capsys):
-    text = (ROOT / "README.md").read_text()
-    code = re.search(r"```python\n(from .*?)```", text, re.DOTALL).group(1)
-    exec(code, {})
-    exec(code.replace("import IML,", "import Euclidean,").replace("IML()", "Euclidean()"), {})
-    learned, plain = capsys.readouterr().out.split()
-    assert (
-        f"This prints {learned}. With `Euclidean()` in place of `IML()`, it prints {plain}." in text
-    )
-
-
-def test_computation_on_the_page_of_results(capsys, monkeypatch):
-    monkeypatch.chdir(ROOT)
-    text = (ROOT / "docs" / "results" / "README.md").read_text()
-    exec(re.search(r"```python\n(.*?)```", text, re.DOTALL).group(1), {})
-    printed = capsys.readouterr().out
-    for name, value in re.findall(r"^(\S+)  +([\d.]+)$", printed, re.MULTILINE):
-        if name in ("RareClassifier-thorough", "SVM-laplacian", "SVM-laplacian-thorough"):
-            assert value in text
-    leads = [re.findall(r"[\d.]+", line) for line in printed.splitlines()[-2:]]
-    for mean, error in zip(*leads, strict=True):
-        assert f"{float(mean):.2f} ± {float(error):.2f}" in text
-
-
-def test_means_in_the_readme_are_those_of_the_report():
-    table = (ROOT / "docs" / "results" / "table2.md").read_text()
-    names = re.search(r"^\| Data set \| Splits \| (.*) \|$", table, re.MULTILINE).group(1)
-    means = re.search(r"^\| Mean over 22 data sets[^|]*\|[^|]*\| (.*) \|$", table, re.MULTILINE)
-    texts = [text.split(" ± ")[0] for text in means.group(1).split(" | ")]
-    reported = dict(zip(names.split(" | "), texts, strict=True))
-    readme = (ROOT / "README.md").read_text()
-    known = re.search(r"^\| \| (Euclidean \| LMNN .*) \|\n\|.*\n\| here \| (.*) \|$", readme, re.M)
-    shown = dict(zip(*(group.split(" | ") for group in known.groups()), strict=True))
-    assert shown == {name: reported[name] for name in shown}
-
-
-def test_computation_on_the_page_of_baselines(capsys, monkeypatch):
-    monkeypatch.chdir(ROOT)
-    text = (ROOT / "docs" / "baselines.md").read_text()
-    exec(re.search(r"```python\n(.*?)```", text, re.DOTALL).group(1), {})
-    lines = capsys.readouterr().out.replace("-", "−").splitlines()
-    rows = [line.split() for line in lines if re.search(r"\d$", line)]
-    assert len(rows) == 9 + 5  # eight and four data sets, and their means
-    for name, *values in rows[:9]:
-        assert f"| {name} | {' | '.join(values)} |" in text
-    assert rows[-1][0] == "mean"
-    assert f"the correlation of IML is {rows[-1][1]} in the mean" in text
-
-
 @pytest.fixture
 def added_learner(tmp_path, monkeypatch):
     """The import path of the class on the page "Add a learner", in a module outside the package."""
@@ -223,45 +173,6 @@ def test_the_learner_of_its_page_can_be_compared(added_learner):
 def test_the_example_of_the_two_losses_draws_a_picture(tmp_path):
     two_losses.draw().savefig(tmp_path / "losses.png")
     assert (tmp_path / "losses.png").read_bytes().startswith(b"\x89PNG")
-
-
-def anchors(path):
-    """The fragments that GitHub gives to the headings of a page."""
-    shown = re.match(r"The text of this page is \[[\w.]+\]\((.+)\)", path.read_text())
-    if shown:  # see docs/_ext/site_pages.py
-        path = path.parent / shown.group(1)
-    headings = re.findall(r"^#+ (.*)$", path.read_text(), re.MULTILINE)
-    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
-
-
-@pytest.mark.parametrize("path", PAGES, ids=relative)
-def test_links_lead_to_files_and_headings(path):
-    text = re.sub(r"^```.*?^```", "", path.read_text(), flags=re.DOTALL | re.MULTILINE)
-    for target, fragment in re.findall(r"\]\(([^)#\s]*)#?([^)\s]*)\)", text):
-        if target.startswith(("https:", "http:", "mailto:")):
-            continue
-        file = path.parent / target if target else path
-        if (
-            target.endswith(".rst") and "gallery" in target
-        ):  # written when the documentation is built
-            script = Path(target).with_suffix(".py").name
-            assert script == "index.py" or (ROOT / "examples" / "gallery" / script).exists(), target
-            continue
-        assert file.exists(), target
-        assert not fragment or fragment in anchors(file), f"{target}#{fragment}"
-
-
-def test_dead_links_of_built_pages_are_found(tmp_path):
-    (tmp_path / "other.html").write_text('<p id="here">')
-    page = '<a href="{}">'
-    for link in ("other.html", "other.html#here", "#", "https://example.org/none"):
-        (tmp_path / "page.html").write_text(page.format(link))
-        read_page.cache_clear()
-        assert dead_links(tmp_path) == []
-    for link in ("none.html", "other.html#there", "#there", "../other.html", "/other.html"):
-        (tmp_path / "page.html").write_text(page.format(link))
-        read_page.cache_clear()
-        assert len(dead_links(tmp_path)) == 1
 
 
 def test_the_study_of_its_page_can_be_read(tmp_path):

@@ -1,6 +1,7 @@
 """Check the internal links of HTML pages: `python tools/links.py docs/_build`.
 
 Every relative link must lead to a file in the folder, and its fragment to an element of that page.
+No page may load a script, a style or an image from another site.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ class Page(HTMLParser):
     def __init__(self, path: Path):
         super().__init__()
         self.links: list[str] = []
+        self.loaded: list[str] = []
         self.ids: set[str] = {""}
         self.feed(path.read_text("utf-8"))
 
@@ -26,6 +28,9 @@ class Page(HTMLParser):
         values = {name: value for name, value in attrs if value is not None}
         self.ids.update(values[name] for name in ("id", "name") if name in values)
         self.links += [values[name] for name in ("href", "src") if name in values]
+        if tag == "link" and values.get("rel") == "stylesheet":
+            self.loaded.append(values.get("href", ""))
+        self.loaded += [values["src"]] if "src" in values else []
 
 
 @cache
@@ -35,9 +40,11 @@ def read_page(path: Path) -> Page:
 
 
 def dead_links(folder: Path) -> list[str]:
-    """The internal links of all pages in a folder that lead nowhere, in words."""
+    """The internal links of all pages that lead nowhere, and what is loaded from elsewhere."""
     found = []
     for path in sorted(folder.rglob("*.html")):
+        elsewhere = [link for link in read_page(path).loaded if urlsplit(link).netloc]
+        found += [f"{path}: {link} is loaded from the network" for link in elsewhere]
         for link in read_page(path).links:
             parts = urlsplit(link)
             if parts.scheme or parts.netloc:

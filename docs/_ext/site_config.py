@@ -1,10 +1,19 @@
-"""What the configuration needs before Sphinx starts: link targets, and the order of the gallery."""
+"""What the site needs that does not depend on Sphinx: links, pages, the order of the gallery."""
 
 from __future__ import annotations
 
+import re
 import zlib
 from pathlib import Path
 
+# Pages of the site whose text is a file in the root of the repository.
+PAGES = {
+    "contributing": "CONTRIBUTING.md",
+    "releasing": "RELEASING.md",
+    "whats-new": "CHANGELOG.md",
+    "security": "SECURITY.md",
+    "code-of-conduct": "CODE_OF_CONDUCT.md",
+}
 GALLERY = (
     "neighborhoods.py",
     "two_losses.py",
@@ -53,3 +62,19 @@ def read_inventories(folder: Path, out: Path) -> dict[str, tuple[str, str]]:
         target.write_bytes(header.encode() + zlib.compress(lines.encode()))
         mapping[path.stem] = (address, str(target))
     return mapping
+
+
+def site_links(text: str) -> str:
+    """Make the links of a file in the root of the repository relative to the folder docs."""
+    names = {file: f"{page}.md" for page, file in PAGES.items()}
+    names["README.md"] = "index.md"
+
+    def relative(match: re.Match) -> str:
+        target, fragment = match.group(1), match.group(2) or ""
+        if re.match(r"[a-z]+:", target) or not target:
+            return match.group(0)
+        inside = target.startswith("docs/")
+        other = target.removeprefix("docs/") if inside else f"../{target}"
+        return f"]({names.get(target, other)}{fragment})"
+
+    return re.sub(r"\]\(([^)#\s]*)(#[^)\s]*)?\)", relative, text)

@@ -8,18 +8,11 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from docutils import nodes
+from site_config import PAGES, site_links
 from sphinx.addnodes import pending_xref
 from sphinx.transforms.post_transforms import SphinxPostTransform
 
 ROOT = Path(__file__).parent.parent.parent
-# Pages of the site whose text is a file in the root of the repository.
-PAGES = {
-    "contributing": "CONTRIBUTING.md",
-    "releasing": "RELEASING.md",
-    "whats-new": "CHANGELOG.md",
-    "security": "SECURITY.md",
-    "code-of-conduct": "CODE_OF_CONDUCT.md",
-}
 TITLES = {  # of pages that `raremetric study report` writes without a title
     "table2": "Table 2: without resampling",
     "table3-rus": "Table 3b: with random under-sampling",
@@ -48,22 +41,6 @@ def read_source(app, page: str, source: list[str]) -> None:
         if folder == "reference":
             title = f"The reference solver: {title[0].lower()}{title[1:]}"
         source[0] = f"# {title}\n\n{source[0]}"
-
-
-def site_links(text: str) -> str:
-    """Make the links of a file in the root of the repository relative to the folder docs."""
-    names = {file: f"{page}.md" for page, file in PAGES.items()}
-    names["README.md"] = "index.md"
-
-    def relative(match: re.Match) -> str:
-        target, fragment = match.group(1), match.group(2) or ""
-        if re.match(r"[a-z]+:", target) or not target:
-            return match.group(0)
-        inside = target.startswith("docs/")
-        other = target.removeprefix("docs/") if inside else f"../{target}"
-        return f"]({names.get(target, other)}{fragment})"
-
-    return re.sub(r"\]\(([^)#\s]*)(#[^)\s]*)?\)", relative, text)
 
 
 class LinkNames(SphinxPostTransform):
@@ -118,6 +95,13 @@ def iter_parents(node, kinds):
             yield node
 
 
+def drop_foreign_versions(app, what, name, obj, options, lines: list[str]) -> None:
+    """Remove the versions in which scikit-learn added an inherited method: they would mislead."""
+    module = getattr(obj, "__module__", None) or ""
+    if module.startswith("sklearn") or name.endswith("_request"):
+        lines[:] = [line for line in lines if not line.strip().startswith(".. versionadded")]
+
+
 def copy_files(app, error) -> None:
     """Copy MathJax and the pages that `raremetric study report` writes for the browser."""
     if error is not None or app.builder.format != "html":
@@ -135,5 +119,6 @@ def setup(app):
     """Called by Sphinx."""
     app.add_post_transform(LinkNames)
     app.connect("source-read", read_source)
+    app.connect("autodoc-process-docstring", drop_foreign_versions, priority=900)
     app.connect("build-finished", copy_files)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -54,8 +54,11 @@ $(VENV)/.docs: $(VENV)/bin/python pyproject.toml
 demo: $(VENV)/.study  ## learn a metric on real data, print the gain in F1, draw the neighborhoods
 	$(BIN)/python examples/demo.py
 
+# The generated cases run without coverage, which nearly doubles their time.
 test: $(VENV)/.dev lint  ## run the linters, the fast tests with coverage, and the kernels without compilation
-	$(PYTEST) -m "not slow and not browser and not fault" --cov=raremetric --cov-report=
+	$(PYTEST) -m "not slow and not browser and not fault" --ignore=tests/fuzz \
+		--cov=raremetric --cov-report=
+	$(PYTEST) -q tests/fuzz
 	NUMBA_DISABLE_JIT=1 $(PYTEST) -q -m kernels --cov=raremetric --cov-append \
 		--cov-report=term-missing:skip-covered
 

@@ -67,6 +67,7 @@ autosummary_context = {  # pages of the user guide that a class page links to
         "ImportanceWeights": ["rare"],
         "BoostedLeaves": ["rare"],
         "TableModel": ["table", "guide/saving"],
+        "Comparison": ["table", "guide/tuning"],
         "datasets": ["datasets"],
         "explain": ["guide/explaining"],
         "export": ["guide/saving"],

@@ -14,11 +14,9 @@ from sklearn.datasets import make_classification
 from sklearn.metrics import f1_score
 from sklearn.model_selection import StratifiedKFold
 from sklearn.utils.estimator_checks import check_estimator
-from typer.main import get_command
 
 import raremetric
 from examples.gallery import two_losses
-from raremetric.cli import app
 from raremetric.study.reading import read_study
 
 ROOT = Path(__file__).parent.parent
@@ -120,6 +118,10 @@ def shell_commands():
 
 def options_of(words):
     """The names of the options that the command has, following its subcommands."""
+    from typer.main import get_command
+
+    from raremetric.cli import app
+
     command, rest = get_command(app), words[1:]
     while rest and rest[0] in getattr(command, "commands", ()):
         command, rest = command.commands[rest[0]], rest[1:]

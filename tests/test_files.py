@@ -91,8 +91,21 @@ def test_only_regular_files_are_written(tmp_path):
     assert sorted(tmp_path.iterdir()) == before
     with pytest.raises(IsADirectoryError, match=r"is a directory. Give the name of a file."):
         check_output(tmp_path)
+    with pytest.raises(ValueError, match=r"'-' is not a file to write to. Give the name of a file"):
+        check_output("-")
     with pytest.raises(FileNotFoundError, match=r"There is no directory .*none' to write to."):
         check_output(tmp_path / "none" / "a")
+
+
+def test_a_pipe_without_a_name_is_refused():
+    """As behind /dev/stdout, if the output of a command is piped."""
+    reading, writing = os.pipe()
+    try:
+        with pytest.raises(OSError, match=r"is a device, a pipe or a loop of links"):
+            check_output(f"/proc/self/fd/{writing}")
+    finally:
+        os.close(reading)
+        os.close(writing)
 
 
 def test_only_regular_files_are_read(tmp_path):

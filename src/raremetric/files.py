@@ -43,13 +43,15 @@ def check_output(path: str | Path, inputs: Iterable[str | Path] = ()) -> Path:
         If the directory does not exist, or if the path is a directory, a device or a pipe, or may
         not be written.
     ValueError
-        If the path is one of the inputs.
+        If the path is one of the inputs, or "-".
     """
     path = Path(path)
+    if str(path) == "-":
+        raise ValueError("'-' is not a file to write to. Give the name of a file, or no output.")
     target = Path(os.path.realpath(path))
     if not target.parent.is_dir():
         raise FileNotFoundError(f"There is no directory {str(target.parent)!r} to write to.")
-    if os.path.lexists(target):
+    if os.path.lexists(target) or path.exists():  # the target of /dev/stdout may have no name
         _check_regular(path)
     check_not_input(target, inputs)
     return target

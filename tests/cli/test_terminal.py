@@ -213,7 +213,7 @@ def test_signals_outside_of_the_work_of_a_command(monkeypatch, run):
     def interrupt(*_):
         signal.raise_signal(signal.SIGINT)
 
-    monkeypatch.setattr(datasets, "print_table", interrupt)
+    monkeypatch.setattr(datasets, "print_rendered", interrupt)
     result = run("datasets", "wine")
     assert (result.exit_code, result.stderr) == (130, "Stopped.\n")
     monkeypatch.setattr(typer.core.TyperGroup, "parse_args", interrupt)

@@ -8,8 +8,8 @@ from sklearn.metrics import fbeta_score
 from raremetric.contenders import scored
 from raremetric.rare.candidates import default_metrics, describe_candidate, with_readings
 from raremetric.table import compare_table, fit_table
-from raremetric.table.aims import describe_scoring, parse_scoring
-from raremetric.table.card import describe_choice, describe_measures
+from raremetric.table.aims import describe_scoring, parse_scoring, unmet_minimum
+from raremetric.table.card import card_markdown, describe_choice, describe_measures
 from raremetric.table.fitting import model_names
 from raremetric.table.predictions import write_predictions
 from tests.table.conftest import make_table
@@ -207,3 +207,31 @@ def test_every_candidate_of_rare_is_described_in_words():
     branches = {metric.branch for metric in default_metrics()}
     assert not any(f" after {b}, by" in describe_candidate(n) for b in branches for n in names)
     assert len({describe_candidate(name) for name in names}) == len(names)
+
+
+@pytest.mark.parametrize("method", ["plain", "logistic"])
+def test_the_score_for_average_precision_is_not_f1(path, method):
+    options = {"method": method, "row_names": "id", "scoring": "average_precision"}
+    training = fit_table(path, "state", **options).training
+    assert training["score"] == training["validation"]["average_precision"]
+    assert training["score"] != training["validation"]["f1"]
+    assert training["score_std"] is None
+
+
+def test_a_minimum_that_is_not_met_is_noted():
+    assert unmet_minimum("precision>=0.5", {"precision": 0.267, "recall": 1.0}) == [
+        "The cross-validated precision at the threshold is 0.267, below the minimum of 0.5."
+    ]
+    assert unmet_minimum("recall>=0.5", {"precision": 0.267, "recall": 0.5}) == []
+    assert unmet_minimum("f1", {"precision": 0.267}) == []
+    assert unmet_minimum([[0, 1], [20, 0]], {"precision": 0.267}) == []
+
+
+def test_the_note_about_a_minimum_is_in_the_model_card(tmp_path):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.normal(size=(300, 3)), columns=list("abc"))
+    frame["state"] = np.where(frame["a"] + 2 * rng.normal(size=300) > 3, "ill", "well")
+    with pytest.warns(UserWarning, match="No threshold for class 'ill' meets"):
+        model = fit_table(frame, "state", method="logistic", scoring="precision>=0.9")
+    assert "below the minimum of 0.9" in model.training["notes"][-1]
+    assert f"- Note: {model.training['notes'][-1]}" in card_markdown(model)

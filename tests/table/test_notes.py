@@ -52,6 +52,13 @@ def test_suspicious_columns(frame, values, sentence):
     assert all(note.endswith("(--ignore 'bad one').") for note in found)
 
 
+def test_a_column_of_customers_may_be_a_group(frame):
+    customers = [f"c{i % 8}" if Y[i] else f"d{i % 30}" for i in range(N)]
+    (found,) = suspicious_columns(frame.assign(**{"my id": pd.Categorical(customers)}), Y)
+    assert "'my id' alone determines the class" in found
+    assert found.endswith("the results are honest with --group 'my id' only.")
+
+
 def test_a_row_number_in_a_sorted_file_is_found_twice(frame):
     found = suspicious_columns(frame.assign(index=np.arange(N)), Y)
     assert [("determines" in note, "counts" in note) for note in found] == [

@@ -12,7 +12,7 @@ import typer
 from raremetric.cli.common import (
     note,
     print_json,
-    print_table,
+    print_rendered,
     progress,
     source_name,
     table_file,
@@ -166,7 +166,7 @@ def compare(
         if as_json:
             print_json(_json_values(found, rows, sizes, out))
         else:
-            print_table(comparison_table(found, rows))
+            print_rendered(comparison_table(found, rows))
             _print_importances(found, rows)
         _print_notes(found)
         with atomic_write(out) as stream:
@@ -237,7 +237,7 @@ def _print_importances(found: Comparison, rows: list[dict[str, Any]]) -> None:
                 f"Importances for {each['title']}: decrease of the average precision when a column "
                 "is permuted in the test folds (other methods: see the page)"
             )
-            print_table(importances_table(each["columns"], N_SHOWN, title))
+            print_rendered(importances_table(each["columns"], N_SHOWN, title))
 
 
 def _print_notes(found: Comparison) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from raremetric.cli.common import print_json, print_table, user_mistakes
+from raremetric.cli.common import print_json, print_rendered, user_mistakes
 from raremetric.cli.options import AsJson
 
 if TYPE_CHECKING:
@@ -50,9 +50,9 @@ def datasets(
         found = [info.to_dict() for info in infos]
         print_json(found if name is None else found[0])
     elif name is None:
-        print_table(_overview(infos))
+        print_rendered(_overview(infos))
     else:
-        print_table(_details(infos[0]))
+        print_rendered(_details(infos[0]))
 
 
 def _export(name: str | None, path: Path, as_json: bool) -> None:

@@ -11,7 +11,7 @@ from raremetric.cli.common import (
     fail,
     note,
     print_json,
-    print_table,
+    print_rendered,
     progress,
     source_name,
     table_file,
@@ -112,7 +112,7 @@ def _print_evidence(
     from raremetric.cli.evidence_tables import contributions_table, examples_table, neighbors_table
     from raremetric.table.evidence import SAME_POINT
 
-    print_table(contributions_table(found, positive, n_shown))
+    print_rendered(contributions_table(found, positive, n_shown))
     if near is None:
         return
     if near.n_metrics > 1:
@@ -120,13 +120,13 @@ def _print_evidence(
             f"The prediction averages {near.n_metrics} metrics. The examples below are the nearest "
             "ones under the metric with the largest weight."
         )
-    print_table(examples_table(found, n_shown))
+    print_rendered(examples_table(found, n_shown))
     if near.neighbors[0]["distance"] < SAME_POINT:
         note("the distance to the nearest example is 0: was this row part of the training data?")
     if distances:
-        print_table(neighbors_table(near, n_shown))
+        print_rendered(neighbors_table(near, n_shown))
         if near.weights:
-            print_table(weights_table(near.weights, n_shown))
+            print_rendered(weights_table(near.weights, n_shown))
 
 
 def _show_importances(found: FileImportances, file: str, n_shown: int, as_json: bool) -> None:
@@ -142,7 +142,7 @@ def _show_importances(found: FileImportances, file: str, n_shown: int, as_json: 
         print_json(found._asdict() | {"optimistic": found.optimistic})
         return
     typer.echo(f"Average precision on the {found.n_rows} rows of {file}: {found.baseline:.3f}.")
-    print_table(importances_table(found.columns, n_shown))
+    print_rendered(importances_table(found.columns, n_shown))
 
 
 def _draw(found: Explanation | None, path: Path, n_features: int) -> None:

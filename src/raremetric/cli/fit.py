@@ -13,7 +13,7 @@ from raremetric.cli.common import (
     fail,
     note,
     print_json,
-    print_table,
+    print_rendered,
     progress,
     source_name,
     table_file,
@@ -230,7 +230,7 @@ def _print_fit(fitted: TableModel, file: str, out: Path, seconds: float) -> None
     typer.echo(f"Chosen: {training['chosen']}.")
     typer.echo(f"Fitted {fitted.method} in {seconds:.1f} s; saved to {out}.")
     if weights := fitted.weights():
-        print_table(weights_table(weights, N_SHOWN))
+        print_rendered(weights_table(weights, N_SHOWN))
 
 
 def add_to(app: typer.Typer) -> None:

@@ -12,7 +12,7 @@ from raremetric.cli.common import (
     fail,
     note,
     print_json,
-    print_table,
+    print_rendered,
     progress,
     user_mistakes,
     with_names,
@@ -171,7 +171,7 @@ def study_status(
     for row in found:
         cells = (str(row[key]) for key in ("study", "done", "failed", "left"))
         table.add_row(*cells, _duration(row["seconds_left"]))
-    print_table(table)
+    print_rendered(table)
     for task_id, traceback in failures.items():
         typer.echo(f"failed: {task_id}: {traceback.strip().splitlines()[-1]}")
 

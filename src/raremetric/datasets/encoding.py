@@ -248,11 +248,17 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         if len(counts) <= self.max_levels:
             return "onehot", sorted(counts), np.nan
         levels = sorted(counts, key=lambda level: (-counts[level], level))
+        name = shlex.quote(str(column.name))
         self.ngrams_[str(column.name)] = fit_ngrams(levels, [counts[level] for level in levels])
+        advice = f"leave it out (`ignore`, on the command line `--ignore {name}`)"
+        if 2 * len(counts) <= sum(counts.values()):  # most levels recur
+            advice += (
+                "; if it names groups of rows, such as customers, use it as `group` (`--group "
+                f"{name}`)"
+            )
         warn_user(
             f"Column {column.name!r} has {len(counts)} levels, more than {self.max_levels}, and is "
-            "encoded by parts of its text. If it is an identifier, leave it out (`ignore`, on the "
-            f"command line `--ignore {shlex.quote(str(column.name))}`)."
+            f"encoded by parts of its text. If it is an identifier, {advice}."
         )
         return "ngrams", levels, np.nan
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -49,3 +50,36 @@ def describe_scoring(scoring: Any) -> str:
         return scoring if maximized is None else f"{maximized} with {scoring}"
     (tn, fp), (fn, tp) = scoring
     return f"negative cost per row (tn={tn:g}, fp={fp:g}, fn={fn:g}, tp={tp:g})"
+
+
+def quality_figures(
+    scoring: Any, score: float, spread: float | None, measures: Mapping[str, float]
+) -> dict[str, Any]:
+    """What a model records of its expected quality: the score is the value of what was maximized.
+
+    For the average precision, a classifier reports the F1 at its threshold, which is not that.
+    """
+    if scoring == "average_precision":
+        score, spread = measures["average_precision"], None
+    return {
+        "score": float(score),
+        "score_std": None if spread is None else float(spread),
+        "validation": {name: float(value) for name, value in measures.items()},
+    }
+
+
+def unmet_minimum(scoring: Any, measures: Mapping[str, float]) -> list[str]:
+    """A sentence if a precision or recall has a minimum but is below it, else nothing.
+
+    The threshold is chosen by the expected value, so that this can happen with every threshold.
+    """
+    if not isinstance(scoring, str) or ">=" not in scoring:
+        return []
+    name, _, minimum = scoring.partition(">=")
+    value = measures.get(name.strip(), 1.0)
+    if value >= float(minimum):
+        return []
+    return [
+        f"The cross-validated {name.strip()} at the threshold is {value:.3g}, below the minimum of "
+        f"{float(minimum):g}."
+    ]

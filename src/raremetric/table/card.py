@@ -120,6 +120,7 @@ def card_markdown(model: TableModel) -> str:
         f"- Folds of the cross-validation: {training.get('folds', 'stratified')}",
         *([f"- Weights of the rows: {_code(weight)}"] if weight else []),
         *(f"- Expected {measure}" for measure in _measures(training)),
+        *(f"- Note: {sentence}" for sentence in training.get("notes", [])),
         f"- Names of the training rows: {'included' if model.ids.dtype.kind == 'U' else 'no'}",
         f"- Versions: {', '.join(f'{name} {number}' for name, number in model.versions.items())}",
         "",

@@ -24,7 +24,7 @@ from raremetric.datasets.pieces import encoder_frame
 from raremetric.partitions import Ranks, has_held_out, plan_sample, score_blocks
 from raremetric.performance import OnProgress
 from raremetric.rare.collections import log_odds_of, recalibrate
-from raremetric.table.aims import check_scoring
+from raremetric.table.aims import check_scoring, quality_figures
 from raremetric.table.fitting import MAX_SAMPLES, SAMPLED, fit_table
 from raremetric.table.model import TableModel
 from raremetric.validation import check_option, warn_user
@@ -131,12 +131,8 @@ def _calibrate(model: TableModel, scores: NDArray, classes: NDArray, weights: ND
             f"No threshold meets scoring={model.scoring!r} on the held-out rows. The threshold "
             f"with the highest expected value is used; this value is {missed:.3g}."
         )
-    model.training |= {
-        "score": float(classifier.best_score_),
-        "score_std": float(classifier.score_std_),
-        "validation": classifier.validation_,
-        "held_out": len(scores),
-    }
+    figures = classifier.best_score_, classifier.score_std_, classifier.validation_
+    model.training |= {**quality_figures(model.scoring, *figures), "held_out": len(scores)}
 
 
 def _score_part(shared: tuple, path: Path, ranks: Ranks) -> tuple[NDArray, NDArray]:

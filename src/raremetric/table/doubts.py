@@ -15,7 +15,7 @@ MAX_LEVELS = 100  # in a column with more levels, new ones may be usual
 RARELY = 0.01  # share of rows with a new level, up to which one of them is unusual
 UNLIKELY = 1e-3  # probability below which something cannot be chance
 FAR_ROW = "(far from all examples)"
-FAR = "are farther from all training examples than 99% of these are from each other"
+FAR = "are farther from all training examples than 99% of these are from their nearest"
 
 
 def summarize_columns(frame: Any) -> list[dict[str, Any]]:

@@ -15,7 +15,7 @@ from raremetric.contenders import CONTENDERS, Tuned, find_contender
 from raremetric.extras import installed_versions
 from raremetric.performance import OnProgress, one_blas_thread
 from raremetric.rare import RareClassifier
-from raremetric.table.aims import check_scoring
+from raremetric.table.aims import check_scoring, quality_figures, unmet_minimum
 from raremetric.table.card import describe_choice
 from raremetric.table.doubts import summarize_columns
 from raremetric.table.model import TableModel
@@ -158,6 +158,7 @@ def fit_table(
         sample_weight=roles.weights,
     )
     model.radius = _training_radius(model)
+    quality = _expected_quality(tuned, scoring)
     model.training = {
         "rows": len(y),
         "positive": int(y.sum()),
@@ -166,9 +167,12 @@ def fit_table(
         "seed": seed,
         "chosen": describe_choice(tuned.chosen),
         "folds": describe_tuning(columns, n_copies > 0),
-        "notes": suspicious_columns(table.data, y, seed),
+        "notes": [
+            *suspicious_columns(table.data, y, seed),
+            *unmet_minimum(scoring, quality["validation"]),
+        ],
         "weight": weight,
-        **_expected_quality(tuned),
+        **quality,
         "seconds": round(clock.perf_counter() - start, 3),
     }
     return model
@@ -229,16 +233,11 @@ def _n_rows_used(classifier: Any, n_rows: int, max_rows: int | None) -> int:
     return n_rows if max_rows is None else min(n_rows, max_rows)
 
 
-def _expected_quality(tuned: Tuned) -> dict[str, Any]:
+def _expected_quality(tuned: Tuned, scoring: Any) -> dict[str, Any]:
     """The cross-validated score, its standard error, and other measures, if they are known."""
     if tuned.quality is None:
         return {"score": None, "score_std": None, "validation": {}}
-    score, spread, measures, _ = tuned.quality
-    return {
-        "score": float(score),
-        "score_std": None if spread is None else float(spread),
-        "validation": {name: float(value) for name, value in measures.items()},
-    }
+    return quality_figures(scoring, *tuned.quality[:3])
 
 
 @one_blas_thread

@@ -18,6 +18,7 @@ from raremetric.table.identifiers import identifier_kind
 from raremetric.table.roles import class_names
 
 FEW_POSITIVES = 20
+MIN_GROUPS = 20  # levels of a column that may name customers
 MIN_POSITIVES = 10  # with fewer, a column can determine the class by chance
 MAX_ROWS = 50_000
 DETERMINES = 0.99  # F1 of a single column
@@ -108,7 +109,7 @@ def suspicious_columns(data: Any, y: NDArray, seed: int = 0) -> list[str]:
         if determines_class(column.iloc[rows], y[rows], weights):
             notes.append(
                 f"Column {name!r} alone determines the class almost perfectly. If it is known only "
-                f"after the outcome, the results are too good. {_ignore(name)}"
+                f"after the outcome, the results are too good. {_ignore(name)}{_group(column)}"
             )
         kind = identifier_kind(column)
         if kind:
@@ -140,6 +141,18 @@ def _majority_of_level(codes: NDArray, y: NDArray, weights: NDArray) -> NDArray[
         votes = np.bincount(codes[train], weights=signs, minlength=codes.max() + 1)
         predicted[test] = votes[codes[test]] > 0
     return predicted
+
+
+def _group(column: Any) -> str:
+    """What else to consider about a column of text with many levels, which must recur."""
+    counts = column.value_counts()
+    if import_optional("pandas").api.types.is_numeric_dtype(column) or len(counts) < MIN_GROUPS:
+        return ""
+    name = shlex.quote(str(column.name))
+    return (
+        " If rows with the same value belong together, such as those of one customer, the results "
+        f"are honest with --group {name} only."
+    )
 
 
 def _ignore(name: str) -> str:

@@ -19,6 +19,7 @@ from typer.core import TyperCommand, TyperGroup
 from raremetric.cli.interrupts import stop_if_interrupted, stopping, was_interrupted
 
 if TYPE_CHECKING:
+    from rich.markdown import Markdown
     from rich.progress import Progress, TaskID
     from rich.table import Table
 
@@ -139,8 +140,11 @@ def print_json(value: Any, indent: int | None = 2) -> None:
     typer.echo(text)
 
 
-def print_table(table: Table) -> None:
-    """Print a table on stdout; text from the user is not interpreted as markup."""
+def print_table(table: Table | Markdown) -> None:
+    """Print a table or Markdown on stdout; text from the user is not interpreted as markup.
+
+    Rich does not print it itself, because it ends with code 1 if stdout is closed.
+    """
     from rich.console import Console
 
     console = Console(markup=False, emoji=False)

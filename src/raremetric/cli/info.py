@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from raremetric.cli.common import print_json, user_mistakes
+from raremetric.cli.common import print_json, print_table, user_mistakes
 from raremetric.cli.options import AsJson, ModelFile
 
 
@@ -28,10 +28,9 @@ def info(
         elif markdown:
             typer.echo(card_markdown(fitted))
         else:
-            from rich.console import Console
             from rich.markdown import Markdown
 
-            Console().print(Markdown(card_markdown(fitted)))
+            print_table(Markdown(card_markdown(fitted)))
 
 
 def add_to(app: typer.Typer) -> None:

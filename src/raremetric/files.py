@@ -22,6 +22,7 @@ except ImportError:  # Windows
     fcntl = None
 
 DESCRIPTORS = Path("/proc/self/fd")  # where Linux shows the open files of a process
+MAX_QUOTED = 200  # characters of an error message of a library
 ABANDONED = re.compile(r"\.raremetric-[0-9a-f]{16}")
 
 
@@ -32,6 +33,12 @@ def existing_file(path: str | Path) -> Path:
         raise FileNotFoundError(f"There is no file {str(path)!r}.")
     _check_regular(path)
     return path
+
+
+def brief(error: BaseException) -> str:
+    """The message of a library about a file, on one line; it may quote the content at length."""
+    message = " ".join(str(error).split())
+    return message if len(message) <= MAX_QUOTED else f"{message[:MAX_QUOTED]} …"
 
 
 def check_output(path: str | Path, inputs: Iterable[str | Path] = ()) -> Path:

@@ -203,6 +203,17 @@ def test_a_zip_with_a_strange_version(saved):
         load_model(saved)
 
 
+def test_a_library_that_quotes_the_file_at_length(saved):
+    data = bytearray(saved.read_bytes())
+    data[26:28] = (3000).to_bytes(2, "little")  # the length of the name in the first header
+    saved.write_bytes(bytes(data))
+    with pytest.raises(
+        ModelFileError, match=r"is damaged .* File name in directory .* …"
+    ) as caught:
+        load_model(saved)
+    assert len(str(caught.value)) < 500
+
+
 def test_a_small_file_that_unpacks_to_much(saved, monkeypatch):
     monkeypatch.setattr(files, "MAX_BYTES", 1000)
     load_model(saved)  # not compressed by more than MAX_RATIO

@@ -22,6 +22,7 @@ from raremetric.datasets.dialect import (
     sniff,
 )
 from raremetric.extras import import_optional
+from raremetric.files import brief
 
 
 def find_dialect(path: Path, header: bool | None = None, target: object = None) -> Dialect:
@@ -147,8 +148,8 @@ def open_stream(path: Path) -> Iterator[Any]:
         if error.errno is not None or path.suffix.lower() != ".gz":
             raise
         raise TableError(
-            f"The name ends in .gz, but the file cannot be decompressed ({error}). If it is plain "
-            "text, remove .gz from its name; otherwise, copy it again."
+            f"The name ends in .gz, but the file cannot be decompressed ({brief(error)}). If it is "
+            "plain text, remove .gz from its name; otherwise, copy it again."
         ) from error
 
 

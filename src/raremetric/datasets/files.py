@@ -12,6 +12,7 @@ from raremetric.datasets.dialect import TableError, name_columns
 from raremetric.datasets.keel_files import data_offset, read_keel
 from raremetric.datasets.row_names import as_text
 from raremetric.extras import import_optional
+from raremetric.files import brief
 
 PARQUET = frozenset({".parquet", ".pq"})
 BATCH_ROWS = 1 << 16  # of a Parquet file that is read in pieces
@@ -100,7 +101,7 @@ def _explained_parquet() -> Iterator[None]:
     except (import_optional("pyarrow").ArrowException, OSError) as error:
         if getattr(error, "errno", None) is not None:  # such as a missing permission
             raise
-        raise TableError(f"It cannot be read as a Parquet file: {error}") from error
+        raise TableError(f"It cannot be read as a Parquet file: {brief(error)}") from error
 
 
 def is_frame(source: object) -> bool:

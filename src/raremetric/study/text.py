@@ -17,7 +17,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from raremetric.files import atomic_write, existing_file
+from raremetric.files import atomic_write, brief, existing_file
 from raremetric.study.checks import check_row, read_definition
 from raremetric.study.schema import COLUMNS as STORE_COLUMNS
 from raremetric.study.store import IN_MEMORY, Store, StoreError
@@ -88,7 +88,7 @@ def import_results(path: Path | str, store_path: Path | str) -> Store:
         studies = _parse_head(head, path)
         rows = _parse_rows("".join(lines), studies)
     except (OSError, EOFError, ValueError, RecursionError, csv.Error, zlib.error) as error:
-        raise StoreError(f"{path} cannot be read as exported results: {error}") from error
+        raise StoreError(f"{path} cannot be read as exported results: {brief(error)}") from error
     store_path.parent.mkdir(parents=True, exist_ok=True)
     # Made in memory, so that nothing remains if the process is killed.
     with closing(Store(IN_MEMORY, create=True)) as store:

@@ -13,7 +13,7 @@ from zipfile import ZIP_DEFLATED, ZipFile
 import raremetric
 from raremetric.contenders.registry import load_class
 from raremetric.extras import import_optional
-from raremetric.files import atomic_write, existing_file
+from raremetric.files import atomic_write, brief, existing_file
 from raremetric.table.model import TableModel
 
 FORMAT = 4  # increase it when files of earlier versions can no longer be loaded
@@ -98,7 +98,9 @@ def load_model(path: str | Path) -> TableModel:
         types = skops.get_untrusted_types(data=data)
         untrusted = [name for name in types if not _is_ours(name)]
     except Exception as error:  # skops raises various errors on a damaged file
-        raise ModelFileError(f"{path} is damaged and cannot be read as a model: {error}") from error
+        raise ModelFileError(
+            f"{path} is damaged and cannot be read as a model: {brief(error)}"
+        ) from error
     if untrusted:
         raise ModelFileError(
             f"{path} contains types that no model of raremetric needs: {', '.join(untrusted)}. It "
@@ -107,7 +109,9 @@ def load_model(path: str | Path) -> TableModel:
     try:
         model = skops.loads(data, trusted=types)
     except Exception as error:
-        raise ModelFileError(f"{path} is damaged and cannot be read as a model: {error}") from error
+        raise ModelFileError(
+            f"{path} is damaged and cannot be read as a model: {brief(error)}"
+        ) from error
     if not isinstance(model, TableModel):
         raise ModelFileError(f"{path} contains a {type(model).__name__}, not a model of a table.")
     _check_prediction(model, path)
@@ -121,7 +125,7 @@ def _check_prediction(model: TableModel, path: Path) -> None:
     except Exception as error:
         raise ModelFileError(
             f"{path} was read, but it cannot classify its first training example. It is damaged, "
-            f"or it was saved with an incompatible version. Fit the model again. ({error})"
+            f"or it was saved with an incompatible version. Fit the model again. ({brief(error)})"
         ) from error
 
 

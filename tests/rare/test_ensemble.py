@@ -6,10 +6,10 @@ from sklearn.preprocessing import StandardScaler
 
 from raremetric import BalancedDiscriminant, Euclidean
 from raremetric.rare.candidates import MetricSpec, with_readings
-from raremetric.rare.ensemble import average_best, fit_ensemble, select
+from raremetric.rare.ensemble import fit_ensemble, select
 from raremetric.rare.evaluation import out_of_fold_scores
 from raremetric.rare.tuning_set import make_tuning_set
-from raremetric.rare.weighting import weigh_groups
+from raremetric.rare.weighting import average_best, weigh_groups
 from raremetric.validation import check_labels
 from raremetric.voting import check_aim
 from tests.conftest import make_problem
@@ -33,6 +33,18 @@ def test_the_five_best_of_each_group_are_averaged_and_groups_by_their_weights():
     by_hand = found @ columns
     averaged = average(pooled[kept])
     np.testing.assert_allclose(averaged / averaged.std(), by_hand / by_hand.std(), atol=1e-9)
+
+
+def test_different_trees_come_before_a_third_candidate_of_the_same_trees():
+    scores = np.random.default_rng(0).normal(size=(8, 1, 50))
+    ranks, positive = np.arange(1, 9), np.arange(50) % 5 == 0
+    trees = ["x", "x", "x", "x", "x", "y", "y", "y"]
+    kept, _ = average_best(scores, ["a"] * 8, ranks, positive, {"a": 1.0}, trees=trees)
+    assert sorted(kept) == [0, 1, 2, 5, 6]
+    kept, _ = average_best(scores, ["a"] * 8, ranks, positive, {"a": 1.0}, trees=["x"] * 8)
+    assert sorted(kept) == [0, 1, 2, 3, 4]
+    kept, _ = average_best(scores, ["a"] * 8, ranks, positive, {"a": 1.0}, trees=[None] * 8)
+    assert sorted(kept) == [0, 1, 2, 3, 4]
 
 
 def test_constant_scores_do_not_divide_by_zero():

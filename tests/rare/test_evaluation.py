@@ -1,13 +1,14 @@
 import numpy as np
 import pytest
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
 from raremetric import BalancedDiscriminant, Euclidean
+from raremetric.rare import evaluation
 from raremetric.rare.candidates import MetricSpec, with_readings
 from raremetric.rare.evaluation import out_of_fold_scores, rounds_of, score_folds
 from raremetric.rare.tuning_set import make_folds, make_tuning_set
 from raremetric.validation import check_labels
-from raremetric.voting import READINGS, Reading
+from raremetric.voting import READINGS, Reading, observed_utility
 from tests.conftest import make_problem
 from tests.oracles.votes import nearness
 
@@ -77,6 +78,65 @@ def test_the_first_round_is_two_folds_or_one_of_three(n_folds, n_positive, sizes
     y = (np.arange(1200) < n_positive).astype(int)
     tuned = tuning_set(np.random.default_rng(0).normal(size=(1200, 2)), y, cv=n_folds)
     assert [len(folds) for folds in rounds_of(tuned.repeats[0], tuned)] == sizes
+
+
+def two_rings(n_samples, share, seed=0):
+    """A rare ring within a common one, and a column of noise."""
+    rng = np.random.default_rng(seed)
+    y = (rng.uniform(size=n_samples) < share).astype(int)
+    radius = np.where(y == 1, 1.0, 3.0) + 0.6 * rng.normal(size=n_samples)
+    angle = rng.uniform(0, 2 * np.pi, size=n_samples)
+    circle = np.column_stack([radius * np.cos(angle), radius * np.sin(angle)])
+    return np.column_stack([circle, rng.normal(size=n_samples)]), y
+
+
+def test_a_hopeless_group_is_dropped_after_a_first_round_on_a_sample(monkeypatch):
+    X, y = two_rings(2500, 0.1)
+    monkeypatch.setattr(evaluation, "FIRST_ROWS", 1000)
+    noise = FunctionTransformer(lambda X: X[:, 2:])
+    metrics = [
+        *(MetricSpec("importance, laplacian", "good", SCALED, each.learner) for each in METRICS),
+        MetricSpec("linear", "noise", (noise,), Euclidean()),
+    ]
+    tuned, done = tuning_set(X, y, cv=5), []
+    sizes, original = [], evaluation.score_folds
+
+    def remember(metrics, tuned, folds, *others):
+        sizes.append((len(metrics), len(tuned.X), len(folds)))
+        return original(metrics, tuned, folds, *others)
+
+    monkeypatch.setattr(evaluation, "score_folds", remember)
+    kept, scores = out_of_fold_scores(metrics, tuned, on_step=done.append)
+    assert {metric.group for metric in kept} == {"importance, laplacian"}
+    assert sizes == [(3, 1000, 2), (len(kept), 2500, 5)]
+    assert sum(done) == 3 * 5
+    assert np.isfinite(scores).all()
+    np.testing.assert_array_equal(
+        scores[:, 0], original(kept, tuned, tuned.repeats[0]).astype(scores.dtype)
+    )
+
+
+def test_a_restricted_tuning_set_stands_for_the_same_table():
+    X, y = two_rings(900, 0.1)
+    tuned = tuning_set(X, y, max_samples=600, cv=5)
+    rows = np.sort(np.random.default_rng(0).permutation(600)[:300])
+    part = tuned.restricted(rows)
+    np.testing.assert_array_equal(part.X, X[part.rows])
+    np.testing.assert_array_equal(part.labels.codes, y[part.rows])
+    np.testing.assert_allclose(part.class_weights * part.labels.counts, np.bincount(y))
+    predicted = np.random.default_rng(1).uniform(size=300) < 0.5
+    counts = [
+        np.sum((part.labels.codes == c) & (predicted == p)) * part.class_weights[c]
+        for c, p in ((0, False), (0, True), (1, False), (1, True))
+    ]
+    expected = 2 * counts[3] / (2 * counts[3] + counts[1] + counts[2])
+    found = observed_utility(predicted, part.labels.codes == 1, part.aim.utility)
+    assert found == pytest.approx(expected)
+    assert (len(tuned.more.X), len(part.more.X)) == (300, 150)
+    assert np.isin(part.more.X, tuned.more.X).all()
+    for (train, test), (all_train, all_test) in zip(part.repeats[0], tuned.repeats[0], strict=True):
+        assert set(rows[train]) == set(all_train) & set(rows)
+        assert set(rows[test]) == set(all_test) & set(rows)
 
 
 def test_threads_do_not_change_scores():

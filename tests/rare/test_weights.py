@@ -10,8 +10,8 @@ from sklearn.preprocessing import StandardScaler
 from raremetric import IML, BalancedDiscriminant, ImportanceWeights, RareClassifier
 from raremetric.rare import classifier
 from raremetric.rare.candidates import MetricSpec, fit_metrics
-from raremetric.rare.ensemble import average_best
 from raremetric.rare.tuning_set import split_weights
+from raremetric.rare.weighting import average_best
 from raremetric.validation import check_labels
 from tests.conftest import make_problem
 from tests.rare.conftest import SOON, rare_problem

@@ -28,6 +28,10 @@ IML, ML1 = (LearnerSpec.from_dict(name, {}) for name in ("IML", "ML1"))
         ("beyond", 22 * 11 * 20),
         ("rare-regime-odd", 50 * 10 * 5),
         ("rare-regime-even", 50 * 10 * 5),
+        ("rare-regime-even-again", 50 * 4 * 5),
+        ("large-chosen", 6 * 4 * 5),
+        ("large-unseen", 9 * 4 * 5),
+        ("large-fars", 2 * 4 * 2),
     ],
 )
 def test_the_known_studies_are_enumerated(name, n_tasks):
@@ -45,18 +49,25 @@ def test_all_is_all():
         "imbalance",
     ]  # the fewest variants of the data first
     assert find_studies("paper") == find_studies("all")
-    with pytest.raises(ValueError, match=r"study must be one of 'ablation'.*got 'table4'"):
+    with pytest.raises(ValueError, match=r"Unknown study 'table4'; .* Did you mean 'table2'"):
         find_studies("table4")
 
 
 def test_the_rare_regime_is_keels_list_in_two_parts():
-    even, odd = find_studies("rare-regime")
+    again, even, odd = find_studies("rare-regime")
     names = list_datasets("keel")
     assert odd.datasets[:2] == (names[0], names[2])
     assert even.datasets[:2] == (names[1], names[3])
     assert sorted([*odd.datasets, *even.datasets]) == names
     assert odd.tasks()[0].id == f"{names[0]}/own@0.5/none/1/Euclidean"
     assert odd.tasks()[0].test_size == 0.5
+    assert again.datasets == even.datasets
+    assert {task.split for task in again.tasks()} == {6, 7, 8, 9, 10}
+
+
+def test_the_large_tables_are_each_in_one_study():
+    names = [name for study in find_studies("large") for name in study.datasets]
+    assert sorted(names) == list_datasets("large")
 
 
 def test_beyond_shares_the_papers_tasks():
@@ -250,12 +261,12 @@ def test_how_the_named_studies_are_reported():
         "table3-rus": "table3-rus",
     }
     for name, study in named.items():
-        is_rare = name.startswith("rare-regime")
+        is_rare, is_large = name.startswith("rare-regime"), name.startswith("large")
         assert study.title
-        assert study.measures == (("f1", "average_precision") if is_rare else ("f1",))
+        assert study.measures == (("f1", "average_precision") if is_rare or is_large else ("f1",))
         assert study.few_positives == is_rare
-        leads = is_rare or name == "beyond"
-        assert study.leader == ("RareClassifier-thorough" if leads else None)
+        ours = [spec.name for spec in study.learners if spec.name.startswith("RareClassifier")]
+        assert study.leader == (ours[0] if ours else None)
 
 
 def test_only_the_papers_studies_are_called_the_paper():
@@ -267,3 +278,12 @@ def test_only_the_papers_studies_are_called_the_paper():
     assert report_title([unnamed]) == "other"
     assert report_title([*find_studies("all"), mine]) == "Results of 6 studies"
     assert report_title([named_study("beyond")]) == "Beyond the paper"
+
+
+def test_a_later_part_of_a_study_extends_its_splits():
+    first = Study("mine", ("wine",), (IML,), splits=5)
+    later = Study("mine", ("wine",), (ML1,), splits=5, first_split=6)
+    both = first.extended(later)
+    assert (both.first_split, both.splits) == (1, 10)
+    assert Study.from_dict(later.to_dict()) == later
+    assert [task.split for task in later.tasks()] == [6, 7, 8, 9, 10]

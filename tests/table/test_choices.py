@@ -185,9 +185,9 @@ def test_a_transductive_method_is_compared_with_a_note_and_fitted_with_a_warning
             "each class",
         ),
         (
-            {"31 leaves, Euclidean(), mean of 5": 1.0},
-            "Euclidean() after boosted trees of at most 31 leaves, by the mean of the distances to "
-            "the 5 nearest examples of each class",
+            {"31 leaves, rate 0.1, Euclidean(), mean of 5": 1.0},
+            "Euclidean() after boosted trees of at most 31 leaves with a learning rate of 0.1, by "
+            "the mean of the distances to the 5 nearest examples of each class",
         ),
     ],
 )

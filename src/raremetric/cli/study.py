@@ -55,8 +55,8 @@ def study_run(
         typer.Argument(
             metavar="NAME|FILE",
             help="An experiment of the paper, such as table2, or all of them: all. A comparison "
-            "of RareClassifier with its alternatives: beyond (on the paper's data sets) or "
-            "rare-regime (on KEEL's). Or your own study: a TOML file.",
+            "of RareClassifier with its alternatives: beyond (on the paper's data sets), "
+            "rare-regime (on KEEL's) or large (on large tables). Or your own study: a TOML file.",
         ),
     ],
     store: StorePath = DEFAULT_STORE,

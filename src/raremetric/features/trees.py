@@ -30,6 +30,39 @@ class Trees(NamedTuple):
     root: NDArray[np.int32]  # number of the first node of each tree
 
 
+class BinnedRows(NamedTuple):
+    """Examples in the form in which XGBoost grows trees; the same for all settings of the trees."""
+
+    data: Any  # a QuantileDMatrix
+    units: NDArray[np.float64]  # (n_features,), what the features were divided by
+    n_classes: int
+
+
+def bin_rows(X: NDArray, y: NDArray, weights: NDArray | None, owner: str) -> BinnedRows:
+    """Sort examples into the bins of XGBoost's histograms.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_samples, n_features)
+        NaN where a value is missing.
+    y : ndarray of shape (n_samples,)
+    weights : ndarray of shape (n_samples,) or None
+        An example of weight zero is left out.
+    owner : str
+        Subject of error messages.
+    """
+    xgboost = import_optional("xgboost", owner)
+    if weights is not None:
+        rows, weights = weighted_rows(weights, len(X))
+        X, y = X[rows], y[rows]
+    labels = check_labels(y, owner)
+    units = unit_of(np.abs(np.nan_to_num(X)).max(axis=0), -60, 60)
+    data = xgboost.QuantileDMatrix(
+        (X / units).astype(np.float32), labels.codes, weight=weights, nthread=1
+    )
+    return BinnedRows(data, units, len(labels.classes))
+
+
 class BoostedLeaves(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """Map each row to the values of its leaves in gradient-boosted trees.
 
@@ -136,21 +169,8 @@ class BoostedLeaves(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         -------
         self : BoostedLeaves
         """
-        xgboost = import_optional("xgboost", type(self).__name__)
         X, y = validate_rows(self, X, y, any_unit=True, ensure_all_finite="allow-nan")
-        weights = None
-        if sample_weight is not None:
-            rows, weights = weighted_rows(sample_weight, len(X))
-            X, y = X[rows], y[rows]
-        labels = check_labels(y, type(self).__name__)
-        rounds, parameters = self._parameters(len(labels.classes))
-        largest = np.abs(np.nan_to_num(X)).max(axis=0)
-        self.units_ = unit_of(largest, -60, 60)
-        data = xgboost.QuantileDMatrix(
-            (X / self.units_).astype(np.float32), labels.codes, weight=weights, nthread=1
-        )
-        self.trees_ = read_trees(xgboost.train(parameters, data, rounds))
-        return self
+        return fit_binned(self, bin_rows(X, y, sample_weight, type(self).__name__))
 
     def transform(self, X) -> NDArray[np.float32]:
         """Values of the leaves that the rows reach.
@@ -203,6 +223,15 @@ class BoostedLeaves(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
     @property
     def _n_features_out(self) -> int:
         return len(self.trees_.root)
+
+
+def fit_binned(model: BoostedLeaves, rows: BinnedRows) -> BoostedLeaves:
+    """Fit on rows that models with other settings share."""
+    xgboost = import_optional("xgboost", type(model).__name__)
+    n_rounds, parameters = model._parameters(rows.n_classes)
+    model.n_features_in_, model.units_ = len(rows.units), rows.units
+    model.trees_ = read_trees(xgboost.train(parameters, rows.data, n_rounds))
+    return model
 
 
 def read_trees(booster: Any) -> Trees:

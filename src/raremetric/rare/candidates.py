@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from functools import cache
 from itertools import groupby
 from typing import NamedTuple
 
@@ -19,11 +20,13 @@ from sklearn.preprocessing import StandardScaler
 from raremetric.extras import is_installed
 from raremetric.features import BoostedLeaves, ImportanceWeights, KernelLandmarks
 from raremetric.features.normal_scores import NormalScores
+from raremetric.features.trees import BinnedRows, bin_rows, fit_binned
 from raremetric.learners.base import MetricLearner
 from raremetric.learners.discriminant import BalancedDiscriminant, fit_settings
 from raremetric.learners.euclidean import Euclidean
 from raremetric.learners.iml import IML
 from raremetric.neighbors import NeighborSearch
+from raremetric.rare.log_odds import LogOddsDistance
 from raremetric.validation import Labels, accepted_weights, quiet_constants
 from raremetric.voting import READINGS, Reading, class_scores, distance_floor
 
@@ -65,6 +68,12 @@ class MoreRows(NamedTuple):
     y: NDArray
     weights: NDArray | None
 
+    def thinned(self, share: float) -> MoreRows:
+        """About this share of the examples, evenly spaced."""
+        rows = np.arange(0, len(self.X), 1 / share).astype(np.int64)
+        weights = None if self.weights is None else self.weights[rows]
+        return MoreRows(self.X[rows], self.y[rows], weights)
+
 
 class FittedMetric(NamedTuple):
     """A fitted metric, and the search for neighbors among the examples it was fitted on."""
@@ -96,19 +105,23 @@ def default_metrics(labels: Labels | None = None) -> list[MetricSpec]:
 
 
 def _tree_metrics(labels: Labels | None) -> list[MetricSpec]:
-    trees = [BoostedLeaves(), BoostedLeaves(max_leaves=31, min_child_weight=0.3)]
+    learners = [Euclidean(), BalancedDiscriminant(0.1, 3.0), BalancedDiscriminant(0.5, 3.0)]
     if labels is not None and labels.counts.min() < MIN_POSITIVES_FOR_TREES:
         return []
     if labels is not None and len(labels.codes) < FEW_ROWS:
         trees = [BoostedLeaves(75, learning_rate=0.2)]
+    else:
+        learners.append(LogOddsDistance())
+        trees = [
+            BoostedLeaves(max_leaves=5),
+            BoostedLeaves(),
+            BoostedLeaves(max_leaves=31, min_child_weight=0.3),
+            BoostedLeaves(learning_rate=0.3, subsample=1.0),
+        ]
     return [
-        MetricSpec(TREES, f"{step.max_leaves} leaves", (step,), learner)
+        MetricSpec(TREES, f"{step.max_leaves} leaves, rate {step.learning_rate:g}", (step,), each)
         for step in trees
-        for learner in (
-            Euclidean(),
-            BalancedDiscriminant(0.1, 3.0),
-            BalancedDiscriminant(0.5, 3.0),
-        )
+        for each in learners
     ]
 
 
@@ -139,13 +152,14 @@ def describe_candidate(name: str) -> str:
     if parts is None:
         return name
     branch, learner, kind, size, squared = parts.groups()
-    what, _, width = branch.rpartition(" ")
+    what, _, last = branch.rpartition(" ")
     before = {
         "standard": "standardization",
         "rank": "ranking",
-        f"importance, laplacian {width}": f"a Laplacian kernel of width {width} of the columns "
+        f"importance, laplacian {last}": f"a Laplacian kernel of width {last} of the columns "
         "weighted by importance",
-        f"{what} leaves": f"boosted trees of at most {what} leaves",
+        f"{what.removesuffix(', rate')}, rate {last}": "boosted trees of at most "
+        f"{what.removesuffix(', rate')} with a learning rate of {last}",
     }.get(branch, branch)
     which = "mean of the" if kind == "mean of" else "last of the"
     distances = "squared distances" if squared else "distances"
@@ -158,6 +172,13 @@ def describe_candidate(name: str) -> str:
 def with_readings(metrics: Sequence[MetricSpec]) -> list[tuple[MetricSpec, Reading]]:
     """All candidates, in the order of the rows of ``out_of_fold_scores``."""
     return [(metric, reading) for metric in metrics for reading in READINGS]
+
+
+def trees_of(metrics: Sequence[MetricSpec]) -> list[str | None]:
+    """The branch of each candidate that has trees, else None; in the order of ``with_readings``."""
+    return [
+        metric.branch if metric.group == TREES else None for metric, _ in with_readings(metrics)
+    ]
 
 
 def fit_metrics(
@@ -174,6 +195,7 @@ def fit_metrics(
     """
     y = labels.classes[labels.codes]
     mapped = SharedTransform(X)
+    binned = cache(lambda: _bin_rows(MoreRows(X, y, weights), more))
     fitted: dict[tuple, tuple] = {(): ()}  # from unfitted steps to fitted steps
     for templates, group in groupby(metrics, key=lambda metric: metric.steps):
         for end in range(1, len(templates) + 1):
@@ -181,11 +203,11 @@ def fit_metrics(
             if path not in fitted:
                 before = fitted[path[:-1]]
                 step = _prepare(path[-1], seed, len(X))
-                rows = MoreRows(mapped(before), y, weights)
-                if more is not None and isinstance(step, BoostedLeaves):
-                    rows = _join(rows, more)
-                with quiet_constants():
-                    step.fit(rows.X, rows.y, **accepted_weights(step, rows.weights))
+                if isinstance(step, BoostedLeaves):  # always the first step
+                    fit_binned(step, binned())
+                else:
+                    with quiet_constants():
+                        step.fit(mapped(before), y, **accepted_weights(step, weights))
                 fitted[path] = (*before, step)
         steps = fitted[templates]
         Z = mapped(steps)
@@ -196,12 +218,15 @@ def fit_metrics(
             yield FittedMetric(pipeline, search, distance_floor(projected))
 
 
-def _join(first: MoreRows, second: MoreRows) -> MoreRows:
-    weights = None
-    if first.weights is not None and second.weights is not None:
-        weights = np.concatenate([first.weights, second.weights])
-    return MoreRows(
-        np.concatenate([first.X, second.X]), np.concatenate([first.y, second.y]), weights
+def _bin_rows(rows: MoreRows, more: MoreRows | None) -> BinnedRows:
+    """All examples that trees learn from."""
+    parts = [rows] if more is None else [rows, more]
+    weights = [part.weights for part in parts if part.weights is not None]
+    return bin_rows(
+        np.concatenate([part.X for part in parts]),
+        np.concatenate([part.y for part in parts]),
+        np.concatenate(weights) if len(weights) == len(parts) else None,
+        BoostedLeaves.__name__,
     )
 
 

@@ -19,7 +19,7 @@ from raremetric.rare.candidates import (
     fit_metrics,
     with_readings,
 )
-from raremetric.rare.weighting import weigh_groups
+from raremetric.rare.weighting import Average, average_best
 from raremetric.validation import Labels
 from raremetric.voting import (
     Aim,
@@ -34,21 +34,6 @@ from raremetric.voting import (
     standard_error,
     validate,
 )
-
-N_KEPT_PER_GROUP = 5
-
-
-class Average(NamedTuple):
-    """Σ weight · (score − mean) / scale over several scores of the same row."""
-
-    weights: NDArray[np.float64]  # (n_scores,), as are means and scales
-    means: NDArray[np.float64]
-    scales: NDArray[np.float64]
-
-    def __call__(self, scores: NDArray) -> NDArray[np.float64]:
-        """Average scores of shape (n_scores, n_rows)."""
-        weights, means, scales = (column[:, np.newaxis] for column in self)
-        return np.sum(weights * (scores.astype(np.float64) - means) / scales, axis=0)
 
 
 class Selection(NamedTuple):
@@ -86,6 +71,7 @@ def select(
     aim: Aim,
     group_weights: Mapping[str, float],
     weights: NDArray | None = None,
+    trees: Sequence[str | None] | None = None,
 ) -> Selection:
     """Judge candidates of any kind by their out-of-fold scores, and average the best.
 
@@ -102,11 +88,13 @@ def select(
         The prior weight of each group in the average, see `weigh_groups`.
     weights : ndarray of shape (n_samples,) or None, default=None
         How much each example counts; None for all the same.
+    trees : sequence of (str or None) or None, default=None
+        See `average_best`.
     """
     n_repeats = scores.shape[1]
     evaluation = evaluate(scores, positive, aim, weights)
     ranks = rank(evaluation, groups, aim.measures)
-    kept, average = average_best(scores, groups, ranks, positive, group_weights, weights)
+    kept, average = average_best(scores, groups, ranks, positive, group_weights, weights, trees)
     averaged = average(scores[kept].reshape(len(kept), -1))
     truth, pooled = pool(positive, weights, n_repeats)
     calibration = fit_sigmoid(averaged, truth, pooled)
@@ -127,49 +115,6 @@ def select(
         ),
         missed=aim.missed(p, threshold, pooled),
     )
-
-
-def average_best(
-    scores: NDArray,
-    groups: Sequence[str],
-    ranks: NDArray,
-    positive: NDArray,
-    group_weights: Mapping[str, float],
-    weights: NDArray | None = None,
-) -> tuple[NDArray[np.int64], Average]:
-    """Numbers of the best candidates of each group, the largest weight first, and their average.
-
-    Scores are standardized. The mean of a group's best is standardized again, so that the weights
-    of the groups do not depend on how correlated the candidates of a group are.
-    """
-    kept, columns, means_of_best = [], [], []
-    n_repeats = scores.shape[1]
-    truth, pooled_weights = pool(positive, weights, n_repeats)
-    names = list(dict.fromkeys(groups))
-    for group in names:
-        best = np.flatnonzero((np.asarray(groups) == group) & (ranks <= N_KEPT_PER_GROUP))
-        pooled = scores[best].reshape(len(best), -1).astype(np.float64)
-        means, scales = _mean_and_std(pooled, pooled_weights)
-        scales = np.where(scales > 0, scales, 1.0)
-        averaged = ((pooled - means[:, np.newaxis]) / scales[:, np.newaxis]).mean(axis=0)
-        spread = max(float(_mean_and_std(averaged, pooled_weights)[1]), 1e-12)
-        means_of_best.append(averaged / spread)
-        kept.append(best)
-        columns.append([np.full(len(best), 1 / (len(best) * spread)), means, scales])
-    prior = np.array([group_weights[group] for group in names])
-    found = weigh_groups(np.stack(means_of_best), truth, prior, pooled_weights, n_repeats)
-    shares, means, scales = np.concatenate(columns, axis=1)
-    shares = shares * np.repeat(found, [len(best) for best in kept])
-    shares = shares / sum(shares)
-    order = np.argsort(-shares, kind="stable")[: np.count_nonzero(shares)]
-    return np.concatenate(kept)[order], Average(shares[order], means[order], scales[order])
-
-
-def _mean_and_std(values: NDArray, weights: NDArray | None) -> tuple[NDArray, NDArray]:
-    """Weighted mean and standard deviation along the last axis."""
-    mean = np.average(values, axis=-1, weights=weights)
-    squares = (values - mean[..., np.newaxis]) ** 2
-    return mean, np.sqrt(np.average(squares, axis=-1, weights=weights))
 
 
 def results_table(metrics: Sequence[MetricSpec], selection: Selection) -> dict[str, NDArray]:

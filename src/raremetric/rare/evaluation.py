@@ -11,9 +11,17 @@ import numpy as np
 from joblib import Parallel, delayed
 from numpy.typing import NDArray
 
-from raremetric.rare.candidates import MetricSpec, SharedTransform, fit_metrics, with_readings
-from raremetric.rare.ensemble import N_KEPT_PER_GROUP
+from raremetric.features.landmarks import draw_evenly
+from raremetric.rare.candidates import (
+    MetricSpec,
+    SharedTransform,
+    fit_metrics,
+    prior_weights,
+    trees_of,
+    with_readings,
+)
 from raremetric.rare.tuning_set import Folds, TuningSet
+from raremetric.rare.weighting import N_KEPT_PER_GROUP, average_best
 from raremetric.validation import check_labels, check_option, check_real
 from raremetric.voting import READINGS, evaluate, rank
 
@@ -23,6 +31,7 @@ EVALUATION_SHARE = 0.9
 MAX_NEIGHBORS = max(reading.size for reading in READINGS)
 # A metric goes on after the first round if one of its candidates is among this many of its group.
 N_SURVIVORS = 2 * N_KEPT_PER_GROUP
+FIRST_ROWS = 2000  # are sampled for it, if there are more than twice as many and one repeat only
 FIRST_FOLDS = 2  # are the first round, if there is one repeat only; one of up to three folds
 MIN_POSITIVES = 20  # in a first round of these folds; with fewer, all metrics see all folds
 
@@ -59,7 +68,8 @@ def out_of_fold_scores(
     """Scores of each example by candidates that were fitted on other folds.
 
     Candidates race: after the first repeat, or after the first folds if there is one repeat only,
-    metrics without a candidate among the best of their group are dropped.
+    hopeless metrics are dropped, see `best_metrics`. If there are many examples, the first folds
+    are those of a sample.
 
     Parameters
     ----------
@@ -76,28 +86,51 @@ def out_of_fold_scores(
         fitted them.
     """
     end = np.inf if isinstance(budget, str) else start + EVALUATION_SHARE * budget
-    metrics, began = list(metrics), time.perf_counter()
-    first, *others = tuned.repeats
-    rounds = rounds_of(first, tuned) if not others else [first]
-    scores = score_folds(metrics, tuned, rounds[0], n_jobs, on_step)
-    if len(rounds) > 1 or others:
-        survivors = best_metrics(metrics, scores, rounds[0], tuned)
-        if len(survivors) < len(metrics):
-            n_left = len(rounds[-1]) if len(rounds) > 1 else sum(map(len, others))
-            on_step((len(metrics) - len(survivors)) * n_left)
-        scores = scores.reshape(len(metrics), len(READINGS), -1)[survivors]
-        metrics = [metrics[i] for i in survivors]
-        scores = scores.reshape(-1, scores.shape[-1])
-    for folds in rounds[1:]:
-        rest = score_folds(metrics, tuned, folds, n_jobs, on_step)
+    began = time.perf_counter()
+    metrics, scores, left = _race(list(metrics), tuned, n_jobs, on_step)
+    if left:
+        rest = score_folds(metrics, tuned, left, n_jobs, on_step)
         scores = np.where(np.isnan(scores), rest, scores)
     found = [scores]
-    for folds in others:
+    for folds in tuned.repeats[1:]:
         now = time.perf_counter()
         if now + (now - began) / len(found) > end:
             break
         found.append(score_folds(metrics, tuned, folds, n_jobs, on_step))
     return OutOfFold(metrics, np.stack(found, axis=1))
+
+
+def _race(
+    metrics: list[MetricSpec],
+    tuned: TuningSet,
+    n_jobs: int | None,
+    on_step: Callable[[int], None],
+) -> tuple[list[MetricSpec], NDArray, Folds]:
+    """Drop the metrics that are hopeless in a first round.
+
+    Returns the others, their scores of what this round validates, NaN elsewhere, and the folds of
+    the first repeat that are left. The scores of a round on a sample are not used again.
+    """
+    first, *others = tuned.repeats
+    rounds = [first] if others else rounds_of(first, tuned)
+    unknown = np.full((1, len(tuned.X)), np.nan, dtype=np.float32)
+    if len(rounds) == 1 and not others:
+        return metrics, unknown, first
+    if not others and len(tuned.X) > 2 * FIRST_ROWS:
+        rng = np.random.RandomState(tuned.seed)
+        rows = draw_evenly(len(tuned.X), tuned.labels.codes, FIRST_ROWS, rng)
+        sample = tuned.restricted(rows)
+        folds = rounds_of(sample.repeats[0], sample)[0]
+        scores = score_folds(metrics, sample, folds, n_jobs)
+        survivors = best_metrics(metrics, scores, folds, sample)
+        on_step((len(metrics) - len(survivors)) * tuned.n_folds)
+        return [metrics[i] for i in survivors], unknown, first
+    scores = score_folds(metrics, tuned, rounds[0], n_jobs, on_step)
+    survivors = best_metrics(metrics, scores, rounds[0], tuned)
+    on_step((len(metrics) - len(survivors)) * (tuned.n_folds - len(rounds[0])))
+    scores = scores.reshape(len(metrics), len(READINGS), -1)[survivors]
+    left = [fold for folds in rounds[1:] for fold in folds]
+    return [metrics[i] for i in survivors], scores.reshape(-1, scores.shape[-1]), left
 
 
 def rounds_of(folds: Folds, tuned: TuningSet) -> list[Folds]:
@@ -113,10 +146,26 @@ def rounds_of(folds: Folds, tuned: TuningSet) -> list[Folds]:
 def best_metrics(
     metrics: Sequence[MetricSpec], scores: NDArray, folds: Folds, tuned: TuningSet
 ) -> NDArray[np.int64]:
-    """Positions of the metrics with a candidate among the best of their group on these folds."""
+    """Positions of the metrics that go on after a first round with these folds.
+
+    If there are several repeats, and so few examples, those with a candidate among the best of
+    their group go on. Otherwise, those that would be averaged: no group that only adds noise.
+    """
     groups = [metric.group for metric, _ in with_readings(metrics)]
-    ranks = ranks_on(folds, scores, groups, tuned).reshape(len(metrics), -1)
-    return np.flatnonzero(ranks.min(axis=1) <= N_SURVIVORS)
+    ranks = ranks_on(folds, scores, groups, tuned)
+    if len(tuned.repeats) > 1:
+        return np.flatnonzero(ranks.reshape(len(metrics), -1).min(axis=1) <= N_SURVIVORS)
+    rows = np.sort(np.concatenate([validation for _, validation in folds]))
+    kept, _ = average_best(
+        scores[:, np.newaxis, rows],
+        groups,
+        ranks,
+        tuned.labels.codes[rows] == 1,
+        prior_weights(int(tuned.labels.counts.min())),
+        None if tuned.weights is None else tuned.weights[rows],
+        trees_of(metrics),
+    )
+    return np.unique(kept // len(READINGS))
 
 
 def ranks_on(

@@ -66,11 +66,32 @@ class TuningSet(NamedTuple):
         """The examples that are in the validation part of a fold; all repeats have the same."""
         return np.sort(np.concatenate([validation for _, validation in self.repeats[0]]))
 
+    def restricted(self, rows: NDArray[np.int64]) -> TuningSet:
+        """Some of the examples, given by their sorted positions, with the same folds.
+
+        Of the examples that only trees learn from, the same share is kept.
+        """
+        labels = self.labels
+        counts = np.bincount(labels.codes[rows], minlength=2)
+        represented = labels.counts / counts
+        class_weights = self.class_weights * represented
+        return self._replace(
+            X=self.X[rows],
+            labels=labels._replace(codes=labels.codes[rows], counts=counts),
+            rows=self.rows[rows],
+            weights=None if self.weights is None else self.weights[rows],
+            class_weights=class_weights,
+            aim=self.aim.with_class_weights(represented)._replace(class_weights=class_weights),
+            repeats=[[restrict_fold(fold, rows) for fold in folds] for folds in self.repeats],
+            more=None if self.more is None else self.more.thinned(len(rows) / len(self.X)),
+        )
+
     def select(
         self,
         scores: NDArray,
         groups: Sequence[str],
         group_weights: Mapping[str, float] | None = None,
+        trees: Sequence[str | None] | None = None,
     ) -> Selection:
         """Keep the best candidates; probabilities and threshold are those for all examples.
 
@@ -82,13 +103,17 @@ class TuningSet(NamedTuple):
             The group of each candidate.
         group_weights : mapping of str to float or None, default=None
             The prior weight of each group; None for `prior_weights`.
+        trees : sequence of (str or None) or None, default=None
+            See `average_best`.
         """
         scored = self.scored
         weights = None if self.weights is None else self.weights[scored]
         positive = self.labels.codes[scored] == 1
         if group_weights is None:
             group_weights = prior_weights(int(self.labels.counts.min()))
-        found = select(scores[:, :, scored], groups, positive, self.aim, group_weights, weights)
+        found = select(
+            scores[:, :, scored], groups, positive, self.aim, group_weights, weights, trees
+        )
         return found.with_odds(self.class_weights[1] / self.class_weights[0])
 
 

@@ -1,17 +1,99 @@
-"""How much each group counts in the average: a prior that the out-of-fold scores may change."""
+"""The average of the best candidates: what is in it, and how much each group counts."""
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from itertools import combinations
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize
 from scipy.special import expit, logit
 
+from raremetric.voting import pool
+
+N_KEPT_PER_GROUP = 5
+N_KEPT_PER_TREES = 2
 STRENGTH = 3.0  # of the prior: loss per squared deviation of a logarithm
 DROP_COST = 2.0  # loss that must be saved before a group is left out, with many positives
 FEW = 40  # positives, with which twice as much must be saved
+
+
+class Average(NamedTuple):
+    """Σ weight · (score − mean) / scale over several scores of the same row."""
+
+    weights: NDArray[np.float64]  # (n_scores,), as are means and scales
+    means: NDArray[np.float64]
+    scales: NDArray[np.float64]
+
+    def __call__(self, scores: NDArray) -> NDArray[np.float64]:
+        """Average scores of shape (n_scores, n_rows)."""
+        weights, means, scales = (column[:, np.newaxis] for column in self)
+        return np.sum(weights * (scores.astype(np.float64) - means) / scales, axis=0)
+
+
+def average_best(
+    scores: NDArray,
+    groups: Sequence[str],
+    ranks: NDArray,
+    positive: NDArray,
+    group_weights: Mapping[str, float],
+    weights: NDArray | None = None,
+    trees: Sequence[str | None] | None = None,
+) -> tuple[NDArray[np.int64], Average]:
+    """Numbers of the best candidates of each group, the largest weight first, and their average.
+
+    Scores are standardized. The mean of a group's best is standardized again, so that the weights
+    of the groups do not depend on how correlated the candidates of a group are. If the trees of
+    each candidate are given, not more than `N_KEPT_PER_TREES` candidates have the same trees, as
+    long as there are others: an average over different trees is better.
+    """
+    kept, columns, means_of_best = [], [], []
+    n_repeats = scores.shape[1]
+    truth, pooled_weights = pool(positive, weights, n_repeats)
+    names = list(dict.fromkeys(groups))
+    for group in names:
+        best = _best_of(np.flatnonzero(np.asarray(groups) == group), ranks, trees)
+        pooled = scores[best].reshape(len(best), -1).astype(np.float64)
+        means, scales = _mean_and_std(pooled, pooled_weights)
+        scales = np.where(scales > 0, scales, 1.0)
+        averaged = ((pooled - means[:, np.newaxis]) / scales[:, np.newaxis]).mean(axis=0)
+        spread = max(float(_mean_and_std(averaged, pooled_weights)[1]), 1e-12)
+        means_of_best.append(averaged / spread)
+        kept.append(best)
+        columns.append([np.full(len(best), 1 / (len(best) * spread)), means, scales])
+    prior = np.array([group_weights[group] for group in names])
+    found = weigh_groups(np.stack(means_of_best), truth, prior, pooled_weights, n_repeats)
+    shares, means, scales = np.concatenate(columns, axis=1)
+    shares = shares * np.repeat(found, [len(best) for best in kept])
+    shares = shares / sum(shares)
+    order = np.argsort(-shares, kind="stable")[: np.count_nonzero(shares)]
+    return np.concatenate(kept)[order], Average(shares[order], means[order], scales[order])
+
+
+def _best_of(
+    members: NDArray, ranks: NDArray, trees: Sequence[str | None] | None
+) -> NDArray[np.int64]:
+    """The best candidates of a group, see `average_best`."""
+    ordered = members[np.argsort(ranks[members])]
+    if trees is not None:
+        seen: Counter[str | None] = Counter()
+        comes_later = []
+        for member in ordered:
+            own = trees[member]
+            seen[own] += 1
+            comes_later.append(own is not None and seen[own] > N_KEPT_PER_TREES)
+        ordered = ordered[np.argsort(comes_later, kind="stable")]
+    return np.sort(ordered[:N_KEPT_PER_GROUP])
+
+
+def _mean_and_std(values: NDArray, weights: NDArray | None) -> tuple[NDArray, NDArray]:
+    """Weighted mean and standard deviation along the last axis."""
+    mean = np.average(values, axis=-1, weights=weights)
+    squares = (values - mean[..., np.newaxis]) ** 2
+    return mean, np.sqrt(np.average(squares, axis=-1, weights=weights))
 
 
 def weigh_groups(

@@ -21,6 +21,7 @@ FIELD_TYPES: dict[str, tuple[type, str]] = {
     "shares": (list, "a list such as [0.1, 0.05]"),
     "measures": (list, 'a list such as ["f1"]'),
     "splits": (int, "an integer"),
+    "first_split": (int, "an integer"),
     "paper_table": (str, "a string"),
     "leader": (str, "a string"),
     "few_positives": (bool, "true or false"),
@@ -77,6 +78,7 @@ def check_fields(values: Mapping[str, Any], source: str) -> None:
         for value in values.get(field, []):
             check_option(value, field, allowed)
     check_integer(values.get("splits", 20), "splits", low=1)
+    check_integer(values.get("first_split", 1), "first_split", low=1)
     _check_share(values.get("test_size"), "test_size", "Leave it out for the paper's.")
     if "paper_table" in values:
         check_option(values["paper_table"], "paper_table", RESAMPLING_OF)

@@ -37,9 +37,9 @@ def find_studies(name: str) -> list[Study]:
     Parameters
     ----------
     name : str
-        A study that comes with the package, a group of them ("paper", also called "all", or
-        "rare-regime"; the study with the fewest tasks per learner comes first), or the path of a
-        TOML file.
+        A study that comes with the package, a group of them ("paper", also called "all",
+        "rare-regime" or "large"; the study with the fewest tasks per learner comes first), or the
+        path of a TOML file.
     """
     if name.endswith(".toml"):
         return [read_study(Path(name))]

@@ -151,6 +151,8 @@ class Study:
     learners : sequence of LearnerSpec
     splits : int
         Number of random splits of each data set.
+    first_split : int
+        Number of the first of them, which is also its seed.
     resamplings : sequence of {"none", "smote", "rus"}
     shares : sequence of float or None
         Shares of the minority class that data sets are reduced to; None for their own share.
@@ -180,6 +182,7 @@ class Study:
     measures: Sequence[str] = ("f1",)
     leader: str | None = None
     few_positives: bool = False
+    first_split: int = 1
 
     def tasks(self) -> list[Task]:
         """All tasks, split by split, so that an unfinished study has whole splits first."""
@@ -191,7 +194,7 @@ class Study:
             )
         return [
             Task(dataset, share, resampling, split, learner, self.test_size)
-            for split in range(1, self.splits + 1)
+            for split in range(self.first_split, self.first_split + self.splits)
             for dataset in self.datasets
             for share in self.shares
             for resampling in self.resamplings
@@ -234,11 +237,14 @@ class Study:
         if part.test_size != self.test_size:
             return part
         learners = {spec.name: spec for spec in (*self.learners, *part.learners)}
+        first = min(self.first_split, part.first_split)
+        end = max(study.first_split + study.splits for study in (self, part))
         return replace(
             part,
             datasets=_union(self.datasets, part.datasets),
             learners=tuple(learners.values()),
-            splits=max(self.splits, part.splits),
+            splits=end - first,
+            first_split=first,
             resamplings=_union(self.resamplings, part.resamplings),
             shares=_union(self.shares, part.shares),
         )

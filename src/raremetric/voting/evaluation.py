@@ -165,7 +165,7 @@ def evaluate(
     return Evaluation(
         observed_utility(predicted, truth, aim.utility, pooled_weights),
         log_loss(p, truth, pooled_weights),
-        average_precision(scores, positive, weights).mean(axis=-1),
+        average_precision(scores, positive, aim.row_weights(positive, weights)).mean(axis=-1),
     )
 
 

@@ -1,0 +1,115 @@
+"""RareClassifier and tuned XGBoost on the large tables, side by side, in CPU time.
+
+Each table is halved as in ``raremetric study run large``. Both methods tune on the same folds, one
+after the other in the same process with one thread; what is measured is the CPU time of the fit and
+of the predictions. Lines are appended to the file as they are finished, and lines that are in the
+file are not run again::
+
+    python -m benchmarks.large_tables --out benchmarks/results/large_tables.csv
+    python -m benchmarks.large_tables --datasets ada,satimage-4 --halvings 1 --out /tmp/few.csv
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import time
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from sklearn.metrics import average_precision_score, f1_score
+from threadpoolctl import threadpool_limits
+
+from raremetric import RareClassifier
+from raremetric.contenders import CONTENDERS
+from raremetric.datasets import list_datasets, load_dataset
+from raremetric.study.execution import make_split
+
+METHODS = ("gradient-boosting", "RareClassifier-fast")
+COLUMNS = (
+    *("dataset", "halving", "method", "rows", "features", "positives"),
+    *("average_precision", "f1", "fit_seconds", "microseconds_per_row"),
+)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--datasets", help="separated by commas; default: all large tables")
+    parser.add_argument("--halvings", default="1", help="numbers, separated by commas")
+    parser.add_argument("--methods", default=",".join(METHODS))
+    parser.add_argument("--out", type=Path, default=Path("benchmarks/results/large_tables.csv"))
+    options = parser.parse_args()
+    names = options.datasets.split(",") if options.datasets else list_datasets("large")
+    compile_kernels()
+    for dataset in names:
+        for halving in map(int, options.halvings.split(",")):
+            for method in options.methods.split(","):
+                if not is_done(options.out, dataset, halving, method):
+                    append(options.out, measure(dataset, halving, method))
+    print(summary(pd.read_csv(options.out)))
+
+
+def compile_kernels() -> None:
+    """Fit a small model, so that the compilation is not measured."""
+    rng = np.random.default_rng(0)
+    y = np.arange(1200) % 10 == 0
+    RareClassifier(random_state=0).fit(rng.normal(size=(1200, 3)) + y[:, np.newaxis], y)
+
+
+def measure(dataset: str, halving: int, method: str) -> dict:
+    """Fit one method on one half of a table, and test it on the other."""
+    X, y = load_dataset(dataset, return_X_y=True)
+    split = make_split(y, halving, 0.5)
+    contender = CONTENDERS[method]
+    with threadpool_limits(1), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        start = time.process_time()
+        tuned = contender.fit(
+            contender.candidates(halving), X[split.train], y[split.train], seed=halving
+        )
+        fitted = time.process_time()
+        answer = tuned.answer(X[split.test])
+        answered = time.process_time()
+    truth = y[split.test]
+    values = (
+        *(dataset, halving, method, len(split.train), X.shape[1], int(y[split.train].sum())),
+        round(100 * average_precision_score(truth, answer.scores), 2),
+        round(100 * f1_score(truth, answer.predicted), 2),
+        round(fitted - start, 2),
+        round(1e6 * (answered - fitted) / len(truth), 1),
+    )
+    return dict(zip(COLUMNS, values, strict=True))
+
+
+def is_done(path: Path, dataset: str, halving: int, method: str) -> bool:
+    if not path.exists():
+        return False
+    with path.open(newline="") as stream:
+        return any(
+            (row["dataset"], row["halving"], row["method"]) == (dataset, str(halving), method)
+            for row in csv.DictReader(stream)
+        )
+
+
+def append(path: Path, row: dict) -> None:
+    is_new = not path.exists()
+    with path.open("a", newline="") as stream:
+        writer = csv.DictWriter(stream, COLUMNS)
+        if is_new:
+            writer.writeheader()
+        writer.writerow(row)
+    print(" ".join(str(value) for value in row.values()), flush=True)
+
+
+def summary(results: pd.DataFrame) -> str:
+    """Means per table and over all tables, both methods next to each other, as Markdown."""
+    measures = list(COLUMNS[6:])
+    means = results.groupby(["dataset", "method"])[measures].mean().unstack("method").dropna()
+    overall = means.mean().to_frame("mean over the tables").T
+    return pd.concat([means, overall]).round(1).to_string()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,31 @@
+import numpy as np
+from scipy.stats import spearmanr
+
+from raremetric import BoostedLeaves
+from raremetric.neighbors import NeighborSearch
+from raremetric.rare.log_odds import LogOddsDistance
+from raremetric.validation import check_labels
+from raremetric.voting import Reading, class_scores, distance_floor
+from tests.conftest import make_problem
+
+
+def test_the_distance_is_the_difference_of_the_sums():
+    X, y = make_problem(0, n_samples=40)
+    metric = LogOddsDistance().fit(X, y)
+    found = metric.pair_distance(X[:20].reshape(10, 2, -1))
+    np.testing.assert_allclose(found, np.abs(X[0:20:2].sum(axis=1) - X[1:20:2].sum(axis=1)))
+
+
+def test_rows_are_ranked_as_by_the_trees_where_the_classes_overlap():
+    X, y = make_problem(0, n_samples=400)
+    flipped = np.random.default_rng(0).uniform(size=400) < 0.2
+    y = np.where(flipped, 1 - y, y)
+    leaves = BoostedLeaves(20, random_state=0).fit(X[:300], y[:300])
+    learned, queries = leaves.transform(X[:300]), leaves.transform(X[300:])
+    metric = LogOddsDistance().fit(learned, y[:300])
+    Z = metric.transform(learned)
+    search = NeighborSearch(Z, check_labels(y[:300], "A test"))
+    found = search.nearest_of_each_class(metric.transform(queries), 80)
+    reading = Reading(80, averaged=True, squared=True)
+    scores = class_scores([near.distances for near in found], distance_floor(Z), [reading])[0, :, 1]
+    assert spearmanr(scores, queries.sum(axis=1)).statistic > 0.98

@@ -550,3 +550,20 @@ def test_every_command_reads_standard_input(run, path, saved, tmp_path, words):
     empty = call("-", b"")
     assert empty.exit_code == 2
     assert "Error: standard input: The file is empty." in empty.stderr
+
+
+def test_columns_that_say_nothing_are_not_fitted(run, tmp_path):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.normal(size=(200, 3)), columns=["a", "b", "c"])
+    path, page = tmp_path / "noise.csv", tmp_path / "page.html"
+    frame.assign(y=rng.random(200) < 0.1).to_csv(path, index=False)
+    done = run("compare", path, "--target", "y", "--methods", "plain,logistic", "-o", page)
+    assert done.exit_code == 0, done.output
+    said = "No method ranks the rows better than chance"
+    assert said in " ".join(done.stderr.split())
+    assert said in page.read_text()
+    assert "Next, fit" not in done.stdout
+    frame.assign(y=frame["a"] > 1.3).to_csv(path, index=False)
+    done = run("compare", path, "--target", "y", "--methods", "plain,logistic", "-o", page)
+    assert said not in " ".join(done.stderr.split())
+    assert "Next, fit" in done.stdout

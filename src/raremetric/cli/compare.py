@@ -139,6 +139,7 @@ def compare(
     from raremetric.cli.comparison_tables import comparison_table
     from raremetric.files import atomic_write, check_output
     from raremetric.report import comparison_page
+    from raremetric.report.comparison import remarks
     from raremetric.table.results import BUDGETS
 
     settings: dict[str, Any] = {
@@ -168,7 +169,8 @@ def compare(
         else:
             print_rendered(comparison_table(found, rows))
             _print_importances(found, rows)
-        _print_notes(found)
+        for each in remarks(found, rows):
+            note(each)
         with atomic_write(out) as stream:
             command = shlex.join(["raremetric", *sys.argv[1:]])
             stream.write(comparison_page(found, rows, command, sizes).encode())
@@ -240,23 +242,15 @@ def _print_importances(found: Comparison, rows: list[dict[str, Any]]) -> None:
             print_rendered(importances_table(each["columns"], N_SHOWN, title))
 
 
-def _print_notes(found: Comparison) -> None:
-    """Print the notes and the methods that failed on stderr."""
-    from raremetric.report.comparison import failure_sentences
-
-    for each in [*found.notes, *failure_sentences(found)]:
-        note(each)
-
-
 def _print_next_step(
     found: Comparison, rows: list[dict[str, Any]], file: str, options: dict[str, Any]
 ) -> None:
-    """Print the command that fits the best method."""
-    from raremetric.report.comparison import best_method
+    """Print the command that fits the best method, if any method finds the class."""
+    from raremetric.report.comparison import any_better_than_chance, best_method
 
     best = best_method(found, rows)
-    if ":" in best["method"]:  # fit knows no classes outside the package
-        return
+    if ":" in best["method"] or not any_better_than_chance(found, rows):
+        return  # fit knows no classes outside the package
     words = ["raremetric", "fit", file, "--target", found.target_name]
     for name, values in options.items():
         for value in values if isinstance(values, list) else [values] if values else []:

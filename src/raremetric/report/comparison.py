@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from raremetric.report.comparison_figures import draw_counts, draw_curves, draw_directions
 from raremetric.report.page import Cell, Grid, Section, to_html
 from raremetric.table.results import BUDGETS, Comparison, title_of
 
 N_COLUMNS = 50  # of the file, in the table of importances
+HOPELESS = (
+    "No method ranks the rows better than chance: no average precision is above the share of the "
+    "class by two standard errors. These columns may say nothing about the class, or there are too "
+    "few examples of it."
+)
 
 
 def comparison_page(
@@ -60,14 +68,28 @@ def comparison_page(
             f"folds and tuned for {comparison.aim} within the training part."
         ),
         details={"Command": command} if command else {},
-        remarks=[*comparison.notes, *failure_sentences(comparison)],
+        remarks=remarks(comparison, rows),
         sections=sections,
     )
 
 
-def failure_sentences(comparison: Comparison) -> list[str]:
-    """One sentence for each method that could not be tested."""
-    return [f"{each['title']} failed: {each['error']}" for each in comparison.failed()]
+def remarks(comparison: Comparison, rows: list[dict[str, Any]]) -> list[str]:
+    """The notes, the methods that could not be tested, and whether any method finds anything."""
+    failed = [f"{each['title']} failed: {each['error']}" for each in comparison.failed()]
+    hopeless = [] if any_better_than_chance(comparison, rows) else [HOPELESS]
+    return [*comparison.notes, *failed, *hopeless]
+
+
+def any_better_than_chance(comparison: Comparison, rows: list[dict[str, Any]]) -> bool:
+    """Whether a method has an average precision above the share of the positive class.
+
+    It must be above it by two standard errors over the folds.
+    """
+    share = np.average(comparison.y, weights=comparison.weights)
+    found = [row["average precision"] for row in rows]
+    return any(
+        each["mean"] - 2 * each["std"] / math.sqrt(comparison.n_folds) > share for each in found
+    )
 
 
 def best_sentence(comparison: Comparison, rows: list[dict[str, Any]]) -> str:

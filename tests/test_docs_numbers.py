@@ -6,6 +6,7 @@ import pandas as pd
 import pytest
 
 from raremetric.datasets import list_datasets
+from raremetric.study.reading import named_study
 from tests.test_docs import ROOT
 
 RESULTS = ROOT / "docs" / "results"
@@ -61,6 +62,47 @@ def test_means_of_the_rare_regime_in_the_readme(beyond):
         means = factor * rows.pivot_table(column, "dataset", "learner").mean()
         line = " | ".join(f"{means[name]:.1f}" for name in names)
         assert f"| {title} | {line} |" in text
+    few = pd.read_csv(RESULTS / "beyond" / "rare-regime-even-few.csv", index_col="learner")
+    line = " | ".join(f"{few.mean_few[name]:.1f}" for name in names)
+    assert f"| F1, few positives | {line} |" in text
+    assert {*few.n_few} == {int(re.search(r"the (\d+) data sets with fewer", text).group(1))}
+
+
+def claims(about):
+    """What our runs say about the claims of the paper that begin like this."""
+    text = (RESULTS / "faithfulness.md").read_text()
+    found = re.findall(rf"^\| {re.escape(about)}[^|]*\|([^|]*)\|", text, re.MULTILINE)
+    assert len(found) == 1
+    return found[0]
+
+
+def test_claims_about_imbalance_in_the_readme():
+    text = " ".join((ROOT / "README.md").read_text().split())
+    robust = claims("In the mean over the data sets, IML is always the most robust")
+    n_shares = re.search(r"highest mean at (\d+) of (\d+) shares", robust).groups()
+    words = {"9": "nine", "10": "ten"}
+    assert "at {} of {} shares".format(*(words[n] for n in n_shares)) in text
+    lead = re.search(r"IML minus LMNN \+(.+ ± [\d.]+)", robust).group(1)
+    assert f"its lead over LMNN is within the noise: {lead} points" in text
+    rare = claims("The weights of the pair sets help: IML is better than ML2 at 5 % and less")
+    lead, n_ahead, n = re.search(r"\+(.+), ahead on (\d+) of (\d+)", rare).groups()
+    assert f"(ML2) is {lead} points behind" in text
+    assert n_ahead == n
+    assert f"each of the {words[n]} data sets" in text
+
+
+def test_numbers_of_data_sets():
+    n, n_large = len(list_datasets()), len(list_datasets("large"))
+    assert f"{n} data sets by name" in (ROOT / "docs" / "from-imbalanced-learn.md").read_text()
+    for page in ("README.md", "docs/datasets.md"):
+        assert f"{n_large} large tables" in (ROOT / page).read_text()
+
+
+def test_number_of_methods_of_the_first_study():
+    words = {5: "five", 6: "six", 7: "seven", 8: "eight"}
+    n = len(named_study("table2").learners)
+    text = (ROOT / "docs" / "study.md").read_text()
+    assert f"tune and test {words[n]} methods on 22 data sets" in text
 
 
 def test_first_example_of_the_readme(capsys):

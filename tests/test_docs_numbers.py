@@ -141,6 +141,29 @@ def test_means_in_the_readme_are_those_of_the_report():
     assert shown == {name: reported[name] for name in shown}
 
 
+def test_scores_on_the_page_of_baselines():
+    """The table, and the sentences about the variants."""
+    paths = (RESULTS / "repeats.csv.gz", ROOT / "benchmarks" / "results" / "baselines.csv.gz")
+    rows = pd.concat([pd.read_csv(path, skiprows=1) for path in paths])
+    rows = rows.drop_duplicates(["dataset", "split", "learner"])
+    rows["f1"] = 200 * rows.tp / (2 * rows.tp + rows.fp + rows.fn)
+    means = rows.pivot_table("f1", "dataset", "learner")
+    first = rows[rows.split <= 10].pivot_table("f1", "dataset", "learner")
+    text = (ROOT / "docs" / "baselines.md").read_text()
+    cell = r"\| ([\d.]+) \(([\d.]+)\) "
+    pattern = rf"^\| (\w+) {cell}\| [\d.]+ {cell}\| [\d.]+ {cell}\| [\d.]+ {cell}\|$"
+    table = re.findall(pattern, text, re.MULTILINE)
+    assert len(table) == 6
+    for dataset, *shown in table:
+        names = ("LMNN", "ITML", "GMML", "GMML balanced")
+        values = [part.loc[dataset, name] for name in names for part in (means, first)]
+        assert [float(number) for number in shown] == pytest.approx(values, abs=0.0501)
+    hinge = [f"{means.loc[row[0], 'LMNN hinge']:.1f}" for row in table[:4]]
+    assert "{}, {}, {} and {} on the\nfirst four data sets".format(*hinge) in text
+    assert f"an F1 of\n{first.loc['newthyroid', 'ITML exact step']:.1f}, and tuning" in text
+    assert f"({means.loc['spectfheart', 'ITML exact step']:.1f} with the exact projection" in text
+
+
 def test_computation_on_the_page_of_baselines(capsys, monkeypatch):
     monkeypatch.chdir(ROOT)
     text = (ROOT / "docs" / "baselines.md").read_text()

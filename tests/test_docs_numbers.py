@@ -164,6 +164,34 @@ def test_scores_on_the_page_of_baselines():
     assert f"({means.loc['spectfheart', 'ITML exact step']:.1f} with the exact projection" in text
 
 
+def test_limits_of_iml_in_the_readme():
+    """The data sets on which tuned IML gains less than one point over the Euclidean distance."""
+    table = (RESULTS / "table2.md").read_text().split("\n\n")[1]
+    rows = re.findall(r"^\| (\w+) \| [\d–]+ \| (.*) \|$", table, re.MULTILINE)
+    assert len(rows) == 22
+    gains = {}
+    for name, cells in rows:
+        means = [float(cell.strip("* ").split(" ")[0].strip("*")) for cell in cells.split("|")]
+        gains[name] = round(means[-1] - means[0], 1)
+    text = " ".join((ROOT / "README.md").read_text().split())
+    behind = re.search(r"on `(\w+)`, tuned IML is ([\d.]+) points behind", text)
+    assert {name: -gain for name, gain in gains.items() if gain < 0} == {
+        behind.group(1): float(behind.group(2))
+    }
+    small = re.search(r"and on ((?:`\w+`(?:, | and )?)+) its gain is less than one point", text)
+    assert {name for name, gain in gains.items() if 0 <= gain < 1} == {
+        *re.findall(r"\w+", small.group(1).replace(" and ", " "))
+    }
+
+
+def test_times_of_comparisons():
+    text = (ROOT / "docs" / "own-tables.md").read_text()
+    seconds = [int(number) for number in re.findall(r"\| yes \| (\d+) \|$", text, re.MULTILINE)]
+    shown = f"took {min(seconds)} to {max(seconds)} CPU seconds on each of [ten files]"
+    assert len(seconds) == 10
+    assert shown in (ROOT / "docs" / "table.md").read_text()
+
+
 def test_computation_on_the_page_of_baselines(capsys, monkeypatch):
     monkeypatch.chdir(ROOT)
     text = (ROOT / "docs" / "baselines.md").read_text()

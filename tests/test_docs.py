@@ -4,11 +4,13 @@ import doctest
 import re
 import shlex
 import sys
+import tomllib
 from collections import Counter
 from importlib import import_module
 from pathlib import Path
 from pkgutil import resolve_name
 
+import pandas as pd
 import pytest
 from sklearn.datasets import make_classification
 from sklearn.metrics import f1_score
@@ -17,6 +19,7 @@ from sklearn.utils.estimator_checks import check_estimator
 
 import raremetric
 from examples.gallery import two_losses
+from raremetric.datasets import parsers
 from raremetric.study.reading import read_study
 
 ROOT = Path(__file__).parent.parent
@@ -159,7 +162,36 @@ def added_learner(tmp_path, monkeypatch):
 
 
 def test_the_learner_of_its_page(added_learner):
-    check_estimator(resolve_name(added_learner)())
+    learner = resolve_name(added_learner)
+    check_estimator(learner())
+    fitted = learner().fit(pd.DataFrame({"a": [0.0, 2.0, 10.0, 12.0]}), [0, 0, 1, 1])
+    for name in [name for name in vars(fitted) if name.endswith("_")]:
+        assert f"\n    {name} : " in learner.__doc__  # as `tests/test_package.py` requires
+
+
+def test_the_data_set_of_its_page():
+    """The file exists, and the counts are those of the page."""
+    text = (ROOT / "docs" / "add-a-dataset.md").read_text()
+    file, label = re.search(r'f"\{COMMON\}/(\S+)",.*\n +(\d+),', text).groups()
+    counts = tuple(map(int, re.search(r"\((\d+), (\d+), (\d+)\),", text).groups()))
+    parsed = parsers.keel(parsers.package_path(f"{parsers.COMMON}/{file}"))
+    assert (*parsed.X.shape, sum(parsed.labels.astype(str) == label)) == counts
+
+
+def test_packages_are_drawn_in_the_order_of_their_imports():
+    contracts = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]
+    layers = [line.split(" | ") for line in reversed(contracts["contracts"][0]["layers"])]
+    level = {name: i for i, names in enumerate(layers) for name in names}
+    drawing = (ROOT / "docs" / "images" / "layers.svg").read_text()
+    drawn = re.findall(r'font-weight="bold">([a-z, |]+)<', drawing)
+    names = [name for box in drawn for name in re.split(r", | \| ", box)]
+    assert len(names) > 15
+    assert [level[name] for name in names] == sorted(level[name] for name in names)
+    packages = {path.parent.name for path in (ROOT / "src" / "raremetric").glob("*/__init__.py")}
+    assert packages <= {*names}
+    text = (ROOT / "docs" / "contribute.md").read_text()
+    described = re.search(r"from top to bottom: (.*?)\.\]", text, re.DOTALL).group(1)
+    assert re.split(r",\s|\sand\s", described) == names
 
 
 def test_the_learner_of_its_page_can_be_compared(added_learner):

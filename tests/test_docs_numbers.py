@@ -6,6 +6,7 @@ import pandas as pd
 import pytest
 
 from raremetric.datasets import list_datasets
+from raremetric.study.reading import named_study
 from tests.test_docs import ROOT
 
 RESULTS = ROOT / "docs" / "results"
@@ -61,6 +62,47 @@ def test_means_of_the_rare_regime_in_the_readme(beyond):
         means = factor * rows.pivot_table(column, "dataset", "learner").mean()
         line = " | ".join(f"{means[name]:.1f}" for name in names)
         assert f"| {title} | {line} |" in text
+    few = pd.read_csv(RESULTS / "beyond" / "rare-regime-even-few.csv", index_col="learner")
+    line = " | ".join(f"{few.mean_few[name]:.1f}" for name in names)
+    assert f"| F1, few positives | {line} |" in text
+    assert {*few.n_few} == {int(re.search(r"the (\d+) data sets with fewer", text).group(1))}
+
+
+def claims(about):
+    """What our runs say about the claims of the paper that begin like this."""
+    text = (RESULTS / "faithfulness.md").read_text()
+    found = re.findall(rf"^\| {re.escape(about)}[^|]*\|([^|]*)\|", text, re.MULTILINE)
+    assert len(found) == 1
+    return found[0]
+
+
+def test_claims_about_imbalance_in_the_readme():
+    text = " ".join((ROOT / "README.md").read_text().split())
+    robust = claims("In the mean over the data sets, IML is always the most robust")
+    n_shares = re.search(r"highest mean at (\d+) of (\d+) shares", robust).groups()
+    words = {"9": "nine", "10": "ten"}
+    assert "at {} of {} shares".format(*(words[n] for n in n_shares)) in text
+    lead = re.search(r"IML minus LMNN \+(.+ ± [\d.]+)", robust).group(1)
+    assert f"its lead over LMNN is within the noise: {lead} points" in text
+    rare = claims("The weights of the pair sets help: IML is better than ML2 at 5 % and less")
+    lead, n_ahead, n = re.search(r"\+(.+), ahead on (\d+) of (\d+)", rare).groups()
+    assert f"(ML2) is {lead} points behind" in text
+    assert n_ahead == n
+    assert f"each of the {words[n]} data sets" in text
+
+
+def test_numbers_of_data_sets():
+    n, n_large = len(list_datasets()), len(list_datasets("large"))
+    assert f"{n} data sets by name" in (ROOT / "docs" / "from-imbalanced-learn.md").read_text()
+    for page in ("README.md", "docs/datasets.md"):
+        assert f"{n_large} large tables" in (ROOT / page).read_text()
+
+
+def test_number_of_methods_of_the_first_study():
+    words = {5: "five", 6: "six", 7: "seven", 8: "eight"}
+    n = len(named_study("table2").learners)
+    text = (ROOT / "docs" / "study.md").read_text()
+    assert f"tune and test {words[n]} methods on 22 data sets" in text
 
 
 def test_first_example_of_the_readme(capsys):
@@ -97,6 +139,57 @@ def test_means_in_the_readme_are_those_of_the_report():
     known = re.search(r"^\| \| (Euclidean \| LMNN .*) \|\n\|.*\n\| here \| (.*) \|$", readme, re.M)
     shown = dict(zip(*(group.split(" | ") for group in known.groups()), strict=True))
     assert shown == {name: reported[name] for name in shown}
+
+
+def test_scores_on_the_page_of_baselines():
+    """The table, and the sentences about the variants."""
+    paths = (RESULTS / "repeats.csv.gz", ROOT / "benchmarks" / "results" / "baselines.csv.gz")
+    rows = pd.concat([pd.read_csv(path, skiprows=1) for path in paths])
+    rows = rows.drop_duplicates(["dataset", "split", "learner"])
+    rows["f1"] = 200 * rows.tp / (2 * rows.tp + rows.fp + rows.fn)
+    means = rows.pivot_table("f1", "dataset", "learner")
+    first = rows[rows.split <= 10].pivot_table("f1", "dataset", "learner")
+    text = (ROOT / "docs" / "baselines.md").read_text()
+    cell = r"\| ([\d.]+) \(([\d.]+)\) "
+    pattern = rf"^\| (\w+) {cell}\| [\d.]+ {cell}\| [\d.]+ {cell}\| [\d.]+ {cell}\|$"
+    table = re.findall(pattern, text, re.MULTILINE)
+    assert len(table) == 6
+    for dataset, *shown in table:
+        names = ("LMNN", "ITML", "GMML", "GMML balanced")
+        values = [part.loc[dataset, name] for name in names for part in (means, first)]
+        assert [float(number) for number in shown] == pytest.approx(values, abs=0.0501)
+    hinge = [f"{means.loc[row[0], 'LMNN hinge']:.1f}" for row in table[:4]]
+    assert "{}, {}, {} and {} on the\nfirst four data sets".format(*hinge) in text
+    assert f"an F1 of\n{first.loc['newthyroid', 'ITML exact step']:.1f}, and tuning" in text
+    assert f"({means.loc['spectfheart', 'ITML exact step']:.1f} with the exact projection" in text
+
+
+def test_limits_of_iml_in_the_readme():
+    """The data sets on which tuned IML gains less than one point over the Euclidean distance."""
+    table = (RESULTS / "table2.md").read_text().split("\n\n")[1]
+    rows = re.findall(r"^\| (\w+) \| [\d–]+ \| (.*) \|$", table, re.MULTILINE)
+    assert len(rows) == 22
+    gains = {}
+    for name, cells in rows:
+        means = [float(cell.strip("* ").split(" ")[0].strip("*")) for cell in cells.split("|")]
+        gains[name] = round(means[-1] - means[0], 1)
+    text = " ".join((ROOT / "README.md").read_text().split())
+    behind = re.search(r"on `(\w+)`, tuned IML is ([\d.]+) points behind", text)
+    assert {name: -gain for name, gain in gains.items() if gain < 0} == {
+        behind.group(1): float(behind.group(2))
+    }
+    small = re.search(r"and on ((?:`\w+`(?:, | and )?)+) its gain is less than one point", text)
+    assert {name for name, gain in gains.items() if 0 <= gain < 1} == {
+        *re.findall(r"\w+", small.group(1).replace(" and ", " "))
+    }
+
+
+def test_times_of_comparisons():
+    text = (ROOT / "docs" / "own-tables.md").read_text()
+    seconds = [int(number) for number in re.findall(r"\| yes \| (\d+) \|$", text, re.MULTILINE)]
+    shown = f"took {min(seconds)} to {max(seconds)} CPU seconds on each of [ten files]"
+    assert len(seconds) == 10
+    assert shown in (ROOT / "docs" / "table.md").read_text()
 
 
 def test_computation_on_the_page_of_baselines(capsys, monkeypatch):

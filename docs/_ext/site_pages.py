@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 import shutil
 from importlib.util import find_spec
@@ -10,6 +11,7 @@ from pathlib import Path
 from docutils import nodes
 from site_config import PAGES, site_links
 from sphinx.addnodes import pending_xref
+from sphinx.errors import ExtensionError
 from sphinx.transforms.post_transforms import SphinxPostTransform
 
 ROOT = Path(__file__).parent.parent.parent
@@ -26,6 +28,8 @@ TITLES = {  # of pages that `raremetric study report` writes without a title
     "rare-regime-odd": "KEEL, odd positions: F1",
     "rare-regime-odd-precision": "KEEL, odd positions: average precision",
 }
+# Of es5/tex-svg-full.js in version 3.2.2 of the package mathjax on npm, see decision 8.
+MATHJAX_SHA256 = "a4354ff94fd868aea0cc6eaaa79a57fda0588646fc46ee3700a349ee0a11cbe6"
 WITH_TITLE = ("results/README", "results/faithfulness")
 
 
@@ -108,7 +112,10 @@ def copy_files(app, error) -> None:
         return
     out = Path(app.outdir)
     package = find_spec("sphinx-mathjax-offline")
-    shutil.copy(Path(package.origin).parent / "static/mathjax/tex-svg-full.js", out / "_static")
+    mathjax = Path(package.origin).parent / "static/mathjax/tex-svg-full.js"
+    if hashlib.sha256(mathjax.read_bytes()).hexdigest() != MATHJAX_SHA256:
+        raise ExtensionError(f"{mathjax} is not the file of MathJax 3.2.2.")
+    shutil.copy(mathjax, out / "_static")
     for path in Path(app.srcdir, "results").rglob("report.html"):
         target = out / path.relative_to(app.srcdir)
         target.parent.mkdir(parents=True, exist_ok=True)

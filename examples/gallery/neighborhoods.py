@@ -3,9 +3,9 @@ Neighborhoods before and after
 ==============================
 
 Lines lead from each test point of the rare class to the three training points that vote on it:
-green if the neighbor is rare, too, and red if it is common. Under the Euclidean distance, most
-neighbors of a rare point are common, so the vote misses it. Under the metric that
-:class:`raremetric.IML` has learned from the training points, most of them are rare.
+green if the neighbor is rare, too, and red if it is common. If two of the three are common, the
+vote misses the point. Fewer neighbors are common under the metric that :class:`raremetric.IML` has
+learned from the training points than under the Euclidean distance.
 
 The data set is libras: 24 of 360 hand movements are of the rare class, described by 90 features.
 Of nine random splits into halves, the one with the median gain in F1 is shown. Both panels are

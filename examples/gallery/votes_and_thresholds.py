@@ -55,7 +55,9 @@ bins = np.linspace(0, 1, 26)
 left.hist(p[y_test == 0], bins, color="#b9c0c9", label="majority class")
 left.hist(p[y_test == 1], bins, color="#d1495b", alpha=0.7, label="minority class")
 left.axvline(threshold, color="black", ls="--", lw=1)
-left.text(threshold + 0.02, 36, f"threshold {threshold:.2f}")
+left.text(
+    threshold, 1.01, f"threshold {threshold:.2f}", transform=left.get_xaxis_transform(), ha="center"
+)
 left.set(xlabel="probability of the minority class", ylabel="test examples")
 left.legend(frameon=False, loc="center right")
 precision, recall, _ = precision_recall_curve(y_test, p)

@@ -3,7 +3,7 @@ import pytest
 from sklearn.base import clone
 from sklearn.preprocessing import StandardScaler
 
-from raremetric import BalancedDiscriminant, Euclidean, KernelLandmarks
+from raremetric import IML, BalancedDiscriminant, Euclidean, KernelLandmarks
 from raremetric.rare.candidates import (
     MetricSpec,
     SharedTransform,
@@ -44,6 +44,13 @@ def test_every_group_has_a_weight_and_every_candidate_its_own_description():
     assert len(candidates) == len(metrics) * len(READINGS)
     described = {(m.branch, repr(m.learner), str(reading)) for m, reading in candidates}
     assert len(described) == len(candidates)
+
+
+def test_iml_is_not_tried_with_many_features():
+    few, many = (default_metrics(n_features=n) for n in (100, 101))
+    assert {repr(each.learner) for each in few if isinstance(each.learner, IML)}
+    kept = [(each.branch, repr(each.learner)) for each in few if not isinstance(each.learner, IML)]
+    assert [(each.branch, repr(each.learner)) for each in many] == kept
 
 
 def test_the_search_is_among_the_examples_as_the_pipeline_maps_them(data, fitted):

@@ -29,7 +29,7 @@ METRICS = [
 
 @pytest.fixture(autouse=True)
 def few_weighted_metrics(monkeypatch):
-    monkeypatch.setattr(classifier, "default_metrics", lambda labels: METRICS)
+    monkeypatch.setattr(classifier, "default_metrics", lambda labels, n_features: METRICS)
 
 
 def fit(X, y, weights=None, **params):

@@ -33,6 +33,7 @@ from raremetric.voting import READINGS, Reading, class_scores, distance_floor
 TREES = "trees"
 MIN_POSITIVES_FOR_TREES = 20  # with fewer, trees hardly contribute
 FEW_ROWS = 1000  # with fewer, there are fewer and smaller trees
+MAX_FEATURES_FOR_IML = 100  # with more, its fits would take longer than all others
 
 
 def prior_weights(n_positive: int) -> dict[str, float]:
@@ -87,8 +88,8 @@ class FittedMetric(NamedTuple):
         return class_scores(distances, self.floor, readings)[:, :, 1]
 
 
-def default_metrics(labels: Labels | None = None) -> list[MetricSpec]:
-    """The metrics that RareClassifier tries on examples with these labels; None for all."""
+def default_metrics(labels: Labels | None = None, n_features: int = 1) -> list[MetricSpec]:
+    """The metrics that RareClassifier tries on such examples; all of them without labels."""
     scaled = (StandardScaler(),)
     ranked = (NormalScores(), StandardScaler())
     weighted = (*scaled, ImportanceWeights())
@@ -98,7 +99,8 @@ def default_metrics(labels: Labels | None = None) -> list[MetricSpec]:
         metrics += [
             MetricSpec("importance, laplacian", name, steps, each) for each in _discriminants()
         ]
-    linear = (Euclidean(), *_imls(), *_discriminants())
+    imls = _imls() if n_features <= MAX_FEATURES_FOR_IML else []
+    linear = (Euclidean(), *imls, *_discriminants())
     metrics += [MetricSpec("linear", "standard", scaled, each) for each in linear]
     metrics += [MetricSpec("linear", "rank", ranked, each) for each in _discriminants()]
     return metrics + (_tree_metrics(labels) if is_installed("xgboost") else [])

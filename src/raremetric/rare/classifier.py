@@ -283,7 +283,7 @@ class RareClassifier(InspectionMixin, ClassifierMixin, BaseEstimator):
             class_counts=labels.counts[np.argsort(is_positive)],
             owner=type(self).__name__,
         )
-        metrics = self._metrics_to_try(tuned.labels)
+        metrics = self._metrics_to_try(tuned.labels, tuned.X.shape[1])
         on_step = Progress(on_progress, len(metrics) * tuned.n_folds)
         with quiet_repeats():
             metrics, scores = out_of_fold_scores(
@@ -301,8 +301,8 @@ class RareClassifier(InspectionMixin, ClassifierMixin, BaseEstimator):
         self.score_std_, self.validation_ = selection.score_std, selection.validation
         return [] if selection.missed is None else [(self.pos_label_, selection.missed)]
 
-    def _metrics_to_try(self, labels: Labels) -> list[MetricSpec]:
-        return default_metrics(labels)
+    def _metrics_to_try(self, labels: Labels, n_features: int) -> list[MetricSpec]:
+        return default_metrics(labels, n_features)
 
     def _choose_positive(self, labels: Labels) -> Any:
         known = labels.classes.tolist()

@@ -50,7 +50,7 @@ def test_results_of_all_candidates(fitted):
     assert 0 < model.best_score_ <= 1
     axes = pytest.importorskip("matplotlib.pyplot").figure().subplots()
     assert model.plot_candidates(axes) is axes
-    assert axes.get_xlabel().startswith("out-of-fold utility")
+    assert axes.get_xlabel().startswith("F1 on held-out examples")
 
 
 @pytest.mark.parametrize("number", [-1, 99])

@@ -18,6 +18,7 @@ class InspectionMixin(PredictionMixin):
     """The methods of RareClassifier that show how it decides."""
 
     cv_results_: dict[str, NDArray]
+    scoring: Any
 
     @property
     def metric_(self) -> Pipeline:
@@ -118,7 +119,8 @@ class InspectionMixin(PredictionMixin):
             label="kept (area: weight)",
         )
         ax.set_yticks(range(len(names)), names)
-        ax.invert_yaxis()
-        ax.set_xlabel("out-of-fold utility at the candidate's own threshold")
-        ax.legend(loc="lower left", fontsize="small")
+        ax.set_ylim(len(names) - 0.4, -0.6)  # the first branch on top, none at the border
+        aim = "F1" if str(self.scoring) in ("f1", "average_precision") else "Utility"
+        ax.set_xlabel(f"{aim} on held-out examples, at the candidate's own threshold")
+        ax.legend(fontsize="small")
         return ax

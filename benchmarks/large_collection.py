@@ -88,9 +88,9 @@ def run(root: Path, share: float, n_rows: int, max_rows: int, profile: bool) -> 
         with Watched(client, "predict", after=20.0) as watched:
             counts = predict_collection(model, data, out, **where)
     say(f"predict: {1e6 * watched.cpu / n_rows:.0f} microseconds of CPU time per row")
-    p, y = check_rows(model, files, out)
+    p, y, truth = check_rows(model, files, out)
     assert len(p) == counts.rows == n_rows
-    return check_calibration(p, y)
+    return check_calibration(p, y, truth)
 
 
 def say(text: str) -> None:
@@ -104,12 +104,16 @@ def generate(folder: Path, n_rows: int, rows_per_file: int) -> float:
     for number, start in enumerate(range(0, n_rows, rows_per_file)):
         rng = np.random.default_rng([0, number])
         X = rng.normal(size=(min(rows_per_file, n_rows - start), N_FEATURES))
-        log_odds = 1.5 * X[:, 0] + X[:, 1] - X[:, 2] + 0.5 * X[:, 3] * X[:, 4] - 8
-        y = (rng.random(len(X)) < expit(log_odds)).astype(np.int8)
+        y = (rng.random(len(X)) < true_probability(*X.T[:5])).astype(np.int8)
         positive += int(y.sum())
         columns = {f"x{j}": X[:, j] for j in range(N_FEATURES)}
         pq.write_table(pa.table({**columns, "y": y}), folder / f"{number:05d}.parquet")
     return positive / n_rows
+
+
+def true_probability(x0, x1, x2, x3, x4) -> np.ndarray:
+    """With which the class of a row is drawn; it depends on five columns."""
+    return expit(1.5 * x0 + x1 - x2 + 0.5 * x3 * x4 - 8)
 
 
 class Watched(threading.Thread):
@@ -188,34 +192,43 @@ def check_fit(about: dict[str, Any], n_positive: int, n_rows: int, max_rows: int
     )
 
 
-def check_rows(model: Any, files: list[Path], out: Path) -> tuple[np.ndarray, np.ndarray]:
-    """Compare the output with the input; return the probabilities and classes of all rows.
+def check_rows(model: Any, files: list[Path], out: Path) -> list[np.ndarray]:
+    """Compare the output with the input.
 
-    The first and last 500 rows of each tenth file are predicted again, here.
+    Returns the probabilities, the classes and the true probabilities of all rows. The first and
+    last 500 rows of each tenth file are predicted again, here.
     """
-    parts = sorted(out.glob("part-*.parquet"))
-    p, y = [], []
+    parts, columns = sorted(out.glob("part-*.parquet")), []
     for number, (source, part) in enumerate(zip(files, parts, strict=True)):
         found = pq.read_table(part, columns=["row", "probability"])
-        truth = pq.read_table(source, columns=["y"])["y"].to_numpy()
-        np.testing.assert_array_equal(found["row"].to_numpy(), np.arange(1, len(truth) + 1))
-        p.append(found["probability"].to_numpy())
-        y.append(truth)
+        table = pq.read_table(source)
+        np.testing.assert_array_equal(found["row"].to_numpy(), np.arange(1, len(table) + 1))
+        p, truth = found["probability"].to_numpy(), [table[f"x{j}"].to_numpy() for j in range(5)]
+        columns.append((p, table["y"].to_numpy(), true_probability(*truth)))
         if number % 10 == 0:
-            table, some = pq.read_table(source), np.r_[:500, len(truth) - 500 : len(truth)]
+            some = np.unique(np.r_[:500, len(table) - 500 : len(table)])
             again = model.predict(table.take(some))["probability"]
-            np.testing.assert_allclose(p[-1][some], again, rtol=1e-9)
-    p, y = np.concatenate(p), np.concatenate(y)
-    say(f"no row missing, none twice, all in order: {len(p)} rows in {len(parts)} parts")
-    return p, y
+            np.testing.assert_allclose(p[some], again, rtol=1e-9)
+    columns = [np.concatenate(column) for column in zip(*columns, strict=True)]
+    say(f"no row missing, none twice, all in order: {len(columns[0])} rows in {len(parts)} parts")
+    return columns
 
 
-def check_calibration(p: np.ndarray, y: np.ndarray) -> bool:
-    """Report the calibration error on all rows; returns whether it is small enough."""
+def check_calibration(p: np.ndarray, y: np.ndarray, truth: np.ndarray) -> bool:
+    """Report the calibration error on all rows; returns whether it is small enough.
+
+    Rows that were learned from count, too: of their class, the model is too sure. So the error is
+    also reported for other rows of the same distribution, with the true probabilities as classes.
+    """
     share, order, is_good = y.mean(), np.argsort(p), True
     for name, weights in (("rows", np.ones(len(p))), ("expected positives", p[order])):
-        error = calibration_error(p[order], y[order], weights) / share
-        say(f"calibration error, {N_BINS} bins of equal {name}: {error:.1%} of the class share")
+        error, other = (
+            calibration_error(p[order], each[order], weights) / each.mean() for each in (y, truth)
+        )
+        say(
+            f"calibration error, {N_BINS} bins of equal {name}: {error:.1%} of the class share; "
+            f"for other rows of the same distribution: {other:.1%}"
+        )
         is_good &= error < TARGET
     say(f"mean probability {p.mean():.5f}, class share {share:.5f}")
     say(f"calibration error below {TARGET:.0%} of the class share: {'yes' if is_good else 'NO'}")

@@ -54,7 +54,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--rows", type=int, default=10_000_000)
     parser.add_argument("--rows-per-file", type=int, default=100_000)
-    parser.add_argument("--max-rows", type=int, default=5000, help="rows to learn from")
+    parser.add_argument("--max-rows", type=int, default=1000, help="rows to learn from")
     parser.add_argument("--directory", help="where to write the data and predictions")
     parser.add_argument("--profile", action="store_true", help="only time the parts of `predict`")
     arguments = parser.parse_args()
@@ -82,6 +82,7 @@ def run(root: Path, share: float, n_rows: int, max_rows: int, profile: bool) -> 
         with Watched(client, "fit", after=5.0):
             model = fit_collection(data, "y", 1, max_rows=max_rows, seed=0, **where)
         check_fit(model.training, round(share * n_rows), n_rows, max_rows)
+        say(f"fit: {len(model.classifier.ensemble_.metrics)} metrics are averaged")
         if profile:
             profile_prediction(model, files[0])
             return True

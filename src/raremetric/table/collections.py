@@ -61,7 +61,7 @@ def fit_collection(
         files have the same columns.
     method : {"rare", "iml-score"}, default="rare"
     max_rows : int or None, default=None
-        Maximum number of rows to learn from, at most 10,000: the same number of each class, or all
+        Maximum number of rows to learn from, at most 5,000: the same number of each class, or all
         of a class with fewer rows. Of a class with at least 500 rows, at least a fifth is left for
         the calibration.
     target, positive, scoring, threshold, row_names, keep_names, time, group, seed, categorical, \

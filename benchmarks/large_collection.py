@@ -4,11 +4,11 @@ Generates ROWS x 20 numbers in a temporary directory, fits RareClassifier on it 
 it on a local Dask cluster of two workers with 2 GB each. A worker that is busy is killed during
 both. Checks that no row is missing, doubled or out of order, and that the calibration error on all
 rows is below a tenth of the class share; ends with status 1 if not. With the defaults, 10^7 rows
-take about half an hour of CPU time and 3 GB of disk space::
+take about 20 minutes of CPU time and 3 GB of disk space::
 
     python -m benchmarks.large_collection                  # 10^7 rows; also `make test-large`
     python -m benchmarks.large_collection --rows 1000000   # minutes
-    python -m benchmarks.large_collection --rows 1000000 --profile  # what a prediction consists of
+    python -m benchmarks.large_collection --rows 1000000 --rows-per-file 20000 --profile
 """
 
 from __future__ import annotations

@@ -218,8 +218,8 @@ def check_rows(model: Any, files: list[Path], out: Path) -> list[np.ndarray]:
 def check_calibration(p: np.ndarray, y: np.ndarray, truth: np.ndarray) -> bool:
     """Report the calibration error on all rows; returns whether it is small enough.
 
-    Rows that were learned from count, too: of their class, the model is too sure. So the error is
-    also reported for other rows of the same distribution, with the true probabilities as classes.
+    Classes are drawn by chance, and the model is too sure of the class of rows that it was learned
+    from. So the error against the true probabilities is reported, too.
     """
     share, order, is_good = y.mean(), np.argsort(p), True
     for name, weights in (("rows", np.ones(len(p))), ("expected positives", p[order])):
@@ -228,7 +228,7 @@ def check_calibration(p: np.ndarray, y: np.ndarray, truth: np.ndarray) -> bool:
         )
         say(
             f"calibration error, {N_BINS} bins of equal {name}: {error:.1%} of the class share; "
-            f"for other rows of the same distribution: {other:.1%}"
+            f"against the true probabilities: {other:.1%}"
         )
         is_good &= error < TARGET
     say(f"mean probability {p.mean():.5f}, class share {share:.5f}")

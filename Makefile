@@ -16,12 +16,15 @@ ITERATIONS ?= 20
 # One thread for linear algebra in each of the processes that run tests.
 PYTEST = OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto
 
+# Rows of the generated directory of `make test-large`.
+LARGE_ROWS ?= 10000000
+
 # What `make test-versions` runs: each Python with each set of dependencies.
 PYTHONS ?= 3.11 3.12 3.13
 SETS ?= oldest current pre
 
-.PHONY: help demo test test-quick test-slow test-browser test-faults test-versions fuzz lint format \
-	bench paper beyond docs dist audit clean
+.PHONY: help demo test test-quick test-slow test-browser test-faults test-large test-versions fuzz \
+	lint format bench paper beyond docs dist audit clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 15
@@ -75,6 +78,10 @@ test-browser: $(VENV)/.browser  ## test the HTML pages in headless Chromium, whi
 
 test-faults: $(VENV)/.dev  ## kill commands, fill disks and break files, and check that nothing is lost
 	$(BIN)/python -m pytest -m fault
+
+# Needs 3 GB of disk space in the directory for temporary files.
+test-large: $(VENV)/.dev  ## fit and predict LARGE_ROWS rows on two small workers, and kill one during each
+	$(BIN)/python -m benchmarks.large_collection --rows $(LARGE_ROWS)
 
 # Environments are kept in .venv-versions; uv creates them much faster than pip.
 test-versions: $(VENV)/.release  ## run the fast tests on PYTHONS with the oldest, current and newest SETS

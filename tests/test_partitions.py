@@ -1,11 +1,14 @@
 """Dask arrays and data frames: what is drawn, and models for the whole collection's classes."""
 
+import os
+
 import numpy as np
 import pytest
 from scipy.special import expit
 from sklearn.metrics import f1_score
 
 from raremetric import Euclidean, MetricKNNClassifier, RareClassifier
+from raremetric.cluster import dask_client
 from raremetric.partitions import (
     MAX_HELD_OUT,
     MIN_HELD_OUT,
@@ -209,3 +212,9 @@ def test_what_cannot_be_used_with_a_collection():
         RareClassifier().fit(frame, other)
     with pytest.raises(ValueError, match="two dimensions"):
         RareClassifier().fit(parts[:, 0], labels)
+
+
+def test_local_workers_keep_freed_memory():
+    with dask_client(None, 1) as client:
+        (limit,) = client.run(os.environ.get, "MALLOC_TRIM_THRESHOLD_").values()
+    assert int(limit) >= 1 << 24  # Dask's own setting is 64 KB

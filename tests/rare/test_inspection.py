@@ -6,6 +6,7 @@ from sklearn.exceptions import NotFittedError
 from raremetric import RareClassifier
 from raremetric.rare.candidates import default_metrics
 from raremetric.rare.evaluation import N_SURVIVORS
+from raremetric.rare.prediction import proba_and_neighbors
 from raremetric.voting import READINGS
 from tests.rare.conftest import rare_problem
 
@@ -35,6 +36,17 @@ def test_neighbors_are_those_under_the_members_own_pipeline(fitted):
         np.testing.assert_allclose(found, np.sort(distances, axis=1)[:, :4], rtol=1e-6)
         np.testing.assert_array_equal(rows, np.argsort(distances, axis=1)[:, :4])
     np.testing.assert_array_equal(model.kneighbors(Q, return_distance=False).shape, (6, 3))
+
+
+@pytest.mark.parametrize("k", [1, 3, 30])
+def test_neighbors_with_the_probabilities_are_those_of_a_search(fitted, k):
+    model, X, _ = fitted
+    Q = np.concatenate([rare_problem(seed=2)[0], X[:5], X[:5]])  # some at a distance of zero
+    p, distances, rows = proba_and_neighbors(model, Q, k)
+    np.testing.assert_array_equal(p, model.predict_proba(Q))
+    expected, expected_rows = model.kneighbors(Q, k)
+    np.testing.assert_array_equal(distances, expected)
+    np.testing.assert_array_equal(rows, expected_rows)
 
 
 def test_results_of_all_candidates(fitted):

@@ -18,6 +18,7 @@ from raremetric.table import (
     predict_collection,
     save_model,
 )
+from raremetric.table.aims import unmet_minimum
 from raremetric.table.predictions import write_predictions
 
 distributed = pytest.importorskip("dask.distributed")
@@ -98,6 +99,17 @@ def test_a_sample_is_calibrated_on_the_whole_table(tmp_path, scheduler):
         file, row = name.split(":")
         part = pq.read_table(folder / file).to_pandas()
         assert part["y"].iloc[int(row) - 1] == model.class_names[label]
+
+
+@pytest.mark.parametrize("minimum", [0.3, 0.7])
+@pytest.mark.filterwarnings("ignore:No threshold")
+def test_a_note_about_a_minimum_is_about_the_held_out_rows(tmp_path, scheduler, minimum):
+    folder = write_files(tmp_path / "data", make_table(8000), ".parquet", (5000, 3000))
+    scoring = f"precision>={minimum}"
+    model = fit_collection(folder, "y", scoring=scoring, max_rows=400, scheduler=scheduler)
+    notes = [each for each in model.training["notes"] if "minimum" in each]
+    assert notes == unmet_minimum(scoring, model.training["validation"], "held-out")
+    assert len(notes) == (model.training["validation"]["precision"] < minimum)
 
 
 def test_labels_that_are_written_in_several_ways(tmp_path, table, scheduler):

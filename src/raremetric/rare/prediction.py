@@ -37,7 +37,11 @@ class PredictionMixin:
         if len(self.classes_) > 2:
             p = np.column_stack([each.predict_proba(X)[:, 1] for each in self.estimators_])
             return p / p.sum(axis=1, keepdims=True)
-        p = expit(self.ensemble_.log_odds(X))
+        return self._proba_of(self.ensemble_.log_odds(X))
+
+    def _proba_of(self, log_odds: NDArray) -> NDArray:
+        """Probabilities of both classes, from the log-odds of the positive one."""
+        p = expit(log_odds)
         columns = [1 - p, p] if self.pos_label_ == self.classes_[1] else [p, 1 - p]
         return np.column_stack(columns)
 
@@ -81,3 +85,36 @@ class PredictionMixin:
     def _check_queries(self, X) -> NDArray:
         check_is_fitted(self)
         return validate_rows(self, X, reset=False)
+
+
+def proba_and_neighbors(
+    classifier: PredictionMixin, X: Any, k: int
+) -> tuple[NDArray, NDArray, NDArray]:
+    """What ``predict_proba`` and ``kneighbors`` return, with one search per metric for both.
+
+    The k nearest examples are among the k nearest of each class, from which the score of the first
+    member is computed.
+
+    Parameters
+    ----------
+    classifier : RareClassifier
+        Fitted on two classes.
+    X : array-like of shape (n_rows, n_features)
+    k : int
+
+    Returns
+    -------
+    p : ndarray of shape (n_rows, 2)
+    distances, indices : ndarray of shape (n_rows, k)
+    """
+    X, ensemble = classifier._check_queries(X), classifier.ensemble_
+    scores, neighbors = ensemble._scores(X)
+    p = classifier._proba_of(ensemble.calibration.log_odds(ensemble.average(scores)))
+    near = neighbors[0]
+    if min(each.indices.shape[1] for each in near) < k:  # the score needs fewer
+        return p, *ensemble.kneighbors(X, k, 0)
+    distances = np.concatenate([each.distances[:, :k] for each in near], axis=1)
+    indices = np.concatenate([each.indices[:, :k] for each in near], axis=1)
+    order = np.lexsort((indices, distances))[:, :k]  # equal distances by their rows
+    nearest = np.take_along_axis(indices, order, axis=1)
+    return p, np.take_along_axis(distances, order, axis=1), ensemble.rows[nearest]

@@ -68,10 +68,13 @@ def quality_figures(
     }
 
 
-def unmet_minimum(scoring: Any, measures: Mapping[str, float]) -> list[str]:
+def unmet_minimum(
+    scoring: Any, measures: Mapping[str, float], kind: str = "cross-validated"
+) -> list[str]:
     """A sentence if a precision or recall has a minimum but is below it, else nothing.
 
     The threshold is chosen by the expected value, so that this can happen with every threshold.
+    ``kind`` says on which rows it was measured.
     """
     if not isinstance(scoring, str) or ">=" not in scoring:
         return []
@@ -80,6 +83,6 @@ def unmet_minimum(scoring: Any, measures: Mapping[str, float]) -> list[str]:
     if value >= float(minimum):
         return []
     return [
-        f"The cross-validated {name.strip()} at the threshold is {value:.3g}, below the minimum of "
+        f"The {kind} {name.strip()} at the threshold is {value:.3g}, below the minimum of "
         f"{float(minimum):g}."
     ]

@@ -24,7 +24,7 @@ from raremetric.datasets.pieces import encoder_frame
 from raremetric.partitions import Ranks, has_held_out, plan_sample, score_blocks
 from raremetric.performance import OnProgress
 from raremetric.rare.collections import log_odds_of, recalibrate
-from raremetric.table.aims import check_scoring, quality_figures
+from raremetric.table.aims import check_scoring, quality_figures, unmet_minimum
 from raremetric.table.fitting import MAX_SAMPLES, SAMPLED, fit_table
 from raremetric.table.model import TableModel
 from raremetric.validation import check_option, warn_user
@@ -61,7 +61,7 @@ def fit_collection(
         files have the same columns.
     method : {"rare", "iml-score"}, default="rare"
     max_rows : int or None, default=None
-        Maximum number of rows to learn from, at most 10,000: the same number of each class, or all
+        Maximum number of rows to learn from, at most 5,000: the same number of each class, or all
         of a class with fewer rows. Of a class with at least 500 rows, at least a fifth is left for
         the calibration.
     target, positive, scoring, threshold, row_names, keep_names, time, group, seed, categorical, \
@@ -132,7 +132,14 @@ def _calibrate(model: TableModel, scores: NDArray, classes: NDArray, weights: ND
             f"with the highest expected value is used; this value is {missed:.3g}."
         )
     figures = classifier.best_score_, classifier.score_std_, classifier.validation_
-    model.training |= {**quality_figures(model.scoring, *figures), "held_out": len(scores)}
+    replaced = unmet_minimum(model.scoring, model.training["validation"])
+    notes = [note for note in model.training["notes"] if note not in replaced]
+    notes += unmet_minimum(model.scoring, classifier.validation_, "held-out")
+    model.training |= {
+        **quality_figures(model.scoring, *figures),
+        "notes": notes,
+        "held_out": len(scores),
+    }
 
 
 def _score_part(shared: tuple, path: Path, ranks: Ranks) -> tuple[NDArray, NDArray]:

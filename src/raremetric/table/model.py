@@ -18,6 +18,7 @@ from raremetric.explain import feature_weights, has_exact_split
 from raremetric.explain.distances import model_steps
 from raremetric.extras import import_optional
 from raremetric.rare import RareClassifier
+from raremetric.rare.prediction import proba_and_neighbors
 from raremetric.table.doubts import FAR, describe_rows, find_doubts
 from raremetric.table.explanation import Explanation, explain_decision
 from raremetric.table.predictions import Predictions, output_tables
@@ -179,28 +180,27 @@ class TableModel:
             doubts={key: int(rows.sum()) for key, rows in doubts.items()},
         )
 
-    def decide(
-        self, encoded: NDArray, threshold: float | None = None
-    ) -> tuple[NDArray, NDArray, NDArray, NDArray]:
+    def decide(self, encoded: NDArray, threshold: float | None = None) -> tuple[NDArray, ...]:
         """Class, probability, neighbors and distances of encoded rows; see `Predictions`."""
         threshold = self.fixed_threshold if threshold is None else threshold
         if threshold is not None:
             check_real(threshold, "threshold", low=0, high=1)
         blocks = [encoded[low : low + BLOCK] for low in range(0, max(len(encoded), 1), BLOCK)]
         parts = zip(*(self._decide_block(block, threshold) for block in blocks), strict=True)
-        positive, probability, neighbors, distances = map(np.concatenate, parts)
-        return positive, probability, neighbors, distances
+        return tuple(map(np.concatenate, parts))
 
     def _decide_block(self, encoded: NDArray, threshold: float | None) -> tuple[NDArray, ...]:
-        if self.has_neighbors:
+        probability, distances = None, np.zeros((len(encoded), 0))
+        neighbors = distances.astype(np.int64)
+        if isinstance(self.classifier, RareClassifier):
+            p, distances, neighbors = proba_and_neighbors(self.classifier, encoded, N_NEIGHBORS)
+            probability = p[:, 1]
+        elif self.has_neighbors:
             distances, neighbors = self._kneighbors(encoded)
-        else:
-            distances = np.zeros((len(encoded), 0))
-            neighbors = distances.astype(np.int64)
         if self._counts_votes:  # count the votes of these neighbors, without a second search
             weights = None if self.sample_weight is None else self.sample_weight[neighbors]
             probability = np.average(self.y[neighbors], axis=1, weights=weights)
-        else:
+        elif probability is None:
             probability = self.classifier.predict_proba(encoded)[:, 1]
         cut = getattr(self._last, "threshold_", None) if threshold is None else threshold
         positive = self.classifier.predict(encoded) == 1 if cut is None else probability >= cut

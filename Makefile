@@ -24,7 +24,7 @@ PYTHONS ?= 3.11 3.12 3.13
 SETS ?= oldest current pre
 
 .PHONY: help demo test test-quick test-slow test-browser test-faults test-large test-versions fuzz \
-	lint format bench paper beyond docs dist audit clean
+	lint format bench paper beyond large docs dist audit clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 15
@@ -136,6 +136,13 @@ beyond: $(VENV)/.study  ## run what is missing of RareClassifier against its alt
 	$(BIN)/raremetric study export $(STORE) $(STORE:.sqlite=.csv.gz)
 	$(BIN)/raremetric study report --store $(STORE) --out $(RESULTS)/beyond \
 		--title "Beyond the paper"
+
+large: STORE = $(RESULTS)/large.sqlite
+large: $(VENV)/.study  ## run what is missing of RareClassifier against its alternatives on large tables, then report
+	$(call import_results,$(STORE))
+	$(BIN)/raremetric study run large --store $(STORE) --jobs $(JOBS)
+	$(BIN)/raremetric study export $(STORE) $(STORE:.sqlite=.csv.gz)
+	$(BIN)/raremetric study report --store $(STORE) --out $(RESULTS)/large --title "Large tables"
 
 # From a clean state: a page that is not read again would not repeat its warnings.
 docs: $(VENV)/.docs  ## build the HTML documentation in docs/_build and check its internal links

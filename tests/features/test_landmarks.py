@@ -6,7 +6,7 @@ from scipy.spatial.distance import pdist
 from sklearn.metrics.pairwise import laplacian_kernel, rbf_kernel
 
 from raremetric import KernelLandmarks
-from raremetric.features.landmarks import even_quotas
+from raremetric.features.landmarks import even_quotas, kernel_projection
 from tests.conftest import make_problem
 
 THEIRS = {"laplacian": (laplacian_kernel, "cityblock"), "rbf": (rbf_kernel, "sqeuclidean")}
@@ -67,6 +67,13 @@ def test_the_same_seed_gives_the_same_landmarks():
 
     np.testing.assert_array_equal(landmarks(3), landmarks(3))
     assert not np.array_equal(landmarks(3), landmarks(4))
+
+
+def test_equal_eigenvalues_next_to_tiny_values():
+    kernel = np.full((6, 6), 1.13894762e-293)
+    kernel[:4, :4] = kernel[4:, 4:] = 1.0
+    projection = kernel_projection(kernel, 1)
+    np.testing.assert_allclose(np.abs(projection), [[0.25]] * 4 + [[0.0]] * 2, atol=1e-12)
 
 
 def test_identical_rows():

@@ -209,8 +209,8 @@ def median_distance(distances: NDArray) -> float:
 
 def kernel_projection(kernel: NDArray, n_components: int) -> NDArray:
     """UΛ^-½ for the leading eigenvalues of a kernel matrix, without those close to zero."""
-    first = max(0, len(kernel) - n_components)
-    values, vectors = linalg.eigh(kernel, subset_by_index=[first, len(kernel) - 1])
-    values, vectors = values[::-1], vectors[:, ::-1]
+    # LAPACK's other drivers may find no eigenvalue at all if some are equal and others tiny.
+    values, vectors = linalg.eigh(kernel, driver="evd")
+    values, vectors = values[::-1][:n_components], vectors[:, ::-1][:, :n_components]
     positive = values > 1e-8 * values[0]
     return vectors[:, positive] / np.sqrt(values[positive])

@@ -70,7 +70,7 @@ def test_the_same_seed_gives_the_same_landmarks():
 
 
 def test_equal_eigenvalues_next_to_tiny_values():
-    kernel = np.full((6, 6), 1.13894762e-293)
+    kernel = np.full((6, 6), 2.0**-1024)
     kernel[:4, :4] = kernel[4:, 4:] = 1.0
     projection = kernel_projection(kernel, 1)
     np.testing.assert_allclose(np.abs(projection), [[0.25]] * 4 + [[0.0]] * 2, atol=1e-12)

@@ -1,4 +1,7 @@
-"""Everything that can be compared, by name or import path. A new learner is one line here."""
+"""Everything that can be compared, by name or import path.
+
+A new learner is one entry here, and its alias in ``method_names.py``.
+"""
 
 from __future__ import annotations
 

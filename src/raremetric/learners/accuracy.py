@@ -79,9 +79,13 @@ def not_proved(found: Solution, bound: DualBound, options: SolverOptions) -> boo
 def polish(
     loss: PairSetLoss, bound: DualBound, found: Solution, options: SolverOptions
 ) -> Solution:
-    """Continue with a reference solver until the bound proves a solution of the fast solver."""
+    """Continue with a reference solver until the bound proves a solution of the fast solver.
+
+    If it is not proved in the end, the solution counts as not converged.
+    """
     options = options._replace(
         max_iter=POLISH_FACTOR * options.max_iter, tol=PROVED_FACTOR * options.tol
     )
     polished = minimize_proved(loss, bound, found.L, options, POLISH_WIDTHS)
-    return polished._replace(n_iter=found.n_iter + polished.n_iter)
+    proved = polished.value - bound.value <= options.tol * polished.value
+    return polished._replace(n_iter=found.n_iter + polished.n_iter, converged=proved)

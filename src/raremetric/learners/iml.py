@@ -61,8 +61,8 @@ class IML(GuaranteeMixin, MetricLearner):
         10 ``tol``, for at most 5 ``max_iter`` more iterations. With a = 0 and λ = 0, it returns the
         first metric without a loss that SciPy's solver reaches, as the paper's program did.
     max_anchors : int or None, default=20_000
-        If there are more examples, only the pairs of this many of them, drawn at random, enter the
-        loss: see the notes. None takes all. For ``pairs="neighbors"`` only.
+        With more examples than this, the loss contains only the pairs of a random sample of this
+        size: see the notes. None uses all examples. For ``pairs="neighbors"`` only.
     n_components : int or None, default=None
         Rank of the metric: the number of rows of L. None keeps all n_features. A lower rank
         makes the problem non-convex; ``duality_gap_`` then also holds what the rank costs.
@@ -243,8 +243,9 @@ class IML(GuaranteeMixin, MetricLearner):
         found = problem.solve(*loss_parameters, L, options)
         if not found.converged:
             warn_user(
-                f"IML stopped after max_iter={self.max_iter} iterations, before the objective was "
-                f"within tol={self.tol:g} of its minimum. Raise max_iter or tol.",
+                f"IML stopped after {found.n_iter} iterations (max_iter={self.max_iter}), before "
+                f"the objective was known to be within tol={self.tol:g} of its minimum. Raise "
+                "max_iter or tol.",
                 ConvergenceWarning,
             )
         self.classes_ = labels.classes

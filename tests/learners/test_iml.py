@@ -219,7 +219,7 @@ def test_verbose_logs_every_iteration(problem, caplog):
 
 
 def test_stopping_early_gives_a_warning(problem):
-    with pytest.warns(ConvergenceWarning, match=r"after 2 iterations \(max_iter=2\).*Raise max_iter or tol"):
+    with pytest.warns(ConvergenceWarning, match=r"2 iterations \(max_iter=2\).*Raise max_iter or"):
         IML(max_iter=2).fit(*problem)
 
 

@@ -72,5 +72,5 @@ def test_the_fast_solver_reaches_the_optimum_of_tiny_problems(seed, m, a, refres
 
 def test_a_tiny_problem_that_is_not_solved_gets_a_warning():
     X, y = make_problem(21, n_samples=14, n_features=4)
-    with pytest.warns(ConvergenceWarning, match=r"IML stopped after \d+ iterations \(max_iter=10\)"):
+    with pytest.warns(ConvergenceWarning, match=r"stopped after \d+ iterations \(max_iter=10\)"):
         IML(1, 0.1, 0.95, 1e-3, dissimilar="fixed", max_iter=10).fit(X, y)

@@ -174,9 +174,10 @@ class IMLCV(MetricLearner):
         table = X
         X, labels = self._check_training_data(X, y)
         table = table if hasattr(table, "columns") else X  # IML checks column names
-        rows, weights = weighted_rows(sample_weight, len(X))
-        groups = check_groups(groups, len(X))
-        if len(rows) < len(X):
+        n_given = len(X)
+        rows, weights = weighted_rows(sample_weight, n_given)
+        groups = check_groups(groups, n_given)
+        if len(rows) < n_given:
             groups = None if groups is None else groups[rows]
             X, table = X[rows], take_rows(table, rows)
             labels = check_labels(labels.classes[labels.codes[rows]], type(self).__name__)
@@ -186,7 +187,7 @@ class IMLCV(MetricLearner):
         candidates = self._draw_candidates(rng)
         y = labels.classes[labels.codes]
         score = self._scorer(labels)
-        splits = self._splits(X, y, rng, rows, groups)
+        splits = self._splits(X, y, rng, rows, n_given, groups)
         folds = [_make_fold(X, y, weights, train, test) for train, test in splits]
         shared = {"max_anchors": self.max_anchors}
         if self.max_anchors is not None and len(X) > self.max_anchors:
@@ -230,12 +231,13 @@ class IMLCV(MetricLearner):
         y: NDArray,
         rng: np.random.RandomState,
         rows: NDArray,
+        n_given: int,
         groups: NDArray | None,
     ) -> Iterable:
         cv = 5 if self.cv is None else self.cv  # scikit-learn's default
         if isinstance(cv, Integral):
             return shuffled_folds(y, int(cv), rng, groups)
-        return split_examples(cv, X, y, rows, groups)
+        return split_examples(cv, X, y, rows, n_given, groups)
 
     def _scorer(self, labels: Labels) -> Score:
         if self.scoring == "f1":

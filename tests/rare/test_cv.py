@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 from sklearn.metrics import f1_score
 from sklearn.model_selection import (
     GroupKFold,
@@ -11,10 +12,11 @@ from sklearn.model_selection import (
     TimeSeriesSplit,
 )
 
-from raremetric import RareClassifier
+from raremetric import IMLCV, Euclidean, MetricKNNClassifier, RareClassifier
 from raremetric.rare.tuning_set import make_folds, make_tuning_set, split_into_repeats
 from raremetric.validation import check_labels
 from raremetric.voting import best_threshold, f_utility
+from tests.conftest import make_problem
 
 pytestmark = pytest.mark.usefixtures("few_candidates")
 
@@ -156,11 +158,11 @@ def test_progress_is_counted_in_metrics_and_folds(data):
     [
         (1, None, "cv == 1"),
         (ShuffleSplit(4, random_state=0), None, "validation parts of cv must not overlap"),
-        ([(np.arange(1, 4), np.arange(60))], None, "leaves no example of class True to learn from"),
+        ([(np.arange(1, 4), np.arange(60, 120))], None, "leaves no example of the positive class"),
         (
             [(np.arange(60), np.arange(61, 64))],
             None,
-            "No example of class True is in a validation part",
+            "No example of the positive class is in a validation part",
         ),
         (None, np.arange(3), "one entry per example; got 3 for 120 examples"),
         (None, np.arange(120) % 4, "All examples of class True are in one group"),
@@ -178,3 +180,28 @@ def test_repeats_are_found_among_the_folds():
     assert [len(each) for each in split_into_repeats(folds + folds)] == [2, 2]
     with pytest.raises(ValueError, match="ShuffleSplit"):
         split_into_repeats([*folds, folds[0]])
+
+
+@pytest.mark.parametrize(
+    ("cv", "message"),
+    [
+        ([], r"cv is an empty list"),
+        ([(np.arange(60), np.arange(50, 90))], r"tests 10 of the rows that it learns from, .*50\."),
+        ([(np.arange(60), np.arange(60, 91))], r"contains the row 90; with 90 .* from 0 to 89"),
+        ([(np.arange(60), np.arange(-5, 0))], r"contains the row -5; with 90 examples"),
+        ([(np.arange(60) / 2, np.arange(60, 90))], r"must contain row numbers; got float64"),
+    ],
+)
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        RareClassifier(),
+        IMLCV([{"margin": 1.0}]),
+        MetricKNNClassifier(Euclidean(), vote="score"),
+    ],
+    ids=lambda each: type(each).__name__,
+)
+def test_lists_of_folds_are_checked(estimator, cv, message):
+    X, y = make_problem(0, n_samples=90)
+    with pytest.raises(ValueError, match=message):
+        clone(estimator).set_params(cv=cv).fit(X, y)

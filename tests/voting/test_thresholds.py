@@ -149,13 +149,20 @@ def test_wrong_predictions_must_cost_more(costs):
         check_aim(costs)
 
 
+@pytest.mark.parametrize("size", [1e308, 1e-320])
+def test_costs_must_not_overflow(size):
+    with pytest.raises(ValueError, match=r"must be between 1/1e\+100 and 1e\+100 in size"):
+        check_aim([[0, size], [size, 0]])
+    check_aim([[0, 1e99], [1e-99, 0]])
+
+
 def test_costs_must_be_finite():
     with pytest.raises(ValueError, match=r"costs in scoring must be finite"):
         check_aim([[0, np.inf], [1, 0]])
 
 
 def test_f_beta_of_zero():
-    with pytest.raises(ValueError, match=r"beta == 0.0, must be > 0"):
+    with pytest.raises(ValueError, match=r"The beta in scoring == 0.0, must be > 0"):
         check_aim("f0")
 
 

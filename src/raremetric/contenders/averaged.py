@@ -129,7 +129,8 @@ class AveragedClassifier(ClassifierMixin, BaseEstimator):
         self : AveragedClassifier
         """
         X, y = validate_rows(self, X, y)
-        kept, weights = weighted_rows(sample_weight, len(X))
+        n_given = len(X)
+        kept, weights = weighted_rows(sample_weight, n_given)
         groups = check_groups(groups, len(X))
         X, y, groups = X[kept], y[kept], None if groups is None else groups[kept]
         tuned = make_tuning_set(
@@ -139,7 +140,7 @@ class AveragedClassifier(ClassifierMixin, BaseEstimator):
             max_samples=self.max_samples,
             random_state=self.random_state,
             thorough=self.thorough,
-            cv=resolve_cv(self.cv, X, y, kept, groups),
+            cv=resolve_cv(self.cv, X, y, kept, n_given, groups),
             groups=groups,
             weights=weights,
             owner=type(self).__name__,

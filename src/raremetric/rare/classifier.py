@@ -248,16 +248,17 @@ class RareClassifier(InspectionMixin, ClassifierMixin, BaseEstimator):
         start = time.perf_counter()
         forget_attributes(self, *TWO_CLASSES_ONLY, "estimators_")
         X, y = validate_rows(self, X, y, ensure_min_samples=4)
-        kept, weights = weighted_rows(sample_weight, len(X))
+        n_given = len(X)
+        kept, weights = weighted_rows(sample_weight, n_given)
         groups = check_groups(groups, len(X))
-        if len(kept) < len(X):
+        if len(kept) < n_given:
             X, y, groups = X[kept], y[kept], None if groups is None else groups[kept]
         labels = check_labels(y, type(self).__name__)
         if class_counts is not None:
             labels = labels._replace(counts=class_counts)
         check_budget(self.budget)
         check_class_sizes(labels, 2, type(self).__name__)
-        cv = resolve_cv(self.cv, X, y, kept, groups)
+        cv = resolve_cv(self.cv, X, y, kept, n_given, groups)
         examples = Examples(X, labels, weights, kept, groups, cv)
         self.classes_ = labels.classes
         if len(labels.classes) > 2:

@@ -33,14 +33,14 @@ class Examples(NamedTuple):
 
 
 def resolve_cv(
-    cv: Any, X: NDArray, y: NDArray, row_numbers: NDArray, groups: NDArray | None
+    cv: Any, X: NDArray, y: NDArray, row_numbers: NDArray, n_given: int, groups: NDArray | None
 ) -> Any:
     """A ``cv`` parameter as None, a number, or a list of folds of the examples."""
     if cv is None:
         return None
     if isinstance(cv, Integral):
         return check_integer(cv, "cv", low=2)
-    return split_examples(cv, X, y, row_numbers, groups)
+    return split_examples(cv, X, y, row_numbers, n_given, groups)
 
 
 class TuningSet(NamedTuple):
@@ -276,18 +276,18 @@ def split_into_repeats(folds: Folds) -> list[Folds]:
 
 def check_folds(repeats: Sequence[Folds], labels: Labels) -> None:
     """Refuse folds that cannot be learned from, and a class that is never validated."""
-    known = labels.classes.tolist()
+    names = ("the negative class", "the positive class")
     for train, _ in (fold for folds in repeats for fold in folds):
         counts = np.bincount(labels.codes[train], minlength=2)
         if counts.min() < 1:
             raise ValueError(
-                f"A fold of cv leaves no example of class {known[int(counts.argmin())]!r} to learn "
-                "from. Use fewer folds, or folds with both classes."
+                f"A fold of cv leaves no example of {names[int(counts.argmin())]} to learn from. "
+                "Use fewer folds, or folds with both classes."
             )
     scored = np.concatenate([validation for _, validation in repeats[0]])
     counts = np.bincount(labels.codes[scored], minlength=2)
     if counts.min() < 1:
         raise ValueError(
-            f"No example of class {known[int(counts.argmin())]!r} is in a validation part of cv, "
-            "so that no threshold can be chosen. Use other folds."
+            f"No example of {names[int(counts.argmin())]} is in a validation part of cv, so that "
+            "no threshold can be chosen. Use other folds."
         )

@@ -13,6 +13,7 @@ from scipy.special import expit, logit
 from raremetric.validation import check_real
 
 NUMBER = r"\d+(?:\.\d+)?"
+MAX_COST = 1e100  # sums and products of larger ones could overflow
 
 Utility = Callable[[NDArray, NDArray, NDArray, NDArray], NDArray]  # of tn, fp, fn, tp
 
@@ -151,7 +152,7 @@ def check_aim(scoring) -> Aim:
         if scoring == "average_precision":
             return Aim(f_utility(1.0), ("average_precision",))
         if match := re.fullmatch(rf"f({NUMBER})", scoring):
-            beta = check_real(float(match[1]), "beta", low=0, closed="neither")
+            beta = check_real(float(match[1]), "The beta in scoring", low=0, closed="neither")
             return Aim(f_utility(beta))
         if match := re.fullmatch(rf"(precision|recall) *>= *({NUMBER})", scoring):
             return _constrained(match[1], float(match[2]))
@@ -184,6 +185,12 @@ def _check_costs(scoring) -> NDArray[np.float64]:
         raise ValueError(
             "With costs [[tn, fp], [fn, tp]] as scoring, a wrong prediction must cost more than a "
             f"correct one in both rows; got {costs.tolist()}."
+        )
+    excess = np.array([costs[0, 1] - costs[0, 0], costs[1, 0] - costs[1, 1]])
+    if np.abs(costs).max() > MAX_COST or excess.min() < 1 / MAX_COST:
+        raise ValueError(
+            f"The costs in scoring must be between 1/{MAX_COST:g} and {MAX_COST:g} in size; got "
+            f"{costs.tolist()}. Only their ratios matter: multiply all of them by the same number."
         )
     return costs
 

@@ -44,16 +44,18 @@ class TrainingSet(NamedTuple):
     y: NDArray
     labels: Labels
     row_numbers: NDArray[np.int64]  # in the data that ``fit`` was given
+    n_given: int  # rows of these data
     weights: NDArray[np.float64] | None  # None if all are one
     params: dict[str, Any]  # for the learner's ``fit``
 
     @classmethod
     def of(cls, X, y: NDArray, weights: NDArray | None, params: dict, owner: str) -> TrainingSet:
         """Encode the labels, and leave out the rows of weight zero."""
-        kept, weights = weighted_rows(weights, len(y))
-        params = _params_of(params, kept, len(y))
+        n_given = len(y)
+        kept, weights = weighted_rows(weights, n_given)
+        params = _params_of(params, kept, n_given)
         X, y = take_rows(X, kept), y[kept]
-        return cls(X, y, check_labels(y, owner), kept, weights, params)
+        return cls(X, y, check_labels(y, owner), kept, n_given, weights, params)
 
 
 def learner_params(classifier, learner, sample_weight, fit_params: dict) -> dict[str, Any]:
@@ -122,16 +124,21 @@ def tuning_folds(cv, data: TrainingSet, random_state) -> list[tuple[NDArray, NDA
     cv = 5 if cv is None else cv  # scikit-learn's default
     if isinstance(cv, Integral):
         return stratified_folds(data.labels, check_integer(cv, "cv", low=2), random_state)
-    return split_examples(cv, data.X, data.y, data.row_numbers)
+    return split_examples(cv, data.X, data.y, data.row_numbers, data.n_given)
 
 
 def split_examples(
-    cv, X, y: NDArray, row_numbers: NDArray[np.int64], groups: NDArray | None = None
+    cv,
+    X,
+    y: NDArray,
+    row_numbers: NDArray[np.int64],
+    n_given: int,
+    groups: NDArray | None = None,
 ) -> list[tuple[NDArray, NDArray]]:
     """The folds of a splitter or a list of folds, as positions among the examples.
 
     A splitter sees the examples that are left, and their groups if there are any; a list of folds
-    refers to the examples given to ``fit``.
+    refers to the ``n_given`` examples given to ``fit``.
     """
     refers_to_given = not hasattr(cv, "split")
 
@@ -139,11 +146,33 @@ def split_examples(
         part = np.asarray(part)
         part = np.flatnonzero(part) if part.dtype == bool else part
         if refers_to_given:
+            _check_row_numbers(part, n_given)
             part = np.searchsorted(row_numbers, part[np.isin(part, row_numbers)])
         return part
 
-    folds = check_cv(cv, y, classifier=True).split(X, y, groups)
-    return [(positions(train), positions(test)) for train, test in folds]
+    found = check_cv(cv, y, classifier=True).split(X, y, groups)
+    folds = [(positions(train), positions(test)) for train, test in found]
+    if not folds:
+        raise ValueError("cv is an empty list. Give at least one (train, test) pair of rows.")
+    for train, test in folds:
+        if len(both := np.intersect1d(train, test)):
+            raise ValueError(
+                f"A fold of cv tests {len(both)} of the rows that it learns from, such as row "
+                f"{row_numbers[both[0]]}. Its two parts must not have rows in common."
+            )
+    return folds
+
+
+def _check_row_numbers(part: NDArray, n_given: int) -> None:
+    """Refuse what is not a number of one of the rows."""
+    if part.size and not np.issubdtype(part.dtype, np.integer):
+        raise ValueError(f"The folds of cv must contain row numbers; got {part.dtype} values.")
+    wrong = part[(part < 0) | (part >= n_given)]
+    if wrong.size:
+        raise ValueError(
+            f"A fold of cv contains the row {wrong[0]}; with {n_given} examples, rows are numbered "
+            f"from 0 to {n_given - 1}."
+        )
 
 
 def leave_folds_out(

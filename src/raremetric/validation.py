@@ -127,6 +127,17 @@ def check_weights(sample_weight: ArrayLike | None, n_samples: int) -> NDArray[np
     return weights if 1 / MAX_WEIGHT <= largest <= MAX_WEIGHT else weights / largest
 
 
+def check_class_weights(labels: Labels, weights: NDArray) -> None:
+    """Refuse weights that leave a class without any weight."""
+    totals = np.bincount(labels.codes, weights)
+    if not totals.all():
+        label = labels.classes.tolist()[int(np.argmin(totals))]
+        raise ValueError(
+            f"All examples of class {label!r} have a sample_weight of zero: there is nothing to "
+            "learn about it. Give one of them a weight, or leave the class out."
+        )
+
+
 def weighted_rows(
     sample_weight: ArrayLike | None, n_samples: int
 ) -> tuple[NDArray[np.int64], NDArray[np.float64] | None]:

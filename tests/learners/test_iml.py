@@ -363,3 +363,9 @@ def test_the_projected_solver_ends_for_extreme_numbers(scale, margin, regulariza
     X, y = make_problem(0)
     iml = IML(margin=margin, regularization=regularization, solver="projected", max_iter=20)
     assert iml.fit(scale * X, y).n_iter_ <= 20
+
+
+def test_a_class_without_weight_is_refused(problem):
+    X, y = problem
+    with pytest.raises(ValueError, match=r"All examples of class 1 have a sample_weight of zero"):
+        IML().fit(X, y, sample_weight=1.0 - y)

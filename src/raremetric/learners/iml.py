@@ -13,6 +13,7 @@ from raremetric.pairs import check_max_anchors, draw_anchors, pair_sets, select_
 from raremetric.performance import one_blas_thread
 from raremetric.validation import (
     Labels,
+    check_class_weights,
     check_integer,
     check_option,
     check_real,
@@ -237,6 +238,7 @@ class IML(GuaranteeMixin, MetricLearner):
         X, labels = self._check_training_data(X, y)
         check_parameters(self)
         weights = check_weights(sample_weight, len(X))
+        check_class_weights(labels, weights)
         problem = make_problem(self, X, labels, weights)
         loss_parameters = (self.margin, self.similar_weight, self.regularization)
         L, options = self._start(X)

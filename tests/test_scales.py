@@ -208,6 +208,7 @@ class TestIML:
             IML().fit(X, y, sample_weight=weights)
 
 
+@pytest.mark.filterwarnings("ignore:IML stopped after")  # no bound proves its optimum
 def test_axes_of_features_on_very_different_scales(problem):
     X, y = problem
     X = X * [1e139, 1, 1]
@@ -292,3 +293,13 @@ def test_a_prior_needs_a_covariance_of_more_than_rounding(value):
     X, y = np.full((12, 1), value), np.arange(12) % 2
     with pytest.raises(ValueError, match="needs a covariance of full rank"):
         GMML(prior="covariance", random_state=0).fit(X, y)
+
+
+@pytest.mark.parametrize("solver", ["auto", "projected", "lbfgs"])
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_the_gap_of_a_start_far_from_the_optimum_is_finite(solver):
+    """The dual point proves nothing here, but the loss is never below zero."""
+    X = 1e100 * np.array([[-2.0, -1.0, 2.0], [1.0, -2.0, 1.0], [-2.0, 0.0, 1.0], [-2.0, -1.0, 1.0]])
+    iml = IML(1, 0.0, 0.0, 1e-3, n_components=1, init="identity", solver=solver, max_iter=5)
+    iml.fit(X, [0, 1, 1, 0])
+    assert 0 <= iml.duality_gap_ <= iml.objective_

@@ -105,10 +105,12 @@ class DualBound:
 
     @property
     def value(self) -> float:
-        """The bound; minus infinity for λ = 0 or without any point."""
+        """The bound: at least zero, like F; minus infinity for λ = 0 or without any point."""
         while self._pending:
             self._mix(self._pending.pop(0))
-        return self._value
+        if self._best is None or self.regularization == 0:
+            return -np.inf
+        return max(self._value, 0.0)
 
     def _mix(self, new: DualPoint) -> None:
         if self._best is None:

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import linalg
 from scipy.optimize import minimize
 
 from raremetric.metric import matrix_from_components, project_psd
@@ -176,7 +177,8 @@ def minimize_projected(
     """
     M = matrix_from_components(L)
     value, gradient = evaluate(L)
-    size, slope = float(np.linalg.norm(M)), float(np.linalg.norm(gradient))
+    # Unlike NumPy's norm, SciPy's does not overflow where only the squares are too large.
+    size, slope = (float(linalg.norm(part.ravel())) for part in (M, gradient))
     step = 0.1 * size / max(slope, 1e-100 * size, np.finfo(float).tiny)
     ahead, ahead_L, momentum, idle = M, L, 1.0, 0
     for iteration in range(1, max_iter + 1):

@@ -279,3 +279,34 @@ def test_pipes_are_not_replaced(run, path, tmp_path):
     assert result.exit_code == 2
     assert "is a device, a pipe or a loop of links" in result.stderr
     assert stat.S_ISFIFO(pipe.stat().st_mode)
+
+
+@pytest.mark.parametrize("command", ["predict", "fit", "review", "datasets", "study run"])
+def test_standard_output_is_not_replaced(path, saved, tmp_path, command):
+    """Programs before and after this one may append to the same file."""
+    out = "/dev/stdout"
+    words = {
+        "predict": ["predict", saved, path, "-o", out],
+        "fit": ["fit", path, "--target", "state", "--model", "plain", "-o", out],
+        "review": ["review", saved, path, "-o", out],
+        "datasets": ["datasets", "wine", "--export", out],
+        "study run": ["study", "run", "table2", "--store", out],
+    }[command]
+    with (tmp_path / "all.csv").open("ab") as stream:
+        stream.write(b"old\n")
+        stream.flush()
+        done = subprocess.run(
+            [*COMMAND, *map(str, words)], stdout=stream, stderr=subprocess.PIPE, check=False
+        )
+        stream.write(b"new\n")
+    assert done.returncode == 2
+    assert b"redirect the output of the command instead" in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+    assert (tmp_path / "all.csv").read_bytes() == b"old\nnew\n"
+
+
+def test_a_directory_that_does_not_exist_is_not_written_as_a_file(run, path, saved, tmp_path):
+    result = run("predict", saved, path, "-o", f"{tmp_path}/new/")
+    assert result.exit_code == 2
+    assert "ends like the name of a directory" in result.stderr
+    assert list(tmp_path.iterdir()) == []

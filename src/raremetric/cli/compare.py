@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shlex
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -126,9 +125,9 @@ def compare(
             help="Also measure how much each method depends on each column, on the test folds.",
         ),
     ] = False,
-    out: Annotated[Path, typer.Option("--out", "-o", help="HTML page to write.")] = Path(
-        "comparison.html"
-    ),
+    out: Annotated[
+        str, typer.Option("--out", "-o", metavar="PATH", help="HTML page to write.")
+    ] = "comparison.html",
     ignore: Ignore = None,
     categorical: Categorical = None,
     seed: Seed = 0,
@@ -212,7 +211,7 @@ def _compare_with_progress(
 
 
 def _json_values(
-    found: Comparison, rows: list[dict[str, Any]], sizes: list[int], out: Path
+    found: Comparison, rows: list[dict[str, Any]], sizes: list[int], out: str
 ) -> dict[str, Any]:
     """What --json prints."""
     return {

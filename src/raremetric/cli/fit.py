@@ -60,7 +60,9 @@ def fit(
             "directory, or a pattern in quotation marks, such as 'data/*.csv'.",
         ),
     ],
-    out: Annotated[Path, typer.Option("--out", "-o", help="File to save the model to.")],
+    out: Annotated[
+        str, typer.Option("--out", "-o", metavar="PATH", help="File to save the model to.")
+    ],
     target: Target = None,
     positive: Positive = None,
     model: Annotated[
@@ -172,7 +174,7 @@ def fit(
         _print_fit(fitted, source_name(file), out, seconds)
 
 
-def _about(fitted: TableModel, out: Path, seconds: float) -> dict[str, Any]:
+def _about(fitted: TableModel, out: str, seconds: float) -> dict[str, Any]:
     from raremetric.table.aims import describe_scoring
 
     return {
@@ -192,7 +194,7 @@ def _about(fitted: TableModel, out: Path, seconds: float) -> dict[str, Any]:
     }
 
 
-def _print_fit(fitted: TableModel, file: str, out: Path, seconds: float) -> None:
+def _print_fit(fitted: TableModel, file: str, out: str, seconds: float) -> None:
     from raremetric.table.aims import describe_scoring
     from raremetric.table.card import describe_measures, describe_score
 

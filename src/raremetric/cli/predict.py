@@ -37,10 +37,11 @@ def predict(
         ),
     ],
     out: Annotated[
-        Path | None,
+        str | None,
         typer.Option(
             "--out",
             "-o",
+            metavar="PATH",
             help="CSV file to write. Default: stdout. For many files a directory; if the command "
             "is stopped, the same command continues.",
         ),
@@ -125,7 +126,7 @@ def predict(
 def _predict_parts(
     fitted: TableModel,
     source: str,
-    out: Path | None,
+    out: str | None,
     threshold: float | None,
     spreadsheet_safe: bool,
     scheduler: str | None,
@@ -155,7 +156,7 @@ def _predict_parts(
 def _report(
     fitted: TableModel,
     file: str,
-    out: Path | None,
+    out: str | None,
     counts: PredictionCounts,
     as_json: bool,
     seconds: float,

@@ -5,7 +5,6 @@ from __future__ import annotations
 import shlex
 import sys
 import time
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -28,9 +27,9 @@ def review(
     top: Annotated[
         int, typer.Option(min=1, help="Number of rows to review, the most likely first.")
     ] = TOP,
-    out: Annotated[Path, typer.Option("--out", "-o", help="HTML file to write.")] = Path(
-        "review.html"
-    ),
+    out: Annotated[
+        str, typer.Option("--out", "-o", metavar="PATH", help="HTML file to write.")
+    ] = "review.html",
     as_json: AsJson = False,
 ) -> None:
     """Write a page with the most likely rows and their evidence, to give each a verdict."""

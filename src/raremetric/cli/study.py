@@ -206,7 +206,7 @@ def study_report(
 @study_app.command("export", epilog="Example: raremetric study export study.sqlite results.csv.gz")
 def study_export(
     store: Annotated[Path, typer.Argument(help="The file with the results.")],
-    file: Annotated[Path, typer.Argument(help="The text file to write: .csv.gz.")],
+    file: Annotated[str, typer.Argument(metavar="FILE", help="The text file to write: .csv.gz.")],
     as_json: AsJson = False,
 ) -> None:
     """Write a store as compressed text: one row per task, and the studies."""

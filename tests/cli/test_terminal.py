@@ -163,6 +163,36 @@ def test_a_closed_pipe_is_no_error(path, saved, command):
     assert errors == b""
 
 
+@pytest.mark.parametrize("command", ["predict", "info", "datasets", "study status"])
+def test_closed_streams(path, saved, tmp_path, command):
+    """As with `raremetric predict ... >&-`: Python has no sys.stdout then."""
+    words = [*command.split(), *{"predict": [saved, path], "info": [saved]}.get(command, [])]
+    shell = 'exec "$@" >&-'
+    closed = ["sh", "-c", shell, "sh", *COMMAND, *map(str, words)]
+    done = subprocess.run(closed, stderr=subprocess.PIPE, check=False)
+    sentence = b"Error: Standard output is closed. Redirect it to a file, or to /dev/null.\n"
+    assert (done.returncode, done.stderr) == (2, sentence)
+
+
+def test_closed_standard_input(saved):
+    closed = ["sh", "-c", 'exec "$@" <&-', "sh", *COMMAND, "predict", str(saved), "-"]
+    done = subprocess.run(closed, capture_output=True, check=False)
+    assert done.returncode == 2
+    assert b"Error: Standard input is closed." in done.stderr
+    assert b"Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("columns", ["0", "1", "-5", "19"])
+def test_impossible_widths_of_the_terminal(saved, columns):
+    from typer.testing import CliRunner
+
+    from raremetric.cli import app
+
+    shown = CliRunner().invoke(app, ["info", str(saved)], env={"COLUMNS": columns}).stdout
+    assert shown == CliRunner().invoke(app, ["info", str(saved)], env={"COLUMNS": "80"}).stdout
+    assert "gmml" in shown
+
+
 def test_ctrl_c_prints_one_sentence(path, tmp_path):
     words = ["compare", path, "--target", "state", "--ignore", "id", "--jobs", "1"]
     process = start(*words, cwd=tmp_path, text=True)

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 STANDARD_INPUT = "standard input"
+DEFAULT_WIDTH, MIN_WIDTH = 80, 20  # of the terminal, in characters
 SPEED_PERIOD = 600  # seconds of progress from which the remaining time is estimated
 EXIT_CODES = (
     "Exit codes: 0 success; 1 a bug in raremetric, with a traceback; 2 an error in the command or "
@@ -36,6 +37,8 @@ class Commands(TyperGroup):
 
     def make_context(self, *args: Any, **settings: Any) -> Any:
         """Parse the arguments."""
+        if sys.stdout is None:  # otherwise, the first file that is opened would take its place
+            fail("Standard output is closed. Redirect it to a file, or to /dev/null.")
         with stopping("Stopped."):
             return super().make_context(*args, **settings)
 
@@ -107,6 +110,8 @@ def table_file(file: str) -> Iterator[str]:
         return
     from raremetric.files import copied_to_file
 
+    if sys.stdin is None:
+        raise ValueError("Standard input is closed. Give the name of a file instead of '-'.")
     with copied_to_file(sys.stdin.buffer, ".csv") as copied:
         try:
             yield copied
@@ -148,6 +153,8 @@ def print_rendered(what: Table | Markdown) -> None:
     from rich.console import Console
 
     console = Console(markup=False, emoji=False)
+    if console.width < MIN_WIDTH:  # such as COLUMNS=0
+        console.width = DEFAULT_WIDTH
     with console.capture() as captured:
         console.print(what)
     typer.echo(captured.get(), nl=False)

@@ -136,8 +136,7 @@ def compare(
 ) -> None:
     """Compare methods by nested cross-validation; print a table and write an HTML page."""
     from raremetric.cli.comparison_tables import comparison_table
-    from raremetric.files import atomic_write, check_output
-    from raremetric.report import comparison_page
+    from raremetric.files import check_output
     from raremetric.report.comparison import remarks
     from raremetric.table.results import BUDGETS
 
@@ -163,18 +162,19 @@ def compare(
         settings["scoring"] = aim
         found = _compare_with_progress(file, target, positive, settings)
         rows = found.summary()
-        if as_json:
-            print_json(_json_values(found, rows, sizes, out))
-        else:
-            print_rendered(comparison_table(found, rows))
-            _print_importances(found, rows)
-        for each in remarks(found, rows):
-            note(each)
-        with atomic_write(out) as stream:
-            command = shlex.join(["raremetric", *sys.argv[1:]])
-            stream.write(comparison_page(found, rows, command, sizes).encode())
+        written = _write_page(found, rows, sizes, out)
+    if as_json:
+        print_json(_json_values(found, rows, sizes, out if written else None))
+    else:
+        print_rendered(comparison_table(found, rows))
+        _print_importances(found, rows)
+    for each in remarks(found, rows):
+        note(each)
+    if not written:
+        note(f"Stopped: {out} is the page of an earlier comparison and was kept.")
     if not as_json:
-        typer.echo(f"Alerts, curves, confusion matrices and scatter plots are in {out}.")
+        if written:
+            typer.echo(f"Alerts, curves, confusion matrices and scatter plots are in {out}.")
         options: dict[str, Any] = {"positive": positive, "ignore": ignore}
         options |= {"categorical": categorical, "time": time, "group": group, "weight": weight}
         options["scoring"] = None if aim == "f1" else aim
@@ -210,12 +210,27 @@ def _compare_with_progress(
     return replace(found, source=source_name(file))
 
 
+def _write_page(found: Comparison, rows: list[dict[str, Any]], sizes: list[int], out: str) -> bool:
+    """Write the page; False if the comparison was stopped and there is a file of that name."""
+    from raremetric.files import atomic_write
+    from raremetric.report import comparison_page
+
+    command = shlex.join(["raremetric", *sys.argv[1:]])
+    page = comparison_page(found, rows, command, sizes).encode()
+    try:
+        with atomic_write(out, replace=found.is_whole) as stream:
+            stream.write(page)
+    except FileExistsError:
+        return False
+    return True
+
+
 def _json_values(
-    found: Comparison, rows: list[dict[str, Any]], sizes: list[int], out: str
+    found: Comparison, rows: list[dict[str, Any]], sizes: list[int], out: str | None
 ) -> dict[str, Any]:
     """What --json prints."""
     return {
-        "file": str(out),
+        "file": out,
         "rows": len(found.y),
         "scoring": found.scoring,
         "methods": rows,

@@ -31,7 +31,10 @@ study_app = typer.Typer(
 StorePath = Annotated[Path, typer.Option("--store", help="The file with the results.")]
 Datasets = Annotated[str | None, typer.Option(help="Only these data sets, separated by commas.")]
 Learners = Annotated[str | None, typer.Option(help="Only these learners, separated by commas.")]
-Splits = Annotated[int | None, typer.Option(metavar="N", help="Only the first N splits.")]
+Splits = Annotated[
+    int | None,
+    typer.Option(metavar="N", help="Run N splits, the first ones, instead of the study's number."),
+]
 DEFAULT_STORE = Path("study.sqlite")
 
 

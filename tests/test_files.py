@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from raremetric import files
-from raremetric.files import atomic_write, check_output, copied_to_file, existing_file
+from raremetric.files import atomic_write, check_output, copied_to_file, existing_file, quoted
 
 
 def write(path, content=b"new"):
@@ -163,6 +163,11 @@ def test_a_full_disk_is_named(tmp_path):
 def test_errors_do_not_name_the_temporary_file():
     with pytest.raises(OSError, match=r"^'/proc/x.csv' cannot be written: [^/]*\.$"):
         write("/proc/x.csv")
+
+
+def test_long_text_is_shortened():
+    assert quoted("it's") == '"it\'s"'
+    assert quoted("x" * 3_000_000) == f"'{'x' * 200} …'"
 
 
 def test_only_regular_files_are_read(tmp_path):

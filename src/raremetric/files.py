@@ -45,6 +45,11 @@ def brief(error: BaseException) -> str:
     return message if len(message) <= MAX_QUOTED else f"{message[:MAX_QUOTED]} …"
 
 
+def quoted(text: str) -> str:
+    """Text from a file, such as a class, in quotation marks; shortened if it is long."""
+    return repr(text if len(text) <= MAX_QUOTED else f"{text[:MAX_QUOTED]} …")
+
+
 def check_output(path: str | Path, inputs: Iterable[str | Path] = ()) -> Path:
     """The regular file that is written when a path is written: the target of a symbolic link.
 
@@ -269,6 +274,7 @@ def copied_to_file(stream: BinaryIO, suffix: str) -> Iterator[str]:
     unnamed = sys.platform == "linux" and DESCRIPTORS.is_dir()
     kind: Any = tempfile.TemporaryFile if unnamed else tempfile.NamedTemporaryFile
     with kind(suffix=suffix) as copied:
-        shutil.copyfileobj(stream, copied)
-        copied.flush()
+        with _naming(Path(tempfile.gettempdir())):
+            shutil.copyfileobj(stream, copied)
+            copied.flush()
         yield str(DESCRIPTORS / str(copied.fileno())) if unnamed else copied.name

@@ -220,6 +220,9 @@ def test_a_stopped_comparison_does_not_replace_a_page(run, path, tmp_path, monke
         (["compare", "{path}", "--target", "state", "--methods", "x"], "Unknown method 'x'"),
         (["predict", "{path}", "{path}"], "is not a model saved by raremetric"),
         (["explain", "{path}", "{path}"], "Pass either --row N"),
+        (["fit", "{path}", "--target", "state", "--seed", "-1", "-o", "{out}"], "--seed"),
+        (["fit", "{path}", "--target", "state", "--scoring", "f0", "-o", "{out}"], "--scoring f0:"),
+        (["compare", "{path}", "--target", "state", "--scoring", "f0"], "--scoring f0:"),
     ],
 )
 def test_mistakes_are_one_sentence(run, path, tmp_path, words, sentence):

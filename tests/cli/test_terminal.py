@@ -340,3 +340,45 @@ def test_a_directory_that_does_not_exist_is_not_written_as_a_file(run, path, sav
     assert result.exit_code == 2
     assert "ends like the name of a directory" in result.stderr
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("command", ["predict", "info", "datasets", "fit"])
+@pytest.mark.parametrize("buffered", [True, False])
+def test_no_space_for_standard_output(path, saved, tmp_path, command, buffered):
+    words = {
+        "predict": [saved, path],
+        "info": [saved],
+        "fit": [path, "--target", "state", "--model", "plain", "-o", tmp_path / "out"],
+    }
+    with open("/dev/full", "wb") as full:  # noqa: PTH123
+        done = subprocess.run(
+            [*COMMAND, command, *map(str, words.get(command, []))],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            env=os.environ | {"PYTHONUNBUFFERED": "" if buffered else "1"},
+            check=False,
+        )
+    assert done.returncode == 2
+    assert done.stderr.splitlines()[-1].startswith(b"Error: Standard output, or a temporary file,")
+    assert b"Traceback" not in done.stderr
+
+
+def test_long_messages_are_shortened(capsys):
+    with pytest.raises(typer.Exit), user_mistakes():
+        raise ValueError(f"The version {'9' * 100_000} is unknown. Install another.")
+    sentence = f"Error: The version {'9' * 200}… is unknown. Install another.\n"
+    assert capsys.readouterr().err == sentence
+    with pytest.raises(typer.Exit), user_mistakes():
+        raise ValueError("many words " * 1_000)
+    assert len(capsys.readouterr().err) < 2_100
+
+
+def test_a_long_label_is_shortened(run, tmp_path):
+    frame, table = make_table(), tmp_path / "long.csv"
+    frame["state"] = frame["state"].map({"ill": "x" * 10_000, "well": "well"})
+    frame.to_csv(table, index=False)
+    words = ["--target", "state", "--id", "id", "--model", "plain", "-o", tmp_path / "out"]
+    result = run("fit", table, *words)
+    assert result.exit_code == 0, result.output
+    assert "of class 'xxx" in result.stdout
+    assert len(result.stdout) < 3_000

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -136,7 +137,8 @@ def compare(
 ) -> None:
     """Compare methods by nested cross-validation; print a table and write an HTML page."""
     from raremetric.cli.comparison_tables import comparison_table
-    from raremetric.files import check_output
+    from raremetric.files import atomic_write, check_output
+    from raremetric.report import comparison_page
     from raremetric.report.comparison import remarks
     from raremetric.table.results import BUDGETS
 
@@ -162,18 +164,22 @@ def compare(
         settings["scoring"] = aim
         found = _compare_with_progress(file, target, positive, settings)
         rows = found.summary()
-        written = _write_page(found, rows, sizes, out)
-    if as_json:
-        print_json(_json_values(found, rows, sizes, out if written else None))
-    else:
-        print_rendered(comparison_table(found, rows))
-        _print_importances(found, rows)
-    for each in remarks(found, rows):
-        note(each)
-    if not written:
-        note(f"Stopped: {out} is the page of an earlier comparison and was kept.")
+        keeps = not found.is_whole and Path(out).exists()  # an earlier page may be whole
+        if as_json:
+            print_json(_json_values(found, rows, sizes, None if keeps else out))
+        else:
+            print_rendered(comparison_table(found, rows))
+            _print_importances(found, rows)
+        for each in remarks(found, rows):
+            note(each)
+        if keeps:
+            note(f"Stopped: {out} is the page of an earlier comparison and was kept.")
+        else:
+            command = shlex.join(["raremetric", *sys.argv[1:]])
+            with atomic_write(out, replace=found.is_whole) as stream:
+                stream.write(comparison_page(found, rows, command, sizes).encode())
     if not as_json:
-        if written:
+        if not keeps:
             typer.echo(f"Alerts, curves, confusion matrices and scatter plots are in {out}.")
         options: dict[str, Any] = {"positive": positive, "ignore": ignore}
         options |= {"categorical": categorical, "time": time, "group": group, "weight": weight}
@@ -208,21 +214,6 @@ def _compare_with_progress(
             **settings,
         )
     return replace(found, source=source_name(file))
-
-
-def _write_page(found: Comparison, rows: list[dict[str, Any]], sizes: list[int], out: str) -> bool:
-    """Write the page; False if the comparison was stopped and there is a file of that name."""
-    from raremetric.files import atomic_write
-    from raremetric.report import comparison_page
-
-    command = shlex.join(["raremetric", *sys.argv[1:]])
-    page = comparison_page(found, rows, command, sizes).encode()
-    try:
-        with atomic_write(out, replace=found.is_whole) as stream:
-            stream.write(page)
-    except FileExistsError:
-        return False
-    return True
 
 
 def _json_values(

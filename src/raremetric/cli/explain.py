@@ -18,6 +18,7 @@ from raremetric.cli.common import (
     user_mistakes,
 )
 from raremetric.cli.options import AsJson, ModelFile, NewFile
+from raremetric.files import quoted
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -87,7 +88,8 @@ def explain(
     name = f" ({found.id})" if found.id else ""
     typer.echo(
         f"Row {row}{name} of {source}: predicted {found.predicted!r}; probability of "
-        f"{fitted.class_names[1]!r}: {found.probability:.3g}, threshold: {found.threshold:.3g}."
+        f"{quoted(fitted.class_names[1])}: {found.probability:.3g}, threshold: "
+        f"{found.threshold:.3g}."
     )
     if found.unlike:
         note(f"unlike the training data: {found.unlike.replace(';', ',')}.")

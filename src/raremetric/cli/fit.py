@@ -37,6 +37,7 @@ from raremetric.cli.options import (
     choose_scoring,
     split_names,
 )
+from raremetric.files import quoted
 from raremetric.method_names import METHODS
 
 if TYPE_CHECKING:
@@ -201,14 +202,14 @@ def _print_fit(fitted: TableModel, file: str, out: str, seconds: float) -> None:
     training = fitted.training
     n_rows, n_positive = training["rows"], training["positive"]
     typer.echo(
-        f"{file}: {n_rows} rows, {n_positive} of class {fitted.class_names[1]!r} "
+        f"{file}: {n_rows} rows, {n_positive} of class {quoted(fitted.class_names[1])} "
         f"({n_positive / n_rows:.1%}); {fitted.encoder.n_features_in_} columns, "
         f"{fitted.X.shape[1]} features."
     )
     if len(training["classes"]) > 2:
         note(
             f"the file has {len(training['classes'])} classes. The model predicts "
-            f"{fitted.class_names[1]!r} against all others (--positive)."
+            f"{quoted(fitted.class_names[1])} against all others (--positive)."
         )
     if training["rows_used"] < n_rows:
         typer.echo(

@@ -17,6 +17,7 @@ from raremetric.cli.common import (
     user_mistakes,
 )
 from raremetric.cli.options import AsJson, ModelFile, NewFile
+from raremetric.files import quoted
 
 TOP = 50
 
@@ -65,7 +66,7 @@ def review(
         return
     typer.echo(
         f"{len(found.alerts)} of {found.n_rows} rows to review; predicted "
-        f"as {found.class_names[1]!r} in the whole file: {found.n_positive}. "
+        f"as {quoted(found.class_names[1])} in the whole file: {found.n_positive}. "
         f"Open {out} in a browser."
     )
 

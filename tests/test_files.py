@@ -1,5 +1,6 @@
 """Files to read and to write: what is refused, and what stays as it was."""
 
+import errno
 import io
 import os
 import stat
@@ -10,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from raremetric import files
-from raremetric.files import atomic_write, check_output, copied_to_file, existing_file
+from raremetric.files import atomic_write, check_output, copied_to_file, existing_file, quoted
 
 
 def write(path, content=b"new"):
@@ -101,11 +102,72 @@ def test_a_pipe_without_a_name_is_refused():
     """As behind /dev/stdout, if the output of a command is piped."""
     reading, writing = os.pipe()
     try:
-        with pytest.raises(OSError, match=r"is a device, a pipe or a loop of links"):
+        with pytest.raises(ValueError, match=r"redirect the output of the command instead"):
             check_output(f"/proc/self/fd/{writing}")
     finally:
         os.close(reading)
         os.close(writing)
+
+
+@pytest.mark.parametrize("kind", ["dev", "proc", "thread", "link", "dots"])
+@pytest.mark.parametrize("deleted", [False, True])
+def test_an_open_file_is_not_replaced(tmp_path, kind, deleted):
+    """As in `raremetric predict ... -o /dev/stdout >> all.csv`."""
+    with (tmp_path / "all.csv").open("wb+") as stream:
+        stream.write(b"old")
+        stream.flush()
+        number = stream.fileno()
+        folders = {
+            "proc": "/proc/self/fd",
+            "thread": "/proc/thread-self/fd",
+            "dots": "/dev/../dev/fd",
+        }
+        path = f"{folders.get(kind, '/dev/fd')}/{number}"
+        if kind == "link":
+            (tmp_path / "link").symlink_to(path)
+            path = tmp_path / "link"
+        if deleted:
+            (tmp_path / "all.csv").unlink()
+        before = sorted(tmp_path.iterdir())
+        with pytest.raises(ValueError, match=r"is an open file, such as standard output"):
+            write(path)
+        stream.seek(0)
+        assert stream.read() == b"old"
+        assert sorted(tmp_path.iterdir()) == before
+
+
+def test_an_open_directory_is_refused(tmp_path):
+    descriptor = os.open(tmp_path, os.O_RDONLY)
+    try:
+        with pytest.raises(ValueError, match=r"is an open file"):
+            check_output(f"/dev/fd/{descriptor}/a")
+    finally:
+        os.close(descriptor)
+
+
+def test_a_name_that_ends_in_a_slash(tmp_path):
+    with pytest.raises(IsADirectoryError, match=r"new/' ends like the name of a directory"):
+        write(f"{tmp_path}/new/")
+    with pytest.raises(IsADirectoryError, match=r"is a directory"):
+        write(f"{tmp_path}/")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_full_disk_is_named(tmp_path):
+    with pytest.raises(OSError, match=r"a' cannot be written: No space left on device\.$"):
+        write_half(tmp_path / "a", OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)))
+    with pytest.raises(OSError, match=r"^\[Errno 5\]"):  # not about this file
+        write_half(tmp_path / "a", OSError(errno.EIO, "failed"))
+
+
+def test_errors_do_not_name_the_temporary_file():
+    with pytest.raises(OSError, match=r"^'/proc/x.csv' cannot be written: [^/]*\.$"):
+        write("/proc/x.csv")
+
+
+def test_long_text_is_shortened():
+    assert quoted("it's") == '"it\'s"'
+    assert quoted("x" * 3_000_000) == f"'{'x' * 200} …'"
 
 
 def test_only_regular_files_are_read(tmp_path):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import secrets
@@ -24,6 +25,9 @@ except ImportError:  # Windows
 DESCRIPTORS = Path("/proc/self/fd")  # where Linux shows the open files of a process
 MAX_QUOTED = 200  # characters of an error message of a library
 ABANDONED = re.compile(r"\.raremetric-[0-9a-f]{16}")
+OPEN_FILES = re.compile(r"/proc/[^/]+(/task/[^/]+)?/fd|/dev/fd")  # also of other processes
+MAX_LINKS = 40  # as in Linux
+FULL = frozenset({errno.ENOSPC, errno.EFBIG, errno.EDQUOT})
 
 
 def existing_file(path: str | Path) -> Path:
@@ -41,6 +45,11 @@ def brief(error: BaseException) -> str:
     return message if len(message) <= MAX_QUOTED else f"{message[:MAX_QUOTED]} …"
 
 
+def quoted(text: str) -> str:
+    """Text from a file, such as a class, in quotation marks; shortened if it is long."""
+    return repr(text if len(text) <= MAX_QUOTED else f"{text[:MAX_QUOTED]} …")
+
+
 def check_output(path: str | Path, inputs: Iterable[str | Path] = ()) -> Path:
     """The regular file that is written when a path is written: the target of a symbolic link.
 
@@ -50,11 +59,16 @@ def check_output(path: str | Path, inputs: Iterable[str | Path] = ()) -> Path:
         If the directory does not exist, or if the path is a directory, a device or a pipe, or may
         not be written.
     ValueError
-        If the path is one of the inputs, or "-".
+        If the path is one of the inputs, "-", or an open file such as /dev/stdout.
     """
-    path = Path(path)
-    if str(path) == "-":
+    text, path = os.fspath(path), Path(path)
+    if text == "-":
         raise ValueError("'-' is not a file to write to. Give the name of a file, or no output.")
+    check_not_open(path)
+    if text.endswith(("/", os.sep)) and not path.is_dir():
+        raise IsADirectoryError(
+            f"{text!r} ends like the name of a directory. Give the name of a file."
+        )
     target = Path(os.path.realpath(path))
     if not target.parent.is_dir():
         raise FileNotFoundError(f"There is no directory {str(target.parent)!r} to write to.")
@@ -62,6 +76,33 @@ def check_output(path: str | Path, inputs: Iterable[str | Path] = ()) -> Path:
         _check_regular(path)
     check_not_input(target, inputs)
     return target
+
+
+def check_not_open(path: Path) -> None:
+    """Raise an error if a path to write to, or its directory, is an open file of a process.
+
+    Behind /dev/stdout and /dev/fd/3, there may be a file that other programs append to. To replace
+    it would lose what they have written.
+    """
+    absolute = Path.cwd() / path
+    if any(_is_open_file(each) for each in (absolute, *absolute.parents)):
+        raise ValueError(
+            f"{str(path)!r} is an open file, such as standard output, not the name of a file. Give "
+            "the name of a file, or redirect the output of the command instead."
+        )
+
+
+def _is_open_file(path: Path) -> bool:
+    """Whether a path, or one of the links that it leads to, stands for an open file."""
+    for _ in range(MAX_LINKS):
+        folder = os.path.realpath(path.parent)
+        if OPEN_FILES.fullmatch(folder):
+            return True
+        path = Path(folder, path.name)
+        if not path.is_symlink():
+            return False
+        path = Path(folder, path.readlink())
+    return False
 
 
 def _check_regular(path: Path) -> None:
@@ -113,9 +154,10 @@ def atomic_write(path: str | Path, *, replace: bool = True) -> Iterator[BinaryIO
     """
     target = check_output(path)
     _remove_abandoned(target.parent)
-    descriptor, temporary = _new_file(target.parent)
+    with _naming(target):
+        descriptor, temporary = _new_file(target.parent)
     try:
-        with os.fdopen(descriptor, "wb") as stream:
+        with _naming(target), os.fdopen(descriptor, "wb") as stream:
             yield stream
             stream.flush()
             os.fsync(descriptor)  # a full disk is noticed here at the latest
@@ -134,6 +176,18 @@ def atomic_write(path: str | Path, *, replace: bool = True) -> Iterator[BinaryIO
     except BaseException:
         if temporary is not None:
             temporary.unlink(missing_ok=True)
+        raise
+
+
+@contextmanager
+def _naming(target: Path) -> Iterator[None]:
+    """Let errors of a full disk, and of the temporary file, name the file that is written."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno in FULL or ABANDONED.fullmatch(Path(str(error.filename)).name):
+            message = f"{str(target)!r} cannot be written: {error.strerror}."
+            raise type(error)(message) from error
         raise
 
 
@@ -220,6 +274,7 @@ def copied_to_file(stream: BinaryIO, suffix: str) -> Iterator[str]:
     unnamed = sys.platform == "linux" and DESCRIPTORS.is_dir()
     kind: Any = tempfile.TemporaryFile if unnamed else tempfile.NamedTemporaryFile
     with kind(suffix=suffix) as copied:
-        shutil.copyfileobj(stream, copied)
-        copied.flush()
+        with _naming(Path(tempfile.gettempdir())):
+            shutil.copyfileobj(stream, copied)
+            copied.flush()
         yield str(DESCRIPTORS / str(copied.fileno())) if unnamed else copied.name

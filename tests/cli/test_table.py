@@ -192,6 +192,21 @@ def test_compare_stopped(run, path, tmp_path, monkeypatch):
     assert page.exists()
 
 
+def test_a_stopped_comparison_does_not_replace_a_page(run, path, tmp_path, monkeypatch):
+    page = tmp_path / "page.html"
+    page.write_text("whole")
+    words = ["compare", path, "--target", "state", "--ignore", "id", "-o", page, "--folds", "2"]
+    for options in ([], ["--json"]):
+        monkeypatch.setattr(comparison, "_run", stopping(3))
+        result = run(*words, *options)
+        assert result.exit_code == 130
+        sentence = f"Note: Stopped: {page} is the page of an earlier comparison and was kept."
+        assert result.stderr.splitlines()[-1] == sentence
+        assert page.read_text() == "whole"
+        assert str(page) not in result.stdout
+    assert json.loads(result.stdout)["file"] is None
+
+
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
@@ -205,6 +220,9 @@ def test_compare_stopped(run, path, tmp_path, monkeypatch):
         (["compare", "{path}", "--target", "state", "--methods", "x"], "Unknown method 'x'"),
         (["predict", "{path}", "{path}"], "is not a model saved by raremetric"),
         (["explain", "{path}", "{path}"], "Pass either --row N"),
+        (["fit", "{path}", "--target", "state", "--seed", "-1", "-o", "{out}"], "--seed"),
+        (["fit", "{path}", "--target", "state", "--scoring", "f0", "-o", "{out}"], "--scoring f0:"),
+        (["compare", "{path}", "--target", "state", "--scoring", "f0"], "--scoring f0:"),
     ],
 )
 def test_mistakes_are_one_sentence(run, path, tmp_path, words, sentence):

@@ -163,6 +163,36 @@ def test_a_closed_pipe_is_no_error(path, saved, command):
     assert errors == b""
 
 
+@pytest.mark.parametrize("command", ["predict", "info", "datasets", "study status"])
+def test_closed_streams(path, saved, tmp_path, command):
+    """As with `raremetric predict ... >&-`: Python has no sys.stdout then."""
+    words = [*command.split(), *{"predict": [saved, path], "info": [saved]}.get(command, [])]
+    shell = 'exec "$@" >&-'
+    closed = ["sh", "-c", shell, "sh", *COMMAND, *map(str, words)]
+    done = subprocess.run(closed, stderr=subprocess.PIPE, check=False)
+    sentence = b"Error: Standard output is closed. Redirect it to a file, or to /dev/null.\n"
+    assert (done.returncode, done.stderr) == (2, sentence)
+
+
+def test_closed_standard_input(saved):
+    closed = ["sh", "-c", 'exec "$@" <&-', "sh", *COMMAND, "predict", str(saved), "-"]
+    done = subprocess.run(closed, capture_output=True, check=False)
+    assert done.returncode == 2
+    assert b"Error: Standard input is closed." in done.stderr
+    assert b"Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("columns", ["0", "1", "-5", "19"])
+def test_impossible_widths_of_the_terminal(saved, columns):
+    from typer.testing import CliRunner
+
+    from raremetric.cli import app
+
+    shown = CliRunner().invoke(app, ["info", str(saved)], env={"COLUMNS": columns}).stdout
+    assert shown == CliRunner().invoke(app, ["info", str(saved)], env={"COLUMNS": "80"}).stdout
+    assert "gmml" in shown
+
+
 def test_ctrl_c_prints_one_sentence(path, tmp_path):
     words = ["compare", path, "--target", "state", "--ignore", "id", "--jobs", "1"]
     process = start(*words, cwd=tmp_path, text=True)
@@ -279,3 +309,76 @@ def test_pipes_are_not_replaced(run, path, tmp_path):
     assert result.exit_code == 2
     assert "is a device, a pipe or a loop of links" in result.stderr
     assert stat.S_ISFIFO(pipe.stat().st_mode)
+
+
+@pytest.mark.parametrize("command", ["predict", "fit", "review", "datasets", "study run"])
+def test_standard_output_is_not_replaced(path, saved, tmp_path, command):
+    """Programs before and after this one may append to the same file."""
+    out = "/dev/stdout"
+    words = {
+        "predict": ["predict", saved, path, "-o", out],
+        "fit": ["fit", path, "--target", "state", "--model", "plain", "-o", out],
+        "review": ["review", saved, path, "-o", out],
+        "datasets": ["datasets", "wine", "--export", out],
+        "study run": ["study", "run", "table2", "--store", out],
+    }[command]
+    with (tmp_path / "all.csv").open("ab") as stream:
+        stream.write(b"old\n")
+        stream.flush()
+        done = subprocess.run(
+            [*COMMAND, *map(str, words)], stdout=stream, stderr=subprocess.PIPE, check=False
+        )
+        stream.write(b"new\n")
+    assert done.returncode == 2
+    assert b"redirect the output of the command instead" in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+    assert (tmp_path / "all.csv").read_bytes() == b"old\nnew\n"
+
+
+def test_a_directory_that_does_not_exist_is_not_written_as_a_file(run, path, saved, tmp_path):
+    result = run("predict", saved, path, "-o", f"{tmp_path}/new/")
+    assert result.exit_code == 2
+    assert "ends like the name of a directory" in result.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("command", ["predict", "info", "datasets", "fit"])
+@pytest.mark.parametrize("buffered", [True, False])
+def test_no_space_for_standard_output(path, saved, tmp_path, command, buffered):
+    words = {
+        "predict": [saved, path],
+        "info": [saved],
+        "fit": [path, "--target", "state", "--model", "plain", "-o", tmp_path / "out"],
+    }
+    with open("/dev/full", "wb") as full:  # noqa: PTH123
+        done = subprocess.run(
+            [*COMMAND, command, *map(str, words.get(command, []))],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            env=os.environ | {"PYTHONUNBUFFERED": "" if buffered else "1"},
+            check=False,
+        )
+    assert done.returncode == 2
+    assert done.stderr.splitlines()[-1].startswith(b"Error: Standard output, or a temporary file,")
+    assert b"Traceback" not in done.stderr
+
+
+def test_long_messages_are_shortened(capsys):
+    with pytest.raises(typer.Exit), user_mistakes():
+        raise ValueError(f"The version {'9' * 100_000} is unknown. Install another.")
+    sentence = f"Error: The version {'9' * 200}… is unknown. Install another.\n"
+    assert capsys.readouterr().err == sentence
+    with pytest.raises(typer.Exit), user_mistakes():
+        raise ValueError("many words " * 1_000)
+    assert len(capsys.readouterr().err) < 2_100
+
+
+def test_a_long_label_is_shortened(run, tmp_path):
+    frame, table = make_table(), tmp_path / "long.csv"
+    frame["state"] = frame["state"].map({"ill": "x" * 10_000, "well": "well"})
+    frame.to_csv(table, index=False)
+    words = ["--target", "state", "--id", "id", "--model", "plain", "-o", tmp_path / "out"]
+    result = run("fit", table, *words)
+    assert result.exit_code == 0, result.output
+    assert "of class 'xxx" in result.stdout
+    assert len(result.stdout) < 3_000

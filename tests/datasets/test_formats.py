@@ -197,3 +197,18 @@ def test_a_new_value_that_is_no_date(tmp_path):
     path.write_text("d,y\n2024-03-04,u\nsoon,v\n")
     with pytest.raises(TableError, match="'d' must hold dates, but data row 2 holds 'soon'"):
         list(iter_table(path, encoder))
+
+
+def test_repeated_names_in_parquet(tmp_path):
+    table = pa.table([[1, 2], ["a", "b"], [3, 4]], names=["x", "y", "x"])
+    pq.write_table(table, tmp_path / "t.parquet")
+    with pytest.raises(TableError, match=r"The header repeats 'x' \('x' in columns 1 and 3\)"):
+        read_table(tmp_path / "t.parquet", "y")
+
+
+@pytest.mark.parametrize("suffix", [".arff", ".dat"])
+def test_a_header_without_a_data_line(tmp_path, suffix):
+    path = tmp_path / f"t{suffix}"
+    path.write_text("@relation t\n@attribute a numeric\n@attribute y {b, c}\n1,b\n2,c\n")
+    with pytest.raises(TableError, match=r"t\.\w+: It has @attribute lines, but no @data line"):
+        read_table(path, "y")

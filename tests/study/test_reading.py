@@ -116,6 +116,9 @@ def test_a_part_of_a_study():
     assert restrict(study, ["wine", "wine"], ["IML", "ML2", "IML"], 2) == part  # each once
     with pytest.raises(ValueError, match=r"splits == 0"):
         restrict(study, splits=0)
+    assert restrict(study, splits=99).splits == 99
+    with pytest.raises(ValueError, match=r"seeds, of at most 4294967295"):
+        restrict(replace(study, first_split=2**32 - 5), splits=6)
 
 
 TOML = """
@@ -179,6 +182,10 @@ def test_a_users_own_study_beyond_the_paper(tmp_path):
             r"positions must be one of 'even', 'odd'",
         ),
         ("datasets = ['wine']\nsplits = 0\n[learners.IML]", r"splits == 0"),
+        (
+            f"datasets = ['wine']\nfirst_split = {10**20}\n[learners.IML]",
+            r"seeds, of at most 4294967295; with first_split = 10{20} and splits = 20, the last",
+        ),
         ("datasets = ['wine']\nmeasures = ['auc']\n[learners.IML]", r"measures must be one of"),
         ("datasets = ['wine']\nleader = 'GMML'\n[learners.IML]", r"leader must be one of 'IML'"),
         ("datasets = ['wine']\npaper_table = '2'\n[learners.IML]", r"paper_table must be one of"),
@@ -241,8 +248,8 @@ def test_files_that_are_no_studies(text, message, tmp_path):
 
 def test_a_study_with_too_many_tasks(tmp_path):
     path = tmp_path / "mine.toml"
-    path.write_text("datasets = ['wine']\nsplits = 999_999_999_999\n[learners.IML]\n[learners.ML1]")
-    with pytest.raises(ValueError, match=r"'mine' has 1999999999998 tasks; there can be at most"):
+    path.write_text("datasets = ['wine']\nsplits = 999_999_999\n[learners.IML]\n[learners.ML1]")
+    with pytest.raises(ValueError, match=r"'mine' has 1999999998 tasks; there can be at most"):
         find_studies(str(path))[0].tasks()
 
 

@@ -59,6 +59,19 @@ def test_a_column_of_customers_may_be_a_group(frame):
     assert found.endswith("the results are honest with --group 'my id' only.")
 
 
+def test_many_columns_with_the_same_flaw_have_one_note(frame):
+    constant = pd.DataFrame(1.0, index=range(N), columns=[f"x{i}" for i in range(1000)])
+    wide = pd.concat([frame, constant], axis=1).assign(row=RNG.permutation(N))
+    first, second = suspicious_columns(wide, Y)
+    assert first == (
+        "Each of 1000 columns ('x0', 'x1', 'x2', 'x3', 'x4' and 995 others) has the same value in "
+        "all rows. Consider leaving them out (--ignore)."
+    )
+    assert second.startswith("Column 'row' numbers the rows")
+    few = suspicious_columns(wide.iloc[:, : frame.shape[1] + 5], Y)
+    assert [note.split()[1] for note in few] == [f"'x{i}'" for i in range(5)]
+
+
 def test_a_row_number_in_a_sorted_file_is_found_twice(frame):
     found = suspicious_columns(frame.assign(index=np.arange(N)), Y)
     assert [("determines" in note, "counts" in note) for note in found] == [

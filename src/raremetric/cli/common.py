@@ -17,6 +17,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from raremetric.cli.interrupts import stop_if_interrupted, stopping, was_interrupted
+from raremetric.files import FULL
 
 if TYPE_CHECKING:
     from rich.markdown import Markdown
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 STANDARD_INPUT = "standard input"
+DEFAULT_WIDTH, MIN_WIDTH = 80, 20  # of the terminal, in characters
+MAX_MESSAGE, MAX_WORD = 2000, 200  # characters; longer words are shortened in long messages
 SPEED_PERIOD = 600  # seconds of progress from which the remaining time is estimated
 EXIT_CODES = (
     "Exit codes: 0 success; 1 a bug in raremetric, with a traceback; 2 an error in the command or "
@@ -36,6 +39,8 @@ class Commands(TyperGroup):
 
     def make_context(self, *args: Any, **settings: Any) -> Any:
         """Parse the arguments."""
+        if sys.stdout is None:  # otherwise, the first file that is opened would take its place
+            fail("Standard output is closed. Redirect it to a file, or to /dev/null.")
         with stopping("Stopped."):
             return super().make_context(*args, **settings)
 
@@ -54,9 +59,24 @@ class Commands(TyperGroup):
                 result = super().invoke(ctx)
                 sys.stdout.flush()
             except BrokenPipeError:
-                os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+                _discard_output()
                 raise typer.Exit from None
+            except OSError as error:
+                if not _is_unnamed(error):
+                    raise
+                _discard_output()
+                fail(f"Standard output, or a temporary file, cannot be written: {error.strerror}.")
         return result
+
+
+def _discard_output() -> None:
+    """Write what is printed from now on, also at the end of the program, to nowhere."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _is_unnamed(error: OSError) -> bool:
+    """Whether there is no space left, but not for one of the files that the user named."""
+    return error.errno in FULL and error.filename is None
 
 
 def with_names(names: Callable[[], str]) -> type[TyperCommand]:
@@ -73,7 +93,7 @@ def with_names(names: Callable[[], str]) -> type[TyperCommand]:
 
 def fail(message: object) -> NoReturn:
     """Print an error message on stderr and exit with code 2."""
-    typer.echo(f"Error: {' '.join(str(message).split())}", err=True)
+    typer.echo(f"Error: {_one_line(message)}", err=True)
     raise typer.Exit(2)
 
 
@@ -88,9 +108,11 @@ def user_mistakes(stopped: str = "Stopped; nothing was written.") -> Iterator[No
         warnings.showwarning = _show_warning
         try:
             yield
-        except BrokenPipeError:  # see Commands
-            raise
         except (ValueError, OSError, ImportError) as error:
+            if isinstance(error, BrokenPipeError) or (
+                isinstance(error, OSError) and _is_unnamed(error)
+            ):
+                raise  # see Commands
             if was_interrupted():  # an import that is stopped can end in an ImportError
                 raise
             fail(error)
@@ -107,12 +129,14 @@ def table_file(file: str) -> Iterator[str]:
         return
     from raremetric.files import copied_to_file
 
+    if sys.stdin is None:
+        raise ValueError("Standard input is closed. Give the name of a file instead of '-'.")
     with copied_to_file(sys.stdin.buffer, ".csv") as copied:
         try:
             yield copied
-        except BrokenPipeError:
-            raise
         except (ValueError, OSError) as error:
+            if copied not in str(error):
+                raise
             raise ValueError(str(error).replace(copied, STANDARD_INPUT)) from error
 
 
@@ -123,7 +147,16 @@ def source_name(file: str) -> str:
 
 def note(message: object) -> None:
     """Print a note on stderr."""
-    typer.echo(f"Note: {' '.join(str(message).split())}", err=True)
+    typer.echo(f"Note: {_one_line(message)}", err=True)
+
+
+def _one_line(message: object) -> str:
+    """A message that may quote anything from a file, without line breaks and shortened."""
+    words = str(message).split()
+    if sum(map(len, words)) > MAX_MESSAGE:
+        words = [f"{word[:MAX_WORD]}…" if len(word) > MAX_WORD else word for word in words]
+    line = " ".join(words)
+    return line if len(line) <= MAX_MESSAGE else f"{line[:MAX_MESSAGE]} …"
 
 
 def _show_warning(message: Warning | str, *_: Any, **__: Any) -> None:
@@ -148,6 +181,8 @@ def print_rendered(what: Table | Markdown) -> None:
     from rich.console import Console
 
     console = Console(markup=False, emoji=False)
+    if console.width < MIN_WIDTH:  # such as COLUMNS=0
+        console.width = DEFAULT_WIDTH
     with console.capture() as captured:
         console.print(what)
     typer.echo(captured.get(), nl=False)

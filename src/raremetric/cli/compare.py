@@ -126,9 +126,9 @@ def compare(
             help="Also measure how much each method depends on each column, on the test folds.",
         ),
     ] = False,
-    out: Annotated[Path, typer.Option("--out", "-o", help="HTML page to write.")] = Path(
-        "comparison.html"
-    ),
+    out: Annotated[
+        str, typer.Option("--out", "-o", metavar="PATH", help="HTML page to write.")
+    ] = "comparison.html",
     ignore: Ignore = None,
     categorical: Categorical = None,
     seed: Seed = 0,
@@ -164,18 +164,23 @@ def compare(
         settings["scoring"] = aim
         found = _compare_with_progress(file, target, positive, settings)
         rows = found.summary()
+        keeps = not found.is_whole and Path(out).exists()  # an earlier page may be whole
         if as_json:
-            print_json(_json_values(found, rows, sizes, out))
+            print_json(_json_values(found, rows, sizes, None if keeps else out))
         else:
             print_rendered(comparison_table(found, rows))
             _print_importances(found, rows)
         for each in remarks(found, rows):
             note(each)
-        with atomic_write(out) as stream:
+        if keeps:
+            note(f"Stopped: {out} is the page of an earlier comparison and was kept.")
+        else:
             command = shlex.join(["raremetric", *sys.argv[1:]])
-            stream.write(comparison_page(found, rows, command, sizes).encode())
+            with atomic_write(out, replace=found.is_whole) as stream:
+                stream.write(comparison_page(found, rows, command, sizes).encode())
     if not as_json:
-        typer.echo(f"Alerts, curves, confusion matrices and scatter plots are in {out}.")
+        if not keeps:
+            typer.echo(f"Alerts, curves, confusion matrices and scatter plots are in {out}.")
         options: dict[str, Any] = {"positive": positive, "ignore": ignore}
         options |= {"categorical": categorical, "time": time, "group": group, "weight": weight}
         options["scoring"] = None if aim == "f1" else aim
@@ -212,11 +217,11 @@ def _compare_with_progress(
 
 
 def _json_values(
-    found: Comparison, rows: list[dict[str, Any]], sizes: list[int], out: Path
+    found: Comparison, rows: list[dict[str, Any]], sizes: list[int], out: str | None
 ) -> dict[str, Any]:
     """What --json prints."""
     return {
-        "file": str(out),
+        "file": out,
         "rows": len(found.y),
         "scoring": found.scoring,
         "methods": rows,

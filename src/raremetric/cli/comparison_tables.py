@@ -9,6 +9,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from raremetric.files import quoted
 from raremetric.report.comparison import best_sentence
 from raremetric.table.results import Comparison
 
@@ -35,7 +36,7 @@ def _make_table(found: Comparison, rows: list[dict[str, Any]], spread: list[str]
     table = Table(
         title=(
             f"{found.source}: {len(found.y)} rows, {n_positive} of class "
-            f"{found.class_names[1]!r} ({n_positive / len(found.y):.1%}).\n"
+            f"{quoted(found.class_names[1])} ({n_positive / len(found.y):.1%}).\n"
             f"Mean ± {what} over {found.n_folds} folds in percent; seconds per fold."
         ),
         title_justify="left",

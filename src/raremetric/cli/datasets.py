@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shlex
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -33,7 +32,8 @@ def datasets(
         str | None, typer.Option(help='List only one collection: "paper", "keel" or "large".')
     ] = None,
     export: Annotated[
-        Path | None, typer.Option("--export", help="Write the data set to this CSV file.")
+        str | None,
+        typer.Option("--export", metavar="PATH", help="Write the data set to this CSV file."),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -55,7 +55,7 @@ def datasets(
         print_rendered(_details(infos[0]))
 
 
-def _export(name: str | None, path: Path, as_json: bool) -> None:
+def _export(name: str | None, path: str, as_json: bool) -> None:
     from raremetric.datasets import load_dataset
     from raremetric.files import atomic_write
 

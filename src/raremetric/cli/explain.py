@@ -18,6 +18,7 @@ from raremetric.cli.common import (
     user_mistakes,
 )
 from raremetric.cli.options import AsJson, ModelFile, NewFile
+from raremetric.files import quoted
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -54,7 +55,8 @@ def explain(
         typer.Option("--distances", help="Also show what each column adds to the distances."),
     ] = False,
     plot: Annotated[
-        Path | None, typer.Option(help="Also draw a figure to this file (.png, .svg, .pdf).")
+        str | None,
+        typer.Option(metavar="PATH", help="Also draw a figure to this file (.png, .svg, .pdf)."),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -86,7 +88,8 @@ def explain(
     name = f" ({found.id})" if found.id else ""
     typer.echo(
         f"Row {row}{name} of {source}: predicted {found.predicted!r}; probability of "
-        f"{fitted.class_names[1]!r}: {found.probability:.3g}, threshold: {found.threshold:.3g}."
+        f"{quoted(fitted.class_names[1])}: {found.probability:.3g}, threshold: "
+        f"{found.threshold:.3g}."
     )
     if found.unlike:
         note(f"unlike the training data: {found.unlike.replace(';', ',')}.")
@@ -145,14 +148,14 @@ def _show_importances(found: FileImportances, file: str, n_shown: int, as_json: 
     print_rendered(importances_table(found.columns, n_shown))
 
 
-def _draw(found: Explanation | None, path: Path, n_features: int) -> None:
+def _draw(found: Explanation | None, path: str, n_features: int) -> None:
     import numpy as np
 
     from raremetric.explain.pictures import draw_parts
     from raremetric.files import atomic_write
 
-    formats = ("png", "svg", "pdf")
-    if path.suffix[1:] not in formats:
+    formats, suffix = ("png", "svg", "pdf"), Path(path).suffix[1:]
+    if suffix not in formats:
         fail(f"--plot {path}: the name must end in .{', .'.join(formats)}.")
     if found is None:
         fail("--plot draws distances to neighbors, but this model has none.")
@@ -162,7 +165,7 @@ def _draw(found: Explanation | None, path: Path, n_features: int) -> None:
     )
     figure.suptitle(f"Row {found.row}: {found.predicted}", fontsize=11, parse_math=False)
     with atomic_write(path) as stream:
-        figure.savefig(stream, format=path.suffix[1:], dpi=150)
+        figure.savefig(stream, format=suffix, dpi=150)
 
 
 def weights_table(weights: dict[str, float], n_shown: int) -> Table:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -13,7 +12,7 @@ from raremetric.cli.options import AsJson, ModelFile
 
 def export(
     model: ModelFile,
-    out: Annotated[Path, typer.Option("--out", "-o", help="ONNX file to write.")],
+    out: Annotated[str, typer.Option("--out", "-o", metavar="PATH", help="ONNX file to write.")],
     as_json: AsJson = False,
 ) -> None:
     """Write the classifier of a model as an ONNX file, whose input is the encoded columns."""

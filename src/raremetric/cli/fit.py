@@ -37,6 +37,7 @@ from raremetric.cli.options import (
     choose_scoring,
     split_names,
 )
+from raremetric.files import quoted
 from raremetric.method_names import METHODS
 
 if TYPE_CHECKING:
@@ -60,7 +61,9 @@ def fit(
             "directory, or a pattern in quotation marks, such as 'data/*.csv'.",
         ),
     ],
-    out: Annotated[Path, typer.Option("--out", "-o", help="File to save the model to.")],
+    out: Annotated[
+        str, typer.Option("--out", "-o", metavar="PATH", help="File to save the model to.")
+    ],
     target: Target = None,
     positive: Positive = None,
     model: Annotated[
@@ -172,7 +175,7 @@ def fit(
         _print_fit(fitted, source_name(file), out, seconds)
 
 
-def _about(fitted: TableModel, out: Path, seconds: float) -> dict[str, Any]:
+def _about(fitted: TableModel, out: str, seconds: float) -> dict[str, Any]:
     from raremetric.table.aims import describe_scoring
 
     return {
@@ -192,21 +195,21 @@ def _about(fitted: TableModel, out: Path, seconds: float) -> dict[str, Any]:
     }
 
 
-def _print_fit(fitted: TableModel, file: str, out: Path, seconds: float) -> None:
+def _print_fit(fitted: TableModel, file: str, out: str, seconds: float) -> None:
     from raremetric.table.aims import describe_scoring
     from raremetric.table.card import describe_measures, describe_score
 
     training = fitted.training
     n_rows, n_positive = training["rows"], training["positive"]
     typer.echo(
-        f"{file}: {n_rows} rows, {n_positive} of class {fitted.class_names[1]!r} "
+        f"{file}: {n_rows} rows, {n_positive} of class {quoted(fitted.class_names[1])} "
         f"({n_positive / n_rows:.1%}); {fitted.encoder.n_features_in_} columns, "
         f"{fitted.X.shape[1]} features."
     )
     if len(training["classes"]) > 2:
         note(
             f"the file has {len(training['classes'])} classes. The model predicts "
-            f"{fitted.class_names[1]!r} against all others (--positive)."
+            f"{quoted(fitted.class_names[1])} against all others (--positive)."
         )
     if training["rows_used"] < n_rows:
         typer.echo(

@@ -48,7 +48,7 @@ Categorical = Annotated[
     str | None,
     typer.Option(help="Numeric columns to treat as categories, separated by commas."),
 ]
-Seed = Annotated[int, typer.Option(help="Seed for folds and random draws.")]
+Seed = Annotated[int, typer.Option(min=0, max=2**32 - 1, help="Seed for folds and random draws.")]
 Scoring = Annotated[
     str | None,
     typer.Option(
@@ -88,4 +88,11 @@ def choose_scoring(
     given = [*([] if scoring is None else [scoring]), *aims]
     if len(given) > 1:
         raise ValueError("Give only one of --scoring, --min-precision and --min-recall.")
+    if scoring is not None:
+        from raremetric.table.aims import check_scoring
+
+        try:
+            check_scoring(scoring)
+        except ValueError as error:
+            raise ValueError(f"--scoring {scoring}: {error}") from error
     return given[0] if given else "f1"

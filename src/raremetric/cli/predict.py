@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -18,6 +20,7 @@ from raremetric.cli.common import (
     user_mistakes,
 )
 from raremetric.cli.options import ModelFile, Scheduler
+from raremetric.files import quoted
 
 if TYPE_CHECKING:
     from raremetric.table.model import TableModel
@@ -37,10 +40,11 @@ def predict(
         ),
     ],
     out: Annotated[
-        Path | None,
+        str | None,
         typer.Option(
             "--out",
             "-o",
+            metavar="PATH",
             help="CSV file to write. Default: stdout. For many files a directory; if the command "
             "is stopped, the same command continues.",
         ),
@@ -76,7 +80,7 @@ def predict(
 ) -> None:
     """Predict the class of each row, with its probability and the nearest training examples."""
     from raremetric.datasets.collections import collection_files
-    from raremetric.files import check_output
+    from raremetric.files import check_not_open, check_output
     from raremetric.table import load_model
     from raremetric.table.predictions import (
         PredictionCounts,
@@ -92,12 +96,15 @@ def predict(
         files = collection_files(file)
         if files and (out is None or top is not None):
             raise ValueError("For several files, give a directory with --out, and not --top.")
-        if out is not None and not files:
+        if out is not None and files:
+            check_not_open(Path(out))
+        elif out is not None:
             check_output(out, [model, file])
         fitted = load_model(model)
         if files:
             _note_unused_columns(fitted, files[0])
             counts = _predict_parts(fitted, file, out, threshold, spreadsheet_safe, scheduler)
+            _note_empty_files(str(out))
             _report(fitted, file, out, counts, as_json, time.perf_counter() - start)
             return
         choice: dict[str, Any] = {"threshold": threshold, "top": top}
@@ -125,7 +132,7 @@ def predict(
 def _predict_parts(
     fitted: TableModel,
     source: str,
-    out: Path | None,
+    out: str | None,
     threshold: float | None,
     spreadsheet_safe: bool,
     scheduler: str | None,
@@ -152,10 +159,27 @@ def _predict_parts(
         )
 
 
+def _note_empty_files(out: str) -> None:
+    """Name the files without rows, which may be the result of a mistake."""
+    from raremetric.table.parts import MANIFEST
+
+    manifest = json.loads(Path(out, MANIFEST).read_text(encoding="utf-8"))
+    numbers = {int(Path(part).stem.removeprefix("part-")): part for part in manifest["done"]}
+    empty = [
+        manifest["inputs"][number][0]
+        for number, part in sorted(numbers.items())
+        if not manifest["done"][part]["rows"]
+    ]
+    if len(empty) == 1:
+        note(f"{empty[0]} has no rows of data.")
+    elif empty:
+        note(f"{len(empty)} files have no rows of data: {_first_of(empty)}.")
+
+
 def _report(
     fitted: TableModel,
     file: str,
-    out: Path | None,
+    out: str | None,
     counts: PredictionCounts,
     as_json: bool,
     seconds: float,
@@ -173,15 +197,19 @@ def _report(
         return
     unlike = f" {counts.unlike} rows are unlike the training data." if counts.unlike else ""
     typer.echo(
-        f"{counts.rows} rows, {counts.positive} predicted as {fitted.class_names[1]!r}; "
+        f"{counts.rows} rows, {counts.positive} predicted as {quoted(fitted.class_names[1])}; "
         f"written to {out} in {seconds:.1f} s.{unlike}"
     )
 
 
 def _note_unused_columns(fitted: TableModel, file: str | Path) -> None:
     if unused := fitted.unused_columns(file):
-        more = f" and {len(unused) - N_SHOWN} others" if len(unused) > N_SHOWN else ""
-        note(f"the model does not use these columns: {', '.join(unused[:N_SHOWN])}{more}.")
+        note(f"the model does not use these columns: {_first_of(unused)}.")
+
+
+def _first_of(names: Sequence[str]) -> str:
+    more = f" and {len(names) - N_SHOWN} others" if len(names) > N_SHOWN else ""
+    return f"{', '.join(names[:N_SHOWN])}{more}"
 
 
 def add_to(app: typer.Typer) -> None:

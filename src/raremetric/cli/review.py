@@ -5,7 +5,6 @@ from __future__ import annotations
 import shlex
 import sys
 import time
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -18,6 +17,7 @@ from raremetric.cli.common import (
     user_mistakes,
 )
 from raremetric.cli.options import AsJson, ModelFile, NewFile
+from raremetric.files import quoted
 
 TOP = 50
 
@@ -28,9 +28,9 @@ def review(
     top: Annotated[
         int, typer.Option(min=1, help="Number of rows to review, the most likely first.")
     ] = TOP,
-    out: Annotated[Path, typer.Option("--out", "-o", help="HTML file to write.")] = Path(
-        "review.html"
-    ),
+    out: Annotated[
+        str, typer.Option("--out", "-o", metavar="PATH", help="HTML file to write.")
+    ] = "review.html",
     as_json: AsJson = False,
 ) -> None:
     """Write a page with the most likely rows and their evidence, to give each a verdict."""
@@ -66,7 +66,7 @@ def review(
         return
     typer.echo(
         f"{len(found.alerts)} of {found.n_rows} rows to review; predicted "
-        f"as {found.class_names[1]!r} in the whole file: {found.n_positive}. "
+        f"as {quoted(found.class_names[1])} in the whole file: {found.n_positive}. "
         f"Open {out} in a browser."
     )
 

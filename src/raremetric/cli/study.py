@@ -31,7 +31,10 @@ study_app = typer.Typer(
 StorePath = Annotated[Path, typer.Option("--store", help="The file with the results.")]
 Datasets = Annotated[str | None, typer.Option(help="Only these data sets, separated by commas.")]
 Learners = Annotated[str | None, typer.Option(help="Only these learners, separated by commas.")]
-Splits = Annotated[int | None, typer.Option(metavar="N", help="Only the first N splits.")]
+Splits = Annotated[
+    int | None,
+    typer.Option(metavar="N", help="Run N splits, the first ones, instead of the study's number."),
+]
 DEFAULT_STORE = Path("study.sqlite")
 
 
@@ -206,7 +209,7 @@ def study_report(
 @study_app.command("export", epilog="Example: raremetric study export study.sqlite results.csv.gz")
 def study_export(
     store: Annotated[Path, typer.Argument(help="The file with the results.")],
-    file: Annotated[Path, typer.Argument(help="The text file to write: .csv.gz.")],
+    file: Annotated[str, typer.Argument(metavar="FILE", help="The text file to write: .csv.gz.")],
     as_json: AsJson = False,
 ) -> None:
     """Write a store as compressed text: one row per task, and the studies."""

@@ -75,10 +75,10 @@ def is_parquet(path: Path) -> bool:
 
 
 def _read_parquet(path: Path) -> Any:
+    parquet = import_optional("pyarrow.parquet")
     with _explained_parquet():
-        table = import_optional("pyarrow.parquet").read_table(str(path))
-    name_columns(table.column_names)
-    return table
+        name_columns(parquet.read_schema(str(path)).names)
+        return parquet.read_table(str(path))
 
 
 def scan_parquet(path: Path) -> Iterator[Any]:

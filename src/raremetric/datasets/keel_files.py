@@ -14,13 +14,16 @@ from raremetric.datasets.parsers import Attribute, parse_header
 
 
 def data_offset(path: Path) -> int:
-    """Offset in bytes of the first row after ``@data``; 0 if there is no such line."""
-    offset = 0
+    """Offset in bytes of the first row after ``@data``; 0 if it is a file of another format."""
+    offset, declares = 0, False
     with open_stream(path) as stream:
         for line in io.BufferedReader(stream):
             offset += len(line)
             if line.strip().lower() == b"@data":
                 return offset
+            declares = declares or line.lower().startswith(b"@attribute")
+    if declares:
+        raise TableError("It has @attribute lines, but no @data line. Add one before the rows.")
     return 0
 
 

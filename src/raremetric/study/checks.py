@@ -35,6 +35,7 @@ LEARNER_FIELD_TYPES: dict[str, tuple[type, str]] = {
 REQUIRED = {"datasets", "learners"}
 OPTIONAL = {*FIELD_TYPES, "test_size"} - REQUIRED
 MAX_NAME = 150  # bytes; the files of a report have longer names, of at most 255
+MAX_SEED = 2**32 - 1  # of numpy.random.RandomState
 MAX_COUNT = 2**53  # of rows that a result counts
 JSON_FIELDS = ("candidate", "seeds", "versions")
 
@@ -77,11 +78,22 @@ def check_fields(values: Mapping[str, Any], source: str) -> None:
     for field, allowed in (("resampling", RESAMPLING), ("measures", MEASURES)):
         for value in values.get(field, []):
             check_option(value, field, allowed)
-    check_integer(values.get("splits", 20), "splits", low=1)
-    check_integer(values.get("first_split", 1), "first_split", low=1)
+    check_splits(values.get("first_split", 1), values.get("splits", 20))
     _check_share(values.get("test_size"), "test_size", "Leave it out for the paper's.")
     if "paper_table" in values:
         check_option(values["paper_table"], "paper_table", RESAMPLING_OF)
+
+
+def check_splits(first_split: int, splits: int) -> int:
+    """The number of splits, or an error if one of them has a number that cannot be a seed."""
+    check_integer(splits, "splits", low=1)
+    check_integer(first_split, "first_split", low=1)
+    if (last := first_split + splits - 1) > MAX_SEED:
+        raise ValueError(
+            f"The numbers of the splits are seeds, of at most {MAX_SEED}; with first_split = "
+            f"{first_split} and splits = {splits}, the last one is {last}. Choose smaller ones."
+        )
+    return splits
 
 
 def read_definition(values: Any, source: str) -> Study:

@@ -12,10 +12,10 @@ from typing import Any
 from raremetric.contenders import CONTENDERS
 from raremetric.contenders.resampling import check_resamplings
 from raremetric.datasets import check_dataset_name, list_datasets
-from raremetric.study.checks import check_fields
+from raremetric.study.checks import check_fields, check_splits
 from raremetric.study.paper_values import paper_datasets
 from raremetric.study.tasks import LearnerSpec, Study
-from raremetric.validation import check_integer, check_option
+from raremetric.validation import check_option
 
 FOLDER = files("raremetric.study") / "studies"
 FILES = {
@@ -76,7 +76,11 @@ def restrict(
     learners: Iterable[str] | None = None,
     splits: int | None = None,
 ) -> Study:
-    """A part of a study. Data sets and learners may also be any others that are known by name."""
+    """A part of a study.
+
+    Data sets and learners may also be any others that are known by name, and there may be more
+    splits than the study has.
+    """
     if datasets is not None:
         names = dict.fromkeys(check_dataset_name(name) for name in datasets)
         study = replace(study, datasets=tuple(names))
@@ -87,7 +91,7 @@ def restrict(
         study = replace(study, learners=tuple(specs[name] for name in chosen))
         resampling_notes(study)
     if splits is not None:
-        study = replace(study, splits=check_integer(splits, "splits", low=1))
+        study = replace(study, splits=check_splits(study.first_split, splits))
     return study
 
 

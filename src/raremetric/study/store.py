@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from weakref import finalize
 
+from raremetric.files import check_not_open
 from raremetric.study.checks import read_definition
 from raremetric.study.schema import APPLICATION, TASKS, VERSION, columns_of, upgrade
 from raremetric.study.tasks import REPORTED, Result, Study, StudyResults, Task
@@ -43,6 +44,7 @@ class Store:
         self.path = Path(path)
         if not create and not self.path.exists():
             raise StoreError(f"There is no store {self.path}. Start one with: study run")
+        check_not_open(self.path)
         self.path.parent.mkdir(parents=True, exist_ok=True)
         with _clear_errors(self.path):
             self._db = sqlite3.connect(self.path, timeout=BUSY_SECONDS)

@@ -22,6 +22,12 @@ MIN_GROUPS = 20  # levels of a column that may name customers
 MIN_POSITIVES = 10  # with fewer, a column can determine the class by chance
 MAX_ROWS = 50_000
 DETERMINES = 0.99  # F1 of a single column
+MAX_SINGLE = 5  # columns with the same flaw that have a sentence each
+CONSTANT = "has the same value in all rows."
+DETERMINING = (
+    "alone determines the class almost perfectly. If it is known only after the outcome, the "
+    "results are too good."
+)
 
 
 def table_notes(
@@ -89,6 +95,8 @@ def _draw_notes(y: NDArray, trains: Sequence[NDArray], max_rows: int | None) -> 
 def suspicious_columns(data: Any, y: NDArray, seed: int = 0) -> list[str]:
     """One sentence for each column that is constant, an identifier, or as good as the class.
 
+    If many columns have the same flaw, there is one sentence for all of them.
+
     Parameters
     ----------
     data : DataFrame
@@ -100,21 +108,38 @@ def suspicious_columns(data: Any, y: NDArray, seed: int = 0) -> list[str]:
     """
     rows = draw_training_rows(y, MAX_ROWS, seed)
     weights = (np.bincount(y, minlength=2) / np.bincount(y[rows], minlength=2))[y[rows]]
-    notes = []
+    found: list[tuple[str, str]] = []  # a column and its flaw
     for name in data.columns:
         column = data[name]
         if column.nunique(dropna=False) == 1:
-            notes.append(f"Column {name!r} has the same value in all rows. {_ignore(name)}")
+            found.append((name, CONSTANT))
             continue
         if determines_class(column.iloc[rows], y[rows], weights):
-            notes.append(
-                f"Column {name!r} alone determines the class almost perfectly. If it is known only "
-                f"after the outcome, the results are too good. {_ignore(name)}{_group(column)}"
-            )
-        kind = identifier_kind(column)
-        if kind:
-            notes.append(f"Column {name!r} {kind}. {_ignore(name)}")
-    return notes
+            found.append((name, DETERMINING))
+        if kind := identifier_kind(column):
+            found.append((name, f"{kind}."))
+    columns: dict[str, list[str]] = {}
+    for name, flaw in found:
+        columns.setdefault(flaw, []).append(name)
+    sentences = (
+        _many(columns[flaw], flaw) if len(columns[flaw]) > MAX_SINGLE else _one(data[name], flaw)
+        for name, flaw in found
+    )
+    return list(dict.fromkeys(sentences))
+
+
+def _one(column: Any, flaw: str) -> str:
+    name = str(column.name)
+    advice = f"Consider leaving it out (--ignore {shlex.quote(name)})."
+    return f"Column {name!r} {flaw} {advice}{_group(column) if flaw == DETERMINING else ''}"
+
+
+def _many(names: list[str], flaw: str) -> str:
+    first = ", ".join(map(repr, names[:MAX_SINGLE]))
+    return (
+        f"Each of {len(names)} columns ({first} and {len(names) - MAX_SINGLE} others) {flaw} "
+        "Consider leaving them out (--ignore)."
+    )
 
 
 def determines_class(column: Any, y: NDArray, weights: NDArray) -> bool:
@@ -153,7 +178,3 @@ def _group(column: Any) -> str:
         " If rows with the same value belong together, such as those of one customer, the results "
         f"are honest with --group {name} only."
     )
-
-
-def _ignore(name: str) -> str:
-    return f"Consider leaving it out (--ignore {shlex.quote(name)})."

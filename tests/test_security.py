@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 from raremetric.cli import app
 from raremetric.study.store import Store
 from raremetric.study.tasks import Result, Study
-from raremetric.table import files
+from raremetric.table import contents
 
 TEXT = (Path(__file__).parent.parent / "SECURITY.md").read_text()
 STUDY = """
@@ -68,8 +68,8 @@ def test_reading_a_study_file_imports_its_learners(folder):
 
 
 def test_the_limits_of_model_files_are_those_of_the_code():
-    assert files.MAX_BYTES == 1 << 30
-    assert f"{files.MAX_RATIO} times" in TEXT
+    assert contents.MAX_BYTES == 1 << 30
+    assert f"{contents.MAX_RATIO} times" in TEXT
 
 
 def test_the_versions_that_run_code_from_parquet_files_are_excluded():

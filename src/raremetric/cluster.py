@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import logging
 import pickle
 import signal
 import threading
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from typing import Any
+from typing import Any, NamedTuple
 
 from raremetric.extras import import_optional
 
@@ -22,6 +23,8 @@ LOCAL_CONFIG = {
     # rows would then get new pages, which takes a fifth of the time of a prediction.
     "distributed.nanny.pre-spawn-environ.MALLOC_TRIM_THRESHOLD_": 1 << 28,
     "distributed.nanny.pre-spawn-environ.MALLOC_MMAP_THRESHOLD_": 1 << 25,
+    # When an error ends the work, workers would warn of the tasks that they give up.
+    "distributed.nanny.pre-spawn-environ.DASK_LOGGING__DISTRIBUTED": "error",
 }
 
 
@@ -49,7 +52,12 @@ def dask_client(address: str | None, n_workers: int | None = None) -> Iterator[A
         with client:
             yield client
         return
-    settings: Any = {"n_workers": n_workers, "threads_per_worker": 1, "dashboard_address": ":0"}
+    settings: Any = {
+        "n_workers": n_workers,
+        "threads_per_worker": 1,
+        "dashboard_address": ":0",
+        "silence_logs": logging.ERROR,
+    }
     with ExitStack() as stack:
         stack.enter_context(dask.config.set(LOCAL_CONFIG))
         with _without_interrupts():
@@ -97,9 +105,9 @@ def run_on_each(
     dask = import_optional("dask")
     # As the result of a task, unlike data that were sent, it can be computed again if it is lost.
     packed = dask.delayed(pickle.loads)(pickle.dumps(shared))
-    tasks = [dask.delayed(function)(packed, *part) for part in parts]
+    tasks = [dask.delayed(_or_mistake)(function, packed, *part) for part in parts]
     if client is None:
-        return list(dask.compute(*tasks))
+        return [_unless_mistake(each) for each in dask.compute(*tasks)]
     distributed = import_optional("dask.distributed")
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Sending large graph", UserWarning)
@@ -111,7 +119,7 @@ def run_on_each(
     try:
         for future in unfinished:
             number = numbers[future.key]
-            results[number] = future.result()
+            results[number] = _unless_mistake(future.result())
             on_result(number, results[number])
     except distributed.scheduler.KilledWorker as error:
         raise ValueError(
@@ -119,3 +127,23 @@ def run_on_each(
             "Use smaller files, or workers with more memory."
         ) from error
     return results
+
+
+class _Mistake(NamedTuple):
+    """An error that a user can correct, such as a file that cannot be read."""
+
+    error: Exception
+
+
+def _or_mistake(function: Callable, *arguments: Any) -> Any:
+    """Return such an error as a result: Dask would log its traceback before our sentence."""
+    try:
+        return function(*arguments)
+    except (ValueError, OSError) as error:
+        return _Mistake(error)
+
+
+def _unless_mistake(result: Any) -> Any:
+    if isinstance(result, _Mistake):
+        raise result.error
+    return result

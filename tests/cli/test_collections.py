@@ -1,6 +1,7 @@
 """The commands on a directory of files."""
 
 import json
+import signal
 
 import pandas as pd
 import pytest
@@ -75,3 +76,20 @@ def test_no_scheduler(run, tmp_path, monkeypatch):
     result = run("fit", folder, *words)
     assert result.exit_code == 2
     assert "No Dask scheduler answers at 'tcp://127.0.0.1:9'" in " ".join(result.stderr.split())
+
+
+def test_a_stopped_prediction_says_what_is_kept(run, tmp_path, monkeypatch):
+    folder = write_files(tmp_path / "data", make_table(300), ".csv", (200, 100))
+    model, out = tmp_path / "model.skops", tmp_path / "out"
+    words = ("--target", "y", "-o", model, "--model", "plain")
+    assert run("fit", folder / "0.csv", *words).exit_code == 0
+
+    def stop(*_, **__):
+        signal.raise_signal(signal.SIGINT)
+
+    monkeypatch.setattr("raremetric.table.predict_collection", stop)
+    result = run("predict", model, folder, "-o", out)
+    assert result.exit_code == 130
+    expected = f"Stopped. The finished parts in {out} are kept; the same command continues."
+    assert result.stderr.splitlines()[-1] == expected
+    assert "nothing was written" not in result.stderr

@@ -204,6 +204,44 @@ def test_other_output_is_not_touched(tmp_path, table, fitted, scheduler):
         predict_collection(fitted, folder, folder / "0.csv", scheduler=scheduler)
 
 
+RESULT = {"rows": 700, "positive": 1, "unlike": 0, "doubts": [], "bytes": 9}
+
+
+@pytest.mark.parametrize(
+    "done",
+    [
+        {"part-00000.csv": 5},
+        {"part-00000.csv": {}},
+        {"part-00000.csv": {**RESULT, "bytes": "x"}},
+        {"part-00000.csv": {**RESULT, "doubts": [["size", "is missing"]]}},
+        {"part-00000.csv": {**RESULT, "doubts": [[1, 2, 3]]}},
+        {"part-00000.csv": {**RESULT, "rows": -1}},
+        {"../x": RESULT},
+        ["part-00000.csv"],
+        None,
+    ],
+)
+def test_a_damaged_list_of_finished_parts(tmp_path, table, fitted, scheduler, done):
+    folder, out = write_files(tmp_path / "data", table, ".csv"), tmp_path / "out"
+    predict_collection(fitted, folder, out, scheduler=scheduler)
+    manifest = json.loads((out / "raremetric.json").read_text())
+    (out / "raremetric.json").write_text(json.dumps({**manifest, "done": done}))
+    before = {path.name: path.read_bytes() for path in out.iterdir()}
+    with pytest.raises(ValueError, match=r"raremetric\.json' is damaged\. Give the name of a new"):
+        predict_collection(fitted, folder, out, scheduler=scheduler)
+    assert {path.name: path.read_bytes() for path in out.iterdir()} == before
+
+
+def test_other_files_among_the_parts_stay(tmp_path, table, fitted, scheduler):
+    folder, out = write_files(tmp_path / "data", table, ".csv"), tmp_path / "out"
+    predict_collection(fitted, folder, out, scheduler=scheduler)
+    (out / "mine.txt").write_text("precious")
+    (out / "part-00001.csv").unlink()
+    predict_collection(fitted, folder, out, scheduler=scheduler)
+    assert (out / "mine.txt").read_text() == "precious"
+    assert len(list(out.iterdir())) == len(SIZES) + 2
+
+
 def test_which_files_a_source_has(tmp_path, table):
     folder = write_files(tmp_path / "data", table, ".csv", (2400, 101))
     (folder / "_SUCCESS").touch()

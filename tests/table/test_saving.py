@@ -14,7 +14,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
 import raremetric
-from raremetric.table import ModelFileError, files, fit_table, load_model, save_model
+from raremetric.table import ModelFileError, contents, fit_table, load_model, save_model
 from raremetric.table.files import CARD, FORMAT
 from raremetric.table.fitting import model_names
 
@@ -40,11 +40,13 @@ def saved(model, tmp_path):
     return path
 
 
-def write_unchecked(model, path):
+def write_unchecked(model, path, versions=None):
     """Save a model as an attacker could, without the checks of save_model."""
     skops.dump(model, path)
     with ZipFile(path, "a") as archive:
-        archive.writestr(CARD, json.dumps({"format": FORMAT, "versions": model.versions}))
+        archive.writestr(
+            CARD, json.dumps({"format": FORMAT, "versions": versions or model.versions})
+        )
 
 
 def change_card(path, **changes):
@@ -95,16 +97,28 @@ def test_all_parts_come_back(model, saved):
 def test_a_file_contains_types_of_the_package_only(method, models, predicted):
     types = skops.get_untrusted_types(file=predicted / f"{method}.skops")
     assert all(name.startswith("raremetric.") for name in types)
+    load_model(predicted / f"{method}.skops")
     boosted = ("BoostedTrees", "raremetric.features.trees.")
     assert not any("Tree" in name and not any(map(name.count, boosted)) for name in types)
 
 
+def test_all_trusted_classes_of_scikit_learn_are_needed(predicted):
+    found = [contents.read_contents(each.read_bytes()) for each in predicted.glob("*.skops")]
+    types = {name for each in found for name in each.types}
+    assert {name for name in types if name.startswith("sklearn.")} == contents.SKLEARN_TYPES
+    assert not any(each.untrusted for each in found)
+
+
 def test_classes_outside_the_package(path, doubled, tmp_path):
     file = tmp_path / "model.skops"
-    naive = fit_table(path, "state", method="sklearn.naive_bayes:GaussianNB", ignore=["id"])
-    save_model(naive, file)
-    (found,), (expected,) = (each.predict_file(path) for each in (load_model(file), naive))
+    method = "sklearn.linear_model:LogisticRegression"
+    logistic = fit_table(path, "state", method=method, ignore=["id"])
+    save_model(logistic, file)
+    (found,), (expected,) = (each.predict_file(path) for each in (load_model(file), logistic))
     np.testing.assert_array_equal(found.probability, expected.probability)
+    naive = fit_table(path, "state", method="sklearn.naive_bayes:GaussianNB", ignore=["id"])
+    with pytest.raises(ModelFileError, match=r"GaussianNB cannot be saved"):
+        save_model(naive, file)
     own = fit_table(path, "state", method=doubled, ignore=["id"])
     assert own.predict(path)["class"].isin(["ill", "well"]).all()
     with pytest.raises(ModelFileError, match=r"doubled_learner.Doubled cannot be saved"):
@@ -132,7 +146,7 @@ def test_a_tampered_file_is_refused_and_not_run(model, tmp_path, disguise):
     before = model.classifier
     model.classifier = make_pipeline(disguise(Marker(str(marker))), *before)
     try:
-        with pytest.raises(ModelFileError, match="cannot be saved, because loading it would run"):
+        with pytest.raises(ModelFileError, match="cannot be saved: a model file contains only"):
             save_model(model, path)
         write_unchecked(model, path)
     finally:
@@ -151,7 +165,7 @@ def test_functions_of_the_package_are_not_trusted(model, tmp_path):
     before = model.classifier
     model.classifier = make_pipeline(FunctionTransformer(fit_table), *before)
     try:
-        with pytest.raises(ModelFileError, match="cannot be saved, because loading it would run"):
+        with pytest.raises(ModelFileError, match="cannot be saved: a model file contains only"):
             save_model(model, path)
         write_unchecked(model, path)
     finally:
@@ -215,7 +229,7 @@ def test_a_library_that_quotes_the_file_at_length(saved):
 
 
 def test_a_small_file_that_unpacks_to_much(saved, monkeypatch):
-    monkeypatch.setattr(files, "MAX_BYTES", 1000)
+    monkeypatch.setattr(contents, "MAX_BYTES", 1000)
     load_model(saved)  # not compressed by more than MAX_RATIO
     with ZipFile(saved, "a", ZIP_DEFLATED) as archive:
         archive.writestr("zeros", bytes(300 * saved.stat().st_size))

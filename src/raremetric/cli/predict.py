@@ -19,6 +19,7 @@ from raremetric.cli.common import (
     table_file,
     user_mistakes,
 )
+from raremetric.cli.interrupts import stopping
 from raremetric.cli.options import ModelFile, Scheduler
 from raremetric.files import quoted
 
@@ -140,7 +141,8 @@ def _predict_parts(
     """Classify many files, and write one file for each."""
     from raremetric.table import predict_collection
 
-    with progress(None, f"predicting {source}") as step:
+    stopped = f"Stopped. The finished parts in {out} are kept; the same command continues."
+    with stopping(stopped), progress(None, f"predicting {source}") as step:
 
         def begin(n_done: int, n_parts: int) -> None:
             if n_done:

@@ -123,7 +123,7 @@ def choose_positive(name: str, labels: Labels, positive: Any) -> tuple:
     """The positive labels, as values of the target column; by default the rarest class."""
     classes, _, counts = labels
     if positive is None:
-        return (classes[np.argmin(counts)].item(),)
+        return (classes.item(np.argmin(counts)),)
     wanted = positive if isinstance(positive, list | tuple | set) else [positive]
     found = [_find_label(str(label), classes.tolist()) for label in wanted]
     unknown = [label for label, match in zip(wanted, found, strict=True) if match is None]
@@ -145,10 +145,11 @@ def _find_label(text: str, classes: list) -> Any:
 
 def _classes(levels: Sequence[str]) -> NDArray:
     """Levels as numbers if all are numeric, otherwise as text; large integers stay text."""
+    texts = np.array(levels, dtype=object)  # not of fixed width: one may be very long
     if not all(map(is_numeric, levels)):
-        return np.array(levels)
+        return texts
     exact = [Decimal(level) for level in levels]
     if any(number != number.to_integral_value() for number in exact):
         return np.array(levels, dtype=np.float64)
     fits = all(abs(number) < 2**63 for number in exact)
-    return np.array([*map(int, exact)], dtype=np.int64) if fits else np.array(levels)
+    return np.array([*map(int, exact)], dtype=np.int64) if fits else texts

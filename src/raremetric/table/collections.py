@@ -27,6 +27,7 @@ from raremetric.rare.collections import log_odds_of, recalibrate
 from raremetric.table.aims import check_scoring, quality_figures, unmet_minimum
 from raremetric.table.fitting import MAX_SAMPLES, SAMPLED, fit_table
 from raremetric.table.model import TableModel
+from raremetric.table.texts import text_array
 from raremetric.validation import check_option, warn_user
 
 
@@ -162,4 +163,5 @@ def _row_ids(files: Sequence[Path], rows: Sequence[NDArray]) -> NDArray:
     """The name of each row: its file, below the directory that all files share, and its number."""
     root = os.path.commonpath([file.parent for file in files])
     names = [os.path.relpath(file, root) for file in files]
-    return np.array([f"{name}:{row}" for name, own in zip(names, rows, strict=True) for row in own])
+    own = zip(names, rows, strict=True)
+    return text_array([f"{name}:{row}" for name, numbers in own for row in numbers])

@@ -143,7 +143,7 @@ def deciding_examples(
     ]
     return [
         {
-            "id": model.ids[row].item() if hasattr(model.ids[row], "item") else model.ids[row],
+            "id": model.ids.item(row),
             "class": model.class_names[model.y[row]],
             "distance": distance,
             "values": model.encoder.decode(model.X[row]),

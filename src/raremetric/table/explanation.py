@@ -48,7 +48,7 @@ def explain_decision(model: TableModel, X: Any, row: int, n_neighbors: int | Non
         probability=float(probability[0]),
         neighbors=[
             {
-                "id": model.ids[i].item(),
+                "id": model.ids.item(i),
                 "class": model.class_names[model.y[i]],
                 "distance": float(distance),
                 "values": model.encoder.decode(model.X[i]),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import warnings
+from dataclasses import replace
 from importlib import import_module
 from io import BytesIO
 from pathlib import Path
@@ -14,12 +15,12 @@ import raremetric
 from raremetric.contenders.registry import load_class
 from raremetric.extras import import_optional
 from raremetric.files import atomic_write, brief, existing_file
+from raremetric.table.contents import CARD, is_too_large, read_contents, unpacked_size
+from raremetric.table.fields import check_fields
 from raremetric.table.model import TableModel
+from raremetric.table.texts import PackedTexts
 
-FORMAT = 4  # increase it when files of earlier versions can no longer be loaded
-CARD = "raremetric.json"
-MAX_BYTES = 1 << 30  # of all parts of a file when unpacked, unless the file itself is large
-MAX_RATIO = 100  # between the sizes of unpacked and packed parts; data compresses less well
+FORMAT = 5  # increase it when files of earlier versions can no longer be loaded
 
 
 class ModelFileError(ValueError):
@@ -38,10 +39,11 @@ def save_model(model: TableModel, path: str | Path) -> None:
     Raises
     ------
     ModelFileError
-        The model contains a class that is not part of raremetric or scikit-learn, so that it could
-        not be loaded safely.
+        The model contains a class that the methods of raremetric do not need, so that it could not
+        be loaded safely.
     """
-    data = import_optional("skops.io").dumps(model, compression=ZIP_DEFLATED)
+    packed: Any = PackedTexts.pack(model.ids) if model.ids.dtype == object else model.ids
+    data = import_optional("skops.io").dumps(replace(model, ids=packed), compression=ZIP_DEFLATED)
     refuse_unsafe_types(data, model.method)
     buffer = BytesIO(data)
     with ZipFile(buffer, "a") as archive:
@@ -52,13 +54,11 @@ def save_model(model: TableModel, path: str | Path) -> None:
 
 def refuse_unsafe_types(data: bytes, method: str) -> None:
     """Raise an error if a file with this content could not be loaded later."""
-    types = import_optional("skops.io").get_untrusted_types(data=data)
-    unsafe = [name for name in types if not _is_ours(name)]
-    if unsafe:
+    if unsafe := read_contents(data).untrusted:
         raise ModelFileError(
-            f"A model with {', '.join(unsafe)} cannot be saved, because loading it would run code "
-            "from outside of raremetric and scikit-learn. Use the model in Python, or fit another "
-            f"method than {method!r}."
+            f"A model with {', '.join(unsafe)} cannot be saved: a model file contains only the "
+            "classes that the methods of raremetric need, so that a stranger's file can run no "
+            f"others. Use the model in Python, or fit another method than {method!r}."
         )
 
 
@@ -69,7 +69,7 @@ def check_method(method: str) -> None:
 
 
 def load_model(path: str | Path) -> TableModel:
-    """Load a model, provided that the file contains only types of raremetric and scikit-learn.
+    """Load a model, provided that the file contains only types that raremetric's models need.
 
     Parameters
     ----------
@@ -93,35 +93,57 @@ def load_model(path: str | Path) -> TableModel:
     path = existing_file(path)
     data = path.read_bytes()
     _check_card(_read_card(path, data), path)
-    skops = import_optional("skops.io")
+    types = _trusted_types(path, data)
     try:
-        types = skops.get_untrusted_types(data=data)
-        untrusted = [name for name in types if not _is_ours(name)]
+        model = import_optional("skops.io").loads(data, trusted=types)
+        if isinstance(model, TableModel) and isinstance(model.ids, PackedTexts):
+            model.ids = model.ids.unpack()
     except Exception as error:  # skops raises various errors on a damaged file
-        raise ModelFileError(
-            f"{path} is damaged and cannot be read as a model: {brief(error)}"
-        ) from error
-    if untrusted:
-        raise ModelFileError(
-            f"{path} contains types that no model of raremetric needs: {', '.join(untrusted)}. It "
-            "was not loaded, and nothing in it was run. Do not use it unless you know its origin."
-        )
-    try:
-        model = skops.loads(data, trusted=types)
-    except Exception as error:
-        raise ModelFileError(
-            f"{path} is damaged and cannot be read as a model: {brief(error)}"
-        ) from error
+        raise ModelFileError(_damaged(path, error)) from error
     if not isinstance(model, TableModel):
         raise ModelFileError(f"{path} contains a {type(model).__name__}, not a model of a table.")
+    try:
+        check_fields(model)
+    except ValueError as error:
+        raise ModelFileError(f"{path} is damaged: {error} Fit the model again.") from error
     _check_prediction(model, path)
     return model
+
+
+def _trusted_types(path: Path, data: bytes) -> list[str]:
+    """The types in a file, if it has no others than models need, and is not too large."""
+    try:
+        contents = read_contents(data)
+    except Exception as error:  # of a file that somebody else may have made
+        raise ModelFileError(_damaged(path, error)) from error
+    if contents.untrusted:
+        raise ModelFileError(
+            f"{path} contains types that no model of raremetric needs: "
+            f"{', '.join(contents.untrusted)}. It was not loaded, and nothing in it was run. Do "
+            "not use it unless you know its origin."
+        )
+    _check_size(path, contents.n_bytes, len(data))
+    return contents.types
+
+
+def _check_size(path: Path, n_bytes: int, n_packed: int) -> None:
+    if is_too_large(n_bytes, n_packed):
+        raise ModelFileError(
+            f"{path} would unpack to {n_bytes / 2**30:.1f} GB, which is too much for a model file "
+            f"of {n_packed / 2**20:.1f} MB. It was not loaded."
+        )
+
+
+def _damaged(path: Path, error: Exception) -> str:
+    return f"{path} is damaged and cannot be read as a model: {brief(error)}"
 
 
 def _check_prediction(model: TableModel, path: Path) -> None:
     """Classify a training example, to detect parts that do not fit together."""
     try:
         model.decide(model.X[:1])
+        model.encoder.decode(model.X[0])
+        model.ids[model.examples()]
     except Exception as error:
         raise ModelFileError(
             f"{path} was read, but it cannot classify its first training example. It is damaged, "
@@ -132,13 +154,8 @@ def _check_prediction(model: TableModel, path: Path) -> None:
 def _read_card(path: Path, data: bytes) -> dict[str, Any]:
     """The card of a file, after a check of its size."""
     try:
+        _check_size(path, unpacked_size(data), len(data))
         with ZipFile(BytesIO(data)) as archive:
-            size = sum(each.file_size for each in archive.infolist())
-            if size > max(MAX_BYTES, MAX_RATIO * len(data)):
-                raise ModelFileError(
-                    f"{path} would unpack to {size / 2**30:.1f} GB, which is too much for a model "
-                    f"file of {len(data) / 2**20:.1f} MB. It was not loaded."
-                )
             card = json.loads(archive.read(CARD))
     except ModelFileError:
         raise
@@ -185,18 +202,3 @@ def _check_card(card: dict[str, Any], path: Path) -> None:
 
 def _installed(module: str) -> str:
     return import_module(module).__version__
-
-
-def _is_ours(name: str) -> bool:
-    """Whether a type is a class of this package, whose import runs only code of this package.
-
-    skops itself trusts scikit-learn's public estimators and NumPy's arrays; no others are needed.
-    """
-    module, _, attribute = name.rpartition(".")
-    if not module.startswith("raremetric.") or module.startswith("raremetric.cli"):
-        return False
-    try:
-        found = getattr(import_module(module), attribute, None)
-    except ImportError:
-        return False
-    return isinstance(found, type) and found.__module__ == module

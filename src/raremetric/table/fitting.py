@@ -22,6 +22,7 @@ from raremetric.table.model import TableModel
 from raremetric.table.notes import FEW_POSITIVES, suspicious_columns
 from raremetric.table.roles import Roles, class_names, read_with_roles
 from raremetric.table.splitting import Folds, describe_tuning, find_copies, tuning_folds
+from raremetric.table.texts import text_array
 from raremetric.validation import check_option, check_real, quiet_repeats, warn_user
 from raremetric.voting import AtThreshold
 
@@ -147,7 +148,7 @@ def fit_table(
         classifier=tuned.model,
         X=X,
         y=y,
-        ids=np.array(table.row_names) if named else np.arange(1, len(X) + 1),
+        ids=text_array(table.row_names) if named else np.arange(1, len(X) + 1),
         id_name=row_names,
         target_name=table.target_name,
         class_names=class_names(table),

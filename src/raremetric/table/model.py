@@ -47,7 +47,7 @@ class TableModel:
     y : ndarray of shape (n_samples,)
         1 for the positive class, 0 otherwise.
     ids : ndarray of shape (n_samples,)
-        Names of the training examples, or their row numbers, starting at 1.
+        Names of the training examples, as objects, or their row numbers, starting at 1.
     id_name : str or None
         The column that the names were read from.
     target_name : str

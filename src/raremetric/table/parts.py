@@ -122,7 +122,28 @@ def _open_manifest(
             f"The directory {str(out)!r} contains predictions of another model, for other files or "
             "with other options. Give the name of a new directory, or remove this one."
         )
+    parts = {_part_name(number, file) for number, file in enumerate(files)}
+    if not isinstance(done, dict) or not all(
+        part in parts and _is_result(each) for part, each in done.items()
+    ):
+        raise ValueError(
+            f"{str(out / MANIFEST)!r} is damaged. Give the name of a new directory, or remove "
+            "this one."
+        )
     return {**expected, "done": done}
+
+
+def _is_result(value: Any) -> bool:
+    """Whether this is what `_predict_part` returns."""
+    try:
+        counts = [value[name] for name in ("rows", "positive", "unlike", "bytes")]
+        counts += [count for _, _, count in value["doubts"]]
+        texts = [text for *each, _ in value["doubts"] for text in each]
+    except (TypeError, KeyError, ValueError, IndexError):
+        return False
+    return all(type(each) is int and each >= 0 for each in counts) and all(
+        isinstance(each, str) for each in texts
+    )
 
 
 def _write_manifest(out: Path, manifest: dict[str, Any]) -> None:

@@ -71,9 +71,8 @@ def prediction_columns(model: TableModel, found: Predictions) -> dict[str, Any]:
         "probability": found.probability,
         "unlike_training": found.unlike,
     }
-    ids = np.asarray(model.ids).astype(object) if model.ids.dtype.kind == "U" else model.ids
     for rank in range(found.neighbors.shape[1]):
-        columns[f"neighbor_{rank + 1}"] = ids[found.neighbors[:, rank]]
+        columns[f"neighbor_{rank + 1}"] = model.ids[found.neighbors[:, rank]]
         columns[f"distance_{rank + 1}"] = found.distances[:, rank]
     if found.names is None:
         return columns

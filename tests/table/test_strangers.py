@@ -1,0 +1,207 @@
+"""Models that somebody has changed: refused in one sentence when they are loaded."""
+
+import copy
+import io
+import json
+import os
+import tracemalloc
+from zipfile import ZIP_DEFLATED, ZipFile
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.feature_extraction.text import HashingVectorizer
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+
+from raremetric.study.store import Store
+from raremetric.table import ModelFileError, contents, fit_table, load_model, save_model
+from raremetric.table.card import card_markdown, model_card
+from tests.table.conftest import make_table
+from tests.table.test_saving import write_unchecked
+
+skops = pytest.importorskip("skops.io")
+
+
+def changed(model, **fields):
+    other = copy.copy(model)
+    for name, value in fields.items():
+        setattr(other, name, value)
+    return other
+
+
+def edit_schema(path, edit, **members):
+    """Change the description of the objects in a file, and add members."""
+    with ZipFile(path) as archive:
+        parts = {name: archive.read(name) for name in archive.namelist()}
+    schema = json.loads(parts[contents.SCHEMA])
+    edit(schema)
+    parts |= {contents.SCHEMA: json.dumps(schema).encode(), **members}
+    with ZipFile(path, "w", ZIP_DEFLATED) as archive:
+        for name, content in parts.items():
+            archive.writestr(name, content)
+
+
+FIELDS = {
+    "class_names": [["x"], [1, None], None, ("a", "b")],
+    "ids": [None, np.array(["a"]), np.arange(3), np.arange(120.0), [*range(120)]],
+    "columns": [None, [{"name": 5}], [5], [{"name": "size", "kind": "number", "missing": 0}]],
+    "radius": ["far", -1],
+    "training": [[1], {"rows": "x"}, {}, None],
+    "versions": [[1], {"numpy": 2}],
+    "scoring": [{"a": 1}, "best", None, [1, 2], [["a", "b"], ["c", "d"]]],
+    "fixed_threshold": ["x", float("nan"), 2],
+    "target_name": [None, 3],
+    "id_name": [3],
+    "method": [None],
+    "encoder": [None, "x"],
+    "X": [None, np.array(["/etc/passwd"]), np.zeros((0, 5)), np.zeros((120, 1)), np.zeros(120)],
+    "y": [None, np.array([7]), np.full(120, 7), np.zeros(120)],
+    "sample_weight": [np.zeros(3), "x"],
+}
+
+
+@pytest.mark.parametrize(
+    ("field", "value"), [(field, value) for field, values in FIELDS.items() for value in values]
+)
+def test_changed_fields(model, tmp_path, field, value):
+    path = tmp_path / "model.skops"
+    write_unchecked(changed(model, **{field: value}), path, model.versions)
+    with pytest.raises(ModelFileError, match=rf"is damaged: '{field}' of the model is .* must be"):
+        load_model(path)
+
+
+@pytest.mark.parametrize(("kind", "value"), [("number", "x"), ("date", 1), ("date", "x")])
+def test_changed_summaries(model, tmp_path, kind, value):
+    path = tmp_path / "model.skops"
+    summary = {"name": "size", "kind": kind, "missing": 0.0, "min": value, "max": value}
+    write_unchecked(changed(model, columns=[summary]), path)
+    with pytest.raises(ModelFileError, match=r"'columns' of the model"):
+        load_model(path)
+
+
+def test_every_method_passes_the_checks(models, tmp_path):
+    for model in models.values():
+        save_model(model, tmp_path / "model.skops")
+        again = load_model(tmp_path / "model.skops")
+        assert card_markdown(again) == card_markdown(model)
+        assert model_card(again) == model_card(model)
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_dates_weights_and_many_levels_pass_the_checks(tmp_path):
+    frame, rng = make_table(n=300).drop(columns="id"), np.random.default_rng(0)
+    frame["day"] = pd.date_range("2026-01-01", periods=300).strftime("%Y-%m-%d")
+    frame["place"] = [f"{name} {i}" for i, name in enumerate(rng.choice(["a", "bc"], 300))]
+    frame["__loader__"] = rng.normal(size=300)
+    frame["share"] = 1.0
+    model = fit_table(
+        frame, "state", method="logistic", weight="share", threshold=0.3, scoring="precision>=0.2"
+    )
+    assert {"date", "text", "number"} == {each["kind"] for each in model.columns}
+    save_model(model, tmp_path / "model.skops")
+    again = load_model(tmp_path / "model.skops")
+    pd.testing.assert_frame_equal(again.predict(frame), model.predict(frame))
+
+
+def test_an_estimator_that_opens_files(model, tmp_path):
+    secret, path = tmp_path / "secret", tmp_path / "model.skops"
+    os.mkfifo(secret)  # whoever opens it waits forever
+    reader = HashingVectorizer(input="filename", n_features=4, norm=None)
+    last = LogisticRegression().fit(np.eye(4), [0, 1, 0, 1])
+    rows = np.array([str(secret)])
+    write_unchecked(changed(model, classifier=make_pipeline(reader, last), X=rows), path)
+    with pytest.raises(ModelFileError, match=r"no model .* needs: .*HashingVectorizer"):
+        load_model(path)
+
+
+@pytest.mark.parametrize("loader", ["TypeNode", "ConstructorFromReduceNode", "ObjectNode"])
+def test_classes_of_the_package_that_open_files(model, tmp_path, loader):
+    path = tmp_path / "model.skops"
+    write_unchecked(model, path)
+    node = {"__class__": "Store", "__module__": Store.__module__, "__loader__": loader}
+
+    def edit(schema):
+        fields = schema["content"]["content"]
+        fields["method"] = {**node, "content": fields["method"]}
+
+    edit_schema(path, edit)
+    with pytest.raises(ModelFileError, match=r"no model .* needs: raremetric.study.store.Store"):
+        load_model(path)
+
+
+def big_arrays(n_nodes, same_id):
+    """An edit that adds nodes which refer to the same member."""
+    node = {"__class__": "ndarray", "__module__": "numpy", "__loader__": "NdArrayNode"}
+    nodes = [
+        {**node, "type": "numpy", "file": "big.npy", "__id__": 1 if same_id else -i}
+        for i in range(n_nodes)
+    ]
+
+    def edit(schema):
+        fields = schema["content"]["content"]
+        kind = {"__class__": "list", "__module__": "builtins", "__loader__": "ListNode"}
+        fields["more"] = {**kind, "content": nodes, "__id__": 5}
+
+    return edit
+
+
+@pytest.mark.parametrize("same_id", [False, True])
+def test_many_references_to_one_member(model, tmp_path, same_id):
+    path, buffer = tmp_path / "model.skops", io.BytesIO()
+    save_model(model, path)
+    np.save(buffer, np.zeros(5_000_000))
+    edit_schema(path, big_arrays(40, same_id), **{"big.npy": buffer.getvalue()})
+    if same_id:  # one array
+        load_model(path)
+        return
+    tracemalloc.start()
+    try:
+        with pytest.raises(ModelFileError, match=r"would unpack to 1\.5 GB, which is too much"):
+            load_model(path)
+        assert tracemalloc.get_traced_memory()[1] < 100e6
+    finally:
+        tracemalloc.stop()
+
+
+def test_a_long_name_of_a_row(tmp_path):
+    frame = make_table()
+    frame.loc[7, "id"] = "ü" * 1_000_000
+    frame.loc[8, "id"] = ""
+    tracemalloc.start()
+    try:
+        model = fit_table(frame, "state", method="plain", row_names="id")
+        save_model(model, tmp_path / "model.skops")
+        again = load_model(tmp_path / "model.skops")
+        assert tracemalloc.get_traced_memory()[1] < 100e6  # 480 MB with a fixed width
+    finally:
+        tracemalloc.stop()
+    assert again.ids.tolist() == model.ids.tolist() == frame["id"].tolist()
+    assert (
+        again.predict(frame)["neighbor_1"].tolist() == model.predict(frame)["neighbor_1"].tolist()
+    )
+
+
+def test_names_of_rows_that_do_not_fit_together(model, tmp_path):
+    path = tmp_path / "model.skops"
+    save_model(model, path)
+    edit_schema(
+        path,
+        lambda schema: schema["content"]["content"]["ids"]["content"]["content"].update(
+            ends=schema["content"]["content"]["ids"]["content"]["content"]["content"]
+        ),
+    )
+    with pytest.raises(ModelFileError, match="is damaged"):
+        load_model(path)
+
+
+def test_a_long_class_name_among_many(tmp_path):
+    frame = make_table(n=2000)
+    frame["state"] = [f"{state}{i % 10}" for i, state in enumerate(frame["state"])]
+    frame.loc[0, "state"] = "x" * 1_000_000
+    tracemalloc.start()
+    try:
+        fit_table(frame, "state", "ill1", method="plain", ignore=["id"])
+        assert tracemalloc.get_traced_memory()[1] < 60e6  # 84 MB with a fixed width
+    finally:
+        tracemalloc.stop()

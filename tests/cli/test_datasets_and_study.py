@@ -129,7 +129,7 @@ def test_a_study_from_start_to_status(run, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["run", "table9"], r"study must be one of 'ablation'"),
+        (["run", "table9"], r"Unknown study 'table9'.* Did you mean 'table2'"),
         (["run", "mine.toml"], r"mine.toml cannot be read as a study"),
         (["run", "table2", "--datasets", "wien"], r"Did you mean 'wine'"),
         (["status"], r"There is no store"),

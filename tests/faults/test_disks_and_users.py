@@ -94,6 +94,7 @@ def test_a_full_disk(tmp_path, path, saved, words, forks):  # noqa: F811
     assert last.startswith("Error: "), errors
     assert "File too large" in last or "full" in last or "disk I/O error" in last
     assert "Traceback" not in errors
+    assert "study" in words or "out" in last, "the file is not named"
     left = {each.name: each for each in work.iterdir()}
     if "study run" in words:  # the store can be used once there is space
         assert left.keys() <= {"out", "out-journal", "out.lock"}

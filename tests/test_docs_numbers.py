@@ -74,6 +74,21 @@ def test_means_of_the_rare_regime_in_the_readme(beyond):
     assert {*few.n_few} == {int(re.search(r"the (\d+) data sets with fewer", text).group(1))}
 
 
+def test_large_tables_in_the_readme():
+    rows = pd.read_csv(RESULTS / "large.csv.gz", skiprows=1).query("status == 'done'")
+    rows = rows.assign(
+        f1=200 * rows.tp / (2 * rows.tp + rows.fp + rows.fn), ap=100 * rows.average_precision
+    )
+    text = (ROOT / "README.md").read_text()
+    for title, column in (("mean F1", "f1"), ("average precision", "ap")):
+        both = rows.pivot_table(column, ["dataset", "split"], "learner").dropna()
+        means = both.groupby("dataset").mean()
+        lead = means["RareClassifier-fast"] - means["gradient-boosting"]
+        first, second = means.mean()[["gradient-boosting", "RareClassifier-fast"]]
+        cells = f"{first:.1f} | **{second:.1f}** | {lead.mean():.1f} ± {lead.sem():.1f}"
+        assert f"| {title} | {cells} | {(lead > 0).sum()} of {len(lead)} |" in text
+
+
 def claims(about):
     """What our runs say about the claims of the paper that begin like this."""
     text = (RESULTS / "faithfulness.md").read_text()

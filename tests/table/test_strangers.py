@@ -14,6 +14,7 @@ from sklearn.feature_extraction.text import HashingVectorizer
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 
+from raremetric.features import BoostedLeaves
 from raremetric.study.store import Store
 from raremetric.table import ModelFileError, contents, fit_table, load_model, save_model
 from raremetric.table.card import card_markdown, model_card
@@ -205,3 +206,25 @@ def test_a_long_class_name_among_many(tmp_path):
         assert tracemalloc.get_traced_memory()[1] < 60e6  # 84 MB with a fixed width
     finally:
         tracemalloc.stop()
+
+
+def boosted_leaves(model):
+    pipelines = [each.pipeline for each in model.classifier.ensemble_.metrics]
+    steps = [step for pipeline in pipelines for _, step in pipeline.steps]
+    return next(step for step in steps if isinstance(step, BoostedLeaves))
+
+
+@pytest.mark.parametrize(
+    ("field", "number"),
+    [("root", 10**9), ("root", -1), ("left", 10**9), ("left", 0), ("feature", 10**6)],
+)
+def test_trees_whose_numbers_lead_out_of_their_arrays(models, tmp_path, field, number):
+    """Compiled code would read what is there, or never end."""
+    pytest.importorskip("xgboost")
+    model, path = copy.deepcopy(models["rare"]), tmp_path / "model.skops"
+    leaves = boosted_leaves(model)
+    wrong = np.full_like(getattr(leaves.trees_, field), number)
+    leaves.trees_ = leaves.trees_._replace(**{field: wrong})
+    save_model(model, path)
+    with pytest.raises(ModelFileError, match="the nodes of its trees do not fit together"):
+        load_model(path)

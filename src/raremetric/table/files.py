@@ -15,6 +15,7 @@ import raremetric
 from raremetric.contenders.registry import load_class
 from raremetric.extras import import_optional
 from raremetric.files import atomic_write, brief, existing_file
+from raremetric.table.compiled import check_compiled
 from raremetric.table.contents import CARD, is_too_large, read_contents, unpacked_size
 from raremetric.table.fields import check_fields
 from raremetric.table.model import TableModel
@@ -96,6 +97,7 @@ def load_model(path: str | Path) -> TableModel:
     types = _trusted_types(path, data)
     try:
         model = import_optional("skops.io").loads(data, trusted=types)
+        check_compiled(model)
         if isinstance(model, TableModel) and isinstance(model.ids, PackedTexts):
             model.ids = model.ids.unpack()
     except Exception as error:  # skops raises various errors on a damaged file

@@ -69,8 +69,8 @@ def fit(
     model: Annotated[
         str,
         typer.Option(
-            help="A method; see the list below. Also a class of scikit-learn, such as "
-            "sklearn.naive_bayes:GaussianNB.",
+            help="A method; see the list below. Also one of the classes of scikit-learn that a "
+            "model file may contain, such as sklearn.svm:SVC.",
             autocompletion=complete_model,
         ),
     ] = "rare",

@@ -41,13 +41,16 @@ def existing_file(path: str | Path) -> Path:
 
 def brief(error: BaseException) -> str:
     """The message of a library about a file, on one line; it may quote the content at length."""
-    message = " ".join(str(error).split())
-    return message if len(message) <= MAX_QUOTED else f"{message[:MAX_QUOTED]} …"
+    return _shortened(" ".join(str(error).split()))
 
 
 def quoted(text: str) -> str:
     """Text from a file, such as a class, in quotation marks; shortened if it is long."""
-    return repr(text if len(text) <= MAX_QUOTED else f"{text[:MAX_QUOTED]} …")
+    return repr(_shortened(text))
+
+
+def _shortened(text: str) -> str:
+    return text if len(text) <= MAX_QUOTED else f"{text[:MAX_QUOTED]} …"
 
 
 def check_output(path: str | Path, inputs: Iterable[str | Path] = ()) -> Path:

@@ -80,6 +80,25 @@ def test_the_first_round_is_two_folds_or_one_of_three(n_folds, n_positive, sizes
     assert [len(folds) for folds in rounds_of(tuned.repeats[0], tuned)] == sizes
 
 
+@pytest.mark.parametrize(("n_positive", "n_tried"), [(60, 2), (40, 3), (20, 5), (19, 0)])
+def test_a_first_round_on_a_sample_has_more_folds_if_positives_are_few(
+    n_positive, n_tried, monkeypatch
+):
+    monkeypatch.setattr(evaluation, "FIRST_ROWS", 500)
+    y = (np.arange(1200) < n_positive).astype(int)
+    tuned = tuning_set(np.random.default_rng(0).normal(size=(1200, 2)) + 3 * y[:, None], y, cv=5)
+    sizes, original = [], evaluation.score_folds
+
+    def remember(metrics, tuned, folds, *others):
+        sizes.append((len(tuned.X), len(folds)))
+        return original(metrics, tuned, folds, *others)
+
+    monkeypatch.setattr(evaluation, "score_folds", remember)
+    out_of_fold_scores(METRICS, tuned)
+    first = [(500, n_tried)] if n_tried else []
+    assert sizes == [*first, (1200, 5)]
+
+
 def two_rings(n_samples, share, seed=0):
     """A rare ring within a common one, and a column of noise."""
     rng = np.random.default_rng(seed)

@@ -144,8 +144,8 @@ class RareClassifier(InspectionMixin, ClassifierMixin, BaseEstimator):
     scoring="average_precision" only the last is used; for a minimum precision or recall the last
     two, because the utility jumps where the minimum is just reached. Hopeless metrics are not tried
     further: those without a candidate among the ten best of their group after the first repeat. If
-    there is only one repeat, those that would not be in the average after two folds, which are made
-    of a sample of 2,000 rows if there are more than 4,000.
+    there is only one repeat, those that would not be in the average after two folds. With more than
+    4,000 rows, a sample of 2,000 decides, in more than two folds if positives are few.
 
     **Groups.** The best five candidates of each group are averaged, at most two of them with the
     same trees. The weights of the groups in

@@ -33,7 +33,9 @@ MAX_NEIGHBORS = max(reading.size for reading in READINGS)
 N_SURVIVORS = 2 * N_KEPT_PER_GROUP
 FIRST_ROWS = 2000  # are sampled for it, if there are more than twice as many and one repeat only
 FIRST_FOLDS = 2  # are the first round, if there is one repeat only; one of up to three folds
-MIN_POSITIVES = 20  # in a first round of these folds; with fewer, all metrics see all folds
+# In a first round. If these folds have fewer, a sample gets more folds; without a sample, or with
+# fewer in all folds, all metrics see all folds.
+MIN_POSITIVES = 20
 
 
 def check_budget(budget: str | float) -> None:
@@ -112,19 +114,21 @@ def _race(
     the first repeat that are left. The scores of a round on a sample are not used again.
     """
     first, *others = tuned.repeats
-    rounds = [first] if others else rounds_of(first, tuned)
     unknown = np.full((1, len(tuned.X)), np.nan, dtype=np.float32)
-    if len(rounds) == 1 and not others:
-        return metrics, unknown, first
     if not others and len(tuned.X) > 2 * FIRST_ROWS:
         rng = np.random.RandomState(tuned.seed)
         rows = draw_evenly(len(tuned.X), tuned.labels.codes, FIRST_ROWS, rng)
         sample = tuned.restricted(rows)
-        folds = rounds_of(sample.repeats[0], sample)[0]
+        folds = with_enough_positives(sample.repeats[0], sample)
+        if not folds:
+            return metrics, unknown, first
         scores = score_folds(metrics, sample, folds, n_jobs)
         survivors = best_metrics(metrics, scores, folds, sample)
         on_step((len(metrics) - len(survivors)) * tuned.n_folds)
         return [metrics[i] for i in survivors], unknown, first
+    rounds = [first] if others else rounds_of(first, tuned)
+    if len(rounds) == 1 and not others:
+        return metrics, unknown, first
     scores = score_folds(metrics, tuned, rounds[0], n_jobs, on_step)
     survivors = best_metrics(metrics, scores, rounds[0], tuned)
     on_step((len(metrics) - len(survivors)) * (tuned.n_folds - len(rounds[0])))
@@ -133,12 +137,24 @@ def _race(
     return [metrics[i] for i in survivors], scores.reshape(-1, scores.shape[-1]), left
 
 
+def with_enough_positives(folds: Folds, tuned: TuningSet) -> Folds:
+    """The first folds, as many as validate enough positives; none if all of them have too few."""
+    positive = tuned.labels.codes == 1
+    found = np.cumsum([np.count_nonzero(positive[validation]) for _, validation in folds])
+    if found[-1] < MIN_POSITIVES:
+        return []
+    return folds[: max(n_first_folds(folds), int(np.searchsorted(found, MIN_POSITIVES)) + 1)]
+
+
+def n_first_folds(folds: Folds) -> int:
+    """How many folds are the first round, if they validate enough positives."""
+    return FIRST_FOLDS if len(folds) > FIRST_FOLDS + 1 else 1
+
+
 def rounds_of(folds: Folds, tuned: TuningSet) -> list[Folds]:
     """The folds of one repeat in two rounds, or in one if a first round would say too little."""
-    n_first = FIRST_FOLDS if len(folds) > FIRST_FOLDS + 1 else 1
-    validated = np.concatenate([validation for _, validation in folds[:n_first]])
-    n_positive = np.count_nonzero(tuned.labels.codes[validated] == 1)
-    if len(folds) == n_first or n_positive < MIN_POSITIVES:
+    n_first = n_first_folds(folds)
+    if len(folds) == n_first or len(with_enough_positives(folds, tuned)) != n_first:
         return [folds]
     return [folds[:n_first], folds[n_first:]]
 

@@ -69,7 +69,8 @@ def fit_table(
     max_rows : int or None, default=None
         Maximum number of rows to learn from. From more rows, the same number is drawn from each
         class, and probabilities and threshold are corrected. None for all rows, or for 5,000
-        ("rare") or 10,000 ("iml-score", "svm") where the time grows with their square.
+        ("rare", "svm") or 10,000 ("iml-score") where the time grows with their square. "rare" and
+        "iml-score" do not use more than these numbers.
     row_names : str or None, default=None
         Column with the names of the rows; None to number them.
     keep_names : bool, default=True

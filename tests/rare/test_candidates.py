@@ -5,10 +5,12 @@ from sklearn.preprocessing import StandardScaler
 
 from raremetric import IML, BalancedDiscriminant, Euclidean, KernelLandmarks
 from raremetric.rare.candidates import (
+    FEW_ROWS,
     MetricSpec,
     SharedTransform,
     default_metrics,
     fit_metrics,
+    limited_metrics,
     prior_weights,
     with_readings,
 )
@@ -44,6 +46,13 @@ def test_every_group_has_a_weight_and_every_candidate_its_own_description():
     assert len(candidates) == len(metrics) * len(READINGS)
     described = {(m.branch, repr(m.learner), str(reading)) for m, reading in candidates}
     assert len(described) == len(candidates)
+
+
+def test_the_number_of_metrics_is_limited_with_many_rows_only():
+    metrics = default_metrics()
+    assert limited_metrics(metrics, FEW_ROWS - 1) is None
+    numbers = limited_metrics(metrics, FEW_ROWS)
+    assert [metrics[number] for number in numbers] == [m for m, _ in with_readings(metrics)]
 
 
 def test_iml_is_not_tried_with_many_features():

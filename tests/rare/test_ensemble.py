@@ -35,16 +35,15 @@ def test_the_five_best_of_each_group_are_averaged_and_groups_by_their_weights():
     np.testing.assert_allclose(averaged / averaged.std(), by_hand / by_hand.std(), atol=1e-9)
 
 
-def test_different_trees_come_before_a_third_candidate_of_the_same_trees():
+def test_the_number_of_metrics_in_a_group_can_be_limited():
     scores = np.random.default_rng(0).normal(size=(8, 1, 50))
-    ranks, positive = np.arange(1, 9), np.arange(50) % 5 == 0
-    trees = ["x", "x", "x", "x", "x", "y", "y", "y"]
-    kept, _ = average_best(scores, ["a"] * 8, ranks, positive, {"a": 1.0}, trees=trees)
-    assert sorted(kept) == [0, 1, 2, 5, 6]
-    kept, _ = average_best(scores, ["a"] * 8, ranks, positive, {"a": 1.0}, trees=["x"] * 8)
-    assert sorted(kept) == [0, 1, 2, 3, 4]
-    kept, _ = average_best(scores, ["a"] * 8, ranks, positive, {"a": 1.0}, trees=[None] * 8)
-    assert sorted(kept) == [0, 1, 2, 3, 4]
+    ranks, positive = np.array([1, 8, 2, 3, 4, 5, 6, 7]), np.arange(50) % 5 == 0
+    given = (scores, ["a"] * 8, ranks, positive, {"a": 1.0})
+    assert sorted(average_best(*given)[0]) == [0, 2, 3, 4, 5]
+    kept, _ = average_best(*given, metrics=[0, 0, 1, 1, 2, 2, 1, 1])
+    assert sorted(kept) == [0, 2, 3, 6, 7]
+    kept, _ = average_best(*given, metrics=[0, 0, 1, 2, 2, 3, 3, 3])
+    assert sorted(kept) == [0, 1, 2]
 
 
 def test_constant_scores_do_not_divide_by_zero():

@@ -103,15 +103,21 @@ class BalancedDiscriminant(MetricLearner):
         fit_settings([self], X, y, sample_weight)
         return self
 
-    def _fit_spectrum(self, spectrum: Spectrum) -> None:
+    def _fit_spectrum(self, spectrum: Spectrum, known: dict[float, Shrunk]) -> None:
         shrinkage = check_real(self.shrinkage, "shrinkage", low=0, high=1, closed="right")
         stretch = check_real(self.stretch, "stretch", low=1)
-        variances = shrink_variances(spectrum.variances, shrinkage)
-        axes = spectrum.axes
-        self.covariance_ = (axes * variances) @ axes.T
-        whitening = (axes / np.sqrt(variances)) @ axes.T
+        if shrinkage not in known:
+            known[shrinkage] = spectrum.shrunk(shrinkage)
+        self.covariance_, whitening = known[shrinkage]
         between = between_directions(spectrum.means @ whitening)
         self.components_ = whitening + (stretch - 1) * between @ (between.T @ whitening)
+
+
+class Shrunk(NamedTuple):
+    """A shrunk covariance and its inverse square root."""
+
+    covariance: NDArray[np.float64]
+    whitening: NDArray[np.float64]
 
 
 class Spectrum(NamedTuple):
@@ -121,9 +127,20 @@ class Spectrum(NamedTuple):
     variances: NDArray[np.float64]
     axes: NDArray[np.float64]
 
+    def shrunk(self, shrinkage: float) -> Shrunk:
+        """The covariance with shrunk eigenvalues. Cost: n_features³."""
+        variances = shrink_variances(self.variances, shrinkage)
+        return Shrunk(
+            (self.axes * variances) @ self.axes.T,
+            (self.axes / np.sqrt(variances)) @ self.axes.T,
+        )
+
 
 def fit_settings(learners: Sequence[BalancedDiscriminant], X, y, sample_weight=None) -> None:
-    """Fit several settings to the same data: one eigendecomposition serves them all."""
+    """Fit several settings to the same data.
+
+    One eigendecomposition serves them all, and one whitening those with the same shrinkage.
+    """
     first = learners[0]
     X, labels = first._check_training_data(X, y)
     weights = None
@@ -135,9 +152,10 @@ def fit_settings(learners: Sequence[BalancedDiscriminant], X, y, sample_weight=N
     if variances.max() <= (ROUNDING * np.abs(X).max()) ** 2:
         variances = np.zeros_like(variances)
     spectrum = Spectrum(means, variances, axes)
+    known: dict[float, Shrunk] = {}
     for learner in learners:
         learner.classes_, learner.n_features_in_ = labels.classes, first.n_features_in_
-        learner._fit_spectrum(spectrum)
+        learner._fit_spectrum(spectrum, known)
 
 
 def class_moments(

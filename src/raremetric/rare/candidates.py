@@ -32,7 +32,7 @@ from raremetric.voting import READINGS, Reading, class_scores, distance_floor
 
 TREES = "trees"
 MIN_POSITIVES_FOR_TREES = 20  # with fewer, trees hardly contribute
-FEW_ROWS = 1000  # with fewer, there are fewer and smaller trees
+FEW_ROWS = 1000  # with fewer, there are fewer and smaller trees, but any number of metrics
 MAX_FEATURES_FOR_IML = 100  # with more, its fits would take longer than all others
 
 
@@ -176,11 +176,15 @@ def with_readings(metrics: Sequence[MetricSpec]) -> list[tuple[MetricSpec, Readi
     return [(metric, reading) for metric in metrics for reading in READINGS]
 
 
-def trees_of(metrics: Sequence[MetricSpec]) -> list[str | None]:
-    """The branch of each candidate that has trees, else None; in the order of ``with_readings``."""
-    return [
-        metric.branch if metric.group == TREES else None for metric, _ in with_readings(metrics)
-    ]
+def limited_metrics(metrics: Sequence[MetricSpec], n_rows: int) -> list[int] | None:
+    """The number of each candidate's metric, if a group may have only a few metrics; else None.
+
+    Their number is limited with many rows, because a prediction searches the neighbors under each
+    metric. With few rows, this is cheap, and an average of more metrics is slightly better.
+    """
+    if n_rows < FEW_ROWS:
+        return None
+    return [number for number, _ in enumerate(metrics) for _ in READINGS]
 
 
 def fit_metrics(

@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from raremetric.extras import install_hint, is_installed
 from raremetric.partitions import is_collection
 from raremetric.performance import OnProgress, Progress, one_blas_thread
-from raremetric.rare.candidates import MetricSpec, default_metrics, trees_of, with_readings
+from raremetric.rare.candidates import MetricSpec, default_metrics, limited_metrics, with_readings
 from raremetric.rare.collections import fit_collection, warn_missed
 from raremetric.rare.ensemble import fit_ensemble, results_table
 from raremetric.rare.evaluation import check_budget, out_of_fold_scores
@@ -147,8 +147,8 @@ class RareClassifier(InspectionMixin, ClassifierMixin, BaseEstimator):
     there is only one repeat, those that would not be in the average after two folds. With more than
     4,000 rows, a sample of 2,000 decides, in more than two folds if positives are few.
 
-    **Groups.** The best five candidates of each group are averaged, at most two of them with the
-    same trees. The weights of the groups in
+    **Groups.** The best five candidates of each group are averaged; with 1,000 rows or more, those
+    of its two best metrics, so that predictions are fast. The weights of the groups in
     the final score are 3 (smooth), 2 (linear) and 1.5 p / (p + 40) (trees, with p positives; none
     with fewer than 20), unless the out-of-fold scores speak against it: they are the weights w that
     minimize the log-loss plus 3 Σ (log w − log w₀)², where w₀ are the weights above. A group that
@@ -291,7 +291,8 @@ class RareClassifier(InspectionMixin, ClassifierMixin, BaseEstimator):
                 metrics, tuned, self.budget, start, self.n_jobs, on_step
             )
             groups = [metric.group for metric, _ in with_readings(metrics)]
-            selection = tuned.select(scores, groups, trees=trees_of(metrics))
+            limited = limited_metrics(metrics, len(tuned.X))
+            selection = tuned.select(scores, groups, metrics=limited)
             self.ensemble_ = fit_ensemble(
                 metrics, selection, tuned.X, tuned.labels, tuned.seed,
                 examples.row_numbers[tuned.rows], tuned.weights, tuned.more,

@@ -71,7 +71,7 @@ def select(
     aim: Aim,
     group_weights: Mapping[str, float],
     weights: NDArray | None = None,
-    trees: Sequence[str | None] | None = None,
+    metrics: Sequence[int] | None = None,
 ) -> Selection:
     """Judge candidates of any kind by their out-of-fold scores, and average the best.
 
@@ -88,13 +88,13 @@ def select(
         The prior weight of each group in the average, see `weigh_groups`.
     weights : ndarray of shape (n_samples,) or None, default=None
         How much each example counts; None for all the same.
-    trees : sequence of (str or None) or None, default=None
+    metrics : sequence of int or None, default=None
         See `average_best`.
     """
     n_repeats = scores.shape[1]
     evaluation = evaluate(scores, positive, aim, weights)
     ranks = rank(evaluation, groups, aim.measures)
-    kept, average = average_best(scores, groups, ranks, positive, group_weights, weights, trees)
+    kept, average = average_best(scores, groups, ranks, positive, group_weights, weights, metrics)
     averaged = average(scores[kept].reshape(len(kept), -1))
     truth, pooled = pool(positive, weights, n_repeats)
     calibration = fit_sigmoid(averaged, truth, pooled)

@@ -16,8 +16,8 @@ from raremetric.rare.candidates import (
     MetricSpec,
     SharedTransform,
     fit_metrics,
+    limited_metrics,
     prior_weights,
-    trees_of,
     with_readings,
 )
 from raremetric.rare.tuning_set import Folds, TuningSet
@@ -179,7 +179,7 @@ def best_metrics(
         tuned.labels.codes[rows] == 1,
         prior_weights(int(tuned.labels.counts.min())),
         None if tuned.weights is None else tuned.weights[rows],
-        trees_of(metrics),
+        limited_metrics(metrics, len(tuned.X)),
     )
     return np.unique(kept // len(READINGS))
 

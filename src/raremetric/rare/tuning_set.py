@@ -91,7 +91,7 @@ class TuningSet(NamedTuple):
         scores: NDArray,
         groups: Sequence[str],
         group_weights: Mapping[str, float] | None = None,
-        trees: Sequence[str | None] | None = None,
+        metrics: Sequence[int] | None = None,
     ) -> Selection:
         """Keep the best candidates; probabilities and threshold are those for all examples.
 
@@ -103,7 +103,7 @@ class TuningSet(NamedTuple):
             The group of each candidate.
         group_weights : mapping of str to float or None, default=None
             The prior weight of each group; None for `prior_weights`.
-        trees : sequence of (str or None) or None, default=None
+        metrics : sequence of int or None, default=None
             See `average_best`.
         """
         scored = self.scored
@@ -112,7 +112,7 @@ class TuningSet(NamedTuple):
         if group_weights is None:
             group_weights = prior_weights(int(self.labels.counts.min()))
         found = select(
-            scores[:, :, scored], groups, positive, self.aim, group_weights, weights, trees
+            scores[:, :, scored], groups, positive, self.aim, group_weights, weights, metrics
         )
         return found.with_odds(self.class_weights[1] / self.class_weights[0])
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from itertools import combinations
 from typing import NamedTuple
@@ -15,7 +14,7 @@ from scipy.special import expit, logit
 from raremetric.voting import pool
 
 N_KEPT_PER_GROUP = 5
-N_KEPT_PER_TREES = 2
+N_METRICS_PER_GROUP = 2  # at most, where the number of metrics is limited
 STRENGTH = 3.0  # of the prior: loss per squared deviation of a logarithm
 DROP_COST = 2.0  # loss that must be saved before a group is left out, with many positives
 FEW = 40  # positives, with which twice as much must be saved
@@ -41,21 +40,20 @@ def average_best(
     positive: NDArray,
     group_weights: Mapping[str, float],
     weights: NDArray | None = None,
-    trees: Sequence[str | None] | None = None,
+    metrics: Sequence[int] | None = None,
 ) -> tuple[NDArray[np.int64], Average]:
     """Numbers of the best candidates of each group, the largest weight first, and their average.
 
     Scores are standardized. The mean of a group's best is standardized again, so that the weights
-    of the groups do not depend on how correlated the candidates of a group are. If the trees of
-    each candidate are given, not more than `N_KEPT_PER_TREES` candidates have the same trees, as
-    long as there are others: an average over different trees is better.
+    of the groups do not depend on how correlated the candidates of a group are. If the number of
+    each candidate's metric is given, those of a group have at most `N_METRICS_PER_GROUP` metrics.
     """
     kept, columns, means_of_best = [], [], []
     n_repeats = scores.shape[1]
     truth, pooled_weights = pool(positive, weights, n_repeats)
     names = list(dict.fromkeys(groups))
     for group in names:
-        best = _best_of(np.flatnonzero(np.asarray(groups) == group), ranks, trees)
+        best = _best_of(np.flatnonzero(np.asarray(groups) == group), ranks, metrics)
         pooled = scores[best].reshape(len(best), -1).astype(np.float64)
         means, scales = _mean_and_std(pooled, pooled_weights)
         scales = np.where(scales > 0, scales, 1.0)
@@ -73,19 +71,13 @@ def average_best(
     return np.concatenate(kept)[order], Average(shares[order], means[order], scales[order])
 
 
-def _best_of(
-    members: NDArray, ranks: NDArray, trees: Sequence[str | None] | None
-) -> NDArray[np.int64]:
+def _best_of(members: NDArray, ranks: NDArray, metrics: Sequence[int] | None) -> NDArray[np.int64]:
     """The best candidates of a group, see `average_best`."""
     ordered = members[np.argsort(ranks[members])]
-    if trees is not None:
-        seen: Counter[str | None] = Counter()
-        comes_later = []
-        for member in ordered:
-            own = trees[member]
-            seen[own] += 1
-            comes_later.append(own is not None and seen[own] > N_KEPT_PER_TREES)
-        ordered = ordered[np.argsort(comes_later, kind="stable")]
+    if metrics is not None:
+        own = np.asarray(metrics)[ordered]
+        best = list(dict.fromkeys(own.tolist()))[:N_METRICS_PER_GROUP]
+        ordered = ordered[np.isin(own, best)]
     return np.sort(ordered[:N_KEPT_PER_GROUP])
 
 

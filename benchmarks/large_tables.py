@@ -2,8 +2,9 @@
 
 Each table is halved as in ``raremetric study run large``. Both methods tune on the same folds, one
 after the other in the same process with one thread; what is measured is the CPU time of ``fit`` and
-of ``predict``. Lines are appended to the file as they are finished, and lines that are in the
-file are not run again::
+of ``predict``. Besides the tables of the study, there are two generated ones with 10,000 rows and
+30 features to train on, and 2 % and 10 % positives. Lines are appended to the file as they are
+finished, and lines that are in the file are not run again::
 
     python -m benchmarks.large_tables --out benchmarks/results/large_tables.csv
     python -m benchmarks.large_tables --datasets ada,satimage-4 --halvings 1 --out /tmp/few.csv
@@ -19,6 +20,7 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+from sklearn.datasets import make_classification
 from sklearn.metrics import average_precision_score, f1_score
 from threadpoolctl import threadpool_limits
 
@@ -28,6 +30,7 @@ from raremetric.datasets import list_datasets, load_dataset
 from raremetric.study.execution import make_split
 
 METHODS = ("gradient-boosting", "RareClassifier-fast")
+GENERATED = {"generated-2": 0.02, "generated-10": 0.1}  # the shares of positives
 COLUMNS = (
     *("dataset", "halving", "method", "rows", "features", "positives"),
     *("average_precision", "f1", "fit_seconds", "microseconds_per_row"),
@@ -36,12 +39,14 @@ COLUMNS = (
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--datasets", help="separated by commas; default: all large tables")
+    parser.add_argument("--datasets", help="separated by commas; default: all tables")
     parser.add_argument("--halvings", default="1", help="numbers, separated by commas")
     parser.add_argument("--methods", default=",".join(METHODS))
     parser.add_argument("--out", type=Path, default=Path("benchmarks/results/large_tables.csv"))
     options = parser.parse_args()
-    names = options.datasets.split(",") if options.datasets else list_datasets("large")
+    names = (
+        options.datasets.split(",") if options.datasets else [*list_datasets("large"), *GENERATED]
+    )
     compile_kernels()
     for dataset in names:
         for halving in map(int, options.halvings.split(",")):
@@ -58,9 +63,23 @@ def compile_kernels() -> None:
     RareClassifier(random_state=0).fit(rng.normal(size=(1200, 3)) + y[:, np.newaxis], y)
 
 
+def load(dataset: str) -> tuple[np.ndarray, np.ndarray]:
+    if dataset not in GENERATED:
+        return load_dataset(dataset, return_X_y=True)
+    return make_classification(
+        *(20_000, 30),
+        n_informative=10,
+        n_redundant=5,
+        n_clusters_per_class=4,
+        weights=[1 - GENERATED[dataset]],
+        flip_y=0.005,
+        random_state=0,
+    )
+
+
 def measure(dataset: str, halving: int, method: str) -> dict:
     """Fit one method on one half of a table, and test it on the other."""
-    X, y = load_dataset(dataset, return_X_y=True)
+    X, y = load(dataset)
     split = make_split(y, halving, 0.5)
     contender = CONTENDERS[method]
     with threadpool_limits(1), warnings.catch_warnings():

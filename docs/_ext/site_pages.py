@@ -23,8 +23,10 @@ TITLES = {  # of pages that `raremetric study report` writes without a title
     "ablation": "Ablation under increasing imbalance",
     "cells": "Every cell beside the paper's",
     "beyond": "The paper's data sets",
-    "rare-regime-even": "KEEL, even positions: F1",
-    "rare-regime-even-precision": "KEEL, even positions: average precision",
+    "rare-regime-even-again": "KEEL, even positions, current version: F1",
+    "rare-regime-even-again-precision": "KEEL, even positions, current version: average precision",
+    "rare-regime-even": "KEEL, even positions, earlier version: F1",
+    "rare-regime-even-precision": "KEEL, even positions, earlier version: average precision",
     "rare-regime-odd": "KEEL, odd positions: F1",
     "rare-regime-odd-precision": "KEEL, odd positions: average precision",
 }

@@ -18,7 +18,8 @@ from sklearn.utils import check_array, check_scalar, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import has_fit_parameter
 
-MAX_LISTED_OPTIONS = 12  # with more, an error names the most similar options only
+MAX_LISTED_OPTIONS = 12  # with more, an error names the similar options, if there are any
+MAX_NAMED_OPTIONS = 60  # with more, an error does not name them all, even if none is similar
 MAX_WEIGHT = 1e100  # also the largest ratio of two weights
 PACKAGE = str(Path(__file__).parent)
 
@@ -80,14 +81,17 @@ def check_integer(value: int | Integral, name: str, *, low: int, high: int | Non
 
 
 def check_option(value: object, name: str, allowed: Collection[str]) -> str:
-    """One of the allowed words; if there are many, the error names the most similar ones."""
+    """One of the allowed words; if there are many, the error names the similar ones, if any."""
     if isinstance(value, str) and value in allowed:
         return value
     if len(allowed) <= MAX_LISTED_OPTIONS:
         choices = ", ".join(repr(option) for option in sorted(allowed))
         raise ValueError(f"{name} must be one of {choices}; got {value!r}.")
+    similar = did_you_mean(value, allowed)
+    if not similar and len(allowed) <= MAX_NAMED_OPTIONS:
+        similar = f"They are {', '.join(sorted(allowed))}."
     message = f"Unknown {name} {value!r}; there are {len(allowed)} to choose from."
-    raise ValueError(f"{message} {did_you_mean(value, allowed)}".rstrip())
+    raise ValueError(f"{message} {similar}".rstrip())
 
 
 def did_you_mean(value: object, allowed: Collection[str]) -> str:

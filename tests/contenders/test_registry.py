@@ -69,6 +69,8 @@ def test_short_names_for_the_command_line():
     assert find_contender("iml", "quick").budget == "quick"
     with pytest.raises(ValueError, match=r"Unknown method 'bosting'.*Did you mean 'boosting'"):
         find_contender("bosting")
+    with pytest.raises(ValueError, match=r"Unknown method 'qqq'; .*They are DMBK, .*rare, .*svm"):
+        find_contender("qqq")
 
 
 def test_titles_are_unique():

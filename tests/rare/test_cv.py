@@ -165,7 +165,7 @@ def test_progress_is_counted_in_metrics_and_folds(data):
             "No example of the positive class is in a validation part",
         ),
         (None, np.arange(3), "one entry per example; got 3 for 120 examples"),
-        (None, np.arange(120) % 4, "All examples of class True are in one group"),
+        (None, np.arange(120) % 4, "All positive examples are in one group"),
     ],
 )
 def test_impossible_folds(data, cv, groups, message):

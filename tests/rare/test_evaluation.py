@@ -135,27 +135,79 @@ def test_a_hopeless_group_is_dropped_after_a_first_round_on_a_sample(monkeypatch
     )
 
 
-def test_a_restricted_tuning_set_stands_for_the_same_table():
+def check_represents(part, y):
+    """Counts of the tuning set, times what each row represents, are those of the table."""
+    np.testing.assert_allclose(part.class_weights * part.labels.counts, np.bincount(y))
+    positive = part.labels.codes == 1
+    predicted = np.random.default_rng(1).uniform(size=len(positive)) < 0.5
+    counts = [
+        np.sum((positive == c) & (predicted == p)) * part.class_weights[c]
+        for c, p in ((0, False), (0, True), (1, False), (1, True))
+    ]
+    expected = 2 * counts[3] / (2 * counts[3] + counts[1] + counts[2])
+    assert observed_utility(predicted, positive, part.aim.utility) == pytest.approx(expected)
+
+
+def test_a_restricted_tuning_set_represents_the_same_table():
     X, y = two_rings(900, 0.1)
     tuned = tuning_set(X, y, max_samples=600, cv=5)
     rows = np.sort(np.random.default_rng(0).permutation(600)[:300])
     part = tuned.restricted(rows)
     np.testing.assert_array_equal(part.X, X[part.rows])
     np.testing.assert_array_equal(part.labels.codes, y[part.rows])
-    np.testing.assert_allclose(part.class_weights * part.labels.counts, np.bincount(y))
-    predicted = np.random.default_rng(1).uniform(size=300) < 0.5
-    counts = [
-        np.sum((part.labels.codes == c) & (predicted == p)) * part.class_weights[c]
-        for c, p in ((0, False), (0, True), (1, False), (1, True))
-    ]
-    expected = 2 * counts[3] / (2 * counts[3] + counts[1] + counts[2])
-    found = observed_utility(predicted, part.labels.codes == 1, part.aim.utility)
-    assert found == pytest.approx(expected)
-    assert (len(tuned.more.X), len(part.more.X)) == (300, 150)
-    assert np.isin(part.more.X, tuned.more.X).all()
+    check_represents(part, y)
+    for_trees = part.rows_for_trees(part.repeats[0][0][1])
+    assert (len(tuned.more.X), len(for_trees.X)) == (300, 150)
+    assert np.isin(for_trees.X, tuned.more.X).all()
     for (train, test), (all_train, all_test) in zip(part.repeats[0], tuned.repeats[0], strict=True):
         assert set(rows[train]) == set(all_train) & set(rows)
         assert set(rows[test]) == set(all_test) & set(rows)
+
+
+def numbers_of(rows, X):
+    """Row numbers in X, whose rows are all different."""
+    number = {tuple(row): i for i, row in enumerate(X)}
+    return [number[tuple(row)] for row in rows]
+
+
+@pytest.mark.parametrize(("max_samples", "n_left"), [(60, 240), (400, 0)])
+def test_more_rows_are_validated_than_can_be_neighbors(max_samples, n_left):
+    X, y = two_rings(900, 0.1)
+    tuned = tuning_set(X, y, max_samples=max_samples)
+    judged = tuned.with_more_validated()
+    assert len(judged.X) == 900 - n_left
+    assert judged.n_examples == max_samples
+    check_represents(judged, y)
+    np.testing.assert_array_equal(judged.labels.codes, y[numbers_of(judged.X, X)])
+    for folds, same in zip(judged.repeats, tuned.repeats, strict=True):
+        validated = np.concatenate([validation for _, validation in folds])
+        np.testing.assert_array_equal(np.sort(validated), np.arange(len(judged.X)))
+        for (train, validation), (examples, _) in zip(folds, same, strict=True):
+            np.testing.assert_array_equal(train, examples)
+            for_trees = judged.rows_for_trees(validation)
+            parts = [judged.X[train], judged.X[validation], for_trees.X]
+            found = np.concatenate([numbers_of(part, X) for part in parts])
+            np.testing.assert_array_equal(np.sort(found), np.arange(900))
+            np.testing.assert_array_equal(for_trees.y, y[numbers_of(for_trees.X, X)])
+
+
+def test_weights_of_rows_that_are_validated_too():
+    X, y = two_rings(900, 0.1)
+    weights = np.random.default_rng(0).uniform(0.1, 5.0, size=900)
+    judged = tuning_set(X, y, max_samples=60, weights=weights).with_more_validated()
+    ratios = judged.weights / weights[numbers_of(judged.X, X)]
+    np.testing.assert_allclose(ratios, ratios[0])
+    np.testing.assert_allclose(
+        judged.class_weights * np.bincount(judged.labels.codes, judged.weights) / ratios[0],
+        np.bincount(y, weights),
+    )
+    for_trees = judged.rows_for_trees(judged.repeats[0][0][1])
+    np.testing.assert_allclose(for_trees.weights, ratios[0] * weights[numbers_of(for_trees.X, X)])
+
+
+def test_a_table_without_further_rows_is_judged_as_it_is():
+    tuned = tuning_set(*two_rings(300, 0.1))
+    assert tuned.with_more_validated() is tuned
 
 
 def test_threads_do_not_change_scores():

@@ -20,18 +20,17 @@ Q = rare_problem(seed=9)[0]
 def test_the_expected_quality_is_that_of_the_whole_table(max_samples, monkeypatch):
     computed, original = [], classifier.out_of_fold_scores
 
-    def remember(*arguments):
-        computed.append(original(*arguments))
-        return computed[-1]
+    def remember(metrics, judged, *others):
+        found = original(metrics, judged, *others)
+        computed.append((found.scores, judged.labels.codes))
+        return found
 
     monkeypatch.setattr(classifier, "out_of_fold_scores", remember)
     X, y = rare_problem(n_samples=300, n_positive=30, shift=1.0)
     model = RareClassifier(max_samples=max_samples, random_state=0).fit(X, y)
     kept = np.argsort(-model.cv_results_["weight"], kind="stable")[: len(model.ensemble_.members)]
-    averaged = np.stack(
-        [model.ensemble_.average(each) for each in computed[0].scores[kept].swapaxes(0, 1)]
-    )
-    truth = y[model.ensemble_.rows]
+    [(scores, truth)] = computed
+    averaged = np.stack([model.ensemble_.average(each) for each in scores[kept].swapaxes(0, 1)])
     n_positive = truth.sum()
     weights = np.where(truth == 1, 30 / n_positive, 270 / (len(truth) - n_positive))
     called = expit(model.ensemble_.calibration.log_odds(averaged)) >= model.threshold_

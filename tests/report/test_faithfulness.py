@@ -234,7 +234,7 @@ def test_rivals_beyond_the_paper(synthetic):
     runs = runs_of(results_of(pd.concat(parts), "table2", paper_table="table2"))
     finding = table_claims.iml_beats_rivals(runs)
     assert finding.verdict == HOLDS
-    assert finding.ours.startswith("IML minus DMBK +")
+    assert finding.ours.startswith("Lead of IML over DMBK +")
     same = table_claims.best_rank(runs, names=["table2"])
     assert same == table_claims.best_rank(runs_of(synthetic[0]), names=["table2"])
 

@@ -88,3 +88,11 @@ def test_few_positives_and_many_classes_have_a_note(tmp_path):
     first, second = compare_table(path, "kind", methods=["plain"], n_folds=2).notes
     assert first == "The target has 3 classes. They are compared as 'c' and 'not c'."
     assert second.startswith("Only 9 rows are of class 'c'")
+
+
+def test_a_long_class_name_is_shortened(tmp_path):
+    path, long = tmp_path / "t.csv", "c" * 5000
+    table = pd.DataFrame(RNG.normal(size=(60, 2)), columns=list("xy"))
+    table.assign(kind=np.where(np.arange(60) % 6 == 0, long, "a")).to_csv(path, index=False)
+    for note in compare_table(path, "kind", methods=["plain"], n_folds=2).notes:
+        assert len(note) < 1000

@@ -61,6 +61,7 @@ def test_memory_does_not_grow_with_the_file(tmp_path):
 
 
 @pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:The model is no better than chance")
 def test_memory_of_rare_classifier(tmp_path):
     """It maps each piece with several kernels, which needs more time and memory."""
     pytest.importorskip("resource")

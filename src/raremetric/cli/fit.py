@@ -84,7 +84,9 @@ def fit(
     max_rows: Annotated[
         int | None,
         typer.Option(
-            min=20, help="Learn from at most this number of rows. Default: 10000 if more are slow."
+            min=20,
+            help="Learn from at most this number of rows. Default: 5000 for rare and svm, "
+            "10000 for iml-score, and all rows for other models.",
         ),
     ] = None,
     row_id: Annotated[

@@ -51,7 +51,7 @@ class ScoredIML(RareClassifier):
         scoring="f1",
         pos_label=None,
         cv=None,
-        max_samples=10_000,
+        max_samples=MAX_SAMPLES,
         random_state=None,
         n_jobs=None,
     ):
@@ -78,7 +78,6 @@ class Rare(Contender):
     has_neighbors: ClassVar[bool] = True
     has_threshold: ClassVar[bool] = True
     decides_by: ClassVar[str] = "probability"
-    max_samples: ClassVar[int] = RareClassifier().max_samples
 
     def _check_settings(self) -> None:
         known = set(inspect.signature(RareClassifier).parameters) - {
@@ -102,7 +101,7 @@ class Rare(Contender):
             "cv": how.folds or None,
         }
         if how.max_rows is not None:
-            options["max_samples"] = min(how.max_rows, self.max_samples)
+            options["max_samples"] = how.max_rows
         model = self._model(candidates, **options)
         fit_sample(model, X, y, how.weights, how.class_counts, how.on_progress)
         model.cv = None  # the folds, as large as the data, are not needed any more
@@ -122,8 +121,6 @@ class Rare(Contender):
 @dataclass(frozen=True, kw_only=True)
 class IMLScore(Rare):
     """The paper's metric in RareClassifier's procedure: readings, average, threshold."""
-
-    max_samples: ClassVar[int] = MAX_SAMPLES
 
     def _check_settings(self) -> None:
         known = inspect.signature(IML).parameters

@@ -69,11 +69,34 @@ class MoreRows(NamedTuple):
     y: NDArray
     weights: NDArray | None
 
+    def take(self, rows: NDArray[np.int64]) -> MoreRows:
+        """Some of the examples, by position."""
+        return MoreRows(
+            self.X[rows], self.y[rows], None if self.weights is None else self.weights[rows]
+        )
+
     def thinned(self, share: float) -> MoreRows:
         """About this share of the examples, evenly spaced."""
-        rows = np.arange(0, len(self.X), 1 / share).astype(np.int64)
-        weights = None if self.weights is None else self.weights[rows]
-        return MoreRows(self.X[rows], self.y[rows], weights)
+        if share >= 1:
+            return self
+        return self.take(np.arange(0, len(self.X), 1 / share).astype(np.int64))
+
+    def joined(self, other: MoreRows) -> MoreRows:
+        """These examples and others."""
+        weights = join_weights(self.weights, other.weights, len(self.X), len(other.X))
+        return MoreRows(
+            np.concatenate([self.X, other.X]), np.concatenate([self.y, other.y]), weights
+        )
+
+
+def join_weights(
+    first: NDArray | None, second: NDArray | None, n_first: int, n_second: int
+) -> NDArray | None:
+    """The weights of some rows and then of others; None if all are the same."""
+    if first is None and second is None:
+        return None
+    given = ((first, n_first), (second, n_second))
+    return np.concatenate([np.ones(size) if part is None else part for part, size in given])
 
 
 class FittedMetric(NamedTuple):
@@ -226,14 +249,8 @@ def fit_metrics(
 
 def _bin_rows(rows: MoreRows, more: MoreRows | None) -> BinnedRows:
     """All examples that trees learn from."""
-    parts = [rows] if more is None else [rows, more]
-    weights = [part.weights for part in parts if part.weights is not None]
-    return bin_rows(
-        np.concatenate([part.X for part in parts]),
-        np.concatenate([part.y for part in parts]),
-        np.concatenate(weights) if len(weights) == len(parts) else None,
-        BoostedLeaves.__name__,
-    )
+    found = rows if more is None else rows.joined(more)
+    return bin_rows(found.X, found.y, found.weights, BoostedLeaves.__name__)
 
 
 class SharedTransform:

@@ -79,8 +79,9 @@ class RareClassifier(InspectionMixin, ClassifierMixin, BaseEstimator):
         Maximum number of training rows that can be neighbors. From a larger table, this many rows
         are sampled, the same number from each class; a class with fewer rows keeps all of them.
         Probabilities and threshold are corrected to the class frequencies of the whole table. None
-        uses all rows; the time grows with the square of their number. Trees are grown on more
-        rows, up to 20 times as many, unless ``groups`` or the folds themselves are given.
+        uses all rows; the time grows with the square of their number. Unless ``groups`` or the
+        folds themselves are given, trees are grown on more rows, up to 20 times as many, and
+        candidates are judged on up to 10 times as many.
     random_state : int, RandomState instance or None, default=None
         Determines the folds, forests, landmarks and sampled rows.
     n_jobs : int or None, default=None
@@ -286,13 +287,14 @@ class RareClassifier(InspectionMixin, ClassifierMixin, BaseEstimator):
         )
         metrics = self._metrics_to_try(tuned.labels, tuned.X.shape[1])
         on_step = Progress(on_progress, len(metrics) * tuned.n_folds)
+        judged = tuned.with_more_validated()
         with quiet_repeats():
             metrics, scores = out_of_fold_scores(
-                metrics, tuned, self.budget, start, self.n_jobs, on_step
+                metrics, judged, self.budget, start, self.n_jobs, on_step
             )
             groups = [metric.group for metric, _ in with_readings(metrics)]
             limited = limited_metrics(metrics, len(tuned.X))
-            selection = tuned.select(scores, groups, metrics=limited)
+            selection = judged.select(scores, groups, metrics=limited)
             self.ensemble_ = fit_ensemble(
                 metrics, selection, tuned.X, tuned.labels, tuned.seed,
                 examples.row_numbers[tuned.rows], tuned.weights, tuned.more,

@@ -115,10 +115,8 @@ def _race(
     """
     first, *others = tuned.repeats
     unknown = np.full((1, len(tuned.X)), np.nan, dtype=np.float32)
-    if not others and len(tuned.X) > 2 * FIRST_ROWS:
-        rng = np.random.RandomState(tuned.seed)
-        rows = draw_evenly(len(tuned.X), tuned.labels.codes, FIRST_ROWS, rng)
-        sample = tuned.restricted(rows)
+    if not others and tuned.n_examples > 2 * FIRST_ROWS:
+        sample = tuned.restricted(_first_rows(tuned))
         folds = with_enough_positives(sample.repeats[0], sample)
         if not folds:
             return metrics, unknown, first
@@ -135,6 +133,14 @@ def _race(
     scores = scores.reshape(len(metrics), len(READINGS), -1)[survivors]
     left = [fold for folds in rounds[1:] for fold in folds]
     return [metrics[i] for i in survivors], scores.reshape(-1, scores.shape[-1]), left
+
+
+def _first_rows(tuned: TuningSet) -> NDArray[np.int64]:
+    """The rows of a first round on a sample: examples, and as many that are only validated."""
+    rng, n_examples = np.random.RandomState(tuned.seed), tuned.n_examples
+    examples = draw_evenly(n_examples, tuned.labels.codes[:n_examples], FIRST_ROWS, rng)
+    others = rng.permutation(np.arange(n_examples, len(tuned.X)))[:FIRST_ROWS]
+    return np.concatenate([examples, np.sort(others)])
 
 
 def with_enough_positives(folds: Folds, tuned: TuningSet) -> Folds:
@@ -179,7 +185,7 @@ def best_metrics(
         tuned.labels.codes[rows] == 1,
         prior_weights(int(tuned.labels.counts.min())),
         None if tuned.weights is None else tuned.weights[rows],
-        limited_metrics(metrics, len(tuned.X)),
+        limited_metrics(metrics, tuned.n_examples),
     )
     return np.unique(kept // len(READINGS))
 
@@ -225,7 +231,8 @@ def _score_fold(
     weights = None if tuned.weights is None else tuned.weights[train]
     queries = SharedTransform(tuned.X[validation])
     scores = []
-    for metric in fit_metrics(metrics, tuned.X[train], own, tuned.seed, weights, tuned.more):
+    more = tuned.rows_for_trees(validation)
+    for metric in fit_metrics(metrics, tuned.X[train], own, tuned.seed, weights, more):
         mapped = queries.project(metric.pipeline)
         found = metric.search.nearest_of_each_class(mapped, MAX_NEIGHBORS, exact=False)
         scores.append(metric.scores([near.distances for near in found], READINGS))

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
 from raremetric.features.landmarks import draw_evenly
-from raremetric.rare.candidates import MoreRows, prior_weights
+from raremetric.rare.candidates import MoreRows, join_weights, prior_weights
 from raremetric.rare.ensemble import Selection, select
 from raremetric.validation import Labels, check_integer, check_labels
 from raremetric.voting import Aim, check_aim, stratified_folds
@@ -19,6 +19,7 @@ from raremetric.voting.training import split_examples
 
 Folds = Sequence[tuple[NDArray, NDArray]]  # rows to learn from and rows to validate on
 MORE_ROWS = 20  # times as many rows as can be neighbors are the maximum that trees learn from
+MORE_VALIDATED = 10  # times as many are the maximum that are validated, too
 
 
 class Examples(NamedTuple):
@@ -44,17 +45,22 @@ def resolve_cv(
 
 
 class TuningSet(NamedTuple):
-    """The examples that candidates are tuned on, and the folds of each repeat."""
+    """The examples that candidates are tuned on, and the folds of each repeat.
+
+    The last rows of X may be no examples, but rows that are only validated, and that trees learn
+    from in the other folds: see `with_more_validated`.
+    """
 
     X: NDArray[np.float64]
     labels: Labels  # the second class is the positive one
-    rows: NDArray[np.int64]  # their numbers among all examples
+    rows: NDArray[np.int64]  # the numbers of the examples among all rows that ``fit`` was given
     weights: NDArray[np.float64] | None  # with a mean of one; None for all the same
     class_weights: NDArray[np.float64]  # how many examples of its class each one represents
     aim: Aim
     seed: int
     repeats: list[Folds]
-    more: MoreRows | None = None  # examples that were not sampled
+    more: MoreRows | None = None  # rows that were not sampled
+    tree_share: float = 1.0  # of the rows that are no examples: that many are for the trees
 
     @property
     def n_folds(self) -> int:
@@ -66,25 +72,85 @@ class TuningSet(NamedTuple):
         """The examples that are in the validation part of a fold; all repeats have the same."""
         return np.sort(np.concatenate([validation for _, validation in self.repeats[0]]))
 
-    def restricted(self, rows: NDArray[np.int64]) -> TuningSet:
-        """Some of the examples, given by their sorted positions, with the same folds.
+    @property
+    def n_examples(self) -> int:
+        """Number of rows that can be neighbors, the first rows of X."""
+        return len(self.rows)
 
-        Of the examples that only trees learn from, the same share is kept.
+    def with_more_validated(self) -> TuningSet:
+        """The same examples and folds, which validate some of the rows that were not sampled, too.
+
+        Of a large table, all rows of a rare class are examples, but few of the others. Too few to
+        judge candidates by: the negatives that look like positives are a small part of them.
         """
-        labels = self.labels
+        if self.more is None:
+            return self
+        rng = np.random.RandomState(self.seed)
+        order = rng.permutation(len(self.more.X))
+        n_validated = min(len(order), MORE_VALIDATED * self.n_examples)
+        validated, left = (self.more.take(np.sort(part)) for part in np.split(order, [n_validated]))
+        numbers = self.n_examples + np.arange(n_validated)
+        repeats = []
+        for folds in self.repeats:
+            parts = np.array_split(rng.permutation(numbers), len(folds))
+            repeats.append(
+                [
+                    (train, np.concatenate([validation, np.sort(part)]))
+                    for (train, validation), part in zip(folds, parts, strict=True)
+                ]
+            )
+        codes = np.concatenate([self.labels.codes, validated.y])
+        weights = join_weights(self.weights, validated.weights, self.n_examples, n_validated)
+        before = np.bincount(self.labels.codes, self.weights, minlength=2)
+        represented = before / np.bincount(codes, weights, minlength=2)
+        return self._represent(
+            represented,
+            X=np.concatenate([self.X, validated.X]),
+            labels=self.labels._replace(codes=codes, counts=np.bincount(codes, minlength=2)),
+            weights=weights,
+            repeats=repeats,
+            more=left if len(left.X) else None,
+        )
+
+    def restricted(self, rows: NDArray[np.int64]) -> TuningSet:
+        """Some of the rows, given by their sorted positions, with the same folds.
+
+        Of the rows that only trees learn from, the same share is kept as of the examples. Rows
+        that are no examples are among them, if they are not given.
+        """
+        labels, examples = self.labels, rows[rows < self.n_examples]
+        left = np.setdiff1d(np.arange(self.n_examples, len(self.X)), rows)
         counts = np.bincount(labels.codes[rows], minlength=2)
-        represented = labels.counts / counts
-        class_weights = self.class_weights * represented
-        return self._replace(
+        return self._represent(
+            labels.counts / counts,
             X=self.X[rows],
             labels=labels._replace(codes=labels.codes[rows], counts=counts),
-            rows=self.rows[rows],
+            rows=self.rows[examples],
             weights=None if self.weights is None else self.weights[rows],
-            class_weights=class_weights,
-            aim=self.aim.with_class_weights(represented)._replace(class_weights=class_weights),
             repeats=[[restrict_fold(fold, rows) for fold in folds] for folds in self.repeats],
-            more=None if self.more is None else self.more.thinned(len(rows) / len(self.X)),
+            more=self._more_and(left),
+            tree_share=self.tree_share * len(examples) / self.n_examples,
         )
+
+    def _represent(self, represented: NDArray, **changes: Any) -> TuningSet:
+        """Other rows, each of which represents so many of the rows before, by class."""
+        class_weights = self.class_weights * represented
+        aim = self.aim.with_class_weights(represented)._replace(class_weights=class_weights)
+        return self._replace(aim=aim, class_weights=class_weights, **changes)
+
+    def rows_for_trees(self, validation: NDArray[np.int64]) -> MoreRows | None:
+        """The rows that trees learn from beside the examples, if these rows are validated."""
+        held = np.setdiff1d(np.arange(self.n_examples, len(self.X)), validation)
+        found = self._more_and(held)
+        return None if found is None else found.thinned(self.tree_share)
+
+    def _more_and(self, rows: NDArray[np.int64]) -> MoreRows | None:
+        """The rows of ``more``, and some of X, by position."""
+        if not len(rows):
+            return self.more
+        weights = None if self.weights is None else self.weights[rows]
+        found = MoreRows(self.X[rows], self.labels.codes[rows], weights)
+        return found if self.more is None else found.joined(self.more)
 
     def select(
         self,
@@ -184,10 +250,9 @@ def _rows_left(
     limit: int,
     rng: np.random.RandomState,
 ) -> MoreRows:
-    """The examples that are not among ``rows``, or a sample of them.
+    """The rows that are not among ``rows``, or a sample of them.
 
-    Folds validate none of them, so that all folds may learn from them. With groups or given folds
-    this would not be so.
+    They have no place in given folds, and not in folds that keep groups together.
     """
     left = np.setdiff1d(np.arange(len(X)), rows, assume_unique=True)
     if len(left) > limit:

@@ -230,10 +230,10 @@ def smote_and_iml_add_up(runs: Runs) -> Finding | None:
     if gains is None or means is None:
         return None
     leads = {
-        "IML alone": gains["IML"],
-        "SMOTE with the Euclidean distance": paired(differences(means, "IML", "Euclidean")),
+        "over IML alone": gains["IML"],
+        "over SMOTE with the Euclidean distance": paired(differences(means, "IML", "Euclidean")),
     }
-    return Finding(f"IML with SMOTE minus {_listed(leads)}", verdict_of(leads.values()))
+    return Finding(f"Lead of IML with SMOTE {_listed(leads)}", verdict_of(leads.values()))
 
 
 def iml_beats_rivals(runs: Runs) -> Finding | None:
@@ -243,4 +243,4 @@ def iml_beats_rivals(runs: Runs) -> Finding | None:
         if (means := runs.means("table2", ("IML", rival))) is None:
             return None
         leads |= _leads(means, "IML", [rival])
-    return Finding(f"IML minus {_listed(leads)}", verdict_of(leads.values()))
+    return Finding(f"Lead of IML over {_listed(leads)}", verdict_of(leads.values()))

@@ -62,8 +62,8 @@ def fit_collection(
         files have the same columns.
     method : {"rare", "iml-score"}, default="rare"
     max_rows : int or None, default=None
-        Maximum number of rows to learn from, at most 5,000: the same number of each class, or all
-        of a class with fewer rows. Of a class with at least 500 rows, at least a fifth is left for
+        Maximum number of rows to learn from: the same number of each class, or all of a class with
+        fewer rows. None for 5,000. Of a class with at least 500 rows, at least a fifth is left for
         the calibration.
     target, positive, scoring, threshold, row_names, keep_names, time, group, seed, categorical, \
 ignore, on_progress
@@ -82,7 +82,7 @@ ignore, on_progress
     files, start = collection_files(source), clock.perf_counter()
     if not files:
         raise FileNotFoundError(f"There is no directory {str(source)!r}.")
-    limit = MAX_SAMPLES if max_rows is None else min(max_rows, MAX_SAMPLES)
+    limit = MAX_SAMPLES if max_rows is None else max_rows
     with dask_client(scheduler) as client:
         found = count_labels(files, target, positive, client)
         plan = plan_sample(found.counts, limit, seed)
@@ -94,6 +94,7 @@ ignore, on_progress
             found.name,
             found.positive_in(sample),
             method=method,
+            max_rows=limit,
             scoring=scoring,
             threshold=threshold,
             row_names=row_names,

@@ -12,7 +12,7 @@ from raremetric.datasets import TableError, iter_table
 from raremetric.datasets.files import arrow_table, is_frame, naming, read_arrow
 from raremetric.datasets.labels import read_labels
 from raremetric.explain import ColumnImportances, column_contributions, column_importances
-from raremetric.files import existing_file
+from raremetric.files import existing_file, quoted
 from raremetric.performance import OnProgress
 from raremetric.table.model import TableModel
 from raremetric.validation import check_integer
@@ -243,7 +243,7 @@ def importances_of_file(
     y = np.isin([str(each) for each in labels.classes], positive)[labels.codes].astype(np.int64)
     if not 0 < y.sum() < len(y):
         raise TableError(
-            f"{source}: {int(y.sum())} of {len(y)} rows have the class {model.class_names[1]!r} in "
+            f"{source}: {int(y.sum())} of {len(y)} rows have the class {quoted(name)} in "
             f"column {target!r}; importances need both classes."
         )
     X = np.concatenate([model.encoder.transform(part) for part in iter_table(path, model.encoder)])

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 import raremetric
 from raremetric.contenders import CONTENDERS, Tuned, find_contender
 from raremetric.extras import installed_versions
+from raremetric.files import quoted
 from raremetric.performance import OnProgress, one_blas_thread
 from raremetric.rare import RareClassifier
 from raremetric.table.aims import check_scoring, quality_figures, unmet_minimum
@@ -69,8 +70,7 @@ def fit_table(
     max_rows : int or None, default=None
         Maximum number of rows to learn from. From more rows, the same number is drawn from each
         class, and probabilities and threshold are corrected. None for all rows, or for 5,000
-        ("rare", "svm") or 10,000 ("iml-score") where the time grows with their square. "rare" and
-        "iml-score" do not use more than these numbers.
+        ("rare", "svm") or 10,000 ("iml-score") where the time grows with their square.
     row_names : str or None, default=None
         Column with the names of the rows; None to number them.
     keep_names : bool, default=True
@@ -203,8 +203,8 @@ def _warn_missed(tuned: Tuned, table: Any, scoring: Any) -> None:
     """Warn if no threshold has the minimum; `RareClassifier` has done so by itself."""
     if tuned.quality is not None and tuned.quality.missed is not None:
         warn_user(
-            f"No threshold for class {table.target_names[1]!r} meets scoring={scoring!r}. The "
-            "threshold with the highest expected value is used; this value is "
+            f"No threshold for class {quoted(table.target_names[1])} meets scoring={scoring!r}. "
+            "The threshold with the highest expected value is used; this value is "
             f"{tuned.quality.missed:.3g}."
         )
 

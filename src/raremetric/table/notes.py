@@ -14,6 +14,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from raremetric.contenders.base import draw_training_rows
 from raremetric.extras import import_optional
+from raremetric.files import quoted
 from raremetric.table.identifiers import identifier_kind
 from raremetric.table.roles import class_names
 
@@ -60,13 +61,13 @@ def _row_notes(table: Any, n_copies: int) -> list[str]:
     other, positive = class_names(table)
     if len(table.classes) > 2:
         notes.append(
-            f"The target has {len(table.classes)} classes. They are compared as {positive!r} and "
-            f"{other!r}."
+            f"The target has {len(table.classes)} classes. They are compared as {quoted(positive)} "
+            f"and {quoted(other)}."
         )
     if n_positive < FEW_POSITIVES:
         notes.append(
-            f"Only {n_positive} rows are of class {positive!r}: the results depend strongly on "
-            "chance. Collect more of them, or repeat the folds (--repeats)."
+            f"Only {n_positive} rows are of class {quoted(positive)}: the results depend "
+            "strongly on chance. Collect more of them, or repeat the folds (--repeats)."
         )
     if n_copies:
         repeated = "1 row repeats" if n_copies == 1 else f"{n_copies} rows repeat"

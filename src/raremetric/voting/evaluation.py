@@ -287,13 +287,13 @@ def shuffled_folds(
 
 
 def _groups_per_class(labels: Labels, groups: NDArray) -> NDArray[np.int64]:
-    """Number of groups with examples of each class."""
+    """Number of groups with examples of each of two classes, the positive one last."""
     sizes = np.array([len(np.unique(groups[labels.codes == c])) for c in range(len(labels.counts))])
     if sizes.min() < 2:
-        label = labels.classes.tolist()[int(sizes.argmin())]
+        name = ("negative", "positive")[int(sizes.argmin())]
         raise ValueError(
-            f"All examples of class {label!r} are in one group, so that none can be held out for "
-            "validation without the others. Use other groups, or none."
+            f"All {name} examples are in one group, so that none can be held out for validation "
+            "without the others. Use other groups, or none."
         )
     return sizes
 

@@ -109,8 +109,15 @@ def two_rings(n_samples, share, seed=0):
     return np.column_stack([circle, rng.normal(size=n_samples)]), y
 
 
-def test_a_hopeless_group_is_dropped_after_a_first_round_on_a_sample(monkeypatch):
-    X, y = two_rings(2500, 0.1)
+@pytest.mark.parametrize(
+    ("share", "kept_groups"),
+    [(0.1, {"importance, laplacian"}), (0.03, {"importance, laplacian", "linear"})],
+)
+def test_a_hopeless_group_is_dropped_after_a_first_round_with_many_positives(
+    share, kept_groups, monkeypatch
+):
+    X, y = two_rings(2500, share)
+    assert (y.sum() >= evaluation.MIN_POSITIVES_TO_DROP_GROUPS) == (share == 0.1)
     monkeypatch.setattr(evaluation, "FIRST_ROWS", 1000)
     noise = FunctionTransformer(lambda X: X[:, 2:])
     metrics = [
@@ -126,7 +133,7 @@ def test_a_hopeless_group_is_dropped_after_a_first_round_on_a_sample(monkeypatch
 
     monkeypatch.setattr(evaluation, "score_folds", remember)
     kept, scores = out_of_fold_scores(metrics, tuned, on_step=done.append)
-    assert {metric.group for metric in kept} == {"importance, laplacian"}
+    assert {metric.group for metric in kept} == kept_groups
     assert sizes == [(3, 1000, 2), (len(kept), 2500, 5)]
     assert sum(done) == 3 * 5
     assert np.isfinite(scores).all()
@@ -189,6 +196,29 @@ def test_more_rows_are_validated_than_can_be_neighbors(max_samples, n_left):
             found = np.concatenate([numbers_of(part, X) for part in parts])
             np.testing.assert_array_equal(np.sort(found), np.arange(900))
             np.testing.assert_array_equal(for_trees.y, y[numbers_of(for_trees.X, X)])
+
+
+def test_a_first_round_validates_some_of_these_rows_and_leaves_the_others_to_trees(monkeypatch):
+    X, y = two_rings(900, 0.1)
+    judged = tuning_set(X, y, max_samples=500, cv=5).with_more_validated()
+    monkeypatch.setattr(evaluation, "FIRST_ROWS", 100)
+    seen, original = [], evaluation.score_folds
+
+    def remember(metrics, tuned, folds, *others):
+        seen.append(tuned)
+        return original(metrics, tuned, folds, *others)
+
+    monkeypatch.setattr(evaluation, "score_folds", remember)
+    out_of_fold_scores(METRICS, judged)
+    sample, all_rows = seen
+    assert all_rows is judged
+    assert (sample.n_examples, len(sample.X)) == (100, 200)
+    check_represents(sample, y)
+    validation = sample.repeats[0][0][1]
+    for_trees = numbers_of(sample.rows_for_trees(validation).X, X)
+    n_left = 400 - np.sum(validation >= 100)  # neither examples nor validated
+    assert len(for_trees) == pytest.approx(n_left * 100 / 500, abs=1)
+    assert not {*for_trees} & {*numbers_of(sample.X[validation], X), *judged.rows}
 
 
 def test_weights_of_rows_that_are_validated_too():

@@ -36,6 +36,8 @@ FIRST_FOLDS = 2  # are the first round, if there is one repeat only; one of up t
 # In a first round. If these folds have fewer, a sample gets more folds; without a sample, or with
 # fewer in all folds, all metrics see all folds.
 MIN_POSITIVES = 20
+# With fewer, a first round on a sample drops no whole group: it says too little about it.
+MIN_POSITIVES_TO_DROP_GROUPS = 100
 
 
 def check_budget(budget: str | float) -> None:
@@ -121,14 +123,15 @@ def _race(
         if not folds:
             return metrics, unknown, first
         scores = score_folds(metrics, sample, folds, n_jobs)
-        survivors = best_metrics(metrics, scores, folds, sample)
+        drop_groups = bool(sample.labels.counts.min() >= MIN_POSITIVES_TO_DROP_GROUPS)
+        survivors = best_metrics(metrics, scores, folds, sample, drop_groups)
         on_step((len(metrics) - len(survivors)) * tuned.n_folds)
         return [metrics[i] for i in survivors], unknown, first
     rounds = [first] if others else rounds_of(first, tuned)
     if len(rounds) == 1 and not others:
         return metrics, unknown, first
     scores = score_folds(metrics, tuned, rounds[0], n_jobs, on_step)
-    survivors = best_metrics(metrics, scores, rounds[0], tuned)
+    survivors = best_metrics(metrics, scores, rounds[0], tuned, drop_groups=not others)
     on_step((len(metrics) - len(survivors)) * (tuned.n_folds - len(rounds[0])))
     scores = scores.reshape(len(metrics), len(READINGS), -1)[survivors]
     left = [fold for folds in rounds[1:] for fold in folds]
@@ -166,16 +169,20 @@ def rounds_of(folds: Folds, tuned: TuningSet) -> list[Folds]:
 
 
 def best_metrics(
-    metrics: Sequence[MetricSpec], scores: NDArray, folds: Folds, tuned: TuningSet
+    metrics: Sequence[MetricSpec],
+    scores: NDArray,
+    folds: Folds,
+    tuned: TuningSet,
+    drop_groups: bool,
 ) -> NDArray[np.int64]:
     """Positions of the metrics that go on after a first round with these folds.
 
-    If there are several repeats, and so few examples, those with a candidate among the best of
-    their group go on. Otherwise, those that would be averaged: no group that only adds noise.
+    If groups may be dropped, those that would be averaged go on: no group that only adds noise.
+    Otherwise, and so with few examples, those with a candidate among the best of their group.
     """
     groups = [metric.group for metric, _ in with_readings(metrics)]
     ranks = ranks_on(folds, scores, groups, tuned)
-    if len(tuned.repeats) > 1:
+    if not drop_groups:
         return np.flatnonzero(ranks.reshape(len(metrics), -1).min(axis=1) <= N_SURVIVORS)
     rows = np.sort(np.concatenate([validation for _, validation in folds]))
     kept, _ = average_best(

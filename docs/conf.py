@@ -38,6 +38,7 @@ html_show_sphinx = False
 html_show_sourcelink = False
 html_copy_source = False
 pygments_style = "default"
+pygments_dark_style = "github-dark"  # furo's default underlines names, as if they were links
 
 myst_enable_extensions = ["colon_fence", "deflist", "dollarmath"]
 myst_heading_anchors = 3  # headings can be linked to, as on GitHub

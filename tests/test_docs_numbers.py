@@ -181,6 +181,18 @@ def test_numbers_of_data_sets():
         assert f"{n_large} large tables" in (ROOT / page).read_text()
 
 
+def test_gains_with_smote():
+    text = " ".join((ROOT / "docs" / "from-imbalanced-learn.md").read_text().split())
+    rows = pd.read_csv(RESULTS / "paper.csv.gz", skiprows=1)
+    rows = rows[(rows.status == "done") & rows.share.isna()]
+    rows = rows.assign(f1=(200 * rows.tp / (2 * rows.tp + rows.fp + rows.fn)))
+    f1 = rows.pivot_table("f1", "dataset", ["resampling", "learner"])
+    gains = f1["smote"] - f1["none"]
+    assert f"({lead_text(gains['Euclidean'])}; IML: {lead_text(gains['IML'])})" in text
+    lead = f1["smote", "IML"] - f1["smote", "Euclidean"]
+    assert f"With SMOTE, IML is {lead_text(lead)} points ahead of the Euclidean distance" in text
+
+
 def test_number_of_methods_of_the_first_study():
     words = {5: "five", 6: "six", 7: "seven", 8: "eight"}
     n = len(named_study("table2").learners)

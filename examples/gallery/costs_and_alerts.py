@@ -3,7 +3,7 @@ Costs and alert budgets
 =======================
 
 F1 is not always the aim. If a missed case costs more than a false alarm, or if a team can check
-only a number of rows per day, the threshold should follow from that.
+only a fixed number of rows per day, the threshold should follow from that.
 :class:`raremetric.RareClassifier` takes the aim as ``scoring``.
 """
 
@@ -38,8 +38,8 @@ for name, model in models.items():
     print(f"{name:16} {model.threshold_:9.3f} {alerts:7} {hits:6} {missed:7} {cost:13}")
 
 # %%
-# ``validation_`` says what to expect on new data, measured by cross-validation of the training
-# part, among others how many of 1000 rows will be alerts.
+# ``validation_`` says what to expect on new data. It is measured by cross-validation of the
+# training part, and includes how many of 1000 rows will be alerts.
 
 for name, model in models.items():
     expected = {key: round(value, 2) for key, value in model.validation_.items()}
@@ -50,8 +50,8 @@ for name, model in models.items():
 
 # %%
 # With a fixed number of alerts, no threshold is needed: take the rows with the highest
-# probabilities. Left: the cost of the test rows at each threshold, with the threshold that was
-# chosen without seeing them. Right: how many rare rows are found within a number of alerts.
+# probabilities. Left: the cost of the test rows at each threshold; the dashed lines are thresholds
+# that were chosen without seeing these rows. Right: how many rare rows are among the first alerts.
 
 p = models["a miss costs 30"].predict_proba(X_test)[:, 1]
 thresholds = np.unique(np.r_[0, p, 1])

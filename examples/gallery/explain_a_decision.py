@@ -26,8 +26,8 @@ learner = MetricKNNClassifier(IML(), 7, vote="score", random_state=0)
 model = make_pipeline(StandardScaler(), learner).fit(X_train, y_train)
 
 # %%
-# Take a test example that is predicted to be malignant, with the lowest probability of these among
-# the ones that really are.
+# Of the malignant test examples that are predicted correctly, take the one with the lowest
+# probability.
 
 p = model.predict_proba(X_test)[:, 1]
 found = np.flatnonzero((model.predict(X_test) == 1) & (y_test == 1))

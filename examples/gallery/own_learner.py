@@ -22,7 +22,7 @@ folder = Path(tempfile.mkdtemp())
 # The learner is a transformer with scikit-learn's interface, in a file that Python can import.
 # This one weights each feature by how well it separates the class means.
 
-(folder / "my_learner.py").write_text('''
+_ = (folder / "my_learner.py").write_text('''
 import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
 
@@ -48,7 +48,7 @@ class VarianceRatio(TransformerMixin, BaseEstimator):
 # The study: four data sets, three splits, three learners. ``power`` is tuned like the parameters
 # of the other learners.
 
-(folder / "mine.toml").write_text("""
+_ = (folder / "mine.toml").write_text("""
 name = "mine"
 title = "Variance ratios"
 datasets = ["newthyroid", "wine", "glass", "ecoli3"]

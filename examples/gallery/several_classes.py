@@ -62,5 +62,6 @@ plt.show()
 
 # %%
 # The mean F1 over the classes counts each class the same. A tuned vote (``vote="score"``) has one
-# threshold for each class, which is estimated from very few examples here: it helps the frequent
-# classes more than the rare ones.
+# threshold for each class. For the rare digits, it is estimated from very few examples: compared
+# with the vote of three neighbors, the F1 of the frequent digits rises, and that of the rare digits
+# does not.

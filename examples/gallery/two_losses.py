@@ -11,8 +11,8 @@ class (left) and with its three nearest neighbors of the other class (right).
 
 Arrows lead to where the neighbors should be, and the numbers are the losses of the pairs. The
 upper row is under the Euclidean distance, and the lower row under the metric that IML has learned
-from all points. Its dissimilar pairs are others, because the neighbors of other classes are found
-again under the current metric.
+from all points. Its dissimilar pairs are different, because the neighbors of other classes are
+found again under the current metric.
 
 ``python examples/gallery/two_losses.py docs/images/two-losses.png`` writes the picture to a file.
 """

@@ -57,8 +57,9 @@ def fit(
         str,
         typer.Argument(
             metavar="FILE",
-            help="A CSV (also .gz), Parquet, ARFF or KEEL file, or openml:ID. Also many files: a "
-            "directory, or a pattern in quotation marks, such as 'data/*.csv'.",
+            help="A CSV (also .gz), Parquet, ARFF or KEEL file, openml:ID, or - for CSV from "
+            "standard input. Also many files: a directory, or a pattern in quotation marks, such "
+            "as 'data/*.csv'.",
         ),
     ],
     out: Annotated[

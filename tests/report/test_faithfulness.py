@@ -300,8 +300,10 @@ def test_complete_means_all_data_sets_and_splits_of_one_code(synthetic):
     studies += [complete(sets(each)) for each in synthetic[3:]]
     assert "The experiments of the paper are complete: 20 of 20" in page(studies)
     mixed = [*studies[:4], complete(sets(synthetic[4]), "bb")]
-    assert "**The runs are not complete**" in page(mixed)
-    assert "**The runs are not complete**" in page(studies[:4])
+    assert "complete, but **computed with several states of the code**" in page(mixed)
+    assert "**The runs are not complete**, as the first table shows. Numbers" in page(studies[:4])
+    text = " ".join(page(mixed[1:]).split())
+    assert "as the first table shows, and were computed with several states of the code." in text
 
 
 def test_page_of_a_part(tmp_path):

@@ -74,6 +74,7 @@ def faithfulness_page(tables: Sequence[Table], cells: DataFrame | None) -> tuple
         "faithfulness.md",
         origin=to_markdown(replace(origin_grid(papers), caption="")),
         complete=_is_complete(papers),
+        one_code=len({name for table in papers for name in table.code}) == 1,
         findings=findings,
         verdicts=[(name, counts[name], text) for name, text in VERDICT_MEANINGS.items()],
         cells="" if cells is None else to_markdown(replace(verdicts_grid(cells), caption="")),
@@ -101,13 +102,12 @@ def _numbered_figures(runs: Runs) -> dict[int, Figure]:
 
 
 def _is_complete(tables: Sequence[Table]) -> bool:
-    """Whether the paper's methods have all splits of all data sets, from one state of the code."""
+    """Whether the paper's methods have all splits of all data sets."""
     tables = [table.restricted((*PRINTED_LEARNERS, *VARIANTS)) for table in tables]
     return (
         {table.name for table in tables} == set(GROUPS["paper"])
         and all(set(table.datasets) == set(paper_datasets()) for table in tables)
         and all(progress_text(table) == f"{table.planned} of {table.planned}" for table in tables)
-        and len({name for table in tables for name in table.code}) == 1
     )
 
 

@@ -14,6 +14,7 @@ from packaging.version import Version
 
 import raremetric
 from raremetric import IMLCV
+from raremetric.extras import import_optional
 from raremetric.learners.base import MetricLearner
 from tests.conftest import make_problem
 from tools import audit, versions
@@ -47,6 +48,14 @@ def public_estimators():
     return [
         value for name in raremetric.__all__ if inspect.isclass(value := getattr(raremetric, name))
     ]
+
+
+@pytest.mark.parametrize("error", ["ImportError('no symbol')", "OSError('libgomp.so.1: missing')"])
+def test_a_package_that_cannot_be_imported_is_not_said_to_be_missing(error, tmp_path, monkeypatch):
+    (tmp_path / "broken_package.py").write_text(f"raise {error}")
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(ImportError, match=r"Drawing needs broken_package, but it cannot be .*: "):
+        import_optional("broken_package", "Drawing")
 
 
 @pytest.mark.parametrize("estimator", public_estimators())

@@ -36,7 +36,7 @@ def install_hint(package: str) -> str:
 
 
 def import_optional(module: str, purpose: str | None = None) -> ModuleType:
-    """Import a module of an optional package, or say how to install it.
+    """Import a module of an optional package, or say how to install it, or why it does not work.
 
     Parameters
     ----------
@@ -47,9 +47,11 @@ def import_optional(module: str, purpose: str | None = None) -> ModuleType:
     """
     try:
         return import_module(module)
-    except ImportError as error:
+    except (ImportError, OSError) as error:  # OSError: a shared library is missing
         package = module.partition(".")[0]
         needs = f"{purpose} needs {package}" if purpose else f"raremetric needs {package} for this"
+        if is_installed(package):
+            raise ImportError(f"{needs}, but it cannot be imported: {error}") from error
         raise ImportError(f"{needs}, but it is not installed: {install_hint(package)}") from error
 
 

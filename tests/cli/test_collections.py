@@ -20,7 +20,7 @@ def test_fit_and_predict_a_directory(run, tmp_path, scheduler):  # noqa: F811
     assert result.exit_code == 0, result.output
     n_positive = (table["y"] == "yes").sum()
     assert f"6000 rows, {n_positive} of class 'yes'" in result.stdout
-    assert "It learned from 500 rows" in result.stdout
+    assert "It compares new rows with 500 rows" in result.stdout
     assert "Held-out " in result.stdout
     result = run("predict", model, f"{folder}/*.csv", "-o", out, "--json", *where)
     assert result.exit_code == 0, result.output

@@ -202,6 +202,9 @@ def test_other_output_is_not_touched(tmp_path, table, fitted, scheduler):
         predict_collection(fitted, folder, out, scheduler=scheduler)
     with pytest.raises(NotADirectoryError, match="is a file"):
         predict_collection(fitted, folder, folder / "0.csv", scheduler=scheduler)
+    with pytest.raises(NotADirectoryError, match="is the name of a file"):
+        predict_collection(fitted, folder, tmp_path / "new.csv", scheduler=scheduler)
+    assert not (tmp_path / "new.csv").exists()
 
 
 RESULT = {"rows": 700, "positive": 1, "unlike": 0, "doubts": [], "bytes": 9}

@@ -215,9 +215,11 @@ def _print_fit(fitted: TableModel, file: str, out: str, seconds: float) -> None:
             f"{quoted(fitted.class_names[1])} against all others (--positive)."
         )
     if training["rows_used"] < n_rows:
+        # With neighbors, other parts of a model, such as trees, may have learned from more rows.
         typer.echo(
-            f"It learned from {training['rows_used']} rows, drawn with as many of each class as "
-            "possible; its probabilities are those for all rows."
+            f"It {'compares new rows with' if fitted.has_neighbors else 'learned from'} "
+            f"{training['rows_used']} rows, drawn with as many of each class as possible; its "
+            "probabilities are those for all rows."
         )
     for sentence in training["notes"]:
         note(sentence)

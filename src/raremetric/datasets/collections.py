@@ -40,7 +40,7 @@ def collection_files(source: Any) -> list[Path]:
         return []
     if Path(source).is_dir():
         inside = [path for path in sorted(Path(source).iterdir()) if path.is_file()]
-        tables = {path: _suffix(path) for path in inside if path.name[0] not in "._"}
+        tables = {path: table_suffix(path) for path in inside if path.name[0] not in "._"}
         tables = {path: suffix for path, suffix in tables.items() if suffix}
         if not tables:
             raise FileNotFoundError(
@@ -63,7 +63,8 @@ def collection_files(source: Any) -> list[Path]:
     return files
 
 
-def _suffix(path: Path) -> str:
+def table_suffix(path: Path) -> str:
+    """The ending by which a file of a directory is known to be a table; empty for other files."""
     return next((each for each in SUFFIXES if path.name.lower().endswith(each)), "")
 
 

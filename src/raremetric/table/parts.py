@@ -11,7 +11,7 @@ from typing import Any
 import joblib
 
 from raremetric.cluster import dask_client, run_on_each
-from raremetric.datasets.collections import collection_files
+from raremetric.datasets.collections import collection_files, table_suffix
 from raremetric.datasets.files import is_parquet
 from raremetric.extras import import_optional
 from raremetric.files import atomic_write
@@ -100,10 +100,10 @@ def _open_manifest(
         "inputs": [[name, info.st_size, info.st_mtime_ns] for name, info in inputs],
         "done": {},
     }
-    if out.exists() and not out.is_dir():
+    if not out.is_dir() and (out.exists() or table_suffix(out)):
         raise NotADirectoryError(
-            f"{str(out)!r} is a file. The predictions for several files are written to a "
-            "directory: give the name of a new one."
+            f"{str(out)!r} is {'a file' if out.exists() else 'the name of a file'}. The "
+            "predictions for several files are written to a directory: give the name of a new one."
         )
     if not out.is_dir() or not any(out.iterdir()):
         out.mkdir(parents=True, exist_ok=True)

@@ -137,19 +137,61 @@ def test_earlier_version_in_the_rare_regime(beyond):
     assert f"an earlier version had a mean F1 of {rare:.1f}, and the SVM {svm:.1f}" in words
 
 
-def test_large_tables_in_the_readme():
+@pytest.fixture(scope="module")
+def large():
+    """F1 and average precision on each large table, in percent, by study and learner."""
     rows = pd.read_csv(RESULTS / "large.csv.gz", skiprows=1).query("status == 'done'")
     rows = rows.assign(
         f1=200 * rows.tp / (2 * rows.tp + rows.fp + rows.fn), ap=100 * rows.average_precision
     )
+    found = {}
+    for name in ("large-unseen", "large-chosen", "large-fars"):
+        study = named_study(name)
+        own = rows[rows.dataset.isin(study.datasets)]
+        both = own.pivot_table(["f1", "ap"], ["dataset", "split"], "learner").dropna()
+        assert len(both) == len(study.datasets) * study.splits
+        found[name] = both.groupby("dataset").mean()
+    return found
+
+
+def lead_over_boosting(means):
+    return means["RareClassifier-fast"] - means["gradient-boosting"]
+
+
+def test_large_tables_in_the_readme(large):
     text = (ROOT / "README.md").read_text()
     for title, column in (("mean F1", "f1"), ("average precision", "ap")):
-        both = rows.pivot_table(column, ["dataset", "split"], "learner").dropna()
-        means = both.groupby("dataset").mean()
-        lead = means["RareClassifier-fast"] - means["gradient-boosting"]
+        means = large["large-unseen"][column]
+        lead = lead_over_boosting(means)
         first, second = means.mean()[["gradient-boosting", "RareClassifier-fast"]]
-        cells = f"{first:.1f} | **{second:.1f}** | {lead.mean():.1f} ± {lead.sem():.1f}"
+        cells = f"{first:.1f} | **{second:.1f}** | {lead_text(lead)}"
         assert f"| {title} | {cells} | {(lead > 0).sum()} of {len(lead)} |" in text
+    words = " ".join((ROOT / "docs" / "beyond.md").read_text().split())
+    f1, precision = (lead_text(lead_over_boosting(large["large-unseen"][c])) for c in ("f1", "ap"))
+    assert f"it is {f1} points of F1 and {precision} points of average precision ahead" in words
+
+
+def test_large_tables_on_the_page_of_results(large):
+    text = (RESULTS / "README.md").read_text()
+    for name, means in large.items():
+        cells = [f"`{name}`", str(len(means))]
+        for column in ("f1", "ap"):
+            own = means[column]
+            cells += [
+                f"{own[key].mean():.1f}" for key in ("gradient-boosting", "RareClassifier-fast")
+            ]
+            cells.append(lead_text(lead_over_boosting(own)))
+        assert f"| {' | '.join(cells)} |" in text
+    everything = pd.concat(large.values())
+    precision = lead_over_boosting(everything["ap"])
+    worst = precision.idxmin()
+    words = " ".join(text.split())
+    assert f"on `{worst}`, by {-precision.min():.1f} points of average precision" in words
+    behind = sorted(precision.index[precision < 0])
+    assert f"behind on {len(behind)} of the {len(precision)} tables" in words
+    for column in ("f1", "ap"):
+        first, second = everything[column].mean()[["gradient-boosting", "RareClassifier-fast"]]
+        assert f"{second:.1f} against {first:.1f}" in words
 
 
 def claims(about):

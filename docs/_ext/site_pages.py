@@ -29,6 +29,12 @@ TITLES = {  # of pages that `raremetric study report` writes without a title
     "rare-regime-even-precision": "KEEL, even positions, earlier version: average precision",
     "rare-regime-odd": "KEEL, odd positions: F1",
     "rare-regime-odd-precision": "KEEL, odd positions: average precision",
+    "large-unseen": "Other large tables: F1",
+    "large-unseen-precision": "Other large tables: average precision",
+    "large-chosen": "Large tables of the choice of settings: F1",
+    "large-chosen-precision": "Large tables of the choice of settings: average precision",
+    "large-fars": "The largest tables: F1",
+    "large-fars-precision": "The largest tables: average precision",
 }
 # Of es5/tex-svg-full.js in version 3.2.2 of the package mathjax on npm, see decision 8.
 MATHJAX_SHA256 = "a4354ff94fd868aea0cc6eaaa79a57fda0588646fc46ee3700a349ee0a11cbe6"

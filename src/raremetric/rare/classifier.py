@@ -57,7 +57,7 @@ class RareClassifier(InspectionMixin, ClassifierMixin, BaseEstimator):
     ----------
     budget : {"fast", "thorough"} or float, default="fast"
         How often the cross-validation is repeated. "thorough" repeats it twice as often as
-        "fast" and takes twice the time; the choice then depends less on the folds. A number is a
+        "fast" and takes at least twice the time; the choice then depends less on the folds. A number is a
         time limit in seconds, for at least one repeat and at most as many as "thorough" makes;
         the result then depends on the speed of the machine.
     scoring : str or array of shape (2, 2), default="f1"

@@ -57,9 +57,9 @@ class RareClassifier(InspectionMixin, ClassifierMixin, BaseEstimator):
     ----------
     budget : {"fast", "thorough"} or float, default="fast"
         How often the cross-validation is repeated. "thorough" repeats it twice as often as
-        "fast" and takes at least twice the time; the choice then depends less on the folds. A number is a
-        time limit in seconds, for at least one repeat and at most as many as "thorough" makes;
-        the result then depends on the speed of the machine.
+        "fast" and takes at least twice the time; the choice then depends less on the folds. A
+        number is a time limit in seconds, for at least one repeat and at most as many as
+        "thorough" makes; the result then depends on the speed of the machine.
     scoring : str or array of shape (2, 2), default="f1"
         What to maximize: "f1"; "f2", "f0.5" or any other F-beta; "balanced_accuracy";
         "average_precision", which does not depend on a threshold: that of F1 is used;

@@ -50,9 +50,12 @@ def import_optional(module: str, purpose: str | None = None) -> ModuleType:
     except (ImportError, OSError) as error:  # OSError: a shared library is missing
         package = module.partition(".")[0]
         needs = f"{purpose} needs {package}" if purpose else f"raremetric needs {package} for this"
-        if is_installed(package):
-            raise ImportError(f"{needs}, but it cannot be imported: {error}") from error
-        raise ImportError(f"{needs}, but it is not installed: {install_hint(package)}") from error
+        missing = error.name if isinstance(error, ModuleNotFoundError) else None
+        if missing is not None and missing.partition(".")[0] == package:
+            message = f"{needs}, but it is not installed: {install_hint(package)}"
+        else:
+            message = f"{needs}, but it cannot be imported: {error}"
+        raise ImportError(message) from error
 
 
 def is_installed(package: str) -> bool:

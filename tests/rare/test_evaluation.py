@@ -235,6 +235,13 @@ def test_weights_of_rows_that_are_validated_too():
     np.testing.assert_allclose(for_trees.weights, ratios[0] * weights[numbers_of(for_trees.X, X)])
 
 
+@pytest.mark.parametrize(("n_positive", "n_validated"), [(19, 60), (20, 600)])
+def test_without_a_first_round_fewer_rows_are_validated_too(n_positive, n_validated):
+    y = (np.arange(900) < n_positive).astype(int)
+    tuned = tuning_set(np.random.default_rng(0).normal(size=(900, 2)), y, max_samples=60)
+    assert len(tuned.with_more_validated().X) == 60 + n_validated
+
+
 def test_a_table_without_further_rows_is_judged_as_it_is():
     tuned = tuning_set(*two_rings(300, 0.1))
     assert tuned.with_more_validated() is tuned

@@ -20,7 +20,7 @@ from raremetric.rare.candidates import (
     prior_weights,
     with_readings,
 )
-from raremetric.rare.tuning_set import Folds, TuningSet
+from raremetric.rare.tuning_set import MIN_POSITIVES, Folds, TuningSet
 from raremetric.rare.weighting import N_KEPT_PER_GROUP, average_best
 from raremetric.validation import check_labels, check_option, check_real
 from raremetric.voting import READINGS, evaluate, rank
@@ -33,9 +33,6 @@ MAX_NEIGHBORS = max(reading.size for reading in READINGS)
 N_SURVIVORS = 2 * N_KEPT_PER_GROUP
 FIRST_ROWS = 2000  # are sampled for it, if there are more than twice as many and one repeat only
 FIRST_FOLDS = 2  # are the first round, if there is one repeat only; one of up to three folds
-# In a first round. If these folds have fewer, a sample gets more folds; without a sample, or with
-# fewer in all folds, all metrics see all folds.
-MIN_POSITIVES = 20
 # With fewer, a first round on a sample drops no whole group: it says too little about it.
 MIN_POSITIVES_TO_DROP_GROUPS = 100
 

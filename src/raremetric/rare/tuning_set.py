@@ -20,6 +20,10 @@ from raremetric.voting.training import split_examples
 Folds = Sequence[tuple[NDArray, NDArray]]  # rows to learn from and rows to validate on
 MORE_ROWS = 20  # times as many rows as can be neighbors are the maximum that trees learn from
 MORE_VALIDATED = 10  # times as many are the maximum that are validated, too
+# In a first round. If its folds have fewer, a sample gets more folds. Without a sample, or with
+# fewer in all folds, all metrics see all folds; then at most as many rows as can be neighbors are
+# validated, too.
+MIN_POSITIVES = 20
 
 
 class Examples(NamedTuple):
@@ -87,7 +91,8 @@ class TuningSet(NamedTuple):
             return self
         rng = np.random.RandomState(self.seed)
         order = rng.permutation(len(self.more.X))
-        n_validated = min(len(order), MORE_VALIDATED * self.n_examples)
+        times = MORE_VALIDATED if self.labels.counts.min() >= MIN_POSITIVES else 1
+        n_validated = min(len(order), times * self.n_examples)
         validated, left = (self.more.take(np.sort(part)) for part in np.split(order, [n_validated]))
         numbers = self.n_examples + np.arange(n_validated)
         repeats = []

@@ -21,11 +21,22 @@ LEARNERS = {  # by their names on the pages
 }
 
 
+def finished_tasks(name):
+    """The finished tasks of exported results, with their F1 in percent."""
+    rows = pd.read_csv(RESULTS / name, skiprows=1).query("status == 'done'")
+    return rows.assign(f1=200 * rows.tp / (2 * rows.tp + rows.fp + rows.fn))
+
+
 @pytest.fixture(scope="module")
 def beyond():
-    """The finished tasks of the studies beyond the paper, with their F1 in percent."""
-    rows = pd.read_csv(RESULTS / "beyond.csv.gz", skiprows=1).query("status == 'done'")
-    return rows.assign(f1=200 * rows.tp / (2 * rows.tp + rows.fp + rows.fn))
+    return finished_tasks("beyond.csv.gz")
+
+
+@pytest.fixture(scope="module")
+def paper_means():
+    """Mean F1 on each data set of Tables 2 and 3, by resampling and learner."""
+    rows = finished_tasks("paper.csv.gz")
+    return rows[rows.share.isna()].pivot_table("f1", "dataset", ["resampling", "learner"])
 
 
 def test_leads_beyond_the_paper(beyond):
@@ -140,10 +151,8 @@ def test_earlier_version_in_the_rare_regime(beyond):
 @pytest.fixture(scope="module")
 def large():
     """F1 and average precision on each large table, in percent, by study and learner."""
-    rows = pd.read_csv(RESULTS / "large.csv.gz", skiprows=1).query("status == 'done'")
-    rows = rows.assign(
-        f1=200 * rows.tp / (2 * rows.tp + rows.fp + rows.fn), ap=100 * rows.average_precision
-    )
+    rows = finished_tasks("large.csv.gz")
+    rows = rows.assign(ap=100 * rows.average_precision)
     found = {}
     for name in ("large-unseen", "large-chosen", "large-fars"):
         study = named_study(name)
@@ -223,12 +232,9 @@ def test_numbers_of_data_sets():
         assert f"{n_large} large tables" in (ROOT / page).read_text()
 
 
-def test_gains_with_smote():
+def test_gains_with_smote(paper_means):
     text = " ".join((ROOT / "docs" / "from-imbalanced-learn.md").read_text().split())
-    rows = pd.read_csv(RESULTS / "paper.csv.gz", skiprows=1)
-    rows = rows[(rows.status == "done") & rows.share.isna()]
-    rows = rows.assign(f1=(200 * rows.tp / (2 * rows.tp + rows.fp + rows.fn)))
-    f1 = rows.pivot_table("f1", "dataset", ["resampling", "learner"])
+    f1 = paper_means
     gains = f1["smote"] - f1["none"]
     assert f"({lead_text(gains['Euclidean'])}; IML: {lead_text(gains['IML'])})" in text
     lead = f1["smote", "IML"] - f1["smote", "Euclidean"]
@@ -278,12 +284,9 @@ def test_means_in_the_readme_are_those_of_the_report():
     assert shown == {name: reported[name] for name in shown}
 
 
-def test_earlier_methods_for_imbalanced_classes():
+def test_earlier_methods_for_imbalanced_classes(paper_means):
     """DMBK and IterativeLMNN in Table 2: on the page of baselines, and in the readme."""
-    rows = pd.read_csv(RESULTS / "paper.csv.gz", skiprows=1).query("status == 'done'")
-    rows = rows[rows.share.isna() & (rows.resampling == "none")]
-    rows = rows.assign(f1=200 * rows.tp / (2 * rows.tp + rows.fp + rows.fn))
-    f1 = rows.pivot_table("f1", "dataset", "learner")
+    f1 = paper_means["none"]
     text = (ROOT / "docs" / "baselines.md").read_text()
     for name in ("DMBK", "IterativeLMNN", "LMNN"):
         lead = f1["IML"] - f1[name]

@@ -153,8 +153,7 @@ class TuningSet(NamedTuple):
         """The rows of ``more``, and some of X, by position."""
         if not len(rows):
             return self.more
-        weights = None if self.weights is None else self.weights[rows]
-        found = MoreRows(self.X[rows], self.labels.codes[rows], weights)
+        found = MoreRows(self.X, self.labels.codes, self.weights).take(rows)
         return found if self.more is None else found.joined(self.more)
 
     def select(

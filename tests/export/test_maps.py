@@ -25,7 +25,8 @@ from raremetric import (
     KernelLandmarks,
 )
 from raremetric.export.maps import map_rows, normal_quantile
-from raremetric.rare.candidates import default_metrics, fit_metrics
+from raremetric.rare.candidates import default_metrics
+from raremetric.rare.fitting import fit_metrics
 from raremetric.validation import check_labels
 from tests.conftest import make_problem
 from tests.export.conftest import run, run_graph

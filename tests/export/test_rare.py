@@ -11,8 +11,10 @@ from sklearn.preprocessing import MinMaxScaler
 from raremetric import RareClassifier
 from raremetric.contenders.rare import ScoredIML
 from raremetric.datasets import load_dataset
-from raremetric.rare.candidates import default_metrics, fit_metrics
+from raremetric.rare.candidates import default_metrics
 from raremetric.rare.ensemble import Average, Ensemble, Member
+from raremetric.rare.fitting import fit_metrics
+from raremetric.rare.log_odds import LOG_ODDS_READINGS
 from raremetric.validation import check_labels
 from raremetric.voting import READINGS, Sigmoid
 from tests.conftest import make_problem
@@ -37,14 +39,15 @@ def test_all_kinds_of_metrics_with_every_reading(few_candidates):
     y = np.where(np.cumsum(y) > 30, 0, y)  # 30 positives, fewer than the largest reading
     model = RareClassifier(SOON, random_state=0).fit(X[:200], y[:200])
     labels = check_labels(y[:200], "the test")
-    readings, specs = cycle(READINGS), default_metrics()[::4]
+    all_readings, specs = {*READINGS, *LOG_ODDS_READINGS}, default_metrics()[::4]
+    readings = cycle(all_readings)
     assert {spec.branch for spec in specs} == {spec.branch for spec in default_metrics()}
     members = [
         Member("", 0.0, metric, next(readings))
         for metric in fit_metrics(specs, X[:200], labels, seed=0)
         for _ in range(2)
     ]
-    assert {member.reading for member in members} == set(READINGS)
+    assert {member.reading for member in members} == all_readings
     rng = np.random.default_rng(0)
     scores, _ = Ensemble(members, *[None] * 3)._scores(X)
     average = Average(rng.dirichlet(np.ones(len(members))), scores.mean(axis=1), scores.std(axis=1))

@@ -11,7 +11,7 @@ from sklearn.preprocessing import MinMaxScaler, StandardScaler
 from raremetric import GMML, BalancedDiscriminant, Euclidean, KernelLandmarks, MetricKNNClassifier
 from raremetric.export.neighbors import nearest, unit_of_examples
 from raremetric.neighbors import NeighborSearch
-from raremetric.voting import READINGS
+from raremetric.voting import READINGS, Reading
 from tests.conftest import make_problem
 from tests.export.conftest import assert_same, run, run_graph
 
@@ -55,7 +55,7 @@ def test_weights(vote, multiclass):
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])
-@pytest.mark.parametrize("reading", READINGS, ids=str)
+@pytest.mark.parametrize("reading", [*READINGS, Reading(80, averaged=True, power=1)], ids=str)
 def test_every_reading(reading, n_classes):
     X, y = make_problem(2, n_samples=150, n_classes=n_classes)
     rare = np.flatnonzero(y == 0)[12:]  # most readings ask for more neighbors than class 0 has

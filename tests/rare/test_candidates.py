@@ -1,58 +1,73 @@
 import numpy as np
 import pytest
-from sklearn.base import clone
-from sklearn.preprocessing import StandardScaler
 
-from raremetric import IML, BalancedDiscriminant, Euclidean, KernelLandmarks
+from raremetric import IML
 from raremetric.rare.candidates import (
     FEW_ROWS,
-    MetricSpec,
-    SharedTransform,
+    LOG_ODDS,
+    MANY_TIMES,
+    TREES,
     default_metrics,
-    fit_metrics,
+    describe_candidate,
     limited_metrics,
+    metric_numbers,
     prior_weights,
     with_readings,
 )
+from raremetric.rare.log_odds import LOG_ODDS_READINGS, LogOddsDistance
 from raremetric.validation import check_labels
-from raremetric.voting import READINGS, Reading
-from tests.conftest import make_problem
-
-SCALED = (StandardScaler(),)
-MAPPED = (*SCALED, KernelLandmarks())
-METRICS = [
-    MetricSpec("linear", "plain", SCALED, Euclidean()),
-    MetricSpec("curved", "landmarks", MAPPED, BalancedDiscriminant(0.1, 3.0)),
-    MetricSpec("curved", "landmarks", MAPPED, BalancedDiscriminant(0.5, 1.0)),
-    MetricSpec("curved", "landmarks", MAPPED, Euclidean()),
-]
-
-
-@pytest.fixture(scope="module")
-def data():
-    X, y = make_problem(0, n_samples=40)
-    return 3 * X + 1, check_labels(y, "A test")
-
-
-@pytest.fixture(scope="module")
-def fitted(data):
-    return list(fit_metrics(METRICS, *data, seed=0))
+from raremetric.voting import READINGS
 
 
 def test_every_group_has_a_weight_and_every_candidate_its_own_description():
     metrics = default_metrics()
     assert {metric.group for metric in metrics} == set(prior_weights(10))
     candidates = with_readings(metrics)
-    assert len(candidates) == len(metrics) * len(READINGS)
+    assert {reading for _, reading in candidates} == {*READINGS, *LOG_ODDS_READINGS}
     described = {(m.branch, repr(m.learner), str(reading)) for m, reading in candidates}
     assert len(described) == len(candidates)
 
 
-def test_the_number_of_metrics_is_limited_with_many_rows_only():
+def test_candidates_are_numbered_by_their_metric():
     metrics = default_metrics()
-    assert limited_metrics(metrics, FEW_ROWS - 1) is None
-    numbers = limited_metrics(metrics, FEW_ROWS)
+    numbers = metric_numbers(metrics)
     assert [metrics[number] for number in numbers] == [m for m, _ in with_readings(metrics)]
+
+
+def test_the_number_of_metrics_is_limited_with_many_rows_only():
+    metrics = [metric for metric in default_metrics() if metric.group != LOG_ODDS]
+    assert limited_metrics(metrics, FEW_ROWS - 1) is None
+    np.testing.assert_array_equal(limited_metrics(metrics, FEW_ROWS), metric_numbers(metrics))
+
+
+def test_the_log_odds_of_all_trees_count_as_one_metric():
+    metrics = default_metrics()
+    numbers = limited_metrics(metrics, FEW_ROWS)
+    in_group = np.array([metric.group == LOG_ODDS for metric, _ in with_readings(metrics)])
+    assert in_group.sum() == 4
+    (own,) = set(numbers[in_group].tolist())
+    assert own not in numbers[~in_group]
+
+
+@pytest.mark.parametrize("many", [False, True])
+def test_log_odds_are_a_group_where_trees_learn_from_many_more_rows(many):
+    labels = check_labels(np.arange(FEW_ROWS) % 10 == 0, "A test")
+    n_for_trees = MANY_TIMES * FEW_ROWS - (not many)
+    found = [
+        metric
+        for metric in default_metrics(labels, 3, n_for_trees)
+        if isinstance(metric.learner, LogOddsDistance)
+    ]
+    assert {metric.group for metric in found} == {LOG_ODDS if many else TREES}
+    assert {metric.readings for metric in found} == {LOG_ODDS_READINGS if many else READINGS}
+
+
+def test_the_reading_of_log_odds_in_words():
+    metric, reading = next(each for each in with_readings(default_metrics()) if each[1].power == 1)
+    assert describe_candidate(f"{metric.branch}, {metric.learner!r}, {reading}") == (
+        "LogOddsDistance() after boosted trees of at most 5 leaves with a learning rate of 0.1, by "
+        "the difference between the mean of the distances to the 80 nearest examples of each class"
+    )
 
 
 def test_iml_is_not_tried_with_many_features():
@@ -60,66 +75,3 @@ def test_iml_is_not_tried_with_many_features():
     assert {repr(each.learner) for each in few if isinstance(each.learner, IML)}
     kept = [(each.branch, repr(each.learner)) for each in few if not isinstance(each.learner, IML)]
     assert [(each.branch, repr(each.learner)) for each in many] == kept
-
-
-def test_the_search_is_among_the_examples_as_the_pipeline_maps_them(data, fitted):
-    X, _ = data
-    for metric in fitted:
-        Z = metric.pipeline.transform(X)
-        found = metric.search.nearest(Z[:5], 1)
-        assert found.indices[:, 0].tolist() == [0, 1, 2, 3, 4]
-        np.testing.assert_allclose(found.distances, 0, atol=1e-9)
-
-
-def test_rows_are_mapped_as_by_each_pipeline(fitted):
-    queries = make_problem(1, n_samples=8)[0]
-    mapped = SharedTransform(queries)
-    for metric in fitted:
-        np.testing.assert_allclose(
-            mapped.project(metric.pipeline), metric.pipeline.transform(queries), atol=1e-9
-        )
-
-
-def test_kernels_of_all_widths_share_the_distances_to_the_same_landmarks(data, monkeypatch):
-    X, labels = data
-    queries, calls = make_problem(1, n_samples=8)[0], []
-    kernels = [
-        KernelLandmarks(width=width, n_landmarks=9, random_state=seed).fit(X, labels.codes)
-        for width, seed in ((0.5, 0), (2.0, 0), (2.0, 1))
-    ]
-    expected = [kernel.transform(queries) for kernel in kernels]
-    distances = KernelLandmarks.distances
-    monkeypatch.setattr(
-        KernelLandmarks, "distances", lambda *given: calls.append(1) or distances(*given)
-    )
-    mapped = SharedTransform(queries)
-    for kernel, own in zip(kernels, expected, strict=True):
-        np.testing.assert_array_equal(mapped((kernel,)), own)
-    assert len(calls) == 2  # the third kernel has other landmarks
-
-
-def test_learners_fitted_together_equal_those_fitted_alone(data, fitted):
-    X, labels = data
-    for metric, spec in zip(fitted, METRICS, strict=True):
-        Z = metric.pipeline[:-1].transform(X)
-        alone = clone(spec.learner).fit(Z, labels.codes)
-        np.testing.assert_allclose(metric.pipeline[-1].components_, alone.components_, atol=1e-9)
-        assert metric.pipeline[-1].get_params() == spec.learner.get_params()
-
-
-def test_common_steps_are_fitted_once(fitted):
-    assert len({id(metric.pipeline[0]) for metric in fitted}) == 1
-    assert len({id(metric.pipeline[1]) for metric in fitted[1:]}) == 1
-    assert len({id(metric.pipeline[-1]) for metric in fitted}) == 4
-
-
-def test_scores_are_higher_for_the_second_class(data, fitted):
-    X, labels = data
-    metric = fitted[0]
-    center = metric.pipeline.transform(X[labels.codes == 1].mean(axis=0, keepdims=True))
-    Z = metric.pipeline.transform(X)
-    second = [np.sort(np.linalg.norm(Z[labels.codes == c] - center, axis=1))[1] for c in (0, 1)]
-    found = metric.search.nearest_of_each_class(center, 2)
-    scores = metric.scores([near.distances for near in found], [Reading(2)])
-    np.testing.assert_allclose(scores, [[np.log(second[0]) - np.log(second[1])]])
-    assert scores[0, 0] > 0

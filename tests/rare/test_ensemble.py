@@ -40,9 +40,9 @@ def test_the_number_of_metrics_in_a_group_can_be_limited():
     ranks, positive = np.array([1, 8, 2, 3, 4, 5, 6, 7]), np.arange(50) % 5 == 0
     given = (scores, ["a"] * 8, ranks, positive, {"a": 1.0})
     assert sorted(average_best(*given)[0]) == [0, 2, 3, 4, 5]
-    kept, _ = average_best(*given, metrics=[0, 0, 1, 1, 2, 2, 1, 1])
+    kept, _ = average_best(*given, metrics=np.array([0, 0, 1, 1, 2, 2, 1, 1]))
     assert sorted(kept) == [0, 2, 3, 6, 7]
-    kept, _ = average_best(*given, metrics=[0, 0, 1, 2, 2, 3, 3, 3])
+    kept, _ = average_best(*given, metrics=np.array([0, 0, 1, 2, 2, 3, 3, 3]))
     assert sorted(kept) == [0, 1, 2]
 
 

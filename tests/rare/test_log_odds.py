@@ -3,7 +3,7 @@ from scipy.stats import spearmanr
 
 from raremetric import BoostedLeaves
 from raremetric.neighbors import NeighborSearch
-from raremetric.rare.log_odds import LogOddsDistance
+from raremetric.rare.log_odds import LOG_ODDS_READINGS, LogOddsDistance
 from raremetric.validation import check_labels
 from raremetric.voting import Reading, class_scores, distance_floor
 from tests.conftest import make_problem
@@ -26,6 +26,22 @@ def test_rows_are_ranked_as_by_the_trees_where_the_classes_overlap():
     Z = metric.transform(learned)
     search = NeighborSearch(Z, check_labels(y[:300], "A test"))
     found = search.nearest_of_each_class(metric.transform(queries), 80)
-    reading = Reading(80, averaged=True, squared=True)
+    reading = Reading(80, averaged=True, power=2)
     scores = class_scores([near.distances for near in found], distance_floor(Z), [reading])[0, :, 1]
     assert spearmanr(scores, queries.sum(axis=1)).statistic > 0.98
+
+
+def test_with_its_own_reading_the_score_is_nearly_the_log_odds_of_the_trees():
+    """Also where the classes do not overlap; ratios of distances saturate there."""
+    X, y = make_problem(0, n_samples=4000)
+    leaves = BoostedLeaves(20, random_state=0).fit(X[:3000], y[:3000])
+    examples, queries = leaves.transform(X[:600]), leaves.transform(X[3000:])
+    metric = LogOddsDistance().fit(examples, y[:600])
+    Z = metric.transform(examples)
+    search = NeighborSearch(Z, check_labels(y[:600], "A test"))
+    found = search.nearest_of_each_class(metric.transform(queries), 80)
+    distances = [near.distances for near in found]
+    (own,) = class_scores(distances, distance_floor(Z), LOG_ODDS_READINGS)[:, :, 1]
+    log_odds = queries.sum(axis=1)
+    assert spearmanr(own, log_odds).statistic > 0.999
+    assert np.corrcoef(own, log_odds)[0, 1] > 0.98

@@ -9,7 +9,8 @@ from sklearn.preprocessing import StandardScaler
 
 from raremetric import IML, BalancedDiscriminant, ImportanceWeights, RareClassifier
 from raremetric.rare import classifier
-from raremetric.rare.candidates import MetricSpec, fit_metrics
+from raremetric.rare.candidates import MetricSpec
+from raremetric.rare.fitting import fit_metrics
 from raremetric.rare.tuning_set import split_weights
 from raremetric.rare.weighting import average_best
 from raremetric.validation import check_labels
@@ -29,7 +30,7 @@ METRICS = [
 
 @pytest.fixture(autouse=True)
 def few_weighted_metrics(monkeypatch):
-    monkeypatch.setattr(classifier, "default_metrics", lambda labels, n_features: METRICS)
+    monkeypatch.setattr(classifier, "default_metrics", lambda *given: METRICS)
 
 
 def fit(X, y, weights=None, **params):

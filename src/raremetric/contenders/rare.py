@@ -66,7 +66,9 @@ class ScoredIML(RareClassifier):
         )
         self.metrics = metrics
 
-    def _metrics_to_try(self, labels: Labels, n_features: int) -> list[MetricSpec]:
+    def _metrics_to_try(
+        self, labels: Labels, n_features: int, n_for_trees: int
+    ) -> list[MetricSpec]:
         steps = (StandardScaler(),)
         return [MetricSpec("linear", "standard", steps, IML(**each)) for each in self.metrics]
 

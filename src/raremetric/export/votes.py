@@ -48,12 +48,15 @@ def class_scores(graph: Graph, parts: Sequence[Sorted], floor: float, reading: R
 
 
 def _read(graph: Graph, part: Sorted, reading: Reading, unit: float) -> str:
-    """The squared distance to a class in a unit, or its logarithm: (n_queries, 1)."""
+    """A power of the distance to a class in a unit, or its logarithm: (n_queries, 1)."""
     m = min(reading.size, part.width)
     used = graph.columns(part.name, 0 if reading.averaged else m - 1, m)
-    if reading.squared:
-        used = graph.Min(graph.Div(used, unit), float(np.exp(FAR)))
-    values = graph.Mul(used, used) if reading.squared else graph.Log(used)
+    if reading.power == 0:
+        values = graph.Log(used)
+    else:
+        values = scaled = graph.Min(graph.Div(used, unit), float(np.exp(FAR)))
+        if reading.power == 2:
+            values = graph.Mul(scaled, scaled)
     return graph.ReduceMean(values, [1], keepdims=1)
 
 

@@ -1,38 +1,36 @@
 """What RareClassifier tries: metrics, each a learner after some preprocessing steps.
 
-A candidate is one of these metrics together with one of the ``READINGS`` of its distances.
+A candidate is one of these metrics together with one of the readings of its distances.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
-from functools import cache
-from itertools import groupby
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, clone
-from sklearn.pipeline import Pipeline
+from sklearn.base import BaseEstimator
 from sklearn.preprocessing import StandardScaler
 
 from raremetric.extras import is_installed
 from raremetric.features import BoostedLeaves, ImportanceWeights, KernelLandmarks
 from raremetric.features.normal_scores import NormalScores
-from raremetric.features.trees import BinnedRows, bin_rows, fit_binned
 from raremetric.learners.base import MetricLearner
-from raremetric.learners.discriminant import BalancedDiscriminant, fit_settings
+from raremetric.learners.discriminant import BalancedDiscriminant
 from raremetric.learners.euclidean import Euclidean
 from raremetric.learners.iml import IML
-from raremetric.neighbors import NeighborSearch
-from raremetric.rare.log_odds import LogOddsDistance
-from raremetric.validation import Labels, accepted_weights, quiet_constants
-from raremetric.voting import READINGS, Reading, class_scores, distance_floor
+from raremetric.rare.log_odds import LOG_ODDS_READINGS, LogOddsDistance
+from raremetric.validation import Labels
+from raremetric.voting import POWER_NAMES, READINGS, Reading
 
 TREES = "trees"
+LOG_ODDS = "log-odds of trees"
 MIN_POSITIVES_FOR_TREES = 20  # with fewer, trees hardly contribute
 FEW_ROWS = 1000  # with fewer, there are fewer and smaller trees, but any number of metrics
+# If trees learn from so many times as many rows as can be neighbors, their log-odds are a group.
+MANY_TIMES = 5
 MAX_FEATURES_FOR_IML = 100  # with more, its fits would take longer than all others
 
 
@@ -42,11 +40,8 @@ def prior_weights(n_positive: int) -> dict[str, float]:
     Trees need many positives. Like all other settings of RareClassifier, the weights were chosen
     on KEEL's data sets at odd positions and on splits 1 to 5 of the paper's data sets.
     """
-    return {
-        "importance, laplacian": 3.0,
-        "linear": 2.0,
-        TREES: 1.5 * n_positive / (n_positive + 40),
-    }
+    for_trees = 1.5 * n_positive / (n_positive + 40)
+    return {"importance, laplacian": 3.0, "linear": 2.0, TREES: for_trees, LOG_ODDS: for_trees}
 
 
 class MetricSpec(NamedTuple):
@@ -60,59 +55,16 @@ class MetricSpec(NamedTuple):
     branch: str  # name of the steps
     steps: tuple[BaseEstimator, ...]
     learner: MetricLearner
+    readings: tuple[Reading, ...] = READINGS
 
 
-class MoreRows(NamedTuple):
-    """Examples beside those that can be neighbors; only trees learn from them, too."""
+def default_metrics(
+    labels: Labels | None = None, n_features: int = 1, n_for_trees: int = 0
+) -> list[MetricSpec]:
+    """The metrics that RareClassifier tries on such examples; all of them without labels.
 
-    X: NDArray
-    y: NDArray
-    weights: NDArray | None
-
-    def take(self, rows: NDArray[np.int64]) -> MoreRows:
-        """Some of the examples, by position."""
-        return MoreRows(
-            self.X[rows], self.y[rows], None if self.weights is None else self.weights[rows]
-        )
-
-    def thinned(self, share: float) -> MoreRows:
-        """About this share of the examples, evenly spaced."""
-        if share >= 1:
-            return self
-        return self.take(np.arange(0, len(self.X), 1 / share).astype(np.int64))
-
-    def joined(self, other: MoreRows) -> MoreRows:
-        """These examples and others."""
-        weights = join_weights(self.weights, other.weights, len(self.X), len(other.X))
-        return MoreRows(
-            np.concatenate([self.X, other.X]), np.concatenate([self.y, other.y]), weights
-        )
-
-
-def join_weights(
-    first: NDArray | None, second: NDArray | None, n_first: int, n_second: int
-) -> NDArray | None:
-    """The weights of some rows and then of others; None if all are the same."""
-    if first is None and second is None:
-        return None
-    given = ((first, n_first), (second, n_second))
-    return np.concatenate([np.ones(size) if part is None else part for part, size in given])
-
-
-class FittedMetric(NamedTuple):
-    """A fitted metric, and the search for neighbors among the examples it was fitted on."""
-
-    pipeline: Pipeline
-    search: NeighborSearch
-    floor: float  # shorter distances are not distinguished
-
-    def scores(self, distances: list[NDArray], readings: Sequence[Reading]) -> NDArray:
-        """How much closer the positive class is than the other one, (n_readings, n_rows)."""
-        return class_scores(distances, self.floor, readings)[:, :, 1]
-
-
-def default_metrics(labels: Labels | None = None, n_features: int = 1) -> list[MetricSpec]:
-    """The metrics that RareClassifier tries on such examples; all of them without labels."""
+    ``n_for_trees`` is the number of rows that trees learn from.
+    """
     scaled = (StandardScaler(),)
     ranked = (NormalScores(), StandardScaler())
     weighted = (*scaled, ImportanceWeights())
@@ -126,25 +78,41 @@ def default_metrics(labels: Labels | None = None, n_features: int = 1) -> list[M
     linear = (Euclidean(), *imls, *_discriminants())
     metrics += [MetricSpec("linear", "standard", scaled, each) for each in linear]
     metrics += [MetricSpec("linear", "rank", ranked, each) for each in _discriminants()]
-    return metrics + (_tree_metrics(labels) if is_installed("xgboost") else [])
+    return metrics + (_tree_metrics(labels, n_for_trees) if is_installed("xgboost") else [])
 
 
-def _tree_metrics(labels: Labels | None) -> list[MetricSpec]:
+def _tree_metrics(labels: Labels | None, n_for_trees: int) -> list[MetricSpec]:
     learners = [Euclidean(), BalancedDiscriminant(0.1, 3.0), BalancedDiscriminant(0.5, 3.0)]
     if labels is not None and labels.counts.min() < MIN_POSITIVES_FOR_TREES:
         return []
     if labels is not None and len(labels.codes) < FEW_ROWS:
-        trees = [BoostedLeaves(75, learning_rate=0.2)]
-    else:
+        return _after_trees(TREES, [BoostedLeaves(75, learning_rate=0.2)], learners)
+    trees = [
+        BoostedLeaves(max_leaves=5),
+        BoostedLeaves(),
+        BoostedLeaves(max_leaves=31, min_child_weight=0.3),
+        BoostedLeaves(learning_rate=0.3, subsample=1.0),
+    ]
+    times = None if labels is None else n_for_trees / len(labels.codes)
+    if times is None or times < MANY_TIMES:
         learners.append(LogOddsDistance())
-        trees = [
-            BoostedLeaves(max_leaves=5),
-            BoostedLeaves(),
-            BoostedLeaves(max_leaves=31, min_child_weight=0.3),
-            BoostedLeaves(learning_rate=0.3, subsample=1.0),
-        ]
+    metrics = _after_trees(TREES, trees, learners)
+    if times is None or times >= MANY_TIMES:
+        metrics += _after_trees(LOG_ODDS, trees, [LogOddsDistance()], LOG_ODDS_READINGS)
+    return metrics
+
+
+def _after_trees(
+    group: str,
+    trees: Sequence[BoostedLeaves],
+    learners: Sequence[MetricLearner],
+    readings: tuple[Reading, ...] = READINGS,
+) -> list[MetricSpec]:
+    """All learners after each of the trees."""
     return [
-        MetricSpec(TREES, f"{step.max_leaves} leaves, rate {step.learning_rate:g}", (step,), each)
+        MetricSpec(
+            group, f"{step.max_leaves} leaves, rate {step.learning_rate:g}", (step,), each, readings
+        )
         for step in trees
         for each in learners
     ]
@@ -173,10 +141,10 @@ def _imls() -> list[MetricLearner]:
 
 def describe_candidate(name: str) -> str:
     """The name of a member of an ensemble, in words."""
-    parts = re.fullmatch(r"(.+?), (\w+\(.*\)), (mean of|nearest) (\d+)(, squared)?", name)
+    parts = re.fullmatch(r"(.+?), (\w+\(.*\)), (mean of|nearest) (\d+)(, \w+)?", name)
     if parts is None:
         return name
-    branch, learner, kind, size, squared = parts.groups()
+    branch, learner, kind, size, power = parts.groups()
     what, _, last = branch.rpartition(" ")
     before = {
         "standard": "standardization",
@@ -187,7 +155,9 @@ def describe_candidate(name: str) -> str:
         f"{what.removesuffix(', rate')} with a learning rate of {last}",
     }.get(branch, branch)
     which = "mean of the" if kind == "mean of" else "last of the"
-    distances = "squared distances" if squared else "distances"
+    if power == POWER_NAMES[1]:
+        which = f"difference between the {which}"
+    distances = "squared distances" if power == POWER_NAMES[2] else "distances"
     return (
         f"{learner} after {before}, by the {which} {distances} to the {size} nearest examples of "
         "each class"
@@ -196,113 +166,23 @@ def describe_candidate(name: str) -> str:
 
 def with_readings(metrics: Sequence[MetricSpec]) -> list[tuple[MetricSpec, Reading]]:
     """All candidates, in the order of the rows of ``out_of_fold_scores``."""
-    return [(metric, reading) for metric in metrics for reading in READINGS]
+    return [(metric, reading) for metric in metrics for reading in metric.readings]
 
 
-def limited_metrics(metrics: Sequence[MetricSpec], n_rows: int) -> list[int] | None:
+def metric_numbers(metrics: Sequence[MetricSpec]) -> NDArray[np.int64]:
+    """The number of each candidate's metric."""
+    return np.repeat(np.arange(len(metrics)), [len(metric.readings) for metric in metrics])
+
+
+def limited_metrics(metrics: Sequence[MetricSpec], n_rows: int) -> NDArray[np.int64] | None:
     """The number of each candidate's metric, if a group may have only a few metrics; else None.
 
     Their number is limited with many rows, because a prediction searches the neighbors under each
-    metric. With few rows, this is cheap, and an average of more metrics is slightly better.
+    metric. With few rows, this is cheap, and an average of more metrics is slightly better. So are
+    searches in one dimension: the log-odds of all trees count as one metric.
     """
     if n_rows < FEW_ROWS:
         return None
-    return [number for number, _ in enumerate(metrics) for _ in READINGS]
-
-
-def fit_metrics(
-    metrics: Sequence[MetricSpec],
-    X: NDArray,
-    labels: Labels,
-    seed: int,
-    weights: NDArray | None = None,
-    more: MoreRows | None = None,
-) -> Iterator[FittedMetric]:
-    """Fit metrics one after the other; steps that they share are fitted and applied once.
-
-    ``weights`` are given to the steps and learners whose ``fit`` has a ``sample_weight``.
-    """
-    y = labels.classes[labels.codes]
-    mapped = SharedTransform(X)
-    binned = cache(lambda: _bin_rows(MoreRows(X, y, weights), more))
-    fitted: dict[tuple, tuple] = {(): ()}  # from unfitted steps to fitted steps
-    for templates, group in groupby(metrics, key=lambda metric: metric.steps):
-        for end in range(1, len(templates) + 1):
-            path = templates[:end]
-            if path not in fitted:
-                before = fitted[path[:-1]]
-                step = _prepare(path[-1], seed, len(X))
-                if isinstance(step, BoostedLeaves):  # always the first step
-                    fit_binned(step, binned())
-                else:
-                    with quiet_constants():
-                        step.fit(mapped(before), y, **accepted_weights(step, weights))
-                fitted[path] = (*before, step)
-        steps = fitted[templates]
-        Z = mapped(steps)
-        for learner in _fit_learners([metric.learner for metric in group], Z, y, weights):
-            pipeline = Pipeline([(type(s).__name__.lower(), s) for s in (*steps, learner)])
-            projected = Z @ learner.components_.T
-            search = NeighborSearch(projected, labels)
-            yield FittedMetric(pipeline, search, distance_floor(projected))
-
-
-def _bin_rows(rows: MoreRows, more: MoreRows | None) -> BinnedRows:
-    """All examples that trees learn from."""
-    found = rows if more is None else rows.joined(more)
-    return bin_rows(found.X, found.y, found.weights, BoostedLeaves.__name__)
-
-
-class SharedTransform:
-    """The same rows, mapped by several pipelines; first steps that they share are applied once."""
-
-    def __init__(self, X: NDArray):
-        self._mapped: dict[tuple, NDArray] = {(): X}
-        self._distances: dict[tuple, tuple[NDArray, NDArray]] = {}  # landmarks, distances to them
-
-    def __call__(self, steps: tuple[BaseEstimator, ...]) -> NDArray:
-        """The rows after these fitted steps."""
-        if steps not in self._mapped:
-            *_, last = steps
-            if isinstance(last, KernelLandmarks):
-                self._mapped[steps] = last.map_distances(self._to_landmarks(steps[:-1], last))
-            else:
-                self._mapped[steps] = np.asarray(last.transform(self(steps[:-1])))
-        return self._mapped[steps]
-
-    def _to_landmarks(self, before: tuple[BaseEstimator, ...], step: KernelLandmarks) -> NDArray:
-        """A copy of the distances to the landmarks; kernels of all widths share them."""
-        known = self._distances.get(before)
-        if known is None or not np.array_equal(known[0], step.landmarks_):
-            known = step.landmarks_, step.distances(self(before))
-            self._distances[before] = known
-        return known[1].copy()
-
-    def project(self, pipeline: Pipeline) -> NDArray:
-        """The rows after a whole pipeline, which ends in a metric learner."""
-        *steps, learner = (step for _, step in pipeline.steps)
-        return self(tuple(steps)) @ learner.components_.T
-
-
-def _fit_learners(
-    templates: Sequence[MetricLearner], Z: NDArray, y: NDArray, weights: NDArray | None
-) -> list[MetricLearner]:
-    """Fitted copies, in the same order; all discriminants share one eigendecomposition."""
-    learners = [clone(template).set_output(transform="default") for template in templates]
-    discriminants = [each for each in learners if isinstance(each, BalancedDiscriminant)]
-    if discriminants:
-        fit_settings(discriminants, Z, y, weights)
-    for learner in learners:
-        if learner not in discriminants:
-            learner.fit(Z, y, **accepted_weights(learner, weights))
-    return learners
-
-
-def _prepare(template: BaseEstimator, seed: int, n_samples: int) -> BaseEstimator:
-    """An unfitted copy with the seed, whose output is an array whatever ``set_config`` says."""
-    step = clone(template).set_output(transform="default")
-    if "random_state" in step.get_params():
-        step.set_params(random_state=seed)
-    if isinstance(step, NormalScores):
-        step.set_params(n_quantiles=min(200, n_samples))
-    return step
+    numbers = metric_numbers(metrics)
+    is_cheap = [metric.group == LOG_ODDS for metric, _ in with_readings(metrics)]
+    return np.where(is_cheap, len(metrics), numbers)

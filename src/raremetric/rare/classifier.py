@@ -285,7 +285,7 @@ class RareClassifier(InspectionMixin, ClassifierMixin, BaseEstimator):
             class_counts=labels.counts[np.argsort(is_positive)],
             owner=type(self).__name__,
         )
-        metrics = self._metrics_to_try(tuned.labels, tuned.X.shape[1])
+        metrics = self._metrics_to_try(tuned.labels, tuned.X.shape[1], tuned.n_for_trees)
         on_step = Progress(on_progress, len(metrics) * tuned.n_folds)
         judged = tuned.with_more_validated()
         with quiet_repeats():
@@ -305,8 +305,10 @@ class RareClassifier(InspectionMixin, ClassifierMixin, BaseEstimator):
         self.score_std_, self.validation_ = selection.score_std, selection.validation
         return [] if selection.missed is None else [(self.pos_label_, selection.missed)]
 
-    def _metrics_to_try(self, labels: Labels, n_features: int) -> list[MetricSpec]:
-        return default_metrics(labels, n_features)
+    def _metrics_to_try(
+        self, labels: Labels, n_features: int, n_for_trees: int
+    ) -> list[MetricSpec]:
+        return default_metrics(labels, n_features, n_for_trees)
 
     def _choose_positive(self, labels: Labels) -> Any:
         known = labels.classes.tolist()

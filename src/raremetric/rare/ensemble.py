@@ -11,14 +11,8 @@ from scipy.special import expit, logit
 from sklearn.pipeline import Pipeline
 
 from raremetric.neighbors import Neighbors
-from raremetric.rare.candidates import (
-    FittedMetric,
-    MetricSpec,
-    MoreRows,
-    SharedTransform,
-    fit_metrics,
-    with_readings,
-)
+from raremetric.rare.candidates import MetricSpec, with_readings
+from raremetric.rare.fitting import FittedMetric, MoreRows, SharedTransform, fit_metrics
 from raremetric.rare.weighting import Average, average_best
 from raremetric.validation import Labels
 from raremetric.voting import (
@@ -71,7 +65,7 @@ def select(
     aim: Aim,
     group_weights: Mapping[str, float],
     weights: NDArray | None = None,
-    metrics: Sequence[int] | None = None,
+    metrics: NDArray[np.int64] | None = None,
 ) -> Selection:
     """Judge candidates of any kind by their out-of-fold scores, and average the best.
 
@@ -88,7 +82,7 @@ def select(
         The prior weight of each group in the average, see `weigh_groups`.
     weights : ndarray of shape (n_samples,) or None, default=None
         How much each example counts; None for all the same.
-    metrics : sequence of int or None, default=None
+    metrics : ndarray of int or None, default=None
         See `average_best`.
     """
     n_repeats = scores.shape[1]

@@ -14,12 +14,12 @@ from numpy.typing import NDArray
 from raremetric.features.landmarks import draw_evenly
 from raremetric.rare.candidates import (
     MetricSpec,
-    SharedTransform,
-    fit_metrics,
     limited_metrics,
+    metric_numbers,
     prior_weights,
     with_readings,
 )
+from raremetric.rare.fitting import SharedTransform, fit_metrics
 from raremetric.rare.tuning_set import MIN_POSITIVES, Folds, TuningSet
 from raremetric.rare.weighting import N_KEPT_PER_GROUP, average_best
 from raremetric.validation import check_labels, check_option, check_real
@@ -130,9 +130,9 @@ def _race(
     scores = score_folds(metrics, tuned, rounds[0], n_jobs, on_step)
     survivors = best_metrics(metrics, scores, rounds[0], tuned, drop_groups=not others)
     on_step((len(metrics) - len(survivors)) * (tuned.n_folds - len(rounds[0])))
-    scores = scores.reshape(len(metrics), len(READINGS), -1)[survivors]
+    scores = scores[np.isin(metric_numbers(metrics), survivors)]
     left = [fold for folds in rounds[1:] for fold in folds]
-    return [metrics[i] for i in survivors], scores.reshape(-1, scores.shape[-1]), left
+    return [metrics[i] for i in survivors], scores, left
 
 
 def _first_rows(tuned: TuningSet) -> NDArray[np.int64]:
@@ -178,9 +178,10 @@ def best_metrics(
     Otherwise, and so with few examples, those with a candidate among the best of their group.
     """
     groups = [metric.group for metric, _ in with_readings(metrics)]
+    numbers = metric_numbers(metrics)
     ranks = ranks_on(folds, scores, groups, tuned)
     if not drop_groups:
-        return np.flatnonzero(ranks.reshape(len(metrics), -1).min(axis=1) <= N_SURVIVORS)
+        return np.unique(numbers[ranks <= N_SURVIVORS])
     rows = np.sort(np.concatenate([validation for _, validation in folds]))
     kept, _ = average_best(
         scores[:, np.newaxis, rows],
@@ -191,7 +192,7 @@ def best_metrics(
         None if tuned.weights is None else tuned.weights[rows],
         limited_metrics(metrics, tuned.n_examples),
     )
-    return np.unique(kept // len(READINGS))
+    return np.unique(numbers[kept])
 
 
 def ranks_on(
@@ -236,9 +237,10 @@ def _score_fold(
     queries = SharedTransform(tuned.X[validation])
     scores = []
     more = tuned.rows_for_trees(validation)
-    for metric in fit_metrics(metrics, tuned.X[train], own, tuned.seed, weights, more):
+    fitted = fit_metrics(metrics, tuned.X[train], own, tuned.seed, weights, more)
+    for spec, metric in zip(metrics, fitted, strict=True):
         mapped = queries.project(metric.pipeline)
         found = metric.search.nearest_of_each_class(mapped, MAX_NEIGHBORS, exact=False)
-        scores.append(metric.scores([near.distances for near in found], READINGS))
+        scores.append(metric.scores([near.distances for near in found], spec.readings))
         on_step(1)
     return np.concatenate(scores)

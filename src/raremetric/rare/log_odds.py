@@ -5,6 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from raremetric.learners.base import MetricLearner
+from raremetric.voting import Reading
+
+# Where trees learn from many more rows than can be neighbors, their log-odds are more exact than
+# the density of the neighbors. With this reading, rows are ranked by the log-odds alone. A score
+# that is nearly linear in them is also easy to calibrate.
+LOG_ODDS_READINGS = (Reading(80, averaged=True, power=1),)
 
 
 class LogOddsDistance(MetricLearner):
@@ -12,7 +18,8 @@ class LogOddsDistance(MetricLearner):
 
     After :class:`raremetric.BoostedLeaves`, the sum of a row is its log-odds under the boosted
     trees. Where the classes overlap, the difference of the mean squared distances to both is a
-    linear function of these log-odds: this metric ranks rows as the trees do.
+    linear function of these log-odds: this metric ranks rows as the trees do. Outside the overlap,
+    the difference of the mean distances is linear, see ``LOG_ODDS_READINGS``.
 
     Attributes
     ----------

@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
 from raremetric.features.landmarks import draw_evenly
-from raremetric.rare.candidates import MoreRows, join_weights, prior_weights
+from raremetric.rare.candidates import prior_weights
 from raremetric.rare.ensemble import Selection, select
+from raremetric.rare.fitting import MoreRows, join_weights
 from raremetric.validation import Labels, check_integer, check_labels
 from raremetric.voting import Aim, check_aim, stratified_folds
 from raremetric.voting.training import split_examples
@@ -80,6 +81,11 @@ class TuningSet(NamedTuple):
     def n_examples(self) -> int:
         """Number of rows that can be neighbors, the first rows of X."""
         return len(self.rows)
+
+    @property
+    def n_for_trees(self) -> int:
+        """Number of rows that trees can learn from: all that are here."""
+        return len(self.X) + (0 if self.more is None else len(self.more.X))
 
     def with_more_validated(self) -> TuningSet:
         """The same examples and folds, which validate some of the rows that were not sampled, too.
@@ -161,7 +167,7 @@ class TuningSet(NamedTuple):
         scores: NDArray,
         groups: Sequence[str],
         group_weights: Mapping[str, float] | None = None,
-        metrics: Sequence[int] | None = None,
+        metrics: NDArray[np.int64] | None = None,
     ) -> Selection:
         """Keep the best candidates; probabilities and threshold are those for all examples.
 
@@ -173,7 +179,7 @@ class TuningSet(NamedTuple):
             The group of each candidate.
         group_weights : mapping of str to float or None, default=None
             The prior weight of each group; None for `prior_weights`.
-        metrics : sequence of int or None, default=None
+        metrics : ndarray of int or None, default=None
             See `average_best`.
         """
         scored = self.scored

@@ -40,7 +40,7 @@ def average_best(
     positive: NDArray,
     group_weights: Mapping[str, float],
     weights: NDArray | None = None,
-    metrics: Sequence[int] | None = None,
+    metrics: NDArray[np.int64] | None = None,
 ) -> tuple[NDArray[np.int64], Average]:
     """Numbers of the best candidates of each group, the largest weight first, and their average.
 
@@ -71,11 +71,13 @@ def average_best(
     return np.concatenate(kept)[order], Average(shares[order], means[order], scales[order])
 
 
-def _best_of(members: NDArray, ranks: NDArray, metrics: Sequence[int] | None) -> NDArray[np.int64]:
+def _best_of(
+    members: NDArray, ranks: NDArray, metrics: NDArray[np.int64] | None
+) -> NDArray[np.int64]:
     """The best candidates of a group, see `average_best`."""
     ordered = members[np.argsort(ranks[members])]
     if metrics is not None:
-        own = np.asarray(metrics)[ordered]
+        own = metrics[ordered]
         best = list(dict.fromkeys(own.tolist()))[:N_METRICS_PER_GROUP]
         ordered = ordered[np.isin(own, best)]
     return np.sort(ordered[:N_KEPT_PER_GROUP])

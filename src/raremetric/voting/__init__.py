@@ -13,6 +13,7 @@ from raremetric.voting.evaluation import (
     validate,
 )
 from raremetric.voting.readings import (
+    POWER_NAMES,
     READINGS,
     Reading,
     class_scores,
@@ -28,6 +29,7 @@ from raremetric.voting.thresholds import (
 )
 
 __all__ = [
+    "POWER_NAMES",
     "READINGS",
     "Aim",
     "AtThreshold",

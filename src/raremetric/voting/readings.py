@@ -1,8 +1,9 @@
 """From distances to scores.
 
 The score of a class is how much farther away the other classes are: s = log d_others − log d_own,
-or d²_others − d²_own. A reading says how the distance d to a class is computed from the distances
-to its nearest examples. One neighbor search serves all readings.
+d_others − d_own or d²_others − d²_own. A reading says which of these it is, and how the distance d
+to a class is computed from the distances to its nearest examples. One neighbor search serves all
+readings.
 """
 
 from __future__ import annotations
@@ -16,7 +17,10 @@ from numpy.typing import NDArray
 from raremetric.scales import unit_of
 
 LARGEST = np.finfo(np.float64).max  # in place of distances whose squares overflow
-FAR = 40.0  # logarithm of the largest distance that squared readings tell apart from larger ones
+FAR = 40.0  # logarithm of the largest distance that powers tell apart from larger ones
+
+
+POWER_NAMES = ("", ", linear", ", squared")  # at the end of the name of a reading
 
 
 class Reading(NamedTuple):
@@ -24,20 +28,22 @@ class Reading(NamedTuple):
 
     size: int  # m
     averaged: bool = False  # the mean over the m nearest, or the m-th nearest alone
-    squared: bool = False  # of squared distances, or of logarithms of distances
+    power: int = 0  # of the distances, 1 or 2; 0 for their logarithms
 
     def __call__(self, log_distances: NDArray, log_unit: float = 0.0) -> NDArray:
         """From sorted log-distances, (n, k), to (n,); with k < m, m = k.
 
-        Squared distances are in units of exp(log_unit), so that they do not overflow.
+        Powers of distances are in units of exp(log_unit), so that they do not overflow.
         """
         m = min(self.size, log_distances.shape[1])
         used = log_distances[:, slice(m) if self.averaged else slice(m - 1, m)]
-        return (np.exp(2 * np.minimum(used - log_unit, FAR)) if self.squared else used).mean(axis=1)
+        if self.power:
+            used = np.exp(self.power * np.minimum(used - log_unit, FAR))
+        return used.mean(axis=1)
 
     def __str__(self) -> str:
         kind = "mean of" if self.averaged else "nearest"
-        return f"{kind} {self.size}, squared" if self.squared else f"{kind} {self.size}"
+        return f"{kind} {self.size}{POWER_NAMES[self.power]}"
 
 
 # Ratios of distances (differences of logarithms) suit classes that are mixed in small patches, but
@@ -46,7 +52,7 @@ class Reading(NamedTuple):
 READINGS = (
     *(Reading(size) for size in (2, 4, 8, 16)),
     *(Reading(size, averaged=True) for size in (2, 5, 10, 20, 40, 80)),
-    *(Reading(size, averaged=True, squared=True) for size in (20, 80)),
+    *(Reading(size, averaged=True, power=2) for size in (20, 80)),
 )
 
 

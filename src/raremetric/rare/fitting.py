@@ -1,0 +1,173 @@
+"""Fit metrics on examples, and map other rows with them.
+
+Steps that several metrics begin with are fitted and applied once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import cache
+from itertools import groupby
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, clone
+from sklearn.pipeline import Pipeline
+
+from raremetric.features import BoostedLeaves, KernelLandmarks
+from raremetric.features.normal_scores import NormalScores
+from raremetric.features.trees import BinnedRows, bin_rows, fit_binned
+from raremetric.learners.base import MetricLearner
+from raremetric.learners.discriminant import BalancedDiscriminant, fit_settings
+from raremetric.neighbors import NeighborSearch
+from raremetric.rare.candidates import MetricSpec
+from raremetric.validation import Labels, accepted_weights, quiet_constants
+from raremetric.voting import Reading, class_scores, distance_floor
+
+
+class MoreRows(NamedTuple):
+    """Examples beside those that can be neighbors; only trees learn from them, too."""
+
+    X: NDArray
+    y: NDArray
+    weights: NDArray | None
+
+    def take(self, rows: NDArray[np.int64]) -> MoreRows:
+        """Some of the examples, by position."""
+        return MoreRows(
+            self.X[rows], self.y[rows], None if self.weights is None else self.weights[rows]
+        )
+
+    def thinned(self, share: float) -> MoreRows:
+        """About this share of the examples, evenly spaced."""
+        if share >= 1:
+            return self
+        return self.take(np.arange(0, len(self.X), 1 / share).astype(np.int64))
+
+    def joined(self, other: MoreRows) -> MoreRows:
+        """These examples and others."""
+        weights = join_weights(self.weights, other.weights, len(self.X), len(other.X))
+        return MoreRows(
+            np.concatenate([self.X, other.X]), np.concatenate([self.y, other.y]), weights
+        )
+
+
+def join_weights(
+    first: NDArray | None, second: NDArray | None, n_first: int, n_second: int
+) -> NDArray | None:
+    """The weights of some rows and then of others; None if all are the same."""
+    if first is None and second is None:
+        return None
+    given = ((first, n_first), (second, n_second))
+    return np.concatenate([np.ones(size) if part is None else part for part, size in given])
+
+
+class FittedMetric(NamedTuple):
+    """A fitted metric, and the search for neighbors among the examples it was fitted on."""
+
+    pipeline: Pipeline
+    search: NeighborSearch
+    floor: float  # shorter distances are not distinguished
+
+    def scores(self, distances: list[NDArray], readings: Sequence[Reading]) -> NDArray:
+        """How much closer the positive class is than the other one, (n_readings, n_rows)."""
+        return class_scores(distances, self.floor, readings)[:, :, 1]
+
+
+def fit_metrics(
+    metrics: Sequence[MetricSpec],
+    X: NDArray,
+    labels: Labels,
+    seed: int,
+    weights: NDArray | None = None,
+    more: MoreRows | None = None,
+) -> Iterator[FittedMetric]:
+    """Fit metrics one after the other; steps that they share are fitted and applied once.
+
+    ``weights`` are given to the steps and learners whose ``fit`` has a ``sample_weight``.
+    """
+    y = labels.classes[labels.codes]
+    mapped = SharedTransform(X)
+    binned = cache(lambda: _bin_rows(MoreRows(X, y, weights), more))
+    fitted: dict[tuple, tuple] = {(): ()}  # from unfitted steps to fitted steps
+    for templates, group in groupby(metrics, key=lambda metric: metric.steps):
+        for end in range(1, len(templates) + 1):
+            path = templates[:end]
+            if path not in fitted:
+                before = fitted[path[:-1]]
+                step = _prepare(path[-1], seed, len(X))
+                if isinstance(step, BoostedLeaves):  # always the first step
+                    fit_binned(step, binned())
+                else:
+                    with quiet_constants():
+                        step.fit(mapped(before), y, **accepted_weights(step, weights))
+                fitted[path] = (*before, step)
+        steps = fitted[templates]
+        Z = mapped(steps)
+        for learner in _fit_learners([metric.learner for metric in group], Z, y, weights):
+            pipeline = Pipeline([(type(s).__name__.lower(), s) for s in (*steps, learner)])
+            projected = Z @ learner.components_.T
+            search = NeighborSearch(projected, labels)
+            yield FittedMetric(pipeline, search, distance_floor(projected))
+
+
+def _bin_rows(rows: MoreRows, more: MoreRows | None) -> BinnedRows:
+    """All examples that trees learn from."""
+    found = rows if more is None else rows.joined(more)
+    return bin_rows(found.X, found.y, found.weights, BoostedLeaves.__name__)
+
+
+class SharedTransform:
+    """The same rows, mapped by several pipelines; first steps that they share are applied once."""
+
+    def __init__(self, X: NDArray):
+        self._mapped: dict[tuple, NDArray] = {(): X}
+        self._distances: dict[tuple, tuple[NDArray, NDArray]] = {}  # landmarks, distances to them
+
+    def __call__(self, steps: tuple[BaseEstimator, ...]) -> NDArray:
+        """The rows after these fitted steps."""
+        if steps not in self._mapped:
+            *_, last = steps
+            if isinstance(last, KernelLandmarks):
+                self._mapped[steps] = last.map_distances(self._to_landmarks(steps[:-1], last))
+            else:
+                self._mapped[steps] = np.asarray(last.transform(self(steps[:-1])))
+        return self._mapped[steps]
+
+    def _to_landmarks(self, before: tuple[BaseEstimator, ...], step: KernelLandmarks) -> NDArray:
+        """A copy of the distances to the landmarks; kernels of all widths share them."""
+        known = self._distances.get(before)
+        if known is None or not np.array_equal(known[0], step.landmarks_):
+            known = step.landmarks_, step.distances(self(before))
+            self._distances[before] = known
+        return known[1].copy()
+
+    def project(self, pipeline: Pipeline) -> NDArray:
+        """The rows after a whole pipeline, which ends in a metric learner."""
+        *steps, learner = (step for _, step in pipeline.steps)
+        return self(tuple(steps)) @ learner.components_.T
+
+
+def _fit_learners(
+    templates: Sequence[MetricLearner], Z: NDArray, y: NDArray, weights: NDArray | None
+) -> list[MetricLearner]:
+    """Fitted copies, in the same order; all discriminants share one eigendecomposition."""
+    learners = [clone(template).set_output(transform="default") for template in templates]
+    discriminants = [each for each in learners if isinstance(each, BalancedDiscriminant)]
+    if discriminants:
+        fit_settings(discriminants, Z, y, weights)
+    for learner in learners:
+        if learner not in discriminants:
+            learner.fit(Z, y, **accepted_weights(learner, weights))
+    return learners
+
+
+def _prepare(template: BaseEstimator, seed: int, n_samples: int) -> BaseEstimator:
+    """An unfitted copy with the seed, whose output is an array whatever ``set_config`` says."""
+    step = clone(template).set_output(transform="default")
+    if "random_state" in step.get_params():
+        step.set_params(random_state=seed)
+    if isinstance(step, NormalScores):
+        step.set_params(n_quantiles=min(200, n_samples))
+    return step

@@ -1,0 +1,94 @@
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.preprocessing import StandardScaler
+
+from raremetric import BalancedDiscriminant, Euclidean, KernelLandmarks
+from raremetric.rare.candidates import MetricSpec
+from raremetric.rare.fitting import SharedTransform, fit_metrics
+from raremetric.validation import check_labels
+from raremetric.voting import Reading
+from tests.conftest import make_problem
+
+SCALED = (StandardScaler(),)
+MAPPED = (*SCALED, KernelLandmarks())
+METRICS = [
+    MetricSpec("linear", "plain", SCALED, Euclidean()),
+    MetricSpec("curved", "landmarks", MAPPED, BalancedDiscriminant(0.1, 3.0)),
+    MetricSpec("curved", "landmarks", MAPPED, BalancedDiscriminant(0.5, 1.0)),
+    MetricSpec("curved", "landmarks", MAPPED, Euclidean()),
+]
+
+
+@pytest.fixture(scope="module")
+def data():
+    X, y = make_problem(0, n_samples=40)
+    return 3 * X + 1, check_labels(y, "A test")
+
+
+@pytest.fixture(scope="module")
+def fitted(data):
+    return list(fit_metrics(METRICS, *data, seed=0))
+
+
+def test_the_search_is_among_the_examples_as_the_pipeline_maps_them(data, fitted):
+    X, _ = data
+    for metric in fitted:
+        Z = metric.pipeline.transform(X)
+        found = metric.search.nearest(Z[:5], 1)
+        assert found.indices[:, 0].tolist() == [0, 1, 2, 3, 4]
+        np.testing.assert_allclose(found.distances, 0, atol=1e-9)
+
+
+def test_rows_are_mapped_as_by_each_pipeline(fitted):
+    queries = make_problem(1, n_samples=8)[0]
+    mapped = SharedTransform(queries)
+    for metric in fitted:
+        np.testing.assert_allclose(
+            mapped.project(metric.pipeline), metric.pipeline.transform(queries), atol=1e-9
+        )
+
+
+def test_kernels_of_all_widths_share_the_distances_to_the_same_landmarks(data, monkeypatch):
+    X, labels = data
+    queries, calls = make_problem(1, n_samples=8)[0], []
+    kernels = [
+        KernelLandmarks(width=width, n_landmarks=9, random_state=seed).fit(X, labels.codes)
+        for width, seed in ((0.5, 0), (2.0, 0), (2.0, 1))
+    ]
+    expected = [kernel.transform(queries) for kernel in kernels]
+    distances = KernelLandmarks.distances
+    monkeypatch.setattr(
+        KernelLandmarks, "distances", lambda *given: calls.append(1) or distances(*given)
+    )
+    mapped = SharedTransform(queries)
+    for kernel, own in zip(kernels, expected, strict=True):
+        np.testing.assert_array_equal(mapped((kernel,)), own)
+    assert len(calls) == 2  # the third kernel has other landmarks
+
+
+def test_learners_fitted_together_equal_those_fitted_alone(data, fitted):
+    X, labels = data
+    for metric, spec in zip(fitted, METRICS, strict=True):
+        Z = metric.pipeline[:-1].transform(X)
+        alone = clone(spec.learner).fit(Z, labels.codes)
+        np.testing.assert_allclose(metric.pipeline[-1].components_, alone.components_, atol=1e-9)
+        assert metric.pipeline[-1].get_params() == spec.learner.get_params()
+
+
+def test_common_steps_are_fitted_once(fitted):
+    assert len({id(metric.pipeline[0]) for metric in fitted}) == 1
+    assert len({id(metric.pipeline[1]) for metric in fitted[1:]}) == 1
+    assert len({id(metric.pipeline[-1]) for metric in fitted}) == 4
+
+
+def test_scores_are_higher_for_the_second_class(data, fitted):
+    X, labels = data
+    metric = fitted[0]
+    center = metric.pipeline.transform(X[labels.codes == 1].mean(axis=0, keepdims=True))
+    Z = metric.pipeline.transform(X)
+    second = [np.sort(np.linalg.norm(Z[labels.codes == c] - center, axis=1))[1] for c in (0, 1)]
+    found = metric.search.nearest_of_each_class(center, 2)
+    scores = metric.scores([near.distances for near in found], [Reading(2)])
+    np.testing.assert_allclose(scores, [[np.log(second[0]) - np.log(second[1])]])
+    assert scores[0, 0] > 0

@@ -47,7 +47,7 @@ class RareClassifier(InspectionMixin, ClassifierMixin, BaseEstimator):
 
     Several preprocessing steps, metric learners and ways to read distances are tried, in three
     groups: smooth nonlinear metrics, linear metrics, and metrics of the leaves of gradient-boosted
-    trees. The best candidates are averaged, their score is calibrated to a probability, and the
+    trees (a fourth group for very large tables is described in the notes). The best candidates are averaged, their score is calibrated to a probability, and the
     threshold maximizes the expected F1, or another ``scoring``. Features need no scaling. The trees
     need XGBoost (``pip install "raremetric[trees]"``); without it, they are left out.
 
@@ -153,7 +153,10 @@ class RareClassifier(InspectionMixin, ClassifierMixin, BaseEstimator):
     the final score are 3 (smooth), 2 (linear) and 1.5 p / (p + 40) (trees, with p positives; none
     with fewer than 20), unless the out-of-fold scores speak against it: they are the weights w that
     minimize the log-loss plus 3 Σ (log w − log w₀)², where w₀ are the weights above. A group that
-    only adds noise is left out, if there are enough positives to be sure.
+    only adds noise is left out, if there are enough positives to be sure. If trees learn from at
+    least five times as many rows as can be neighbors, the differences of their log-odds are a group
+    of their own, with the weight of the trees; the score is then d₋ − d₊, where d is the mean over
+    the 80 nearest, and the log-odds of all trees are averaged.
 
     **Constraints.** The expected precision and recall at a threshold are those of the calibrated
     out-of-fold probabilities. If no threshold has the minimum precision, the one with the highest

@@ -54,9 +54,9 @@ def _read(graph: Graph, part: Sorted, reading: Reading, unit: float) -> str:
     if reading.power == 0:
         values = graph.Log(used)
     else:
-        values = scaled = graph.Min(graph.Div(used, unit), float(np.exp(FAR)))
+        values = graph.Min(graph.Div(used, unit), float(np.exp(FAR)))
         if reading.power == 2:
-            values = graph.Mul(scaled, scaled)
+            values = graph.Mul(values, values)
     return graph.ReduceMean(values, [1], keepdims=1)
 
 

@@ -178,8 +178,8 @@ def limited_metrics(metrics: Sequence[MetricSpec], n_rows: int) -> NDArray[np.in
     """The number of each candidate's metric, if a group may have only a few metrics; else None.
 
     Their number is limited with many rows, because a prediction searches the neighbors under each
-    metric. With few rows, this is cheap, and an average of more metrics is slightly better. So are
-    searches in one dimension: the log-odds of all trees count as one metric.
+    metric. With few rows, this is cheap, and an average of more metrics is slightly better. A
+    search in one dimension is always cheap: the log-odds of all trees count as one metric.
     """
     if n_rows < FEW_ROWS:
         return None

@@ -47,9 +47,10 @@ class RareClassifier(InspectionMixin, ClassifierMixin, BaseEstimator):
 
     Several preprocessing steps, metric learners and ways to read distances are tried, in three
     groups: smooth nonlinear metrics, linear metrics, and metrics of the leaves of gradient-boosted
-    trees (a fourth group for very large tables is described in the notes). The best candidates are averaged, their score is calibrated to a probability, and the
-    threshold maximizes the expected F1, or another ``scoring``. Features need no scaling. The trees
-    need XGBoost (``pip install "raremetric[trees]"``); without it, they are left out.
+    trees. Very large tables have a fourth group, the log-odds of the trees. The best candidates are
+    averaged, their score is calibrated to a probability, and the threshold maximizes the expected
+    F1, or another ``scoring``. Features need no scaling. The trees need XGBoost (``pip install
+    "raremetric[trees]"``); without it, they are left out.
 
     .. versionadded:: 0.1
 

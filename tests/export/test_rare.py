@@ -11,7 +11,7 @@ from sklearn.preprocessing import MinMaxScaler
 from raremetric import RareClassifier
 from raremetric.contenders.rare import ScoredIML
 from raremetric.datasets import load_dataset
-from raremetric.rare.candidates import default_metrics
+from raremetric.rare.candidates import LOG_ODDS, default_metrics
 from raremetric.rare.ensemble import Average, Ensemble, Member
 from raremetric.rare.fitting import fit_metrics
 from raremetric.rare.log_odds import LOG_ODDS_READINGS
@@ -40,6 +40,7 @@ def test_all_kinds_of_metrics_with_every_reading(few_candidates):
     model = RareClassifier(SOON, random_state=0).fit(X[:200], y[:200])
     labels = check_labels(y[:200], "the test")
     all_readings, specs = {*READINGS, *LOG_ODDS_READINGS}, default_metrics()[::4]
+    specs += [metric for metric in default_metrics() if metric.group == LOG_ODDS]
     readings = cycle(all_readings)
     assert {spec.branch for spec in specs} == {spec.branch for spec in default_metrics()}
     members = [

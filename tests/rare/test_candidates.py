@@ -53,6 +53,7 @@ def test_the_log_odds_of_all_trees_count_as_one_metric():
 def test_log_odds_are_a_group_where_trees_learn_from_many_more_rows(many):
     labels = check_labels(np.arange(FEW_ROWS) % 10 == 0, "A test")
     n_for_trees = MANY_TIMES * FEW_ROWS - (not many)
+    assert LOG_ODDS not in {metric.group for metric in default_metrics(labels)}
     found = [
         metric
         for metric in default_metrics(labels, 3, n_for_trees)
@@ -66,8 +67,15 @@ def test_the_reading_of_log_odds_in_words():
     metric, reading = next(each for each in with_readings(default_metrics()) if each[1].power == 1)
     assert describe_candidate(f"{metric.branch}, {metric.learner!r}, {reading}") == (
         "LogOddsDistance() after boosted trees of at most 5 leaves with a learning rate of 0.1, by "
-        "the difference between the mean of the distances to the 80 nearest examples of each class"
+        "the difference between the means of the distances to the 80 nearest examples of each class"
     )
+
+
+@pytest.mark.parametrize(("n_rows", "n_positive"), [(FEW_ROWS - 1, 100), (FEW_ROWS, 19)])
+def test_log_odds_are_no_group_with_few_examples_or_positives(n_rows, n_positive):
+    labels = check_labels(np.arange(n_rows) < n_positive, "A test")
+    groups = {metric.group for metric in default_metrics(labels, 3, MANY_TIMES * n_rows)}
+    assert LOG_ODDS not in groups
 
 
 def test_iml_is_not_tried_with_many_features():

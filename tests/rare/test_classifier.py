@@ -4,13 +4,16 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.special import expit
 from sklearn import config_context
 from sklearn.metrics import average_precision_score, f1_score
 from sklearn.model_selection import cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler
 
-from raremetric import RareClassifier
+from raremetric import BoostedLeaves, RareClassifier
+from raremetric.rare.candidates import LOG_ODDS
+from raremetric.rare.log_odds import LOG_ODDS_READINGS, LogOddsDistance
 from raremetric.rare.tuning_set import make_tuning_set
 from raremetric.validation import check_labels
 from tests.conftest import make_problem
@@ -259,6 +262,43 @@ def test_trees_win_where_borders_are_parallel_to_the_axes():
     weights = model.cv_results_["weight"]
     assert weights[model.cv_results_["group"] == "trees"].sum() > 0.4
     assert f1_score(y[1000:], model.predict(X[1000:])) > 0.8
+
+
+@pytest.fixture(scope="module")
+def overlapping():
+    """Steps of the log-odds, parallel to the axes, that few neighbors do not show."""
+    rng = np.random.default_rng(0)
+    X = rng.uniform(0, 4, size=(9000, 10))
+    steps = X[:, :4].astype(int).sum(axis=1) - 6
+    return X, (rng.uniform(size=9000) < expit(1.2 * steps - 4)).astype(int)
+
+
+@pytest.mark.long
+def test_log_odds_of_trees_are_averaged_where_trees_learn_from_many_more_rows(overlapping):
+    X, y = overlapping
+    model = RareClassifier(max_samples=1000, random_state=0).fit(X[:6000], y[:6000])
+    members = [m for m in model.ensemble_.members if m.name.startswith("log-odds")]
+    assert {member.reading for member in members} == set(LOG_ODDS_READINGS)
+    assert len(members) == 4
+    own = model.cv_results_["group"] == LOG_ODDS
+    assert model.cv_results_["weight"][own].tolist() == [member.weight for member in members]
+    assert not isinstance(model.metric_[-1], LogOddsDistance)
+    p = model.predict_proba(X[6000:])[:, 1]
+    trees = BoostedLeaves(max_leaves=5, random_state=0).fit(X[:6000], y[:6000])
+    best = average_precision_score(y[6000:], trees.transform(X[6000:]).sum(axis=1))
+    assert average_precision_score(y[6000:], p) > 0.97 * best
+    total = [sum(part["weight"] * part["score"] for part in row) for row in model.explain(X[:9])]
+    np.testing.assert_allclose(model.ensemble_.calibration(total), model.predict_proba(X[:9])[:, 1])
+
+
+def test_log_odds_are_no_group_where_trees_learn_from_the_sampled_rows_only(overlapping):
+    X, y = overlapping
+    options = {"scoring": "f1", "max_samples": 1000, "random_state": 0, "thorough": False}
+    folds = [(np.arange(3000), np.arange(3000, 6000)), (np.arange(3000, 6000), np.arange(3000))]
+    labels = check_labels(y[:6000], "A test")
+    for given in ({"groups": np.arange(6000)}, {"cv": folds}):
+        assert make_tuning_set(X[:6000], labels, **options, **given).n_for_trees == 1000
+    assert make_tuning_set(X[:6000], labels, **options).n_for_trees == 6000
 
 
 def test_trees_are_grown_on_rows_that_are_no_neighbors():

@@ -35,6 +35,19 @@ def test_the_five_best_of_each_group_are_averaged_and_groups_by_their_weights():
     np.testing.assert_allclose(averaged / averaged.std(), by_hand / by_hand.std(), atol=1e-9)
 
 
+def test_a_group_with_the_same_score_for_all_rows_has_no_weight():
+    rng, positive = np.random.default_rng(0), np.arange(50) % 5 == 0
+    scores = np.stack([np.full((1, 50), 7.0), rng.normal(size=(1, 50)) + positive])
+    given = (["a", "b"], np.array([1, 1]), positive, {"a": 1.0, "b": 1.0})
+    kept, average = average_best(scores, *given)
+    assert kept.tolist() == [1]
+    assert average.weights.tolist() == [1.0]
+    constant = np.full((2, 1, 50), 7.0)
+    kept, average = average_best(constant, *given)
+    assert sorted(kept) == [0, 1]
+    np.testing.assert_array_equal(average(constant[:, 0]), np.zeros(50))
+
+
 def test_the_number_of_metrics_in_a_group_can_be_limited():
     scores = np.random.default_rng(0).normal(size=(8, 1, 50))
     ranks, positive = np.array([1, 8, 2, 3, 4, 5, 6, 7]), np.arange(50) % 5 == 0

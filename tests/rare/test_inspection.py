@@ -2,10 +2,14 @@ import numpy as np
 import pytest
 from scipy.special import expit
 from sklearn.exceptions import NotFittedError
+from sklearn.pipeline import make_pipeline
 
-from raremetric import RareClassifier
+from raremetric import IML, Euclidean, RareClassifier
 from raremetric.rare.candidates import default_metrics
+from raremetric.rare.ensemble import Ensemble, Member
 from raremetric.rare.evaluation import N_SURVIVORS
+from raremetric.rare.fitting import FittedMetric
+from raremetric.rare.log_odds import LogOddsDistance
 from raremetric.rare.prediction import proba_and_neighbors
 from raremetric.voting import READINGS
 from tests.rare.conftest import rare_problem
@@ -65,6 +69,21 @@ def test_results_of_all_candidates(fitted):
     assert axes.get_xlabel().startswith("F1 on held-out examples")
 
 
+def test_neighbors_by_log_odds_are_shown_only_if_there_are_no_others():
+    metrics = [
+        FittedMetric(make_pipeline(learner), None, 1.0)
+        for learner in (LogOddsDistance(), Euclidean(), IML())
+    ]
+
+    def main_member(*numbers_and_weights):
+        members = [Member("", weight, metrics[i], None) for i, weight in numbers_and_weights]
+        return Ensemble(members, None, None, None).main_member
+
+    assert main_member((0, 0.5), (1, 0.2), (2, 0.16), (2, 0.14)) == 2  # 0.2 against 0.3
+    assert main_member((0, 0.5), (1, 0.3), (2, 0.2)) == 1
+    assert main_member((0, 0.6), (0, 0.4)) == 0
+
+
 @pytest.mark.parametrize("number", [-1, 99])
 def test_a_member_that_does_not_exist(fitted, number):
     with pytest.raises(ValueError, match=rf"member == {number}, must be"):
@@ -76,10 +95,13 @@ def test_more_neighbors_than_examples(fitted):
         fitted[0].kneighbors(fitted[1], 61)
 
 
-def test_the_metric_is_that_of_the_member_with_the_largest_weight(fitted):
+def test_the_metric_is_the_one_with_the_largest_weight_of_all_its_members(fitted):
     model, X, _ = fitted
-    weights = [member.weight for member in model.ensemble_.members]
-    assert weights[0] == max(weights) == model.cv_results_["weight"].max()
+    members = model.ensemble_.members
+    assert members[0].weight == max(m.weight for m in members) == model.cv_results_["weight"].max()
+    pipelines = [metric.pipeline for metric in model.ensemble_.metrics]
+    totals = [sum(m.weight for m in members if m.pipeline is each) for each in pipelines]
+    assert model.metric_ is pipelines[int(np.argmax(totals))]
     Z = model.metric_.transform(X)
     np.testing.assert_allclose(
         model.kneighbors(X[:4], 2)[0][:, 1],

@@ -15,6 +15,7 @@ from raremetric.contenders import CONTENDERS, scored
 from raremetric.contenders.alternatives import LogisticRegressions
 from raremetric.contenders.base import positive_scores
 from raremetric.datasets import read_table
+from raremetric.rare import classifier
 from raremetric.rare.tuning_set import make_folds
 from raremetric.report.comparison import comparison_page, results_grid, tuning_grid
 from raremetric.report.comparison_figures import RECALLS, _curve
@@ -227,6 +228,20 @@ def test_all_positives_are_learned_from_and_all_rows_are_tested(long_path, monke
     )
     assert n_alerts < 2 * n_alerts_whole
     assert logistic["F1"]["mean"] > 0.7 * logistic_whole["F1"]["mean"]
+
+
+def test_the_trees_of_rare_learn_from_no_more_rows_than_other_methods(
+    long_path, few_candidates, monkeypatch
+):
+    found, make = [], classifier.make_tuning_set
+
+    def spy(*args, **how):
+        found.append(make(*args, **how))
+        return found[-1]
+
+    monkeypatch.setattr(classifier, "make_tuning_set", spy)
+    compare_table(long_path, "state", max_rows=200, methods=["rare"], n_folds=3)
+    assert [each.n_for_trees for each in found] == [200] * 3
 
 
 def test_a_large_number_of_positives_is_drawn_too_with_a_note(path):

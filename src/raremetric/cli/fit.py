@@ -86,8 +86,9 @@ def fit(
         int | None,
         typer.Option(
             min=20,
-            help="Learn from at most this number of rows. Default: 5000 for rare and svm, "
-            "10000 for iml-score, and all rows for other models.",
+            help="Learn from at most this number of rows. (The boosted trees of rare learn from "
+            "about 20 times as many.) Default: 5000 for rare and svm, 10000 for iml-score, and all "
+            "rows for other models.",
         ),
     ] = None,
     row_id: Annotated[

@@ -27,9 +27,11 @@ from raremetric.voting import POWER_NAMES, READINGS, Reading
 
 TREES = "trees"
 LOG_ODDS = "log-odds of trees"
+LOG_ODDS_PREFIX = "log-odds, "  # of the branches of this group
 MIN_POSITIVES_FOR_TREES = 20  # with fewer, trees hardly contribute
 FEW_ROWS = 1000  # with fewer, there are fewer and smaller trees, but any number of metrics
-# If trees learn from so many times as many rows as can be neighbors, their log-odds are a group.
+# From this ratio of the rows for trees to the rows that can be neighbors on, the log-odds of trees
+# are a group.
 MANY_TIMES = 5
 MAX_FEATURES_FOR_IML = 100  # with more, its fits would take longer than all others
 
@@ -59,11 +61,11 @@ class MetricSpec(NamedTuple):
 
 
 def default_metrics(
-    labels: Labels | None = None, n_features: int = 1, n_for_trees: int = 0
+    labels: Labels | None = None, n_features: int = 1, n_for_trees: int | None = None
 ) -> list[MetricSpec]:
-    """The metrics that RareClassifier tries on such examples; all of them without labels.
+    """The metrics that RareClassifier tries on such examples; without labels, all it ever tries.
 
-    ``n_for_trees`` is the number of rows that trees learn from.
+    ``n_for_trees`` is the number of rows that trees learn from; None for the examples only.
     """
     scaled = (StandardScaler(),)
     ranked = (NormalScores(), StandardScaler())
@@ -81,7 +83,7 @@ def default_metrics(
     return metrics + (_tree_metrics(labels, n_for_trees) if is_installed("xgboost") else [])
 
 
-def _tree_metrics(labels: Labels | None, n_for_trees: int) -> list[MetricSpec]:
+def _tree_metrics(labels: Labels | None, n_for_trees: int | None) -> list[MetricSpec]:
     learners = [Euclidean(), BalancedDiscriminant(0.1, 3.0), BalancedDiscriminant(0.5, 3.0)]
     if labels is not None and labels.counts.min() < MIN_POSITIVES_FOR_TREES:
         return []
@@ -93,11 +95,12 @@ def _tree_metrics(labels: Labels | None, n_for_trees: int) -> list[MetricSpec]:
         BoostedLeaves(max_leaves=31, min_child_weight=0.3),
         BoostedLeaves(learning_rate=0.3, subsample=1.0),
     ]
-    times = None if labels is None else n_for_trees / len(labels.codes)
-    if times is None or times < MANY_TIMES:
+    n_rows = np.inf if labels is None else len(labels.codes)
+    with_many = n_for_trees is not None and n_for_trees >= MANY_TIMES * n_rows
+    if not with_many:
         learners.append(LogOddsDistance())
     metrics = _after_trees(TREES, trees, learners)
-    if times is None or times >= MANY_TIMES:
+    if with_many or labels is None:
         metrics += _after_trees(LOG_ODDS, trees, [LogOddsDistance()], LOG_ODDS_READINGS)
     return metrics
 
@@ -109,11 +112,11 @@ def _after_trees(
     readings: tuple[Reading, ...] = READINGS,
 ) -> list[MetricSpec]:
     """All learners after each of the trees."""
+    prefix = LOG_ODDS_PREFIX if group == LOG_ODDS else ""
+    names = [f"{prefix}{step.max_leaves} leaves, rate {step.learning_rate:g}" for step in trees]
     return [
-        MetricSpec(
-            group, f"{step.max_leaves} leaves, rate {step.learning_rate:g}", (step,), each, readings
-        )
-        for step in trees
+        MetricSpec(group, name, (step,), each, readings)
+        for name, step in zip(names, trees, strict=True)
         for each in learners
     ]
 
@@ -145,6 +148,7 @@ def describe_candidate(name: str) -> str:
     if parts is None:
         return name
     branch, learner, kind, size, power = parts.groups()
+    branch = branch.removeprefix(LOG_ODDS_PREFIX)
     what, _, last = branch.rpartition(" ")
     before = {
         "standard": "standardization",
@@ -156,7 +160,7 @@ def describe_candidate(name: str) -> str:
     }.get(branch, branch)
     which = "mean of the" if kind == "mean of" else "last of the"
     if power == POWER_NAMES[1]:
-        which = f"difference between the {which}"
+        which = "difference between the means of the"
     distances = "squared distances" if power == POWER_NAMES[2] else "distances"
     return (
         f"{learner} after {before}, by the {which} {distances} to the {size} nearest examples of "
@@ -175,11 +179,11 @@ def metric_numbers(metrics: Sequence[MetricSpec]) -> NDArray[np.int64]:
 
 
 def limited_metrics(metrics: Sequence[MetricSpec], n_rows: int) -> NDArray[np.int64] | None:
-    """The number of each candidate's metric, if a group may have only a few metrics; else None.
+    """Numbers that tell the metrics of candidates apart, if a group may have only a few; else None.
 
     Their number is limited with many rows, because a prediction searches the neighbors under each
     metric. With few rows, this is cheap, and an average of more metrics is slightly better. A
-    search in one dimension is always cheap: the log-odds of all trees count as one metric.
+    search in one dimension is always cheap: all metrics by log-odds have the same number.
     """
     if n_rows < FEW_ROWS:
         return None

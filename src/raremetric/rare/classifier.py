@@ -84,7 +84,7 @@ class RareClassifier(InspectionMixin, ClassifierMixin, BaseEstimator):
         folds themselves are given, trees are grown on more rows, up to 20 times as many, and
         candidates are judged on up to 10 times as many.
     random_state : int, RandomState instance or None, default=None
-        Determines the folds, forests, landmarks and sampled rows.
+        Determines the folds, forests, trees, landmarks and sampled rows.
     n_jobs : int or None, default=None
         Number of threads, which work on different folds. The result does not depend on it.
 
@@ -102,7 +102,9 @@ class RareClassifier(InspectionMixin, ClassifierMixin, BaseEstimator):
         distances. ``ensemble_.calibration`` maps the average to a probability, and
         ``ensemble_.rows`` are the training rows that can be neighbors.
     metric_ : Pipeline
-        The fitted pipeline of the member with the largest weight.
+        The fitted pipeline of the metric with the largest weight, that of all its members
+        together. It is a metric by log-odds only if there is no other: rows with similar log-odds
+        can be very different.
     cv_results_ : dict of arrays
         One entry per candidate that was tried on all folds: group, branch, learner, reading; the
         out-of-fold utility, log-loss and average precision; the rank within its group and the
@@ -154,10 +156,13 @@ class RareClassifier(InspectionMixin, ClassifierMixin, BaseEstimator):
     the final score are 3 (smooth), 2 (linear) and 1.5 p / (p + 40) (trees, with p positives; none
     with fewer than 20), unless the out-of-fold scores speak against it: they are the weights w that
     minimize the log-loss plus 3 Σ (log w − log w₀)², where w₀ are the weights above. A group that
-    only adds noise is left out, if there are enough positives to be sure. If trees learn from at
-    least five times as many rows as can be neighbors, the differences of their log-odds are a group
-    of their own, with the weight of the trees; the score is then d₋ − d₊, where d is the mean over
-    the 80 nearest, and the log-odds of all trees are averaged.
+    only adds noise is left out, if there are enough positives to be sure.
+
+    **Very large tables.** If trees learn from at least five times as many rows as can be neighbors,
+    and these are at least 1,000, the differences of the log-odds are a group of their own, with the
+    same weight as the trees. Its score is d₋ − d₊, where d is the mean over the 80 nearest, and the
+    metrics of all four settings of the trees are averaged. There is no such group where trees learn
+    from the sampled rows only: with ``groups``, with given folds, and from a collection of Dask.
 
     **Constraints.** The expected precision and recall at a threshold are those of the calibrated
     out-of-fold probabilities. If no threshold has the minimum precision, the one with the highest
@@ -168,7 +173,7 @@ class RareClassifier(InspectionMixin, ClassifierMixin, BaseEstimator):
     **Weights.** An example of weight 0 is left out before the folds are made. Otherwise the weight
     multiplies the example in the utility, log-loss and average precision, in the calibration and
     in the choice of the threshold. It is passed to the preprocessing steps and metric learners
-    whose ``fit`` accepts it: `StandardScaler`, :class:`ImportanceWeights`,
+    whose ``fit`` accepts it: `StandardScaler`, :class:`ImportanceWeights`, :class:`BoostedLeaves`,
     :class:`BalancedDiscriminant` and :class:`IML`. Neighbors count equally. Only ratios of
     weights matter: they are scaled to a mean of one, so that the ridge of the calibration is as
     strong as without weights. Which class is the rarest, and which rows are sampled, does not

@@ -13,6 +13,7 @@ from sklearn.pipeline import Pipeline
 from raremetric.neighbors import Neighbors
 from raremetric.rare.candidates import MetricSpec, with_readings
 from raremetric.rare.fitting import FittedMetric, MoreRows, SharedTransform, fit_metrics
+from raremetric.rare.log_odds import LogOddsDistance
 from raremetric.rare.weighting import Average, average_best
 from raremetric.validation import Labels
 from raremetric.voting import (
@@ -153,6 +154,22 @@ class Ensemble(NamedTuple):
     def metrics(self) -> list[FittedMetric]:
         """The metrics of the members, each once."""
         return list({id(member.metric): member.metric for member in self.members}.values())
+
+    @property
+    def main_member(self) -> int:
+        """Position of the first member whose metric has the largest weight of all its members.
+
+        The log-odds of trees are one number per row: rows with similar log-odds can be different in
+        every other respect. So this metric is the main one only if there is no other.
+        """
+        weights: dict[int, float] = {}
+        for member in self.members:
+            if not isinstance(member.pipeline[-1], LogOddsDistance):
+                weights[id(member.metric)] = weights.get(id(member.metric), 0.0) + member.weight
+        if not weights:
+            return 0
+        main = max(weights, key=lambda each: weights[each])
+        return [id(member.metric) for member in self.members].index(main)
 
     def log_odds(self, X: NDArray) -> NDArray:
         """Log-odds of the positive class, (n_rows,)."""

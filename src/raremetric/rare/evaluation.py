@@ -23,12 +23,11 @@ from raremetric.rare.fitting import SharedTransform, fit_metrics
 from raremetric.rare.tuning_set import MIN_POSITIVES, Folds, TuningSet
 from raremetric.rare.weighting import N_KEPT_PER_GROUP, average_best
 from raremetric.validation import check_labels, check_option, check_real
-from raremetric.voting import READINGS, evaluate, rank
+from raremetric.voting import evaluate, rank
 
 BUDGETS = ("fast", "thorough")
 # Share of a budget in seconds; the rest of the time is for fitting the chosen metrics.
 EVALUATION_SHARE = 0.9
-MAX_NEIGHBORS = max(reading.size for reading in READINGS)
 # A metric goes on after the first round if one of its candidates is among this many of its group.
 N_SURVIVORS = 2 * N_KEPT_PER_GROUP
 FIRST_ROWS = 2000  # are sampled for it, if there are more than twice as many and one repeat only
@@ -240,7 +239,8 @@ def _score_fold(
     fitted = fit_metrics(metrics, tuned.X[train], own, tuned.seed, weights, more)
     for spec, metric in zip(metrics, fitted, strict=True):
         mapped = queries.project(metric.pipeline)
-        found = metric.search.nearest_of_each_class(mapped, MAX_NEIGHBORS, exact=False)
+        k = max(reading.size for reading in spec.readings)
+        found = metric.search.nearest_of_each_class(mapped, k, exact=False)
         scores.append(metric.scores([near.distances for near in found], spec.readings))
         on_step(1)
     return np.concatenate(scores)

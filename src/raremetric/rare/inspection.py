@@ -22,25 +22,25 @@ class InspectionMixin(PredictionMixin):
 
     @property
     def metric_(self) -> Pipeline:
-        """The fitted pipeline of the member with the largest weight."""
+        """The fitted pipeline of the metric with the largest weight, see the class."""
         check_is_fitted(self)
         if len(self.classes_) > 2:
             raise AttributeError(
                 f"This RareClassifier has separate metrics for each of its {len(self.classes_)} "
                 "classes: use estimators_[i].metric_, where i is the position in classes_."
             )
-        return self.ensemble_.members[0].pipeline
+        return self.ensemble_.members[self.ensemble_.main_member].pipeline
 
-    def kneighbors(self, X, n_neighbors=3, return_distance=True, *, member=0, label=None):
-        """The nearest training examples under the metric of one member.
+    def kneighbors(self, X, n_neighbors=3, return_distance=True, *, member=None, label=None):
+        """The nearest training examples under ``metric_``, or under the metric of one member.
 
         Parameters
         ----------
         X : array-like of shape (n_queries, n_features)
         n_neighbors : int, default=3
         return_distance : bool, default=True
-        member : int, default=0
-            Position in ``ensemble_.members``; the first one has the largest weight.
+        member : int or None, default=None
+            Position in ``ensemble_.members``; None for the metric with the largest weight.
         label : class label or None, default=None
             With more than two classes: the class whose members to use.
 
@@ -53,6 +53,8 @@ class InspectionMixin(PredictionMixin):
         """
         X = self._check_queries(X)
         ensemble = self._binary(label).ensemble_
+        if member is None:
+            member = ensemble.main_member
         check_integer(member, "member", low=0, high=len(ensemble.members) - 1)
         k = check_integer(n_neighbors, "n_neighbors", low=1, high=len(ensemble.rows))
         distances, indices = ensemble.kneighbors(X, k, member)

@@ -8,8 +8,8 @@ from raremetric.learners.base import MetricLearner
 from raremetric.voting import Reading
 
 # Where trees learn from many more rows than can be neighbors, their log-odds are more exact than
-# the density of the neighbors. With this reading, rows are ranked by the log-odds alone. A score
-# that is nearly linear in them is also easy to calibrate.
+# the density of the neighbors. With this reading, rows are in the order of their log-odds, and the
+# score is nearly linear in them, so that it is easy to calibrate.
 LOG_ODDS_READINGS = (Reading(80, averaged=True, power=1),)
 
 
@@ -17,9 +17,9 @@ class LogOddsDistance(MetricLearner):
     """The absolute difference between the sums of two rows.
 
     After :class:`raremetric.BoostedLeaves`, the sum of a row is its log-odds under the boosted
-    trees. Where the classes overlap, the difference of the mean squared distances to both is a
-    linear function of these log-odds: this metric ranks rows as the trees do. Outside the overlap,
-    the difference of the mean distances is linear, see ``LOG_ODDS_READINGS``.
+    trees. The difference of the mean squared distances to all examples of both classes is a linear
+    function of these log-odds, and so is the difference of the mean distances between the classes:
+    this metric ranks rows as the trees do.
 
     Attributes
     ----------

@@ -92,8 +92,8 @@ def proba_and_neighbors(
 ) -> tuple[NDArray, NDArray, NDArray]:
     """What ``predict_proba`` and ``kneighbors`` return, with one search per metric for both.
 
-    The k nearest examples are among the k nearest of each class, from which the score of the first
-    member is computed.
+    The k nearest examples are among the k nearest of each class, from which the score of a member
+    is computed.
 
     Parameters
     ----------
@@ -110,9 +110,10 @@ def proba_and_neighbors(
     X, ensemble = classifier._check_queries(X), classifier.ensemble_
     scores, neighbors = ensemble._scores(X)
     p = classifier._proba_of(ensemble.calibration.log_odds(ensemble.average(scores)))
-    near = neighbors[0]
+    main = ensemble.main_member
+    near = neighbors[main]
     if min(each.indices.shape[1] for each in near) < k:  # the score needs fewer
-        return p, *ensemble.kneighbors(X, k, 0)
+        return p, *ensemble.kneighbors(X, k, main)
     distances = np.concatenate([each.distances[:, :k] for each in near], axis=1)
     indices = np.concatenate([each.indices[:, :k] for each in near], axis=1)
     order = np.lexsort((indices, distances))[:, :k]  # equal distances by their rows

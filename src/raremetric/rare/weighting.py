@@ -17,6 +17,7 @@ N_KEPT_PER_GROUP = 5
 N_METRICS_PER_GROUP = 2  # at most, where the number of metrics is limited
 STRENGTH = 3.0  # of the prior: loss per squared deviation of a logarithm
 DROP_COST = 2.0  # loss that must be saved before a group is left out, with many positives
+TINY_SPREAD = 1e-12  # of the mean of standardized scores: it is the same for all rows
 FEW = 40  # positives, with which twice as much must be saved
 
 
@@ -46,9 +47,10 @@ def average_best(
 
     Scores are standardized. The mean of a group's best is standardized again, so that the weights
     of the groups do not depend on how correlated the candidates of a group are. If the number of
-    each candidate's metric is given, those of a group have at most `N_METRICS_PER_GROUP` metrics.
+    each candidate's metric is given, those of a group have at most `N_METRICS_PER_GROUP` metrics. A
+    group whose mean is the same for all rows has no weight, unless all groups are like this.
     """
-    kept, columns, means_of_best = [], [], []
+    kept, columns, means_of_best, varies = [], [], [], []
     n_repeats = scores.shape[1]
     truth, pooled_weights = pool(positive, weights, n_repeats)
     names = list(dict.fromkeys(groups))
@@ -58,12 +60,18 @@ def average_best(
         means, scales = _mean_and_std(pooled, pooled_weights)
         scales = np.where(scales > 0, scales, 1.0)
         averaged = ((pooled - means[:, np.newaxis]) / scales[:, np.newaxis]).mean(axis=0)
-        spread = max(float(_mean_and_std(averaged, pooled_weights)[1]), 1e-12)
+        spread = float(_mean_and_std(averaged, pooled_weights)[1])
+        varies.append(spread > TINY_SPREAD)
+        spread = spread if varies[-1] else 1.0
         means_of_best.append(averaged / spread)
         kept.append(best)
         columns.append([np.full(len(best), 1 / (len(best) * spread)), means, scales])
     prior = np.array([group_weights[group] for group in names])
-    found = weigh_groups(np.stack(means_of_best), truth, prior, pooled_weights, n_repeats)
+    used = np.flatnonzero(varies) if any(varies) else np.arange(len(names))
+    found = np.zeros(len(names))
+    found[used] = weigh_groups(
+        np.stack(means_of_best)[used], truth, prior[used], pooled_weights, n_repeats
+    )
     shares, means, scales = np.concatenate(columns, axis=1)
     shares = shares * np.repeat(found, [len(best) for best in kept])
     shares = shares / sum(shares)

@@ -106,13 +106,14 @@ def card_markdown(model: TableModel) -> str:
     training = model.training
     weight = training.get("weight")
     n_rows, n_positive = training["rows"], training["positive"]
+    used = "can be neighbors" if model.has_neighbors else "were used"
     lines = [
         f"# Model of {_code(model.target_name)}",
         "",
         f"- Method: {model.method} ({training['chosen']})",
         f"- Predicts: {_code(model.class_names[1])} against {_code(model.class_names[0])}",
         f"- Training data: {n_rows} rows, {n_positive} positive ({n_positive / n_rows:.1%}); "
-        f"{training['rows_used']} rows were used",
+        f"{training['rows_used']} rows {used}",
         f"- Aim: {describe_scoring(model.scoring)}",
         f"- Threshold: {model.threshold:.4g}"
         + (" (chosen by the user)" if model.fixed_threshold is not None else ""),

@@ -127,7 +127,10 @@ def compare_table(
     copies, n_copies = find_copies(data)
     roles = roles._replace(copies=copies)
     folds = outer_folds(y, n_folds, seed, roles, n_repeats=n_repeats)
-    inner = [tuning_folds(y[train], seed, roles.take(train), quick=True) for train, _ in folds]
+    inner = [
+        tuning_folds(y[train], seed, roles.take(train), quick=True, max_rows=limit)
+        for train, _ in folds
+    ]
     shown = draw_training_rows(y, MAX_SHOWN, seed)
     plan = Plan(seed, scoring, limit, shown, roles.weights, importances)
     tasks = [

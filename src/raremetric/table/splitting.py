@@ -88,7 +88,12 @@ def n_tuning_folds(y: NDArray) -> int:
 
 
 def tuning_folds(
-    y: NDArray, seed: int, roles: RowRoles = NO_ROLES, *, quick: bool = False
+    y: NDArray,
+    seed: int,
+    roles: RowRoles = NO_ROLES,
+    *,
+    quick: bool = False,
+    max_rows: int | None = None,
 ) -> Folds | None:
     """The inner folds on which all methods are tuned, made as the outer ones are.
 
@@ -100,6 +105,9 @@ def tuning_folds(
     roles : RowRoles
     quick : bool, default=False
         Whether three folds are enough if there are many rows of both classes.
+    max_rows : int or None, default=None
+        The number of rows that all methods must learn from, if there are more. `RareClassifier`
+        would learn from other rows, too, if it made its folds by itself.
 
     Returns
     -------
@@ -124,7 +132,7 @@ def tuning_folds(
         n_folds = min(n_folds, max(2, len(np.unique(merged[y == 1]))))
         return group_folds(y, merged, n_folds, seed, n_repeats)
     if copies is None:
-        if not few_folds:
+        if not few_folds and (max_rows is None or max_rows >= len(y)):
             return None
         copies = np.arange(len(y))
     _, copies = np.unique(copies, return_inverse=True)

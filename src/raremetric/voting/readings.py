@@ -18,8 +18,6 @@ from raremetric.scales import unit_of
 
 LARGEST = np.finfo(np.float64).max  # in place of distances whose squares overflow
 FAR = 40.0  # logarithm of the largest distance that powers tell apart from larger ones
-
-
 POWER_NAMES = ("", ", linear", ", squared")  # at the end of the name of a reading
 
 

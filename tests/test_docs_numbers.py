@@ -175,9 +175,19 @@ def test_large_tables_in_the_readme(large):
         first, second = means.mean()[["gradient-boosting", "RareClassifier-fast"]]
         cells = f"{first:.1f} | **{second:.1f}** | {lead_text(lead)}"
         assert f"| {title} | {cells} | {(lead > 0).sum()} of {len(lead)} |" in text
+    lead = lead_over_boosting(large["large-fars"]["ap"])
+    higher, lower = f"{lead.max():.1f} points higher", f"{-lead.min():.1f} points lower"
+    assert f"{higher} on one of them, and {lower} on the other" in " ".join(text.split())
     words = " ".join((ROOT / "docs" / "beyond.md").read_text().split())
     f1, precision = (lead_text(lead_over_boosting(large["large-unseen"][c])) for c in ("f1", "ap"))
     assert f"it is {f1} points of F1 and {precision} points of average precision ahead" in words
+
+
+def test_the_largest_tables_on_the_page_of_the_decision(large):
+    text = (ROOT / "docs" / "decisions" / "0010-log-odds-of-trees.md").read_text()
+    for name, row in large["large-fars"]["ap"].iterrows():
+        after = f"{row['RareClassifier-fast']:.1f} | {row['gradient-boosting']:.1f} |"
+        assert re.search(rf"\| {name} \| [\d.]+ \| {re.escape(after)}", text)
 
 
 def test_large_tables_on_the_page_of_results(large):

@@ -16,18 +16,23 @@ def test_the_distance_is_the_difference_of_the_sums():
     np.testing.assert_allclose(found, np.abs(X[0:20:2].sum(axis=1) - X[1:20:2].sum(axis=1)))
 
 
+def scores_by_log_odds(examples, y, queries, reading):
+    """Scores of the second class; examples and queries are mapped by trees."""
+    metric = LogOddsDistance().fit(examples, y)
+    Z = metric.transform(examples)
+    search = NeighborSearch(Z, check_labels(y, "A test"))
+    found = search.nearest_of_each_class(metric.transform(queries), reading.size)
+    return class_scores([near.distances for near in found], distance_floor(Z), [reading])[0, :, 1]
+
+
 def test_rows_are_ranked_as_by_the_trees_where_the_classes_overlap():
     X, y = make_problem(0, n_samples=400)
     flipped = np.random.default_rng(0).uniform(size=400) < 0.2
     y = np.where(flipped, 1 - y, y)
     leaves = BoostedLeaves(20, random_state=0).fit(X[:300], y[:300])
     learned, queries = leaves.transform(X[:300]), leaves.transform(X[300:])
-    metric = LogOddsDistance().fit(learned, y[:300])
-    Z = metric.transform(learned)
-    search = NeighborSearch(Z, check_labels(y[:300], "A test"))
-    found = search.nearest_of_each_class(metric.transform(queries), 80)
     reading = Reading(80, averaged=True, power=2)
-    scores = class_scores([near.distances for near in found], distance_floor(Z), [reading])[0, :, 1]
+    scores = scores_by_log_odds(learned, y[:300], queries, reading)
     assert spearmanr(scores, queries.sum(axis=1)).statistic > 0.98
 
 
@@ -36,12 +41,8 @@ def test_with_its_own_reading_the_score_is_nearly_the_log_odds_of_the_trees():
     X, y = make_problem(0, n_samples=4000)
     leaves = BoostedLeaves(20, random_state=0).fit(X[:3000], y[:3000])
     examples, queries = leaves.transform(X[:600]), leaves.transform(X[3000:])
-    metric = LogOddsDistance().fit(examples, y[:600])
-    Z = metric.transform(examples)
-    search = NeighborSearch(Z, check_labels(y[:600], "A test"))
-    found = search.nearest_of_each_class(metric.transform(queries), 80)
-    distances = [near.distances for near in found]
-    (own,) = class_scores(distances, distance_floor(Z), LOG_ODDS_READINGS)[:, :, 1]
+    (reading,) = LOG_ODDS_READINGS
+    own = scores_by_log_odds(examples, y[:600], queries, reading)
     log_odds = queries.sum(axis=1)
     assert spearmanr(own, log_odds).statistic > 0.999
     assert np.corrcoef(own, log_odds)[0, 1] > 0.98

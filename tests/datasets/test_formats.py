@@ -195,7 +195,7 @@ def test_a_new_value_that_is_no_date(tmp_path):
     path.write_text("d,y\n2024-03-04,u\n2024-03-05,v\n")
     encoder = read_table(path, target="y").encoder
     path.write_text("d,y\n2024-03-04,u\nsoon,v\n")
-    with pytest.raises(TableError, match="'d' must hold dates, but data row 2 holds 'soon'"):
+    with pytest.raises(TableError, match=r"'d' must hold dates .*, but data row 2 holds 'soon'"):
         list(iter_table(path, encoder))
 
 

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from raremetric.datasets import iter_table, read_table
+from raremetric.datasets import TableError, iter_table, read_table
 
 LABELS = [*"uvuuvu"]
 BERLIN = ZoneInfo("Europe/Berlin")
@@ -187,6 +187,10 @@ def make_sources(cells, variants, folder):
     return sources
 
 
+# A model of numbers that were not text does not know what -1,000 or 12% mean.
+NEED_A_FORM = ("thousands", "percentages")
+
+
 @pytest.mark.parametrize("case", CASES)
 def test_every_pair_of_formats(tmp_path, case):
     sources = make_sources(*CASES[case], tmp_path)
@@ -201,6 +205,10 @@ def test_every_pair_of_formats(tmp_path, case):
         (piece,) = iter_table(source, encoder)  # fitted on CSV
         np.testing.assert_array_equal(encoder.transform(piece), expected)
         for other in (sources[0], sources[-1]):
+            if table.encoder.written_ != encoder.written_ and case in NEED_A_FORM:
+                with pytest.raises(TableError, match="numbers that are written as in the training"):
+                    list(iter_table(other, table.encoder))
+                continue
             (piece,) = iter_table(other, table.encoder)
             np.testing.assert_array_equal(table.encoder.transform(piece), expected)
 

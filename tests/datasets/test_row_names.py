@@ -33,7 +33,7 @@ def make_frame(names=NAMES):
 def sources(frame, folder):
     """The same table in all formats."""
     frame.to_csv(folder / "comma.csv", index=False)
-    frame.to_csv(folder / "semicolon.csv", index=False, sep=";", decimal=",")
+    frame.to_csv(folder / "semicolon.csv", index=False, sep=";")
     frame.to_csv(folder / "quoted.csv", index=False, quoting=csv.QUOTE_ALL)
     frame.to_parquet(folder / "file.parquet")
     table = pa.Table.from_pandas(frame, preserve_index=False)

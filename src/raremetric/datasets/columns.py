@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
-from typing import Any
+from collections.abc import Collection, Mapping
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from raremetric.datasets.dates import (
+    as_points,
     convert_dates,
     find_layout,
     parse_dates,
@@ -15,6 +16,7 @@ from raremetric.datasets.dates import (
     strict_dates,
 )
 from raremetric.datasets.dialect import MISSING_WORDS, TableError, date_message
+from raremetric.datasets.encoding import TEXT_KINDS, TableEncoder
 from raremetric.datasets.levels import (
     BOOLEANS,
     as_known_levels,
@@ -28,17 +30,30 @@ from raremetric.datasets.levels import (
 from raremetric.datasets.numbers import (
     NUMERIC_SHARE,
     note_leading_zeros,
-    parse_formatted_column,
     parse_numbers,
     refuse_mistake,
     strict_numbers,
+    written_as_floats,
 )
+from raremetric.datasets.written import Written
 from raremetric.extras import import_optional
 from raremetric.validation import warn_user
 
 
-def to_frame(columns: dict[str, Any], categorical: Collection[str] = ()) -> Any:
-    """A DataFrame of numeric and categorical columns.
+class Converted(NamedTuple):
+    """The values of a column, and how they were written."""
+
+    values: Any  # a NumPy array, a DatetimeIndex or a Categorical
+    # Of numbers; of dates the name of a layout, which is empty if they were not text.
+    written: Written | str | None = None
+
+
+def to_frame(
+    columns: dict[str, Any],
+    categorical: Collection[str] = (),
+    written: Mapping[str, Written] | None = None,
+) -> tuple[Any, dict[str, Any]]:
+    """A DataFrame of numeric and categorical columns, and how each column is written.
 
     Parameters
     ----------
@@ -46,33 +61,45 @@ def to_frame(columns: dict[str, Any], categorical: Collection[str] = ()) -> Any:
         Columns by name. The dictionary is emptied during the conversion to save memory.
     categorical : collection of str
         Columns to convert to categories even if they hold numbers.
+    written : mapping of str to Written, optional
+        How columns of numbers were written, as far as it is known.
     """
-    series, empty, layouts = {}, [], {}
+    series, empty, found = {}, [], {}
     for name in list(columns):
-        values = convert_column(name, columns.pop(name), as_category=name in categorical)
-        if name in categorical and values is not None:
-            values = without_zero_decimals(values)
-        if values is None:
+        converted = convert_column(name, columns.pop(name), as_category=name in categorical)
+        if converted is None:
             empty.append(name)
-        else:
-            series[name], layout = values if isinstance(values, tuple) else (values, "")
-            layouts[name] = layout
+            continue
+        values = converted.values
+        series[name] = without_zero_decimals(values) if name in categorical else values
+        found[name] = converted.written
     import_optional("pyarrow").default_memory_pool().release_unused()
     if empty:
         warn_user(f"Dropped columns without any value: {', '.join(map(repr, empty))}.")
     # Without a copy, the columns are not held twice.
     frame = import_optional("pandas").DataFrame(series, copy=False)
-    frame.attrs["date_layouts"] = {name: layout for name, layout in layouts.items() if layout}
-    return frame
+    known = {name: how for name, how in (written or {}).items() if name in found}
+    return frame, _with_one_mark(found | known)
+
+
+def _with_one_mark(written: dict[str, Any]) -> dict[str, Any]:
+    """Where whole numbers do not show the decimal mark of a table, it is that of the others."""
+    marks = {how.decimal for how in written.values() if isinstance(how, Written)} - {""}
+    if len(marks) != 1:
+        return written
+    (mark,) = marks
+    return {
+        name: how._replace(decimal=mark) if isinstance(how, Written) else how
+        for name, how in written.items()
+    }
 
 
 def convert_column(
     name: str, column: Any, *, as_category: bool, missing: Collection[str] = MISSING_WORDS
-) -> Any:
-    """A column as a NumPy array or a pandas Categorical; None if it has no value.
+) -> Converted | None:
+    """A column as features; None if it has no value.
 
-    Dates that are written as text are a pair: the array and the layout. The spellings of a missing
-    value in a category that is written as text are `missing`.
+    The spellings of a missing value in a category that is written as text are `missing`.
     """
     types = import_optional("pyarrow.types")
     column = plain_column(column)
@@ -83,7 +110,7 @@ def convert_column(
     if types.is_temporal(kind) and (as_category or not is_date_type):
         raise TableError(date_message(name))
     if is_date_type:
-        return convert_dates(column)
+        return Converted(convert_dates(column), "")
     if is_text(kind):
         return _convert_text(name, column, as_category, missing)
     accepted = (types.is_boolean, types.is_integer, types.is_floating, types.is_decimal)
@@ -96,70 +123,28 @@ def convert_column(
         levels, codes = tidy_levels(
             *distinct_values(column.cast("string")), as_boolean=types.is_boolean(kind)
         )
-        return to_categorical(levels, codes) if levels else None
+        return Converted(to_categorical(levels, codes)) if levels else None
     if types.is_decimal(kind):  # through text, because Arrow's own conversion is not exact
         column = column.cast("string").cast("float64")
     values = column.to_numpy()
     # In Arrow and polars, NaN is different from a missing value.
-    return None if values.dtype.kind == "f" and np.isnan(values).all() else values
+    if values.dtype.kind == "f" and np.isnan(values).all():
+        return None
+    return Converted(values, written_as_floats(values))
 
 
-def known_columns(
-    table: Any,
-    names: Sequence[str],
-    first_row: int,
-    levels: Mapping[str, Collection[str]],
-    dates: Mapping[str, str],
-) -> Any:
-    """A DataFrame of given columns, whose types are known from the training data.
-
-    Parameters
-    ----------
-    table : pyarrow.Table
-        Has all of the columns.
-    names : sequence of str
-        The columns to convert.
-    first_row : int
-        Number of the table's first row in the file, for error messages.
-    levels : mapping of str to collection of str
-        The columns that are categories, with their levels in the training data.
-    dates : mapping of str to str
-        The columns of dates, with the layout in the training data; it is empty if unknown. All
-        other columns must be numbers.
-    """
-    types = import_optional("pyarrow.types")
-    series, values = {}, None
-    for name in names:
-        column = plain_column(table.column(name))
-        if name in dates:
-            values = strict_dates(name, column, dates[name], first_row)
-        elif name in levels:
-            values = convert_column(name, column, as_category=True)
-            values = None if values is None else as_known_levels(values, levels[name])
-        elif is_text(column.type):
-            values = strict_numbers(name, column, first_row)
-        else:
-            numbers = column.cast("int8") if types.is_boolean(column.type) else column
-            values = convert_column(name, numbers, as_category=False)
-        series[name] = np.full(table.num_rows, np.nan) if values is None else values
-    rows = import_optional("pandas").RangeIndex(first_row, first_row + table.num_rows)
-    return import_optional("pandas").DataFrame(series, index=rows, copy=False)
-
-
-def _convert_text(name: str, column: Any, as_category: bool, missing: Collection[str]) -> Any:
+def _convert_text(
+    name: str, column: Any, as_category: bool, missing: Collection[str]
+) -> Converted | None:
     if not as_category:
-        numbers = parse_numbers(column)
+        numbers = parse_numbers(column, ".")
         n_present = np.count_nonzero(~np.isnan(numbers.values)) + numbers.n_wrong
         if not n_present:
             return None
-        if numbers.n_wrong:
-            formatted = parse_formatted_column(column)
-            if formatted is not None:
-                return formatted
         if numbers.n_wrong <= (1 - NUMERIC_SHARE) * n_present:
             refuse_mistake(name, numbers)
             note_leading_zeros(name, numbers)
-            return numbers.values
+            return Converted(numbers.values, numbers.written)
         del numbers
     levels, codes = tidy_levels(*distinct_values(column), missing=missing)
     if not levels:
@@ -167,8 +152,46 @@ def _convert_text(name: str, column: Any, as_category: bool, missing: Collection
     if not as_category:
         if all(level.lower() in BOOLEANS for level in levels):
             levels, codes = tidy_levels(levels, codes, as_boolean=True)
-        layout = find_layout(name, levels)
+        layout, has_zone = find_layout(name, levels)
         if layout:
-            return parse_dates(levels, codes, layout), layout
+            return Converted(as_points(parse_dates(levels, codes, layout), has_zone), layout)
         refuse_dates(name, levels)
-    return to_categorical(levels, codes)
+    return Converted(to_categorical(levels, codes))
+
+
+def known_columns(table: Any, encoder: TableEncoder, first_row: int) -> Any:
+    """A DataFrame of the columns of a fitted encoder, with their types in the training data.
+
+    Parameters
+    ----------
+    table : pyarrow.Table
+        Has all of the columns.
+    encoder : TableEncoder
+    first_row : int
+        Number of the table's first row in the file, for error messages.
+    """
+    pandas, series = import_optional("pandas"), {}
+    for index, name in enumerate(encoder.feature_names_in_):
+        column, kind = plain_column(table.column(name)), encoder.kinds_[index]
+        written = encoder.written_.get(name)
+        if kind == "date":
+            has_zone = encoder.dates_[name]["has_zone"]
+            series[name] = strict_dates(name, column, written or "", has_zone, first_row)
+            continue
+        if kind == "number" and is_text(column.type):
+            series[name] = strict_numbers(name, column, written or Written(), first_row)
+            continue
+        if kind == "number" and column.type == "bool" and column.null_count < len(column):
+            raise TableError(
+                f"Column {name!r} was numeric in the training data, but now it holds True and "
+                "False. Convert it to the numbers that they stand for."
+            )
+        converted = convert_column(name, column, as_category=kind in TEXT_KINDS)
+        if converted is None:
+            series[name] = np.full(table.num_rows, np.nan)
+        elif kind in TEXT_KINDS:
+            series[name] = as_known_levels(converted.values, encoder.levels_[index])
+        else:
+            series[name] = converted.values
+    rows = pandas.RangeIndex(first_row, first_row + table.num_rows)
+    return pandas.DataFrame(series, index=rows, copy=False)

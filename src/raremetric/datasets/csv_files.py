@@ -5,15 +5,13 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from raremetric.datasets.dialect import (
-    DECIMAL_COMMA,
-    GROUPED_BY_POINTS,
     MISSING_SPELLINGS,
     Dialect,
     TableError,
@@ -21,6 +19,8 @@ from raremetric.datasets.dialect import (
     read_sample,
     sniff,
 )
+from raremetric.datasets.numbers import parse_numbers, written_as_floats
+from raremetric.datasets.written import Written
 from raremetric.extras import import_optional
 from raremetric.files import brief
 
@@ -32,7 +32,15 @@ def find_dialect(path: Path, header: bool | None = None, target: object = None) 
     return sniff(sample, header, target, is_whole=is_whole)
 
 
-def read_csv(path: Path, dialect: Dialect, verbatim: Collection[str] = ()) -> Any:
+class RawTable(NamedTuple):
+    """A table as it was read, before its columns are converted to features."""
+
+    table: Any  # of Arrow
+    target: str | None = None  # the column with the class, if the file declares it
+    written: Mapping[str, Written] = {}  # how columns of numbers are written
+
+
+def read_csv(path: Path, dialect: Dialect, verbatim: Collection[str] = ()) -> RawTable:
     """Read a whole CSV file; the columns `verbatim` are text without any change.
 
     Arrow is given the types, because inferring them would hold the whole text in memory. If a
@@ -43,7 +51,8 @@ def read_csv(path: Path, dialect: Dialect, verbatim: Collection[str] = ()) -> An
             with _explained(path, dialect), open_stream(path) as stream:
                 rows = _without_header(stream, dialect) if dialect.offset else stream
                 table = import_optional("pyarrow.csv").read_csv(rows, **_csv_options(dialect))
-                return _tidy_text(table, dialect, verbatim)
+                table = _without_missing(table, dialect, verbatim)
+                return _with_decimal_commas(table, dialect, verbatim)
         except _NotANumberError as error:
             dialect = dialect._replace(numeric=dialect.numeric - {dialect.names[error.column]})
 
@@ -57,80 +66,56 @@ def scan_csv(
     with _explained(path, dialect), open_stream(path) as stream:
         for batch in import_optional("pyarrow.csv").open_csv(stream, **options):
             table = import_optional("pyarrow").Table.from_batches([batch])
-            yield _tidy_text(table, dialect, verbatim)
+            yield _without_missing(table, dialect, verbatim)
 
 
-def _tidy_text(table: Any, dialect: Dialect, verbatim: Collection[str]) -> Any:
-    """Find missing values and decimal commas in the columns that Arrow read as text.
+def _without_missing(table: Any, dialect: Dialect, verbatim: Collection[str]) -> Any:
+    """A table with null where a column that Arrow read as text has a spelling of a missing value.
 
-    Points that separate thousands are removed if every value with a point is written so.
+    A class can be called NA: `read_labels` finds the missing values of the target.
     """
-    is_text = [name not in dialect.numeric and name not in verbatim for name in dialect.names]
+    kept = {*dialect.numeric, *verbatim, dialect.target}
     columns = [
-        _tidy_column(
-            column,
-            "," if name in dialect.comma_columns else dialect.decimal,
-            is_target=name == dialect.target,
-        )
-        if tidy and column.num_chunks
-        else column
-        for name, column, tidy in zip(dialect.names, table.itercolumns(), is_text, strict=True)
+        column if name in kept else _with_nulls(column)
+        for name, column in zip(dialect.names, table.itercolumns(), strict=True)
     ]
     return import_optional("pyarrow").table(columns, names=dialect.names)
 
 
-def _tidy_column(column: Any, decimal: str, *, is_target: bool) -> Any:
-    arrow = import_optional("pyarrow")
-    grouped = decimal != "." and _is_grouped(column)
+def _with_nulls(column: Any) -> Any:
+    arrow, compute = import_optional("pyarrow"), import_optional("pyarrow.compute")
     chunks = []
     for chunk in column.chunks:
-        levels = chunk.dictionary
-        # A class can be called NA: `read_labels` finds the missing values of the target.
-        indices = chunk.indices if is_target else _without_missing(chunk.indices, levels)
-        if decimal != ".":
-            levels = _with_points(levels, grouped)
-        chunks.append(arrow.DictionaryArray.from_arrays(indices, levels))
-    return arrow.chunked_array(chunks)
+        missing = compute.is_in(chunk.dictionary, _missing_spellings())
+        indices = chunk.indices
+        if missing.true_count:
+            null = arrow.scalar(None, indices.type)
+            indices = compute.if_else(missing.take(indices), null, indices)
+        chunks.append(arrow.DictionaryArray.from_arrays(indices, chunk.dictionary))
+    return arrow.chunked_array(chunks, column.type)
 
 
-def _without_missing(indices: Any, levels: Any) -> Any:
-    """Indices of levels, with null where the level is a spelling of a missing value."""
-    arrow, compute = import_optional("pyarrow"), import_optional("pyarrow.compute")
-    missing = _is_missing(levels)
-    if not missing.true_count:
-        return indices
-    return compute.if_else(missing.take(indices), arrow.scalar(None, indices.type), indices)
-
-
-def _is_missing(levels: Any) -> Any:
-    return import_optional("pyarrow.compute").is_in(levels, _missing_spellings())
+def _with_decimal_commas(table: Any, dialect: Dialect, verbatim: Collection[str]) -> RawTable:
+    """Convert columns of text with decimal commas to numbers; say how all numbers are written."""
+    arrow, written = import_optional("pyarrow"), {}
+    is_feature = {*dialect.names}.difference(verbatim, dialect.text, [dialect.target])
+    for index, (name, column) in enumerate(zip(dialect.names, table.itercolumns(), strict=True)):
+        decimal = dialect.decimal_of(name)
+        if name in dialect.numeric:
+            written[name] = written_as_floats(
+                column.to_numpy(), decimal, name in dialect.with_decimals
+            )
+        elif decimal == "," and name in is_feature:
+            numbers = parse_numbers(column, ",")
+            if not numbers.n_wrong and numbers.written.decimal == ",":
+                table = table.set_column(index, name, arrow.array(numbers.values, from_pandas=True))
+                written[name] = numbers.written
+    return RawTable(table, None, written)
 
 
 @cache
 def _missing_spellings() -> Any:
     return import_optional("pyarrow").array(MISSING_SPELLINGS)
-
-
-def _with_points(levels: Any, grouped: bool) -> Any:
-    compute = import_optional("pyarrow.compute")
-    if grouped:
-        levels = compute.replace_substring(levels, ".", "")
-    return compute.replace_substring_regex(levels, pattern=DECIMAL_COMMA, replacement=r"\1.\2")
-
-
-def _is_grouped(column: Any) -> bool:
-    """Whether all values are numbers with a decimal comma, and points only separate thousands."""
-    compute = import_optional("pyarrow.compute")
-    n_grouped = 0
-    for chunk in column.chunks:
-        levels = chunk.dictionary
-        grouped = compute.match_substring_regex(levels, GROUPED_BY_POINTS)
-        plain = compute.match_substring_regex(levels, r"^\s*[-+]?\d+(,\d+)?\s*%?\s*$")
-        known = compute.or_(compute.or_(grouped, plain), _is_missing(levels))
-        if not compute.all(known, min_count=0).as_py():
-            return False
-        n_grouped += compute.sum(grouped).as_py() or 0
-    return n_grouped > 0
 
 
 class _NotANumberError(Exception):
@@ -169,6 +154,7 @@ def _csv_options(dialect: Dialect, block_bytes: int = 1 << 20) -> dict[str, Any]
             # With threads, a failed read can block a thread of Arrow forever (seen with 18 to 20),
             # and they are not faster here.
             use_threads=False,
+            skip_rows=dialect.n_blank,
             column_names=dialect.names,
             skip_rows_after_names=int(dialect.has_header),
             encoding="utf8" if dialect.encoding == "utf-8" else dialect.encoding,
@@ -180,7 +166,7 @@ def _csv_options(dialect: Dialect, block_bytes: int = 1 << 20) -> dict[str, Any]
             newlines_in_values=True,
         ),
         "convert_options": arrow_csv.ConvertOptions(
-            null_values=MISSING_SPELLINGS,  # of numbers; `_tidy_text` finds those of text
+            null_values=MISSING_SPELLINGS,  # of numbers; `_with_nulls` finds those of text
             strings_can_be_null=False,  # because a row can be called NA
             column_types={
                 name: arrow.float64() if name in dialect.numeric else text for name in dialect.names
@@ -218,6 +204,7 @@ def _ragged_row(path: Path, dialect: Dialect) -> str | None:
     with open_stream(path) as stream, long_fields():
         n_before = stream.read(dialect.offset).count(b"\n")
         lines = io.TextIOWrapper(stream, dialect.encoding, errors="replace", newline="")
+        n_before += len([next(lines) for _ in range(dialect.n_blank)])
         rows = csv.reader(lines, delimiter=dialect.delimiter, quotechar=dialect.quote)
         for row in rows:
             is_comment = dialect.offset and row and row[0].lstrip().startswith("%")

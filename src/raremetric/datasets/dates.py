@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -24,8 +24,16 @@ LAYOUTS = {
     "M/D/Y": re.compile(r"(?P<month>\d{1,2})/(?P<day>\d{1,2})/(?P<year>\d{4})" + _TIME),
     "D/M/Y": re.compile(r"(?P<day>\d{1,2})/(?P<month>\d{1,2})/(?P<year>\d{4})" + _TIME),
 }
+_ZONE = re.compile(r":\d{2}(\.\d+)? ?(Z|[-+]\d{2}:?\d{2})$")
 _HOUR = 3_600_000_000  # in microseconds
 _DAY = 24 * _HOUR
+_CLEAR = ("Y-M-D", "D.M.Y")  # those that cannot be confused with another
+_SHOWN = {
+    "Y-M-D": "YYYY-MM-DD",
+    "D.M.Y": "DD.MM.YYYY",
+    "M/D/Y": "MM/DD/YYYY",
+    "D/M/Y": "DD/MM/YYYY",
+}
 
 
 def parse_date(text: str, layout: str) -> np.datetime64 | None:
@@ -47,15 +55,17 @@ def parse_date(text: str, layout: str) -> np.datetime64 | None:
     return np.datetime64(point, "us")
 
 
-def fitting_layouts(texts: Collection[str]) -> list[str]:
+def fitting_layouts(texts: Sequence[str]) -> list[str]:
     """All layouts in which all texts are dates."""
     return [
         layout for layout in LAYOUTS if all(parse_date(text, layout) is not None for text in texts)
     ]
 
 
-def find_layout(name: str, texts: Sequence[str], known: str = "") -> str | None:
-    """The layout in which all texts are dates; None if there is none.
+def find_layout(name: str, texts: Sequence[str]) -> tuple[str, bool]:
+    """The layout in which all texts are dates, and whether they have a time zone.
+
+    The layout is empty if there is none.
 
     Parameters
     ----------
@@ -63,17 +73,29 @@ def find_layout(name: str, texts: Sequence[str], known: str = "") -> str | None:
         The column, for the error message.
     texts : sequence of str
         Distinct values.
-    known : str, default=""
-        The layout of the training data, which is preferred.
     """
     found = fitting_layouts(texts)
-    if len(found) > 1 and known not in found:
+    if not found:
+        return "", False
+    zones = [has_zone(text) for text in texts]
+    if len({*zones}) > 1:
+        raise TableError(
+            f"Column {name!r} contains dates with a time zone, such as "
+            f"{texts[zones.index(True)]!r}, and without one, such as "
+            f"{texts[zones.index(False)]!r}. Write all of them in the same way."
+        )
+    if len(found) > 1:
         raise TableError(
             f"Column {name!r} contains dates or times such as {texts[0]!r}, of which day and month "
             "cannot be distinguished. Write them as YYYY-MM-DD, or leave the column out (`ignore`, "
             f"on the command line `--ignore {name}`)."
         )
-    return known if known in found else (found[0] if found else None)
+    return found[0], zones[0]
+
+
+def has_zone(text: str) -> bool:
+    """Whether a date ends with a time zone."""
+    return _ZONE.search(text) is not None
 
 
 def parse_dates(texts: Iterable[str], codes: NDArray, layout: str) -> NDArray[np.datetime64]:
@@ -82,35 +104,69 @@ def parse_dates(texts: Iterable[str], codes: NDArray, layout: str) -> NDArray[np
     return np.array([*points, np.datetime64("NaT", "us")], dtype="datetime64[us]")[codes]
 
 
-def convert_dates(column: Any) -> NDArray[np.datetime64]:
+def as_points(points: NDArray[np.datetime64], in_utc: bool) -> Any:
+    """Points in time as a DatetimeIndex, whose type says whether they had a time zone."""
+    index = import_optional("pandas").DatetimeIndex(points)
+    return index.tz_localize("UTC") if in_utc else index
+
+
+def convert_dates(column: Any) -> Any:
     """An Arrow column of dates or timestamps, in UTC if it has a time zone."""
     arrow = import_optional("pyarrow")
     zone = column.type.tz if arrow.types.is_timestamp(column.type) else None
     values = column.cast(arrow.timestamp("us", tz=zone), safe=False).to_numpy()
-    return values.astype("datetime64[us]")
+    return as_points(values.astype("datetime64[us]"), zone is not None)
 
 
-def strict_dates(name: str, column: Any, layout: str, first_row: int) -> NDArray:
-    """The dates of a column that had dates in the training data; an error if a value is none."""
+def strict_dates(name: str, column: Any, layout: str, in_utc: bool, first_row: int) -> Any:
+    """The dates of a column that had dates in the training data; an error for any other value.
+
+    Every value is read by itself, so that it does not depend on other rows: in the layout of the
+    training data, or in one that cannot be confused with another.
+
+    Parameters
+    ----------
+    name : str
+    column : pyarrow.ChunkedArray
+    layout : str
+        The layout of the training data; empty if these were not text.
+    in_utc : bool
+        Whether the training data had a time zone.
+    first_row : int
+        Number of the first row in the file.
+    """
     types = import_optional("pyarrow.types")
     if types.is_date(column.type) or types.is_timestamp(column.type):
-        return convert_dates(column)
+        points = convert_dates(column)
+        if (points.tz is not None) != in_utc and not points.isna().all():
+            raise TableError(_zone_message(name, in_utc))
+        return points
     levels, codes = tidy_levels(*distinct_values(column.cast("string")))
-    if not levels:
-        return np.full(len(column), np.datetime64("NaT", "us"))
-    found = find_layout(name, levels, layout)
-    if found:
-        return parse_dates(levels, codes, found)
-    known = layout or "Y-M-D"
-    wrong = [
-        i
-        for i, level in enumerate(levels)
-        if np.isnat(parse_dates([level], np.zeros(1, int), known))[0]
-    ]
-    row = int(np.argmax(np.isin(codes, wrong)))
-    raise TableError(
-        f"Column {name!r} must hold dates, but data row {first_row + row} holds "
-        f"{levels[codes[row]]!r}."
+    readable = [layout] if layout and layout not in _CLEAR else []
+    points = [_parse_first(level, [*readable, *_CLEAR]) for level in levels]
+    wrong = np.array([point is None for point in points] + [False])[codes]
+    if wrong.any():
+        row = int(np.argmax(wrong))
+        shown = " or ".join(_SHOWN[each] for each in [*readable, *_CLEAR])
+        raise TableError(
+            f"Column {name!r} must hold dates written as {shown}, but data row {first_row + row} "
+            f"holds {levels[codes[row]]!r}."
+        )
+    if any(has_zone(level) != in_utc for level in levels):
+        raise TableError(_zone_message(name, in_utc))
+    return as_points(np.array([*points, "NaT"], dtype="datetime64[us]")[codes], in_utc)
+
+
+def _parse_first(text: str, layouts: Sequence[str]) -> np.datetime64 | None:
+    points = (parse_date(text, layout) for layout in layouts)
+    return next((point for point in points if point is not None), None)
+
+
+def _zone_message(name: str, in_utc: bool) -> str:
+    had, has = ("a", "no") if in_utc else ("no", "a")
+    return (
+        f"The dates of column {name!r} had {had} time zone in the training data, but now they have "
+        f"{has} time zone. Write them in the same way."
     )
 
 
@@ -124,6 +180,20 @@ def refuse_dates(name: str, levels: list[str]) -> None:
 # Features
 
 
+def check_dates(column: Any, in_utc: bool) -> None:
+    """Raise an error unless a column of a DataFrame holds dates like those of `fit`."""
+    if column.isna().all():
+        return
+    if not is_date_column(column):
+        raise ValueError(
+            f"Column {column.name!r} held dates when the encoder was fitted, but now its type is "
+            f"{column.dtype}. Convert it to dates, with pandas.to_datetime and the format in "
+            "which it is written."
+        )
+    if (column.dt.tz is not None) != in_utc:
+        raise ValueError(_zone_message(column.name, in_utc))
+
+
 def is_date_column(column: Any) -> bool:
     """Whether a column of a DataFrame holds dates."""
     return import_optional("pandas").api.types.is_datetime64_any_dtype(column)
@@ -131,14 +201,7 @@ def is_date_column(column: Any) -> bool:
 
 def date_points(column: Any) -> NDArray[np.datetime64]:
     """A column of a DataFrame as points in time in UTC."""
-    pandas = import_optional("pandas")
-    try:
-        points = pandas.to_datetime(column, utc=True)
-    except (ValueError, TypeError) as error:
-        raise ValueError(
-            f"Column {column.name!r} held dates when the encoder was fitted, but now it does not: "
-            f"{error}."
-        ) from error
+    points = import_optional("pandas").to_datetime(column, utc=True)
     return points.dt.tz_localize(None).to_numpy(dtype="datetime64[us]")
 
 

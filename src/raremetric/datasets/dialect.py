@@ -6,13 +6,15 @@ import codecs
 import csv
 import re
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import islice
 from threading import Lock
 from typing import Any, NamedTuple
 
 import numpy as np
+
+from raremetric.datasets.written import is_ambiguous, is_numeric, is_padded, is_whole, parse_any
 
 SAMPLE_BYTES = 1 << 18
 SAMPLE_ROWS = 200
@@ -35,12 +37,7 @@ MISSING_SPELLINGS = [
     for after in ("", " ")
 ]
 _CSV_LIMIT = Lock()
-DECIMAL_COMMA = r"^(\s*[-+]?\d+),(\d+([eE][-+]?\d+)?\s*%?\s*)$"
-# Thousands separated by points, in files with a decimal comma: 1.234,56.
-GROUPED_BY_POINTS = r"^\s*[-+]?[1-9]\d{0,2}(\.\d{3})+(,\d+)?\s*%?\s*$"
-_WHOLE = re.compile(r"\s*[-+]?\d+\s*%?\s*")
-_PADDED = re.compile(r"\s*0\d{2,}\s*")  # 00123; 07 is more often an age or a month than a code
-_GROUPED_BY_COMMAS = re.compile(r"[-+]?[1-9]\d{0,2}(,\d{3})+(\.\d+)?")
+_BLANK_LINES = re.compile(r"([ \t]*(\r\n|\n|\r))*")
 _BOMS = (
     (codecs.BOM_UTF8, "utf-8"),
     (codecs.BOM_UTF16_LE, "utf-16"),
@@ -65,6 +62,7 @@ class Dialect(NamedTuple):
     names: list[str]
     has_header: bool
     numeric: frozenset[str] = frozenset()  # columns with nothing but numbers in the sample
+    with_decimals: frozenset[str] = frozenset()  # those of them with a decimal mark in the sample
     delimiter: str = ","
     decimal: str = "."
     # In a file that is separated by commas: columns with quoted numbers such as "1,5".
@@ -72,6 +70,8 @@ class Dialect(NamedTuple):
     encoding: str = "utf-8"
     quote: str = '"'
     offset: int = 0  # bytes before the first row; not 0 in ARFF and KEEL files
+    text: frozenset[str] = frozenset()  # columns to read as text, whatever they look like
+    n_blank: int = 0  # blank lines before the first row
     longest_line: int = 0  # characters, in the sample
     target: str | None = None  # its labels are read as they are written
 
@@ -80,7 +80,12 @@ class Dialect(NamedTuple):
         if isinstance(target, int | np.integer) and -len(self.names) <= target < len(self.names):
             target = self.names[target]
         name = target if isinstance(target, str) else None
-        return self._replace(numeric=self.numeric.difference([*text, target]), target=name)
+        numeric = self.numeric.difference([*text, target])
+        return self._replace(numeric=numeric, text=frozenset(text), target=name)
+
+    def decimal_of(self, name: str) -> str:
+        """The decimal mark of a column."""
+        return "," if name in self.comma_columns else self.decimal
 
 
 def read_sample(stream: Any) -> tuple[bytes, bool]:
@@ -123,44 +128,45 @@ def sniff(
         name_columns(rows[0]) if has_header else [f"column_{i + 1}" for i in range(len(rows[0]))]
     )
     decimal = "," if delimiter != "," and _has_decimal_comma(rows[1:]) else "."
-    fields = rows[has_header:]
+    fields = _present_fields(names, rows[has_header:])
+    numeric = numeric_columns(fields, decimal)
     return Dialect(
         names,
         has_header,
-        numeric_columns(names, fields, decimal),
+        numeric,
+        frozenset(name for name in numeric if any(decimal in field for field in fields[name])),
         delimiter,
         decimal,
-        comma_columns(names, fields) if delimiter == "," else frozenset(),
+        comma_columns(fields) if delimiter == "," else frozenset(),
         encoding,
+        n_blank=len(_BLANK_LINES.match(text)[0].splitlines()),  # type: ignore[index]
         longest_line=max(map(len, lines)),
     )
 
 
-def numeric_columns(
-    names: Sequence[str], rows: Sequence[Sequence[str]], decimal: str = "."
-) -> frozenset[str]:
+def numeric_columns(columns: Mapping[str, Sequence[str]], decimal: str) -> frozenset[str]:
     """The columns that have values, all of which are numbers without leading zeros."""
     found = []
-    for name, fields in _present_fields(names, rows).items():
+    for name, fields in columns.items():
         plain = [field.replace(decimal, ".") for field in fields]
         if fields and all(is_numeric(field) and not is_padded(field) for field in plain):
             found.append(name)
     return frozenset(found)
 
 
-def comma_columns(names: Sequence[str], rows: Sequence[Sequence[str]]) -> frozenset[str]:
+def comma_columns(columns: Mapping[str, Sequence[str]]) -> frozenset[str]:
     """The columns of a file separated by commas whose numbers have a decimal comma.
 
     The comma of 1,234 separates thousands, unless other columns of the file have decimal commas,
     and none has a decimal point.
     """
     certain, possible, has_point = set(), set(), False
-    for name, fields in _present_fields(names, rows).items():
-        commas = [field for field in fields if re.match(DECIMAL_COMMA, field)]
-        has_point |= any("." in field and parse_formatted(field) is not None for field in fields)
-        if commas and all(_WHOLE.fullmatch(field) for field in fields if field not in commas):
+    for name, fields in columns.items():
+        commas = [field for field in fields if _has_decimal_mark(field, ",")]
+        has_point |= any("." in field and parse_any(field, ".") is not None for field in fields)
+        if commas and all(is_whole(field) for field in fields if field not in commas):
             possible.add(name)
-            if not all(_GROUPED_BY_COMMAS.fullmatch(field.strip(" %")) for field in commas):
+            if not all(is_ambiguous(field) for field in commas):
                 certain.add(name)
     return frozenset(possible if certain and not has_point else certain)
 
@@ -173,30 +179,9 @@ def _present_fields(names: Sequence[str], rows: Sequence[Sequence[str]]) -> dict
     }
 
 
-def is_padded(text: str) -> bool:
-    """Whether a field is a whole number of three or more digits with leading zeros: 00123."""
-    return _PADDED.fullmatch(text) is not None
-
-
 def is_missing(text: str, words: Collection[str] = MISSING_WORDS) -> bool:
     """Whether a field is a spelling of a missing value."""
     return text.strip().lower() in words
-
-
-def is_numeric(text: str) -> bool:
-    """Whether a field is a finite number."""
-    try:
-        return abs(float(text)) < float("inf")
-    except ValueError:
-        return False
-
-
-def parse_formatted(text: str) -> float | None:
-    """The value of 12, 12 %, 1,234.56 or 1,234.56 %; None if it is not a number."""
-    text = text.strip().removesuffix("%").rstrip()
-    if _GROUPED_BY_COMMAS.fullmatch(text):
-        text = text.replace(",", "")
-    return float(text) if is_numeric(text) else None
 
 
 def is_date(text: str) -> bool:
@@ -284,10 +269,11 @@ def _has_header(rows: list[list[str]], target: object) -> bool:
 
 
 def _has_decimal_comma(rows: list[list[str]]) -> bool:
-    fields = [field for row in rows for field in row]
-    if any("." in field and _GROUPED_BY_COMMAS.fullmatch(field.strip(" %")) for field in fields):
+    fields = [field for row in rows for field in row if "," in field]
+    if any("." in field and parse_any(field, ".") is not None for field in fields):
         return False  # 1,234.56: the comma separates thousands
-    grouped = [field for field in fields if re.match(GROUPED_BY_POINTS, field)]
-    return any(re.match(DECIMAL_COMMA, field) for field in fields) or any(
-        "," in field for field in grouped
-    )
+    return any(_has_decimal_mark(field, ",") for field in fields)
+
+
+def _has_decimal_mark(field: str, decimal: str) -> bool:
+    return decimal in field and parse_any(field, decimal) is not None

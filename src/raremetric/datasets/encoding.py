@@ -12,6 +12,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from raremetric.datasets.dates import (
+    check_dates,
     date_features,
     date_points,
     decode_date,
@@ -76,7 +77,10 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         the order of `levels_`).
     dates_ : dict
         For each column of dates by name: ``origin`` (the first day), ``parts`` (the encoded
-        features) and ``layout`` (how the dates are written; empty if they are not text).
+        features) and ``has_zone`` (whether they had a time zone; then they are in UTC).
+    written_ : dict
+        How numbers and dates were written in the file that `read_table` read: new files are read
+        in the same way. Empty if the encoder was fitted on a DataFrame.
 
     Examples
     --------
@@ -99,6 +103,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     levels_: list[list[str]]
     ngrams_: dict[str, dict[str, NDArray]]
     dates_: dict[str, dict[str, Any]]
+    written_: dict[str, Any]
 
     def __init__(self, *, missing: str = "impute", max_levels: int = 20):
         self.missing = missing
@@ -127,14 +132,12 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         self._check_missing(X)
         self.kinds_, self.levels_, medians = [], [], []
         self.ngrams_, self.dates_ = {}, {}
-        layouts = X.attrs.get("date_layouts", {})
+        self.written_ = {}
         for name in X.columns:
             kind, levels, median = self._fit_column(X[name])
             self.kinds_.append(kind)
             self.levels_.append(levels)
             medians.append(median)
-            if kind == "date":
-                self.dates_[str(name)]["layout"] = layouts.get(name, "")
         self.medians_ = np.array(medians, dtype=np.float64)
         return self
 
@@ -163,6 +166,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
                 fill_numbers(part[:, 0], raw, self.medians_[index])
             elif self.kinds_[index] == "date":
                 date = self.dates_[name]
+                check_dates(raw, date["has_zone"])
                 features = date_features(date_points(raw), date["origin"], self.medians_[index])
                 part[:] = np.column_stack([features[each] for each in date["parts"]])
             elif self.kinds_[index] == "ngrams":
@@ -236,7 +240,11 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     def _fit_column(self, column: Any) -> tuple[str, list[str], float]:
         if is_date_column(column) and not column.isna().all():
             origin, parts, median = fit_dates(date_points(column))
-            self.dates_[str(column.name)] = {"origin": origin, "parts": parts}
+            self.dates_[str(column.name)] = {
+                "origin": origin,
+                "parts": parts,
+                "has_zone": column.dt.tz is not None,
+            }
             return "date", [], median
         if is_number(column):
             values = as_floats(column)

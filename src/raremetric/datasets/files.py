@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from raremetric.datasets.csv_files import find_dialect, read_csv
+from raremetric.datasets.csv_files import RawTable, find_dialect, read_csv
 from raremetric.datasets.dialect import TableError, name_columns
 from raremetric.datasets.keel_files import data_offset, read_keel
 from raremetric.datasets.row_names import as_text
@@ -25,8 +25,8 @@ def read_arrow(
     header: bool | None = None,
     text: Collection[str] = (),
     verbatim: Collection[str] = (),
-) -> tuple[Any, str | None]:
-    """The Arrow table of a file, and the target column that the file declares, if any.
+) -> RawTable:
+    """Read a file as an Arrow table.
 
     Parameters
     ----------
@@ -42,12 +42,12 @@ def read_arrow(
         Columns, such as identifiers, that are read as text without any change.
     """
     if is_parquet(path):
-        return _read_parquet(path), None
+        return RawTable(_read_parquet(path))
     if not is_csv(path):
         return read_keel(path, target, verbatim)
     dialect = find_dialect(path, header, target)
     dialect = dialect.with_text([*text, *verbatim], target)
-    return read_csv(path, dialect, verbatim), None
+    return read_csv(path, dialect, verbatim)
 
 
 @contextmanager

@@ -6,9 +6,8 @@ import io
 import re
 from collections.abc import Collection
 from pathlib import Path
-from typing import Any
 
-from raremetric.datasets.csv_files import open_stream, read_csv
+from raremetric.datasets.csv_files import RawTable, open_stream, read_csv
 from raremetric.datasets.dialect import SAMPLE_BYTES, Dialect, TableError, name_columns
 from raremetric.datasets.parsers import Attribute, parse_header
 
@@ -27,8 +26,8 @@ def data_offset(path: Path) -> int:
     return 0
 
 
-def read_keel(path: Path, target: object, verbatim: Collection[str]) -> tuple[Any, str]:
-    """The Arrow table of a file, and its target column: the output, or the last attribute."""
+def read_keel(path: Path, target: object, verbatim: Collection[str]) -> RawTable:
+    """The table of a file; its target column is the output, or the last attribute."""
     offset = data_offset(path)
     with open_stream(path) as stream:
         lines = stream.read(offset).decode("utf-8-sig", errors="replace").splitlines()
@@ -45,7 +44,7 @@ def read_keel(path: Path, target: object, verbatim: Collection[str]) -> tuple[An
     quote = "'" if sample.count("'") > sample.count('"') else '"'
     dialect = Dialect(names, has_header=False, numeric=numeric, quote=quote, offset=offset)
     dialect = dialect.with_text((output,), output if target is None else target)
-    return read_csv(path, dialect, verbatim), output
+    return read_csv(path, dialect, verbatim)._replace(target=output)
 
 
 def _is_text(attribute: Attribute) -> bool:

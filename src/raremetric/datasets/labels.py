@@ -10,13 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from raremetric.datasets.columns import convert_column
-from raremetric.datasets.dialect import (
-    AMBIGUOUS_WORDS,
-    MISSING_WORDS,
-    TableError,
-    is_missing,
-    is_numeric,
-)
+from raremetric.datasets.dialect import AMBIGUOUS_WORDS, MISSING_WORDS, TableError, is_missing
+from raremetric.datasets.written import is_numeric
 from raremetric.validation import Labels, check_class_count, warn_user
 
 # A target with more classes, some of which occur once, is not a target for classification.
@@ -38,9 +33,10 @@ def read_label_texts(name: str, column: Any, first_row: int = 1) -> Any:
     `first_row` is the number of the first row in the file, for the error message.
     """
     missing = MISSING_WORDS - AMBIGUOUS_WORDS
-    values = convert_column(name, column, as_category=True, missing=missing)
-    if values is None:
+    converted = convert_column(name, column, as_category=True, missing=missing)
+    if converted is None:
         raise TableError(f"The target column {name!r} is empty.")
+    values = converted.values
     empty = values.codes < 0
     if empty.any():
         raise TableError(

@@ -7,9 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from raremetric.datasets.levels import MISSING_LEVEL, has_booleans
-
-_BINARY = {"0": "False", "1": "True", "0.0": "False", "1.0": "True"}
+from raremetric.datasets.levels import MISSING_LEVEL, known_spellings
 
 
 def levels_and_codes(column: Any) -> tuple[list[str], NDArray]:
@@ -31,8 +29,7 @@ def level_codes(column: Any, known: list[str]) -> NDArray[np.int64]:
     """Index of each row's level among the known levels; -1 for an unknown level."""
     levels, codes = levels_and_codes(column)
     position = {level: index for index, level in enumerate(known)}
-    if has_booleans(known):  # 0 and 1 are other spellings
-        levels = [_BINARY.get(level, level) for level in levels]
+    levels = known_spellings(levels, known)
     translation = [position.get(level, -1) for level in [*levels, MISSING_LEVEL]]
     return np.array(translation, dtype=np.int64)[codes]  # code -1 selects the last entry
 

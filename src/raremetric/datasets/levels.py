@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,7 @@ from raremetric.extras import import_optional
 MISSING_LEVEL = "(missing)"
 # The levels of truth values, in all file formats and spellings.
 BOOLEANS = {"false": "False", "true": "True"}
+_BINARY = {"0": "False", "1": "True", "0.0": "False", "1.0": "True"}
 
 
 def is_text(kind: Any) -> bool:
@@ -97,21 +98,20 @@ def without_zero_decimals(values: Any) -> Any:
 
 def as_known_levels(values: Any, known: Collection[str]) -> Any:
     """A Categorical in which truth values and codes are written as the known levels are."""
-    known, names = {*known}, values.categories.tolist()
-    if has_booleans(known):
-        names = [BOOLEANS.get(name.lower(), name) for name in names]
-    else:
-        shorter = map(_without_zero, names)
-        names = [
-            short if short in known and name not in known else name
-            for name, short in zip(names, shorter, strict=True)
-        ]
-    return _renamed(values, names)
+    return _renamed(values, known_spellings(values.categories.tolist(), known))
 
 
-def has_booleans(levels: Collection[str]) -> bool:
-    """Whether the levels of a column are truth values, and possibly missing."""
-    return bool(levels) and {*levels} <= {*BOOLEANS.values(), MISSING_LEVEL}
+def known_spellings(levels: Sequence[str], known: Collection[str]) -> list[str]:
+    """Truth values and codes as the known levels are written; other levels are not changed."""
+    known = {*known}
+    if known and known <= {*BOOLEANS.values(), MISSING_LEVEL}:
+        spellings = BOOLEANS | _BINARY
+        return [spellings.get(level.lower(), level) for level in levels]
+    shorter = map(_without_zero, levels)
+    return [
+        short if short in known and level not in known else level
+        for level, short in zip(levels, shorter, strict=True)
+    ]
 
 
 def _without_zero(level: str) -> str:

@@ -31,6 +31,11 @@ def as_floats(column: Any) -> NDArray[np.float64]:
 
 def fill_numbers(out: NDArray[np.float64], column: Any, median: float) -> None:
     """Encode a column, which may hold numbers as text."""
+    if import_optional("pandas").api.types.is_bool_dtype(column):
+        raise ValueError(
+            f"Column {column.name!r} was numeric when the encoder was fitted, but now it holds "
+            "True and False. Convert it to the numbers that they stand for."
+        )
     if not is_number(column):
         numbers = import_optional("pandas").to_numeric(column.astype(object), errors="coerce")
         wrong = numbers.isna().to_numpy() & column.notna().to_numpy()

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any
 from urllib.error import URLError
 
+from raremetric.datasets.csv_files import RawTable
 from raremetric.datasets.dialect import TableError
 from raremetric.extras import import_optional
 
 
-def read_openml(source: str) -> tuple[Any, str | None]:
-    """Read a data set from openml.org: its Arrow table, and its default target if it has one.
+def read_openml(source: str) -> RawTable:
+    """Read a data set from openml.org, with its default target if it has one.
 
     Parameters
     ----------
@@ -36,4 +36,4 @@ def read_openml(source: str) -> tuple[Any, str | None]:
     except ValueError as error:  # scikit-learn's, for an unknown number
         raise TableError(f"OpenML rejected the request: {error}") from error
     table = import_optional("pyarrow").Table.from_pandas(bunch.frame, preserve_index=False)
-    return table, bunch.target_names[0] if len(bunch.target_names) == 1 else None
+    return RawTable(table, bunch.target_names[0] if len(bunch.target_names) == 1 else None)

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from raremetric.datasets.dialect import is_numeric
+from raremetric.datasets.written import is_numeric
 from raremetric.extras import install_hint
 
 MISSING_MARKS = frozenset({"?", "<null>", ""})

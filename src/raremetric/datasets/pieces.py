@@ -9,7 +9,7 @@ from typing import Any
 from raremetric.datasets.columns import known_columns
 from raremetric.datasets.csv_files import find_dialect, scan_csv
 from raremetric.datasets.dialect import TableError
-from raremetric.datasets.encoding import TEXT_KINDS, TableEncoder, check_columns
+from raremetric.datasets.encoding import TableEncoder, check_columns
 from raremetric.datasets.files import (
     arrow_table,
     is_csv,
@@ -66,19 +66,8 @@ def encoder_frame(
     table: Any, encoder: TableEncoder, first_row: int = 1, row_names: str | None = None
 ) -> Any:
     """A DataFrame of the columns of a fitted encoder, from an Arrow table; see `iter_table`."""
-    known = list(encoder.feature_names_in_)
-    check_columns(table.column_names, known)
-    levels = {
-        name: encoder.levels_[index]
-        for index, name in enumerate(known)
-        if encoder.kinds_[index] in TEXT_KINDS
-    }
-    dates = {
-        name: encoder.dates_[name]["layout"]
-        for name, kind in zip(known, encoder.kinds_, strict=True)
-        if kind == "date"
-    }
-    frame = known_columns(table, known, first_row, levels, dates)
+    check_columns(table.column_names, list(encoder.feature_names_in_))
+    frame = known_columns(table, encoder, first_row)
     if row_names in table.column_names:
         names = as_texts(table.column(row_names))
         frame.index = import_optional("pandas").Index(names, name=row_names)
@@ -130,4 +119,4 @@ def iter_arrow(
     elif is_parquet(path):
         yield from scan_parquet(path)
     else:
-        yield read_arrow(path, target=target, verbatim=verbatim)[0]
+        yield read_arrow(path, target=target, verbatim=verbatim).table

@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.utils import Bunch
 
 from raremetric.datasets.columns import to_frame
+from raremetric.datasets.csv_files import RawTable
 from raremetric.datasets.dialect import TableError
 from raremetric.datasets.encoding import TableEncoder
 from raremetric.datasets.files import arrow_table, is_frame, naming, read_arrow
@@ -133,30 +134,32 @@ def read_table(
     as_written = list(dict.fromkeys([*([row_names] if row_names else []), *verbatim]))
     with naming(source):
         if is_frame(path):
-            table, named = arrow_table(path, as_written), None
+            read = RawTable(arrow_table(path, as_written))
         elif source.startswith("openml:"):
-            table, named = read_openml(source)
+            read = read_openml(source)
         else:
-            table, named = read_arrow(
+            read = read_arrow(
                 existing_file(path),
                 target=target,
                 header=header,
                 text=categorical,
                 verbatim=as_written,
             )
-        name = find_target(table.column_names, named if target is None else target)
+        table, written = read.table, read.written
+        name = find_target(table.column_names, read.target if target is None else target)
         _check_names(table, name, categorical, ignore, as_written)
         columns = {key: table.column(key) for key in table.column_names if key not in ignore}
-        del table  # so that the memory of each column is freed once it is converted
+        del read, table  # so that the memory of each column is freed once it is converted
         labels = read_labels(name, columns.pop(name))
         if positive is None and not original:
             refuse_many_classes(name, labels)
         chosen = choose_positive(name, labels, positive)
         texts = {each: as_texts(columns.pop(each)) for each in as_written if each in columns}
-        frame = to_frame(columns, categorical)
+        frame, written = to_frame(columns, categorical, written)
         if not frame.shape[1]:
             raise TableError(f"It has no usable column besides the target {name!r}.")
         encoder = TableEncoder(missing=missing, max_levels=max_levels).fit(frame)
+        encoder.written_ = written
     bunch = _bunch(frame, labels, name, chosen, original, encoder)
     bunch.row_names = None if row_names is None else texts.get(row_names)
     bunch.verbatim = {each: texts[each] for each in verbatim if each in texts}

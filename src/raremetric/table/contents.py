@@ -34,6 +34,7 @@ OWN_MODULES = (
     "classifier",
     "contenders",
     "datasets.encoding",
+    "datasets.written",
     "features",
     "learners",
     "losses",

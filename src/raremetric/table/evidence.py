@@ -235,7 +235,7 @@ def importances_of_file(
         if is_frame(path):
             table = arrow_table(path)
         else:
-            table = read_arrow(existing_file(path), target=target)[0]
+            table = read_arrow(existing_file(path), target=target).table
         if target not in table.column_names:
             raise TableError(f"There is no column {target!r} with the class.")
         labels = read_labels(target, table.column(target))

@@ -121,7 +121,7 @@ def labeled_rows(
         The review does not belong to the source, or has other verdicts.
     """
     verdicts = read_verdicts(review)
-    table = read_arrow(Path(source), verbatim=[row_names] if row_names else [])[0]
+    table = read_arrow(Path(source), verbatim=[row_names] if row_names else []).table
     rows = sorted(verdicts)
     if rows and rows[-1] > table.num_rows:
         raise TableError(
@@ -180,7 +180,7 @@ def with_reviewed_rows(
     """
     pandas = import_optional("pandas")
     verbatim = [row_names] if row_names else []
-    table = read_arrow(Path(path), target=target, verbatim=verbatim)[0]
+    table = read_arrow(Path(path), target=target, verbatim=verbatim).table
     if target not in table.column_names:
         raise TableError(f"{path}: there is no column {target!r} with the class.")
     labels = read_labels(target, table.column(target))

@@ -136,6 +136,17 @@ def test_the_same_data_give_the_same_bits_in_any_number_of_threads():
     np.testing.assert_array_equal(first.components_, second.components_)
 
 
+def test_the_seed_decides_which_selected_examples_are_anchors():
+    X, y = make_problem(0, 60, 3, 2)
+    first, again, other = (
+        IterativeLMNN(max_anchors=20, random_state=seed, max_rounds=30).fit(X, y).components_
+        for seed in (0, 0, 1)
+    )
+    np.testing.assert_array_equal(first, again)
+    assert not np.allclose(first, other)
+    assert not np.allclose(first, IterativeLMNN(max_rounds=30).fit(X, y).components_)
+
+
 def test_columns_of_the_queries_are_checked():
     X, y = make_problem(0, 30, 2, 2)
     table = pd.DataFrame(X, columns=["width", "height"])

@@ -48,6 +48,9 @@ class IterativeLMNN(LMNN):
         Maximum number of metrics that are learned.
     loss : {"squared_hinge", "hinge"}, default="squared_hinge"
         The cost of an impostor: see :class:`LMNN`.
+    max_anchors : int or None, default=20_000
+        If more examples are selected, the sums of the loss run over at most this many of them: see
+        :class:`LMNN`. None takes all.
     n_components : int or None, default=None
         Rank of the metric: the number of rows of L. None keeps all n_features.
     init : {"pca", "identity"} or array of shape (n_components, n_features), default="pca"
@@ -56,6 +59,8 @@ class IterativeLMNN(LMNN):
         Maximum number of iterations of LMNN in each round.
     tol : float, default=1e-4
         Relative accuracy of the objective of LMNN.
+    random_state : int, RandomState instance or None, default=None
+        For the draw of anchors if more than ``max_anchors`` examples are selected.
     n_jobs : int or None, default=None
         Threads in the search for neighbors. The result does not depend on it.
     verbose : int, default=0
@@ -136,10 +141,12 @@ class IterativeLMNN(LMNN):
         overlap=0.9,
         max_rounds=10,
         loss="squared_hinge",
+        max_anchors=20_000,
         n_components=None,
         init="pca",
         max_iter=200,
         tol=1e-4,
+        random_state=None,
         n_jobs=None,
         verbose=0,
     ):
@@ -147,10 +154,12 @@ class IterativeLMNN(LMNN):
             n_neighbors,
             push_weight,
             loss=loss,
+            max_anchors=max_anchors,
             n_components=n_components,
             init=init,
             max_iter=max_iter,
             tol=tol,
+            random_state=random_state,
             n_jobs=n_jobs,
             verbose=verbose,
         )

@@ -60,9 +60,9 @@ demo: $(VENV)/.study  ## learn a metric on real data, print the gain in F1, draw
 # The generated cases run without coverage, which nearly doubles their time.
 test: $(VENV)/.dev lint  ## run the linters, the fast tests with coverage, and the kernels without compilation
 	$(PYTEST) -m "not slow and not browser and not fault" --ignore=tests/fuzz \
-		--cov=raremetric --cov-report=
+		--cov=raremetric --cov=paper --cov-report=
 	$(PYTEST) -q tests/fuzz
-	NUMBA_DISABLE_JIT=1 $(PYTEST) -q -m kernels --cov=raremetric --cov-append \
+	NUMBA_DISABLE_JIT=1 $(PYTEST) -q -m kernels --cov=raremetric --cov=paper --cov-append \
 		--cov-report=term-missing:skip-covered
 
 test-quick: $(VENV)/.dev  ## run the tests of the inner loop

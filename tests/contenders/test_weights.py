@@ -83,8 +83,6 @@ def test_equal_weights_change_nothing_and_measures_are_weighted(data):
         ("plain", ""),
         ("iml", ""),
         ("sklearn.naive_bayes:GaussianNB", ""),
-        ("dmbk", "DMBK cannot take weights: its metric is learned without them"),
-        ("iterative-lmnn", "iterative LMNN cannot take weights: its metric is learned without"),
         ("gmml", "GMML cannot take weights: its metric is learned without them"),
         (
             "sklearn.neighbors:KNeighborsClassifier",

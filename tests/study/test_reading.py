@@ -100,6 +100,22 @@ def test_ids_are_stable_and_tell_settings_apart():
     assert mine.label == LearnerSpec("IML", "IML", {"dissimilar": "fixed"}).label
 
 
+def test_a_class_keeps_its_ids_when_its_module_is_moved():
+    for settings in ({}, {"power": 2.0}):
+        first, moved = (
+            LearnerSpec("Mine", f"{module}:Mine", settings) for module in ("a.module", "other")
+        )
+        assert first.label == moved.label
+    assert LearnerSpec("Mine", "a:Mine").label == "Mine"
+    assert LearnerSpec("Mine", "a:Mine", {"power": 2.0}).label != "Mine"
+    assert LearnerSpec("Mine", "a:Other").label != "Mine"
+    assert LearnerSpec("IML", "a:IML").label != "IML"  # a registered contender has this name
+    same_settings = ({"tol": 0.1}, {"tol": [0.1]})
+    assert LearnerSpec("IML", "a:IML", *same_settings).label != (
+        LearnerSpec("IML", "IML", *same_settings).label
+    )
+
+
 def test_a_part_of_a_study():
     study = named_study("table2")
     part = restrict(study, ["wine"], ["IML", "ML2"], 2)

@@ -46,24 +46,3 @@ def iml_candidates(split: int) -> list[Candidate]:
     ]
     random.Random(split).shuffle(grid)
     return grid[:N_IML_CANDIDATES]
-
-
-def dmbk_candidates(split: int) -> list[Candidate]:
-    """Rank, balance and shrinkage; with full rank, the balance does not matter."""
-    shapes = [(share, balance) for share in (0.1, 0.25, 0.5) for balance in (0.5, 1.0)]
-    settings = [
-        {"n_components": share, "balance": balance, "shrinkage": shrinkage}
-        for share, balance in [*shapes, (None, 0.5)]
-        for shrinkage in ("auto", 0.1, 0.5)
-    ]
-    return [Candidate(str(params), params) for params in settings]
-
-
-def iterative_lmnn_candidates(split: int) -> list[Candidate]:
-    """The weight of the push term, and the number of examples of each class for each query."""
-    settings = [
-        {"push_weight": mu, "n_selected": n_selected}
-        for mu in (0.1, 0.4, 0.7, 1.0)
-        for n_selected in (10, 30)
-    ]
-    return [Candidate(str(params), params) for params in settings]

@@ -73,10 +73,19 @@ class LearnerSpec:
 
     @property
     def label(self) -> str:
-        """The name if it is registered; else the name and a hash of everything else."""
-        if self.is_registered:
+        """What tells the learner apart from others in ids of tasks.
+
+        The name, if it is that of a registered contender, or of a class with nothing but its
+        defaults; else the name and a hash of everything else. The module of a class does not
+        count: it may be moved.
+        """
+        kind = self.kind[self.kind.find(":") :] if self.is_custom else self.kind
+        is_default = self._identity()[1:] == ({}, None, None)
+        if self.is_registered or (
+            is_default and kind.lstrip(":") == self.name and self.name not in CONTENDERS
+        ):
             return self.name
-        text = json.dumps(self._identity(), sort_keys=True)
+        text = json.dumps((kind, *self._identity()[1:]), sort_keys=True)
         return f"{self.name}#{hashlib.sha256(text.encode()).hexdigest()[:8]}"
 
     def _identity(self) -> tuple:

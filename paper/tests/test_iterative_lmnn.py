@@ -4,9 +4,16 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.metrics import f1_score
+from sklearn.model_selection import StratifiedKFold
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.preprocessing import StandardScaler
 
-from raremetric import LMNN, IterativeLMNN
-from raremetric.learners.iterative_lmnn import jaccard_index
+from paper.rivals import IterativeLMNN
+from paper.rivals.iterative_lmnn import jaccard_index
+from raremetric import LMNN
+from raremetric.contenders import find_contender
+from raremetric.contenders.base import Candidate
 from raremetric.validation import SmallClassWarning, quiet_repeats
 from tests.conftest import make_problem
 
@@ -96,8 +103,8 @@ def test_without_queries_each_example_asks_for_the_others():
     assert learner.selection_.tolist() == sorted(expected)
 
 
-def test_each_class_is_selected_no_matter_how_far_it_is(problem):
-    X, y = problem
+def test_each_class_is_selected_no_matter_how_far_it_is():
+    X, y = make_problem()
     far = np.vstack([X, [[1e3, 1e3, 1e3]]]), np.append(y, 2)
     learner = IterativeLMNN(1, n_selected=1, overlap=0.01)
     with pytest.warns(SmallClassWarning, match="IterativeLMNN uses n_neighbors=1"):
@@ -169,9 +176,9 @@ def test_columns_of_the_queries_are_checked():
         ({"push_weight": 2.0}, "push_weight == 2.0, must be <= 1"),
     ],
 )
-def test_bad_parameters(problem, params, message):
+def test_bad_parameters(params, message):
     with pytest.raises(ValueError, match=message):
-        IterativeLMNN(**params).fit(*problem)
+        IterativeLMNN(**params).fit(*make_problem())
 
 
 def test_stopping_early_is_told():
@@ -186,3 +193,33 @@ def test_stopping_early_is_told():
 def test_jaccard_index():
     assert jaccard_index(np.array([1, 2, 3]), np.array([2, 3, 4, 5])) == pytest.approx(2 / 5)
     assert jaccard_index(np.array([1, 2]), np.array([1, 2])) == 1.0
+
+
+def test_tuning_and_vote_by_hand():
+    """With scikit-learn's neighbors."""
+    X, y = make_problem(2, 90, 3)
+    y = y & (np.arange(90) % 2)
+    X, y, queries = 4 + 2 * X[:60], y[:60], 4 + 2 * X[60:]
+    folds = list(StratifiedKFold(3, shuffle=True, random_state=0).split(X, y))
+    contender = find_contender("paper.rivals:IterativeLMNN")
+    tried = [Candidate(str(n), {"n_selected": n}) for n in (2, 5)]
+    tuned = contender.fit(tried, X, y, seed=0, folds=folds, queries=queries)
+
+    def vote(n, train, rows):
+        scaler = StandardScaler().fit(X[train])
+        Z, Q = scaler.transform(X[train]), scaler.transform(rows)
+        learner = IterativeLMNN(n_selected=n)
+        with quiet_repeats():
+            learner.fit(Z, y[train], queries=Q)
+        knn = KNeighborsClassifier(3).fit(learner.transform(Z), y[train])
+        return knn.predict(learner.transform(Q))
+
+    scores = {
+        name: np.mean([f1_score(y[v], vote(n, t, X[v])) for t, v in folds])
+        for name, n in (("2", 2), ("5", 5))
+    }
+    assert tuned.validation == pytest.approx(scores)
+    best = max(scores, key=lambda name: (scores[name], name))
+    assert tuned.chosen == {"n_selected": int(best)}
+    expected = vote(int(best), np.arange(60), queries)
+    np.testing.assert_array_equal(tuned.answer(queries).predicted, expected)

@@ -35,8 +35,6 @@ class DMBK(MetricLearner):
     more than a mean, so no pair is neglected. Every class has the same weight, no matter how few
     examples it has.
 
-    .. versionadded:: 0.1
-
     Parameters
     ----------
     n_components : int, float or None, default=0.5
@@ -135,7 +133,7 @@ class DMBK(MetricLearner):
     Examples
     --------
     >>> from sklearn.datasets import load_iris
-    >>> from raremetric import DMBK
+    >>> from paper.rivals import DMBK
     >>> X, y = load_iris(return_X_y=True)
     >>> dmbk = DMBK(n_components=2).fit(X, y)
     >>> dmbk.transform(X).shape
@@ -160,6 +158,16 @@ class DMBK(MetricLearner):
         self.max_iter = max_iter
         self.tol = tol
         self.verbose = verbose
+
+    @staticmethod
+    def candidates(split):
+        """Rank, balance and shrinkage to try; with full rank, the balance does not matter."""
+        shapes = [(share, balance) for share in (0.1, 0.25, 0.5) for balance in (0.5, 1.0)]
+        return [
+            {"n_components": share, "balance": balance, "shrinkage": shrinkage}
+            for share, balance in [*shapes, (None, 0.5)]
+            for shrinkage in ("auto", 0.1, 0.5)
+        ]
 
     @one_blas_thread
     def fit(self, X, y) -> DMBK:

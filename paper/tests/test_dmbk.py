@@ -8,8 +8,8 @@ from scipy.stats import norm, ortho_group
 from sklearn.covariance import LedoitWolf
 from sklearn.exceptions import ConvergenceWarning
 
-from raremetric import DMBK
-from raremetric.learners.dmbk import Gaussians, Projected, class_gaussians, value_and_gradient
+from paper.rivals import DMBK
+from paper.rivals.dmbk import Gaussians, Projected, class_gaussians, value_and_gradient
 from raremetric.validation import check_labels
 from tests.conftest import make_problem
 

@@ -31,8 +31,6 @@ class IterativeLMNN(LMNN):
     The method is transductive: give ``fit`` the features of the rows that will be classified.
     Their labels are not needed. For other rows, fit it again.
 
-    .. versionadded:: 0.1
-
     Parameters
     ----------
     n_neighbors : int, default=3
@@ -44,7 +42,7 @@ class IterativeLMNN(LMNN):
     overlap : float, default=0.9
         The selection is stable if the number of examples that were selected in two rounds in a
         row is at least this share of those selected in either of them.
-    max_rounds : int, default=10
+    max_rounds : int, default=4
         Maximum number of metrics that are learned.
     loss : {"squared_hinge", "hinge"}, default="squared_hinge"
         The cost of an impostor: see :class:`LMNN`.
@@ -55,7 +53,7 @@ class IterativeLMNN(LMNN):
         Rank of the metric: the number of rows of L. None keeps all n_features.
     init : {"pca", "identity"} or array of shape (n_components, n_features), default="pca"
         Where LMNN starts in each round: see :class:`LMNN`.
-    max_iter : int, default=200
+    max_iter : int, default=100
         Maximum number of iterations of LMNN in each round.
     tol : float, default=1e-4
         Relative accuracy of the objective of LMNN.
@@ -123,7 +121,7 @@ class IterativeLMNN(LMNN):
     Examples
     --------
     >>> from sklearn.datasets import load_iris
-    >>> from raremetric import IterativeLMNN
+    >>> from paper.rivals import IterativeLMNN
     >>> X, y = load_iris(return_X_y=True)
     >>> learner = IterativeLMNN(n_selected=5).fit(X[::2], y[::2], queries=X[1::2])
     >>> len(learner.selection_) < 75
@@ -139,12 +137,12 @@ class IterativeLMNN(LMNN):
         n_selected=10,
         *,
         overlap=0.9,
-        max_rounds=10,
+        max_rounds=4,
         loss="squared_hinge",
         max_anchors=20_000,
         n_components=None,
         init="pca",
-        max_iter=200,
+        max_iter=100,
         tol=1e-4,
         random_state=None,
         n_jobs=None,
@@ -166,6 +164,15 @@ class IterativeLMNN(LMNN):
         self.n_selected = n_selected
         self.overlap = overlap
         self.max_rounds = max_rounds
+
+    @staticmethod
+    def candidates(split):
+        """The weight of the push term and the number of examples of each class to try."""
+        return [
+            {"push_weight": mu, "n_selected": n_selected}
+            for mu in (0.1, 0.4, 0.7, 1.0)
+            for n_selected in (10, 30)
+        ]
 
     @one_blas_thread
     def fit(self, X, y, queries=None) -> IterativeLMNN:

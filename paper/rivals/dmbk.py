@@ -5,28 +5,27 @@ from __future__ import annotations
 from math import ceil
 from numbers import Integral
 from typing import NamedTuple
+from warnings import warn
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg import eigh
+from scipy.optimize import minimize
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.covariance import ledoit_wolf_shrinkage
 from sklearn.exceptions import ConvergenceWarning
-
-from raremetric.learners.base import MetricLearner
-from raremetric.learners.lmnn_problem import unit_of_features
-from raremetric.metric import symmetric_eigen
-from raremetric.performance import one_blas_thread
-from raremetric.scales import spread_of
-from raremetric.solvers.reference import minimize_lbfgs
-from raremetric.validation import Labels, check_integer, check_option, check_real, warn_user
+from sklearn.utils import check_scalar
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 NO_DIVERGENCE = 1e-12  # less is rounding; added to each, so that equal classes have a logarithm
 NO_SPREAD = 1e-6  # share of the largest total variance of a class: less is none
 NO_SLOPE = 1e-10  # where all of the gradient is smaller, the descent ends
 TIES = 1e-6  # weight of the variance where directions at the start have equal divergences
 MIN_SHRINKAGE = 1e-3  # of "auto"
+ITERATION_LIMIT = 1  # SciPy's status when maxiter ended the run
 
 
-class DMBK(MetricLearner):
+class DMBK(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     r"""Distance Metric by Balancing KL-divergence.
 
     Classes are described by Gaussian distributions. The metric is the projection that maximizes
@@ -53,8 +52,6 @@ class DMBK(MetricLearner):
         Maximum number of iterations.
     tol : float, default=1e-5
         The descent ends when an iteration increases the objective by less than this.
-    verbose : int, default=0
-        1 logs every iteration to the logger "raremetric" (standard error by default).
 
     Attributes
     ----------
@@ -115,12 +112,10 @@ class DMBK(MetricLearner):
     - A class without any spread, such as one with a single example, has the mean covariance of
       the others.
 
-    The metric for c·X is that for X divided by c².
-
     See Also
     --------
-    BalancedDiscriminant : A closed form in which every class has the same weight.
-    IML : A metric learner for imbalanced classes.
+    raremetric.BalancedDiscriminant : A closed form in which every class has the same weight.
+    raremetric.IML : A metric learner for imbalanced classes.
 
     References
     ----------
@@ -142,22 +137,12 @@ class DMBK(MetricLearner):
     True
     """
 
-    def __init__(
-        self,
-        n_components=0.5,
-        balance=0.5,
-        shrinkage="auto",
-        *,
-        max_iter=100,
-        tol=1e-5,
-        verbose=0,
-    ):
+    def __init__(self, n_components=0.5, balance=0.5, shrinkage="auto", *, max_iter=100, tol=1e-5):
         self.n_components = n_components
         self.balance = balance
         self.shrinkage = shrinkage
         self.max_iter = max_iter
         self.tol = tol
-        self.verbose = verbose
 
     @staticmethod
     def candidates(split):
@@ -169,7 +154,6 @@ class DMBK(MetricLearner):
             for shrinkage in ("auto", 0.1, 0.5)
         ]
 
-    @one_blas_thread
     def fit(self, X, y) -> DMBK:
         """Learn the metric.
 
@@ -184,65 +168,67 @@ class DMBK(MetricLearner):
         -------
         self : DMBK
         """
-        X, labels = self._check_training_data(X, y)
-        n_components = check_parameters(self, X.shape[1])
-        unit = unit_of_features(X)
-        classes = class_gaussians(X / unit, labels, self.shrinkage)
+        X, y = validate_data(self, X, y, dtype=np.float64, ensure_min_samples=2)
+        n_components = self._check_parameters(X.shape[1])
+        self.classes_, codes = np.unique(y, return_inverse=True)
+        classes = class_gaussians(X, codes, self.shrinkage)
         whitening = whitening_of(classes)
         classes = Gaussians(classes.means @ whitening, whitening @ classes.covariances @ whitening)
-        start = first_directions(classes, whitened_covariance(X / unit, whitening), n_components)
-        value, _ = value_and_gradient(start, classes, self.balance)
-        L, self.n_iter_ = start, 1
+        L = first_directions(classes, whitened_covariance(X, whitening), n_components)
+        self.n_iter_ = 1
         if n_components < X.shape[1]:
-            L = self._ascend(classes, start, value)
-            value, _ = value_and_gradient(L, classes, self.balance)
+            L = self._ascend(classes, L)
+        self.objective_, _ = value_and_gradient(L, classes, self.balance)
         rows = np.linalg.svd(L, full_matrices=False)[2]  # orthonormal, with the same span
-        self.classes_ = labels.classes
-        self.components_ = rows @ whitening / unit
-        self.objective_ = value
+        self.components_ = rows @ whitening
         self.divergences_ = Projected.of(rows, classes).divergences
         return self
 
-    def _ascend(self, classes: Gaussians, start: NDArray, start_value: float) -> NDArray:
-        """Maximize the objective; the solver minimizes a function that starts at one."""
+    def transform(self, X):
+        """Project the data, so that the plain distance becomes the learned one: XLᵀ."""
+        check_is_fitted(self)
+        return validate_data(self, X, reset=False, dtype=np.float64) @ self.components_.T
 
-        def evaluate(L: NDArray) -> tuple[float, NDArray]:
-            value, gradient = value_and_gradient(L, classes, self.balance)
+    def _ascend(self, classes: Gaussians, start: NDArray) -> NDArray:
+        """Maximize the objective; SciPy minimizes a function that is one at the start."""
+        start_value, _ = value_and_gradient(start, classes, self.balance)
+
+        def evaluate(x: NDArray) -> tuple[float, NDArray]:
+            value, gradient = value_and_gradient(x.reshape(start.shape), classes, self.balance)
             flat = np.abs(gradient).max() < NO_SLOPE
-            return 1 + start_value - value, np.zeros_like(L) if flat else -gradient
+            return 1 + start_value - value, np.zeros(x.shape) if flat else -gradient.ravel()
 
-        found = minimize_lbfgs(
-            evaluate,
-            start,
-            max_iter=self.max_iter,
-            tol=self.tol,
-            report=self._reporter(self.verbose),
-        )
-        if not found.converged:
-            warn_user(
+        options = {"maxiter": self.max_iter, "ftol": self.tol, "gtol": 0.0, "maxcor": 10}
+        found = minimize(evaluate, start.ravel(), jac=True, method="L-BFGS-B", options=options)
+        if found.status == ITERATION_LIMIT:
+            warn(
                 f"DMBK stopped after max_iter={self.max_iter} iterations, while an iteration still "
                 f"increased the objective by more than tol={self.tol:g}. Raise max_iter or tol.",
                 ConvergenceWarning,
+                stacklevel=3,
             )
-        self.n_iter_ = max(found.n_iter, 1)
-        return found.L
+        self.n_iter_ = max(int(found.nit), 1)
+        return found.x.reshape(start.shape)
 
+    @property
+    def _n_features_out(self) -> int:
+        return len(self.components_)
 
-def check_parameters(learner: DMBK, n_features: int) -> int:
-    """Raise an error if a parameter is not valid; return the number of components."""
-    check_real(learner.balance, "balance", low=0, high=1)
-    if isinstance(learner.shrinkage, str):
-        check_option(learner.shrinkage, "shrinkage", ("auto",))
-    else:
-        check_real(learner.shrinkage, "shrinkage", low=0, high=1, closed="right")
-    check_integer(learner.max_iter, "max_iter", low=1)
-    check_real(learner.tol, "tol", low=0, closed="neither")
-    if learner.n_components is None:
-        return n_features
-    if isinstance(learner.n_components, Integral):
-        return check_integer(learner.n_components, "n_components", low=1, high=n_features)
-    share = check_real(learner.n_components, "n_components", low=0, high=1, closed="right")
-    return ceil(share * n_features)
+    def _check_parameters(self, n_features: int) -> int:
+        """The number of components; an error if a parameter is not valid."""
+        check_scalar(self.balance, "balance", (int, float), min_val=0, max_val=1)
+        limits = {"min_val": 0, "max_val": 1, "include_boundaries": "right"}
+        if self.shrinkage != "auto":
+            check_scalar(self.shrinkage, "shrinkage", (int, float), **limits)
+        if self.n_components is None:
+            return n_features
+        if isinstance(self.n_components, Integral):
+            return int(
+                check_scalar(
+                    self.n_components, "n_components", Integral, min_val=1, max_val=n_features
+                )
+            )
+        return ceil(check_scalar(self.n_components, "n_components", float, **limits) * n_features)
 
 
 class Gaussians(NamedTuple):
@@ -252,9 +238,9 @@ class Gaussians(NamedTuple):
     covariances: NDArray[np.float64]  # (n_classes, n_features, n_features)
 
 
-def class_gaussians(X: NDArray, labels: Labels, shrinkage: float | str) -> Gaussians:
+def class_gaussians(X: NDArray, codes: NDArray, shrinkage: float | str) -> Gaussians:
     """Means and shrunk covariances of the classes."""
-    found = [class_moments(X[labels.codes == c], shrinkage) for c in range(len(labels.classes))]
+    found = [class_moments(X[codes == c], shrinkage) for c in range(codes.max() + 1)]
     means, covariances = (np.stack(each) for each in zip(*found, strict=True))
     traces = np.trace(covariances, axis1=1, axis2=2)
     spread = traces > NO_SPREAD * traces.max()
@@ -267,7 +253,7 @@ def class_moments(rows: NDArray, shrinkage: float | str) -> tuple[NDArray, NDArr
     """Mean and shrunk covariance of the examples of one class."""
     mean = rows.mean(axis=0)
     centered = rows - mean
-    centered[:, spread_of(rows) == 0] = 0.0  # without the rounding of the mean
+    centered[:, np.ptp(rows, axis=0) == 0] = 0.0  # without the rounding of the mean
     covariance = centered.T @ centered / len(rows)
     if isinstance(shrinkage, str):
         estimate = ledoit_wolf_shrinkage(centered, assume_centered=True) if len(rows) > 1 else 1.0
@@ -278,7 +264,7 @@ def class_moments(rows: NDArray, shrinkage: float | str) -> tuple[NDArray, NDArr
 
 def whitening_of(classes: Gaussians) -> NDArray:
     """The inverse square root of the mean covariance."""
-    variances, axes = symmetric_eigen(classes.covariances.mean(axis=0))
+    variances, axes = eigh(classes.covariances.mean(axis=0))
     return (axes / np.sqrt(variances)) @ axes.T
 
 
@@ -300,7 +286,7 @@ def first_directions(classes: Gaussians, covariance: NDArray, n_components: int)
     traces = (max(float(np.trace(each)), np.finfo(float).tiny) for each in (total, covariance))
     shares = [each / trace for each, trace in zip((total, covariance), traces, strict=True)]
     both = shares[0] + TIES * shares[1]
-    _, axes = symmetric_eigen((both + both.T) / 2)
+    _, axes = eigh((both + both.T) / 2)
     return np.ascontiguousarray(axes.T[::-1][:n_components])
 
 

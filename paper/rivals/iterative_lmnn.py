@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
+from warnings import warn
+
 import numpy as np
 from numpy.typing import NDArray
+from scipy.spatial.distance import cdist
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_scalar
+from sklearn.utils.validation import check_is_fitted, validate_data
 
-from raremetric.learners.lmnn import LMNN, check_parameters, make_problem, start_of
-from raremetric.neighbors import NeighborSearch
-from raremetric.performance import one_blas_thread
-from raremetric.scales import validate_rows
-from raremetric.solvers.reference import Solution
-from raremetric.validation import (
-    Labels,
-    check_integer,
-    check_real,
-    warn_small_classes,
-    warn_user,
-)
+from raremetric import LMNN
 
 
-class IterativeLMNN(LMNN):
+class IterativeLMNN(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     r"""Iterative metric learning: LMNN on a selection of examples near the rows to be classified.
 
     For each query, the nearest training examples of each class are selected under the current
@@ -33,10 +28,8 @@ class IterativeLMNN(LMNN):
 
     Parameters
     ----------
-    n_neighbors : int, default=3
-        Number k of target neighbors per example: see :class:`LMNN`.
-    push_weight : float, default=0.5
-        μ between 0 and 1: see :class:`LMNN`.
+    n_neighbors, push_weight, max_anchors, max_iter, random_state
+        Of LMNN in each round: see :class:`raremetric.LMNN`.
     n_selected : int, default=10
         Number of examples of each class that are selected for each query.
     overlap : float, default=0.9
@@ -44,54 +37,27 @@ class IterativeLMNN(LMNN):
         row is at least this share of those selected in either of them.
     max_rounds : int, default=4
         Maximum number of metrics that are learned.
-    loss : {"squared_hinge", "hinge"}, default="squared_hinge"
-        The cost of an impostor: see :class:`LMNN`.
-    max_anchors : int or None, default=20_000
-        If more examples are selected, the sums of the loss run over at most this many of them: see
-        :class:`LMNN`. None takes all.
-    n_components : int or None, default=None
-        Rank of the metric: the number of rows of L. None keeps all n_features.
-    init : {"pca", "identity"} or array of shape (n_components, n_features), default="pca"
-        Where LMNN starts in each round: see :class:`LMNN`.
-    max_iter : int, default=100
-        Maximum number of iterations of LMNN in each round.
-    tol : float, default=1e-4
-        Relative accuracy of the objective of LMNN.
-    random_state : int, RandomState instance or None, default=None
-        For the draw of anchors if more than ``max_anchors`` examples are selected.
-    n_jobs : int or None, default=None
-        Threads in the search for neighbors. The result does not depend on it.
-    verbose : int, default=0
-        1 logs every iteration to the logger "raremetric" (standard error by default).
 
     Attributes
     ----------
-    components_ : ndarray of shape (n_components, n_features)
-        L.
+    lmnn_ : LMNN
+        The metric of the last round.
+    components_ : ndarray of shape (n_features, n_features)
+        Its L.
     selection_ : ndarray of shape (n_selected_examples,)
         Row indices of the examples that the metric was learned from, in ascending order.
     overlap_ : float
         Share of the selection that did not change in the last round.
     n_rounds_ : int
         Number of metrics that were learned.
-    objective_ : float
-        Value of the loss of LMNN at ``components_``, over the selection.
-    n_iter_ : int
-        Number of iterations of LMNN in the last round.
-    classes_ : ndarray of shape (n_classes,)
-        Class labels seen in ``fit``.
-    n_features_in_ : int
-        Number of features seen in ``fit``.
-    feature_names_in_ : ndarray of shape (n_features,)
-        Names of the features, when ``X`` has string column names.
 
     Notes
     -----
     The first selection is under the Euclidean distance. With N(q, c) the ``n_selected`` nearest
     examples of class c to query q under the current metric, the selection is the union of N(q, c)
-    over all queries and classes. LMNN always starts from ``init`` and uses the features of the
-    examples as they are, so that the metric depends on the selection only: once that does not
-    change at all, neither does the metric.
+    over all queries and classes. LMNN always starts anew and uses the features of the examples as
+    they are, so that the metric depends on the selection only: once that does not change at all,
+    neither does the metric.
 
     If ``n_selected`` is at least the number of neighbors that vote, the nearest neighbors of a
     query are the same among all examples as among the selection under the final metric. So all
@@ -102,16 +68,10 @@ class IterativeLMNN(LMNN):
     - [1]_ selects a subset of the training examples for each query. Here, one metric is learned
       for all queries, from the union of the subsets: a metric for each query would take thousands
       of fits to classify one table. With many queries, most examples are near some query. The
-      result is then close to that of :class:`LMNN`; fewer examples remain if ``n_selected`` is
-      small.
+      result is then close to that of LMNN; fewer examples remain if ``n_selected`` is small.
     - The same number of examples is selected from each class.
     - The overlap is measured by the Jaccard index. Its default is high because the union changes
       less than the subset of one query.
-
-    See Also
-    --------
-    LMNN : Learns from all examples.
-    IML : A metric learner for imbalanced classes.
 
     References
     ----------
@@ -138,32 +98,18 @@ class IterativeLMNN(LMNN):
         *,
         overlap=0.9,
         max_rounds=4,
-        loss="squared_hinge",
         max_anchors=20_000,
-        n_components=None,
-        init="pca",
         max_iter=100,
-        tol=1e-4,
         random_state=None,
-        n_jobs=None,
-        verbose=0,
     ):
-        super().__init__(
-            n_neighbors,
-            push_weight,
-            loss=loss,
-            max_anchors=max_anchors,
-            n_components=n_components,
-            init=init,
-            max_iter=max_iter,
-            tol=tol,
-            random_state=random_state,
-            n_jobs=n_jobs,
-            verbose=verbose,
-        )
+        self.n_neighbors = n_neighbors
+        self.push_weight = push_weight
         self.n_selected = n_selected
         self.overlap = overlap
         self.max_rounds = max_rounds
+        self.max_anchors = max_anchors
+        self.max_iter = max_iter
+        self.random_state = random_state
 
     @staticmethod
     def candidates(split):
@@ -174,7 +120,6 @@ class IterativeLMNN(LMNN):
             for n_selected in (10, 30)
         ]
 
-    @one_blas_thread
     def fit(self, X, y, queries=None) -> IterativeLMNN:
         """Learn the metric for some queries.
 
@@ -192,64 +137,61 @@ class IterativeLMNN(LMNN):
         -------
         self : IterativeLMNN
         """
-        X, labels = self._check_training_data(X, y)
-        check_parameters(self)
-        check_integer(self.n_selected, "n_selected", low=1)
-        check_real(self.overlap, "overlap", low=0, high=1, closed="right")
-        check_integer(self.max_rounds, "max_rounds", low=1)
+        X, y = validate_data(self, X, y, dtype=np.float64, ensure_min_samples=2)
         if queries is not None:
-            queries = validate_rows(self, queries, reset=False)
-        warn_small_classes(labels, self.n_neighbors, type(self).__name__)
-        selection = self._select(X, labels, queries, np.eye(X.shape[1]))
+            queries = validate_data(self, queries, reset=False, dtype=np.float64)
+        check_scalar(self.n_selected, "n_selected", int, min_val=1)
+        limits = {"min_val": 0, "max_val": 1, "include_boundaries": "right"}
+        check_scalar(self.overlap, "overlap", float, **limits)
+        check_scalar(self.max_rounds, "max_rounds", int, min_val=1)
+        selection = self._select(X, y, queries)
         for n_rounds in range(1, self.max_rounds + 1):
-            solution = self._learn(X[selection], _subset(labels, selection))
-            again = self._select(X, labels, queries, solution.L)
+            lmnn = LMNN(
+                self.n_neighbors,
+                self.push_weight,
+                max_anchors=self.max_anchors,
+                max_iter=self.max_iter,
+                random_state=self.random_state,
+            ).fit(X[selection], y[selection])
+            L = lmnn.components_
+            again = self._select(X @ L.T, y, None if queries is None else queries @ L.T)
             overlap = jaccard_index(selection, again)
             if overlap >= self.overlap or n_rounds == self.max_rounds:
                 break
             selection = again
-        self._warn_unfinished(overlap, solution)
-        self.classes_ = labels.classes
-        self.components_, self.objective_ = solution.L, solution.value
-        self.selection_, self.overlap_ = selection, overlap
-        self.n_rounds_, self.n_iter_ = n_rounds, solution.n_iter
-        return self
-
-    def _select(
-        self, X: NDArray, labels: Labels, queries: NDArray | None, L: NDArray
-    ) -> NDArray[np.int64]:
-        """The examples that are near some query under the metric, in ascending order."""
-        search = NeighborSearch(X @ L.T, labels, self.n_jobs)
-        mapped = None if queries is None else queries @ L.T
-        found = search.nearest_of_each_class(mapped, self.n_selected)
-        rows = np.unique(np.concatenate([each.indices.ravel() for each in found]))
-        return rows[rows >= 0]
-
-    def _learn(self, X: NDArray, labels: Labels) -> Solution:
-        """LMNN on the selected examples."""
-        return make_problem(self, X, labels).solve(self.push_weight, *start_of(self, X))
-
-    def _warn_unfinished(self, overlap: float, solution: Solution) -> None:
         if overlap < self.overlap:
-            warn_user(
+            warn(
                 f"IterativeLMNN stopped after max_rounds={self.max_rounds} rounds, while "
                 f"{overlap:.1%} of the selection were unchanged. Raise max_rounds, or lower "
                 f"overlap={self.overlap:g}.",
                 ConvergenceWarning,
+                stacklevel=2,
             )
-        if not solution.converged:
-            warn_user(
-                f"In the last round, LMNN stopped after max_iter={self.max_iter} iterations, "
-                f"before the objective was estimated to be within tol={self.tol:g} of its "
-                "minimum. Raise max_iter or tol.",
-                ConvergenceWarning,
-            )
+        self.lmnn_, self.components_ = lmnn, lmnn.components_
+        self.selection_, self.overlap_, self.n_rounds_ = selection, overlap, n_rounds
+        return self
 
+    def transform(self, X):
+        """Project the data, so that the plain distance becomes the learned one: XLᵀ."""
+        check_is_fitted(self)
+        return validate_data(self, X, reset=False, dtype=np.float64) @ self.components_.T
 
-def _subset(labels: Labels, rows: NDArray) -> Labels:
-    """The labels of some rows, among which each class has at least one."""
-    codes = labels.codes[rows]
-    return Labels(labels.classes, codes, np.bincount(codes, minlength=len(labels.classes)))
+    @property
+    def _n_features_out(self) -> int:
+        return len(self.components_)
+
+    def _select(self, Z: NDArray, y: NDArray, queries: NDArray | None) -> NDArray[np.int64]:
+        """The examples that are among the nearest of their class to some query, ascending."""
+        found = []
+        for label in np.unique(y):
+            rows = np.flatnonzero(y == label)
+            distances = cdist(Z if queries is None else queries, Z[rows], "sqeuclidean")
+            if queries is None:  # no example is its own neighbor
+                distances[rows, np.arange(len(rows))] = np.inf
+            nearest = np.argsort(distances, axis=1, kind="stable")[:, : self.n_selected]
+            is_other = np.isfinite(np.take_along_axis(distances, nearest, axis=1))
+            found.append(rows[nearest[is_other]])
+        return np.unique(np.concatenate(found))
 
 
 def jaccard_index(first: NDArray, second: NDArray) -> float:

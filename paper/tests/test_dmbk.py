@@ -10,7 +10,6 @@ from sklearn.exceptions import ConvergenceWarning
 
 from paper.rivals import DMBK
 from paper.rivals.dmbk import Gaussians, Projected, class_gaussians, value_and_gradient
-from raremetric.validation import check_labels
 from tests.conftest import make_problem
 
 
@@ -23,6 +22,10 @@ def random_gaussians(rng, n_classes, n_features):
     roots = rng.normal(size=(n_classes, n_features, 2 * n_features))
     covariances = roots @ roots.transpose(0, 2, 1) / (2 * n_features)
     return Gaussians(rng.normal(size=(n_classes, n_features)), covariances)
+
+
+def matrix_of(learner):
+    return learner.components_.T @ learner.components_
 
 
 def divergences(L, classes):
@@ -81,7 +84,7 @@ def test_value_is_the_mean_of_logarithms(rng):
 def test_attributes_belong_to_the_components():
     X, y = make_problem(0, 90, 5, 3)
     dmbk = DMBK(n_components=2, balance=0.3).fit(X, y)
-    classes = class_gaussians(X, check_labels(y, "y"), "auto")
+    classes = class_gaussians(X, y, "auto")
     np.testing.assert_allclose(dmbk.divergences_, divergences(dmbk.components_, classes))
     value, gradient = value_and_gradient(dmbk.components_, classes, 0.3)
     assert dmbk.objective_ == pytest.approx(value)
@@ -94,7 +97,7 @@ def test_no_direction_is_better_in_the_plane():
     """One component of two features: the best of all angles is found, up to the tolerance."""
     X, y = make_problem(0, 120, 2, 2)
     X[y == y[0]] *= [1.0, 2.0]
-    classes = class_gaussians(X, check_labels(y, "y"), "auto")
+    classes = class_gaussians(X, y, "auto")
     angles = np.linspace(0, np.pi, 2001)
     every = [np.array([[np.cos(a), np.sin(a)]]) for a in angles]
     best = max(value_and_gradient(L, classes, 0.5)[0] for L in every)
@@ -129,15 +132,15 @@ def test_the_near_pair_of_classes_is_not_neglected(rng):
 def test_full_rank_is_the_whitening_by_the_mean_covariance():
     X, y = make_problem(0, 80, 4, 2)
     dmbk = DMBK(n_components=None, shrinkage=0.2).fit(X, y)
-    classes = class_gaussians(X, check_labels(y, "y"), 0.2)
+    classes = class_gaussians(X, y, 0.2)
     expected = np.linalg.inv(classes.covariances.mean(axis=0))
-    np.testing.assert_allclose(dmbk.get_mahalanobis_matrix(), expected)
+    np.testing.assert_allclose(matrix_of(dmbk), expected)
     assert dmbk.n_iter_ == 1
 
 
 def test_shrinkage_is_that_of_scikit_learn():
     X, y = make_problem(0, 40, 12, 2)
-    classes = class_gaussians(X, check_labels(y, "y"), "auto")
+    classes = class_gaussians(X, y, "auto")
     for c, label in enumerate(np.unique(y)):
         expected = LedoitWolf().fit(X[y == label])
         np.testing.assert_allclose(classes.means[c], expected.location_)
@@ -165,7 +168,7 @@ def test_classes_that_are_equal_do_not_prevent_the_others_from_being_separated(r
 
 def test_a_class_with_one_example_has_the_covariance_of_the_others(rng):
     X, y = rng.normal(size=(31, 3)), np.repeat([0, 1], [30, 1])
-    classes = class_gaussians(X, check_labels(y, "y"), 0.1)
+    classes = class_gaussians(X, y, 0.1)
     np.testing.assert_array_equal(classes.covariances[1], classes.covariances[0])
     assert np.isfinite(DMBK(n_components=1).fit(X, y).components_).all()
 
@@ -189,9 +192,6 @@ def test_number_of_components(given, n_features, expected):
         ({"balance": -0.1}, "balance == -0.1, must be >= 0"),
         ({"balance": 1.1}, "balance == 1.1, must be <= 1"),
         ({"shrinkage": 0.0}, "shrinkage == 0.0, must be > 0"),
-        ({"shrinkage": "oas"}, "shrinkage must be one of 'auto'"),
-        ({"max_iter": 0}, "max_iter == 0, must be >= 1"),
-        ({"tol": 0.0}, "tol == 0.0, must be > 0"),
     ],
 )
 def test_bad_parameters(params, message):
@@ -208,12 +208,12 @@ def test_stopping_early_is_told():
 
 def test_rows_features_and_names_of_classes_do_not_matter(rng):
     X, y = make_problem(0, 80, 5, 3)
-    M = DMBK(n_components=2, tol=1e-9, max_iter=500).fit(X, y).get_mahalanobis_matrix()
+    M = matrix_of(DMBK(n_components=2, tol=1e-9, max_iter=500).fit(X, y))
     rows, columns = rng.permutation(80), rng.permutation(5)
     names = np.array(["z", "a", "m"])[np.unique(y, return_inverse=True)[1]]
     other = DMBK(n_components=2, tol=1e-9, max_iter=500).fit(X[rows][:, columns], names[rows])
     np.testing.assert_allclose(
-        other.get_mahalanobis_matrix(), M[np.ix_(columns, columns)], atol=1e-4 * np.abs(M).max()
+        matrix_of(other), M[np.ix_(columns, columns)], atol=1e-4 * np.abs(M).max()
     )
 
 
@@ -222,10 +222,8 @@ def test_a_rotation_of_the_data_rotates_the_metric():
     Q = ortho_group(4, seed=1).rvs()
     plain = DMBK(n_components=2, tol=1e-9, max_iter=500).fit(X, y)
     turned = DMBK(n_components=2, tol=1e-9, max_iter=500).fit(X @ Q.T, y)
-    expected = Q @ plain.get_mahalanobis_matrix() @ Q.T
-    np.testing.assert_allclose(
-        turned.get_mahalanobis_matrix(), expected, atol=1e-4 * np.abs(expected).max()
-    )
+    expected = Q @ matrix_of(plain) @ Q.T
+    np.testing.assert_allclose(matrix_of(turned), expected, atol=1e-4 * np.abs(expected).max())
 
 
 def test_the_same_data_give_the_same_bits():
@@ -240,13 +238,4 @@ def test_more_copies_of_a_class_change_nothing():
     rare = y == y[0]
     more = np.vstack([X, X[rare], X[rare]]), np.concatenate([y, y[rare], y[rare]])
     first, second = (DMBK(shrinkage=0.1).fit(*data) for data in [(X, y), more])
-    np.testing.assert_allclose(
-        second.get_mahalanobis_matrix(), first.get_mahalanobis_matrix(), rtol=1e-6, atol=1e-9
-    )
-
-
-def test_verbose_logs_every_iteration(caplog):
-    X, y = make_problem(0, 60, 5, 2)
-    dmbk = DMBK(verbose=1).fit(X, y)
-    lines = [line for line in caplog.messages if line.startswith("[DMBK] iteration")]
-    assert len(lines) == dmbk.n_iter_ > 0
+    np.testing.assert_allclose(matrix_of(second), matrix_of(first), rtol=1e-6, atol=1e-9)

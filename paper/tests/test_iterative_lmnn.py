@@ -39,7 +39,7 @@ def select(X, y, queries, L, n_selected):
 def fit_lmnn(X, y):
     """LMNN, also with fewer examples of a class than target neighbors."""
     with quiet_repeats():
-        return LMNN().fit(X, y)
+        return LMNN(max_iter=100).fit(X, y)
 
 
 def test_the_selection_settles_in_two_rounds():
@@ -57,7 +57,7 @@ def test_the_selection_settles_in_two_rounds():
     assert learner.n_rounds_ == 2
     assert learner.selection_.tolist() == [1, 2, 3, 4, 6, 7, 8, 9]
     assert learner.overlap_ == 1.0
-    M = learner.get_mahalanobis_matrix()
+    M = learner.lmnn_.get_mahalanobis_matrix()
     assert M[0, 0] > 0
     np.testing.assert_allclose(M / M[0, 0], [[1, 0], [0, 0]], atol=1e-3)
 
@@ -77,7 +77,7 @@ def test_the_metric_is_that_of_lmnn_on_the_selection(n_selected):
     assert learner.selection_.tolist() == second
     lmnn = fit_lmnn(X[second], y[second])
     np.testing.assert_array_equal(learner.components_, lmnn.components_)
-    assert learner.objective_ == lmnn.objective_
+    assert learner.lmnn_.objective_ == lmnn.objective_
     third = select(X, y, queries, lmnn.components_, n_selected)
     assert learner.overlap_ == pytest.approx(
         len(set(second) & set(third)) / len(set(second) | set(third))
@@ -87,7 +87,7 @@ def test_the_metric_is_that_of_lmnn_on_the_selection(n_selected):
 def test_with_all_examples_selected_it_is_lmnn():
     X, y = make_problem(0, 40, 3, 2)
     learner = IterativeLMNN(n_selected=40).fit(X, y, queries=X[:1])
-    np.testing.assert_array_equal(learner.components_, LMNN().fit(X, y).components_)
+    np.testing.assert_array_equal(learner.components_, LMNN(max_iter=100).fit(X, y).components_)
     assert learner.n_rounds_ == 1
     assert learner.selection_.tolist() == list(range(40))
 
@@ -107,7 +107,7 @@ def test_each_class_is_selected_no_matter_how_far_it_is():
     X, y = make_problem()
     far = np.vstack([X, [[1e3, 1e3, 1e3]]]), np.append(y, 2)
     learner = IterativeLMNN(1, n_selected=1, overlap=0.01)
-    with pytest.warns(SmallClassWarning, match="IterativeLMNN uses n_neighbors=1"):
+    with pytest.warns(SmallClassWarning, match="LMNN uses n_neighbors=1"):
         learner.fit(*far, queries=X[:3])
     assert len(X) in learner.selection_
 
@@ -116,7 +116,8 @@ def test_labels_of_the_queries_are_not_needed_and_other_queries_give_another_met
     X, y = make_problem(0, 80, 3, 2)
     settings = {"n_selected": 1, "overlap": 0.01, "max_rounds": 1}
     near, far = X[X[:, 0] < -1], X[X[:, 0] > 1]
-    first, second = (IterativeLMNN(**settings).fit(X, y, queries=q) for q in (near, far))
+    with quiet_repeats():
+        first, second = (IterativeLMNN(**settings).fit(X, y, queries=q) for q in (near, far))
     assert set(first.selection_) != set(second.selection_)
     assert not np.allclose(first.components_, second.components_)
 
@@ -131,16 +132,11 @@ def test_order_of_rows_and_queries_and_names_of_classes_do_not_matter():
     second = IterativeLMNN(n_selected=3, max_rounds=30).fit(X[rows], names[rows], queries[other])
     assert sorted(rows[second.selection_]) == first.selection_.tolist()
     np.testing.assert_allclose(
-        second.get_mahalanobis_matrix(), first.get_mahalanobis_matrix(), rtol=1e-2, atol=1e-3
+        second.lmnn_.get_mahalanobis_matrix(),
+        first.lmnn_.get_mahalanobis_matrix(),
+        rtol=1e-2,
+        atol=1e-3,
     )
-
-
-def test_the_same_data_give_the_same_bits_in_any_number_of_threads():
-    X, y = make_problem(0, 200, 4, 2)
-    first, second = (
-        IterativeLMNN(n_selected=5, n_jobs=n_jobs).fit(X, y, queries=X[::2]) for n_jobs in (None, 2)
-    )
-    np.testing.assert_array_equal(first.components_, second.components_)
 
 
 def test_the_seed_decides_which_selected_examples_are_anchors():
@@ -186,7 +182,7 @@ def test_stopping_early_is_told():
     expected = r"max_rounds=1 rounds, while \d+\.\d% of the selection were unchanged"
     with pytest.warns(ConvergenceWarning, match=expected):
         IterativeLMNN(n_selected=1, overlap=1.0, max_rounds=1).fit(X, y, queries=X[:9])
-    with pytest.warns(ConvergenceWarning, match="In the last round, LMNN stopped after max_iter=1"):
+    with pytest.warns(ConvergenceWarning, match="LMNN stopped after max_iter=1"):
         IterativeLMNN(max_iter=1).fit(X, y)
 
 

@@ -14,7 +14,6 @@ from scipy.optimize import minimize
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.covariance import ledoit_wolf_shrinkage
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_scalar
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 NO_DIVERGENCE = 1e-12  # less is rounding; added to each, so that equal classes have a logarithm
@@ -63,12 +62,6 @@ class DMBK(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         KL divergence of class i (row) from class j (column) after the projection.
     n_iter_ : int
         Number of iterations; 1 also where the start cannot be improved.
-    classes_ : ndarray of shape (n_classes,)
-        Class labels seen in ``fit``.
-    n_features_in_ : int
-        Number of features seen in ``fit``.
-    feature_names_in_ : ndarray of shape (n_features,)
-        Names of the features, when ``X`` has string column names.
 
     Notes
     -----
@@ -111,11 +104,6 @@ class DMBK(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
       found.
     - A class without any spread, such as one with a single example, has the mean covariance of
       the others.
-
-    See Also
-    --------
-    raremetric.BalancedDiscriminant : A closed form in which every class has the same weight.
-    raremetric.IML : A metric learner for imbalanced classes.
 
     References
     ----------
@@ -169,7 +157,7 @@ class DMBK(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         self : DMBK
         """
         X, y = validate_data(self, X, y, dtype=np.float64, ensure_min_samples=2)
-        n_components = self._check_parameters(X.shape[1])
+        n_components = self._rank(X.shape[1])
         self.classes_, codes = np.unique(y, return_inverse=True)
         classes = class_gaussians(X, codes, self.shrinkage)
         whitening = whitening_of(classes)
@@ -214,21 +202,11 @@ class DMBK(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     def _n_features_out(self) -> int:
         return len(self.components_)
 
-    def _check_parameters(self, n_features: int) -> int:
-        """The number of components; an error if a parameter is not valid."""
-        check_scalar(self.balance, "balance", (int, float), min_val=0, max_val=1)
-        limits = {"min_val": 0, "max_val": 1, "include_boundaries": "right"}
-        if self.shrinkage != "auto":
-            check_scalar(self.shrinkage, "shrinkage", (int, float), **limits)
-        if self.n_components is None:
-            return n_features
+    def _rank(self, n_features: int) -> int:
+        """The number of components."""
         if isinstance(self.n_components, Integral):
-            return int(
-                check_scalar(
-                    self.n_components, "n_components", Integral, min_val=1, max_val=n_features
-                )
-            )
-        return ceil(check_scalar(self.n_components, "n_components", float, **limits) * n_features)
+            return int(self.n_components)
+        return n_features if self.n_components is None else ceil(self.n_components * n_features)
 
 
 class Gaussians(NamedTuple):

@@ -182,24 +182,6 @@ def test_number_of_components(given, n_features, expected):
     assert DMBK(n_components=given).fit(X, y).components_.shape == (expected, n_features)
 
 
-@pytest.mark.parametrize(
-    ("params", "message"),
-    [
-        ({"n_components": 0}, "n_components == 0, must be >= 1"),
-        ({"n_components": 4}, "n_components == 4, must be <= 3"),
-        ({"n_components": 0.0}, "n_components == 0.0, must be > 0"),
-        ({"n_components": 1.5}, "n_components == 1.5, must be <= 1"),
-        ({"balance": -0.1}, "balance == -0.1, must be >= 0"),
-        ({"balance": 1.1}, "balance == 1.1, must be <= 1"),
-        ({"shrinkage": 0.0}, "shrinkage == 0.0, must be > 0"),
-    ],
-)
-def test_bad_parameters(params, message):
-    X, y = make_problem(0, 20, 3, 2)
-    with pytest.raises(ValueError, match=message):
-        DMBK(**params).fit(X, y)
-
-
 def test_stopping_early_is_told():
     X, y = make_problem(0, 60, 8, 3)
     with pytest.warns(ConvergenceWarning, match="DMBK stopped after max_iter=1 iterations"):

@@ -314,13 +314,14 @@ def test_pipes_are_not_replaced(run, path, tmp_path):
 @pytest.mark.parametrize("command", ["predict", "fit", "review", "datasets", "study run"])
 def test_standard_output_is_not_replaced(path, saved, tmp_path, command):
     """Programs before and after this one may append to the same file."""
-    out = "/dev/stdout"
+    out, study = "/dev/stdout", tmp_path / "mine.toml"
+    study.write_text('datasets = ["wine"]\n[learners.Euclidean]')
     words = {
         "predict": ["predict", saved, path, "-o", out],
         "fit": ["fit", path, "--target", "state", "--model", "plain", "-o", out],
         "review": ["review", saved, path, "-o", out],
         "datasets": ["datasets", "wine", "--export", out],
-        "study run": ["study", "run", "table2", "--store", out],
+        "study run": ["study", "run", study, "--store", out],
     }[command]
     with (tmp_path / "all.csv").open("ab") as stream:
         stream.write(b"old\n")

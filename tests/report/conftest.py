@@ -3,16 +3,17 @@
 import pytest
 
 from raremetric.report import write_report
-from tests.report.synthetic import whole_paper
+from tests.report.synthetic import PUBLISHED, whole_paper
 
 DETAILS = {"Machine": "a test", "Command": "pytest"}
 
 
 @pytest.fixture(scope="session")
 def whole(tmp_path_factory):
-    """The directory of the report of all experiments, with made-up results."""
+    """The directory of a report of several studies, with made-up results."""
     out = tmp_path_factory.mktemp("whole") / "created" / "by the report"
-    write_report(whole_paper(), out, title="A study", details=DETAILS)
+    options = {"published": PUBLISHED, "figure_dataset": "spectfheart"}
+    write_report(whole_paper(), out, title="A study", details=DETAILS, **options)
     return out
 
 

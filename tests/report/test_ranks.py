@@ -12,13 +12,12 @@ from raremetric.report.ranks import (
     few_table,
     lead_table,
     paired,
-    paper_average_ranks,
+    published_average_ranks,
     why_no_tests,
 )
 from raremetric.report.summarize import summarize
 from raremetric.report.tables import dataset_grid
-from raremetric.study.paper_values import RESAMPLING_OF
-from tests.report.synthetic import LEADER, counts, paper_like, results_of, row
+from tests.report.synthetic import LEADER, PUBLISHED, counts, published_like, results_of, row
 
 
 def rows_of(scores):
@@ -31,7 +30,7 @@ def rows_of(scores):
 
 
 def table_of(rows, **fields):
-    (table,) = summarize([results_of(rows, **fields)]).tables
+    (table,) = summarize([results_of(rows, **fields)], PUBLISHED).tables
     return table
 
 
@@ -40,20 +39,21 @@ def lead_of(rows):
 
 
 @pytest.fixture(scope="module")
-def paper_tables():
-    return summarize([paper_like(name, n_splits=2) for name in RESAMPLING_OF]).tables
+def table2():
+    (table,) = summarize([published_like(n_splits=2)], PUBLISHED).tables
+    return table
 
 
-def rounded(ranks):
-    return [round(rank, 2) for rank in ranks.values()]
-
-
-def test_the_papers_ranks_in_both_conventions(paper_tables):
-    ranks = [paper_average_ranks(table) for table in paper_tables]
-    assert rounded(ranks[0].over_datasets) == [4.27, 3.23, 3.00, 3.00, 1.50]
-    assert rounded(ranks[0].with_mean_row) == [4.30, 3.26, 3.00, 2.96, 1.48]
-    assert rounded(ranks[1].with_mean_row) == [3.78, 3.09, 3.09, 3.43, 1.61]
-    assert rounded(ranks[2].with_mean_row) == [4.04, 3.30, 2.65, 2.96, 2.04]
+def test_published_ranks_against_pandas(table2):
+    scores = PUBLISHED["table2"].scores
+    means = pd.Series({key: score.mean for key, score in scores.items()}).unstack()
+    means = means[table2.learners]
+    ranks = published_average_ranks(table2)
+    assert ranks.over_datasets == pytest.approx(
+        means.rank(axis=1, ascending=False).mean().to_dict()
+    )
+    with_mean = pd.concat([means, means.mean().to_frame().T]).rank(axis=1, ascending=False)
+    assert ranks.with_mean_row == pytest.approx(with_mean.mean().to_dict())
 
 
 def test_ranks_by_hand():
@@ -61,21 +61,13 @@ def test_ranks_by_hand():
         "a": {"LMNN": 800, "GMML": 700, "IML": 900},
         "b": {"LMNN": 600, "GMML": 600, "IML": 500},  # LMNN and GMML share the rank 1.5
     }
-    table = table_of(rows_of(scores), paper_table="table2")
+    table = table_of(rows_of(scores), name="table2")
     ranks = average_ranks(table)
     # The means of LMNN, GMML and IML are 70, 65 and 70.
     assert ranks.over_datasets == {"LMNN": 1.75, "GMML": 2.25, "IML": 2.0}
     expected = {"LMNN": (2 + 1.5 + 1.5) / 3, "GMML": (3 + 1.5 + 3) / 3, "IML": (1 + 3 + 1.5) / 3}
     assert ranks.with_mean_row == pytest.approx(expected)
-    assert paper_average_ranks(table) is None
-
-
-def test_the_papers_ranks_over_the_same_part_of_its_table():
-    scores = {name: {"LMNN": 500, "IML": 600} for name in ("wine", "pima", "bupa")}
-    ranks = paper_average_ranks(table_of(rows_of(scores), paper_table="table2"))
-    # LMNN against IML: bupa 52.0 > 51.2; pima 56.7 < 57.6; wine 95.5 = 95.5 with IML first.
-    assert ranks.over_datasets == pytest.approx({"LMNN": 5 / 3, "IML": 4 / 3})
-    assert ranks.with_mean_row == pytest.approx({"LMNN": 7 / 4, "IML": 5 / 4})
+    assert published_average_ranks(table) is None
 
 
 def test_friedman_and_critical_difference_by_hand():
@@ -92,9 +84,8 @@ def test_friedman_and_critical_difference_by_hand():
     assert result.nemenyi.loc["A", "B"] > 0.05
 
 
-def test_wilcoxon_and_holm(paper_tables):
-    table = paper_tables[0]
-    pairs, scores = compare_ranks(table).pairs, table.matrix()
+def test_wilcoxon_and_holm(table2):
+    pairs, scores = compare_ranks(table2).pairs, table2.matrix()
     for pair in pairs.itertuples():
         difference = (scores[pair.first] - scores[pair.second]).round(9)
         assert pair.wilcoxon == pytest.approx(wilcoxon(difference[difference != 0]).pvalue)

@@ -7,18 +7,18 @@ import pandas as pd
 import pytest
 
 from raremetric.datasets import describe_dataset
-from raremetric.report.cells import judge_cells
 from raremetric.report.rows import REQUIRED, check_rows, with_scores
 from raremetric.report.summarize import summarize
-from raremetric.study.paper_values import PRINTED_LEARNERS
 from raremetric.study.tasks import StudyResults
 from tests.report.synthetic import (
     BEYOND,
     LEADER,
+    LEARNERS,
+    PUBLISHED,
     Learner,
     beyond_the_paper,
     counts,
-    paper_like,
+    published_like,
     rare_regime,
     results_of,
     row,
@@ -45,11 +45,11 @@ def tiny():
 
 
 def tables_of(*results):
-    return {table.name: table for table in summarize(results).tables}
+    return {table.name: table for table in summarize(results, PUBLISHED).tables}
 
 
 def table_of(rows, **fields):
-    (table,) = summarize([results_of(rows, **fields)]).tables
+    (table,) = summarize([results_of(rows, **fields)], PUBLISHED).tables
     return table
 
 
@@ -67,10 +67,11 @@ def test_no_true_positive_is_an_f1_of_zero():
 
 
 def test_mean_and_population_deviation(tiny):
-    cell = table_of(tiny, paper_table="table2").cells.iloc[0]
+    cell = table_of(tiny, name="table2").cells.iloc[0]
     assert (cell["n_splits"], cell["mean"], cell["std"]) == (2, 62.5, 12.5)
     assert (cell["accuracy_mean"], cell["accuracy_std"]) == (85.0, 5.0)
-    assert (cell["paper_mean"], cell["paper_std"]) == (95.5, 2.4)
+    published = PUBLISHED["table2"].scores["wine", "IML"]
+    assert (cell["published_mean"], cell["published_std"]) == (published.mean, published.std)
 
 
 def test_average_precision_is_its_mean_in_percent():
@@ -81,14 +82,14 @@ def test_average_precision_is_its_mean_in_percent():
         assert cell.mean == pytest.approx(100 * own.mean(), abs=1e-3)
 
 
-def test_tables_of_the_paper():
+def test_tables_with_published_scores():
     tables = tables_of(*whole_paper())
     assert list(tables) == ["table2", "table3-smote", "table3-rus", "imbalance", "ablation"]
-    assert tables["table2"].learners == list(PRINTED_LEARNERS)
-    assert tables["imbalance"].learners == list(PRINTED_LEARNERS)
+    assert tables["table2"].learners == list(LEARNERS)
+    assert tables["imbalance"].learners == list(LEARNERS)
     assert tables["ablation"].learners == ["IML", "ML2", "ML1"]
-    assert tables["table3-rus"].paper.name == "table3-rus"
-    assert tables["imbalance"].paper is None
+    assert tables["table3-rus"].published == PUBLISHED["table3-rus"]
+    assert tables["imbalance"].published is None
     assert tables["imbalance"].shares[:3] == [0.5, 0.4, 0.3]
 
 
@@ -98,7 +99,7 @@ def test_a_task_of_two_studies_is_counted_once():
     assert shared.any()
     summary = summarize([imbalance, ablation])
     assert len(summary.rows) == len(imbalance.rows) + (~shared).sum()
-    assert summary.effort["learner"].tolist() == [*PRINTED_LEARNERS, "ML2", "ML1"]
+    assert summary.effort["learner"].tolist() == [*LEARNERS, "ML2", "ML1"]
     assert summary.effort["tasks"].sum() == len(summary.rows)
 
 
@@ -116,7 +117,7 @@ def test_names_titles_and_order_come_from_the_study():
     cells = list(zip(table.cells["dataset"], table.cells["learner"], strict=True))
     assert cells == [(d, learner) for d in table.datasets for learner in table.learners]
     assert table_of(rows, name="My study!").title == "My study!"
-    assert table.paper is None
+    assert table.published is None
 
 
 def test_one_table_per_resampling_and_measure():
@@ -137,30 +138,26 @@ def test_one_table_per_resampling_and_measure():
     assert list(tables_of(alone)) == ["mine-precision"]
 
 
-def test_two_studies_may_compare_with_the_same_table_of_the_paper():
-    summary = summarize([paper_like(n_splits=3), beyond_the_paper()])
-    beyond = summary.tables[1]
+def test_two_studies_may_compare_with_the_same_scores():
+    beyond = tables_of(published_like(n_splits=3), beyond_the_paper())["beyond"]
     assert beyond.learners == list(BEYOND)
-    known = beyond.cells.groupby("learner")["paper_mean"].count()
+    known = beyond.cells.groupby("learner")["published_mean"].count()
     assert set(known[known > 0].index) == {"Euclidean", "IML"}
-    cells = judge_cells(summary.tables)
-    assert set(cells["table"]) == {"table2"}
-    assert not cells.duplicated(["dataset", "learner", "reading"]).any()
 
 
 @pytest.mark.parametrize(
     "fields",
     [
-        {"paper_table": None},
-        {"paper_table": "table3-smote"},  # the rows are without resampling
-        {"paper_table": "table2", "test_size": 0.5},
-        {"paper_table": "table2", "shares": (0.5,)},
+        {"name": "mine"},
+        {"name": "table3-smote"},  # the rows are without resampling
+        {"name": "table2", "test_size": 0.5},
+        {"name": "table2", "shares": (0.5,)},
     ],
 )
-def test_no_comparison_with_the_paper_under_another_protocol(tiny, fields):
+def test_no_comparison_under_another_protocol(tiny, fields):
     table = table_of(tiny, **fields)
-    assert table.paper is None
-    assert table.cells["paper_mean"].isna().all()
+    assert table.published is None
+    assert table.cells["published_mean"].isna().all()
 
 
 def test_the_rare_regime_has_two_measures_and_few_positives():
@@ -170,7 +167,7 @@ def test_the_rare_regime_has_two_measures_and_few_positives():
     assert few == {"glass5", "zoo-3"}
     for table in tables.values():
         assert table.datasets == RARE
-        assert table.paper is None  # although the paper has a data set called pima, too
+        assert table.published is None
         assert set(table.few) == few
         assert table.leader == LEADER
 
@@ -189,7 +186,7 @@ def test_studies_without_finished_tasks_are_named(tiny):
 
 
 def test_order_of_rows_does_not_matter():
-    rows = paper_like().rows
+    rows = published_like().rows
     shuffled = rows.sample(frac=1, random_state=3)
     pd.testing.assert_frame_equal(check_rows(rows), check_rows(shuffled))
 
@@ -207,7 +204,7 @@ def test_share_may_be_none_throughout(tiny):
 
 
 def test_means_compare_only_over_what_all_have_finished():
-    rows = paper_like(datasets=["iono", "pima", "wine"]).rows
+    rows = published_like(datasets=["iono", "pima", "wine"]).rows
     table = table_of(rows[~((rows["dataset"] == "iono") & (rows["learner"] == "LMNN"))])
     assert list(table.complete().index) == ["pima", "wine"]
     assert np.isnan(table.matrix().loc["iono", "LMNN"])

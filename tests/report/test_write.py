@@ -12,16 +12,18 @@ import pandas as pd
 import pytest
 
 from raremetric.extras import import_optional
-from raremetric.report import drawing, figures, page, write_report
+from raremetric.report import Grid, Section, drawing, figures, name_cell, page, write_report
 from raremetric.report.comparison_figures import line_styles
 from raremetric.report.ranks import compare_ranks
 from raremetric.report.summarize import summarize
 from raremetric.study.tasks import StudyResults
 from tests.report.conftest import DETAILS
 from tests.report.synthetic import (
+    LEARNERS,
+    PUBLISHED,
     beyond_the_paper,
     counts,
-    paper_like,
+    published_like,
     rare_regime,
     results_of,
     row,
@@ -33,13 +35,15 @@ TABLES = ["table2", "table3-smote", "table3-rus", "imbalance", "ablation"]
 COLUMNS = ["dataset", "share", "resampling", "split", "learner"]
 COLUMNS += ["tn", "fp", "fn", "tp", "candidate", "seconds", "average_precision", "test_size"]
 COLUMNS += ["fingerprint"]
-CELL_COLUMNS = ["dataset", "learner", "n_splits", "mean", "std", "paper_mean", "paper_std"]
+CELL_COLUMNS = ["dataset", "learner", "n_splits", "mean", "std"]
+CELL_COLUMNS += ["published_mean", "published_std"]
 FEW = ["iono", "pima", "wine"]
 NASTY = '<script>alert("$x^$")</script>|_&%'
 
 
 def write(results, out, title="A study"):
-    return write_report(results, out, title=title, details=DETAILS)
+    options = {"published": PUBLISHED, "figure_dataset": "spectfheart"}
+    return write_report(results, out, title=title, details=DETAILS, **options)
 
 
 class Elements(HTMLParser):
@@ -68,10 +72,10 @@ def read(path):
 
 
 def test_exactly_the_expected_files(whole):
-    expected = {"results.csv", "report.html", "cells.csv", "cells.md", "faithfulness.md"}
+    expected = {"results.csv", "report.html"}
     for name in TABLES:
         expected |= {f"{name}.csv", f"{name}-wide.csv", f"{name}.md", f"{name}.tex"}
-    drawn = [f"{name}-ranks" for name in TABLES[:3]] + ["cells", "imbalance-others-spectfheart"]
+    drawn = [f"{name}-ranks" for name in TABLES[:3]]
     drawn += [f"{name}-{what}" for name in TABLES[3:] for what in ("spectfheart", "mean")]
     expected |= {f"{name}.{kind}" for name in drawn for kind in ("svg", "png")}
     expected |= {f"{name}-tests.csv" for name in TABLES[:3]}
@@ -94,7 +98,7 @@ def test_cells_from_the_confusion_counts(whole):
 def test_share_tables_have_the_share(whole):
     cells = pd.read_csv(whole / "imbalance.csv")
     assert list(cells.columns)[:6] == ["dataset", "share", "learner", "n_splits", "mean", "std"]
-    assert cells["paper_mean"].isna().all()
+    assert "published_mean" not in cells
     assert set(cells.loc[cells["dataset"] == "spectfheart", "share"]) == {0.5, 0.4, 0.3, 0.2, 0.1}
 
 
@@ -102,16 +106,16 @@ def test_wide_table(whole):
     wide, cells = pd.read_csv(whole / "table2-wide.csv"), pd.read_csv(whole / "table2.csv")
     assert wide["dataset"].tolist() == cells["dataset"].drop_duplicates().tolist()
     np.testing.assert_allclose(
-        wide["IML_difference"], wide["IML_mean"] - wide["IML_paper_mean"], atol=2e-4
+        wide["IML_difference"], wide["IML_mean"] - wide["IML_published_mean"], atol=2e-4
     )
 
 
-def test_markdown_has_the_papers_layout(whole):
+def test_markdown_has_two_layouts(whole):
     lines = read(whole / "table2.md").splitlines()
     tables = [i for i, line in enumerate(lines) if line.startswith("| Data set")]
     assert lines[tables[0]] == "| Data set | Splits | Euclidean | LMNN | ITML | GMML | IML |"
     assert re.match(
-        r"\| splice \| 4 \|( (\*\*)?\d\d\.\d(\*\*)? ± \d\.\d \|){5}$", lines[tables[0] + 2]
+        r"\| abalone \| 4 \|( (\*\*)?\d\d\.\d(\*\*)? ± \d\.\d \|){5}$", lines[tables[0] + 2]
     )
     labels = [line.split(" | ")[0] for line in lines if " over 22 data sets" in line]
     assert labels[:3] == [
@@ -120,11 +124,14 @@ def test_markdown_has_the_papers_layout(whole):
         "| Average rank over 22 data sets and the Mean row",
     ]
     beside = next(line for line in lines[tables[1] :] if line.startswith("| Average rank over 22"))
-    assert [float(rank) for rank in re.findall(r"\((\d\.\d\d)\)", beside)] == [
-        4.27, 3.23, 3.00, 3.00, 1.50
-    ]  # fmt: skip
+    published = PUBLISHED["table2"]
+    names = {dataset for dataset, _ in published.scores}
+    ranks = np.mean([published.ranks(name, LEARNERS) for name in names], axis=0)
+    assert re.findall(r"\((\d\.\d\d)\)", beside) == [f"{rank:.2f}" for rank in ranks]
     mean = next(line for line in lines[tables[1] :] if line.startswith("| Mean over 22"))
-    assert "(72.1 ± 3.8)" in mean
+    score = published.mean_over(names, "IML")
+    assert mean.endswith(f"({score.mean:.1f} ± {score.std:.1f}) |")
+    assert "Made up." in lines
 
 
 def test_latex_is_balanced(whole):
@@ -195,7 +202,7 @@ def test_same_rows_same_diagram_in_another_process():
 
 @pytest.mark.usefixtures("empty_figures")
 def test_incomplete_study(tmp_path):
-    results = paper_like(n_splits=3, datasets=FEW)
+    results = published_like(n_splits=3, datasets=FEW)
     rows = results.rows
     late = (rows["split"] == 3) & (rows["learner"] == "IML") & (rows["dataset"] == "pima")
     absent = (rows["dataset"] == "iono") & (rows["learner"] == "LMNN")
@@ -252,12 +259,12 @@ def nasty_studies():
 NASTY_SLUG = "script-alert-x-script"
 
 
-def test_a_users_study_has_nothing_of_the_paper(tmp_path):
+def test_a_study_without_published_scores_says_nothing_of_them(tmp_path):
     names = {path.name for path in write(nasty_studies(), tmp_path, title=NASTY)}
     assert {f"{NASTY_SLUG}.csv", f"{NASTY_SLUG}-ada-syn.csv", "shares.csv"} <= names
     assert "cells.csv" not in names
     wide = pd.read_csv(tmp_path / f"{NASTY_SLUG}-wide.csv")
-    assert not any("paper" in column for column in wide)
+    assert not any("published" in column for column in wide)
     for name in (f"{NASTY_SLUG}.md", f"{NASTY_SLUG}.tex", "report.html"):
         assert "paper" not in read(tmp_path / name)
 
@@ -329,7 +336,7 @@ def test_a_step_that_fails_leaves_what_was_there(tmp_path, monkeypatch, step):
 
     monkeypatch.setattr(*step, fail)
     with pytest.raises(RuntimeError, match="no more"):
-        write([paper_like(n_splits=1, datasets=FEW)], tmp_path)
+        write([published_like(n_splits=1, datasets=FEW)], tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == ["report.html"]
     assert read(tmp_path / "report.html") == "before"
 
@@ -337,14 +344,14 @@ def test_a_step_that_fails_leaves_what_was_there(tmp_path, monkeypatch, step):
 def test_writing_that_fails_leaves_no_temporary_files(tmp_path):
     (tmp_path / "results.csv").mkdir()  # cannot be replaced by a file
     with pytest.raises(OSError, match=r"results\.csv"):
-        write([paper_like(n_splits=1, datasets=FEW)], tmp_path)
+        write([published_like(n_splits=1, datasets=FEW)], tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == ["results.csv"]
 
 
 def test_out_is_a_file(tmp_path):
     (tmp_path / "out").write_text("")
     with pytest.raises(NotADirectoryError, match="written to a directory"):
-        write([paper_like(n_splits=1, datasets=FEW)], tmp_path / "out")
+        write([published_like(n_splits=1, datasets=FEW)], tmp_path / "out")
 
 
 @pytest.mark.parametrize(
@@ -381,6 +388,24 @@ def test_files_beyond_the_paper(tmp_path):
     assert "RareClassifier-thorough minus each learner" in text
     assert "Average rank over 22 data sets and the Mean row" in text
     assert 'id="rare-regime-even-precision"' in read(tmp_path / "report.html")
+
+
+def test_a_report_can_be_extended(tmp_path):
+    def extend(tables):
+        assert [table.name for table in tables] == ["mine"]
+        grid = Grid("More", ["Name"], [[name_cell("an added row")]])
+        return [Section("more", "One more section", [grid])], {"more.txt": b"added"}
+
+    options = {"title": "A study", "details": DETAILS}
+    write_report([single()], tmp_path, **options, extend=extend)
+    assert (tmp_path / "more.txt").read_bytes() == b"added"
+    page = Elements(read(tmp_path / "report.html"))
+    assert "One more section" in page.text
+    assert "an added row" in page.text
+    with pytest.raises(
+        ValueError, match=r"Two parts of the report would be written to 'mine\.csv'"
+    ):
+        write_report([single()], tmp_path, **options, extend=lambda tables: ([], {"mine.csv": b""}))
 
 
 def test_a_study_that_has_not_started_is_mentioned(tmp_path):

@@ -1,7 +1,8 @@
-"""``raremetric study``: the paper's experiments, or a user's own."""
+"""``raremetric study``: experiments on many data sets."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -15,7 +16,6 @@ from raremetric.cli.common import (
     print_rendered,
     progress,
     user_mistakes,
-    with_names,
 )
 from raremetric.cli.options import AsJson, split_names
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from raremetric.study.tasks import Result, Study, Task
 
 study_app = typer.Typer(
-    help="Run, resume and report experiments: the paper's, those beyond it, or your own.",
+    help="Run, resume and report experiments on many data sets.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )
@@ -38,29 +38,13 @@ Splits = Annotated[
 DEFAULT_STORE = Path("study.sqlite")
 
 
-def list_studies() -> str:
-    """The studies that come with the package, for the help."""
-    from raremetric.study.reading import GROUPS, NAMED
-
-    groups = {name: ", ".join(members) for name, members in GROUPS.items() if name != "all"}
-    listed = "; ".join(f"{name} ({members})" for name, members in groups.items())
-    return f"Studies: {', '.join(NAMED)}. Groups: {listed}; all is another name of paper."
-
-
 @study_app.command(
-    "run",
-    cls=with_names(list_studies),
-    epilog="Example: raremetric study run table2 --datasets wine,glass --splits 2 --jobs 2",
+    "run", epilog="Example: raremetric study run mine.toml --datasets wine,glass --jobs 2"
 )
 def study_run(
-    name: Annotated[
-        str,
-        typer.Argument(
-            metavar="NAME|FILE",
-            help="An experiment of the paper, such as table2, or all of them: all. A comparison "
-            "of RareClassifier with its alternatives: beyond (on the paper's data sets), "
-            "rare-regime (on KEEL's) or large (on large tables). Or your own study: a TOML file.",
-        ),
+    files: Annotated[
+        list[Path],
+        typer.Argument(metavar="FILE...", help="Studies: TOML files with data sets and learners."),
     ],
     store: StorePath = DEFAULT_STORE,
     datasets: Datasets = None,
@@ -73,14 +57,14 @@ def study_run(
     retry_failed: Annotated[bool, typer.Option(help="Try failed tasks again.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Run the tasks of a study that are missing; stop and resume at any time."""
+    """Run the tasks of studies that are missing; stop and resume at any time."""
     from raremetric.study.execution import run_missing
-    from raremetric.study.reading import find_studies, resampling_notes
+    from raremetric.study.reading import read_study, resampling_notes
     from raremetric.study.store import Store
     from raremetric.study.tasks import all_tasks
 
     with user_mistakes("Stopped. Repeat the command to continue."):
-        studies = _restrict(find_studies(name), datasets, learners, splits)
+        studies = _restrict(map(read_study, files), datasets, learners, splits)
         tasks = all_tasks(studies)
         notes = [sentence for study in studies for sentence in resampling_notes(study)]
         for sentence in dict.fromkeys(notes):
@@ -125,12 +109,12 @@ def study_run(
         )
 
 
-@study_app.command("status", epilog="Example: raremetric study status table2 --store study.sqlite")
+@study_app.command("status", epilog="Example: raremetric study status --store study.sqlite")
 def study_status(
-    name: Annotated[
-        str | None,
+    files: Annotated[
+        list[Path] | None,
         typer.Argument(
-            metavar="NAME|FILE", help="As in study run. Default: the studies in the store."
+            metavar="[FILE]...", help="As in study run. Default: the studies in the store."
         ),
     ] = None,
     store: StorePath = DEFAULT_STORE,
@@ -142,7 +126,7 @@ def study_status(
 ) -> None:
     """Show how many tasks are done, failed and left, and the expected time."""
     from raremetric.study.execution import seconds_left
-    from raremetric.study.reading import find_studies
+    from raremetric.study.reading import read_study
     from raremetric.study.store import Store
 
     with user_mistakes():
@@ -150,7 +134,7 @@ def study_status(
         known = results.statuses()
         found: list[dict[str, Any]] = []
         failures: dict[str, str] = {}
-        studies = results.studies() if name is None else find_studies(name)
+        studies = map(read_study, files) if files else results.studies()
         for study in _restrict(studies, datasets, learners, splits):
             tasks = study.tasks()
             failures |= results.failures(tasks)
@@ -255,7 +239,7 @@ def _note_other_code(results: Store, tasks: list[Task]) -> None:
 
 
 def _restrict(
-    studies: list[Study], datasets: str | None, learners: str | None, splits: int | None
+    studies: Iterable[Study], datasets: str | None, learners: str | None, splits: int | None
 ) -> list[Study]:
     from raremetric.study.reading import restrict
 

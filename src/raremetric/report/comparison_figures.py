@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.metrics import precision_recall_curve
 
-from raremetric.report.drawing import Figure, add_legend, drawing, save, styles
+from raremetric.report.drawing import Figure, add_legend, new_figure, save, styles
 from raremetric.table.results import Comparison, FoldResult, title_of
 
 RECALLS = np.linspace(0, 1, 201)
@@ -23,7 +23,7 @@ def draw_curves(comparison: Comparison) -> Figure:
     entries = comparison.entries()
     share = float(comparison.y.mean())
     height = 4.0 + 0.1 * len(entries)  # the legend grows with the number of curves
-    with drawing((8.0, height), n_axes=1) as (figure, axes):
+    with new_figure((8.0, height), n_axes=1) as (figure, axes):
         ax = axes[0]
         for key, look in line_styles(list(entries)).items():
             curves = [_curve(comparison.y[each.test], each.score) for each in entries[key]]
@@ -65,7 +65,7 @@ def draw_counts(comparison: Comparison) -> Figure:
     n_columns, n_rows = MATRICES_PER_ROW, -(-len(entries) // MATRICES_PER_ROW)
     size = (2.6 * n_columns + 0.8, 2.5 * n_rows + 0.3)
     names = [name if len(name) <= 12 else name[:11] + "…" for name in comparison.class_names]
-    with drawing(size, n_columns * n_rows, n_rows) as (figure, axes):
+    with new_figure(size, n_columns * n_rows, n_rows) as (figure, axes):
         for ax, (key, results) in zip(axes, entries.items(), strict=False):
             counts = comparison.confusion(results)
             _draw_matrix(ax, counts, names, title_of(*key))
@@ -103,7 +103,7 @@ def draw_directions(comparison: Comparison) -> Figure | None:
     shown = np.arange(len(comparison.y)) if comparison.shown is None else comparison.shown
     held_out, y = np.isin(shown, learned.test), comparison.y[shown]
     groups = [(0, COMMON_COLOR, "o", 14), (1, RARE_COLOR, "D", 22)]
-    with drawing((9.0, 4.6), n_axes=2) as (figure, axes):
+    with new_figure((9.0, 4.6), n_axes=2) as (figure, axes):
         for ax, (title, plane) in zip(axes, planes.items(), strict=True):
             for label, color, marker, size in groups:
                 for rows, alpha in ((~held_out, 0.22), (held_out, 0.95)):

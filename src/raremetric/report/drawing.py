@@ -54,7 +54,7 @@ class Figure:
 
 
 @contextmanager
-def drawing(size: tuple[float, float], n_axes: int, n_rows: int = 1) -> Iterator[Any]:
+def new_figure(size: tuple[float, float], n_axes: int, n_rows: int = 1) -> Iterator[Any]:
     """A figure outside Matplotlib's global state, and its axes, row by row.
 
     Parameters

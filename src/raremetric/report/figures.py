@@ -6,36 +6,36 @@ from itertools import chain
 from typing import Any
 
 from raremetric.extras import import_optional
-from raremetric.report.cells import BORDERLINE, CLOSE
-from raremetric.report.drawing import INK, Figure, add_legend, drawing, save, short_names, styles
+from raremetric.report.drawing import INK, Figure, add_legend, new_figure, save, short_names, styles
 from raremetric.report.ranks import RankTests
 from raremetric.report.summarize import Table, slug
 from raremetric.report.tables import share_cell, splits_text
 
-PREFERRED = "spectfheart"  # the data set of the paper's figure
-OFF_SCALE = 8  # standard errors, in the figure of the cells
 EMPHASIZED = "IML"  # drawn with a thicker line, in front of the others
 
 
-def table_figures(table: Table, tests: RankTests | None) -> list[Figure]:
+def table_figures(
+    table: Table, tests: RankTests | None, dataset: str | None = None
+) -> list[Figure]:
     """The figures of a table: curves over shares, or a critical-difference diagram."""
     if table.by_share:
-        return [draw_dataset(table), draw_means(table)]
+        return [draw_dataset(table, dataset), draw_means(table)]
     return [draw_ranks(table, tests)] if tests else []
 
 
-def draw_dataset(table: Table) -> Figure:
+def draw_dataset(table: Table, dataset: str | None = None) -> Figure:
     """Draw accuracy and the table's measure against the share of the minority for one data set.
 
-    It is spectfheart, or the first data set if that is not in the table.
+    Without a name, or if the table lacks it, this is the first data set.
     """
-    dataset = PREFERRED if PREFERRED in table.datasets else table.datasets[0]
+    if dataset not in table.datasets:
+        dataset = table.datasets[0]
     cells = table.cells[table.cells["dataset"] == dataset]
     shares = sorted(cells["share"].unique(), reverse=True)
     splits = splits_text(cells["n_splits"])
     measure = table.measure_name
     labels = {"accuracy_mean": "Accuracy (%)", "mean": f"{_capitalized(measure)} (%)"}
-    with drawing((9.0, 3.8), n_axes=2) as (figure, axes):
+    with new_figure((9.0, 3.8), n_axes=2) as (figure, axes):
         for ax, (column, label) in zip(axes, labels.items(), strict=True):
             wide = cells.pivot(index="share", columns="learner", values=column)
             _draw_curves(ax, wide.reindex(index=shares, columns=table.learners))
@@ -53,7 +53,7 @@ def draw_means(table: Table) -> Figure:
     splits = splits_text(table.shared["n_splits"])
     pandas = import_optional("pandas")
     wide = pandas.DataFrame({share: part.mean() for share, part in means.items()}).T
-    with drawing((8.0, 4.2), n_axes=1) as (figure, axes):
+    with new_figure((8.0, 4.2), n_axes=1) as (figure, axes):
         ax = axes[0]
         _draw_curves(ax, wide)
         labels = [f"{share_cell(share).text}\n({len(part)})" for share, part in means.items()]
@@ -70,41 +70,10 @@ def draw_means(table: Table) -> Figure:
         return save(figure, f"{table.name}-mean", caption)
 
 
-def draw_cells(cells: Any) -> Figure:
-    """Draw the differences from the paper in standard errors, a row of dots for each column.
-
-    Parameters
-    ----------
-    cells : DataFrame
-        The result of `judge_cells`.
-    """
-    parts = list(cells.groupby(["learner", "reading"], sort=False)["standard_errors"])
-    with drawing((8.0, 1.4 + 0.42 * len(parts)), n_axes=1) as (figure, axes):
-        ax = axes[0]
-        for position, ((learner, _), errors) in enumerate(parts):
-            color, _ = styles([learner])[learner]
-            inside = errors.clip(-OFF_SCALE, OFF_SCALE).to_numpy()
-            ax.plot(inside, [position] * len(inside), "|", color=color, markersize=13)
-        for limit in (CLOSE, BORDERLINE):
-            for x in (-limit, limit):
-                ax.axvline(x, color=INK, linewidth=0.8, linestyle=":" if limit > CLOSE else "--")
-        names = [f"{learner}\n{reading}" if reading else learner for (learner, reading), _ in parts]
-        ax.set_yticks(range(len(parts)), names)
-        ax.set(xlim=(-OFF_SCALE - 0.4, OFF_SCALE + 0.4), ylim=(len(parts) - 0.5, -0.5))
-        ax.set_xlabel("Ours minus the paper's, in standard errors")
-        ax.grid(visible=False, axis="y")
-        caption = (
-            "Each mark is one cell of Tables 2 and 3: our mean minus the paper's, in standard "
-            "errors of the difference. Dashed lines: two standard errors. Dotted lines: three. "
-            f"Marks at the border are {OFF_SCALE} or more away."
-        )
-        return save(figure, "cells", caption)
-
-
 def draw_ranks(table: Table, tests: RankTests) -> Figure:
     """Draw a critical-difference diagram: a bar joins learners that do not differ significantly."""
     splits = splits_text(table.complete("n_splits").to_numpy().ravel())
-    with drawing((7.5, 1.6 + 0.28 * len(table.learners)), n_axes=1) as (figure, axes):
+    with new_figure((7.5, 1.6 + 0.28 * len(table.learners)), n_axes=1) as (figure, axes):
         _draw_diagram(axes[0], tests)
         title = (
             f"Average rank over {tests.n_datasets} data sets; splits: {splits} "

@@ -42,7 +42,7 @@ class Cell:
     best : bool, default=False
         Whether to print it in bold.
     detail : str, default=""
-        A second line: the difference from the paper, and the paper's value.
+        A second line: the difference from a published value, and that value.
     """
 
     text: str
@@ -71,6 +71,8 @@ class Grid:
         Number of columns at the left that name the row. The other columns hold numbers.
     notes : list of str
         Sentences below the table.
+    source : str
+        Where the values in the second lines of cells are from, such as "the paper".
     """
 
     caption: str
@@ -79,6 +81,7 @@ class Grid:
     foot: list[list[Cell]] = field(default_factory=list)
     n_labels: int = 1
     notes: list[str] = field(default_factory=list)
+    source: str = ""
 
     @property
     def has_details(self) -> bool:
@@ -99,7 +102,7 @@ class Grid:
             labels, scores = row[: self.n_labels], row[self.n_labels :]
             return [*labels, *(Cell(cell.detail or MISSING) for cell in scores)]
 
-        caption = f"{self.caption}; difference from the paper, and the paper's value"
+        caption = f"{self.caption}; difference from {self.source}, and {self.source}'s value"
         rows, foot = (list(map(details, part)) for part in (self.rows, self.foot))
         return Grid(caption, self.header, rows, foot, self.n_labels)
 
@@ -149,20 +152,14 @@ def to_html(template: str, **values: Any) -> str:
     return _template(template).render(style=style, script=script, **values).lstrip()
 
 
-def fill_markdown(template: str, **values: Any) -> str:
-    """Fill a Markdown template of this package; the values are Markdown, too."""
-    return _template(template, autoescape=False).render(**values)
-
-
-def _template(name: str, autoescape: bool = True) -> Any:
+def _template(name: str) -> Any:
     jinja2 = import_optional("jinja2")
     environment = jinja2.Environment(
-        autoescape=autoescape,
+        autoescape=True,
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
         loader=jinja2.FunctionLoader(_read_template),
-        keep_trailing_newline=not autoescape,
     )
     return environment.get_template(name)
 
@@ -203,7 +200,7 @@ def to_latex(grid: Grid) -> str:
 
 
 def _cell_texts(row: list[Cell], escape: Callable[[str], str], bold: str) -> list[str]:
-    """Escaped texts of a row. In the best cell only the mean is bold, as in the paper."""
+    """Escaped texts of a row. In the best cell only the mean is bold."""
     texts = []
     for cell in row:
         first, space, rest = cell.text.partition(" ")

@@ -12,7 +12,6 @@ from scipy.stats import friedmanchisquare, rankdata, studentized_range, wilcoxon
 
 from raremetric.extras import import_optional
 from raremetric.report.summarize import Table
-from raremetric.study.paper_values import PRINTED_LEARNERS, PaperTable, paper_datasets
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -53,29 +52,19 @@ def average_ranks(table: Table) -> AverageRanks | None:
     return _averaged(ranks, mean_ranks, table.learners)
 
 
-def paper_average_ranks(table: Table) -> AverageRanks | None:
-    """The paper's average ranks of the same learners over the same data sets.
+def published_average_ranks(table: Table) -> AverageRanks | None:
+    """The published average ranks of the same learners over the same data sets.
 
-    None if the paper does not have all of them. For all 22 data sets and five learners,
-    `with_mean_row` contains the printed ranks.
+    None if some of their scores were not published.
     """
-    datasets = list(table.complete().index)
-    paper = table.paper
-    if not paper or not datasets or len(table.learners) < 2:
+    datasets, known = list(table.complete().index), table.published
+    if not known or not datasets or len(table.learners) < 2:
         return None
-    if set(datasets) - set(paper_datasets()) or set(table.learners) - set(PRINTED_LEARNERS):
+    if any((name, who) not in known.scores for name in datasets for who in table.learners):
         return None
-    ranks = np.array([paper.ranks(name, table.learners) for name in datasets], dtype=float)
-    return _averaged(ranks, _paper_mean_ranks(paper, datasets, table.learners), table.learners)
-
-
-def _paper_mean_ranks(
-    paper: PaperTable, datasets: list[str], learners: list[str]
-) -> NDArray[np.float64]:
-    if set(datasets) == set(paper_datasets()):
-        return np.array([paper.ranks("Mean", learners)], dtype=float)
-    means = [paper.mean_over(datasets, learner).mean for learner in learners]
-    return _ranks(np.array([means]))
+    ranks = np.array([known.ranks(name, table.learners) for name in datasets])
+    mean_ranks = np.array([known.mean_ranks(datasets, table.learners)])
+    return _averaged(ranks, mean_ranks, table.learners)
 
 
 def _averaged(

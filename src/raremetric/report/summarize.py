@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -11,15 +11,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from raremetric.extras import import_optional
+from raremetric.report.published import Published
 from raremetric.report.rows import check_rows, datasets_with_few_positives, sort_rows, with_scores
-from raremetric.study.paper_values import RESAMPLING_OF, PaperTable, paper_table
-from raremetric.study.reading import NAMED, named_study
 from raremetric.study.tasks import Study, StudyResults
 
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-PAPER_SPLITS = 20
 MEASURE_NAMES = {"f1": "F1", "average_precision": "average precision"}
 RESAMPLING_NAMES = {
     "none": "without resampling",
@@ -47,8 +45,8 @@ class Table:
         One row per finished task: the columns of the results, f1 and accuracy.
     planned : int
         Number of splits of each cell when the study is complete.
-    paper : PaperTable or None
-        The table of the paper to compare with.
+    published : Published or None
+        Scores from elsewhere to compare with.
     leader : str or None
         The learner whose lead over the others is reported.
     few : list of str
@@ -64,7 +62,7 @@ class Table:
     datasets: list[str]
     scores: DataFrame
     planned: int
-    paper: PaperTable | None = None
+    published: Published | None = None
     leader: str | None = None
     few: list[str] = field(default_factory=list)
 
@@ -77,14 +75,14 @@ class Table:
     def cells(self) -> DataFrame:
         """One row per cell with a finished task, in the order of the table.
 
-        dataset, share, learner, n_splits, mean, std, accuracy_mean, accuracy_std, paper_mean,
-        paper_std. The last two are NaN where the paper has no value.
+        dataset, share, learner, n_splits, mean, std, accuracy_mean, accuracy_std,
+        published_mean, published_std. The last two are NaN where no value was published.
         """
-        return _with_paper(self._cells(self.scores), self.paper)
+        return _with_published(self._cells(self.scores), self.published)
 
     @cached_property
     def shared(self) -> DataFrame:
-        """The same without the paper's values, over the splits that every learner has finished."""
+        """The same without published values, over the splits that every learner has finished."""
         splits = self.scores.groupby(["dataset", "share", "split"], dropna=False)
         n_learners = self.scores["learner"].nunique()
         return self._cells(self.scores[splits["learner"].transform("nunique") == n_learners])
@@ -164,13 +162,17 @@ class Summary:
     not_started: list[str]
 
 
-def summarize(results: Sequence[StudyResults]) -> Summary:
+def summarize(
+    results: Sequence[StudyResults], published: Mapping[str, Published] | None = None
+) -> Summary:
     """Compute the tables of studies.
 
     Parameters
     ----------
     results : sequence of StudyResults
         A task may belong to several studies.
+    published : dict or None
+        Name of a study → scores from elsewhere to compare its F1 with.
 
     Returns
     -------
@@ -192,13 +194,17 @@ def summarize(results: Sequence[StudyResults]) -> Summary:
     rows = sort_rows(together.drop_duplicates())
     return Summary(
         rows=rows,
-        tables=[table for each in started for table in study_tables(each)],
+        tables=[
+            table
+            for each in started
+            for table in study_tables(each, (published or {}).get(each.study.name))
+        ],
         effort=_effort(rows, [name for each in started for name in _learner_names(each.study)]),
         not_started=[each.study.name for each in results if not len(each.rows)],
     )
 
 
-def study_tables(results: StudyResults) -> Iterator[Table]:
+def study_tables(results: StudyResults, published: Published | None = None) -> Iterator[Table]:
     """One table per resampling and measure, if there are values of that measure."""
     study, scored = results.study, with_scores(results.rows)
     for resampling in in_order(scored["resampling"].unique(), study.resamplings):
@@ -206,14 +212,18 @@ def study_tables(results: StudyResults) -> Iterator[Table]:
         for measure in study.measures:
             part = resampled[resampled[measure].notna()]
             if not part.empty:
-                yield _table(study, resampling, measure, part)
+                known = published if published and published.resampling == resampling else None
+                if measure != "f1" or _has_shares(study) or study.test_size is not None:
+                    known = None  # another protocol
+                yield _table(study, resampling, measure, part, known)
 
 
-def _table(study: Study, resampling: str, measure: str, part: DataFrame) -> Table:
+def _table(
+    study: Study, resampling: str, measure: str, part: DataFrame, published: Published | None
+) -> Table:
     by_share = _has_shares(study)
     learners = in_order(part["learner"].unique(), _learner_names(study))
     datasets = in_order(part["dataset"].unique(), study.datasets)
-    paper = _paper(study, resampling, measure)
     known = {(dataset, learner) for dataset in datasets for learner in learners}
     return Table(
         name=_file_name(study, resampling, measure),
@@ -224,8 +234,8 @@ def _table(study: Study, resampling: str, measure: str, part: DataFrame) -> Tabl
         learners=learners,
         datasets=datasets,
         scores=part,
-        planned=(named_study(study.name) if study.name in NAMED else study).splits,
-        paper=paper if paper and known & set(paper.scores) else None,
+        planned=study.splits,
+        published=published if published and known & set(published.scores) else None,
         leader=study.leader,
         few=datasets_with_few_positives(part) if study.few_positives and not by_share else [],
     )
@@ -248,14 +258,6 @@ def _title(study: Study, resampling: str, measure: str) -> str:
 
 def _has_shares(study: Study) -> bool:
     return any(share is not None for share in study.shares)
-
-
-def _paper(study: Study, resampling: str, measure: str) -> PaperTable | None:
-    """What the paper prints for the same protocol: F1 of whole data sets, split as in the paper."""
-    if study.paper_table is None or _has_shares(study) or study.test_size is not None:
-        return None
-    matches = measure == "f1" and resampling == RESAMPLING_OF.get(study.paper_table, resampling)
-    return paper_table(study.paper_table) if matches else None
 
 
 def _learner_names(study: Study) -> list[str]:
@@ -282,12 +284,12 @@ def _population_std(values) -> float:
     return float(np.std(values.to_numpy()))
 
 
-def _with_paper(cells: DataFrame, paper: PaperTable | None) -> DataFrame:
-    known = paper.scores if paper else {}
+def _with_published(cells: DataFrame, published: Published | None) -> DataFrame:
+    known = published.scores if published else {}
     scores = [known.get(key) for key in zip(cells["dataset"], cells["learner"], strict=True)]
     return cells.assign(
-        paper_mean=[score.mean if score else np.nan for score in scores],
-        paper_std=[score.std if score else np.nan for score in scores],
+        published_mean=[score.mean if score else np.nan for score in scores],
+        published_std=[score.std if score else np.nan for score in scores],
     )
 
 

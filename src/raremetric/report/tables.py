@@ -9,17 +9,19 @@ import numpy as np
 
 from raremetric.extras import import_optional
 from raremetric.report.page import MISSING, Cell, Grid
-from raremetric.report.ranks import AverageRanks, average_ranks, paper_average_ranks
-from raremetric.report.summarize import PAPER_SPLITS, Table, in_order, resampling_name
-from raremetric.study.paper_values import PRINTED_LEARNERS
+from raremetric.report.published import Score
+from raremetric.report.ranks import AverageRanks, average_ranks, published_average_ranks
+from raremetric.report.summarize import Table, in_order, resampling_name
 
 if TYPE_CHECKING:
     from pandas import DataFrame
 
 
 def long_table(table: Table) -> DataFrame:
-    """One row per cell. The columns of the paper are empty where it has no value."""
-    columns = ["dataset", "learner", "n_splits", "mean", "std", "paper_mean", "paper_std"]
+    """One row per cell. Columns of published values are empty where there is none."""
+    columns = ["dataset", "learner", "n_splits", "mean", "std"]
+    if table.published:
+        columns += ["published_mean", "published_std"]
     if table.by_share:
         columns = [columns[0], "share", *columns[1:], "accuracy_mean", "accuracy_std"]
     return table.cells[columns].round(4)
@@ -28,10 +30,10 @@ def long_table(table: Table) -> DataFrame:
 def wide_table(table: Table) -> DataFrame:
     """One row per data set (and share), with the columns of all learners side by side."""
     index = ["dataset", "share"] if table.by_share else ["dataset"]
-    cells = table.cells.assign(difference=table.cells["mean"] - table.cells["paper_mean"])
+    cells = table.cells.assign(difference=table.cells["mean"] - table.cells["published_mean"])
     columns = ["mean", "std", "n_splits"]
-    if table.paper:
-        columns += ["paper_mean", "paper_std", "difference"]
+    if table.published:
+        columns += ["published_mean", "published_std", "difference"]
     order = cells[index].drop_duplicates()
     wide = cells.set_index([*index, "learner"])[columns].unstack("learner")
     pairs = [(column, learner) for learner in table.learners for column in columns]
@@ -54,7 +56,8 @@ def dataset_grid(table: Table) -> Grid:
     foot = [] if table.by_share else _foot(table)
     caption = f"{table.title}, each data set" if table.by_share else table.title
     header = [*labels, *table.learners]
-    return Grid(caption, header, rows, foot, len(labels), _notes(table))
+    source = table.published.source if table.published else ""
+    return Grid(caption, header, rows, foot, len(labels), _notes(table), source)
 
 
 def share_grid(table: Table) -> Grid:
@@ -135,16 +138,16 @@ def _score_cells(cells: DataFrame, learners: list[str]) -> list[Cell]:
         text = f"{cell['mean']:.1f} ± {cell['std']:.1f}"
         if uneven:
             text += f" ({cell['n_splits']:.0f})"
-        detail = paper_text(cell["mean"], cell["paper_mean"], cell["paper_std"])
+        detail = _beside(cell["mean"], Score(cell["published_mean"], cell["published_std"]))
         found.append(Cell(text, float(cell["mean"]), bool(is_best), detail))
     return found
 
 
-def paper_text(mean: float, paper_mean: float, paper_std: float) -> str:
-    """The difference from the paper, then the paper's value; empty if there is none."""
-    if np.isnan(paper_mean):
+def _beside(mean: float, published: Score) -> str:
+    """The difference from the published value, then that value; empty if there is none."""
+    if np.isnan(published.mean):
         return ""
-    return f"{signed(mean - paper_mean)} ({paper_mean:.1f} ± {paper_std:.1f})"
+    return f"{signed(mean - published.mean)} ({published.mean:.1f} ± {published.std:.1f})"
 
 
 def _best(scores: np.ndarray) -> np.ndarray:
@@ -156,15 +159,16 @@ def _best(scores: np.ndarray) -> np.ndarray:
 
 
 def _foot(table: Table) -> list[list[Cell]]:
-    """Means and average ranks; those of the paper's methods also without the others."""
+    """Means and average ranks; those of published methods also without the others."""
     rows = [*_mean_row(table), *_rank_rows(table)]
-    if not table.paper or not set(PRINTED_LEARNERS) < set(table.learners):
+    known = table.published
+    if not known or not set(known.learners) < set(table.learners):
         return rows
-    papers = table.restricted(PRINTED_LEARNERS)
-    for label, splits, *cells in [*_mean_row(papers), *_rank_rows(papers)]:
-        known = dict(zip(papers.learners, cells, strict=True))
-        shown = [known.get(name, Cell(MISSING)) for name in table.learners]
-        rows.append([Cell(f"{label.text}, the paper's methods only"), splits, *shown])
+    part = table.restricted(known.learners)
+    for label, splits, *cells in [*_mean_row(part), *_rank_rows(part)]:
+        found = dict(zip(part.learners, cells, strict=True))
+        shown = [found.get(name, Cell(MISSING)) for name in table.learners]
+        rows.append([Cell(f"{label.text}, {known.source}'s methods only"), splits, *shown])
     return rows
 
 
@@ -177,9 +181,9 @@ def _mean_row(table: Table) -> Iterable[list[Cell]]:
     cells = []
     for learner, is_best in zip(table.learners, best, strict=True):
         detail = ""
-        if table.paper and all((name, learner) in table.paper.scores for name in means.index):
-            paper = table.paper.mean_over(means.index, learner)
-            detail = paper_text(scores[learner], paper.mean, paper.std)
+        known = table.published
+        if known and all((name, learner) in known.scores for name in means.index):
+            detail = _beside(scores[learner], known.mean_over(means.index, learner))
         text = f"{scores[learner]:.1f} ± {stds[learner].mean():.1f}"
         cells.append(Cell(text, float(scores[learner]), bool(is_best), detail))
     splits = table.complete("n_splits").to_numpy().ravel()
@@ -187,7 +191,7 @@ def _mean_row(table: Table) -> Iterable[list[Cell]]:
 
 
 def _rank_rows(table: Table) -> Iterable[list[Cell]]:
-    ranks, paper = average_ranks(table), paper_average_ranks(table)
+    ranks, published = average_ranks(table), published_average_ranks(table)
     if ranks is None:
         return
     splits = _splits_cell(table.complete("n_splits").to_numpy().ravel())
@@ -195,16 +199,16 @@ def _rank_rows(table: Table) -> Iterable[list[Cell]]:
         (f"Average rank over {sets_text(ranks.n_datasets)}", "over_datasets"),
         (f"Average rank over {sets_text(ranks.n_datasets)} and the Mean row", "with_mean_row"),
     ):
-        yield [Cell(label), splits, *_rank_cells(ranks, paper, name)]
+        yield [Cell(label), splits, *_rank_cells(ranks, published, name)]
 
 
-def _rank_cells(ranks: AverageRanks, paper: AverageRanks | None, name: str) -> Iterable[Cell]:
+def _rank_cells(ranks: AverageRanks, published: AverageRanks | None, name: str) -> Iterable[Cell]:
     ours = getattr(ranks, name)
     best = _best(-np.array(list(ours.values())))
     for (learner, rank), is_best in zip(ours.items(), best, strict=True):
         detail = ""
-        if paper:
-            theirs = getattr(paper, name)[learner]
+        if published:
+            theirs = getattr(published, name)[learner]
             gap = f"{rank - theirs:+.2f}".replace("-", "−")
             detail = f"{gap} ({theirs:.2f})"
         yield Cell(f"{rank:.2f}", rank, bool(is_best), detail)
@@ -253,14 +257,11 @@ def _notes(table: Table) -> list[str]:
             f"{MISSING}: no finished task yet. Means, ranks and tests use the data sets that all "
             "learners have finished."
         )
-    if table.paper:
-        notes.append(
-            f"The paper's values are means over {PAPER_SPLITS} splits. Its Mean row and its "
-            "average ranks are computed over the same data sets as ours; over all 22 data sets "
-            "they are the printed ones."
-        )
-        if beyond := [name for name in table.learners if name not in PRINTED_LEARNERS]:
-            notes.append(f"Beyond the paper: {', '.join(beyond)}.")
+    if table.published:
+        notes += [table.published.note] * bool(table.published.note)
+        known = table.published.learners
+        if beyond := [name for name in table.learners if name not in known]:
+            notes.append(f"Beyond {table.published.source}: {', '.join(beyond)}.")
     return [*notes, _origin(table)]
 
 

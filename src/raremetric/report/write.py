@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from raremetric.files import atomic_write
-from raremetric.report.cells import cells_grid, judge_cells, verdicts_grid
 from raremetric.report.drawing import Figure
-from raremetric.report.faithfulness import faithfulness_page, is_reproduction
-from raremetric.report.figures import draw_cells, table_figures
+from raremetric.report.figures import table_figures
 from raremetric.report.listings import effort_grid, few_grid, lead_grid, origin_grid, pairs_grid
 from raremetric.report.page import Grid, Section, to_html, to_latex, to_markdown
+from raremetric.report.published import Published
 from raremetric.report.ranks import compare_ranks, few_table, lead_table, why_no_tests
 from raremetric.report.summarize import Summary, Table, summarize
 from raremetric.report.tables import (
@@ -30,10 +29,18 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
 Files = dict[str, bytes]  # name → content
+Extend = Callable[[list[Table]], tuple[list[Section], Files]]
 
 
 def write_report(
-    results: Sequence[StudyResults], out: Path | str, *, title: str, details: dict[str, str]
+    results: Sequence[StudyResults],
+    out: Path | str,
+    *,
+    title: str,
+    details: dict[str, str],
+    published: Mapping[str, Published] | None = None,
+    figure_dataset: str | None = None,
+    extend: Extend | None = None,
 ) -> list[Path]:
     """Write the tables and figures of studies, and a page that contains all of them.
 
@@ -49,6 +56,13 @@ def write_report(
     details : dict
         Facts about the run to show at the top of the page, such as command and versions: name →
         text.
+    published : dict or None
+        Name of a study → scores from elsewhere to show beside its F1.
+    figure_dataset : str or None
+        The data set that is drawn where shares of the minority vary, if a table has it. Default:
+        the first one.
+    extend : callable (tables) -> (sections, files) or None
+        Further sections of the page, and further files: name → content. It gets all tables.
 
     Returns
     -------
@@ -56,10 +70,9 @@ def write_report(
         The files written: ``results.csv`` and ``report.html``; for each table NAME the files
         ``NAME.csv`` (one row per cell), ``NAME-wide.csv``, ``NAME.md``, ``NAME.tex``, its figures
         as PNG and SVG, and ``NAME-tests.csv``; ``NAME-lead.csv`` if the study has a leader, and
-        ``NAME-few.csv`` if it reports few positives; ``cells.csv``, ``.md`` and a figure if a
-        study is compared with the paper; ``faithfulness.md`` for experiments of the paper. NAME is
-        the name of the study, with the resampling if the study has several, and with
-        ``precision`` for the table of average precision.
+        ``NAME-few.csv`` if it reports few positives; and the files of ``extend``. NAME is the
+        name of the study, with the resampling if the study has several, and with ``precision`` for
+        the table of average precision.
 
     Raises
     ------
@@ -72,29 +85,25 @@ def write_report(
     All content is computed before the first file is written, and no file is replaced before all of
     them are written: a report that fails leaves the previous one as it is.
     """
-    summary = summarize(results)
-    contents = {"results.csv": _csv(summary.rows)}
+    summary = summarize(results, published)
+    contents = {"results.csv": csv_bytes(summary.rows)}
     sections = []
     for table in summary.tables:
-        section, files = _section(table)
+        section, files = _section(table, figure_dataset)
         sections.append(section)
         _add(contents, files)
-    cells = None
-    if compared := [table for table in summary.tables if table.paper]:
-        cells = judge_cells(compared)
-        section, files = _cells_section(compared, cells)
-        sections.append(section)
+    if extend is not None:
+        more, files = extend(summary.tables)
+        sections += more
         _add(contents, files)
-    if is_reproduction(summary.tables):
-        text, figures = faithfulness_page(summary.tables, cells)
-        _add(contents, {"faithfulness.md": text.encode(), **_figure_files(figures)})
+    sources = [table.published.source for table in summary.tables if table.published]
     page = to_html(
         "report.html",
         title=title,
         details=details,
         overview=_overview(summary),
         sections=sections,
-        compared=bool(compared),
+        compared=next(iter(sources), ""),
         origin=origin_grid(summary.tables),
         effort=effort_grid(summary.effort),
     )
@@ -125,10 +134,10 @@ def _overview(summary: Summary) -> str:
     return text
 
 
-def _section(table: Table) -> tuple[Section, Files]:
+def _section(table: Table, figure_dataset: str | None) -> tuple[Section, Files]:
     """A table's section of the page, and its files."""
     tests = None if table.by_share else compare_ranks(table)
-    figures = table_figures(table, tests)
+    figures = table_figures(table, tests, figure_dataset)
     grid = dataset_grid(table)
     main = share_grid(table) if table.by_share else grid
     pairs = [pairs_grid(table, tests)] if tests else []
@@ -143,34 +152,18 @@ def _section(table: Table) -> tuple[Section, Files]:
     )
     grids = [main, *([main.detail_grid()] if main.has_details else []), *extra, *pairs]
     files |= {
-        f"{table.name}.csv": _csv(long_table(table)),
-        f"{table.name}-wide.csv": _csv(wide_table(table)),
+        f"{table.name}.csv": csv_bytes(long_table(table)),
+        f"{table.name}-wide.csv": csv_bytes(wide_table(table)),
         f"{table.name}.md": "\n".join(map(to_markdown, grids)).encode(),
         f"{table.name}.tex": "\n".join(map(to_latex, grids)).encode(),
     }
     if tests:
-        files[f"{table.name}-tests.csv"] = _csv(tests.pairs)
-    return section, files | _figure_files(figures)
+        files[f"{table.name}-tests.csv"] = csv_bytes(tests.pairs)
+    return section, files | figure_files(figures)
 
 
-def _cells_section(tables: list[Table], cells: DataFrame) -> tuple[Section, Files]:
-    """Every cell that the paper has, too, with a verdict: a section of the page, and files."""
-    counts = verdicts_grid(cells)
-    # Two studies may be compared with the same table of the paper: the first one names it.
-    titles = {table.paper.name: table.title for table in reversed(tables) if table.paper}
-    parts = cells.groupby("table", sort=False)
-    each = [cells_grid(titles[name], part) for name, part in parts]
-    figures = [draw_cells(cells)]
-    files = {
-        "cells.csv": _csv(cells.round(4)),
-        "cells.md": "\n".join(map(to_markdown, [counts, *each])).encode(),
-        **_figure_files(figures),
-    }
-    title = "Every cell beside the paper's"
-    return Section("paper_cells", title, [counts], figures, folded=each), files
-
-
-def _figure_files(figures: list[Figure]) -> Files:
+def figure_files(figures: Sequence[Figure]) -> Files:
+    """The image files of figures."""
     return {
         f"{figure.name}.{kind}": content
         for figure in figures
@@ -184,14 +177,15 @@ def _lead_and_few(table: Table) -> tuple[list[Grid], Files]:
     grids, files = [], {}
     if lead is not None:
         grids.append(lead_grid(table, lead))
-        files[f"{table.name}-lead.csv"] = _csv(lead.round(4))
+        files[f"{table.name}-lead.csv"] = csv_bytes(lead.round(4))
     if few is not None:
         grids.append(few_grid(table, few))
-        files[f"{table.name}-few.csv"] = _csv(few.round(4))
+        files[f"{table.name}-few.csv"] = csv_bytes(few.round(4))
     return grids, files
 
 
-def _csv(frame: DataFrame) -> bytes:
+def csv_bytes(frame: DataFrame) -> bytes:
+    """A frame as the content of a CSV file."""
     return frame.to_csv(index=False, lineterminator="\n").encode()
 
 

@@ -112,7 +112,7 @@ class Task:
     resampling: str
     split: int
     learner: LearnerSpec
-    test_size: float | None = None  # None: the paper's
+    test_size: float | None = None  # None: the default of `execution`
 
     @property
     def id(self) -> str:
@@ -166,11 +166,9 @@ class Study:
     shares : sequence of float or None
         Shares of the minority class that data sets are reduced to; None for their own share.
     test_size : float or None
-        Fraction of the rows to test on. None is the paper's: 0.7, or 0.5 with a share.
+        Fraction of the rows to test on. None is 0.7, or 0.5 with a share.
     title : str
         Heading in reports; the name if empty.
-    paper_table : {"table2", "table3-smote", "table3-rus"} or None
-        The table of the paper whose printed figures results are compared with.
     measures : sequence of {"f1", "average_precision"}
         One table of results for each.
     leader : str or None
@@ -187,7 +185,6 @@ class Study:
     shares: Sequence[float | None] = (None,)
     test_size: float | None = None
     title: str = ""
-    paper_table: str | None = None
     measures: Sequence[str] = ("f1",)
     leader: str | None = None
     few_positives: bool = False

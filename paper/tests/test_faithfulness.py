@@ -7,15 +7,16 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from raremetric.report import share_claims, table_claims, write_report
-from raremetric.report.claims import CLAIMS
-from raremetric.report.faithfulness import beside_grids, faithfulness_page, is_reproduction
-from raremetric.report.ranks import Paired
-from raremetric.report.summarize import summarize
-from raremetric.report.table_claims import FAILS, HOLDS, NOISE, NOT_RUN, PART, Runs, verdict_of
-from raremetric.study.paper_values import PRINTED_LEARNERS, RESAMPLING_OF, paper_table
-from raremetric.study.tasks import StudyResults
-from tests.report.synthetic import paper_like, results_of, row, share_studies, whole_paper
+from paper import share_claims, table_claims
+from paper.claims import CLAIMS
+from paper.faithfulness import beside_grids, faithfulness_page, is_reproduction
+from paper.printed import PRINTED_LEARNERS, RESAMPLING_OF, paper_table
+from paper.report import write_paper_report
+from paper.table_claims import FAILS, HOLDS, NOISE, NOT_RUN, PART, Runs, verdict_of
+from paper.tests.synthetic import paper_like, tables_of, whole_paper
+from raremetric.report import Paired
+from raremetric.study import StudyResults
+from tests.report.synthetic import results_of, row, share_studies
 
 PRINTED_RANKS = {
     "Table 2": ["4.30", "3.26", "3.00", "2.96", "1.48"],
@@ -29,7 +30,7 @@ def lead(difference, error, n=22):
 
 
 def runs_of(*results):
-    return Runs(summarize(results).tables)
+    return Runs(tables_of(*results))
 
 
 def exact(f1, n_positive=1000):
@@ -231,7 +232,7 @@ def test_rivals_beyond_the_paper(synthetic):
     rows = synthetic[0].rows
     plain = rows[rows["learner"] == "Euclidean"]
     parts = [rows, *(plain.assign(learner=name) for name in table_claims.RIVALS)]
-    runs = runs_of(results_of(pd.concat(parts), "table2", paper_table="table2"))
+    runs = runs_of(results_of(pd.concat(parts), "table2"))
     finding = table_claims.iml_beats_rivals(runs)
     assert finding.verdict == HOLDS
     assert finding.ours.startswith("Lead of IML over DMBK +")
@@ -256,7 +257,7 @@ def page_in(folder):
 
 
 def page_of(results, out):
-    write_report(results, out, title="t", details={})
+    write_paper_report(results, out, title="t", details={})
     return page_in(out)
 
 
@@ -294,7 +295,7 @@ def test_complete_means_all_data_sets_and_splits_of_one_code(synthetic):
         return StudyResults(study, rows)
 
     def page(studies):
-        return faithfulness_page(summarize(studies).tables, None)[0]
+        return faithfulness_page(tables_of(*studies), None)[0]
 
     studies = [complete(each) for each in synthetic[:3]]
     studies += [complete(sets(each)) for each in synthetic[3:]]
@@ -326,9 +327,9 @@ def test_no_page_for_other_studies(tmp_path):
     reference = results_of(
         [row("wine", name, 1, exact(0.9)) for name in ("IML", "IML-reference")],
         "table2",
-        paper_table="table2",
     )
-    assert not is_reproduction(summarize([reference]).tables)
-    names = {path.name for path in write_report([reference], tmp_path, title="t", details={})}
+    assert not is_reproduction(tables_of(reference))
+    files = write_paper_report([reference], tmp_path, title="t", details={})
+    names = {path.name for path in files}
     assert "faithfulness.md" not in names
     assert {"cells.csv", "cells.md", "cells.png", "cells.svg"} <= names

@@ -6,21 +6,16 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from paper.cells import PARTNER, REPEATABILITY, judge_cells, judge_means, verdicts_grid
+from paper.printed import PRINTED_LEARNERS, paper_table
+from paper.report import write_paper_report
+from paper.tests.synthetic import paper_like, tables_of
 from raremetric.datasets import describe_dataset
-from raremetric.report.cells import (
-    PARTNER,
-    REPEATABILITY,
-    judge_cells,
-    judge_means,
-    verdicts_grid,
-)
 from raremetric.report.listings import origin_grid
 from raremetric.report.page import to_markdown
-from raremetric.report.summarize import summarize
 from raremetric.report.tables import code_text, dataset_grid, progress_text
-from raremetric.study.paper_values import PRINTED_LEARNERS, paper_table
 from raremetric.study.tasks import StudyResults
-from tests.report.synthetic import paper_like, results_of, row
+from tests.report.synthetic import results_of, row
 
 
 def exact(f1):
@@ -34,7 +29,7 @@ def rows_of(dataset, learner, scores):
 
 
 def table_of(rows, **fields):
-    (table,) = summarize([results_of(rows, "table2", paper_table="table2", **fields)]).tables
+    (table,) = tables_of(results_of(rows, "table2", **fields))
     return table
 
 
@@ -97,7 +92,7 @@ def test_standard_error_on_the_same_splits_by_simulation(n_splits):
 
 def test_all_330_cells_against_pandas():
     studies = [paper_like(name, seed=1) for name in ("table2", "table3-smote", "table3-rus")]
-    cells = judge_cells(summarize(studies).tables)
+    cells = judge_cells(tables_of(*studies))
     one = cells[cells["reading"] != "exchanged"]
     assert len(one) == 330
     assert len(cells) == 330 + 132
@@ -115,7 +110,7 @@ def test_all_330_cells_against_pandas():
 def test_both_readings_of_the_headings():
     """Columns that were exchanged are the paper's only if they are exchanged back."""
     results = swapped(paper_like(n_splits=20))
-    cells = judge_cells(summarize([results]).tables)
+    cells = judge_cells(tables_of(results))
     cell = cells.set_index(["dataset", "learner", "reading"])
     assert cell.loc[("splice", "LMNN", "as printed"), "paper_mean"] == 76.3
     assert cell.loc[("splice", "LMNN", "exchanged"), "paper_mean"] == 86.5
@@ -131,7 +126,7 @@ def test_both_readings_of_the_headings():
 
 
 def test_means_have_the_error_of_independent_cells():
-    cells = judge_cells(summarize([paper_like(datasets=["wine", "hayes"])]).tables)
+    cells = judge_cells(tables_of(paper_like(datasets=["wine", "hayes"])))
     (iml,) = judge_means(cells).query("learner == 'IML'").itertuples()
     errors = cells.loc[cells["learner"] == "IML", "standard_error"]
     assert iml.n_datasets == 2
@@ -140,7 +135,7 @@ def test_means_have_the_error_of_independent_cells():
 
 
 def test_means_over_all_data_sets_are_compared_with_the_printed_ones():
-    means = judge_means(judge_cells(summarize([paper_like()]).tables))
+    means = judge_means(judge_cells(tables_of(paper_like())))
     printed = means.set_index(["learner", "reading"])["paper_mean"]
     assert printed["IML", ""] == 72.1
     assert (printed["LMNN", "as printed"], printed["LMNN", "exchanged"]) == (69.3, 70.8)
@@ -151,7 +146,7 @@ def test_a_store_with_gaps():
     rows = results.rows
     absent = (rows["dataset"] == "iono") & (rows["learner"] == "LMNN")
     late = (rows["split"] == 3) & (rows["dataset"] == "wine") & (rows["learner"] == "IML")
-    (table,) = summarize([StudyResults(results.study, rows[~absent & ~late])]).tables
+    (table,) = tables_of(StudyResults(results.study, rows[~absent & ~late]))
     cells = judge_cells([table])
     assert len(cells) == 3 * 5 + 3 * 2 - 2  # both readings of the absent cell
     assert cells.query("dataset == 'wine' and learner == 'IML'")["n_splits"].tolist() == [2]
@@ -172,8 +167,8 @@ def with_more(results, learners, n_splits):
 
 def test_learners_beyond_the_paper():
     results = paper_like(n_splits=3)
-    (alone,) = summarize([results]).tables
-    (table,) = summarize([with_more(results, ["DMBK", "IterativeLMNN"], n_splits=1)]).tables
+    (alone,) = tables_of(results)
+    (table,) = tables_of(with_more(results, ["DMBK", "IterativeLMNN"], n_splits=1))
     assert table.learners == [*PRINTED_LEARNERS, "DMBK", "IterativeLMNN"]
     pd.testing.assert_frame_equal(judge_cells([table]), judge_cells([alone]))
     grid = dataset_grid(table)
@@ -188,10 +183,8 @@ def test_learners_beyond_the_paper():
 
 
 def test_a_store_without_the_papers_learners(tmp_path):
-    from raremetric.report import write_report
-
-    results = results_of(rows_of("wine", "DMBK", [0.9, 0.8]), "table2", paper_table="table2")
-    names = {path.name for path in write_report([results], tmp_path, title="t", details={})}
+    results = results_of(rows_of("wine", "DMBK", [0.9, 0.8]), "table2")
+    names = {path.name for path in write_paper_report([results], tmp_path, title="t", details={})}
     assert not {"cells.csv", "cells.md"} & names
     assert "the paper's methods" not in (tmp_path / "table2.md").read_text("utf-8")
 
@@ -215,5 +208,5 @@ def test_origin_of_a_mixture():
 def test_results_without_fingerprints():
     table = table_of(pd.DataFrame(rows_of("wine", "IML", [0.9])))
     assert code_text(table) == "unknown"
-    own = summarize([results_of(rows_of("wine", "IML", [0.9, 0.8]), "mine")]).tables
+    own = tables_of(results_of(rows_of("wine", "IML", [0.9, 0.8]), "mine"))
     assert progress_text(own[0]) == "2 of 2"

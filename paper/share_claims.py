@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
-from raremetric.report.figures import PREFERRED
-from raremetric.report.ranks import Paired, differences, paired
-from raremetric.report.summarize import Table
-from raremetric.report.table_claims import (
+from pandas import DataFrame
+
+from paper.printed import PRINTED_LEARNERS
+from paper.table_claims import (
     FAILS,
     HOLDS,
     OTHERS,
@@ -19,12 +18,9 @@ from raremetric.report.table_claims import (
     of_all,
     verdict_of,
 )
-from raremetric.report.tables import sets_text, share_cell
-from raremetric.study.paper_values import PRINTED_LEARNERS
+from raremetric.report import Paired, Table, differences, paired, sets_text, share_cell
 
-if TYPE_CHECKING:
-    from pandas import DataFrame
-
+FIGURE_DATASET = "spectfheart"  # of Figures 1 and 3
 VARIANTS = ("ML1", "ML2", "IML")
 RARE = 0.05  # shares up to this one are called rare
 NEAR_100 = 95.0  # an accuracy that is called close to 100 %
@@ -34,7 +30,7 @@ def _curves(runs: Runs, column: str, learners: Sequence[str]) -> DataFrame | Non
     """Shares × learners on the data set of Figures 1 and 3, the largest share first."""
     if (table := runs.table("imbalance", learners)) is None:
         return None
-    cells = table.shared[table.shared["dataset"] == PREFERRED]
+    cells = table.shared[table.shared["dataset"] == FIGURE_DATASET]
     wide = cells.pivot(index="share", columns="learner", values=column)
     wide = wide.reindex(columns=list(learners)).sort_index(ascending=False)
     return wide if len(wide) > 1 else None
@@ -78,7 +74,7 @@ def positives_missed(runs: Runs) -> Finding | None:
     """The recall of the four other methods at the smallest share."""
     if (table := runs.table("imbalance", OTHERS)) is None:
         return None
-    scores = table.scores[table.scores["dataset"] == PREFERRED]
+    scores = table.scores[table.scores["dataset"] == FIGURE_DATASET]
     recall = (100 * scores["tp"] / (scores["tp"] + scores["fn"])).groupby(
         [scores["share"], scores["learner"]]
     )

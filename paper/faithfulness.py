@@ -5,18 +5,16 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from pathlib import Path
 
-from raremetric.report.cells import AS_PRINTED, EXCHANGED, PARTNER, VERDICTS, verdicts_grid
-from raremetric.report.claims import CLAIMS
-from raremetric.report.drawing import Figure
-from raremetric.report.figures import PREFERRED, draw_dataset, draw_means
-from raremetric.report.listings import origin_grid
-from raremetric.report.page import Cell, Grid, fill_markdown, name_cell, to_markdown
-from raremetric.report.ranks import average_ranks, paper_average_ranks
-from raremetric.report.share_claims import VARIANTS
-from raremetric.report.summarize import Table
-from raremetric.report.table_claims import (
+import jinja2
+from pandas import DataFrame
+
+from paper.cells import AS_PRINTED, EXCHANGED, PARTNER, VERDICTS, verdicts_grid
+from paper.claims import CLAIMS
+from paper.printed import PRINTED_LEARNERS, RESAMPLING_OF, paper_datasets
+from paper.share_claims import FIGURE_DATASET, VARIANTS
+from paper.table_claims import (
     FAILS,
     HOLDS,
     NOISE,
@@ -26,13 +24,23 @@ from raremetric.report.table_claims import (
     TABLES,
     Runs,
 )
-from raremetric.report.tables import progress_text, signed
-from raremetric.study.paper_values import PRINTED_LEARNERS, paper_datasets
-from raremetric.study.reading import GROUPS
+from raremetric.report import (
+    Cell,
+    Figure,
+    Grid,
+    Table,
+    average_ranks,
+    draw_dataset,
+    draw_means,
+    name_cell,
+    origin_grid,
+    progress_text,
+    published_average_ranks,
+    signed,
+    to_markdown,
+)
 
-if TYPE_CHECKING:
-    from pandas import DataFrame
-
+EXPERIMENTS = (*RESAMPLING_OF, "imbalance", "ablation")  # names of their studies
 VERDICT_MEANINGS = {
     HOLDS: "our runs agree; where a difference is claimed, it is more than two standard errors",
     NOISE: "all differences have the paper's direction, but not all exceed two standard errors",
@@ -46,7 +54,7 @@ def is_reproduction(tables: Sequence[Table]) -> bool:
     """Whether the tables contain an experiment of the paper with at least two of its methods."""
     known = {*PRINTED_LEARNERS, *VARIANTS}
     return any(
-        table.name in GROUPS["paper"] and len(known & set(table.learners)) > 1 for table in tables
+        table.name in EXPERIMENTS and len(known & set(table.learners)) > 1 for table in tables
     )
 
 
@@ -65,13 +73,12 @@ def faithfulness_page(tables: Sequence[Table], cells: DataFrame | None) -> tuple
     page : str
     figures : list of Figure
     """
-    papers = [table for table in tables if table.name in GROUPS["paper"]]
+    papers = [table for table in tables if table.name in EXPERIMENTS]
     runs = Runs(papers)
     findings = [(claim, claim.check(runs)) for claim in CLAIMS]
     counts = Counter(finding.verdict for _, finding in findings)
     numbered = _numbered_figures(runs)
-    page = fill_markdown(
-        "faithfulness.md",
+    page = _template().render(
         origin=to_markdown(replace(origin_grid(papers), caption="")),
         complete=_is_complete(papers),
         one_code=len({name for table in papers for name in table.code}) == 1,
@@ -86,16 +93,26 @@ def faithfulness_page(tables: Sequence[Table], cells: DataFrame | None) -> tuple
     return page, [numbered[1]] if 1 in numbered else []
 
 
+def _template() -> jinja2.Template:
+    environment = jinja2.Environment(
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    return environment.from_string(Path(__file__).with_suffix(".md").read_text("utf-8"))
+
+
 def _numbered_figures(runs: Runs) -> dict[int, Figure]:
     """Our counterparts of the paper's figures, as far as they have been run."""
     found = {}
     others, all_five = runs.table("imbalance", OTHERS), runs.table("imbalance")
-    if others and PREFERRED in others.datasets:
-        found[1] = draw_dataset(replace(others, name="imbalance-others"))
+    if others and FIGURE_DATASET in others.datasets:
+        found[1] = draw_dataset(replace(others, name="imbalance-others"), FIGURE_DATASET)
     if all_five:
         found[4] = draw_means(all_five)
-        if PREFERRED in all_five.datasets:
-            found[3] = draw_dataset(all_five)
+        if FIGURE_DATASET in all_five.datasets:
+            found[3] = draw_dataset(all_five, FIGURE_DATASET)
     if variants := runs.table("ablation", VARIANTS):
         found[5] = draw_means(variants)
     return found
@@ -105,7 +122,7 @@ def _is_complete(tables: Sequence[Table]) -> bool:
     """Whether the paper's methods have all splits of all data sets."""
     tables = [table.restricted((*PRINTED_LEARNERS, *VARIANTS)) for table in tables]
     return (
-        {table.name for table in tables} == set(GROUPS["paper"])
+        {table.name for table in tables} == set(EXPERIMENTS)
         and all(set(table.datasets) == set(paper_datasets()) for table in tables)
         and all(progress_text(table) == f"{table.planned} of {table.planned}" for table in tables)
     )
@@ -149,13 +166,13 @@ def beside_grids(runs: Runs) -> list[Grid]:
     means, ranks = [], []
     for name, title in TABLES.items():
         table = runs.table(name)
-        if table is None or table.paper is None or table.complete().empty:
+        if table is None or table.published is None or table.complete().empty:
             continue
-        own, papers = average_ranks(table), paper_average_ranks(table)
+        own, papers = average_ranks(table), published_average_ranks(table)
         if own and papers:
             ranks += _readings(title, own.with_mean_row, papers.with_mean_row, "{:.2f}")
         over = table.complete()
-        printed = {name: table.paper.mean_over(over.index, name).mean for name in over}
+        printed = {name: table.published.mean_over(over.index, name).mean for name in over}
         means += _readings(title, over.mean().to_dict(), printed, "{:.1f}")
     header = ["Table", "Whose", *PRINTED_LEARNERS]
     note = (

@@ -1,18 +1,16 @@
 """The paper's tables: spot checks against the print, and its own sums."""
 
 import csv
-from importlib.resources import files
+from pathlib import Path
 
 import numpy as np
 import pytest
 
-from raremetric.study.paper_values import (
-    PRINTED_LEARNERS,
-    RESAMPLING_OF,
-    Score,
-    paper_datasets,
-    paper_table,
-)
+import paper
+from paper.printed import PRINTED_LEARNERS, RESAMPLING_OF, paper_datasets, paper_table
+from paper.tests.synthetic import paper_like, tables_of
+from raremetric.report import Score, published_average_ranks
+from tests.report.synthetic import counts, results_of, row
 
 # As printed below Tables 2, 3a and 3b.
 PRINTED_RANKS = {
@@ -29,7 +27,7 @@ def test_table_1():
     assert list(datasets)[-1] == "pageblocks"
     wine = datasets["wine"]
     assert (wine.n_samples, wine.n_features, wine.n_classes) == (178, 13, 3)
-    text = (files("raremetric.study") / "data" / "table1.csv").read_text("utf-8")
+    text = (Path(paper.__file__).parent / "data" / "table1.csv").read_text("utf-8")
     printed = {row["dataset"]: row for row in csv.DictReader(text.splitlines())}
     for name, each in datasets.items():
         share = 100 * each.n_positive / each.n_samples
@@ -93,8 +91,24 @@ def test_mean_does_not_depend_on_the_order_of_the_data_sets():
     assert score.std == 22.2 / 4
 
 
-def test_unknown_table():
-    with pytest.raises(
-        ValueError, match="paper_table must be one of 'table2', 'table3-rus', 'table3-smote'"
-    ):
-        paper_table("table4")
+@pytest.mark.parametrize("name", RESAMPLING_OF)
+def test_the_printed_ranks_of_a_table(name):
+    (table,) = tables_of(paper_like(name, n_splits=1))
+    ranks = published_average_ranks(table).with_mean_row
+    assert tuple(round(rank, 2) for rank in ranks.values()) == PRINTED_RANKS[name]
+    if name == "table2":
+        without = published_average_ranks(table).over_datasets.values()
+        assert [round(rank, 2) for rank in without] == [4.27, 3.23, 3.00, 3.00, 1.50]
+
+
+def test_the_papers_ranks_over_the_same_part_of_its_table():
+    rows = [
+        row(dataset, learner, 1, counts(f1, 1000, 9000))
+        for dataset in ("wine", "pima", "bupa")
+        for learner, f1 in {"LMNN": 0.5, "IML": 0.6}.items()
+    ]
+    (table,) = tables_of(results_of(rows, "table2"))
+    ranks = published_average_ranks(table)
+    # LMNN against IML: bupa 52.0 > 51.2; pima 56.7 < 57.6; wine 95.5 = 95.5 with IML first.
+    assert ranks.over_datasets == pytest.approx({"LMNN": 5 / 3, "IML": 4 / 3})
+    assert ranks.with_mean_row == pytest.approx({"LMNN": 7 / 4, "IML": 5 / 4})

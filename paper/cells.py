@@ -3,19 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from pandas import DataFrame
 
+from paper.printed import (
+    PAPER_SPLITS,
+    PRINTED_LEARNERS,
+    PaperTable,
+    paper_datasets,
+    paper_table,
+)
 from raremetric.datasets import describe_dataset
-from raremetric.extras import import_optional
-from raremetric.report.page import MISSING, Cell, Grid, name_cell
-from raremetric.report.summarize import PAPER_SPLITS, Table
-from raremetric.report.tables import signed
-from raremetric.study.paper_values import PRINTED_LEARNERS, Score, paper_datasets, paper_table
-
-if TYPE_CHECKING:
-    from pandas import DataFrame
+from raremetric.report import (
+    INK,
+    MISSING,
+    Cell,
+    Figure,
+    Grid,
+    Score,
+    Table,
+    name_cell,
+    new_figure,
+    save,
+    signed,
+    styles,
+)
 
 # The headings of two columns: the paper's tables and its text disagree about which is which.
 AS_PRINTED, EXCHANGED = "as printed", "exchanged"
@@ -23,6 +37,7 @@ PARTNER = {"LMNN": "GMML", "GMML": "LMNN"}
 VERDICTS = ("same", "close", "borderline", "differs")
 CLOSE, BORDERLINE = 2.0, 3.0  # in standard errors
 PRINTED_DIGIT = 0.1  # the paper prints one decimal
+OFF_SCALE = 8  # standard errors, in the figure
 
 # Correlation over splits between two runs of one method on the same splits. The plain distance has
 # nothing random or iterative; the others were measured, see docs/baselines.md.
@@ -69,19 +84,17 @@ def judge_cells(tables: Iterable[Table]) -> DataFrame:
     """
     rows: dict[tuple[str, ...], dict[str, Any]] = {}
     for table in tables:
-        if table.paper is None:
+        if not isinstance(table.published, PaperTable):
             continue
         for cell in table.cells.to_dict("records"):
             dataset, learner = cell["dataset"], cell["learner"]
-            if (dataset, learner) not in table.paper.scores:
+            if (dataset, learner) not in table.published.scores:
                 continue
             for reading, column in readings(learner).items():
-                key = (table.paper.name, dataset, learner, reading)
-                rows.setdefault(key, _judge(cell, table.paper.scores[dataset, column]))
+                key = (table.published.name, dataset, learner, reading)
+                rows.setdefault(key, _judge(cell, table.published.scores[dataset, column]))
     names = ("table", "dataset", "learner", "reading")
-    return import_optional("pandas").DataFrame(
-        [dict(zip(names, key, strict=True)) | row for key, row in rows.items()]
-    )
+    return DataFrame([dict(zip(names, key, strict=True)) | row for key, row in rows.items()])
 
 
 def _judge(cell: dict[str, Any], paper: Score) -> dict[str, Any]:
@@ -138,7 +151,7 @@ def judge_means(cells: DataFrame) -> DataFrame:
             | {"n_datasets": len(part), "mean": part["mean"].mean(), "paper_mean": printed}
             | _verdict(float(part["mean"].mean() - printed), float(variance))
         )
-    return import_optional("pandas").DataFrame(rows)
+    return DataFrame(rows)
 
 
 def verdicts_grid(cells: DataFrame) -> Grid:
@@ -201,6 +214,37 @@ def _judged_cells(cell: Any, with_error: bool = False) -> list[Cell]:
         Cell(signed(cell.standard_errors), abs(cell.standard_errors)),
         Cell(cell.verdict, cell.verdict),
     ]
+
+
+def draw_cells(cells: DataFrame) -> Figure:
+    """Draw the differences from the paper in standard errors, a row of dots for each column.
+
+    Parameters
+    ----------
+    cells : DataFrame
+        The result of `judge_cells`.
+    """
+    parts = list(cells.groupby(["learner", "reading"], sort=False)["standard_errors"])
+    with new_figure((8.0, 1.4 + 0.42 * len(parts)), n_axes=1) as (figure, axes):
+        ax = axes[0]
+        for position, ((learner, _), errors) in enumerate(parts):
+            color, _ = styles([learner])[learner]
+            inside = errors.clip(-OFF_SCALE, OFF_SCALE).to_numpy()
+            ax.plot(inside, [position] * len(inside), "|", color=color, markersize=13)
+        for limit in (CLOSE, BORDERLINE):
+            for x in (-limit, limit):
+                ax.axvline(x, color=INK, linewidth=0.8, linestyle=":" if limit > CLOSE else "--")
+        names = [f"{learner}\n{reading}" if reading else learner for (learner, reading), _ in parts]
+        ax.set_yticks(range(len(parts)), names)
+        ax.set(xlim=(-OFF_SCALE - 0.4, OFF_SCALE + 0.4), ylim=(len(parts) - 0.5, -0.5))
+        ax.set_xlabel("Ours minus the paper's, in standard errors")
+        ax.grid(visible=False, axis="y")
+        caption = (
+            "Each mark is one cell of Tables 2 and 3: our mean minus the paper's, in standard "
+            "errors of the difference. Dashed lines: two standard errors. Dotted lines: three. "
+            f"Marks at the border are {OFF_SCALE} or more away."
+        )
+        return save(figure, "cells", caption)
 
 
 def _notes(with_readings: bool) -> list[str]:

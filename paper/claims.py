@@ -6,9 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
-from raremetric.report import share_claims, table_claims
-from raremetric.report.cells import AS_PRINTED, EXCHANGED
-from raremetric.report.table_claims import NOT_RUN, OTHERS, TABLES, Finding, Runs
+from paper import share_claims, table_claims
+from paper.cells import AS_PRINTED, EXCHANGED
+from paper.table_claims import NOT_RUN, OTHERS, TABLES, Finding, Runs
 
 
 @dataclass(frozen=True)
@@ -37,8 +37,8 @@ class Claim:
         return self.find(runs) or Finding("", NOT_RUN)
 
 
-TABLE2, SMOTE, RUS = (f"study run {name}" for name in TABLES)
-IMBALANCE, ABLATION = "study run imbalance", "study run ablation"
+TABLE2, SMOTE, RUS = (f"study run paper/{name}.toml" for name in TABLES)
+IMBALANCE, ABLATION = "study run paper/imbalance.toml", "study run paper/ablation.toml"
 FIRST, SECOND = "4.4, first experiment", "4.4, second experiment"
 THIRD, FOURTH = "4.4, third experiment", "4.4, fourth experiment"
 

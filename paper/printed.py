@@ -6,12 +6,12 @@ import csv
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from importlib.resources import files
-from statistics import fmean
+from pathlib import Path
 
-from raremetric.validation import check_option
+from raremetric.report import Published, Score
 
 PRINTED_LEARNERS = ("Euclidean", "LMNN", "ITML", "GMML", "IML")
+PAPER_SPLITS = 20
 RESAMPLING_OF = {"table2": "none", "table3-smote": "smote", "table3-rus": "rus"}
 
 # Learners with the same printed mean, the better one first. The paper ranked unrounded means.
@@ -65,23 +65,13 @@ class PaperDataset:
     n_positive: int
 
 
-@dataclass(frozen=True)
-class Score:
-    """Mean and population standard deviation of F1 over 20 splits, in percent."""
-
-    mean: float
-    std: float
-
-
-@dataclass(frozen=True)
-class PaperTable:
-    """Table 2, or one half of Table 3.
+@dataclass(frozen=True, kw_only=True)
+class PaperTable(Published):
+    """Table 2, or one half of Table 3: F1 over 20 splits.
 
     Parameters
     ----------
     name : {"table2", "table3-smote", "table3-rus"}
-    scores : dict
-        (data set, learner) → `Score`.
     mean_row : dict
         Learner → `Score`, as printed: both columns averaged over the 22 data sets.
     average_ranks : dict
@@ -89,11 +79,10 @@ class PaperTable:
     """
 
     name: str
-    scores: dict[tuple[str, str], Score]
     mean_row: dict[str, Score]
     average_ranks: dict[str, float]
 
-    def ranks(self, dataset: str, learners: Sequence[str] = PRINTED_LEARNERS) -> list[int]:
+    def ranks(self, dataset: str, learners: Sequence[str] = PRINTED_LEARNERS) -> list[float]:
         """Rank some of the learners in one row of the table, 1 for the best.
 
         Parameters
@@ -105,7 +94,7 @@ class PaperTable:
 
         Returns
         -------
-        list of int
+        list of float
             Without ties: equal printed means are ranked in the paper's own order.
         """
         order = _EQUAL_MEANS[self.name].get(dataset, ())
@@ -115,16 +104,20 @@ class PaperTable:
             return -row.mean, order.index(learner) if learner in order else 0
 
         best_first = sorted(learners, key=key)
-        return [best_first.index(learner) + 1 for learner in learners]
+        return [best_first.index(learner) + 1.0 for learner in learners]
+
+    def mean_ranks(self, datasets: Sequence[str], learners: Sequence[str]) -> list[float]:
+        """Rank learners by their means over some data sets; over all 22, by the printed ones."""
+        if set(datasets) == set(paper_datasets()):
+            return self.ranks("Mean", learners)
+        return super().mean_ranks(datasets, learners)
 
     def mean_over(self, datasets: Iterable[str], learner: str) -> Score:
         """Average a learner's column over some data sets; over all 22, return the printed mean."""
         chosen = set(datasets)
         if chosen == set(paper_datasets()):
             return self.mean_row[learner]
-        rows = [self.scores[dataset, learner] for dataset in chosen]
-        # fmean does not depend on the order of the set.
-        return Score(mean=fmean(row.mean for row in rows), std=fmean(row.std for row in rows))
+        return super().mean_over(chosen, learner)
 
 
 @lru_cache(maxsize=1)
@@ -144,11 +137,10 @@ def paper_table(name: str) -> PaperTable:
 
     Examples
     --------
-    >>> from raremetric.study.paper_values import paper_table
+    >>> from paper.printed import paper_table
     >>> paper_table("table2").scores["splice", "IML"]
     Score(mean=87.3, std=0.6)
     """
-    check_option(name, "paper_table", tuple(RESAMPLING_OF))
     rows = {row.pop("dataset"): row for row in _read(name)}
     ranks = rows.pop("Average Rank")
     scores = {
@@ -157,6 +149,11 @@ def paper_table(name: str) -> PaperTable:
         for learner in PRINTED_LEARNERS
     }
     return PaperTable(
+        source="the paper",
+        resampling=RESAMPLING_OF[name],
+        note=f"The paper's values are means over {PAPER_SPLITS} splits. Its Mean row and its "
+        "average ranks are computed over the same data sets as ours; over all 22 data sets they "
+        "are the printed ones.",
         name=name,
         mean_row={learner: scores.pop(("Mean", learner)) for learner in PRINTED_LEARNERS},
         average_ranks={learner: float(ranks[f"{learner}_mean"]) for learner in PRINTED_LEARNERS},
@@ -165,5 +162,5 @@ def paper_table(name: str) -> PaperTable:
 
 
 def _read(name: str) -> list[dict[str, str]]:
-    text = files("raremetric.study").joinpath("data", f"{name}.csv").read_text("utf-8")
+    text = (Path(__file__).parent / "data" / f"{name}.csv").read_text("utf-8")
     return list(csv.DictReader(text.splitlines()))

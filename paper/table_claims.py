@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+from pandas import DataFrame
 
+from paper.cells import judge_cells, judge_means
+from paper.printed import PRINTED_LEARNERS, paper_datasets, paper_table
 from raremetric.datasets import describe_dataset
-from raremetric.report.cells import judge_cells, judge_means
-from raremetric.report.ranks import Paired, average_ranks, differences, paired
-from raremetric.report.summarize import Table
-from raremetric.report.tables import sets_text, signed
-from raremetric.study.paper_values import PRINTED_LEARNERS, paper_datasets, paper_table
-
-if TYPE_CHECKING:
-    from pandas import DataFrame
+from raremetric.report import (
+    Paired,
+    Table,
+    average_ranks,
+    differences,
+    paired,
+    sets_text,
+    signed,
+)
 
 HOLDS, NOISE, PART = "holds", "within the noise", "holds in part"
 FAILS, NOT_RUN = "does not hold", "not run"

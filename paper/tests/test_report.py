@@ -2,6 +2,7 @@
 
 import ast
 import dataclasses
+import doctest
 import gzip
 import re
 from importlib import import_module
@@ -35,6 +36,13 @@ def test_only_what_is_public_is_used(path):
     for module, name in imports_of(path):
         assert module in PUBLIC
         assert name in import_module(module).__all__
+
+
+@pytest.mark.parametrize("name", ["printed", "rivals.dmbk", "rivals.iterative_lmnn"])
+def test_docstrings(name):
+    found = doctest.testmod(import_module(f"paper.{name}"))
+    assert found.attempted > 0
+    assert found.failed == 0
 
 
 @pytest.mark.long

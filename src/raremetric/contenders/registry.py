@@ -25,15 +25,15 @@ from raremetric.contenders.alternatives import (
 )
 from raremetric.contenders.averaged import AveragedClassifier, Settings
 from raremetric.contenders.base import Candidate, Contender, check_arguments
-from raremetric.contenders.forests import FOREST_GRID, BalancedForests
-from raremetric.contenders.neighbor_vote import IMLVote, LMNNVote, NeighborVote
-from raremetric.contenders.paper_grids import (
+from raremetric.contenders.candidates import (
     euclidean_candidates,
     gmml_candidates,
     iml_candidates,
     itml_candidates,
     lmnn_candidates,
 )
+from raremetric.contenders.forests import FOREST_GRID, BalancedForests
+from raremetric.contenders.neighbor_vote import IMLVote, LMNNVote, NeighborVote
 from raremetric.contenders.rare import IMLScore, Rare
 from raremetric.contenders.scored import Averaged, Scored
 from raremetric.learners.euclidean import Euclidean

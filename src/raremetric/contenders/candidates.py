@@ -1,4 +1,4 @@
-"""The candidates of metric learners: those of the paper as the authors' program tries them."""
+"""The candidates of metric learners where no grid is given, as the authors of IML tried them."""
 
 from __future__ import annotations
 

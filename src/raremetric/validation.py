@@ -228,6 +228,20 @@ def warn_user(message: str, category: type[Warning] = UserWarning) -> None:
     warnings.warn(message, category, stacklevel=level)
 
 
+def warn_stopped(owner: str, n_iter: int, max_iter: int, goal: str, advice: str = "") -> None:
+    """Say that a fit did not reach the goal that its ``tol`` stands for, and what to do."""
+    if n_iter >= max_iter:
+        end, remedy = "", "Raise max_iter or tol"
+    else:
+        end = ", because no further step made progress"
+        remedy = "Standardize the features and clip outliers, or raise tol"
+    warn_user(
+        f"{owner} stopped after {n_iter} iterations (max_iter={max_iter}){end}, before {goal}. "
+        f"{remedy}{advice}.",
+        ConvergenceWarning,
+    )
+
+
 def take_rows(X: Any, rows: NDArray) -> Any:
     """Rows of an array, a sparse matrix, or a table of pandas, polars or pyarrow, by position."""
     if isinstance(X, np.ndarray) or not hasattr(X, "take"):

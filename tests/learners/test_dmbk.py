@@ -202,7 +202,7 @@ def test_bad_parameters(params, message):
 
 def test_stopping_early_is_told():
     X, y = make_problem(0, 60, 8, 3)
-    with pytest.warns(ConvergenceWarning, match="DMBK stopped after max_iter=1 iterations"):
+    with pytest.warns(ConvergenceWarning, match="DMBK stopped after 1 iterations"):
         DMBK(n_components=2, max_iter=1, tol=1e-9).fit(X, y)
 
 

@@ -168,8 +168,15 @@ def test_stopping_early_is_told():
     expected = r"max_rounds=1 rounds, while \d+\.\d% of the selection were unchanged"
     with pytest.warns(ConvergenceWarning, match=expected):
         IterativeLMNN(n_selected=1, overlap=1.0, max_rounds=1).fit(X, y, queries=X[:9])
-    with pytest.warns(ConvergenceWarning, match="In the last round, LMNN stopped after max_iter=1"):
+    with pytest.warns(ConvergenceWarning, match="In the last round, LMNN stopped after 1 iter"):
         IterativeLMNN(max_iter=1).fit(X, y)
+
+
+def test_there_is_one_warning_at_most():
+    X, y = make_problem(0, 60, 4, 2)
+    with pytest.warns(ConvergenceWarning) as caught:
+        IterativeLMNN(n_selected=1, overlap=1.0, max_rounds=1, max_iter=1).fit(X, y, queries=X[:9])
+    assert len(caught) == 1
 
 
 def test_jaccard_index():

@@ -9,7 +9,6 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.covariance import ledoit_wolf_shrinkage
-from sklearn.exceptions import ConvergenceWarning
 
 from raremetric.learners.base import MetricLearner
 from raremetric.learners.lmnn_problem import unit_of_features
@@ -17,7 +16,7 @@ from raremetric.metric import symmetric_eigen
 from raremetric.performance import one_blas_thread
 from raremetric.scales import spread_of
 from raremetric.solvers.reference import minimize_lbfgs
-from raremetric.validation import Labels, check_integer, check_option, check_real, warn_user
+from raremetric.validation import Labels, check_integer, check_option, check_real, warn_stopped
 
 NO_DIVERGENCE = 1e-12  # less is rounding; added to each, so that equal classes have a logarithm
 NO_SPREAD = 1e-6  # share of the largest total variance of a class: less is none
@@ -211,11 +210,8 @@ class DMBK(MetricLearner):
             report=self._reporter(self.verbose),
         )
         if not found.converged:
-            warn_user(
-                f"DMBK stopped after max_iter={self.max_iter} iterations, while an iteration still "
-                f"increased the objective by more than tol={self.tol:g}. Raise max_iter or tol.",
-                ConvergenceWarning,
-            )
+            goal = f"an iteration increased the objective by less than tol={self.tol:g}"
+            warn_stopped("DMBK", found.n_iter, self.max_iter, goal)
         self.n_iter_ = max(found.n_iter, 1)
         return found.L
 

@@ -16,6 +16,7 @@ from raremetric.validation import (
     check_integer,
     check_real,
     warn_small_classes,
+    warn_stopped,
     warn_user,
 )
 
@@ -221,13 +222,9 @@ class IterativeLMNN(LMNN):
                 f"overlap={self.overlap:g}.",
                 ConvergenceWarning,
             )
-        if not solution.converged:
-            warn_user(
-                f"In the last round, LMNN stopped after max_iter={self.max_iter} iterations, "
-                f"before the objective was estimated to be within tol={self.tol:g} of its "
-                "minimum. Raise max_iter or tol.",
-                ConvergenceWarning,
-            )
+        elif not solution.converged:
+            goal = f"the objective was estimated to be within tol={self.tol:g} of its minimum"
+            warn_stopped("In the last round, LMNN", solution.n_iter, self.max_iter, goal)
 
 
 def _subset(labels: Labels, rows: NDArray) -> Labels:

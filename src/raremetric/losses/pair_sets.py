@@ -150,7 +150,7 @@ class PairSetLoss(NamedTuple):
         pushed = share * multipliers.dissimilar.sum()
         linear = (1 + self.margin) * pushed - multipliers.similar.sum()
         A = (similar - share * dissimilar) / np.outer(self.scales, self.scales)
-        return DualPoint(A, linear)
+        return DualPoint(A, linear, is_psd=balanced)
 
     def ray(self, L: NDArray, candidates: NDArray | None = None) -> Ray:
         """What F(s·LᵀL) depends on, for every s > 0: the neighbors are the same for all s."""

@@ -114,6 +114,11 @@ class PairSetLoss(NamedTuple):
         """F, exactly."""
         return loss_on_ray(self.ray(L, candidates), self)(1.0)
 
+    def value_of_zero(self) -> float:
+        """F at M = 0."""
+        pushed = (1 + self.margin) * max(self.n_refreshed, 1) * self.anchor_weights.sum()
+        return float(pushed + self.regularization * self.X.shape[1])
+
     def value_and_gradient(
         self, L: NDArray, width: float = 0.0, candidates: NDArray | None = None
     ) -> tuple[float, NDArray]:

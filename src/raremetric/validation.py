@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import sys
 import warnings
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
 from numbers import Integral, Real
 from pathlib import Path
@@ -92,6 +92,16 @@ def check_option(value: object, name: str, allowed: Collection[str]) -> str:
         similar = f"They are {', '.join(sorted(allowed))}."
     message = f"Unknown {name} {value!r}; there are {len(allowed)} to choose from."
     raise ValueError(f"{message} {similar}".rstrip())
+
+
+def as_names(names: Iterable[str], needed: str = "") -> list[str]:
+    """Names without repetitions; a text is one name. If `needed` is given, there must be one."""
+    found = list(dict.fromkeys([names] if isinstance(names, str) else names))
+    if needed and not found:
+        raise ValueError(
+            f"{needed} must contain at least one name; got none. Leave it out for the default."
+        )
+    return found
 
 
 def did_you_mean(value: object, allowed: Collection[str]) -> str:

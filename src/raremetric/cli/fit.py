@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from raremetric.cli.commands import with_names
 from raremetric.cli.common import (
     fail,
     note,
@@ -18,7 +19,6 @@ from raremetric.cli.common import (
     source_name,
     table_file,
     user_mistakes,
-    with_names,
 )
 from raremetric.cli.explain import weights_table
 from raremetric.cli.interrupts import stop_if_interrupted

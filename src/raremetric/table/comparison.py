@@ -26,7 +26,7 @@ from raremetric.table.splitting import (
     outer_folds,
     tuning_folds,
 )
-from raremetric.validation import check_integer, check_option
+from raremetric.validation import as_names, check_integer, check_option
 
 MAX_SHOWN = 3000  # rows in the scatter plots
 MAX_ROWS = 5000  # training rows, by default
@@ -67,10 +67,10 @@ def compare_table(
     ----------
     path, target, positive, categorical, ignore
         See `raremetric.datasets.read_table`.
-    methods : sequence of str or None, default=None
+    methods : str, sequence of str or None, default=None
         Names of contenders, such as "iml", or import paths of classes with scikit-learn's
         interface, such as ``"mypackage.module:MyLearner"``. None for `DEFAULT_METHODS`.
-    resamplings : sequence of {"none", "smote", "rus"}, default=("none",)
+    resamplings : {"none", "smote", "rus"} or sequence of them, default=("none",)
         The methods in which neighbors vote are combined with each of them; all others choose a
         threshold instead of resampling, and run with "none" only, which must be among them then.
     scoring : str or array of shape (2, 2), default="f1"
@@ -119,7 +119,7 @@ def compare_table(
     chosen = _check_methods(DEFAULT_METHODS if methods is None else methods)
     scoring = check_scoring(scoring)
     _check_max_rows(max_rows)
-    combined, resampling_notes = combine(chosen, resamplings)
+    combined, resampling_notes = combine(chosen, as_names(resamplings))
     columns = Roles(time, group, weight)
     table, roles = read_with_roles(path, target, positive, categorical, ignore, columns)
     data, y = table.data, table.target
@@ -245,7 +245,8 @@ def _constraint_notes(scoring: Any) -> list[str]:
 
 def _check_methods(names: Sequence[str]) -> list[str]:
     """Short names where there are any, without repetitions."""
-    return list(dict.fromkeys(find_contender(name).alias or name for name in names))
+    names = as_names(names, "methods")
+    return as_names(find_contender(name).alias or name for name in names)
 
 
 def _run(tasks: list, n_jobs: int | None) -> Iterator[FoldResult | Failure]:

@@ -80,7 +80,7 @@ def test_a_flag_may_be_repeated_and_has_no_opposite(command, path, option):
 def test_options_cannot_be_abbreviated(run, path, tmp_path):
     result = run("fit", path, "--target", "state", "--ign", "id", "-o", tmp_path / "m.skops")
     assert result.exit_code == 2
-    assert "No such option: --ign" in result.stderr
+    assert "No such option" in result.stderr
 
 
 def test_columns_of_all_occurrences_are_left_out(run, path, tmp_path):

@@ -64,6 +64,7 @@ def compare(
     methods: Annotated[
         list[str] | None,
         typer.Option(
+            metavar="NAMES",
             help="Methods to compare, separated by commas; may be repeated. Default: all but those "
             "that are slow on large tables; see the list below.",
             autocompletion=complete_methods,
@@ -80,8 +81,9 @@ def compare(
     resampling: Annotated[
         list[str] | None,
         typer.Option(
+            metavar="NAMES",
             help="One or more of none, smote and rus, separated by commas; may be repeated. Only "
-            "for methods in which neighbors vote; all others run with none. Default: none."
+            "for methods in which neighbors vote; all others run with none. Default: none.",
         ),
     ] = None,
     scoring: Scoring = None,

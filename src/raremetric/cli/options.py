@@ -45,12 +45,15 @@ Positive = Annotated[
 ]
 Ignore = Annotated[
     list[str] | None,
-    typer.Option(help="Columns to leave out, separated by commas; may be repeated."),
+    typer.Option(
+        metavar="COLUMNS", help="Columns to leave out, separated by commas; may be repeated."
+    ),
 ]
 Categorical = Annotated[
     list[str] | None,
     typer.Option(
-        help="Numeric columns to treat as categories, separated by commas; may be repeated."
+        metavar="COLUMNS",
+        help="Numeric columns to treat as categories, separated by commas; may be repeated.",
     ),
 ]
 Seed = Annotated[int, typer.Option(min=0, max=2**32 - 1, help="Seed for folds and random draws.")]

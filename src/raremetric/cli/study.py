@@ -31,11 +31,15 @@ study_app = App(
 StorePath = Annotated[Path, typer.Option("--store", help="The file with the results.")]
 Datasets = Annotated[
     list[str] | None,
-    typer.Option(help="Only these data sets, separated by commas; may be repeated."),
+    typer.Option(
+        metavar="NAMES", help="Only these data sets, separated by commas; may be repeated."
+    ),
 ]
 Learners = Annotated[
     list[str] | None,
-    typer.Option(help="Only these learners, separated by commas; may be repeated."),
+    typer.Option(
+        metavar="NAMES", help="Only these learners, separated by commas; may be repeated."
+    ),
 ]
 Splits = Annotated[
     int | None,

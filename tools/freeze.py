@@ -28,7 +28,6 @@ import warnings
 from collections.abc import Iterator
 from functools import partial
 from importlib import import_module
-from importlib.metadata import version
 from pathlib import Path
 from textwrap import shorten
 from typing import Any
@@ -42,7 +41,7 @@ from sklearn.utils.validation import has_fit_parameter
 from threadpoolctl import threadpool_info
 
 ENVIRONMENT = {"PYTHONHASHSEED": "0", "OMP_NUM_THREADS": "1"}
-DEPENDENCIES = ("numpy", "scipy", "scikit-learn", "numba", "pandas", "xgboost")
+DEPENDENCIES = ("numpy", "scipy", "sklearn", "numba", "pandas", "xgboost")
 
 PACKAGE = "raremetric"
 COMMAND = "raremetric.cli:app"
@@ -103,15 +102,16 @@ def main() -> int:
     old = None
     if arguments.action == "compare":
         old = json.loads(gzip.decompress(arguments.file.read_bytes()))
-    values = compute_all(arguments.jobs, arguments.only)
+    new = {"versions": versions(), "values": compute_all(arguments.jobs, arguments.only)}
+    values = new["values"]
     errors = [f"{name}: {value['full']}" for name, value in values.items() if "error" in name]
     print(*errors, f"{len(values)} values, {len(errors)} of them errors.", sep="\n")
     if old is None:
-        text = json.dumps({"versions": versions(), "values": values}, indent=0, sort_keys=True)
+        text = json.dumps(new, indent=0, sort_keys=True)
         arguments.file.write_bytes(gzip.compress(text.encode(), mtime=0))
         return 0
-    if old["versions"] != versions():
-        print(f"The record was made with {old['versions']}; these are {versions()}.")
+    if old["versions"] != new["versions"]:
+        print(f"The record was made with {old['versions']}; these are {new['versions']}.")
     known = {name: value for name, value in old["values"].items() if arguments.only in name}
     found = list(differences(known, values))
     print(*found, f"{len(found)} of {len(known | values)} values differ.", sep="\n")
@@ -131,7 +131,7 @@ def parse_arguments() -> argparse.Namespace:
 def versions() -> dict[str, Any]:
     """What the last bits of the numbers depend on."""
     kernels = sorted({str(each.get("architecture")) for each in threadpool_info()} - {"None"})
-    installed = {name: version(name) for name in DEPENDENCIES}
+    installed = {name: import_module(name).__version__ for name in DEPENDENCIES}
     return {"python": sys.version.split()[0], **installed, "BLAS kernels": kernels}
 
 

@@ -42,7 +42,8 @@ class TuningOptions(NamedTuple):
 
     seed: int  # for everything random
     # Rows to learn from and to validate on. If there are none, the contender makes its own,
-    # which are stratified. Validation parts may be repeated, or not contain all rows.
+    # which are stratified, as in published studies: copies of a row may be in different folds.
+    # Validation parts may be repeated, or not contain all rows.
     folds: Folds | None = None
     resampling: str = "none"  # "smote" or "rus", of the rows that are learned from
     # What to maximize: see `RareClassifier`. None is F1; neighbors then decide by majority, as in

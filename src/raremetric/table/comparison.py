@@ -21,8 +21,8 @@ from raremetric.table.notes import table_notes
 from raremetric.table.results import Comparison, Failure, FoldResult
 from raremetric.table.roles import Roles, class_names, read_with_roles
 from raremetric.table.splitting import (
+    copies_in,
     describe_folds,
-    find_copies,
     outer_folds,
     tuning_folds,
 )
@@ -61,7 +61,8 @@ def compare_table(
     Each method is tuned within the training rows of each outer fold, fitted on them and tested on
     the other rows. All methods have the same outer folds, and all tune their threshold. Encoder,
     scaler and resampling are fitted on the training rows only. Rows that are copies of each other
-    are in the same fold, also when methods are tuned.
+    are in the same fold, also when methods are tuned; in a table of categories, equal rows are
+    different examples (see `find_copies`), and a note says so.
 
     Parameters
     ----------
@@ -124,8 +125,8 @@ def compare_table(
     table, roles = read_with_roles(path, target, positive, categorical, ignore, columns)
     data, y = table.data, table.target
     limit = _resolve_max_rows(max_rows, table.encoder)
-    copies, n_copies = find_copies(data)
-    roles = roles._replace(copies=copies)
+    copies = copies_in(data)
+    roles = roles._replace(copies=copies.numbers)
     folds = outer_folds(y, n_folds, seed, roles, n_repeats=n_repeats)
     inner = [
         tuning_folds(y[train], seed, roles.take(train), quick=True, max_rows=limit)
@@ -151,7 +152,7 @@ def compare_table(
         seed=seed,
         plain=plain_plane(clone(table.encoder), data, folds[0][0], shown),
         notes=[
-            *table_notes(table, n_copies, [train for train, _ in folds], limit, seed),
+            *table_notes(table, copies, [train for train, _ in folds], limit, seed),
             *resampling_notes,
             *method_notes(chosen, weighted=weight is not None),
             *_constraint_notes(scoring),

@@ -20,12 +20,12 @@ from raremetric.table.aims import check_scoring, quality_figures, unmet_minimum
 from raremetric.table.card import describe_choice
 from raremetric.table.doubts import summarize_columns
 from raremetric.table.model import TableModel
-from raremetric.table.notes import FEW_POSITIVES, suspicious_columns
+from raremetric.table.notes import FEW_POSITIVES, copy_notes, suspicious_columns
 from raremetric.table.roles import Roles, class_names, read_with_roles
-from raremetric.table.splitting import Folds, describe_tuning, find_copies, tuning_folds
+from raremetric.table.splitting import copies_in, describe_tuning, tuning_folds
 from raremetric.table.texts import text_array
 from raremetric.validation import check_option, check_real, quiet_repeats, warn_user
-from raremetric.voting import AtThreshold
+from raremetric.voting import AtThreshold, Folds
 
 MAX_SAMPLES = RareClassifier().max_samples  # rows, where all pairwise distances are computed
 SAMPLED = ("iml-score", "rare")  # methods that know which table their rows were drawn from
@@ -115,8 +115,8 @@ def fit_table(
     table, roles = read_with_roles(path, target, positive, categorical, ignore, columns, row_names)
     X, y = table.encoder.transform(table.data), table.target
     _warn_few_positives(y, table)
-    copies, n_copies = find_copies(table.data)
-    roles = roles._replace(copies=copies)
+    copies = copies_in(table.data)
+    roles = roles._replace(copies=copies.numbers)
     if weight is not None and contender.ignores_weights:
         warn_user(contender.ignores_weights)
     if contender.looks_at_queries:
@@ -168,9 +168,10 @@ def fit_table(
         "rows_used": _n_rows_used(tuned.model, len(y), max_rows),
         "seed": seed,
         "chosen": describe_choice(tuned.chosen),
-        "folds": describe_tuning(columns, n_copies > 0),
+        "folds": describe_tuning(columns, copies),
         "notes": [
-            *suspicious_columns(table.data, y, seed),
+            *copy_notes(copies),
+            *suspicious_columns(table.data, y, seed, copies.numbers),
             *unmet_minimum(scoring, quality["validation"]),
         ],
         "weight": weight,

@@ -88,15 +88,52 @@ def one_blas_thread(function: Callable[P, R]) -> Callable[P, R]:
     """Run a function with one thread for BLAS and LAPACK, then restore the previous limit.
 
     A fit multiplies many small matrices. Threads that wait for each other at every product make it
-    many times slower when other processes use the cores.
+    many times slower when other processes use the cores. Results do not depend on the number of
+    threads of BLAS, on which the last digits of its products depend.
     """
 
     @wraps(function)
     def limited(*args: P.args, **kwargs: P.kwargs) -> R:
-        with _libraries().limit(limits=1, user_api="blas"):
+        with _BLAS_LIMIT:
             return function(*args, **kwargs)
 
     return limited
+
+
+class _BlasLimit:
+    """One thread for BLAS while any thread is inside, because the limit is one of the process.
+
+    If each thread restored what it found, the limit would end too early, or never.
+    """
+
+    def __init__(self) -> None:
+        self._lock, self._n_inside = Lock(), 0
+        self._limit: Any = None
+
+    def __enter__(self) -> None:
+        with self._lock:
+            if self._n_inside == 0:
+                _take_control()
+                self._limit = _libraries().limit(limits=1, user_api="blas")
+            self._n_inside += 1
+
+    def __exit__(self, *_: object) -> None:
+        with self._lock:
+            self._n_inside -= 1
+            if self._n_inside == 0:
+                _take_control()
+                self._limit.restore_original_limits()
+                _take_control()
+
+
+def _take_control() -> None:
+    """Let any thread change the limit; threadpoolctl 3.8 lets only the one that did it before."""
+    for library in _libraries().lib_controllers:
+        if hasattr(library, "clear_controlling_thread"):
+            library.clear_controlling_thread(force=True)
+
+
+_BLAS_LIMIT = _BlasLimit()
 
 
 class Progress:

@@ -24,6 +24,7 @@ MIN_GROUPS = 20  # levels of a column that may name customers
 MIN_POSITIVES = 10  # with fewer, a column can determine the class by chance
 MAX_ROWS = 50_000
 DETERMINES = 0.99  # F1 of a single column
+N_LEAVES = 4  # of the tree of a single number: too few to overfit
 MAX_SINGLE = 5  # columns with the same flaw that have a sentence each
 CONSTANT = "has the same value in all rows."
 DETERMINING = (
@@ -169,13 +170,27 @@ def determines_class(column: Any, y: NDArray, weights: NDArray, copies: NDArray)
         return False
     pandas = import_optional("pandas")
     if pandas.api.types.is_numeric_dtype(column):
-        X = column.to_numpy(dtype=np.float64, na_value=np.nan).reshape(-1, 1)
-        tree = DecisionTreeClassifier(max_leaf_nodes=4, random_state=0)  # too small to overfit
+        values = column.to_numpy(dtype=np.float64, na_value=np.nan)
+        if not may_determine(values, y, weights):
+            return False
+        X = values.reshape(-1, 1)
+        tree = DecisionTreeClassifier(max_leaf_nodes=N_LEAVES, random_state=0)
         predicted = tree.fit(X, y, sample_weight=weights).predict(X)
     else:
         codes = pandas.factorize(column.astype(str))[0]
         predicted = _majority_of_level(codes, y, weights, copies)
     return bool(f1_score(y, predicted, sample_weight=weights) > DETERMINES)
+
+
+def may_determine(values: NDArray, y: NDArray, weights: NDArray) -> bool:
+    """Whether the class changes seldom enough along the sorted values for a tree; a quick check.
+
+    The predictions of a tree change at most `N_LEAVES` times: between its leaves, and before the
+    missing values, which come last. Each wrong prediction explains two more changes of the class.
+    """
+    n_changes = np.count_nonzero(np.diff(y[np.argsort(values)]))
+    wrong_weight = 2 * (1 / DETERMINES - 1) * weights[y == 1].sum()  # more make the F1 too low
+    return bool(n_changes <= N_LEAVES + 2 * wrong_weight / weights.min())
 
 
 def _majority_of_level(

@@ -87,8 +87,9 @@ def fit(
         typer.Option(
             min=20,
             help="Learn from at most this number of rows. (The boosted trees of rare learn from "
-            "about 20 times as many.) Default: 5000 for rare and svm, 10000 for iml-score, and all "
-            "rows for other models.",
+            "about 20 times as many; in votes of neighbors, such as iml, all rows vote.) Default: "
+            "5000 for rare and svm, 10000 for iml-score, 20000 for votes, 100000 for plain, and "
+            "all rows for other models.",
         ),
     ] = None,
     row_id: Annotated[

@@ -112,6 +112,9 @@ class Contender(ABC):
         Its name in tables of results; the name if empty.
     alias : str
         A short name for the command line; contenders without one are for studies only.
+    default_max_rows : int or None
+        Maximum number of rows that a model of the user's table learns from unless the user gives
+        another one; None for all rows, or for the default of the class.
     """
 
     name: str
@@ -122,6 +125,7 @@ class Contender(ABC):
     budget: str = "full"
     title: str = field(default="", compare=False)
     alias: str = field(default="", compare=False)
+    default_max_rows: int | None = field(default=None, compare=False)
 
     has_neighbors: ClassVar[bool]  # whether a decision can be explained by its neighbors
     has_threshold: ClassVar[bool]  # whether it tunes a threshold instead of resampling, always

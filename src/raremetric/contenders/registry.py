@@ -16,6 +16,7 @@ from sklearn.utils.validation import has_fit_parameter
 from raremetric.contenders.alternatives import (
     BOOSTING_GRID,
     LOGISTIC_GRID,
+    MAX_ROWS_OF_KERNEL,
     SVM_GRID,
     BoostedTrees,
     Classifiers,
@@ -37,6 +38,7 @@ from raremetric.contenders.paper_grids import (
 )
 from raremetric.contenders.rare import IMLScore, Rare
 from raremetric.contenders.scored import Averaged, Scored
+from raremetric.contenders.vote_threshold import MAX_JUDGED
 from raremetric.learners.dmbk import DMBK
 from raremetric.learners.euclidean import Euclidean
 from raremetric.learners.gmml import GMML
@@ -75,12 +77,14 @@ _alternatives = (
         name="SVM-rbf",
         family=KernelMachines("rbf"),
         default_grid=SVM_GRID,
+        default_max_rows=MAX_ROWS_OF_KERNEL,
         title="SVM, RBF kernel",
     ),
     Scored(
         name="SVM-laplacian",
         family=KernelMachines("laplacian"),
         default_grid=SVM_GRID,
+        default_max_rows=MAX_ROWS_OF_KERNEL,
         title="SVM, Laplacian kernel",
         alias="svm",
     ),
@@ -94,6 +98,7 @@ CONTENDERS: dict[str, Contender] = {
             name="Euclidean",
             learner=Euclidean,
             propose=euclidean_candidates,
+            default_max_rows=MAX_JUDGED,
             title="plain distance",
             alias="plain",
         ),

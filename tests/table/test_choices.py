@@ -138,6 +138,15 @@ def test_a_limit_on_the_rows_is_said_before_the_fit():
     assert model.training["rows_used"] == n_rows
 
 
+@pytest.mark.usefixtures("few_candidates")
+def test_a_selection_of_features_is_said(path):
+    with pytest.warns(UserWarning, match="rare selects 2 of the [0-9]+ features.*--max-features"):
+        model = fit_table(path, "state", ignore=["id"], max_features=2)
+    assert model.classifier.max_features == 2
+    with pytest.raises(ValueError, match="model with max_features must be one of 'rare'"):
+        fit(path, max_features=2)
+
+
 @pytest.mark.parametrize(
     ("text", "costs"),
     [

@@ -92,6 +92,14 @@ def fit(
             "all rows for other models.",
         ),
     ] = None,
+    max_features: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            help="Maximum number of features (columns after encoding) that rare uses; it selects "
+            "them in each fold. Default: 500.",
+        ),
+    ] = None,
     row_id: Annotated[
         str | None,
         typer.Option("--id", help="Column with the names of the rows; not used as a feature."),
@@ -162,6 +170,7 @@ def fit(
                 scoring=aim,
                 threshold=threshold,
                 max_rows=max_rows,
+                max_features=max_features,
                 row_names=row_id,
                 keep_names=not no_ids,
                 seed=seed,

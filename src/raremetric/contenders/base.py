@@ -52,6 +52,8 @@ class TuningOptions(NamedTuple):
     # Maximum number of rows to learn from. From more rows, the same number is drawn from each
     # class; a class with fewer rows keeps all. Thresholds and probabilities are those for all rows.
     max_rows: int | None = None
+    # Maximum number of features that RareClassifier selects from; None for its default.
+    max_features: int | None = None
     weights: NDArray | None = None  # of the rows, above zero; None for all the same
     # Features of the rows to be classified, if they are known. Only transductive methods look at
     # them: see `Contender.looks_at_queries`.

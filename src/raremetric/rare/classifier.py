@@ -25,6 +25,7 @@ from raremetric.validation import (
     Labels,
     check_class_sizes,
     check_groups,
+    check_integer,
     check_labels,
     forget_attributes,
     quiet_repeats,
@@ -85,6 +86,10 @@ class RareClassifier(InspectionMixin, ClassifierMixin, BaseEstimator):
         uses all rows; the time grows with the square of their number. Unless ``groups`` or the
         folds themselves are given, trees are grown on more rows, up to 20 times as many, and
         candidates are judged on up to 10 times as many.
+    max_features : int or None, default=500
+        Maximum number of features that the metrics use. From more, those whose distributions differ
+        most between the classes (Kolmogorov and Smirnov's statistic) are selected, in each fold
+        again. None uses all features; the time grows with the cube of their number.
     random_state : int, RandomState instance or None, default=None
         Determines the folds, forests, trees, landmarks and sampled rows.
     n_jobs : int or None, default=None
@@ -214,6 +219,7 @@ class RareClassifier(InspectionMixin, ClassifierMixin, BaseEstimator):
         pos_label=None,
         cv=None,
         max_samples=5_000,
+        max_features=500,
         random_state=None,
         n_jobs=None,
     ):
@@ -222,6 +228,7 @@ class RareClassifier(InspectionMixin, ClassifierMixin, BaseEstimator):
         self.pos_label = pos_label
         self.cv = cv
         self.max_samples = max_samples
+        self.max_features = max_features
         self.random_state = random_state
         self.n_jobs = n_jobs
 
@@ -284,6 +291,8 @@ class RareClassifier(InspectionMixin, ClassifierMixin, BaseEstimator):
         if class_counts is not None:
             labels = labels._replace(counts=class_counts)
         check_budget(self.budget)
+        if self.max_features is not None:
+            check_integer(self.max_features, "max_features", low=1)
         check_class_sizes(labels, 2, type(self).__name__)
         copies = find_copies(X).numbers if copies_together else None
         cv = resolve_cv(self.cv, X, y, kept, n_given, groups, copies)
@@ -336,7 +345,7 @@ class RareClassifier(InspectionMixin, ClassifierMixin, BaseEstimator):
     def _metrics_to_try(
         self, labels: Labels, n_features: int, n_for_trees: int
     ) -> list[MetricSpec]:
-        return default_metrics(labels, n_features, n_for_trees)
+        return default_metrics(labels, n_features, n_for_trees, self.max_features)
 
     def _choose_positive(self, labels: Labels) -> Any:
         known = labels.classes.tolist()

@@ -41,6 +41,7 @@ def fit_collection(
     scoring: Any = "f1",
     threshold: float | None = None,
     max_rows: int | None = None,
+    max_features: int | None = None,
     row_names: str | None = None,
     keep_names: bool = True,
     time: str | None = None,
@@ -66,8 +67,8 @@ def fit_collection(
         Maximum number of rows to learn from: the same number of each class, or all of a class with
         fewer rows. None for 5,000. Of a class with at least 500 rows, at least a fifth is left for
         the calibration.
-    target, positive, scoring, threshold, row_names, keep_names, time, group, seed, categorical, \
-ignore, on_progress
+    target, positive, scoring, threshold, max_features, row_names, keep_names, time, group, seed, \
+categorical, ignore, on_progress
         See `fit_table`. Without `row_names`, a row is called by its file and its number there.
     scheduler : str or None, default=None
         Address of a Dask scheduler whose workers can read the files; None for processes on this
@@ -96,6 +97,7 @@ ignore, on_progress
             found.positive_in(sample),
             method=method,
             max_rows=limit,
+            max_features=max_features,
             scoring=scoring,
             threshold=threshold,
             row_names=row_names,

@@ -25,6 +25,17 @@ def warn_limit(contender: Contender, n_rows: int) -> None:
     )
 
 
+def warn_features(n_features: int, max_features: int) -> None:
+    """Say that some features are selected, and how to change their number."""
+    if n_features > max_features:
+        warn_user(
+            f"rare selects {max_features} of the {n_features} features, those whose distributions "
+            "differ most between the classes, in each fold again: its time grows with the cube of "
+            "their number. For another number, use `max_features` (on the command line "
+            "`--max-features`)."
+        )
+
+
 def warn_few_positives(y: NDArray, table: Any) -> None:
     """Say that the quality is uncertain."""
     if y.sum() < FEW_POSITIVES:

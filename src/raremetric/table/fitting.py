@@ -19,6 +19,7 @@ from raremetric.table.card import describe_choice
 from raremetric.table.doubts import summarize_columns
 from raremetric.table.fit_warnings import (
     warn_chance,
+    warn_features,
     warn_few_positives,
     warn_limit,
     warn_missed,
@@ -45,6 +46,7 @@ def fit_table(
     scoring: Any = "f1",
     threshold: float | None = None,
     max_rows: int | None = None,
+    max_features: int | None = None,
     row_names: str | None = None,
     keep_names: bool = True,
     time: str | None = None,
@@ -77,6 +79,9 @@ def fit_table(
         grows with their square, for 5,000 ("rare", "svm"), 10,000 ("iml-score"), 100,000 ("plain")
         or 20,000 (other votes of neighbors). In a vote, the metric is learned from these rows, the
         threshold is chosen on up to 100,000 or `max_rows`, and all rows vote.
+    max_features : int or None, default=None
+        Maximum number of features, which are columns after encoding, that the metrics of "rare"
+        use: see `RareClassifier`. None for 500.
     row_names : str or None, default=None
         Column with the names of the rows; None to number them.
     keep_names : bool, default=True
@@ -116,6 +121,8 @@ def fit_table(
         check_real(threshold, "threshold", low=0, high=1)
     if class_counts is not None:
         check_option(method, "model with class_counts", SAMPLED)
+    if max_features is not None:
+        check_option(method, "model with max_features", ("rare",))
     start = clock.perf_counter()
     columns = Roles(time, group, weight)
     table, roles = read_with_roles(path, target, positive, categorical, ignore, columns, row_names)
@@ -134,6 +141,8 @@ def fit_table(
     if max_rows is None:
         max_rows = contender.default_max_rows
         warn_limit(contender, len(y))
+    if method == "rare":
+        warn_features(X.shape[1], max_features or RareClassifier().max_features)
     tuned = fit_method(
         method,
         X,
@@ -141,6 +150,7 @@ def fit_table(
         seed=seed,
         scoring=scoring if threshold is None else AtThreshold(scoring, threshold),
         max_rows=max_rows,
+        max_features=max_features,
         weights=roles.weights,
         folds=tuning_folds(y, seed, roles),
         class_counts=None if class_counts is None else np.asarray(class_counts),
@@ -230,6 +240,7 @@ def fit_method(
     resampling: str = "none",
     scoring: Any = "f1",
     max_rows: int | None = None,
+    max_features: int | None = None,
     weights: NDArray | None = None,
     folds: Folds | None = None,
     queries: NDArray | None = None,
@@ -251,7 +262,7 @@ def fit_method(
         Applied to the rows that are learned from, within each fold.
     scoring : str or array of shape (2, 2), default="f1"
         What to maximize.
-    max_rows, weights, folds, queries, class_counts, on_progress
+    max_rows, max_features, weights, folds, queries, class_counts, on_progress
         See `TuningOptions`.
 
     Returns
@@ -270,6 +281,7 @@ def fit_method(
             resampling=resampling,
             scoring=scoring,
             max_rows=max_rows,
+            max_features=max_features,
             weights=weights,
             queries=queries,
             class_counts=class_counts,

@@ -142,7 +142,8 @@ class AveragedClassifier(ClassifierMixin, BaseEstimator):
         n_given = len(X)
         kept, weights = weighted_rows(sample_weight, n_given)
         groups = check_groups(groups, len(X))
-        X, y, groups = X[kept], y[kept], None if groups is None else groups[kept]
+        if len(kept) < n_given:
+            X, y, groups = X[kept], y[kept], None if groups is None else groups[kept]
         copies = find_copies(X).numbers if copies_together else None
         tuned = make_tuning_set(
             X,

@@ -261,7 +261,8 @@ def make_tuning_set(
     more = None
     if len(rows) < len(X) and groups is None and (cv is None or isinstance(cv, int)):
         more = _rows_left(X, labels, weights, rows, MORE_ROWS * limit, rng, copies)
-    return TuningSet(X[rows], sampled, rows, own_weights, class_weights, aim, seed, repeats, more)
+    own_X = X if len(rows) == len(X) else X[rows]
+    return TuningSet(own_X, sampled, rows, own_weights, class_weights, aim, seed, repeats, more)
 
 
 def _rows_left(

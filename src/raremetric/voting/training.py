@@ -63,8 +63,9 @@ class TrainingSet(NamedTuple):
         n_given = len(y)
         kept, weights = weighted_rows(weights, n_given)
         params = _params_of(params, kept, n_given)
-        X, y = take_rows(X, kept), y[kept]
-        copies = None if copies is None else copies[kept]
+        if len(kept) < n_given:
+            X, y = take_rows(X, kept), y[kept]
+            copies = None if copies is None else copies[kept]
         return cls(X, y, check_labels(y, owner), kept, n_given, weights, params, copies)
 
     @property

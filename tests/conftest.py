@@ -61,7 +61,7 @@ def few_candidates(monkeypatch):
     from raremetric.rare import classifier
     from raremetric.rare.candidates import MetricSpec
 
-    def metrics(labels, n_features, n_for_trees):
+    def metrics(*given):
         scaled = (StandardScaler(),)
         mapped = (*scaled, KernelLandmarks(n_landmarks=30, n_components=10))
         return [

@@ -12,6 +12,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from raremetric import IML, BalancedDiscriminant, Euclidean, MetricKNNClassifier
+from raremetric.voting.training import TrainingSet
 from tests.conftest import make_problem
 
 
@@ -184,3 +185,10 @@ def test_a_second_fit_forgets_what_it_does_not_set():
 def test_the_learner_must_be_a_transformer(learner):
     with pytest.raises(TypeError, match=r"learner must be a transformer .* got ('iml'|KN)"):
         MetricKNNClassifier(learner).fit(*make_problem())
+
+
+def test_the_examples_are_copied_only_if_some_are_left_out():
+    X, y = make_problem(0, n_samples=20)
+    weights = np.arange(20.0)
+    assert TrainingSet.of(X, y, None, {}, "A test").X is X
+    np.testing.assert_array_equal(TrainingSet.of(X, y, weights, {}, "A test").X, X[1:])

@@ -1,4 +1,7 @@
-"""Fits limit linear algebra to one thread and restore the limit afterwards."""
+"""Fits and predictions limit linear algebra to one thread and restore the limit afterwards."""
+
+from concurrent.futures import ThreadPoolExecutor
+from threading import Event
 
 import numpy as np
 import pytest
@@ -76,6 +79,48 @@ def test_the_limit_is_restored_after_an_error(two_threads):
         broken()
     assert blas_threads() == 2
     assert (broken.__name__, broken.__doc__) == ("broken", "Raise an error.")
+
+
+def test_the_limit_holds_until_the_last_thread_has_left(two_threads):
+    entered, left = Event(), Event()
+
+    @one_blas_thread
+    def leaves_first():
+        entered.set()
+        assert left.wait(60)
+        return blas_threads()
+
+    @one_blas_thread
+    def leaves_last():
+        left.set()
+        return first.result(), blas_threads()
+
+    with ThreadPoolExecutor(2) as pool:
+        first = pool.submit(leaves_first)
+        assert entered.wait(60)
+        assert pool.submit(leaves_last).result() == (1, 1)
+    assert blas_threads() == 2
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(
+    "model",
+    [
+        raremetric.RareClassifier(budget=1e-3, random_state=0),
+        raremetric.MetricKNNClassifier(raremetric.GMML(random_state=0), vote="score"),
+    ],
+    ids=lambda each: type(each).__name__,
+)
+def test_predictions_of_eight_threads_at_once_are_those_of_one(model, two_threads):
+    X, y = make_classification(4000, 30, weights=[0.8], random_state=0)
+    model.fit(X[:500], y[:500])
+    parts = [X[start::8] for start in range(8)]
+    with threadpool_limits(1, user_api="blas"):
+        alone = [model.predict_proba(part) for part in parts]
+    with ThreadPoolExecutor(8) as pool:
+        at_once = list(pool.map(model.predict_proba, parts))
+    np.testing.assert_array_equal(at_once, alone)
+    assert blas_threads() == 2
 
 
 @pytest.mark.parametrize(

@@ -18,6 +18,8 @@ from hashlib import sha256
 from pathlib import Path
 from zipfile import ZipFile
 
+from confinement import confined
+
 ROOT = Path(__file__).parent.parent
 EXAMPLES = ("demo.py", "gallery/neighborhoods.py")
 EXTRAS = {"library": "", "datasets": "[datasets]", "study": "[study]", "onnx": "[onnx]"}
@@ -46,6 +48,7 @@ def main() -> None:
         for extra, suffix in EXTRAS.items():
             use_installed(folder, wheel, extra, suffix)
             print(f"The installed wheel works: {extra}.", flush=True)
+        use_confined(folder)
         check_hint(folder)
         shutil.rmtree(ROOT / "dist", ignore_errors=True)
         (ROOT / "dist").mkdir()
@@ -113,6 +116,17 @@ def use_installed(folder: Path, wheel: Path, extra: str, suffix: str) -> None:
         (work / name).parent.mkdir(exist_ok=True)
         shutil.copy(ROOT / "examples" / name, work / name)
     print(run(python, "wheel_checks.py", extra, cwd=work), end="")
+
+
+def use_confined(folder: Path) -> None:
+    """Use the environment with the commands as in a container, where it is read-only."""
+    python, work = folder / "env-study" / "bin" / "python", folder / "work-container"
+    work.mkdir()
+    folder.chmod(0o755)
+    run("chmod", "-R", "a-w", folder / "env-study")
+    run(*confined(work), python, folder / "work-study" / "wheel_checks.py", "container", cwd=work)
+    run("chmod", "-R", "u+w", folder / "env-study")  # so that it can be deleted
+    print("The installed wheel works without a writable directory.", flush=True)
 
 
 def check_hint(folder: Path) -> None:

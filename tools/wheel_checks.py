@@ -7,6 +7,7 @@ has the wheel with that extra and nothing else. Each check raises an error if so
 from __future__ import annotations
 
 import json
+import os
 import runpy
 import subprocess
 import sys
@@ -14,6 +15,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 import numpy as np
+from joblib import Parallel, delayed
 
 import raremetric
 
@@ -90,11 +92,33 @@ def check_onnx() -> None:
     assert (session.run(["label"], {"X": X})[0] == model.predict(X)).all()
 
 
+def check_container() -> None:
+    """Without a place for compiled functions, all works, and each command says so in one note.
+
+    For a user without a home who cannot write to the installed package; see confinement.py.
+    """
+    X, y = small_problem()
+    model = raremetric.MetricKNNClassifier(raremetric.Euclidean()).fit(X, y)
+    Parallel(n_jobs=2)(delayed(model.predict)(X) for _ in range(2))  # processes, without notes
+    assert "compare" in run("--help").stdout
+    np.savetxt("table.csv", np.c_[X, y], delimiter=",", header="a,b,c,kind", comments="")
+    fit = ("fit", "table.csv", "--target", "kind", "--model", "plain", "-o", "model.skops")
+    predict = ("predict", "model.skops", "table.csv", "-o", "found.csv")
+    for words in (fit, predict):
+        assert run(*words).stderr.count("NUMBA_CACHE_DIR") == 1, words
+    for name, value in (("NUMBA_CACHE_DIR", "cache"), ("NUMBA_DISABLE_JIT", "1")):
+        os.environ[name] = value
+        assert run("info", "model.skops").stderr == ""
+        del os.environ[name]
+    assert list(Path("cache").rglob("*.nbc"))
+
+
 CHECKS = {
     "library": check_library,
     "datasets": check_datasets,
     "study": check_study,
     "onnx": check_onnx,
+    "container": check_container,
 }
 
 if __name__ == "__main__":

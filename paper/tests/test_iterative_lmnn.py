@@ -182,7 +182,7 @@ def test_stopping_early_is_told():
     expected = r"max_rounds=1 rounds, while \d+\.\d% of the selection were unchanged"
     with pytest.warns(ConvergenceWarning, match=expected):
         IterativeLMNN(n_selected=1, overlap=1.0, max_rounds=1).fit(X, y, queries=X[:9])
-    with pytest.warns(ConvergenceWarning, match="LMNN stopped after max_iter=1"):
+    with pytest.warns(ConvergenceWarning, match="LMNN stopped after 1 iter"):
         IterativeLMNN(max_iter=1).fit(X, y)
 
 

@@ -12,6 +12,7 @@ from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from raremetric.copies import find_copies
 from raremetric.learners.iml import IML
 from raremetric.partitions import is_collection
 from raremetric.performance import one_blas_thread
@@ -49,8 +50,8 @@ class MetricKNNClassifier(NeighborsMixin, ClassifierMixin, BaseEstimator):
         Any transformer that learns a metric, such as :class:`IML`; a copy of it is fitted. None
         is ``IML()``. To use a learner that is already fitted, pass
         ``sklearn.frozen.FrozenEstimator(learner)``, with ``multiclass="joint"``. Votes are then
-        tuned on the distances of each example to all others. The learner has seen all of them, so
-        this is optimistic: the probabilities are too close to 0 and 1.
+        tuned on the distances of each example to all others (if there are copies, in other folds).
+        The learner has seen all of them: this is optimistic, with probabilities near 0 and 1.
     n_neighbors : int or "auto", default=3
         Number k of neighbors that vote. "auto" chooses it on the folds of ``cv``: by F1 among 3,
         7, 15 and 31, or for the score among twelve readings of the distances, see the notes.
@@ -67,7 +68,8 @@ class MetricKNNClassifier(NeighborsMixin, ClassifierMixin, BaseEstimator):
         for more than two classes. Two classes always share one metric.
     cv : int, splitter or iterable, default=5
         Folds on which votes are tuned: the metric is learned again without each of them. A number
-        gives stratified, shuffled folds, at most as many as the rarest class has examples.
+        gives stratified folds, at most as many as the rarest class has examples; copies of a row
+        stay together, see :class:`RareClassifier`.
     random_state : int, RandomState instance or None, default=None
         Shuffles the folds.
     n_jobs : int or None, default=None
@@ -205,7 +207,9 @@ class MetricKNNClassifier(NeighborsMixin, ClassifierMixin, BaseEstimator):
             sample_weight = check_weights(sample_weight, len(X))
         learner = self._template()
         params = training.learner_params(self, learner, sample_weight, fit_params)
-        data = training.TrainingSet.of(table, y, sample_weight, params, type(self).__name__)
+        has_folds = self.vote != "majority" or self.n_neighbors == "auto"
+        own = find_copies(X).numbers if has_folds else None
+        data = training.TrainingSet.of(table, y, sample_weight, params, type(self).__name__, own)
         k = fitting.check_neighbors(self.n_neighbors, len(data.y))
         labels = data.labels  # the counts of all rows say which class is the rarest
         labels = labels if class_counts is None else labels._replace(counts=class_counts)

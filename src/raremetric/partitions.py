@@ -11,6 +11,7 @@ from sklearn.utils import check_random_state, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 
 from raremetric.cluster import run_on_each
+from raremetric.copies import keys_to_leave_out, rows_without
 from raremetric.extras import import_optional
 from raremetric.features.landmarks import even_quotas
 from raremetric.validation import take_rows
@@ -114,6 +115,8 @@ class Sample(NamedTuple):
     ) -> tuple[NDArray, NDArray[np.int64], NDArray[np.float64]]:
         """Scores of the held-out rows, the codes of their classes, and their weights.
 
+        Copies of rows that are learned from are left out; the others have larger weights then.
+
         Parameters
         ----------
         score : callable (model, rows) -> ndarray of shape (n_rows, ...)
@@ -121,15 +124,26 @@ class Sample(NamedTuple):
         model : object
         """
         parts = [(*part, ranks) for part, ranks in zip(self.parts, self.plan.held_out, strict=True)]
-        found = run_on_each(_score_part, parts, (score, model, self.classes))
+        shared = (
+            score,
+            model,
+            self.classes,
+            keys_to_leave_out(np.asarray(self.X, dtype=np.float64)),
+        )
+        found = run_on_each(_score_part, parts, shared)
         scores, codes = (np.concatenate(each) for each in zip(*found, strict=True))
-        return scores, codes, self.plan.held_out_weights[codes]
+        return scores, codes, self.counts[codes] / np.bincount(codes)[codes]
 
 
 def has_held_out(plan: Plan) -> NDArray[np.bool_]:
     """Classes of which enough rows are held out to calibrate probabilities."""
     sizes = np.array([[len(own) for own in ranks] for ranks in plan.held_out])
     return sizes.sum(axis=0) >= MIN_HELD_OUT
+
+
+def has_left(codes: NDArray, n_classes: int) -> NDArray[np.bool_]:
+    """The same for the codes of the held-out rows that were scored."""
+    return np.bincount(codes, minlength=n_classes) >= MIN_HELD_OUT
 
 
 def draw_sample(X: Any, y: Any, limit: int | None, random_state: Any) -> Sample:
@@ -215,8 +229,10 @@ def _draw_part(classes: NDArray, X: Any, y: Any, ranks: Ranks) -> tuple[Any, NDA
 
 def _score_part(shared: tuple, X: Any, y: Any, ranks: Ranks) -> tuple[NDArray, NDArray]:
     """Scores of the chosen rows of a partition, and the codes of their classes."""
-    score, model, classes = shared
+    score, model, classes, learned = shared
     chosen, labels, _ = _draw_part(classes, X, y, ranks)
+    new = rows_without(learned, np.asarray(chosen, dtype=np.float64))
+    chosen, labels = take_rows(chosen, new), labels[new]
     return score_blocks(score, model, chosen), np.searchsorted(classes, labels)
 
 

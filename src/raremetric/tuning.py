@@ -13,6 +13,7 @@ from sklearn.model_selection import ParameterGrid
 from sklearn.utils import check_random_state
 
 from raremetric.classifier import MetricKNNClassifier
+from raremetric.copies import find_copies, join_groups
 from raremetric.learners.base import MetricLearner
 from raremetric.learners.euclidean import Euclidean
 from raremetric.learners.grid import Fold, Score, rare_f1, score_candidates
@@ -26,7 +27,7 @@ from raremetric.validation import (
     check_labels,
     weighted_rows,
 )
-from raremetric.voting import shuffled_folds
+from raremetric.voting import shuffled_folds, stratified_folds
 from raremetric.voting.training import split_examples, take_rows
 
 PAPER_GRID = {
@@ -53,7 +54,8 @@ class IMLCV(MetricLearner):
         How many settings to draw at random from a grid; None takes all. All settings of a list are
         tried.
     cv : int, splitter or iterable, default=5
-        Folds, as in scikit-learn. A number is the number of stratified, shuffled folds.
+        Folds, as in scikit-learn. A number is the number of stratified, shuffled folds, in which
+        copies of a row are together: see the notes of :class:`RareClassifier`.
     scoring : str or callable, default="f1"
         What to maximize. "f1" is the F1 of the rarest class, computed by a fast path; any other
         scorer of scikit-learn is allowed.
@@ -165,7 +167,7 @@ class IMLCV(MetricLearner):
             Weights of the examples, see the notes.
         groups : array-like of shape (n_samples,) or None, default=None
             The group of each example, such as a customer, for ``cv``. If ``cv`` is a number,
-            examples of one group are in the same fold.
+            examples of one group are in the same fold. Groups with copies of the same row are one.
 
         Returns
         -------
@@ -187,7 +189,7 @@ class IMLCV(MetricLearner):
         candidates = self._draw_candidates(rng)
         y = labels.classes[labels.codes]
         score = self._scorer(labels)
-        splits = self._splits(X, y, rng, rows, n_given, groups)
+        splits = self._splits(X, labels, rng, rows, n_given, groups)
         folds = [_make_fold(X, y, weights, train, test) for train, test in splits]
         shared = {"max_anchors": self.max_anchors}
         if self.max_anchors is not None and len(X) > self.max_anchors:
@@ -228,16 +230,20 @@ class IMLCV(MetricLearner):
     def _splits(
         self,
         X: NDArray,
-        y: NDArray,
+        labels: Labels,
         rng: np.random.RandomState,
         rows: NDArray,
         n_given: int,
         groups: NDArray | None,
     ) -> Iterable:
         cv = 5 if self.cv is None else self.cv  # scikit-learn's default
-        if isinstance(cv, Integral):
-            return shuffled_folds(y, int(cv), rng, groups)
-        return split_examples(cv, X, y, rows, n_given, groups)
+        y, copies = labels.classes[labels.codes], find_copies(X)
+        if not isinstance(cv, Integral):
+            groups = None if groups is None else join_groups(copies.numbers, groups)
+            return split_examples(cv, X, y, rows, n_given, groups)
+        if groups is None and copies.n_repeats:
+            return stratified_folds(labels, int(cv), rng, copies=copies.numbers)
+        return shuffled_folds(y, int(cv), rng, groups, copies.numbers)
 
     def _scorer(self, labels: Labels) -> Score:
         if self.scoring == "f1":

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import sys
 import warnings
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
 from numbers import Integral, Real
 from pathlib import Path
@@ -92,6 +92,16 @@ def check_option(value: object, name: str, allowed: Collection[str]) -> str:
         similar = f"They are {', '.join(sorted(allowed))}."
     message = f"Unknown {name} {value!r}; there are {len(allowed)} to choose from."
     raise ValueError(f"{message} {similar}".rstrip())
+
+
+def as_names(names: Iterable[str], needed: str = "") -> list[str]:
+    """Names without repetitions; a text is one name. If `needed` is given, there must be one."""
+    found = list(dict.fromkeys([names] if isinstance(names, str) else names))
+    if needed and not found:
+        raise ValueError(
+            f"{needed} must contain at least one name; got none. Leave it out for the default."
+        )
+    return found
 
 
 def did_you_mean(value: object, allowed: Collection[str]) -> str:
@@ -226,6 +236,20 @@ def warn_user(message: str, category: type[Warning] = UserWarning) -> None:
     while frame.f_back is not None and frame.f_code.co_filename.startswith(PACKAGE):
         level, frame = level + 1, frame.f_back
     warnings.warn(message, category, stacklevel=level)
+
+
+def warn_stopped(owner: str, n_iter: int, max_iter: int, goal: str, advice: str = "") -> None:
+    """Say that a fit did not reach the goal that its ``tol`` stands for, and what to do."""
+    if n_iter >= max_iter:
+        end, remedy = "", "Raise max_iter or tol"
+    else:
+        end = ", because no further step made progress"
+        remedy = "Standardize the features and clip outliers, or raise tol"
+    warn_user(
+        f"{owner} stopped after {n_iter} iterations (max_iter={max_iter}){end}, before {goal}. "
+        f"{remedy}{advice}.",
+        ConvergenceWarning,
+    )
 
 
 def take_rows(X: Any, rows: NDArray) -> Any:

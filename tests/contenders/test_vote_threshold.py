@@ -9,11 +9,13 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from raremetric.contenders import find_contender
+from raremetric.contenders.base import TuningOptions
+from raremetric.contenders.share_threshold import vote_threshold
 from raremetric.contenders.vote_threshold import (
     VoteClassifier,
     halved_sizes,
     positive_shares,
-    vote_threshold,
+    tune_threshold,
 )
 from raremetric.rare.tuning_set import make_folds
 from raremetric.validation import check_labels
@@ -104,6 +106,28 @@ def test_all_rows_vote_and_choose_the_threshold_if_some_are_drawn(data):
     assert whole.quality == drawn.quality
     metric = fit("gmml", X, y, scoring="f1", max_rows=120)
     assert metric.model[-1].kneighbors(np.zeros((1, 3)), N)[1].shape == (1, N)
+
+
+def test_the_threshold_is_chosen_on_some_of_the_rows_for_all_of_them(data):
+    X, y = np.concatenate([data[0], data[2]]), np.concatenate([data[1], data[3]])
+    contender, how = find_contender("plain"), TuningOptions(0, scoring="f1", max_rows=40)
+    all_judged, judged, few = (
+        tune_threshold(contender, contender.candidates(0), X, y, how, limit)
+        for limit in (len(y), 400, 1)
+    )
+    for tuned in (judged, few):
+        assert tuned.model[-1].kneighbors(np.zeros((1, 3)), len(y))[1].shape == (1, len(y))
+    assert judged.model[-1].threshold_ == all_judged.model[-1].threshold_
+    expected = all_judged.quality.measures
+    # All positives are judged: the recall is the same, and the alerts are those of the whole table.
+    assert judged.quality.measures["recall"] == pytest.approx(expected["recall"])
+    for name in ("precision", "f1", "alerts_per_1000"):
+        assert judged.quality.measures[name] == pytest.approx(expected[name], rel=0.15)
+    weights = np.full(len(y), 3.0)
+    weighted = tune_threshold(
+        contender, contender.candidates(0), X, y, how._replace(weights=weights), 400
+    )
+    assert weighted.quality.measures["f1"] == pytest.approx(judged.quality.measures["f1"])
 
 
 def test_folds_of_the_past_leave_rows_without_a_share(data):

@@ -25,6 +25,7 @@ from raremetric import (
     KernelLandmarks,
 )
 from raremetric.export.maps import map_rows, normal_quantile
+from raremetric.features.selection import DifferingFeatures
 from raremetric.rare.candidates import default_metrics
 from raremetric.rare.fitting import fit_metrics
 from raremetric.validation import check_labels
@@ -61,6 +62,7 @@ def test_a_scaler_and_a_metric(data, learner, scaler):
         MinMaxScaler(clip=True),
         PCA(2),
         ImportanceWeights(random_state=0),
+        DifferingFeatures(3),
         KernelLandmarks(),
         KernelLandmarks("rbf", n_landmarks=20, random_state=0),
         BoostedLeaves(20, random_state=0),

@@ -1,6 +1,7 @@
 import logging
 import pickle
 import re
+import warnings
 
 import numpy as np
 import pytest
@@ -369,3 +370,16 @@ def test_a_class_without_weight_is_refused(problem):
     X, y = problem
     with pytest.raises(ValueError, match=r"All examples of class 1 have a sample_weight of zero"):
         IML().fit(X, y, sample_weight=1.0 - y)
+
+
+@pytest.mark.parametrize("size", [1e2, 1e3, 1e6, 1e9])
+def test_a_start_that_is_far_too_large_is_left_or_reported(size):
+    X, y = make_problem(0, n_samples=60)
+    best = IML().fit(X, y).objective_
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        found = IML(init=size * np.eye(X.shape[1])).fit(X, y)
+    if found.objective_ > 1.01 * best:
+        assert [each.category for each in caught] == [ConvergenceWarning]
+    else:
+        assert not caught

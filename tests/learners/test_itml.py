@@ -95,7 +95,7 @@ def test_with_a_small_slack_penalty_the_metric_is_the_prior(prior):
 
 
 def test_stopping_early_gives_a_warning(problem):
-    with pytest.warns(ConvergenceWarning, match=r"max_iter=1 sweeps.*gamma=1"):
+    with pytest.warns(ConvergenceWarning, match=r"max_iter=1\).*gamma=1"):
         ITML(max_iter=1, random_state=0).fit(*problem)
 
 

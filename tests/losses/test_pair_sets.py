@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from raremetric import IML
 from raremetric.learners import iml
-from raremetric.losses.dual import DualBound, dual_value
+from raremetric.losses.dual import DualBound, DualPoint, dual_value
 from raremetric.losses.pair_sets import best_multiple
 from raremetric.validation import check_labels
 from tests.conftest import make_problem
@@ -286,3 +286,13 @@ def test_a_start_without_loss_is_not_changed():
     X, y = make_problem(2)
     loss = make_loss(100 * X, y, m=0.1, a=0.0, lam=10.0)
     np.testing.assert_array_equal(scaled(np.eye(3), loss), np.eye(3))
+
+
+def test_a_bound_is_valid_where_rounding_hides_a_negative_eigenvalue():
+    """The minimum over M ⪰ 0 of ⟨A, M⟩ + ‖M − I‖², in exact arithmetic, for a diagonal A."""
+    values = np.array([1e17, -1.0])
+    exact = sum(1 - max(1 - a / 2, 0) ** 2 for a in values)
+    assert exact == -0.25
+    assert dual_value(DualPoint(np.diag(values), 0.0), 1.0) <= exact
+    values = np.array([1e17, 0.0])  # known to have no negative one
+    assert dual_value(DualPoint(np.diag(values), 0.0, is_psd=True), 1.0) == 1.0

@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 
 from raremetric import IML
+from raremetric.features.selection import DifferingFeatures
 from raremetric.rare.candidates import (
     FEW_ROWS,
     LOG_ODDS,
@@ -83,3 +84,13 @@ def test_iml_is_not_tried_with_many_features():
     assert {repr(each.learner) for each in few if isinstance(each.learner, IML)}
     kept = [(each.branch, repr(each.learner)) for each in few if not isinstance(each.learner, IML)]
     assert [(each.branch, repr(each.learner)) for each in many] == kept
+
+
+def test_metrics_of_many_features_begin_with_the_same_selection():
+    few, many = (default_metrics(n_features=n, max_features=7) for n in (7, 8))
+    assert not any(isinstance(metric.steps[0], DifferingFeatures) for metric in few)
+    (selection,) = {metric.steps[0] for metric in many}
+    assert isinstance(selection, DifferingFeatures)
+    assert selection.max_features == 7
+    described = [[(m.branch, repr(m.learner), len(m.steps)) for m in each] for each in (few, many)]
+    assert described[1] == [(*names, n_steps + 1) for *names, n_steps in described[0]]

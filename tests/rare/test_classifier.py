@@ -40,6 +40,20 @@ def test_probabilities_decisions_threshold_and_predictions_agree(fitted):
     assert 0 < called.sum() < len(X)
 
 
+def test_many_features_are_selected_in_each_fold():
+    X, y = rare_problem(n_samples=120, n_positive=30)
+    noise = np.random.RandomState(1).normal(size=(len(X), 60))
+    wide = np.hstack([X, noise])
+    model = RareClassifier(SOON, max_features=X.shape[1] + 2, random_state=0).fit(wide, y)
+    assert all("differingfeatures" in each.pipeline.named_steps for each in model.ensemble_.members)
+    assert model.metric_[0].support_.sum() == X.shape[1] + 2
+    assert average_precision_score(y, model.predict_proba(wide)[:, 1]) > 0.7
+    assert model.kneighbors(wide[:1], 1)[1].item() == 0
+    # If features were selected with the rows of all folds, noise would seem to predict the class.
+    random = RareClassifier(SOON, max_features=2, random_state=0).fit(noise, y)
+    assert random.validation_["average_precision"] < 0.5
+
+
 def test_a_second_fit_in_two_threads_gives_the_same_result(fitted):
     model, X, words = fitted
     other = RareClassifier(SOON, random_state=0, n_jobs=2).fit(X, words)

@@ -49,6 +49,12 @@ def tuning_set(X, y, **options):
     return make_tuning_set(X, check_labels(y, "A test"), **{**given, **options})
 
 
+def test_a_table_of_which_all_rows_are_used_is_not_copied():
+    X, y = make_problem(0, n_samples=40)
+    assert np.shares_memory(tuning_set(X, y).X, X)
+    assert not np.shares_memory(tuning_set(X, y, max_samples=30).X, X)
+
+
 @pytest.mark.parametrize("weighted", [False, True])
 def test_scores_come_from_examples_of_other_folds_in_the_order_of_the_candidates(weighted):
     X, y = make_problem(0, n_samples=40)

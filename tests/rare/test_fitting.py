@@ -3,9 +3,10 @@ import pytest
 from sklearn.base import clone
 from sklearn.preprocessing import StandardScaler
 
-from raremetric import BalancedDiscriminant, Euclidean, KernelLandmarks
+from raremetric import BalancedDiscriminant, BoostedLeaves, Euclidean, KernelLandmarks
+from raremetric.features.selection import DifferingFeatures
 from raremetric.rare.candidates import MetricSpec
-from raremetric.rare.fitting import SharedTransform, fit_metrics
+from raremetric.rare.fitting import MoreRows, SharedTransform, fit_metrics
 from raremetric.validation import check_labels
 from raremetric.voting import Reading
 from tests.conftest import make_problem
@@ -92,3 +93,17 @@ def test_scores_are_higher_for_the_second_class(data, fitted):
     scores = metric.scores([near.distances for near in found], [Reading(2)])
     np.testing.assert_allclose(scores, [[np.log(second[0]) - np.log(second[1])]])
     assert scores[0, 0] > 0
+
+
+def test_trees_after_a_selection_learn_from_more_rows(data):
+    X, labels = data
+    more = MoreRows(*make_problem(5, n_samples=200), None)
+    (metric,) = fit_metrics(
+        [MetricSpec("trees", "", (DifferingFeatures(2), BoostedLeaves(5)), Euclidean())],
+        X, labels, seed=0, more=more,
+    )  # fmt: skip
+    selection, trees, _ = (step for _, step in metric.pipeline.steps)
+    both = np.concatenate([X, more.X])[:, selection.support_]
+    y = np.concatenate([labels.classes[labels.codes], more.y])
+    alone = BoostedLeaves(5, random_state=0).fit(both, y)
+    np.testing.assert_array_equal(trees.transform(both), alone.transform(both))

@@ -69,6 +69,9 @@ def test_a_part_of_a_study():
     with pytest.raises(ValueError, match=r"Unknown learner 'iml'.*Did you mean 'IML'"):
         restrict(study, learners=["iml"])
     assert restrict(study, ["wine", "wine"], ["IML", "ML2", "IML"], 2) == part  # each once
+    assert restrict(study, "wine", ["IML", "ML2"], 2) == part  # a text is one name
+    with pytest.raises(ValueError, match="learners must contain at least one name; got none"):
+        restrict(study, learners=[])
     with pytest.raises(ValueError, match=r"splits == 0"):
         restrict(study, splits=0)
     assert restrict(study, splits=99).splits == 99

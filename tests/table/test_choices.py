@@ -1,11 +1,13 @@
 """What a user chooses: the method, the aim, the threshold, and the number of alerts."""
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import pytest
 from sklearn.metrics import fbeta_score
 
-from raremetric.contenders import scored
+from raremetric.contenders import find_contender, scored
 from raremetric.rare.candidates import default_metrics, describe_candidate, with_readings
 from raremetric.table import compare_table, fit_table
 from raremetric.table.aims import describe_scoring, parse_scoring, unmet_minimum
@@ -111,6 +113,38 @@ def test_rows_that_are_drawn(tmp_path, few):
     whole = fit(path)
     difference = model.predict(path)["probability"] - whole.predict(path)["probability"]
     assert difference.abs().mean() < 0.1  # corrected for the draw
+
+
+def test_a_limit_on_the_rows_is_said_before_the_fit():
+    rng = np.random.default_rng(0)
+    n_rows = find_contender("gmml").default_max_rows + 100
+    table = pd.DataFrame(rng.normal(size=(n_rows, 2)), columns=["a", "b"])
+    table["state"] = np.where(table["a"] + rng.normal(size=n_rows) > 2, "ill", "well")
+    said = []
+    with warnings.catch_warnings():
+        warnings.simplefilter("always")
+        warnings.showwarning = lambda message, *_: said.append(str(message))
+        model = fit_table(
+            table,
+            "state",
+            method="sklearn.preprocessing:StandardScaler",
+            on_progress=lambda *_: said.append("step"),
+        )
+    assert said[0].startswith(f"StandardScaler learns from 20000 of the {n_rows} rows, drawn with")
+    assert said[0].endswith(
+        "All rows vote. For another number, use `max_rows` (on the command line `--max-rows`)."
+    )
+    assert set(said[1:]) == {"step"}
+    assert model.training["rows_used"] == n_rows
+
+
+@pytest.mark.usefixtures("few_candidates")
+def test_a_selection_of_features_is_said(path):
+    with pytest.warns(UserWarning, match="rare selects 2 of the [0-9]+ features.*--max-features"):
+        model = fit_table(path, "state", ignore=["id"], max_features=2)
+    assert model.classifier.max_features == 2
+    with pytest.raises(ValueError, match="model with max_features must be one of 'rare'"):
+        fit(path, max_features=2)
 
 
 @pytest.mark.parametrize(

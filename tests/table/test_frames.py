@@ -4,8 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from raremetric.datasets import TableError
-from raremetric.table import fit_table
+from raremetric.datasets import TableError, read_table
+from raremetric.table import compare_table, fit_table
 from raremetric.table.predictions import write_predictions
 from tests.table.conftest import make_table
 
@@ -50,6 +50,30 @@ def test_columns_with_several_types(path):
     frame = make_table().assign(mixed=[1, "a"] * 60)
     with pytest.raises(TableError, match="The table: a column holds values of several types"):
         fit_table(frame, "state", method="plain", ignore=["id"])
+
+
+def test_a_text_is_one_name():
+    frame = make_table().assign(size=lambda columns: columns["size"].round())
+    listed, text = (
+        fit_table(frame, "state", method="plain", ignore=ignore, categorical=categorical)
+        for ignore, categorical in ((["id"], ["size"]), ("id", "size"))
+    )
+    assert text.encoder.feature_names_in_.tolist() == ["size", "weight", "color", "new"]
+    assert text.X.shape == listed.X.shape
+    assert text.encoder.kinds_[0] == "onehot"
+    with pytest.raises(TableError, match="There is no column 'colour'"):
+        fit_table(frame, "state", method="plain", ignore="colour")
+    assert read_table(frame, "state", verbatim="id").verbatim["id"][0] == "r0"
+
+
+def test_a_text_is_one_method_and_one_resampling():
+    settings = {"methods": "plain", "resamplings": "smote", "n_folds": 2, "ignore": "id"}
+    found = compare_table(make_table(), "state", **settings)
+    assert [(each["method"], each["resampling"]) for each in found.summary()] == [
+        ("plain", "smote")
+    ]
+    with pytest.raises(ValueError, match="methods must contain at least one name; got none"):
+        compare_table(make_table(), "state", methods=())
 
 
 @pytest.mark.parametrize("method", ["iml", "rare", "logistic"])

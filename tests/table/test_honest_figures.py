@@ -5,6 +5,7 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.model_selection import StratifiedKFold
 
 from raremetric.contenders import scored
 from raremetric.datasets import read_table
@@ -33,11 +34,50 @@ def test_all_methods_are_tested_on_the_same_rows(path, monkeypatch):
             assert ours.n_train == theirs.n_train
 
 
-def test_the_score_of_fit_does_not_come_from_copies(tripled, monkeypatch):
+@pytest.mark.filterwarnings("ignore:The model is no better than chance")
+@pytest.mark.parametrize("n_times", [1, 7])
+@pytest.mark.parametrize("method", ["plain", "logistic", "boosting", "iml-score"])
+def test_the_score_of_fit_does_not_come_from_copies(tripled, method, n_times, monkeypatch):
     monkeypatch.setattr(scored, "N_QUICK_CANDIDATES", 2)
-    model = fit_table(tripled, "state", method="boosting")
+    model = fit_table(pd.concat([tripled] * n_times), "state", method=method)
     # Calling every row ill has an F1 of 0.4.
     assert model.training["score"] < 0.6
+    assert model.training["folds"] == "copies of a row stay together"
+    n_repeats = 300 * n_times - 100
+    assert model.training["notes"][0].startswith(f"{n_repeats} rows repeat the values of an")
+
+
+@pytest.mark.filterwarnings("ignore:Column 'text' has 100 levels")
+@pytest.mark.parametrize("n_times", [2, 12])
+def test_the_scores_of_a_comparison_do_not_come_from_copies(tripled, tmp_path, n_times):
+    text = np.arange(300) % 100  # each level is in copies of one row only
+    rows = pd.concat([tripled.assign(text=[f"t{i}" for i in text])] * n_times)
+    rows.to_csv(tmp_path / "t.csv", index=False)
+    found = compare_table(tmp_path / "t.csv", "state", methods=["plain", "logistic"], n_folds=4)
+    assert all(each["F1"]["mean"] < 0.5 for each in found.summary())
+    (note,) = found.notes
+    assert note.startswith(
+        f"{300 * n_times - 100} rows repeat the values of an earlier row. Copies"
+    )
+
+
+def test_equal_rows_of_a_table_of_categories_are_different_examples(tmp_path):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.choice(["a", "b", "c"], (400, 2)), columns=["p", "q"])
+    frame["dose"] = rng.integers(1, 4, 400)
+    frame["state"] = np.where((frame["p"] == "a") & (rng.random(400) < 0.5), "ill", "well")
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    found = compare_table(tmp_path / "t.csv", "state", methods=["plain"], n_folds=4)
+    (sentence,) = (note for note in found.notes if "repeat" in note)
+    assert sentence.startswith("373 rows repeat the values of an earlier row. The table has few")
+    model = fit_table(frame, "state", method="plain")
+    assert sentence in model.training["notes"]
+    assert model.training["folds"] == "stratified"
+    (folds,) = found.entries().values()
+    labels = (frame["state"] == "ill").to_numpy().astype(int)
+    theirs = StratifiedKFold(4, shuffle=True, random_state=0).split(labels, labels)
+    for each, (_, test) in zip(folds, theirs, strict=True):
+        np.testing.assert_array_equal(each.test, test)
 
 
 @pytest.mark.filterwarnings("ignore:Column 'id' has 300 levels")

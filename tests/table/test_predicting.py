@@ -2,6 +2,7 @@
 
 import io
 import json
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pandas as pd
@@ -29,6 +30,17 @@ def test_the_file_contains_the_predictions_of_the_model(model, path, tmp_path):
     assert table["neighbor_3"].tolist() == model.ids[found.neighbors[:, 2]].tolist()
     (whole,) = output_tables(model, path)
     assert json.loads(json.dumps(whole.to_pylist())) == table.to_dict("records")
+
+
+@pytest.mark.parametrize("method", ["rare", "iml", "logistic"])
+def test_eight_threads_at_once(models, path, method):
+    table = pd.concat([pd.read_csv(path)] * 8, ignore_index=True)
+    parts = [table.iloc[start : start + 100 + start] for start in range(8)]
+    alone = [models[method].predict(part) for part in parts]
+    with ThreadPoolExecutor(8) as pool:
+        at_once = list(pool.map(models[method].predict, parts))
+    for found, expected in zip(at_once, alone, strict=True):
+        pd.testing.assert_frame_equal(found, expected, check_exact=True)
 
 
 def test_to_a_stream(model, path):

@@ -8,7 +8,7 @@ from sklearn.model_selection import StratifiedKFold
 from raremetric.table import compare_table
 from raremetric.table.measures import positives_on_top
 from raremetric.table.roles import RowRoles, read_groups, read_times
-from raremetric.table.splitting import find_copies, outer_folds, tuning_folds
+from raremetric.table.splitting import copies_in, outer_folds, tuning_folds
 from tests.table.conftest import make_table
 
 RNG = np.random.default_rng(0)
@@ -89,14 +89,21 @@ def test_rows_without_a_group_are_groups_of_their_own():
     assert len(set(codes)) == 4
 
 
-def test_copies_have_equal_values_unless_the_table_has_few_possible_rows():
+def test_copies_have_equal_values_unless_the_table_has_few_categories():
     frame = make_table().drop(columns="id")
-    codes, n_copies = find_copies(pd.concat([frame, frame[:40]], ignore_index=True))
-    assert n_copies == 40
-    assert codes[120:].tolist() == codes[:40].tolist()
-    assert find_copies(frame)[1] == 0
-    few = pd.DataFrame({"a": np.arange(200) % 3})
-    assert find_copies(few)[1] == 0
+    found = copies_in(pd.concat([frame, frame[:40]], ignore_index=True))
+    assert (found.n_repeats, found.together) == (40, True)
+    assert found.numbers[120:].tolist() == found.numbers[:40].tolist()
+    assert copies_in(frame).n_repeats == 0
+    many = copies_in(pd.concat([frame] * 30, ignore_index=True))
+    np.testing.assert_array_equal(many.numbers, np.tile(np.arange(120), 30))
+    texts = copies_in(pd.concat([frame[["color", "new"]]] * 2, ignore_index=True))
+    n_different = len(frame[["color", "new"]].drop_duplicates())
+    assert (texts.n_repeats, texts.together) == (240 - n_different, False)
+    np.testing.assert_array_equal(texts.numbers, np.arange(240))
+    days = pd.DataFrame({"day": pd.Timestamp("2024-01-01") + pd.to_timedelta(range(60), unit="D")})
+    assert copies_in(pd.concat([days] * 2, ignore_index=True)).numbers.max() == 59
+    assert copies_in(pd.DataFrame({"a": np.arange(200) % 3})).numbers.max() == 199
 
 
 @pytest.fixture(scope="module")

@@ -1,14 +1,10 @@
 import numpy as np
 import pytest
-import sklearn
-from packaging.version import Version
 from scipy.special import expit
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import average_precision_score, f1_score, precision_score, recall_score
 from sklearn.metrics import log_loss as sklearn_log_loss
-from sklearn.model_selection import StratifiedGroupKFold
 
-from raremetric.validation import check_labels
 from raremetric.voting.evaluation import (
     RIDGE,
     Evaluation,
@@ -17,9 +13,7 @@ from raremetric.voting.evaluation import (
     fit_sigmoid,
     log_loss,
     rank,
-    shuffled_folds,
     standard_error,
-    stratified_folds,
     validate,
 )
 from raremetric.voting.thresholds import best_threshold, check_aim, cost_utility
@@ -80,36 +74,6 @@ def test_rank_sums_within_groups_by_hand():
     assert rank(evaluation, groups, ("average_precision",)).tolist() == [3, 1, 2, 1]
     constrained = check_aim("precision>=0.5").measures
     assert rank(evaluation, groups, constrained).tolist() == [3, 1, 2, 1]
-
-
-def test_folds_are_no_more_than_the_rarest_class_has_examples():
-    labels = check_labels(np.repeat([0, 1], [20, 3]), "A test")
-    folds = stratified_folds(labels, 5, 0)
-    assert len(folds) == 3
-    for train, test in folds:
-        assert labels.codes[test].sum() == 1
-        assert sorted([*train, *test]) == list(range(23))
-
-
-def test_folds_of_groups():
-    """Each group has one class: the folds have the same number of groups of each class."""
-    groups = np.repeat(np.arange(60), 5)
-    for seed in range(20):
-        y = np.random.RandomState(seed).permutation(np.arange(60) < 12)[groups]
-        for train, test in shuffled_folds(y, 6, seed, groups):
-            assert not set(groups[train]) & set(groups[test])
-            assert (len(test), y[test].sum()) == (50, 10)
-
-
-@pytest.mark.skipif(Version(sklearn.__version__) < Version("1.8"), reason="see Notes")
-def test_folds_of_groups_are_those_of_scikit_learn():
-    rng = np.random.RandomState(0)
-    groups, y = rng.randint(20, size=100), rng.randint(3, size=100)
-    splitter = StratifiedGroupKFold(4, shuffle=True, random_state=1)
-    expected = splitter.split(y, y, groups)
-    for found, fold in zip(shuffled_folds(y, 4, 1, groups), expected, strict=True):
-        for part in range(2):
-            np.testing.assert_array_equal(found[part], fold[part])
 
 
 def scored(seed=0, n=80, shift=1.0):

@@ -18,9 +18,9 @@ except ImportError as error:
 import typer
 
 from raremetric.cli import compare, datasets, explain, export, fit, info, predict, review, study
-from raremetric.cli.common import EXIT_CODES, Commands
+from raremetric.cli.commands import EXIT_CODES, App, Commands
 
-app = typer.Typer(
+app = App(
     cls=Commands,
     help="Metric learning for the class you care about but have few examples of.",
     no_args_is_help=True,

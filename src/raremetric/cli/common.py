@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-import atexit
-import io
 import json
-import os
-import signal
 import sys
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 
 import typer
-from typer.core import TyperCommand, TyperGroup
 
 from raremetric.cli.interrupts import stop_if_interrupted, stopping, was_interrupted
 from raremetric.files import FULL
@@ -28,67 +23,6 @@ STANDARD_INPUT = "standard input"
 DEFAULT_WIDTH, MIN_WIDTH = 80, 20  # of the terminal, in characters
 MAX_MESSAGE, MAX_WORD = 2000, 200  # characters; longer words are shortened in long messages
 SPEED_PERIOD = 600  # seconds of progress from which the remaining time is estimated
-EXIT_CODES = (
-    "Exit codes: 0 success; 1 a bug in raremetric, with a traceback; 2 an error in the command or "
-    "in the data, with a message; 130 stopped with Ctrl-C."
-)
-
-
-class Commands(TyperGroup):
-    """The group of all commands; it prepares stdout and stderr, and handles a closed stdout."""
-
-    def make_context(self, *args: Any, **settings: Any) -> Any:
-        """Parse the arguments."""
-        if sys.stdout is None:  # otherwise, the first file that is opened would take its place
-            fail("Standard output is closed. Redirect it to a file, or to /dev/null.")
-        with stopping("Stopped."):
-            return super().make_context(*args, **settings)
-
-    def invoke(self, ctx: Any) -> Any:
-        """Run a command.
-
-        Characters that a terminal cannot show are replaced. If stdout is closed, the command ends
-        without an error: for example, ``head`` has read enough.
-        """
-        for stream in (sys.stdout, sys.stderr):
-            if isinstance(stream, io.TextIOWrapper) and stream.errors != "backslashreplace":
-                stream.reconfigure(errors="replace")
-        atexit.register(signal.signal, signal.SIGINT, signal.SIG_IGN)  # it ends anyway
-        with stopping("Stopped."):
-            try:
-                result = super().invoke(ctx)
-                sys.stdout.flush()
-            except BrokenPipeError:
-                _discard_output()
-                raise typer.Exit from None
-            except OSError as error:
-                if not _is_unnamed(error):
-                    raise
-                _discard_output()
-                fail(f"Standard output, or a temporary file, cannot be written: {error.strerror}.")
-        return result
-
-
-def _discard_output() -> None:
-    """Write what is printed from now on, also at the end of the program, to nowhere."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-
-
-def _is_unnamed(error: OSError) -> bool:
-    """Whether there is no space left, but not for one of the files that the user named."""
-    return error.errno in FULL and error.filename is None
-
-
-def with_names(names: Callable[[], str]) -> type[TyperCommand]:
-    """A command whose help ends with names, which are looked up only when the help is shown."""
-
-    class WithNames(TyperCommand):
-        def format_epilog(self, ctx: Any, formatter: Any) -> None:
-            formatter.write_paragraph()
-            formatter.write_text(names())
-            super().format_epilog(ctx, formatter)
-
-    return WithNames
 
 
 def fail(message: object) -> NoReturn:
@@ -110,12 +44,17 @@ def user_mistakes(stopped: str = "Stopped; nothing was written.") -> Iterator[No
             yield
         except (ValueError, OSError, ImportError) as error:
             if isinstance(error, BrokenPipeError) or (
-                isinstance(error, OSError) and _is_unnamed(error)
+                isinstance(error, OSError) and is_unnamed(error)
             ):
                 raise  # see Commands
             if was_interrupted():  # an import that is stopped can end in an ImportError
                 raise
             fail(error)
+
+
+def is_unnamed(error: OSError) -> bool:
+    """Whether there is no space left, but not for one of the files that the user named."""
+    return error.errno in FULL and error.filename is None
 
 
 @contextmanager

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from raremetric.cli.commands import with_names
 from raremetric.cli.common import (
     note,
     print_json,
@@ -17,7 +18,6 @@ from raremetric.cli.common import (
     source_name,
     table_file,
     user_mistakes,
-    with_names,
 )
 from raremetric.cli.options import (
     AsJson,
@@ -62,10 +62,11 @@ def compare(
     target: Target = None,
     positive: Positive = None,
     methods: Annotated[
-        str | None,
+        list[str] | None,
         typer.Option(
-            help="Methods to compare, separated by commas. Default: all but those that are slow "
-            "on large tables; see the list below.",
+            metavar="NAMES",
+            help="Methods to compare, separated by commas; may be repeated. Default: all but those "
+            "that are slow on large tables; see the list below.",
             autocompletion=complete_methods,
         ),
     ] = None,
@@ -78,12 +79,13 @@ def compare(
         ),
     ] = None,
     resampling: Annotated[
-        str,
+        list[str] | None,
         typer.Option(
-            help="One or more of none, smote and rus, separated by commas. Only for methods in "
-            "which neighbors vote; all others run with none."
+            metavar="NAMES",
+            help="One or more of none, smote and rus, separated by commas; may be repeated. Only "
+            "for methods in which neighbors vote; all others run with none. Default: none.",
         ),
-    ] = "none",
+    ] = None,
     scoring: Scoring = None,
     min_precision: MinPrecision = None,
     min_recall: MinRecall = None,
@@ -143,8 +145,8 @@ def compare(
     from raremetric.table.results import BUDGETS
 
     settings: dict[str, Any] = {
-        "methods": [*(split_names(methods) or DEFAULT_METHODS), *(method or [])],
-        "resamplings": split_names(resampling),
+        "methods": [*split_names(methods, DEFAULT_METHODS), *(method or [])],
+        "resamplings": split_names(resampling, ("none",)),
         "n_folds": folds,
         "n_repeats": repeats,
         "time": time,

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from raremetric.cli.commands import with_names
 from raremetric.cli.common import (
     fail,
     note,
@@ -18,7 +19,6 @@ from raremetric.cli.common import (
     source_name,
     table_file,
     user_mistakes,
-    with_names,
 )
 from raremetric.cli.explain import weights_table
 from raremetric.cli.interrupts import stop_if_interrupted
@@ -87,8 +87,17 @@ def fit(
         typer.Option(
             min=20,
             help="Learn from at most this number of rows. (The boosted trees of rare learn from "
-            "about 20 times as many.) Default: 5000 for rare and svm, 10000 for iml-score, and all "
-            "rows for other models.",
+            "about 20 times as many; in votes of neighbors, such as iml, all rows vote.) Default: "
+            "5000 for rare and svm, 10000 for iml-score, 20000 for votes, 100000 for plain, and "
+            "all rows for other models.",
+        ),
+    ] = None,
+    max_features: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            help="Maximum number of features (columns after encoding) that rare uses; it selects "
+            "them in each fold. Default: 500.",
         ),
     ] = None,
     row_id: Annotated[
@@ -161,6 +170,7 @@ def fit(
                 scoring=aim,
                 threshold=threshold,
                 max_rows=max_rows,
+                max_features=max_features,
                 row_names=row_id,
                 keep_names=not no_ids,
                 seed=seed,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -43,10 +43,18 @@ Positive = Annotated[
         help="Class of interest; repeat the option for several labels. Default: the rarest class.",
     ),
 ]
-Ignore = Annotated[str | None, typer.Option(help="Columns to leave out, separated by commas.")]
+Ignore = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="COLUMNS", help="Columns to leave out, separated by commas; may be repeated."
+    ),
+]
 Categorical = Annotated[
-    str | None,
-    typer.Option(help="Numeric columns to treat as categories, separated by commas."),
+    list[str] | None,
+    typer.Option(
+        metavar="COLUMNS",
+        help="Numeric columns to treat as categories, separated by commas; may be repeated.",
+    ),
 ]
 Seed = Annotated[int, typer.Option(min=0, max=2**32 - 1, help="Seed for folds and random draws.")]
 Scoring = Annotated[
@@ -74,9 +82,11 @@ Weight = Annotated[
 ]
 
 
-def split_names(text: str | None) -> list[str]:
-    """Names separated by commas."""
-    return [name.strip() for name in text.split(",") if name.strip()] if text else []
+def split_names(texts: list[str] | None, default: Any = ()) -> Any:
+    """Names separated by commas, from an option that may be repeated."""
+    if texts is None:
+        return default
+    return [name.strip() for name in ",".join(texts).split(",") if name.strip()]
 
 
 def choose_scoring(

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.table import Table
 
+from raremetric.cli.commands import App
 from raremetric.cli.common import (
     fail,
     note,
@@ -23,14 +24,24 @@ if TYPE_CHECKING:
     from raremetric.study.store import Store
     from raremetric.study.tasks import Result, Study, Task
 
-study_app = typer.Typer(
+study_app = App(
     help="Run, resume and report experiments on many data sets.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )
 StorePath = Annotated[Path, typer.Option("--store", help="The file with the results.")]
-Datasets = Annotated[str | None, typer.Option(help="Only these data sets, separated by commas.")]
-Learners = Annotated[str | None, typer.Option(help="Only these learners, separated by commas.")]
+Datasets = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="NAMES", help="Only these data sets, separated by commas; may be repeated."
+    ),
+]
+Learners = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="NAMES", help="Only these learners, separated by commas; may be repeated."
+    ),
+]
 Splits = Annotated[
     int | None,
     typer.Option(metavar="N", help="Run N splits, the first ones, instead of the study's number."),
@@ -54,7 +65,9 @@ def study_run(
     dask: Annotated[
         str | None, typer.Option(help="Address of a Dask scheduler, or 'local'.")
     ] = None,
-    retry_failed: Annotated[bool, typer.Option(help="Try failed tasks again.")] = False,
+    retry_failed: Annotated[
+        bool, typer.Option("--retry-failed", help="Try failed tasks again.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Run the tasks of studies that are missing; stop and resume at any time."""
@@ -239,11 +252,14 @@ def _note_other_code(results: Store, tasks: list[Task]) -> None:
 
 
 def _restrict(
-    studies: Iterable[Study], datasets: str | None, learners: str | None, splits: int | None
+    studies: Iterable[Study],
+    datasets: list[str] | None,
+    learners: list[str] | None,
+    splits: int | None,
 ) -> list[Study]:
     from raremetric.study.reading import restrict
 
-    chosen = (split_names(datasets) or None, split_names(learners) or None, splits)
+    chosen = (split_names(datasets, None), split_names(learners, None), splits)
     return [restrict(study, *chosen) for study in studies]
 
 

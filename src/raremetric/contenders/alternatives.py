@@ -28,6 +28,7 @@ LOGISTIC_GRID: dict[str, list] = {
     "C": np.logspace(-3, 3, 13).round(6).tolist(),
     "class_weight": CLASS_WEIGHTS,
 }
+MAX_ROWS_OF_KERNEL = 5000  # learned from by default: all pairwise distances are computed
 SVM_GRID: dict[str, list] = {
     "width": [0.5, 1.0, 2.0, 4.0, 8.0, 16.0],
     "C": [0.1, 1.0, 10.0, 100.0, 1000.0],

@@ -13,6 +13,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
 from raremetric.contenders.vote_folds import N_FINALISTS
+from raremetric.copies import find_copies
 from raremetric.performance import OnProgress, Progress
 from raremetric.rare.evaluation import ranks_on, rounds_of
 from raremetric.rare.tuning_set import TuningSet, make_tuning_set, resolve_cv
@@ -110,7 +111,14 @@ class AveragedClassifier(ClassifierMixin, BaseEstimator):
         self.random_state = random_state
 
     def fit(
-        self, X, y, sample_weight=None, *, groups=None, on_progress: OnProgress | None = None
+        self,
+        X,
+        y,
+        sample_weight=None,
+        *,
+        groups=None,
+        on_progress: OnProgress | None = None,
+        copies_together: bool = True,
     ) -> AveragedClassifier:
         """Validate all settings, then fit the best on all rows.
 
@@ -123,6 +131,8 @@ class AveragedClassifier(ClassifierMixin, BaseEstimator):
             Weights of the rows, for the classifiers, the threshold and all measures.
         groups, on_progress
             See `RareClassifier.fit`.
+        copies_together : bool, default=True
+            Whether copies of a row are in the same fold, see the notes of `RareClassifier`.
 
         Returns
         -------
@@ -132,7 +142,9 @@ class AveragedClassifier(ClassifierMixin, BaseEstimator):
         n_given = len(X)
         kept, weights = weighted_rows(sample_weight, n_given)
         groups = check_groups(groups, len(X))
-        X, y, groups = X[kept], y[kept], None if groups is None else groups[kept]
+        if len(kept) < n_given:
+            X, y, groups = X[kept], y[kept], None if groups is None else groups[kept]
+        copies = find_copies(X).numbers if copies_together else None
         tuned = make_tuning_set(
             X,
             check_labels(y, type(self).__name__),
@@ -140,8 +152,9 @@ class AveragedClassifier(ClassifierMixin, BaseEstimator):
             max_samples=self.max_samples,
             random_state=self.random_state,
             thorough=self.thorough,
-            cv=resolve_cv(self.cv, X, y, kept, n_given, groups),
+            cv=resolve_cv(self.cv, X, y, kept, n_given, groups, copies),
             groups=groups,
+            copies=copies,
             weights=weights,
             owner=type(self).__name__,
         )

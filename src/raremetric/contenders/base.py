@@ -42,7 +42,8 @@ class TuningOptions(NamedTuple):
 
     seed: int  # for everything random
     # Rows to learn from and to validate on. If there are none, the contender makes its own,
-    # which are stratified. Validation parts may be repeated, or not contain all rows.
+    # which are stratified, as in published studies: copies of a row may be in different folds.
+    # Validation parts may be repeated, or not contain all rows.
     folds: Folds | None = None
     resampling: str = "none"  # "smote" or "rus", of the rows that are learned from
     # What to maximize: see `RareClassifier`. None is F1; neighbors then decide by majority, as in
@@ -51,6 +52,8 @@ class TuningOptions(NamedTuple):
     # Maximum number of rows to learn from. From more rows, the same number is drawn from each
     # class; a class with fewer rows keeps all. Thresholds and probabilities are those for all rows.
     max_rows: int | None = None
+    # Maximum number of features that RareClassifier selects from; None for its default.
+    max_features: int | None = None
     weights: NDArray | None = None  # of the rows, above zero; None for all the same
     # Features of the rows to be classified, if they are known. Only transductive methods look at
     # them: see `Contender.looks_at_queries`.
@@ -111,6 +114,9 @@ class Contender(ABC):
         Its name in tables of results; the name if empty.
     alias : str
         A short name for the command line; contenders without one are for studies only.
+    default_max_rows : int or None
+        Maximum number of rows that a model of the user's table learns from unless the user gives
+        another one; None for all rows, or for the default of the class.
     """
 
     name: str
@@ -121,6 +127,7 @@ class Contender(ABC):
     budget: str = "full"
     title: str = field(default="", compare=False)
     alias: str = field(default="", compare=False)
+    default_max_rows: int | None = field(default=None, compare=False)
 
     has_neighbors: ClassVar[bool]  # whether a decision can be explained by its neighbors
     has_threshold: ClassVar[bool]  # whether it tunes a threshold instead of resampling, always

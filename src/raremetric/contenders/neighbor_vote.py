@@ -39,6 +39,7 @@ from raremetric.rare.tuning_set import restrict_fold
 from raremetric.validation import check_labels, quiet_repeats
 
 N_QUICK_CANDIDATES = 16
+MAX_ROWS = 20_000  # learned from by default: the time of each candidate grows with their square
 QUICK_TOL = 1e-3  # of IML while candidates are compared: about twice as fast as its default
 
 
@@ -60,6 +61,7 @@ class NeighborVote(Contender):
     learner: type = field(compare=False)
     propose: Callable[[int], list[Candidate]] | None = field(default=None, compare=False)
     step: int = field(default=1, compare=False)
+    default_max_rows: int | None = field(default=MAX_ROWS, compare=False)
 
     has_neighbors: ClassVar[bool] = True
     has_threshold: ClassVar[bool] = False

@@ -104,6 +104,8 @@ class Rare(Contender):
         }
         if how.max_rows is not None:
             options["max_samples"] = how.max_rows
+        if how.max_features is not None:
+            options["max_features"] = how.max_features
         model = self._model(candidates, **options)
         fit_sample(model, X, y, how.weights, how.class_counts, how.on_progress)
         model.cv = None  # the folds, as large as the data, are not needed any more

@@ -17,6 +17,7 @@ from sklearn.utils.validation import has_fit_parameter
 from raremetric.contenders.alternatives import (
     BOOSTING_GRID,
     LOGISTIC_GRID,
+    MAX_ROWS_OF_KERNEL,
     SVM_GRID,
     BoostedTrees,
     Classifiers,
@@ -36,6 +37,7 @@ from raremetric.contenders.forests import FOREST_GRID, BalancedForests
 from raremetric.contenders.neighbor_vote import IMLVote, LMNNVote, NeighborVote
 from raremetric.contenders.rare import IMLScore, Rare
 from raremetric.contenders.scored import Averaged, Scored
+from raremetric.contenders.vote_threshold import MAX_JUDGED
 from raremetric.learners.euclidean import Euclidean
 from raremetric.learners.gmml import GMML
 from raremetric.learners.iml import IML
@@ -72,12 +74,14 @@ _alternatives = (
         name="SVM-rbf",
         family=KernelMachines("rbf"),
         default_grid=SVM_GRID,
+        default_max_rows=MAX_ROWS_OF_KERNEL,
         title="SVM, RBF kernel",
     ),
     Scored(
         name="SVM-laplacian",
         family=KernelMachines("laplacian"),
         default_grid=SVM_GRID,
+        default_max_rows=MAX_ROWS_OF_KERNEL,
         title="SVM, Laplacian kernel",
         alias="svm",
     ),
@@ -91,6 +95,7 @@ CONTENDERS: dict[str, Contender] = {
             name="Euclidean",
             learner=Euclidean,
             propose=euclidean_candidates,
+            default_max_rows=MAX_JUDGED,
             title="plain distance",
             alias="plain",
         ),

@@ -51,7 +51,7 @@ class Averaged(Contender):
             max_samples=how.max_rows,
             random_state=how.seed,
             racing=self.budget == "quick",
-        ).fit(X, y, how.weights, on_progress=how.on_progress)
+        ).fit(X, y, how.weights, on_progress=how.on_progress, copies_together=False)
         model.cv = None  # the folds, as large as the data, are not needed any more
         names = [candidate.name for candidate in candidates]
         kept, average = model.selection_.kept, model.selection_.average

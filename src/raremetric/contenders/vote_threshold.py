@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,8 +11,14 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
 
 from raremetric.classifier import MetricKNNClassifier
-from raremetric.contenders.base import Candidate, Quality, Tuned, TuningOptions
+from raremetric.contenders.base import (
+    Candidate,
+    Tuned,
+    TuningOptions,
+    draw_training_rows,
+)
 from raremetric.contenders.resampling import resample
+from raremetric.contenders.share_threshold import drawn_threshold, vote_threshold
 from raremetric.contenders.vote_folds import (
     N_FINALISTS,
     N_NEIGHBORS,
@@ -33,16 +39,12 @@ from raremetric.rare.tuning_set import (
 )
 from raremetric.validation import check_labels, quiet_constants, quiet_repeats
 from raremetric.voting import (
-    Aim,
-    best_threshold,
     check_aim,
     evaluate,
-    fit_sigmoid,
-    observed_utility,
     rank,
-    standard_error,
-    validate,
 )
+
+MAX_JUDGED = 100_000  # rows that a threshold is chosen on: a search among all rows for each one
 
 
 class VoteClassifier(MetricKNNClassifier):
@@ -86,27 +88,27 @@ class VoteClassifier(MetricKNNClassifier):
         return self.classes_[(self.predict_proba(X)[:, 1] >= self.threshold_).astype(np.int64)]
 
 
-class VoteThreshold(NamedTuple):
-    """A threshold on shares of votes, and what is expected of it."""
-
-    threshold: float
-    quality: Quality
-
-
 def tune_threshold(
-    contender: Any, candidates: Sequence[Candidate], X: NDArray, y: NDArray, how: TuningOptions
+    contender: Any,
+    candidates: Sequence[Candidate],
+    X: NDArray,
+    y: NDArray,
+    how: TuningOptions,
+    max_judged: int = MAX_JUDGED,
 ) -> Tuned:
     """Choose a metric and the threshold of its vote by the shares of votes outside of folds.
 
     The candidates are ranked as those of `RareClassifier`, but only the best is kept. With more
     than ``max_rows`` rows, candidates are judged and the metric is learned on those that are
-    drawn; the threshold is chosen with the votes of all rows, which also vote in the end.
+    drawn; the threshold is chosen with the votes of all rows, which also vote in the end, for at
+    most ``max_judged`` rows, or ``max_rows`` if these are more.
 
     Parameters
     ----------
     contender : NeighborVote
     candidates, X, y, how
         See `Contender.fit`.
+    max_judged : int, default=100_000
     """
     tuned = make_tuning_set(
         X,
@@ -130,8 +132,10 @@ def tune_threshold(
         best, utilities = choose(candidates, tuned, scores) if sizes else (0, {})
         learner = contender.make(candidates[best].params, how.seed)
         if all_vote:
-            shares = shares_of_all(learner, X, y, tuned.rows, folds, how, on_step)
-            found = vote_threshold(shares, y == 1, check_aim(how.scoring), how.weights)
+            n_judged = max(max_judged, len(tuned.rows))
+            judged = draw_training_rows(y, n_judged, tuned.seed)
+            shares = shares_of_all(learner, X, y, tuned.rows, judged, folds, how, on_step)
+            found = drawn_threshold(shares, y, judged, check_aim(how.scoring), how.weights)
         else:
             positive = tuned.labels.codes == 1
             found = vote_threshold(scores[best], positive, tuned.aim, tuned.weights)
@@ -220,14 +224,18 @@ def shares_of_all(
     X: NDArray,
     y: NDArray,
     drawn: NDArray,
+    judged: NDArray,
     folds: Folds,
     how: TuningOptions,
     on_step: Progress,
 ) -> NDArray[np.float64]:
-    """Out-of-fold shares of the votes of all rows, under metrics learned from those drawn."""
+    """Out-of-fold shares of all rows' votes for those judged, by metrics learned from those drawn.
+
+    Row numbers are sorted. Shares of other rows are NaN.
+    """
     shares, is_drawn = np.full(len(y), np.nan), np.isin(np.arange(len(y)), drawn)
-    for train, validation in folds:
-        known = how.queries is not None
+    for train, held_out in folds:
+        known, validation = how.queries is not None, np.intersect1d(held_out, judged)
         fold = prepare_fold(X, y, (train, validation), weights=how.weights, transductive=known)
         own = is_drawn[train]
         drawn_weights = None if fold.weights is None else fold.weights[own]
@@ -236,49 +244,6 @@ def shares_of_all(
         shares[validation] = positive_shares(voters, fold.y == 1, queries, fold.weights)
         on_step()
     return shares
-
-
-def vote_threshold(
-    shares: NDArray, positive: NDArray, aim: Aim, weights: NDArray | None
-) -> VoteThreshold:
-    """The threshold on out-of-fold shares of votes that maximizes the aim, or the given one.
-
-    The shares are calibrated to probabilities, as the scores of other contenders are. The
-    threshold lies halfway between two shares that occur.
-
-    Parameters
-    ----------
-    shares : ndarray of shape (n_samples,)
-        NaN for rows that were not validated, which are left out.
-    positive : ndarray of bool of shape (n_samples,)
-    aim : Aim
-    weights : ndarray of shape (n_samples,) or None
-    """
-    rows = np.isfinite(shares)
-    shares, positive = shares[rows], positive[rows]
-    weights = None if weights is None else weights[rows]
-    sigmoid = fit_sigmoid(shares, positive, weights)
-    p = sigmoid(shares)
-    cut, threshold = best_threshold(p, aim.objective, weights), aim.given_threshold
-    if threshold is None:
-        chosen, others = shares[p >= cut], shares[p < cut]
-        above = chosen.min(initial=1 + 1 / N_NEIGHBORS)
-        threshold = float((above + others.max(initial=0.0)) / 2)
-        if sigmoid.slope == 0:  # higher shares do not mean more positives
-            threshold = 0.5
-    predicted = shares >= threshold
-    quality = Quality(
-        float(observed_utility(predicted, positive, aim.utility, weights)),
-        standard_error(predicted[np.newaxis], positive, aim.utility, weights),
-        validate(
-            shares[np.newaxis],
-            positive,
-            predicted[np.newaxis],
-            aim.row_weights(positive, weights),
-        ),
-        aim.missed(p, cut, weights),
-    )
-    return VoteThreshold(threshold, quality)
 
 
 def fit_vote(

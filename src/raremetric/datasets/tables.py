@@ -17,7 +17,7 @@ from raremetric.datasets.labels import choose_positive, read_labels, refuse_many
 from raremetric.datasets.openml import read_openml
 from raremetric.datasets.row_names import as_texts
 from raremetric.files import existing_file
-from raremetric.validation import Labels, check_option, did_you_mean
+from raremetric.validation import Labels, as_names, check_option, did_you_mean
 
 
 def read_table(
@@ -51,11 +51,11 @@ def read_table(
         How the encoder handles missing values; see `TableEncoder`.
     max_levels : int, default=20
         Text with at most this number of levels becomes 0/1 columns; see `TableEncoder`.
-    categorical : collection of str, default=()
+    categorical : str or collection of str, default=()
         Columns to treat as categories even if they contain numbers, such as codes. This includes
         nominal attributes of ARFF and KEEL files whose levels are all numbers, which are read as
         numbers otherwise.
-    ignore : collection of str, default=()
+    ignore : str or collection of str, default=()
         Columns to leave out.
     header : bool or None, default=None
         Whether the first row of a CSV file contains the column names; None to detect it. Columns
@@ -64,7 +64,7 @@ def read_table(
         Whether the target contains the labels of the file instead of 1 and 0.
     row_names : str or None, default=None
         Column with the name of each row, such as an identifier. It is not used as a feature.
-    verbatim : collection of str, default=()
+    verbatim : str or collection of str, default=()
         Other columns that are not features, such as a time or a group: they are read as text, as
         they are written.
 
@@ -131,7 +131,8 @@ def read_table(
     """
     check_option(missing, "missing", ("impute", "refuse"))
     source = "The table" if is_frame(path) else str(path)
-    as_written = list(dict.fromkeys([*([row_names] if row_names else []), *verbatim]))
+    categorical, ignore, verbatim = map(as_names, (categorical, ignore, verbatim))
+    as_written = as_names([*([row_names] if row_names else []), *verbatim])
     with naming(source):
         if is_frame(path):
             read = RawTable(arrow_table(path, as_written))

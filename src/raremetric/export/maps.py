@@ -14,6 +14,7 @@ from raremetric.export.graph import ML, OPSET, OPSET_ML, Graph
 from raremetric.extras import import_optional
 from raremetric.features import BoostedLeaves, ImportanceWeights, KernelLandmarks
 from raremetric.features.normal_scores import CLOSEST, NormalScores
+from raremetric.features.selection import DifferingFeatures
 from raremetric.learners.base import MetricLearner
 
 BOUND = 1e-7  # from which QuantileTransformer treats a value as the smallest or largest one
@@ -78,6 +79,11 @@ def _(step: StandardScaler, graph: Graph, X: str) -> str:
 @map_step.register
 def _(step: ImportanceWeights, graph: Graph, X: str) -> str:
     return graph.scaled(X, step.weights_)
+
+
+@map_step.register
+def _(step: DifferingFeatures, graph: Graph, X: str) -> str:
+    return graph.Gather(X, np.flatnonzero(step.support_), axis=1)
 
 
 @map_step.register

@@ -6,13 +6,13 @@ import json
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from raremetric.extras import import_optional
+from raremetric.performance import jit
 from raremetric.scales import unit_of, validate_rows
 from raremetric.validation import check_integer, check_labels, check_real, weighted_rows
 
@@ -260,7 +260,7 @@ def read_trees(booster: Any) -> Trees:
     )
 
 
-@njit(cache=True, nogil=True)
+@jit
 def leaf_values(X, feature, threshold, left, missing_left, value, root):
     """Value of the leaf of each row in each tree, (n_rows, n_trees)."""
     values = np.empty((len(X), len(root)), dtype=np.float32)

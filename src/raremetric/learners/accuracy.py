@@ -41,7 +41,10 @@ def minimize_proved(
     options: SolverOptions,
     widths: tuple[float, ...] = WIDTHS,
 ) -> Solution:
-    """The reference solvers: less and less rounding, until the bound proves the accuracy."""
+    """The reference solvers: less and less rounding, until the bound proves the accuracy.
+
+    A solution that can be proved counts as converged only if it is.
+    """
     solve: Callable[..., Solution] = minimize_lbfgs
     evaluate = loss.value_and_gradient
     if options.solver == "projected":
@@ -57,21 +60,27 @@ def minimize_proved(
         )
 
     def lower_bound(L: NDArray, width: float) -> float:
-        bound.add(loss.dual_point(loss.multipliers(L, width)))
+        multipliers = loss.multipliers(L, width)
+        bound.add(loss.dual_point(multipliers))
+        if options.solver != "auto":  # features on larger scales than one
+            bound.add(loss.dual_point(multipliers, balanced=True))
         return bound.value
 
-    return minimize_in_stages(
+    found = minimize_in_stages(
         minimize, loss.value, lower_bound, L,
         widths=widths, max_iter=options.max_iter, tol=options.tol,
     )  # fmt: skip
+    return found._replace(converged=found.proved) if can_be_proved(bound, L) else found
+
+
+def can_be_proved(bound: DualBound, L: NDArray) -> bool:
+    """Whether a proof is to be expected: not for λ = 0, nor for a metric of lower rank."""
+    return bound.regularization > 0 and L.shape[0] >= L.shape[1]
 
 
 def not_proved(found: Solution, bound: DualBound, options: SolverOptions) -> bool:
-    """Whether the bound leaves open that the fast solver missed the minimum.
-
-    There is no bound for λ = 0, and none to be expected for a metric of lower rank.
-    """
-    if bound.regularization == 0 or found.L.shape[0] < found.L.shape[1] or not found.converged:
+    """Whether the bound leaves open that the fast solver missed the minimum."""
+    if not found.converged or not can_be_proved(bound, found.L):
         return False
     return found.value - bound.value > PROVED_FACTOR * options.tol * found.value
 
@@ -87,5 +96,4 @@ def polish(
         max_iter=POLISH_FACTOR * options.max_iter, tol=PROVED_FACTOR * options.tol
     )
     polished = minimize_proved(loss, bound, found.L, options, POLISH_WIDTHS)
-    proved = polished.value - bound.value <= options.tol * polished.value
-    return polished._replace(n_iter=found.n_iter + polished.n_iter, converged=proved)
+    return polished._replace(n_iter=found.n_iter + polished.n_iter)

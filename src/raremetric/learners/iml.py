@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from joblib import effective_n_jobs
 from numpy.typing import NDArray
-from sklearn.exceptions import ConvergenceWarning
 
 from raremetric.learners.base import MetricLearner, initial_components
 from raremetric.learners.guarantees import FitFacts, GuaranteeMixin
@@ -19,7 +18,7 @@ from raremetric.validation import (
     check_real,
     check_weights,
     warn_small_classes,
-    warn_user,
+    warn_stopped,
 )
 
 
@@ -74,9 +73,12 @@ class IML(GuaranteeMixin, MetricLearner):
     max_iter : int, default=200
         Maximum number of iterations.
     tol : float, default=1e-4
-        Stop when the objective is within this fraction of its minimum. "auto" estimates this from
-        the gain of the last iterations. The other solvers prove it for λ > 0, if ``max_iter``
-        allows (``duality_gap_`` holds what is proved), and estimate it otherwise.
+        Stop when the objective is within this fraction of its minimum (or of a hundredth of the
+        loss of M = 0 or of the start, if that is more). "auto" estimates this from the gain of the
+        last iterations. The other solvers prove it for λ > 0 and a metric of full rank, and
+        estimate it otherwise. If ``fit`` ends without the proof or the estimate, it gives a
+        ``ConvergenceWarning``; ``duality_gap_`` holds what is proved. Features on very
+        different or very large scales can prevent the proof: standardize them.
     warm_start : bool, default=False
         Start from the metric of the last ``fit`` instead of ``init``.
     random_state : int, RandomState instance or None, default=None
@@ -244,12 +246,9 @@ class IML(GuaranteeMixin, MetricLearner):
         L, options = self._start(X)
         found = problem.solve(*loss_parameters, L, options)
         if not found.converged:
-            warn_user(
-                f"IML stopped after {found.n_iter} iterations (max_iter={self.max_iter}), before "
-                f"the objective was known to be within tol={self.tol:g} of its minimum. Raise "
-                "max_iter or tol.",
-                ConvergenceWarning,
-            )
+            goal = f"the objective was known to be within tol={self.tol:g} of its minimum"
+            others = {"lbfgs": "", "projected": ", or use solver='lbfgs'"}
+            warn_stopped("IML", found.n_iter, self.max_iter, goal, others.get(self.solver, ""))
         self.classes_ = labels.classes
         self.components_ = found.L
         self.objective_ = found.value

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_array, check_random_state
 
 from raremetric.learners.base import MetricLearner, prior_components
@@ -22,7 +21,7 @@ from raremetric.validation import (
     check_option,
     check_real,
     forget_attributes,
-    warn_user,
+    warn_stopped,
 )
 
 PAIRS_PER_CLASS_PAIR = 20
@@ -256,12 +255,11 @@ class ITML(MetricLearner):
                 "distances under the prior. Scale the features, or change bounds or bound_scale."
             )
         if not projection.converged:
-            warn_user(
-                f"ITML stopped after max_iter={self.max_iter} sweeps, before one changed the "
-                f"multipliers by less than tol={self.tol:g}. Raise max_iter or tol, or lower "
-                f"gamma={self.gamma:g}: bounds that contradict each other need slack.",
-                ConvergenceWarning,
+            goal = f"a sweep changed the multipliers by less than tol={self.tol:g}"
+            advice = (
+                f", or lower gamma={self.gamma:g}: bounds that contradict each other need slack"
             )
+            warn_stopped("ITML", projection.n_iter, self.max_iter, goal, advice)
         self.bounds_ = bounds
         self.components_ = projection.L
         self.objective_ = projection.objective

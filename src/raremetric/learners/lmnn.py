@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.exceptions import ConvergenceWarning
 
 from raremetric.learners.base import MetricLearner, initial_components
 from raremetric.learners.lmnn_problem import LargeMarginProblem
@@ -17,7 +16,7 @@ from raremetric.validation import (
     check_option,
     check_real,
     warn_small_classes,
-    warn_user,
+    warn_stopped,
 )
 
 
@@ -50,7 +49,8 @@ class LMNN(MetricLearner):
         Maximum number of iterations.
     tol : float, default=1e-4
         Relative accuracy of the objective: the descent ends when five iterations gain less than
-        that. This is an estimate, not a proof.
+        this fraction of it (or of a hundredth of its value at the start), or when no step
+        decreases it. This is an estimate, not a proof: far outliers can end the descent early.
     warm_start : bool, default=False
         Start from the metric of the last ``fit`` instead of ``init``.
     random_state : int, RandomState instance or None, default=None
@@ -196,12 +196,8 @@ class LMNN(MetricLearner):
             options = options._replace(scale_start=False)
         solution = problem.solve(self.push_weight, L, options)
         if not solution.converged:
-            warn_user(
-                f"LMNN stopped after max_iter={self.max_iter} iterations, before the objective "
-                f"was estimated to be within tol={self.tol:g} of its minimum. Raise max_iter or "
-                "tol.",
-                ConvergenceWarning,
-            )
+            goal = f"the objective was estimated to be within tol={self.tol:g} of its minimum"
+            warn_stopped("LMNN", solution.n_iter, self.max_iter, goal)
         self.classes_ = labels.classes
         self.components_ = solution.L
         self.objective_ = solution.value

@@ -167,7 +167,9 @@ class PairSetProblem:
         if options.solver == "auto":
             found = self._minimize_fast(loss, similar_weight, L, candidates, options)
             nearest = loss.candidates(found.L)
-            found = found._replace(value=loss.value(found.L, nearest))
+            value = loss.value(found.L, nearest)
+            is_sensible = value <= 1.001 * loss.value_of_zero()  # not if rounding prevents descent
+            found = found._replace(value=value, converged=found.converged and is_sensible)
             if regularization > 0:
                 multipliers = windowed_multipliers(loss, found.L, nearest, options.tol)
                 bound.add(loss.dual_point(multipliers))

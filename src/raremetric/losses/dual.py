@@ -24,12 +24,14 @@ class DualPoint(NamedTuple):
 
     A: NDArray  # Σ_sim α δδᵀ − Σ_dis α δδᵀ, (n_features, n_features)
     linear: float  # (1 + m) Σ_dis α − Σ_sim α
+    is_psd: bool = False  # whether A is known to have no negative eigenvalue
 
     def mixed(self, other: DualPoint, share: float) -> DualPoint:
         """(1 − share) of this point plus share of the other one."""
         return DualPoint(
             (1 - share) * self.A + share * other.A,
             (1 - share) * self.linear + share * other.linear,
+            self.is_psd and other.is_psd,
         )
 
 
@@ -51,11 +53,13 @@ def dual_value(point: DualPoint, regularization: float) -> float:
 def _dual_value_of_large(point: DualPoint, regularization: float) -> float:
     """The same minimum, linear + λ(d − Σ [1 − a/(2λ)]₊²), from the eigenvalues a of a large A.
 
-    The identity would be lost to rounding beside A. Eigenvalues that rounding cannot tell from zero
-    count as zero, which makes the bound lower.
+    The identity would be lost to rounding beside A. Each eigenvalue counts as the least that it can
+    be without rounding, so that the bound is valid.
     """
     values = linalg.eigvalsh(point.A)
-    values[np.abs(values) <= 10 * len(values) * EPSILON * np.abs(values).max()] = 0.0
+    values -= 10 * len(values) * EPSILON * np.abs(values).max()
+    if point.is_psd:
+        values = np.maximum(values, 0.0)
     with np.errstate(over="ignore"):
         squares = np.maximum(1 - values / (2 * regularization), 0.0) ** 2
         return float(point.linear + regularization * (len(values) - squares.sum()))

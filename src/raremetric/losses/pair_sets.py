@@ -114,6 +114,11 @@ class PairSetLoss(NamedTuple):
         """F, exactly."""
         return loss_on_ray(self.ray(L, candidates), self)(1.0)
 
+    def value_of_zero(self) -> float:
+        """F at M = 0."""
+        pushed = (1 + self.margin) * max(self.n_refreshed, 1) * self.anchor_weights.sum()
+        return float(pushed + self.regularization * self.X.shape[1])
+
     def value_and_gradient(
         self, L: NDArray, width: float = 0.0, candidates: NDArray | None = None
     ) -> tuple[float, NDArray]:
@@ -136,19 +141,21 @@ class PairSetLoss(NamedTuple):
         """The multipliers α of the rounded loss at L."""
         return Multipliers(*self._evaluate(L, width, candidates)[2:])
 
-    def dual_point(self, multipliers: Multipliers) -> DualPoint:
+    def dual_point(self, multipliers: Multipliers, balanced: bool = False) -> DualPoint:
         """The statistics of multipliers, any within their bounds, for the dual problem.
 
-        In other units than those of M, λ has hardly any effect, and a bound is of use only if A has
-        no negative eigenvalue: the multipliers of dissimilar pairs are lowered accordingly.
+        Beside large features λ has hardly any effect, and a bound is of use only if A has no
+        negative eigenvalue. In other units than those of M, and if ``balanced``, the multipliers of
+        dissimilar pairs are lowered accordingly.
         """
         similar = self.scatter_of_similar(multipliers.similar)
         dissimilar = self.scatter_of_dissimilar(multipliers.others, multipliers.dissimilar)
-        share = 1.0 if (self.scales == 1).all() else balanced_share(similar, dissimilar)
+        balanced = balanced or bool((self.scales != 1).any())
+        share = balanced_share(similar, dissimilar) if balanced else 1.0
         pushed = share * multipliers.dissimilar.sum()
         linear = (1 + self.margin) * pushed - multipliers.similar.sum()
         A = (similar - share * dissimilar) / np.outer(self.scales, self.scales)
-        return DualPoint(A, linear)
+        return DualPoint(A, linear, is_psd=balanced)
 
     def ray(self, L: NDArray, candidates: NDArray | None = None) -> Ray:
         """What F(s·LᵀL) depends on, for every s > 0: the neighbors are the same for all s."""

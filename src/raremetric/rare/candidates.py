@@ -17,6 +17,7 @@ from sklearn.preprocessing import StandardScaler
 from raremetric.extras import is_installed
 from raremetric.features import BoostedLeaves, ImportanceWeights, KernelLandmarks
 from raremetric.features.normal_scores import NormalScores
+from raremetric.features.selection import DifferingFeatures
 from raremetric.learners.base import MetricLearner
 from raremetric.learners.discriminant import BalancedDiscriminant
 from raremetric.learners.euclidean import Euclidean
@@ -61,11 +62,15 @@ class MetricSpec(NamedTuple):
 
 
 def default_metrics(
-    labels: Labels | None = None, n_features: int = 1, n_for_trees: int | None = None
+    labels: Labels | None = None,
+    n_features: int = 1,
+    n_for_trees: int | None = None,
+    max_features: int | None = None,
 ) -> list[MetricSpec]:
     """The metrics that RareClassifier tries on such examples; without labels, all it ever tries.
 
-    ``n_for_trees`` is the number of rows that trees learn from; None for the examples only.
+    ``n_for_trees`` is the number of rows that trees learn from; None for the examples only. If
+    there are more than ``max_features`` features, all metrics begin with their selection.
     """
     scaled = (StandardScaler(),)
     ranked = (NormalScores(), StandardScaler())
@@ -76,11 +81,16 @@ def default_metrics(
         metrics += [
             MetricSpec("importance, laplacian", name, steps, each) for each in _discriminants()
         ]
-    imls = _imls() if n_features <= MAX_FEATURES_FOR_IML else []
+    n_left = n_features if max_features is None else min(n_features, max_features)
+    imls = _imls() if n_left <= MAX_FEATURES_FOR_IML else []
     linear = (Euclidean(), *imls, *_discriminants())
     metrics += [MetricSpec("linear", "standard", scaled, each) for each in linear]
     metrics += [MetricSpec("linear", "rank", ranked, each) for each in _discriminants()]
-    return metrics + (_tree_metrics(labels, n_for_trees) if is_installed("xgboost") else [])
+    metrics += _tree_metrics(labels, n_for_trees) if is_installed("xgboost") else []
+    if max_features is None or n_features <= max_features:
+        return metrics
+    first = DifferingFeatures(max_features)
+    return [metric._replace(steps=(first, *metric.steps)) for metric in metrics]
 
 
 def _tree_metrics(labels: Labels | None, n_for_trees: int | None) -> list[MetricSpec]:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 
+from raremetric.copies import find_copies
 from raremetric.extras import install_hint, is_installed
 from raremetric.partitions import is_collection
 from raremetric.performance import OnProgress, Progress, one_blas_thread
@@ -24,6 +25,7 @@ from raremetric.validation import (
     Labels,
     check_class_sizes,
     check_groups,
+    check_integer,
     check_labels,
     forget_attributes,
     quiet_repeats,
@@ -72,7 +74,8 @@ class RareClassifier(InspectionMixin, ClassifierMixin, BaseEstimator):
         classifier is then fitted for each class against the rest.
     cv : int, splitter, iterable or None, default=None
         Folds on which candidates, calibration and threshold are chosen. None makes 5 or 10
-        stratified folds, repeated as ``budget`` says; a number makes this many, once. A splitter
+        stratified folds, repeated as ``budget`` says; a number makes this many, once; copies of a
+        row are in the same fold, see the notes. A splitter
         of scikit-learn, such as ``TimeSeriesSplit``, or a list of (train, test) row numbers must
         have test parts that do not overlap, or repeat the same rows. Rows that are in no test
         part are learned from only.
@@ -83,6 +86,10 @@ class RareClassifier(InspectionMixin, ClassifierMixin, BaseEstimator):
         uses all rows; the time grows with the square of their number. Unless ``groups`` or the
         folds themselves are given, trees are grown on more rows, up to 20 times as many, and
         candidates are judged on up to 10 times as many.
+    max_features : int or None, default=500
+        Maximum number of features that the metrics use. From more, those whose distributions differ
+        most between the classes (Kolmogorov and Smirnov's statistic) are selected, in each fold
+        again. None uses all features, which can take minutes with thousands of them.
     random_state : int, RandomState instance or None, default=None
         Determines the folds, forests, trees, landmarks and sampled rows.
     n_jobs : int or None, default=None
@@ -164,6 +171,13 @@ class RareClassifier(InspectionMixin, ClassifierMixin, BaseEstimator):
     metrics of all four settings of the trees are averaged. There is no such group where trees learn
     from the sampled rows only: with ``groups``, with given folds, and from a collection of Dask.
 
+    **Copies.** Rows with equal features are copies of each other, whatever their labels, and are in
+    the same fold; otherwise, a model would be tested on rows that it has learned. There are fewer
+    folds if a class has too few different rows. In a table of categories, equal rows are different
+    examples, and are treated as such: rows are copies only if the columns with more than ten
+    different values have more than half as many combinations of values as there are different rows.
+    Folds from a splitter or a list are used as they are.
+
     **Constraints.** The expected precision and recall at a threshold are those of the calibrated
     out-of-fold probabilities. If no threshold has the minimum precision, the one with the highest
     precision is used, and a warning reports that precision. A minimum recall can always be reached.
@@ -205,6 +219,7 @@ class RareClassifier(InspectionMixin, ClassifierMixin, BaseEstimator):
         pos_label=None,
         cv=None,
         max_samples=5_000,
+        max_features=500,
         random_state=None,
         n_jobs=None,
     ):
@@ -213,6 +228,7 @@ class RareClassifier(InspectionMixin, ClassifierMixin, BaseEstimator):
         self.pos_label = pos_label
         self.cv = cv
         self.max_samples = max_samples
+        self.max_features = max_features
         self.random_state = random_state
         self.n_jobs = n_jobs
 
@@ -230,7 +246,8 @@ class RareClassifier(InspectionMixin, ClassifierMixin, BaseEstimator):
             Weights of the examples, see the notes of the class.
         groups : array-like of shape (n_samples,) or None, default=None
             The group of each example, such as a customer, for ``cv``. If ``cv`` is None or a
-            number, examples of one group are in the same fold.
+            number, examples of one group are in the same fold. Groups with copies of the same row
+            are one.
         on_progress : callable (n_done, n_steps) or None, default=None
             Called after each metric of each fold, with the number of finished steps and of all
             steps. A budget in seconds can end the work before all steps are done.
@@ -249,7 +266,14 @@ class RareClassifier(InspectionMixin, ClassifierMixin, BaseEstimator):
         return self
 
     def _fit(
-        self, X, y, sample_weight, groups, on_progress: OnProgress | None, class_counts=None
+        self,
+        X,
+        y,
+        sample_weight,
+        groups,
+        on_progress: OnProgress | None,
+        class_counts=None,
+        copies_together: bool = True,
     ) -> list[tuple[Any, float]]:
         """Fit; return the classes whose threshold has too low a precision, with this precision.
 
@@ -267,9 +291,12 @@ class RareClassifier(InspectionMixin, ClassifierMixin, BaseEstimator):
         if class_counts is not None:
             labels = labels._replace(counts=class_counts)
         check_budget(self.budget)
+        if self.max_features is not None:
+            check_integer(self.max_features, "max_features", low=1)
         check_class_sizes(labels, 2, type(self).__name__)
-        cv = resolve_cv(self.cv, X, y, kept, n_given, groups)
-        examples = Examples(X, labels, weights, kept, groups, cv)
+        copies = find_copies(X).numbers if copies_together else None
+        cv = resolve_cv(self.cv, X, y, kept, n_given, groups, copies)
+        examples = Examples(X, labels, weights, kept, groups, cv, copies)
         self.classes_ = labels.classes
         if len(labels.classes) > 2:
             return fit_each_class(self, examples, on_progress)
@@ -290,6 +317,7 @@ class RareClassifier(InspectionMixin, ClassifierMixin, BaseEstimator):
             thorough=self.budget != "fast",
             cv=examples.cv,
             groups=examples.groups,
+            copies=examples.copies,
             weights=examples.weights,
             class_counts=labels.counts[np.argsort(is_positive)],
             owner=type(self).__name__,
@@ -317,7 +345,7 @@ class RareClassifier(InspectionMixin, ClassifierMixin, BaseEstimator):
     def _metrics_to_try(
         self, labels: Labels, n_features: int, n_for_trees: int
     ) -> list[MetricSpec]:
-        return default_metrics(labels, n_features, n_for_trees)
+        return default_metrics(labels, n_features, n_for_trees, self.max_features)
 
     def _choose_positive(self, labels: Labels) -> Any:
         known = labels.classes.tolist()

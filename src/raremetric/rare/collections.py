@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from raremetric.partitions import draw_sample, has_held_out
+from raremetric.partitions import draw_sample, has_held_out, has_left
 from raremetric.performance import OnProgress, one_blas_thread
 from raremetric.scales import validate_rows
 from raremetric.validation import warn_user
@@ -41,10 +41,11 @@ def fit_collection(
     if not (enough.any() if several else enough.all()):
         return missed
     log_odds, codes, weights = sample.score_held_out(log_odds_of, classifier)
+    enough = has_left(codes, len(enough))
     for c, label in enumerate(classifier.classes_):
         if several and enough[c]:
             found = recalibrate(estimators[c], log_odds[:, c], codes == c, weights)
-        elif not several and label == classifier.pos_label_:
+        elif not several and enough.all() and label == classifier.pos_label_:
             found = recalibrate(classifier, log_odds[:, 0], codes == c, weights)
         else:
             continue
@@ -64,9 +65,11 @@ def fit_sample(
 ) -> None:
     """Fit on rows that were drawn from a table with these numbers of rows of each class.
 
-    If ``class_counts`` is None, the rows are the whole table.
+    If ``class_counts`` is None, the rows are the whole table. Copies are kept together only by
+    folds that are given as ``cv``: see `TuningOptions`.
     """
-    warn_missed(classifier, classifier._fit(X, y, weights, None, on_progress, class_counts))
+    missed = classifier._fit(X, y, weights, None, on_progress, class_counts, copies_together=False)
+    warn_missed(classifier, missed)
 
 
 def warn_missed(classifier: Any, missed: list[tuple[Any, float]]) -> None:

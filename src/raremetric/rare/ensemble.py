@@ -11,6 +11,7 @@ from scipy.special import expit, logit
 from sklearn.pipeline import Pipeline
 
 from raremetric.neighbors import Neighbors
+from raremetric.performance import one_blas_thread
 from raremetric.rare.candidates import MetricSpec, with_readings
 from raremetric.rare.fitting import FittedMetric, MoreRows, SharedTransform, fit_metrics
 from raremetric.rare.log_odds import LogOddsDistance
@@ -176,6 +177,7 @@ class Ensemble(NamedTuple):
         scores, _ = self._scores(X)
         return self.calibration.log_odds(self.average(scores))
 
+    @one_blas_thread
     def kneighbors(self, X: NDArray, k: int, member: int) -> tuple[NDArray, NDArray]:
         """Distances and rows of the k nearest examples of any class under a member's metric."""
         metric = self.members[member].metric
@@ -209,6 +211,7 @@ class Ensemble(NamedTuple):
             "distances": near.distances[i, : reading.size],
         }
 
+    @one_blas_thread
     def _scores(self, X: NDArray) -> tuple[NDArray, list[list[Neighbors]]]:
         """Scores, (n_members, n_rows), and each member's neighbors of each class.
 

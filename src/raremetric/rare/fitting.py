@@ -89,7 +89,12 @@ def fit_metrics(
     """
     y = labels.classes[labels.codes]
     mapped = SharedTransform(X)
-    binned = cache(lambda: _bin_rows(MoreRows(X, y, weights), more))
+
+    @cache
+    def binned(before: tuple[BaseEstimator, ...]) -> BinnedRows:
+        others = None if more is None else more._replace(X=SharedTransform(more.X)(before))
+        return _bin_rows(MoreRows(mapped(before), y, weights), others)
+
     fitted: dict[tuple, tuple] = {(): ()}  # from unfitted steps to fitted steps
     for templates, group in groupby(metrics, key=lambda metric: metric.steps):
         for end in range(1, len(templates) + 1):
@@ -97,8 +102,8 @@ def fit_metrics(
             if path not in fitted:
                 before = fitted[path[:-1]]
                 step = _prepare(path[-1], seed, len(X))
-                if isinstance(step, BoostedLeaves):  # always the first step
-                    fit_binned(step, binned())
+                if isinstance(step, BoostedLeaves):
+                    fit_binned(step, binned(before))
                 else:
                     with quiet_constants():
                         step.fit(mapped(before), y, **accepted_weights(step, weights))

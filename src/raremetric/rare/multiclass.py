@@ -16,7 +16,7 @@ def fit_each_class(
     classifier: Any, examples: Examples, on_progress: OnProgress | None
 ) -> list[tuple[Any, float]]:
     """Fit ``estimators_``; return what `RareClassifier._fit` returns."""
-    X, labels, weights, row_numbers, groups, cv = examples
+    X, labels, weights, row_numbers, groups, cv, copies = examples
     n_classes = len(labels.classes)
     if classifier.pos_label is not None:
         raise ValueError(
@@ -30,7 +30,7 @@ def fit_each_class(
     for c, label in enumerate(labels.classes.tolist()):
         each, report = clone(template), _of_class(on_progress, c, n_classes)
         counts = np.array([labels.counts.sum() - labels.counts[c], labels.counts[c]])
-        found = each._fit(X, labels.codes == c, weights, groups, report, counts)
+        found = each._fit(X, labels.codes == c, weights, groups, report, counts, copies is not None)
         missed += [(label, value) for _, value in found]
         each.ensemble_ = each.ensemble_._replace(rows=row_numbers[each.ensemble_.rows])
         classifier.estimators_.append(each)

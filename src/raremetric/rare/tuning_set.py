@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
+from raremetric.copies import join_groups
 from raremetric.features.landmarks import draw_evenly
 from raremetric.rare.candidates import prior_weights
 from raremetric.rare.ensemble import Selection, select
@@ -36,16 +37,24 @@ class Examples(NamedTuple):
     row_numbers: NDArray[np.int64]  # in the data that ``fit`` was given
     groups: NDArray | None
     cv: Any  # None, a number of folds, or a list of folds of these examples
+    copies: NDArray[np.int64] | None  # see `Copies`; None to treat them as different examples
 
 
 def resolve_cv(
-    cv: Any, X: NDArray, y: NDArray, row_numbers: NDArray, n_given: int, groups: NDArray | None
+    cv: Any,
+    X: NDArray,
+    y: NDArray,
+    row_numbers: NDArray,
+    n_given: int,
+    groups: NDArray | None,
+    copies: NDArray | None = None,
 ) -> Any:
     """A ``cv`` parameter as None, a number, or a list of folds of the examples."""
     if cv is None:
         return None
     if isinstance(cv, Integral):
         return check_integer(cv, "cv", low=2)
+    groups = None if groups is None else join_groups(copies, groups)
     return split_examples(cv, X, y, row_numbers, n_given, groups)
 
 
@@ -203,6 +212,7 @@ def make_tuning_set(
     thorough: bool,
     cv: Any = None,
     groups: NDArray | None = None,
+    copies: NDArray | None = None,
     weights: NDArray | None = None,
     class_counts: NDArray | None = None,
     owner: str = "",
@@ -221,7 +231,9 @@ def make_tuning_set(
     cv : int, list of (train, validation) or None
         None for the default number of folds. A list contains row numbers of `X`.
     groups : ndarray of shape (n_samples,) or None
-        Examples of one group are in the same fold. Ignored if `cv` is a list.
+        Examples of one group are in the same fold. Ignored if `cv` is a list, like `copies`.
+    copies : ndarray of shape (n_samples,) or None
+        See `Copies`; copies of a row are in the same fold.
     weights : ndarray of shape (n_samples,) or None
     class_counts : ndarray of shape (2,) or None
         Rows of each class in the data that X was drawn from; None if X is all of the data.
@@ -237,19 +249,20 @@ def make_tuning_set(
     class_weights, own_weights = split_weights(labels, sampled, rows, weights)
     if class_counts is not None:
         class_weights = class_weights * (class_counts / labels.counts)
-    own_groups = None if groups is None else groups[rows]
+    together = [None if each is None else each[rows] for each in (groups, copies)]
     if cv is None:
-        repeats: list[Folds] = make_folds(sampled, seed, thorough, own_groups)
+        repeats: list[Folds] = make_folds(sampled, seed, thorough, *together)
     elif isinstance(cv, int):
-        repeats = [stratified_folds(sampled, cv, np.random.RandomState(seed), own_groups)]
+        repeats = [stratified_folds(sampled, cv, np.random.RandomState(seed), *together)]
     else:
         repeats = split_into_repeats([restrict_fold(fold, rows) for fold in cv])
     check_folds(repeats, sampled)
     aim = aim.with_class_weights(class_weights)
     more = None
     if len(rows) < len(X) and groups is None and (cv is None or isinstance(cv, int)):
-        more = _rows_left(X, labels, weights, rows, MORE_ROWS * limit, rng)
-    return TuningSet(X[rows], sampled, rows, own_weights, class_weights, aim, seed, repeats, more)
+        more = _rows_left(X, labels, weights, rows, MORE_ROWS * limit, rng, copies)
+    own_X = X if len(rows) == len(X) else X[rows]
+    return TuningSet(own_X, sampled, rows, own_weights, class_weights, aim, seed, repeats, more)
 
 
 def _rows_left(
@@ -259,12 +272,18 @@ def _rows_left(
     rows: NDArray,
     limit: int,
     rng: np.random.RandomState,
-) -> MoreRows:
-    """The rows that are not among ``rows``, or a sample of them.
+    copies: NDArray | None = None,
+) -> MoreRows | None:
+    """The rows that are not among ``rows``, or a sample of them, without copies of any row.
 
     They have no place in given folds, and not in folds that keep groups together.
     """
     left = np.setdiff1d(np.arange(len(X)), rows, assume_unique=True)
+    if copies is not None:
+        left = left[np.sort(np.unique(copies[left], return_index=True)[1])]
+        left = left[~np.isin(copies[left], copies[rows])]
+        if not len(left):
+            return None
     if len(left) > limit:
         left = np.sort(rng.permutation(left)[:limit])
     own = None if weights is None else weights[left] / weights[rows].mean()
@@ -272,7 +291,11 @@ def _rows_left(
 
 
 def make_folds(
-    labels: Labels, seed: int, thorough: bool = False, groups: NDArray | None = None
+    labels: Labels,
+    seed: int,
+    thorough: bool = False,
+    groups: NDArray | None = None,
+    copies: NDArray | None = None,
 ) -> list[Folds]:
     """Stratified folds for each repeat; no more folds than the rarer class has examples.
 
@@ -288,10 +311,12 @@ def make_folds(
         Repeat twice as often; the first half of the repeats is then the same as without.
     groups : ndarray of shape (n_samples,) or None, default=None
         If given, examples of one group are in the same fold.
+    copies : ndarray of shape (n_samples,) or None, default=None
+        If given, copies of a row are in the same fold.
     """
     n_folds, n_repeats = fold_numbers(labels, thorough)
     rng = np.random.RandomState(seed)
-    return [stratified_folds(labels, n_folds, rng, groups) for _ in range(n_repeats)]
+    return [stratified_folds(labels, n_folds, rng, groups, copies) for _ in range(n_repeats)]
 
 
 def fold_numbers(labels: Labels, thorough: bool = False) -> tuple[int, int]:

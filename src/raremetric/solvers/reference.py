@@ -29,7 +29,7 @@ class Solution(NamedTuple):
     value: float
     n_iter: int
     converged: bool
-    bound: float = -np.inf  # a lower bound on the minimum
+    proved: bool = False  # whether a lower bound proves the accuracy
 
 
 def minimize_in_stages(
@@ -45,9 +45,8 @@ def minimize_in_stages(
     """Minimize losses with less and less rounding, each one from the minimum of the last.
 
     The descent ends when the exact loss is proved to be within a fraction ``tol`` of its minimum.
-    Where there is no lower bound, or ``max_iter`` is reached, a converged stage is accepted
-    instead: a rounded loss is nowhere above the exact one, so the difference of the two bounds the
-    distance from the minimum.
+    Without a proof, the solution counts as converged if a stage did: a rounded loss is nowhere
+    above the exact one, so the difference of the two bounds the distance from the minimum.
 
     Parameters
     ----------
@@ -64,11 +63,11 @@ def minimize_in_stages(
         Maximum number of iterations of all stages together.
     tol : float
         Accuracy of the exact loss, relative to its value (but at least to a hundredth of its
-        value at the start).
+        value at the start or at L = 0, whichever is lower).
     """
-    n_iter, stage_tol, bound, converged = 0, 1e-3 * tol, -np.inf, False
+    n_iter, stage_tol, proved, converged = 0, 1e-3 * tol, False, False
     best_L, best = L, exact(L)
-    floor = SMALL_VALUE * abs(best)  # for a minimum of zero
+    floor = SMALL_VALUE * min(abs(best), abs(exact(np.zeros_like(L))))  # for a minimum of zero
     widths = list(widths)
     while widths and stage_tol > 1e-15:
         stage = minimize_stage(L, widths[0], max_iter - n_iter, stage_tol)
@@ -86,7 +85,7 @@ def minimize_in_stages(
             stage_tol /= 100
         else:
             widths.pop(0)
-    return Solution(best_L, best, n_iter, converged, bound)
+    return Solution(best_L, best, n_iter, converged, proved)
 
 
 def minimize_lbfgs(

@@ -28,6 +28,7 @@ LARGE = 2.0**50  # squares of larger numbers may overflow in single precision
 MAX_RETRIES = 12  # windows in a row that may end higher; each one adds candidates
 RIDGE = 1e-3  # of the mean curvature, for directions in which no pair differs
 TRIALS = 12  # steps tried in one line search
+MAX_TRIALS = 64  # of steps that are far too long, as from a start that is far too large
 MIN_EXPECTED_GAIN = 0.1  # times small_gain: an iteration that is expected to gain less ends it
 
 
@@ -131,7 +132,7 @@ class _Descent:
         history = empty_history(L.shape, self.loss.X.dtype)
         known = known.under(L, self.loss)
         value, gradient = self.loss.value_and_gradient(L, width, known.lists)
-        floor = SMALL_VALUE * abs(value)
+        floor = SMALL_VALUE * min(abs(value), 2 * self.loss.value_of_zero())  # of a bad start
         while n_iter < self.max_iter:
             small_gain = tol * max(abs(value), floor)
             point, expected_value, done, settled = run_window(
@@ -225,6 +226,12 @@ def remember(point, L, new_gradient, gradient, history):
         state[0] -= 1  # the slot held the oldest correction
 
 
+@internal
+def is_long(heading, step, L):
+    """Whether a step changes L by more than a thousandth of its length."""
+    return step * step * inner(heading, heading) > 1e-6 * inner(L, L)
+
+
 @jit
 def run_window(
     L, value, gradient, loss, candidates, width, inverse, history, n_iter, patience, small_gain
@@ -249,7 +256,9 @@ def run_window(
             return L, value, iteration, True
         low, high, step, found = 0.0, np.inf, 1.0, False
         best, best_value, best_gradient = L, value, gradient
-        for _ in range(TRIALS):
+        for trial in range(MAX_TRIALS):
+            if trial >= TRIALS and (found or not is_long(heading, step, L)):
+                break
             point = np.empty(L.shape, np.float64)
             add_multiple(L, step, heading, point)
             new_value, new_gradient, _, _, _ = evaluate_pair_sets(point, loss, candidates, width)

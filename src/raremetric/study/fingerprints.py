@@ -33,7 +33,10 @@ VOTES = (
     *("classifier.py", "voting/fitting.py", "voting/training.py", "voting/votes.py"),
 )
 # Calibrated scores and a threshold.
-SCORES = ("classifier.py", "contenders/*.py", "features/*.py", "rare/*.py", "voting/*.py")
+SCORES = (
+    *("classifier.py", "copies.py"),
+    *("contenders/*.py", "features/*.py", "rare/*.py", "voting/*.py"),
+)
 
 
 def fingerprint(learner: LearnerSpec) -> str:

@@ -13,7 +13,7 @@ from raremetric.contenders.resampling import check_resamplings
 from raremetric.datasets import check_dataset_name, list_datasets
 from raremetric.study.checks import check_fields, check_splits
 from raremetric.study.tasks import LearnerSpec, Study
-from raremetric.validation import check_option
+from raremetric.validation import as_names, check_option
 
 POSITIONS = {"odd": 0, "even": 1}  # the first position of a list is odd
 
@@ -39,12 +39,12 @@ def restrict(
     splits than the study has.
     """
     if datasets is not None:
-        names = dict.fromkeys(check_dataset_name(name) for name in datasets)
-        study = replace(study, datasets=tuple(names))
+        names = as_names(datasets, "datasets")
+        study = replace(study, datasets=tuple(map(check_dataset_name, names)))
     if learners is not None:
         specs = {name: LearnerSpec.from_dict(name, {}) for name in CONTENDERS}
         specs |= {spec.name: spec for spec in study.learners}
-        chosen = dict.fromkeys(check_option(name, "learner", specs) for name in learners)
+        chosen = [check_option(name, "learner", specs) for name in as_names(learners, "learners")]
         study = replace(study, learners=tuple(specs[name] for name in chosen))
         resampling_notes(study)
     if splits is not None:

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from raremetric.cluster import dask_client, run_on_each
+from raremetric.copies import keys_to_leave_out, rows_without
 from raremetric.datasets import TableError, iter_table
 from raremetric.datasets.collections import (
     chosen_pieces,
@@ -21,7 +22,7 @@ from raremetric.datasets.collections import (
     join_tables,
 )
 from raremetric.datasets.pieces import encoder_frame
-from raremetric.partitions import Ranks, has_held_out, plan_sample, score_blocks
+from raremetric.partitions import Ranks, has_held_out, has_left, plan_sample, score_blocks
 from raremetric.performance import OnProgress
 from raremetric.rare.collections import log_odds_of, recalibrate
 from raremetric.table.aims import check_scoring, quality_figures, unmet_minimum
@@ -40,6 +41,7 @@ def fit_collection(
     scoring: Any = "f1",
     threshold: float | None = None,
     max_rows: int | None = None,
+    max_features: int | None = None,
     row_names: str | None = None,
     keep_names: bool = True,
     time: str | None = None,
@@ -65,8 +67,8 @@ def fit_collection(
         Maximum number of rows to learn from: the same number of each class, or all of a class with
         fewer rows. None for 5,000. Of a class with at least 500 rows, at least a fifth is left for
         the calibration.
-    target, positive, scoring, threshold, row_names, keep_names, time, group, seed, categorical, \
-ignore, on_progress
+    target, positive, scoring, threshold, max_features, row_names, keep_names, time, group, seed, \
+categorical, ignore, on_progress
         See `fit_table`. Without `row_names`, a row is called by its file and its number there.
     scheduler : str or None, default=None
         Address of a Dask scheduler whose workers can read the files; None for processes on this
@@ -95,6 +97,7 @@ ignore, on_progress
             found.positive_in(sample),
             method=method,
             max_rows=limit,
+            max_features=max_features,
             scoring=scoring,
             threshold=threshold,
             row_names=row_names,
@@ -109,10 +112,13 @@ ignore, on_progress
         )
         if has_held_out(plan).all():
             parts = list(zip(files, plan.held_out, strict=True))
-            fitted = (found.name, found.is_positive, model.encoder, model.classifier)
+            learned = keys_to_leave_out(model.X)
+            fitted = (found.name, found.is_positive, model.encoder, model.classifier, learned)
             scored = run_on_each(_score_part, parts, fitted, client)
             scores, classes = (np.concatenate(each) for each in zip(*scored, strict=True))
-            _calibrate(model, scores, classes, plan.held_out_weights)
+            if has_left(classes, 2).all():
+                weights = found.counts.sum(axis=0) / np.bincount(classes)
+                _calibrate(model, scores, classes, weights)
     if keep_names and row_names is None:
         model.ids = _row_ids(files, [rows for _, rows in drawn])
     model.training |= {
@@ -145,8 +151,8 @@ def _calibrate(model: TableModel, scores: NDArray, classes: NDArray, weights: ND
 
 
 def _score_part(shared: tuple, path: Path, ranks: Ranks) -> tuple[NDArray, NDArray]:
-    """Log-odds of the held-out rows of a file, and their classes."""
-    target, labels, encoder, classifier = shared
+    """Log-odds of the held-out rows of a file that no row to learn from equals; their classes."""
+    target, labels, encoder, classifier, learned = shared
     scores, classes = [np.empty(0)], [np.empty(0, dtype=np.int64)]
     for table, codes, _ in chosen_pieces(path, target, labels, ranks):
         try:
@@ -155,8 +161,9 @@ def _score_part(shared: tuple, path: Path, ranks: Ranks) -> tuple[NDArray, NDArr
             for _ in iter_table(path, encoder):
                 pass
             raise
-        scores.append(score_blocks(log_odds_of, classifier, encoded)[:, 0])
-        classes.append(codes)
+        new = rows_without(learned, encoded)
+        scores.append(score_blocks(log_odds_of, classifier, encoded[new])[:, 0])
+        classes.append(codes[new])
     return np.concatenate(scores), np.concatenate(classes)
 
 

@@ -21,12 +21,12 @@ from raremetric.table.notes import table_notes
 from raremetric.table.results import Comparison, Failure, FoldResult
 from raremetric.table.roles import Roles, class_names, read_with_roles
 from raremetric.table.splitting import (
+    copies_in,
     describe_folds,
-    find_copies,
     outer_folds,
     tuning_folds,
 )
-from raremetric.validation import check_integer, check_option
+from raremetric.validation import as_names, check_integer, check_option
 
 MAX_SHOWN = 3000  # rows in the scatter plots
 MAX_ROWS = 5000  # training rows, by default
@@ -61,16 +61,17 @@ def compare_table(
     Each method is tuned within the training rows of each outer fold, fitted on them and tested on
     the other rows. All methods have the same outer folds, and all tune their threshold. Encoder,
     scaler and resampling are fitted on the training rows only. Rows that are copies of each other
-    are in the same fold, also when methods are tuned.
+    are in the same fold, also when methods are tuned; in a table of categories, equal rows are
+    different examples (see `find_copies`), and a note says so.
 
     Parameters
     ----------
     path, target, positive, categorical, ignore
         See `raremetric.datasets.read_table`.
-    methods : sequence of str or None, default=None
+    methods : str, sequence of str or None, default=None
         Names of contenders, such as "iml", or import paths of classes with scikit-learn's
         interface, such as ``"mypackage.module:MyLearner"``. None for `DEFAULT_METHODS`.
-    resamplings : sequence of {"none", "smote", "rus"}, default=("none",)
+    resamplings : {"none", "smote", "rus"} or sequence of them, default=("none",)
         The methods in which neighbors vote are combined with each of them; all others choose a
         threshold instead of resampling, and run with "none" only, which must be among them then.
     scoring : str or array of shape (2, 2), default="f1"
@@ -119,13 +120,13 @@ def compare_table(
     chosen = _check_methods(DEFAULT_METHODS if methods is None else methods)
     scoring = check_scoring(scoring)
     _check_max_rows(max_rows)
-    combined, resampling_notes = combine(chosen, resamplings)
+    combined, resampling_notes = combine(chosen, as_names(resamplings))
     columns = Roles(time, group, weight)
     table, roles = read_with_roles(path, target, positive, categorical, ignore, columns)
     data, y = table.data, table.target
     limit = _resolve_max_rows(max_rows, table.encoder)
-    copies, n_copies = find_copies(data)
-    roles = roles._replace(copies=copies)
+    copies = copies_in(data)
+    roles = roles._replace(copies=copies.numbers)
     folds = outer_folds(y, n_folds, seed, roles, n_repeats=n_repeats)
     inner = [
         tuning_folds(y[train], seed, roles.take(train), quick=True, max_rows=limit)
@@ -151,7 +152,7 @@ def compare_table(
         seed=seed,
         plain=plain_plane(clone(table.encoder), data, folds[0][0], shown),
         notes=[
-            *table_notes(table, n_copies, [train for train, _ in folds], limit, seed),
+            *table_notes(table, copies, [train for train, _ in folds], limit, seed),
             *resampling_notes,
             *method_notes(chosen, weighted=weight is not None),
             *_constraint_notes(scoring),
@@ -245,7 +246,8 @@ def _constraint_notes(scoring: Any) -> list[str]:
 
 def _check_methods(names: Sequence[str]) -> list[str]:
     """Short names where there are any, without repetitions."""
-    return list(dict.fromkeys(find_contender(name).alias or name for name in names))
+    names = as_names(names, "methods")
+    return as_names(find_contender(name).alias or name for name in names)
 
 
 def _run(tasks: list, n_jobs: int | None) -> Iterator[FoldResult | Failure]:

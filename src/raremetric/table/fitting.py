@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time as clock
-import warnings
 from collections.abc import Collection, Sequence
 from typing import Any
 
@@ -13,21 +12,27 @@ from numpy.typing import NDArray
 import raremetric
 from raremetric.contenders import CONTENDERS, Tuned, find_contender
 from raremetric.extras import installed_versions
-from raremetric.files import quoted
 from raremetric.performance import OnProgress, one_blas_thread
 from raremetric.rare import RareClassifier
 from raremetric.table.aims import check_scoring, quality_figures, unmet_minimum
 from raremetric.table.card import describe_choice
 from raremetric.table.doubts import summarize_columns
+from raremetric.table.fit_warnings import (
+    warn_chance,
+    warn_features,
+    warn_few_positives,
+    warn_limit,
+    warn_missed,
+)
 from raremetric.table.model import TableModel
-from raremetric.table.notes import FEW_POSITIVES, suspicious_columns
+from raremetric.table.notes import copy_notes, suspicious_columns
 from raremetric.table.roles import Roles, class_names, read_with_roles
-from raremetric.table.splitting import Folds, describe_tuning, find_copies, tuning_folds
+from raremetric.table.splitting import copies_in, describe_tuning, tuning_folds
 from raremetric.table.texts import text_array
 from raremetric.validation import check_option, check_real, quiet_repeats, warn_user
-from raremetric.voting import AtThreshold
+from raremetric.voting import AtThreshold, Folds
 
-MAX_SAMPLES = RareClassifier().max_samples  # rows, where all pairwise distances are computed
+MAX_SAMPLES = RareClassifier().max_samples  # rows of a collection
 SAMPLED = ("iml-score", "rare")  # methods that know which table their rows were drawn from
 N_RADIUS = 2000  # training examples whose nearest neighbor is found, to know what is far
 
@@ -41,6 +46,7 @@ def fit_table(
     scoring: Any = "f1",
     threshold: float | None = None,
     max_rows: int | None = None,
+    max_features: int | None = None,
     row_names: str | None = None,
     keep_names: bool = True,
     time: str | None = None,
@@ -69,8 +75,13 @@ def fit_table(
         `scoring`.
     max_rows : int or None, default=None
         Maximum number of rows to learn from. From more rows, the same number is drawn from each
-        class, and probabilities and threshold are corrected. None for all rows, or for 5,000
-        ("rare", "svm") or 10,000 ("iml-score") where the time grows with their square.
+        class, and probabilities and threshold are corrected. None for all rows, or, where the time
+        grows with their square, for 5,000 ("rare", "svm"), 10,000 ("iml-score"), 100,000 ("plain")
+        or 20,000 (other votes of neighbors). In a vote, the metric is learned from these rows, the
+        threshold is chosen on up to 100,000 or `max_rows`, and all rows vote.
+    max_features : int or None, default=None
+        Maximum number of features, which are columns after encoding, that the metrics of "rare"
+        use: see `RareClassifier`. None for 500.
     row_names : str or None, default=None
         Column with the names of the rows; None to number them.
     keep_names : bool, default=True
@@ -110,13 +121,15 @@ def fit_table(
         check_real(threshold, "threshold", low=0, high=1)
     if class_counts is not None:
         check_option(method, "model with class_counts", SAMPLED)
+    if max_features is not None:
+        check_option(method, "model with max_features", ("rare",))
     start = clock.perf_counter()
     columns = Roles(time, group, weight)
     table, roles = read_with_roles(path, target, positive, categorical, ignore, columns, row_names)
     X, y = table.encoder.transform(table.data), table.target
-    _warn_few_positives(y, table)
-    copies, n_copies = find_copies(table.data)
-    roles = roles._replace(copies=copies)
+    warn_few_positives(y, table)
+    copies = copies_in(table.data)
+    roles = roles._replace(copies=copies.numbers)
     if weight is not None and contender.ignores_weights:
         warn_user(contender.ignores_weights)
     if contender.looks_at_queries:
@@ -125,8 +138,11 @@ def fit_table(
             "the rows to be predicted later are not: the metric of this model is learned for the "
             "training rows."
         )
-    if max_rows is None and contender.name.startswith("SVM"):
-        max_rows = MAX_SAMPLES
+    if max_rows is None:
+        max_rows = contender.default_max_rows
+        warn_limit(contender, len(y))
+    if method == "rare":
+        warn_features(X.shape[1], max_features or RareClassifier().max_features)
     tuned = fit_method(
         method,
         X,
@@ -134,14 +150,15 @@ def fit_table(
         seed=seed,
         scoring=scoring if threshold is None else AtThreshold(scoring, threshold),
         max_rows=max_rows,
+        max_features=max_features,
         weights=roles.weights,
         folds=tuning_folds(y, seed, roles),
         class_counts=None if class_counts is None else np.asarray(class_counts),
         on_progress=on_progress,
     )
-    _warn_missed(tuned, table, scoring)
+    warn_missed(tuned, table, scoring)
     share = float(np.average(y, weights=roles.weights))
-    _warn_chance(tuned, share if class_counts is None else class_counts[1] / sum(class_counts))
+    warn_chance(tuned, share if class_counts is None else class_counts[1] / sum(class_counts))
     named = keep_names and table.row_names is not None
     model = TableModel(
         method=method,
@@ -165,12 +182,13 @@ def fit_table(
         "rows": len(y),
         "positive": int(y.sum()),
         "classes": [str(label) for label in table.classes],
-        "rows_used": _n_rows_used(tuned.model, len(y), max_rows),
+        "rows_used": _n_rows_used(model, max_rows),
         "seed": seed,
         "chosen": describe_choice(tuned.chosen),
-        "folds": describe_tuning(columns, n_copies > 0),
+        "folds": describe_tuning(columns, copies),
         "notes": [
-            *suspicious_columns(table.data, y, seed),
+            *copy_notes(copies),
+            *suspicious_columns(table.data, y, seed, copies.numbers),
             *unmet_minimum(scoring, quality["validation"]),
         ],
         "weight": weight,
@@ -189,36 +207,6 @@ def _known_model(method: str) -> str:
     return method if ":" in method else check_option(method, "model", model_names())
 
 
-def _warn_few_positives(y: NDArray, table: Any) -> None:
-    if y.sum() < FEW_POSITIVES:
-        warnings.warn(
-            f"Only {y.sum()} rows are {table.target_names[1]!r}. The quality of the model and its "
-            "threshold are very uncertain.",
-            UserWarning,
-            stacklevel=3,
-        )
-
-
-def _warn_missed(tuned: Tuned, table: Any, scoring: Any) -> None:
-    """Warn if no threshold has the minimum; `RareClassifier` has done so by itself."""
-    if tuned.quality is not None and tuned.quality.missed is not None:
-        warn_user(
-            f"No threshold for class {quoted(table.target_names[1])} meets scoring={scoring!r}. "
-            "The threshold with the highest expected value is used; this value is "
-            f"{tuned.quality.missed:.3g}."
-        )
-
-
-def _warn_chance(tuned: Tuned, share: float) -> None:
-    """Say so if the scores rank positives no higher than other rows."""
-    found = {} if tuned.quality is None else tuned.quality.measures
-    if found.get("average_precision", 1.0) <= share:
-        warn_user(
-            f"The model is no better than chance: its cross-validated average precision is "
-            f"{found['average_precision']:.3f}, and the share of positive rows is {share:.3f}."
-        )
-
-
 def _training_radius(model: TableModel) -> float | None:
     """99th percentile of the distances from training examples to the nearest other one."""
     if not model.has_neighbors:
@@ -229,10 +217,10 @@ def _training_radius(model: TableModel) -> float | None:
     return float(np.quantile(distances[:, 1], 0.99))
 
 
-def _n_rows_used(classifier: Any, n_rows: int, max_rows: int | None) -> int:
-    if isinstance(classifier, RareClassifier):
-        return len(classifier.ensemble_.rows)
-    return n_rows if max_rows is None else min(n_rows, max_rows)
+def _n_rows_used(model: TableModel, max_rows: int | None) -> int:
+    """How many rows can be neighbors, or were learned from if there are no neighbors."""
+    n_rows = len(model.examples())
+    return n_rows if model.has_neighbors or max_rows is None else min(n_rows, max_rows)
 
 
 def _expected_quality(tuned: Tuned, scoring: Any) -> dict[str, Any]:
@@ -252,6 +240,7 @@ def fit_method(
     resampling: str = "none",
     scoring: Any = "f1",
     max_rows: int | None = None,
+    max_features: int | None = None,
     weights: NDArray | None = None,
     folds: Folds | None = None,
     queries: NDArray | None = None,
@@ -273,7 +262,7 @@ def fit_method(
         Applied to the rows that are learned from, within each fold.
     scoring : str or array of shape (2, 2), default="f1"
         What to maximize.
-    max_rows, weights, folds, queries, class_counts, on_progress
+    max_rows, max_features, weights, folds, queries, class_counts, on_progress
         See `TuningOptions`.
 
     Returns
@@ -292,6 +281,7 @@ def fit_method(
             resampling=resampling,
             scoring=scoring,
             max_rows=max_rows,
+            max_features=max_features,
             weights=weights,
             queries=queries,
             class_counts=class_counts,

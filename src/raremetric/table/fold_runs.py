@@ -17,7 +17,7 @@ from raremetric.explain import column_importances
 from raremetric.table.fitting import fit_method
 from raremetric.table.model import fitted_metric
 from raremetric.table.results import Failure, FoldResult
-from raremetric.table.splitting import Folds
+from raremetric.voting import Folds
 
 N_PERMUTATIONS = 3  # of each column in each test fold
 

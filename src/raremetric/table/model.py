@@ -17,6 +17,7 @@ from raremetric.datasets.pieces import column_names
 from raremetric.explain import feature_weights, has_exact_split
 from raremetric.explain.distances import model_steps
 from raremetric.extras import import_optional
+from raremetric.performance import one_blas_thread
 from raremetric.rare import RareClassifier
 from raremetric.rare.prediction import proba_and_neighbors
 from raremetric.table.doubts import FAR, describe_rows, find_doubts
@@ -189,6 +190,7 @@ class TableModel:
         parts = zip(*(self._decide_block(block, threshold) for block in blocks), strict=True)
         return tuple(map(np.concatenate, parts))
 
+    @one_blas_thread
     def _decide_block(self, encoded: NDArray, threshold: float | None) -> tuple[NDArray, ...]:
         probability, distances = None, np.zeros((len(encoded), 0))
         neighbors = distances.astype(np.int64)

@@ -9,20 +9,22 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.metrics import f1_score
-from sklearn.model_selection import StratifiedKFold
 from sklearn.tree import DecisionTreeClassifier
 
 from raremetric.contenders.base import draw_training_rows
+from raremetric.copies import Copies
 from raremetric.extras import import_optional
 from raremetric.files import quoted
 from raremetric.table.identifiers import identifier_kind
 from raremetric.table.roles import class_names
+from raremetric.voting import sets_per_class, shuffled_folds
 
 FEW_POSITIVES = 20
 MIN_GROUPS = 20  # levels of a column that may name customers
 MIN_POSITIVES = 10  # with fewer, a column can determine the class by chance
 MAX_ROWS = 50_000
 DETERMINES = 0.99  # F1 of a single column
+N_LEAVES = 4  # of the tree of a single number: too few to overfit
 MAX_SINGLE = 5  # columns with the same flaw that have a sentence each
 CONSTANT = "has the same value in all rows."
 DETERMINING = (
@@ -32,7 +34,7 @@ DETERMINING = (
 
 
 def table_notes(
-    table: Any, n_copies: int, trains: Sequence[NDArray], max_rows: int | None, seed: int
+    table: Any, copies: Copies, trains: Sequence[NDArray], max_rows: int | None, seed: int
 ) -> list[str]:
     """All notes, one sentence or two each.
 
@@ -40,8 +42,7 @@ def table_notes(
     ----------
     table : Bunch
         From `read_table`.
-    n_copies : int
-        Number of rows that repeat an earlier one.
+    copies : Copies
     trains : sequence of ndarray
         Training rows of each outer fold.
     max_rows : int or None
@@ -49,13 +50,14 @@ def table_notes(
     seed : int
     """
     return [
-        *_row_notes(table, n_copies),
+        *_row_notes(table),
+        *copy_notes(copies),
         *_draw_notes(table.target, trains, max_rows),
-        *suspicious_columns(table.data, table.target, seed),
+        *suspicious_columns(table.data, table.target, seed, copies.numbers),
     ]
 
 
-def _row_notes(table: Any, n_copies: int) -> list[str]:
+def _row_notes(table: Any) -> list[str]:
     """What to know about the rows and the classes."""
     notes, n_positive = [], int(table.target.sum())
     other, positive = class_names(table)
@@ -69,13 +71,27 @@ def _row_notes(table: Any, n_copies: int) -> list[str]:
             f"Only {n_positive} rows are of class {quoted(positive)}: the results depend "
             "strongly on chance. Collect more of them, or repeat the folds (--repeats)."
         )
-    if n_copies:
-        repeated = "1 row repeats" if n_copies == 1 else f"{n_copies} rows repeat"
-        notes.append(
-            f"{repeated} the values of an earlier row. Copies were kept in the same "
-            "fold, so that no row is tested by a model that has learned from its copy."
-        )
     return notes
+
+
+def copy_notes(copies: Copies) -> list[str]:
+    """How many rows repeat an earlier one, and whether they are copies of it."""
+    n_repeats = copies.n_repeats
+    if not n_repeats:
+        return []
+    found = "1 row repeats" if n_repeats == 1 else f"{n_repeats} rows repeat"
+    if copies.together:
+        found += (
+            " the values of an earlier row. Copies were kept in the same fold, so that no row is "
+            "tested by a model that has learned from its copy."
+        )
+    else:
+        found += (
+            " the values of an earlier row. The table has few categories and no numbers that could "
+            "tell most rows apart, so these rows were taken for different examples, which may be "
+            "in different folds. If they are copies, remove them."
+        )
+    return [found]
 
 
 def _draw_notes(y: NDArray, trains: Sequence[NDArray], max_rows: int | None) -> list[str]:
@@ -93,7 +109,9 @@ def _draw_notes(y: NDArray, trains: Sequence[NDArray], max_rows: int | None) -> 
     ]
 
 
-def suspicious_columns(data: Any, y: NDArray, seed: int = 0) -> list[str]:
+def suspicious_columns(
+    data: Any, y: NDArray, seed: int = 0, copies: NDArray | None = None
+) -> list[str]:
     """One sentence for each column that is constant, an identifier, or as good as the class.
 
     If many columns have the same flaw, there is one sentence for all of them.
@@ -106,8 +124,11 @@ def suspicious_columns(data: Any, y: NDArray, seed: int = 0) -> list[str]:
         0 or 1.
     seed : int, default=0
         For the rows that are drawn from a large table.
+    copies : ndarray of shape (n_samples,) or None, default=None
+        Equal numbers for copies of a row; None if all rows are different examples.
     """
     rows = draw_training_rows(y, MAX_ROWS, seed)
+    copies = np.arange(len(y)) if copies is None else copies
     weights = (np.bincount(y, minlength=2) / np.bincount(y[rows], minlength=2))[y[rows]]
     found: list[tuple[str, str]] = []  # a column and its flaw
     for name in data.columns:
@@ -115,7 +136,7 @@ def suspicious_columns(data: Any, y: NDArray, seed: int = 0) -> list[str]:
         if column.nunique(dropna=False) == 1:
             found.append((name, CONSTANT))
             continue
-        if determines_class(column.iloc[rows], y[rows], weights):
+        if determines_class(column.iloc[rows], y[rows], weights, copies[rows]):
             found.append((name, DETERMINING))
         if kind := identifier_kind(column):
             found.append((name, f"{kind}."))
@@ -143,26 +164,41 @@ def _many(names: list[str], flaw: str) -> str:
     )
 
 
-def determines_class(column: Any, y: NDArray, weights: NDArray) -> bool:
+def determines_class(column: Any, y: NDArray, weights: NDArray, copies: NDArray) -> bool:
     """Whether the class follows almost always from this column alone."""
-    n_rare = int(np.bincount(y, minlength=2).min())
-    if n_rare < MIN_POSITIVES:
+    if sets_per_class(y, copies).min() < MIN_POSITIVES:
         return False
     pandas = import_optional("pandas")
     if pandas.api.types.is_numeric_dtype(column):
-        X = column.to_numpy(dtype=np.float64, na_value=np.nan).reshape(-1, 1)
-        tree = DecisionTreeClassifier(max_leaf_nodes=4, random_state=0)  # too small to overfit
+        values = column.to_numpy(dtype=np.float64, na_value=np.nan)
+        if not may_determine(values, y, weights):
+            return False
+        X = values.reshape(-1, 1)
+        tree = DecisionTreeClassifier(max_leaf_nodes=N_LEAVES, random_state=0)
         predicted = tree.fit(X, y, sample_weight=weights).predict(X)
     else:
         codes = pandas.factorize(column.astype(str))[0]
-        predicted = _majority_of_level(codes, y, weights)
+        predicted = _majority_of_level(codes, y, weights, copies)
     return bool(f1_score(y, predicted, sample_weight=weights) > DETERMINES)
 
 
-def _majority_of_level(codes: NDArray, y: NDArray, weights: NDArray) -> NDArray[np.int64]:
+def may_determine(values: NDArray, y: NDArray, weights: NDArray) -> bool:
+    """Whether the class changes seldom enough along the sorted values for a tree; a quick check.
+
+    The predictions of a tree change at most `N_LEAVES` times: between its leaves, and before the
+    missing values, which come last. Each wrong prediction explains two more changes of the class.
+    """
+    n_changes = np.count_nonzero(np.diff(y[np.argsort(values)]))
+    wrong_weight = 2 * (1 / DETERMINES - 1) * weights[y == 1].sum()  # more make the F1 too low
+    return bool(n_changes <= N_LEAVES + 2 * wrong_weight / weights.min())
+
+
+def _majority_of_level(
+    codes: NDArray, y: NDArray, weights: NDArray, copies: NDArray
+) -> NDArray[np.int64]:
     """The most frequent class of each level in other rows, because rare levels are often pure."""
     predicted = np.zeros(len(y), dtype=np.int64)
-    for train, test in StratifiedKFold(3, shuffle=True, random_state=0).split(codes, y):
+    for train, test in shuffled_folds(y, 3, 0, copies=copies):
         signs = weights[train] * (2 * y[train] - 1)
         votes = np.bincount(codes[train], weights=signs, minlength=codes.max() + 1)
         predicted[test] = votes[codes[test]] > 0

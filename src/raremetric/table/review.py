@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from raremetric.copies import find_copies
 from raremetric.datasets import TableError, iter_table
 from raremetric.datasets.files import read_arrow
 from raremetric.datasets.labels import read_labels
@@ -17,7 +18,7 @@ from raremetric.extras import import_optional
 from raremetric.table.evidence import Evidence, explain_rows
 from raremetric.table.model import TableModel
 from raremetric.table.predictions import BLOCK_BYTES
-from raremetric.table.splitting import MIN_DISTINCT
+from raremetric.table.splitting import are_numbers
 from raremetric.table.spreadsheets import unguard
 from raremetric.validation import check_integer, warn_user
 
@@ -208,21 +209,21 @@ def with_reviewed_rows(
 def _rows_known_already(known: Any, added: Any, target: str, same_file: bool) -> dict[int, int]:
     """Reviewed row by training row, if both have the same values in all columns but the class.
 
-    In a table with few possible rows, equal rows are different examples; then only a row of the
-    same file is known already.
+    In a table of categories, equal rows are different examples; then only a row of the same file
+    is known already.
     """
     pandas = import_optional("pandas")
     if same_file:
         return {row - 1: row for row in added.index}
     rows = pandas.concat([known, added]).drop(columns=target)
     texts = rows.map(as_text, na_action="ignore").fillna("")
-    keys = pandas.util.hash_pandas_object(texts, index=False).to_numpy()
-    if len(np.unique(keys)) < MIN_DISTINCT * len(keys):
+    codes = np.column_stack([pandas.factorize(texts[name])[0] for name in texts])
+    copies = find_copies(codes, are_numbers(rows.infer_objects()))
+    if not copies.together:
         return {}
-    reviewed = dict(zip(keys[len(known) :].tolist(), added.index, strict=True))
-    return {
-        i: reviewed[key] for i, key in enumerate(keys[: len(known)].tolist()) if key in reviewed
-    }
+    numbers = copies.numbers.tolist()
+    reviewed = dict(zip(numbers[len(known) :], added.index, strict=True))
+    return {i: reviewed[key] for i, key in enumerate(numbers[: len(known)]) if key in reviewed}
 
 
 def read_verdicts(path: str | Path) -> dict[int, dict[str, str]]:

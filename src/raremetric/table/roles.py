@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from raremetric.datasets import TableError, read_table
 from raremetric.datasets.dates import LAYOUTS, fitting_layouts, parse_dates
 from raremetric.extras import import_optional
+from raremetric.validation import as_names
 
 
 class Roles(NamedTuple):
@@ -49,12 +50,13 @@ def read_with_roles(
     Rows of weight 0 are left out, with a warning.
     """
     used = [name for name in roles if name is not None]
+    left_out = [name for name in as_names(ignore) if name not in (row_names, *used)]
     table = read_table(
         path,
         target,
         positive,
         categorical=categorical,
-        ignore=[name for name in ignore if name not in (row_names, *used)],
+        ignore=left_out,
         row_names=row_names,
         verbatim=used,
     )

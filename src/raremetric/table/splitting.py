@@ -6,22 +6,18 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
 
+from raremetric.copies import Copies, find_copies, join_groups
+from raremetric.datasets.dates import is_date_column
 from raremetric.extras import import_optional
 from raremetric.rare.tuning_set import fold_numbers
 from raremetric.table.identifiers import identifier_kind
 from raremetric.table.roles import Roles, RowRoles
 from raremetric.validation import check_integer, check_labels
-from raremetric.voting import shuffled_folds
-
-Folds = list[tuple[NDArray[np.int64], NDArray[np.int64]]]
+from raremetric.voting import Folds, sets_per_class, shuffled_folds
 
 MAX_FOLDS = 5
 MIN_RARE = 4  # examples of the rarer class that tuning needs
-# With fewer different rows than this share, equal rows are taken for different examples.
-MIN_DISTINCT = 0.1
 # With at least this number of rows, and of rows of the rarer class, few folds are enough to tune.
 MANY_ROWS = 2000
 MANY_RARE = 100
@@ -58,12 +54,9 @@ def outer_folds(
             raise ValueError(
                 "Folds by time cannot be repeated. Leave out the repeats, or the column of times."
             )
-        folds = time_folds(y, times, n_folds, _merge(copies, groups))
-    elif groups is not None:
-        folds = group_folds(y, _merge(copies, groups), n_folds, seed, n_repeats)
+        folds = time_folds(y, times, n_folds, join_groups(copies, groups))
     else:
-        copies = np.arange(len(y)) if copies is None else copies
-        folds = copy_folds(y, copies, n_folds, seed, n_repeats)
+        folds = random_folds(y, n_folds, seed, n_repeats, groups, copies)
     for train, test in folds:
         if len(np.unique(y[test])) < 2:
             raise ValueError("A test fold contains only one class. Use fewer folds.")
@@ -123,22 +116,16 @@ def tuning_folds(
         copies = None  # all rows are different
     if times is not None:
         n_most = N_QUICK_FOLDS if few_folds else n_most
-        return _past_folds(y, times, n_most, _merge(copies, groups))
+        return _past_folds(y, times, n_most, join_groups(copies, groups))
     n_folds, n_repeats = fold_numbers(check_labels(y, "Tuning"))
     if few_folds:
         n_folds, n_repeats = N_QUICK_FOLDS, 1
-    if groups is not None:
-        merged = _merge(copies, groups)
-        n_folds = min(n_folds, max(2, len(np.unique(merged[y == 1]))))
-        return group_folds(y, merged, n_folds, seed, n_repeats)
-    if copies is None:
-        if not few_folds and (max_rows is None or max_rows >= len(y)):
-            return None
-        copies = np.arange(len(y))
-    _, copies = np.unique(copies, return_inverse=True)
-    _, first = np.unique(copies, return_index=True)
-    n_folds = min(n_folds, max(2, int(np.bincount(y[first], minlength=2).min())))
-    return copy_folds(y, copies, n_folds, seed, n_repeats)
+    all_learn = max_rows is None or max_rows >= len(y)
+    if groups is None and copies is None and not few_folds and all_learn:
+        return None
+    sizes = sets_per_class(y, join_groups(copies, groups))
+    n_most = sizes[1] if groups is not None else sizes.min()
+    return random_folds(y, min(n_folds, max(2, int(n_most))), seed, n_repeats, groups, copies)
 
 
 def _past_folds(y: NDArray, times: NDArray, n_most: int, groups: NDArray | None) -> Folds:
@@ -158,29 +145,29 @@ def _past_folds(y: NDArray, times: NDArray, n_most: int, groups: NDArray | None)
     )
 
 
-def copy_folds(y: NDArray, copies: NDArray, n_folds: int, seed: int, n_repeats: int) -> Folds:
-    """Stratified folds; of each set of copies, the first decides for all."""
-    _, first = np.unique(copies, return_index=True)
-    if np.bincount(y[first], minlength=2).min() < n_folds:
-        raise ValueError(f"Without copies, a class has fewer than {n_folds} rows. Use fewer folds.")
-    folds = []
-    for repeat in range(n_repeats):
-        for train, test in shuffled_folds(y[first], n_folds, seed + repeat):
-            folds.append((_members(copies, train), _members(copies, test)))
-    return folds
-
-
-def group_folds(y: NDArray, groups: NDArray, n_folds: int, seed: int, n_repeats: int) -> Folds:
-    """Folds with about the same share of positives, and no group in two of them."""
-    n_positive_groups = len(np.unique(groups[y == 1]))
-    if n_positive_groups < n_folds:
+def random_folds(
+    y: NDArray,
+    n_folds: int,
+    seed: int,
+    n_repeats: int,
+    groups: NDArray | None,
+    copies: NDArray | None,
+) -> Folds:
+    """Stratified folds, with the rows of a group and copies of a row together."""
+    sizes = sets_per_class(y, join_groups(copies, groups))
+    if groups is not None and sizes[1] < n_folds:
         raise ValueError(
-            f"The positive rows belong to {n_positive_groups} groups, too few for {n_folds} folds. "
+            f"The positive rows belong to {sizes[1]} groups, too few for {n_folds} folds. "
             "Use fewer folds."
+        )
+    if groups is None and sizes.min() < n_folds:
+        raise ValueError(
+            f"Without copies, a class has {sizes.min()} rows, too few for {n_folds} folds. "
+            "Use fewer folds, or add other rows of this class."
         )
     folds: Folds = []
     for repeat in range(n_repeats):
-        folds += shuffled_folds(y, n_folds, seed + repeat, groups)
+        folds += shuffled_folds(y, n_folds, seed + repeat, groups, copies)
     return folds
 
 
@@ -234,46 +221,37 @@ def describe_folds(n_folds: int, n_repeats: int, roles: Roles) -> str:
     return text
 
 
-def describe_tuning(roles: Roles, has_copies: bool) -> str:
+def describe_tuning(roles: Roles, copies: Copies) -> str:
     """How the folds of a single model were made, in one sentence."""
     kinds = []
     if roles.time is not None:
         kinds.append(f"each part is validated by models of earlier rows, by {roles.time!r}")
     if roles.group is not None:
         kinds.append(f"no value of {roles.group!r} is on both sides")
-    if has_copies:
+    if copies.n_repeats and copies.together:
         kinds.append("copies of a row stay together")
     return "; ".join(kinds) or "stratified"
 
 
-def find_copies(data: Any) -> tuple[NDArray[np.int64], int]:
-    """Numbers that are equal for rows with equal values, and how many rows repeat an earlier one.
+def copies_in(data: Any) -> Copies:
+    """Rows with equal values in all columns but those that identify or count the rows."""
+    described = data[[name for name in data.columns if not identifier_kind(data[name])]]
+    if not len(described.columns):
+        return Copies(np.arange(len(data)), 0, True)
+    values = np.column_stack([_as_numbers(column) for _, column in described.items()])
+    return find_copies(values, are_numbers(described))
 
-    Columns that identify or count the rows are left out. In a table with few possible rows, equal
-    rows are different examples, and none is a copy.
-    """
+
+def are_numbers(frame: Any) -> NDArray[np.bool_]:
+    """Which columns of a DataFrame hold numbers or dates."""
+    is_numeric = import_optional("pandas").api.types.is_numeric_dtype
+    columns = [column for _, column in frame.items()]
+    return np.array([is_numeric(column) or is_date_column(column) for column in columns])
+
+
+def _as_numbers(column: Any) -> NDArray:
+    """The numbers of a column, or a number for each of its values."""
     pandas = import_optional("pandas")
-    described = [name for name in data.columns if not identifier_kind(data[name])]
-    if not described:
-        return np.arange(len(data)), 0
-    hashed = pandas.util.hash_pandas_object(data[described], index=False)
-    codes, distinct = pandas.factorize(hashed)
-    if len(distinct) < MIN_DISTINCT * len(codes):
-        return np.arange(len(codes)), 0
-    return codes.astype(np.int64), len(codes) - len(distinct)
-
-
-def _members(copies: NDArray, numbers: NDArray) -> NDArray[np.int64]:
-    return np.flatnonzero(np.isin(copies, numbers))
-
-
-def _merge(copies: NDArray | None, groups: NDArray | None) -> Any:
-    """Groups that contain every copy of each of their rows; None if all rows are separate."""
-    if copies is None or groups is None:
-        return copies if groups is None else groups
-    n_copies, n_groups = copies.max() + 1, groups.max() + 1
-    links = coo_array(
-        (np.ones(len(copies)), (copies, n_copies + groups)), shape=(n_copies + n_groups,) * 2
-    )
-    _, components = connected_components(links, directed=False)
-    return components[copies]
+    if pandas.api.types.is_numeric_dtype(column):
+        return column.to_numpy(np.float64, na_value=np.nan)
+    return pandas.factorize(column)[0]

@@ -7,11 +7,10 @@ from raremetric.voting.evaluation import (
     fit_sigmoid,
     pool,
     rank,
-    shuffled_folds,
     standard_error,
-    stratified_folds,
     validate,
 )
+from raremetric.voting.folds import Folds, sets_per_class, shuffled_folds, stratified_folds
 from raremetric.voting.readings import (
     POWER_NAMES,
     READINGS,
@@ -34,6 +33,7 @@ __all__ = [
     "Aim",
     "AtThreshold",
     "Evaluation",
+    "Folds",
     "Reading",
     "Sigmoid",
     "best_threshold",
@@ -46,6 +46,7 @@ __all__ = [
     "observed_utility",
     "pool",
     "rank",
+    "sets_per_class",
     "shuffled_folds",
     "standard_error",
     "stratified_folds",

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from raremetric.partitions import draw_sample, has_held_out
+from raremetric.partitions import draw_sample, has_held_out, has_left
 from raremetric.voting.fitting import recalibrate
 
 MAX_SAMPLES = 10_000  # rows to learn from
@@ -24,8 +24,9 @@ def fit_collection(
     classifier._fit(sample.X, sample.y, sample.weights, fit_params, sample.counts)
     classifier._row_numbers = sample.rows[classifier._row_numbers]
     if classifier.vote != "majority" and has_held_out(sample.plan).all():
-        found = sample.score_held_out(_vote_scores, classifier)
-        classifier._set_vote(recalibrate(classifier._vote, *found))
+        scores, codes, weights = sample.score_held_out(_vote_scores, classifier)
+        if has_left(codes, len(classifier.classes_)).all():
+            classifier._set_vote(recalibrate(classifier._vote, scores, codes, weights))
     return classifier
 
 

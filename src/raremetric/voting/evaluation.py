@@ -9,10 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 from scipy.stats import rankdata
-from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
-from sklearn.utils import check_random_state
 
-from raremetric.validation import Labels
 from raremetric.voting.thresholds import (
     MEASURES,
     Aim,
@@ -246,56 +243,6 @@ def pool(
 ) -> tuple[NDArray, NDArray | None]:
     """True classes and weights of the examples of all repeats, one repeat after the other."""
     return np.tile(positive, n_repeats), None if weights is None else np.tile(weights, n_repeats)
-
-
-def stratified_folds(
-    labels: Labels,
-    n_folds: int,
-    rng: np.random.RandomState | int | None,
-    groups: NDArray | None = None,
-) -> list[tuple[NDArray, NDArray]]:
-    """Shuffled folds; no more of them than the rarest class has examples, or groups of them.
-
-    If ``groups`` are given, one number per example, no group is in two folds.
-    """
-    sizes = labels.counts if groups is None else _groups_per_class(labels, groups)
-    return shuffled_folds(labels.codes, int(min(n_folds, sizes.min())), rng, groups)
-
-
-def shuffled_folds(
-    y: NDArray,
-    n_folds: int,
-    random_state: np.random.RandomState | int | None,
-    groups: NDArray | None = None,
-) -> list[tuple[NDArray, NDArray]]:
-    """Shuffled folds with about the same share of each class; no group is in two of them.
-
-    Notes
-    -----
-    The groups are shuffled here: ``StratifiedGroupKFold(shuffle=True)`` confuses them before
-    scikit-learn 1.8, so that a fold may have no example of a class. The folds are those of later
-    versions.
-    """
-    if groups is None:
-        splitter = StratifiedKFold(n_folds, shuffle=True, random_state=random_state)
-        return list(splitter.split(y, y))
-    names, codes = np.unique(groups, return_inverse=True)
-    order = np.arange(len(names))
-    check_random_state(random_state).shuffle(order)
-    positions = np.argsort(order)
-    return list(StratifiedGroupKFold(n_folds).split(y, y, positions[codes]))
-
-
-def _groups_per_class(labels: Labels, groups: NDArray) -> NDArray[np.int64]:
-    """Number of groups with examples of each of two classes, the positive one last."""
-    sizes = np.array([len(np.unique(groups[labels.codes == c])) for c in range(len(labels.counts))])
-    if sizes.min() < 2:
-        name = ("negative", "positive")[int(sizes.argmin())]
-        raise ValueError(
-            f"All {name} examples are in one group, so that none can be held out for validation "
-            "without the others. Use other groups, or none."
-        )
-    return sizes
 
 
 def _total(selected: NDArray, weights: NDArray | None) -> float:

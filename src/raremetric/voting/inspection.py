@@ -7,6 +7,7 @@ from typing import Any
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from raremetric.performance import one_blas_thread
 from raremetric.scales import validate_rows
 from raremetric.validation import check_integer
 from raremetric.voting import training
@@ -67,6 +68,7 @@ class NeighborsMixin:
         indices = self._row_numbers[indices]
         return (distances, indices) if return_distance else indices
 
+    @one_blas_thread
     def _map_queries(self, X) -> list[NDArray]:
         """Validated rows as each metric maps them; learners check column names themselves."""
         checked = validate_rows(self, X, reset=False)

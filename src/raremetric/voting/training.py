@@ -26,7 +26,7 @@ from raremetric.validation import (
     take_rows,
     weighted_rows,
 )
-from raremetric.voting.evaluation import stratified_folds
+from raremetric.voting.folds import stratified_folds
 from raremetric.voting.votes import ClassDistances, Examples
 
 
@@ -47,15 +47,31 @@ class TrainingSet(NamedTuple):
     n_given: int  # rows of these data
     weights: NDArray[np.float64] | None  # None if all are one
     params: dict[str, Any]  # for the learner's ``fit``
+    copies: NDArray[np.int64] | None = None  # see `Copies`; None if there are no folds
 
     @classmethod
-    def of(cls, X, y: NDArray, weights: NDArray | None, params: dict, owner: str) -> TrainingSet:
+    def of(
+        cls,
+        X,
+        y: NDArray,
+        weights: NDArray | None,
+        params: dict,
+        owner: str,
+        copies: NDArray | None = None,
+    ) -> TrainingSet:
         """Encode the labels, and leave out the rows of weight zero."""
         n_given = len(y)
         kept, weights = weighted_rows(weights, n_given)
         params = _params_of(params, kept, n_given)
-        X, y = take_rows(X, kept), y[kept]
-        return cls(X, y, check_labels(y, owner), kept, n_given, weights, params)
+        if len(kept) < n_given:
+            X, y = take_rows(X, kept), y[kept]
+            copies = None if copies is None else copies[kept]
+        return cls(X, y, check_labels(y, owner), kept, n_given, weights, params, copies)
+
+    @property
+    def has_copies(self) -> bool:
+        """Whether a row is a copy of another one."""
+        return self.copies is not None and len(np.unique(self.copies)) < len(self.copies)
 
 
 def learner_params(classifier, learner, sample_weight, fit_params: dict) -> dict[str, Any]:
@@ -102,7 +118,8 @@ def hold_out(
     Parameters
     ----------
     learner : transformer
-        Fitted again without each fold; a frozen one is used as it is, on all other examples.
+        Fitted again without each fold; a frozen one is used as it is, on all other examples, or
+        on those outside the fold if there are copies.
     data : TrainingSet
     multiclass : {"joint", "one_vs_rest"}
     examples : Examples
@@ -113,7 +130,7 @@ def hold_out(
     """
     advice = "Add examples, or use vote='majority' with a fixed n_neighbors."
     check_class_sizes(data.labels, 2, "Tuning the vote", advice)
-    if isinstance(learner, FrozenEstimator):
+    if isinstance(learner, FrozenEstimator) and not data.has_copies:
         return leave_one_out(examples, k)
     fit = partial(fit_learners, learner, data, multiclass)
     return leave_folds_out(fit, data, tuning_folds(cv, data, random_state), k, n_jobs)
@@ -123,7 +140,8 @@ def tuning_folds(cv, data: TrainingSet, random_state) -> list[tuple[NDArray, NDA
     """The folds that a ``cv`` parameter asks for."""
     cv = 5 if cv is None else cv  # scikit-learn's default
     if isinstance(cv, Integral):
-        return stratified_folds(data.labels, check_integer(cv, "cv", low=2), random_state)
+        n_folds = check_integer(cv, "cv", low=2)
+        return stratified_folds(data.labels, n_folds, random_state, copies=data.copies)
     return split_examples(cv, data.X, data.y, data.row_numbers, data.n_given)
 
 

@@ -1,0 +1,111 @@
+"""Copies: rows with equal values, which belong on one side of every fold."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from hashlib import blake2b
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import coo_array, csr_array, issparse
+from scipy.sparse.csgraph import connected_components
+
+FEW_VALUES = 10  # a column of numbers that has no more different values holds categories
+BLOCK = 4096  # rows that are compared at a time; bounds the memory
+DIGEST_SIZE = 16  # bytes per row: two different rows never have the same digest in practice
+
+
+class Copies(NamedTuple):
+    """Which rows are copies of each other."""
+
+    numbers: NDArray[np.int64]  # (n_samples,), equal for copies, in the order of appearance
+    n_repeats: int  # rows with the values of an earlier row
+    together: bool  # whether such rows are copies; if not, all numbers are different
+
+
+def find_copies(X: Any, is_number: NDArray | None = None) -> Copies:
+    """Find the rows with equal values, and decide whether they are copies.
+
+    They are different examples in a table of categories, in which equal rows are to be expected.
+    They are copies if the columns of numbers can tell rows apart: if there are more than half as
+    many combinations of their values as different rows. Columns with at most `FEW_VALUES` different
+    values hold categories. How often rows are repeated makes no difference.
+
+    Parameters
+    ----------
+    X : ndarray or sparse matrix of shape (n_samples, n_features)
+        Missing values are equal to each other.
+    is_number : ndarray of bool of shape (n_features,) or None, default=None
+        The columns of numbers; None for all.
+    """
+    known: dict[bytes, int] = {}
+    keys = (known.setdefault(key, len(known)) for key in row_keys(X))
+    numbers = np.fromiter(keys, np.int64, X.shape[0])
+    n_repeats = len(numbers) - len(known)
+    together = not n_repeats or _has_numbers(X, is_number, len(known))
+    return Copies(numbers if together else np.arange(len(numbers)), n_repeats, together)
+
+
+def row_keys(X: Any) -> Iterator[bytes]:
+    """A digest of each row."""
+    for low in range(0, X.shape[0], BLOCK):
+        block = X[low : low + BLOCK]
+        if issparse(block):
+            block = csr_array(block, dtype=np.float64, copy=True)
+            block.sum_duplicates()
+            block.eliminate_zeros()
+            data, columns = _normalized(block.data), block.indices.astype(np.float64)
+            for start, stop in zip(block.indptr[:-1], block.indptr[1:], strict=True):
+                yield _digest(np.concatenate([columns[start:stop], data[start:stop]]))
+        else:
+            yield from map(_digest, _normalized(block))
+
+
+def _digest(values: NDArray[np.float64]) -> bytes:
+    return blake2b(values.data, digest_size=DIGEST_SIZE).digest()
+
+
+def keys_to_leave_out(X: Any) -> set[bytes]:
+    """Digests of rows whose copies are not new; empty if equal rows are different examples."""
+    return set(row_keys(X)) if find_copies(X).together else set()
+
+
+def rows_without(keys: set[bytes], X: Any) -> NDArray[np.int64]:
+    """The rows of X whose digests are not among the keys."""
+    if not keys:
+        return np.arange(X.shape[0])
+    return np.flatnonzero([key not in keys for key in row_keys(X)])
+
+
+def _normalized(values: NDArray) -> NDArray[np.float64]:
+    """The same numbers with one kind of zero and of NaN."""
+    values = np.add(values, 0.0, dtype=np.float64, order="C")  # −0 + 0 = 0
+    values[np.isnan(values)] = np.nan
+    return values
+
+
+def _has_numbers(X: Any, is_number: NDArray | None, n_different: int) -> bool:
+    """Whether the columns of numbers have combinations for more than half of the rows."""
+    X = X.tocsc() if issparse(X) else X
+    n_combinations = 1
+    for column in np.arange(X.shape[1]) if is_number is None else np.flatnonzero(is_number):
+        values = X[:, [column]]
+        n_values = len(np.unique(values.toarray() if issparse(values) else values))
+        if n_values > FEW_VALUES:
+            n_combinations *= n_values
+            if 2 * n_combinations > n_different:
+                return True
+    return False
+
+
+def join_groups(copies: NDArray | None, groups: NDArray | None) -> Any:
+    """Groups that contain every copy of each of their rows; None if all rows are separate."""
+    if copies is None or groups is None:
+        return copies if groups is None else groups
+    n_copies, n_groups = copies.max() + 1, groups.max() + 1
+    links = coo_array(
+        (np.ones(len(copies)), (copies, n_copies + groups)), shape=(n_copies + n_groups,) * 2
+    )
+    _, components = connected_components(links, directed=False)
+    return components[copies]

@@ -1,0 +1,79 @@
+"""The features whose distributions differ most between two classes."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+from sklearn.feature_selection import SelectorMixin
+from sklearn.utils.validation import check_is_fitted
+
+from raremetric.scales import validate_rows
+from raremetric.validation import check_integer, check_labels, weighted_rows
+
+
+class DifferingFeatures(SelectorMixin, BaseEstimator):
+    """Keep the features whose distributions differ most between two classes, in their order.
+
+    The difference is the statistic of Kolmogorov and Smirnov: the largest difference between the
+    shares of both classes that are below a value. It does not depend on the scale of a feature, and
+    sees differences in spread as well as in location.
+
+    Parameters
+    ----------
+    max_features : int, default=500
+        Maximum number of features to keep.
+
+    Attributes
+    ----------
+    support_ : ndarray of bool of shape (n_features,)
+        Which features are kept.
+    n_features_in_ : int
+        Number of features seen in ``fit``.
+    """
+
+    def __init__(self, max_features=500):
+        self.max_features = max_features
+
+    def fit(self, X, y, sample_weight=None) -> DifferingFeatures:
+        """Compare the distributions.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+            Labels of two classes.
+        sample_weight : array-like of shape (n_samples,) or None, default=None
+            How much each example counts in the distribution of its class.
+
+        Returns
+        -------
+        self : DifferingFeatures
+        """
+        X, y = validate_rows(self, X, y, any_unit=True)
+        n_kept = check_integer(self.max_features, "max_features", low=1)
+        rows, weights = weighted_rows(sample_weight, len(X))
+        codes = check_labels(y[rows], type(self).__name__).codes
+        shares = (2 * codes - 1) / np.bincount(codes, weights)[codes]
+        if weights is not None:
+            shares = shares * weights
+        differences = np.array([largest_difference(X[rows, j], shares) for j in range(X.shape[1])])
+        self.support_ = np.zeros(X.shape[1], dtype=bool)
+        self.support_[np.argsort(-differences, kind="stable")[:n_kept]] = True
+        return self
+
+    def _get_support_mask(self) -> NDArray[np.bool_]:
+        check_is_fitted(self)
+        return self.support_
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        return tags
+
+
+def largest_difference(values: NDArray, shares: NDArray) -> float:
+    """The largest absolute sum of the shares of all rows with at most some value."""
+    order = np.argsort(values, kind="stable")
+    last = np.append(np.diff(values[order]) > 0, True)  # of several equal values
+    return float(np.abs(np.cumsum(shares[order])[last]).max())

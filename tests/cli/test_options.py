@@ -1,0 +1,126 @@
+"""Options that are given several times: lists accumulate, single values are refused."""
+
+import json
+
+import pytest
+from typer.main import get_command
+
+from raremetric.cli import app
+
+
+def walk(command, path=()):
+    """All options of a command and of its subcommands, with the words that lead to them."""
+    for param in command.params:
+        if param.param_type_name == "option":
+            yield command, path, param
+    for name, each in getattr(command, "commands", {}).items():
+        yield from walk(each, (*path, name))
+
+
+OPTIONS = [*walk(get_command(app))]
+FLAGS, LISTS, SINGLES = (
+    [
+        pytest.param(*each, id=" ".join((*each[1], each[2].opts[0])))
+        for each in OPTIONS
+        if is_one(each[2])
+    ]
+    for is_one in (
+        lambda option: option.is_flag,
+        lambda option: option.multiple,
+        lambda option: not (option.is_flag or option.multiple),
+    )
+)
+
+
+def required_words(command, option):
+    """The arguments and options that the command needs besides this option."""
+    needed = [each for each in command.params if each.required and each is not option]
+    is_option = [each.param_type_name == "option" for each in needed]
+    pairs = zip(needed, is_option, strict=True)
+    return [word for each, named in pairs for word in ([each.opts[0]] * named + ["x"])]
+
+
+def test_all_kinds_of_options_are_found():
+    names = {(*path, option.opts[0]) for _, path, option in OPTIONS}
+    assert {("fit", "--target"), ("compare", "--ignore"), ("study", "run", "--datasets")} < names
+    lists = {option.values[2].opts[0] for option in LISTS}
+    assert {"--positive", "--method", "--methods", "--ignore", "--categorical"} < lists
+    assert {"--resampling", "--datasets", "--learners"} < lists
+
+
+@pytest.mark.parametrize(("command", "path", "option"), SINGLES)
+def test_a_single_value_is_given_once(run, tmp_path, monkeypatch, command, path, option):
+    monkeypatch.chdir(tmp_path)
+    for name in option.opts:
+        joined = f"{name}=x" if name.startswith("--") else f"{name}x"
+        result = run(*path, option.opts[0], "x", joined)
+        assert result.exit_code == 2, result.output
+        sentence = f"{' / '.join(option.opts)} takes one value, but has 2. Give it only once."
+        assert result.stderr == f"Error: {sentence}\n"
+        assert result.stdout == ""
+    assert [*tmp_path.iterdir()] == []
+
+
+@pytest.mark.parametrize(("command", "path", "option"), LISTS)
+def test_a_list_accumulates(command, path, option):
+    (name,) = option.opts
+    words = [*required_words(command, option), name, "a,b", f"{name}=c", name, ""]
+    context = command.make_context(path[-1], words)
+    assert [*context.params[option.name]] == ["a,b", "c", ""]
+
+
+@pytest.mark.parametrize(("command", "path", "option"), FLAGS)
+def test_a_flag_may_be_repeated_and_has_no_opposite(command, path, option):
+    assert option.secondary_opts == []
+    if path:  # not --version and the shell completion
+        words = [*required_words(command, option), option.opts[0], option.opts[0]]
+        assert command.make_context(path[-1], words).params[option.name] is True
+
+
+def test_options_cannot_be_abbreviated(run, path, tmp_path):
+    result = run("fit", path, "--target", "state", "--ign", "id", "-o", tmp_path / "m.skops")
+    assert result.exit_code == 2
+    assert "No such option" in result.stderr
+
+
+def test_columns_of_all_occurrences_are_left_out(run, path, tmp_path):
+    words = ["fit", path, "--target", "state", "--model", "plain", "-o", tmp_path / "m", "--json"]
+    words += ["--ignore", "id,new", "--ignore", "", "--ignore=weight"]
+    words += ["--categorical", "size", "--categorical", ""]
+    found = json.loads(run(*words).stdout)
+    assert found["columns"] == ["size", "color"]
+    assert found["features"] > 2  # the sizes are categories
+
+
+def test_methods_of_all_occurrences_are_compared(run, path, tmp_path):
+    words = ["compare", path, "--target", "state", "--ignore", "id", "--folds", "2", "--json"]
+    words += ["-o", tmp_path / "page.html", "--methods", "plain", "--methods", "", "--methods"]
+    words += ["logistic,plain", "--resampling", "none", "--resampling", "smote,none"]
+    found = json.loads(run(*words).stdout)["methods"]
+    pairs = sorted((each["method"], each["resampling"]) for each in found)
+    assert pairs == [("logistic", "none"), ("plain", "none"), ("plain", "smote")]
+
+
+def test_no_method_is_a_mistake(run, path, tmp_path):
+    result = run("compare", path, "--target", "state", "--methods", "", "-o", tmp_path / "page")
+    assert result.exit_code == 2
+    assert result.stderr == (
+        "Error: methods must contain at least one name; got none. Leave it out for the default.\n"
+    )
+    assert [*tmp_path.iterdir()] == []
+
+
+def test_a_part_of_a_study(run, tmp_path):
+    part = ["--datasets", "wine", "--datasets", "", "--datasets", "glass", "--splits", "1"]
+    part += ["--learners", "Euclidean", "--learners=GMML", "--store", tmp_path / "study.sqlite"]
+    result = run("study", "run", "table2", *part, "--json")
+    assert json.loads(result.stdout)["tasks"] == 4
+
+
+@pytest.mark.parametrize("name", ["datasets", "learners"])
+def test_an_empty_part_of_a_study_is_a_mistake(run, tmp_path, name):
+    store = tmp_path / "study.sqlite"
+    result = run("study", "run", "table2", f"--{name}", ",", "--store", store)
+    assert result.exit_code == 2
+    assert result.stderr.startswith(f"Error: {name} must contain at least one name; got none.")
+    assert not store.exists()

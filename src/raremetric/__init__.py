@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from raremetric.classifier import MetricKNNClassifier
     from raremetric.datasets import list_datasets, load_dataset
+    from raremetric.encoding import TableEncoder
     from raremetric.features import BoostedLeaves, ImportanceWeights, KernelLandmarks
     from raremetric.learners.discriminant import BalancedDiscriminant
     from raremetric.learners.euclidean import Euclidean
@@ -33,6 +34,7 @@ __all__ = [
     "KernelLandmarks",
     "MetricKNNClassifier",
     "RareClassifier",
+    "TableEncoder",
     "__version__",
     "list_datasets",
     "load_dataset",
@@ -52,6 +54,7 @@ _MODULE_OF = {
     "KernelLandmarks": "raremetric.features",
     "MetricKNNClassifier": "raremetric.classifier",
     "RareClassifier": "raremetric.rare",
+    "TableEncoder": "raremetric.encoding",
     "list_datasets": "raremetric.datasets",
     "load_dataset": "raremetric.datasets",
 }

@@ -10,7 +10,8 @@ import pandas as pd
 import pytest
 
 from raremetric import __version__
-from raremetric.datasets import list_datasets, load_dataset, read_table
+from raremetric.datasets import list_datasets, load_dataset
+from raremetric.table import read_table
 
 
 def test_lists_all(run):

@@ -140,10 +140,10 @@ def fit(
     as_json: AsJson = False,
 ) -> None:
     """Tune and fit a model, and save it together with its preprocessing in one file."""
-    from raremetric.datasets.collections import collection_files
     from raremetric.files import check_output
     from raremetric.table import fit_collection, fit_table, save_model, with_reviewed_rows
     from raremetric.table.files import check_method
+    from raremetric.table.reading.collections import collection_files
 
     start = clock.perf_counter()
     with user_mistakes():

@@ -80,7 +80,6 @@ def predict(
     ] = False,
 ) -> None:
     """Predict the class of each row, with its probability and the nearest training examples."""
-    from raremetric.datasets.collections import collection_files
     from raremetric.files import check_not_open, check_output
     from raremetric.table import load_model
     from raremetric.table.predictions import (
@@ -89,6 +88,7 @@ def predict(
         output_tables,
         write_predictions,
     )
+    from raremetric.table.reading.collections import collection_files
 
     start = time.perf_counter()
     with user_mistakes():

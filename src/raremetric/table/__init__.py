@@ -8,6 +8,7 @@ from raremetric.table.files import ModelFileError, load_model, save_model
 from raremetric.table.fitting import fit_table
 from raremetric.table.model import TableModel
 from raremetric.table.parts import predict_collection
+from raremetric.table.reading import TableError, iter_table, read_table
 from raremetric.table.results import Comparison
 from raremetric.table.review import labeled_rows, review_file, with_reviewed_rows
 
@@ -15,15 +16,18 @@ __all__ = [
     "DEFAULT_METHODS",
     "Comparison",
     "ModelFileError",
+    "TableError",
     "TableModel",
     "compare_table",
     "explain_row",
     "fit_collection",
     "fit_table",
     "importances_of_file",
+    "iter_table",
     "labeled_rows",
     "load_model",
     "predict_collection",
+    "read_table",
     "review_file",
     "save_model",
     "with_reviewed_rows",

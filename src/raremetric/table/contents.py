@@ -33,8 +33,7 @@ SKLEARN_TYPES = frozenset(
 OWN_MODULES = (
     "classifier",
     "contenders",
-    "datasets.encoding",
-    "datasets.written",
+    "encoding",
     "features",
     "learners",
     "losses",
@@ -42,6 +41,7 @@ OWN_MODULES = (
     "pairs",
     "rare",
     "table.model",
+    "table.reading.written",
     "table.texts",
     "tuning",
     "validation",

@@ -12,18 +12,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from raremetric.cluster import run_on_each
-from raremetric.datasets.dialect import TableError
-from raremetric.datasets.files import is_frame
-from raremetric.datasets.labels import (
+from raremetric.extras import import_optional
+from raremetric.files import TableError
+from raremetric.partitions import Ranks, chosen_rows
+from raremetric.table.reading.files import is_frame
+from raremetric.table.reading.labels import (
     choose_positive,
     classes_of,
     read_label_texts,
     refuse_many_classes,
 )
-from raremetric.datasets.pieces import iter_arrow
-from raremetric.datasets.tables import find_target
-from raremetric.extras import import_optional
-from raremetric.partitions import Ranks, chosen_rows
+from raremetric.table.reading.pieces import iter_arrow
+from raremetric.table.reading.tables import find_target
 from raremetric.validation import Labels
 
 SUFFIXES = (".parquet", ".pq", ".csv", ".csv.gz", ".tsv", ".tsv.gz", ".arff", ".dat")

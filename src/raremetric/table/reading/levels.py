@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from raremetric.datasets.dialect import MISSING_WORDS, is_missing
 from raremetric.datasets.parsers import unquote
+from raremetric.encoding.categories import BOOLEANS, known_spellings, without_zero
 from raremetric.extras import import_optional
-
-MISSING_LEVEL = "(missing)"
-# The levels of truth values, in all file formats and spellings.
-BOOLEANS = {"false": "False", "true": "True"}
-_BINARY = {"0": "False", "1": "True", "0.0": "False", "1.0": "True"}
+from raremetric.table.reading.dialect import MISSING_WORDS, is_missing
 
 
 def is_text(kind: Any) -> bool:
@@ -93,29 +88,12 @@ def without_zero_decimals(values: Any) -> Any:
 
     pandas writes integers with missing values in this way, also into CSV files.
     """
-    return _renamed(values, [_without_zero(level) for level in values.categories])
+    return _renamed(values, [without_zero(level) for level in values.categories])
 
 
 def as_known_levels(values: Any, known: Collection[str]) -> Any:
     """A Categorical in which truth values and codes are written as the known levels are."""
     return _renamed(values, known_spellings(values.categories.tolist(), known))
-
-
-def known_spellings(levels: Sequence[str], known: Collection[str]) -> list[str]:
-    """Truth values and codes as the known levels are written; other levels are not changed."""
-    known = {*known}
-    if known and known <= {*BOOLEANS.values(), MISSING_LEVEL}:
-        spellings = BOOLEANS | _BINARY
-        return [spellings.get(level.lower(), level) for level in levels]
-    shorter = map(_without_zero, levels)
-    return [
-        short if short in known and level not in known else level
-        for level, short in zip(levels, shorter, strict=True)
-    ]
-
-
-def _without_zero(level: str) -> str:
-    return level[:-2] if re.fullmatch(r"-?\d+\.0", level) else level
 
 
 def _renamed(values: Any, names: list[str]) -> Any:

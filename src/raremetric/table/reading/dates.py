@@ -1,18 +1,20 @@
-"""Dates: from text and Arrow columns to datetime64, and from there to features and back."""
+"""Dates: from text and Arrow columns to datetime64."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from raremetric.datasets.dialect import TableError, date_message, is_date
-from raremetric.datasets.levels import distinct_values, tidy_levels
+from raremetric.encoding.dates import date_message, zone_message
 from raremetric.extras import import_optional
+from raremetric.files import TableError
+from raremetric.table.reading.dialect import is_date
+from raremetric.table.reading.levels import distinct_values, tidy_levels
 
 _TIME = (
     r"(?:(?:T| +)(?P<hour>\d{1,2}):(?P<minute>\d{2})(?::(?P<second>\d{2})(?:\.(?P<part>\d{1,9}))?)?"
@@ -25,8 +27,6 @@ LAYOUTS = {
     "D/M/Y": re.compile(r"(?P<day>\d{1,2})/(?P<month>\d{1,2})/(?P<year>\d{4})" + _TIME),
 }
 _ZONE = re.compile(r":\d{2}(\.\d+)? ?(Z|[-+]\d{2}:?\d{2})$")
-_HOUR = 3_600_000_000  # in microseconds
-_DAY = 24 * _HOUR
 _CLEAR = ("Y-M-D", "D.M.Y")  # those that cannot be confused with another
 _SHOWN = {
     "Y-M-D": "YYYY-MM-DD",
@@ -139,7 +139,7 @@ def strict_dates(name: str, column: Any, layout: str, in_utc: bool, first_row: i
     if types.is_date(column.type) or types.is_timestamp(column.type):
         points = convert_dates(column)
         if (points.tz is not None) != in_utc and not points.isna().all():
-            raise TableError(_zone_message(name, in_utc))
+            raise TableError(zone_message(name, in_utc))
         return points
     levels, codes = tidy_levels(*distinct_values(column.cast("string")))
     readable = [layout] if layout and layout not in _CLEAR else []
@@ -153,7 +153,7 @@ def strict_dates(name: str, column: Any, layout: str, in_utc: bool, first_row: i
             f"holds {levels[codes[row]]!r}."
         )
     if any(has_zone(level) != in_utc for level in levels):
-        raise TableError(_zone_message(name, in_utc))
+        raise TableError(zone_message(name, in_utc))
     return as_points(np.array([*points, "NaT"], dtype="datetime64[us]")[codes], in_utc)
 
 
@@ -162,76 +162,8 @@ def _parse_first(text: str, layouts: Sequence[str]) -> np.datetime64 | None:
     return next((point for point in points if point is not None), None)
 
 
-def _zone_message(name: str, in_utc: bool) -> str:
-    had, has = ("a", "no") if in_utc else ("no", "a")
-    return (
-        f"The dates of column {name!r} had {had} time zone in the training data, but now they have "
-        f"{has} time zone. Write them in the same way."
-    )
-
-
 def refuse_dates(name: str, levels: list[str]) -> None:
     """Raise an error if nearly all levels look like dates or times."""
     sample = levels[:1000]
     if sum(map(is_date, sample)) > 0.9 * len(sample):
         raise TableError(date_message(name))
-
-
-# Features
-
-
-def check_dates(column: Any, in_utc: bool) -> None:
-    """Raise an error unless a column of a DataFrame holds dates like those of `fit`."""
-    if column.isna().all():
-        return
-    if not is_date_column(column):
-        raise ValueError(
-            f"Column {column.name!r} held dates when the encoder was fitted, but now its type is "
-            f"{column.dtype}. Convert it to dates, with pandas.to_datetime and the format in "
-            "which it is written."
-        )
-    if (column.dt.tz is not None) != in_utc:
-        raise ValueError(_zone_message(column.name, in_utc))
-
-
-def is_date_column(column: Any) -> bool:
-    """Whether a column of a DataFrame holds dates."""
-    return import_optional("pandas").api.types.is_datetime64_any_dtype(column)
-
-
-def date_points(column: Any) -> NDArray[np.datetime64]:
-    """A column of a DataFrame as points in time in UTC."""
-    points = import_optional("pandas").to_datetime(column, utc=True)
-    return points.dt.tz_localize(None).to_numpy(dtype="datetime64[us]")
-
-
-def fit_dates(points: NDArray[np.datetime64]) -> tuple[str, list[str], float]:
-    """The first day, the features that vary, and the median in days since the first day."""
-    present = points[~np.isnat(points)]
-    origin = str(present.min().astype("datetime64[D]"))
-    features = date_features(present, origin, 0.0)
-    parts = [part for part, values in features.items() if part == "days" or np.ptp(values) > 0]
-    return origin, parts, float(np.median(features["days"]))
-
-
-def date_features(
-    points: NDArray[np.datetime64], origin: str, median: float
-) -> dict[str, NDArray[np.float64]]:
-    """Days since the origin, weekday (0 for Monday) and hour; a missing date is the median."""
-    first = np.datetime64(origin, "us")
-    since = np.where(np.isnat(points), round(median * _DAY), (points - first).astype(np.int64))
-    first_weekday = datetime.fromisoformat(origin).weekday()
-    return {
-        "days": since / _DAY,
-        "weekday": ((since // _DAY + first_weekday) % 7).astype(np.float64),
-        "hour": (since % _DAY // _HOUR).astype(np.float64),
-    }
-
-
-def decode_date(days: float, origin: str) -> str:
-    """The ISO date, with the time of day unless it is midnight."""
-    first = datetime.fromisoformat(origin).replace(tzinfo=UTC)
-    point = first + timedelta(seconds=round(days * 86400))
-    return point.strftime(
-        "%Y-%m-%d" if point.hour == point.minute == point.second == 0 else "%Y-%m-%d %H:%M:%S"
-    )

@@ -14,7 +14,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from raremetric.datasets.written import is_ambiguous, is_numeric, is_padded, is_whole, parse_any
+from raremetric.datasets.parsers import is_numeric
+from raremetric.files import TableError
+from raremetric.table.reading.written import (
+    is_ambiguous,
+    is_padded,
+    is_whole,
+    parse_any,
+)
 
 SAMPLE_BYTES = 1 << 18
 SAMPLE_ROWS = 200
@@ -50,10 +57,6 @@ _DATE = re.compile(
     r"([T ]+\d{1,2}:\d{2}.*)?|\d{1,2}:\d{2}(:\d{2}(\.\d+)?)?( ?[ap]m)?",
     flags=re.IGNORECASE,
 )
-
-
-class TableError(ValueError):
-    """A file cannot be used as it is; the message says why and what to do."""
 
 
 class Dialect(NamedTuple):
@@ -187,15 +190,6 @@ def is_missing(text: str, words: Collection[str] = MISSING_WORDS) -> bool:
 def is_date(text: str) -> bool:
     """Whether a field looks like a date or a time."""
     return _DATE.fullmatch(text) is not None
-
-
-def date_message(name: str) -> str:
-    """Error message for dates or times that cannot be read."""
-    return (
-        f"Column {name!r} contains dates or times that cannot be read as features. Write dates as "
-        "YYYY-MM-DD and times of day as numbers, or leave the column out (`ignore`, on the command "
-        f"line `--ignore {name}`)."
-    )
 
 
 def name_columns(header: Sequence[str]) -> list[str]:

@@ -6,9 +6,9 @@ import pytest
 from sklearn.feature_extraction.text import HashingVectorizer, TfidfTransformer
 from typer.main import get_command
 
+from raremetric import TableEncoder
 from raremetric.cli import app
-from raremetric.datasets import TableEncoder
-from raremetric.datasets.ngrams import fit_ngrams
+from raremetric.encoding.texts import TextEncoder
 
 pytestmark = pytest.mark.filterwarnings("ignore:Column '.*' has .* levels")
 
@@ -88,9 +88,9 @@ def test_rows_are_encoded_alone():
 
 
 def test_counts_weigh_the_levels():
-    levels = ["aaaa", "bbbb", "cccc"]
-    state = fit_ngrams(levels, [1000, 10, 1])
-    assert np.argmax(np.abs(state["vectors"]), axis=1).tolist() == [0, 1, 2]
+    encoder = TextEncoder().fit(pd.Series(["aaaa"] * 1000 + ["bbbb"] * 10 + ["cccc"]))
+    assert encoder.levels_ == ["aaaa", "bbbb", "cccc"]
+    assert np.argmax(np.abs(encoder.vectors_), axis=1).tolist() == [0, 1, 2]
 
 
 @pytest.mark.parametrize("levels", [["", "-", "?"], ["a", "b", "c"], [" ", "x" * 10_000, "ü€"]])
@@ -104,8 +104,7 @@ def test_many_different_texts():
     """Free text, with as many levels as rows."""
     texts = [f"{a} {b}" for a in MODELS for b in MODELS]
     encoder = TableEncoder().fit(pd.DataFrame({"x": texts}))
-    state = encoder.ngrams_["x"]
-    assert state["components"].shape[1] <= 4096
+    assert encoder.encoders_["x"].components_.shape[1] <= 4096
     assert (
         encoder.decode(encoder.transform(pd.DataFrame({"x": texts[777:778]}))[0])["x"] == texts[777]
     )

@@ -7,8 +7,9 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
-from raremetric.datasets import TableEncoder, TableError, iter_table, read_table
-from raremetric.datasets.written import Written, parse_as
+from raremetric import TableEncoder
+from raremetric.table import TableError, iter_table, read_table
+from raremetric.table.reading.written import Written, parse_as
 
 POINT, COMMA = Written(".", has_decimals=True), Written(",", has_decimals=True)
 ENGLISH = Written(".", has_decimals=True, grouped=True)

@@ -11,7 +11,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import cross_val_score
 from sklearn.pipeline import make_pipeline
 
-from raremetric.datasets import TableEncoder
+from raremetric import TableEncoder
 
 
 @pytest.fixture
@@ -136,7 +136,10 @@ def test_in_a_pipeline_and_saved(table, tmp_path):
 
 def test_fitted_attributes_are_plain(table):
     """They can be saved in a format that allows only plain types."""
-    state = TableEncoder().fit(table).__getstate__()
+    encoder = TableEncoder().fit(table)
+    states = [encoder, *encoder.encoders_.values()]
+    state = {key: value for each in states for key, value in vars(each).items()}
+    assert state.pop("encoders_") is encoder.encoders_
     for value in state.values():
         json.dumps(value.tolist() if isinstance(value, np.ndarray) else value)
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import warnings
 from urllib.error import URLError
 
-from raremetric.datasets.csv_files import RawTable
-from raremetric.datasets.dialect import TableError
 from raremetric.extras import import_optional
+from raremetric.files import TableError
+from raremetric.table.reading.csv_files import RawTable
 
 
 def read_openml(source: str) -> RawTable:

@@ -11,18 +11,17 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from raremetric.datasets.dialect import (
+from raremetric.extras import import_optional
+from raremetric.files import TableError, brief
+from raremetric.table.reading.dialect import (
     MISSING_SPELLINGS,
     Dialect,
-    TableError,
     long_fields,
     read_sample,
     sniff,
 )
-from raremetric.datasets.numbers import parse_numbers, written_as_floats
-from raremetric.datasets.written import Written
-from raremetric.extras import import_optional
-from raremetric.files import brief
+from raremetric.table.reading.numbers import parse_numbers, written_as_floats
+from raremetric.table.reading.written import Written
 
 
 def find_dialect(path: Path, header: bool | None = None, target: object = None) -> Dialect:

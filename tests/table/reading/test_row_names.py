@@ -9,8 +9,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from raremetric.datasets import iter_table, read_table
-from raremetric.table import fit_table
+from raremetric.table import fit_table, iter_table, read_table
 from raremetric.table.predictions import write_predictions
 
 NAMES = ["NA", "null", "N/A", "nan", "None", "?", "<NA>", " padded ", "  ", "1e5", "007", "+7"]

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from raremetric.datasets import TableError, iter_table, read_table
+from raremetric.table import TableError, iter_table, read_table
 
 LABELS = [*"uvuuvu"]
 BERLIN = ZoneInfo("Europe/Berlin")

@@ -7,7 +7,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from raremetric.datasets.dates import (
+from raremetric.encoding import TableEncoder
+from raremetric.encoding.categories import BOOLEANS
+from raremetric.encoding.dates import DateEncoder, date_message
+from raremetric.encoding.numbers import NumberEncoder
+from raremetric.extras import import_optional
+from raremetric.files import TableError
+from raremetric.table.reading.dates import (
     as_points,
     convert_dates,
     find_layout,
@@ -15,10 +21,8 @@ from raremetric.datasets.dates import (
     refuse_dates,
     strict_dates,
 )
-from raremetric.datasets.dialect import MISSING_WORDS, TableError, date_message
-from raremetric.datasets.encoding import TEXT_KINDS, TableEncoder
-from raremetric.datasets.levels import (
-    BOOLEANS,
+from raremetric.table.reading.dialect import MISSING_WORDS
+from raremetric.table.reading.levels import (
     as_known_levels,
     distinct_values,
     is_text,
@@ -27,7 +31,7 @@ from raremetric.datasets.levels import (
     to_categorical,
     without_zero_decimals,
 )
-from raremetric.datasets.numbers import (
+from raremetric.table.reading.numbers import (
     NUMERIC_SHARE,
     note_leading_zeros,
     parse_numbers,
@@ -35,8 +39,7 @@ from raremetric.datasets.numbers import (
     strict_numbers,
     written_as_floats,
 )
-from raremetric.datasets.written import Written
-from raremetric.extras import import_optional
+from raremetric.table.reading.written import Written
 from raremetric.validation import warn_user
 
 
@@ -171,27 +174,26 @@ def known_columns(table: Any, encoder: TableEncoder, first_row: int) -> Any:
         Number of the table's first row in the file, for error messages.
     """
     pandas, series = import_optional("pandas"), {}
-    for index, name in enumerate(encoder.feature_names_in_):
-        column, kind = plain_column(table.column(name)), encoder.kinds_[index]
-        written = encoder.written_.get(name)
-        if kind == "date":
-            has_zone = encoder.dates_[name]["has_zone"]
-            series[name] = strict_dates(name, column, written or "", has_zone, first_row)
+    for name, known in encoder.encoders_.items():
+        column, written = plain_column(table.column(name)), encoder.written_.get(name)
+        is_number = isinstance(known, NumberEncoder)
+        if isinstance(known, DateEncoder):
+            series[name] = strict_dates(name, column, written or "", known.has_zone_, first_row)
             continue
-        if kind == "number" and is_text(column.type):
+        if is_number and is_text(column.type):
             series[name] = strict_numbers(name, column, written or Written(), first_row)
             continue
-        if kind == "number" and column.type == "bool" and column.null_count < len(column):
+        if is_number and column.type == "bool" and column.null_count < len(column):
             raise TableError(
                 f"Column {name!r} was numeric in the training data, but now it holds True and "
                 "False. Convert it to the numbers that they stand for."
             )
-        converted = convert_column(name, column, as_category=kind in TEXT_KINDS)
+        converted = convert_column(name, column, as_category=not is_number)
         if converted is None:
             series[name] = np.full(table.num_rows, np.nan)
-        elif kind in TEXT_KINDS:
-            series[name] = as_known_levels(converted.values, encoder.levels_[index])
-        else:
+        elif is_number:
             series[name] = converted.values
+        else:
+            series[name] = as_known_levels(converted.values, known.levels_)
     rows = pandas.RangeIndex(first_row, first_row + table.num_rows)
     return pandas.DataFrame(series, index=rows, copy=False)

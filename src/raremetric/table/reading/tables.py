@@ -8,15 +8,14 @@ from typing import Any
 import numpy as np
 from sklearn.utils import Bunch
 
-from raremetric.datasets.columns import to_frame
-from raremetric.datasets.csv_files import RawTable
-from raremetric.datasets.dialect import TableError
-from raremetric.datasets.encoding import TableEncoder
-from raremetric.datasets.files import arrow_table, is_frame, naming, read_arrow
-from raremetric.datasets.labels import choose_positive, read_labels, refuse_many_classes
-from raremetric.datasets.openml import read_openml
-from raremetric.datasets.row_names import as_texts
-from raremetric.files import existing_file
+from raremetric.encoding import TableEncoder
+from raremetric.files import TableError, existing_file
+from raremetric.table.reading.columns import to_frame
+from raremetric.table.reading.csv_files import RawTable
+from raremetric.table.reading.files import arrow_table, is_frame, naming, read_arrow
+from raremetric.table.reading.labels import choose_positive, read_labels, refuse_many_classes
+from raremetric.table.reading.openml import read_openml
+from raremetric.table.reading.row_names import as_texts
 from raremetric.validation import Labels, as_names, check_option, did_you_mean
 
 
@@ -118,7 +117,7 @@ def read_table(
     --------
     >>> from pathlib import Path
     >>> from tempfile import mkdtemp
-    >>> from raremetric.datasets import read_table
+    >>> from raremetric.table import read_table
     >>> path = Path(mkdtemp(), "people.csv")
     >>> _ = path.write_text("age;sex;ill\n31;f;no\n45;m;yes\n28;m;no\n")
     >>> table = read_table(path, target="ill")

@@ -8,7 +8,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from raremetric.datasets import TableError, read_table
+from raremetric.table import TableError, read_table
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from raremetric.datasets import TableError, iter_table, read_table
+from raremetric.table import TableError, iter_table, read_table
 
 
 @pytest.fixture
@@ -53,7 +53,8 @@ def test_boolean_piece_with_one_spelling(tmp_path):
     path = tmp_path / "rows.csv"
     path.write_text("b,t,y\nTrue,true,u\nFalse,maybe,v\n")
     encoder = read_table(path, target="y").encoder
-    assert encoder.levels_ == [["False", "True"], ["maybe", "true"]]
+    assert encoder.encoders_["b"].levels_ == ["False", "True"]
+    assert encoder.encoders_["t"].levels_ == ["maybe", "true"]
     path.write_text("b,t\nTRUE,true\n")
     (piece,) = iter_table(path, encoder)
     assert encoder.transform(piece).tolist() == [[1, 1]]
@@ -62,7 +63,7 @@ def test_boolean_piece_with_one_spelling(tmp_path):
 def test_yes_and_no_stay_text(tmp_path):
     path = tmp_path / "rows.csv"
     path.write_text("b,y\nyes,u\nno,v\n")
-    assert read_table(path, target="y").encoder.levels_ == [["no", "yes"]]
+    assert read_table(path, target="y").encoder.encoders_["b"].levels_ == ["no", "yes"]
 
 
 def test_whole_numbers_with_holes(same):
@@ -129,7 +130,7 @@ def test_formatted_text_in_parquet(same):
 def test_mixed_formats_stay_text(tmp_path, values):
     path = tmp_path / "rows.csv"
     path.write_text(f'n,y\n"{values[0]}",u\n"{values[1]}",v\n')
-    assert read_table(path, target="y").encoder.levels_ == [sorted(values)]
+    assert read_table(path, target="y").encoder.encoders_["n"].levels_ == sorted(values)
 
 
 DAYS = ["2024-03-04", None, "2024-03-01", "2024-03-10"]  # a Monday, a Friday, a Sunday

@@ -6,11 +6,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from raremetric.datasets.columns import known_columns
-from raremetric.datasets.csv_files import find_dialect, scan_csv
-from raremetric.datasets.dialect import TableError
-from raremetric.datasets.encoding import TableEncoder, check_columns
-from raremetric.datasets.files import (
+from raremetric.encoding.table_encoder import TableEncoder, check_columns
+from raremetric.extras import import_optional
+from raremetric.files import TableError, existing_file
+from raremetric.table.reading.columns import known_columns
+from raremetric.table.reading.csv_files import find_dialect, scan_csv
+from raremetric.table.reading.files import (
     arrow_table,
     is_csv,
     is_frame,
@@ -19,9 +20,7 @@ from raremetric.datasets.files import (
     read_arrow,
     scan_parquet,
 )
-from raremetric.datasets.row_names import as_texts
-from raremetric.extras import import_optional
-from raremetric.files import existing_file
+from raremetric.table.reading.row_names import as_texts
 
 
 def iter_table(

@@ -10,7 +10,8 @@ import pandas as pd
 import pytest
 from sklearn.utils import Bunch
 
-from raremetric.datasets import TableError, iter_table, load_dataset, parsers, read_table
+from raremetric.datasets import load_dataset, parsers
+from raremetric.table import TableError, iter_table, read_table
 
 PLAIN = "a,b,y\n1,2,u\n3,4,v\n5,6,u\n"
 

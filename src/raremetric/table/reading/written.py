@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
+from raremetric.datasets.parsers import is_numeric
+
 MARKS = {".": ",", ",": "."}  # each decimal mark, and what can separate thousands beside it
 _WHOLE = re.compile(r"[-+]?\d+")
 _PADDED = re.compile(r"\s*0\d{2,}\s*")  # 00123; 07 is more often an age or a month than a code
@@ -28,14 +30,6 @@ class Written(NamedTuple):
         thousands = MARKS[self.decimal] if self.grouped else ""
         decimals = f"{self.decimal}5" if self.has_decimals else ""
         return f"1{thousands}234{decimals}{' %' * self.percent}"
-
-
-def is_numeric(text: str) -> bool:
-    """Whether a field is a finite number with a decimal point, if any."""
-    try:
-        return abs(float(text)) < float("inf")
-    except ValueError:
-        return False
 
 
 def is_padded(text: str) -> bool:

@@ -8,10 +8,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from raremetric.datasets.dialect import TableError, is_missing
-from raremetric.datasets.levels import distinct_values
 from raremetric.datasets.parsers import unquote
-from raremetric.datasets.written import (
+from raremetric.extras import import_optional
+from raremetric.files import TableError
+from raremetric.table.reading.dialect import is_missing
+from raremetric.table.reading.levels import distinct_values
+from raremetric.table.reading.written import (
     AMBIGUOUS,
     MARKS,
     Written,
@@ -19,7 +21,6 @@ from raremetric.datasets.written import (
     parse_any,
     parse_as,
 )
-from raremetric.extras import import_optional
 from raremetric.validation import warn_user
 
 # A column with at least this share of numbers is a column of numbers; any text in it is an error.

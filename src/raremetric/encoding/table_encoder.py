@@ -1,4 +1,4 @@
-"""TableEncoder: from a DataFrame with columns of any type to finite floats, and back."""
+"""TableEncoder: from a DataFrame with columns of any type to finite floats."""
 
 from __future__ import annotations
 
@@ -11,26 +11,14 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from raremetric.datasets.dates import (
-    check_dates,
-    date_features,
-    date_points,
-    decode_date,
-    fit_dates,
-    is_date_column,
-)
-from raremetric.datasets.dialect import TableError
-from raremetric.datasets.level_features import (
-    count_levels,
-    decode_level,
-    fill_levels,
-    level_names,
-)
-from raremetric.datasets.ngrams import decode_ngrams, fill_ngrams, fit_ngrams
-from raremetric.datasets.number_features import as_floats, fill_numbers, is_number
+from raremetric.encoding.base import ColumnEncoder
+from raremetric.encoding.categories import CategoryEncoder, count_levels
+from raremetric.encoding.dates import DateEncoder, is_date_column
+from raremetric.encoding.numbers import NumberEncoder, is_number
+from raremetric.encoding.texts import TextEncoder
+from raremetric.files import TableError
 from raremetric.validation import check_integer, check_option, warn_user
 
-TEXT_KINDS = ("onehot", "ngrams")
 MISSING_OPTIONS = ("impute", "refuse")
 
 
@@ -64,20 +52,10 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         Names of the raw columns.
     n_features_in_ : int
         Number of raw columns.
+    encoders_ : dict
+        The fitted encoder of each raw column by name.
     kinds_ : list of str
         Encoding of each raw column: "number", "date", "onehot" or "ngrams".
-    medians_ : ndarray of shape (n_features_in_,)
-        Median of each raw column, which replaces missing numbers; NaN for text. For dates,
-        in days since the first day.
-    levels_ : list of list of str
-        Levels of each raw column; empty for numbers and dates.
-    ngrams_ : dict
-        For each column of the kind "ngrams" by name: ``buckets`` (the hashed n-grams), ``idf``
-        (their weights), ``components`` (the directions), and ``vectors`` (the encoded levels, in
-        the order of `levels_`).
-    dates_ : dict
-        For each column of dates by name: ``origin`` (the first day), ``parts`` (the encoded
-        features) and ``has_zone`` (whether they had a time zone; then they are in UTC).
     written_ : dict
         How numbers and dates were written in the file that `read_table` read: new files are read
         in the same way. Empty if the encoder was fitted on a DataFrame.
@@ -85,7 +63,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     Examples
     --------
     >>> import pandas as pd
-    >>> from raremetric.datasets import TableEncoder
+    >>> from raremetric import TableEncoder
     >>> table = pd.DataFrame({"age": [30, None, 50], "sex": ["f", "m", "f"]})
     >>> encoder = TableEncoder().fit(table)
     >>> encoder.transform(table)
@@ -98,11 +76,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
 
     feature_names_in_: NDArray
     n_features_in_: int
-    kinds_: list[str]
-    medians_: NDArray[np.float64]
-    levels_: list[list[str]]
-    ngrams_: dict[str, dict[str, NDArray]]
-    dates_: dict[str, dict[str, Any]]
+    encoders_: dict[str, ColumnEncoder]
     written_: dict[str, Any]
 
     def __init__(self, *, missing: str = "impute", max_levels: int = 20):
@@ -130,15 +104,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         self.feature_names_in_ = np.array([str(name) for name in X.columns], dtype=object)
         self.n_features_in_ = len(self.feature_names_in_)
         self._check_missing(X)
-        self.kinds_, self.levels_, medians = [], [], []
-        self.ngrams_, self.dates_ = {}, {}
+        self.encoders_ = {str(name): self._choose(X[name]).fit(X[name]) for name in X.columns}
         self.written_ = {}
-        for name in X.columns:
-            kind, levels, median = self._fit_column(X[name])
-            self.kinds_.append(kind)
-            self.levels_.append(levels)
-            medians.append(median)
-        self.medians_ = np.array(medians, dtype=np.float64)
         return self
 
     def transform(self, X: Any) -> NDArray[np.float64]:
@@ -158,21 +125,11 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         check_columns(X.columns, self.feature_names_in_.tolist())
         self._check_missing(X)
         # Filled column by column, so that the table is not held twice.
-        encoded = np.zeros((len(X), len(self.get_feature_names_out())))
-        for index, group in enumerate(self.column_groups()):
-            name, levels = self.feature_names_in_[index], self.levels_[index]
-            raw, part = X[name], encoded[:, group[0] : group[-1] + 1]
-            if self.kinds_[index] == "number":
-                fill_numbers(part[:, 0], raw, self.medians_[index])
-            elif self.kinds_[index] == "date":
-                date = self.dates_[name]
-                check_dates(raw, date["has_zone"])
-                features = date_features(date_points(raw), date["origin"], self.medians_[index])
-                part[:] = np.column_stack([features[each] for each in date["parts"]])
-            elif self.kinds_[index] == "ngrams":
-                fill_ngrams(part, raw, levels, self.ngrams_[name])
-            else:
-                fill_levels(part, raw, levels)
+        encoded = np.empty((len(X), len(self.get_feature_names_out())))
+        for (name, encoder), group in zip(
+            self.encoders_.items(), self.column_groups(), strict=True
+        ):
+            encoded[:, group[0] : group[-1] + 1] = encoder.transform(X[name])
         return encoded
 
     def get_feature_names_out(self, input_features: ArrayLike | None = None) -> NDArray:
@@ -188,17 +145,13 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         ndarray of str
         """
         check_is_fitted(self)
-        names = []
-        for index, name in enumerate(self.feature_names_in_):
-            if self.kinds_[index] == "onehot":
-                names += level_names(name, self.levels_[index])
-            elif self.kinds_[index] == "ngrams":
-                names += [f"{name} text {i + 1}" for i in range(self._n_encoded(index))]
-            elif self.kinds_[index] == "date":
-                names += [f"{name} {part}" for part in self.dates_[name]["parts"]]
-            else:
-                names.append(name)
+        names = [each for group in self._names_by_column() for each in group]
         return np.array(names, dtype=object)
+
+    @property
+    def kinds_(self) -> list[str]:
+        """Encoding of each raw column."""
+        return [encoder.kind for encoder in self.encoders_.values()]
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -209,66 +162,41 @@ class TableEncoder(TransformerMixin, BaseEstimator):
 
     def column_groups(self) -> list[list[int]]:
         """Indices of the encoded columns that belong to each raw column."""
-        stops = np.cumsum([self._n_encoded(index) for index in range(self.n_features_in_)]).tolist()
+        stops = np.cumsum([len(group) for group in self._names_by_column()]).tolist()
         return [list(range(start, stop)) for start, stop in zip([0, *stops], stops, strict=False)]
 
     def decode(self, row: NDArray) -> dict[str, Any]:
         """Raw values of an encoded row by column; None for a level that was not seen in `fit`."""
-        values: dict[str, Any] = {}
-        for index, group in enumerate(self.column_groups()):
-            name, levels = str(self.feature_names_in_[index]), self.levels_[index]
-            value = float(row[group[0]])
-            if self.kinds_[index] == "number":
-                values[name] = value
-            elif self.kinds_[index] == "date":
-                values[name] = decode_date(value, self.dates_[name]["origin"])
-            elif self.kinds_[index] == "ngrams":
-                values[name] = decode_ngrams(row[group], levels, self.ngrams_[name])
-            else:
-                values[name] = decode_level(row[group], levels)
-        return values
+        groups = zip(self.encoders_.items(), self.column_groups(), strict=True)
+        return {name: encoder.decode(row[group]) for (name, encoder), group in groups}
 
-    def _n_encoded(self, index: int) -> int:
-        """Number of encoded columns of a raw column."""
-        if self.kinds_[index] == "date":
-            return len(self.dates_[self.feature_names_in_[index]]["parts"])
-        if self.kinds_[index] == "ngrams":
-            return len(self.ngrams_[self.feature_names_in_[index]]["components"])
-        n_levels = len(self.levels_[index])
-        return n_levels - (n_levels == 2) if self.kinds_[index] == "onehot" else 1
+    def _names_by_column(self) -> list[list[str]]:
+        return [encoder.feature_names(name) for name, encoder in self.encoders_.items()]
 
-    def _fit_column(self, column: Any) -> tuple[str, list[str], float]:
+    def _choose(self, column: Any) -> ColumnEncoder:
+        """The encoder for a column, by its type and its number of levels."""
         if is_date_column(column) and not column.isna().all():
-            origin, parts, median = fit_dates(date_points(column))
-            self.dates_[str(column.name)] = {
-                "origin": origin,
-                "parts": parts,
-                "has_zone": column.dt.tz is not None,
-            }
-            return "date", [], median
+            return DateEncoder()
         if is_number(column):
-            values = as_floats(column)
-            present = values[~np.isnan(values)]
-            if not len(present):
-                raise ValueError(f"Column {column.name!r} is empty. Leave it out.")
-            return "number", [], 2 * float(np.median(present / 2))  # a sum could overflow
+            return NumberEncoder()
         counts = count_levels(column)
         if len(counts) <= self.max_levels:
-            return "onehot", sorted(counts), np.nan
-        levels = sorted(counts, key=lambda level: (-counts[level], level))
-        name = shlex.quote(str(column.name))
-        self.ngrams_[str(column.name)] = fit_ngrams(levels, [counts[level] for level in levels])
+            return CategoryEncoder()
+        self._warn_many_levels(str(column.name), len(counts), sum(counts.values()))
+        return TextEncoder()
+
+    def _warn_many_levels(self, column: str, n_levels: int, n_rows: int) -> None:
+        name = shlex.quote(column)
         advice = f"leave it out (`ignore`, on the command line `--ignore {name}`)"
-        if 2 * len(counts) <= sum(counts.values()):  # most levels recur
+        if 2 * n_levels <= n_rows:  # most levels recur
             advice += (
                 "; if it names groups of rows, such as customers, use it as `group` (`--group "
                 f"{name}`)"
             )
         warn_user(
-            f"Column {column.name!r} has {len(counts)} levels, more than {self.max_levels}, and is "
+            f"Column {column!r} has {n_levels} levels, more than {self.max_levels}, and is "
             f"encoded by parts of its text. If it is an identifier, {advice}."
         )
-        return "ngrams", levels, np.nan
 
     def _check_missing(self, X: Any) -> None:
         if self.missing == "impute":

@@ -7,9 +7,10 @@ import re
 from collections.abc import Collection
 from pathlib import Path
 
-from raremetric.datasets.csv_files import RawTable, open_stream, read_csv
-from raremetric.datasets.dialect import SAMPLE_BYTES, Dialect, TableError, name_columns
 from raremetric.datasets.parsers import Attribute, parse_header
+from raremetric.files import TableError
+from raremetric.table.reading.csv_files import RawTable, open_stream, read_csv
+from raremetric.table.reading.dialect import SAMPLE_BYTES, Dialect, name_columns
 
 
 def data_offset(path: Path) -> int:

@@ -13,7 +13,7 @@ pytest.importorskip("resource")  # POSIX only
 MEASURE = """
 import json, resource, sys
 import pandas, pyarrow.csv
-from raremetric.datasets import read_table
+from raremetric.table import read_table
 
 def peak():
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024

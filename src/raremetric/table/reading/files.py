@@ -7,12 +7,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from raremetric.datasets.csv_files import RawTable, find_dialect, read_csv
-from raremetric.datasets.dialect import TableError, name_columns
-from raremetric.datasets.keel_files import data_offset, read_keel
-from raremetric.datasets.row_names import as_text
 from raremetric.extras import import_optional
-from raremetric.files import brief
+from raremetric.files import TableError, brief
+from raremetric.table.reading.csv_files import RawTable, find_dialect, read_csv
+from raremetric.table.reading.dialect import name_columns
+from raremetric.table.reading.keel_files import data_offset, read_keel
+from raremetric.table.reading.row_names import as_text
 
 PARQUET = frozenset({".parquet", ".pq"})
 BATCH_ROWS = 1 << 16  # of a Parquet file that is read in pieces

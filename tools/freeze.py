@@ -46,7 +46,7 @@ DEPENDENCIES = ("numpy", "scipy", "sklearn", "numba", "pandas", "xgboost")
 PACKAGE = "raremetric"
 COMMAND = "raremetric.cli:app"
 LOAD_DATASET = "raremetric.datasets:load_dataset"
-READ_TABLE = "raremetric.datasets:read_table"
+READ_TABLE = "raremetric.table:read_table"
 FIT_TABLE = "raremetric.table:fit_table"
 # Name in the record: import path, of estimators that are no longer raremetric.NAME, such as
 # "Euclidean": "raremetric.learners.euclidean:Euclidean".

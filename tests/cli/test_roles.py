@@ -10,7 +10,6 @@ from rich.console import Console
 
 from raremetric.cli import fit, predict
 from raremetric.contenders import scored
-from raremetric.table import fitting
 from tests.table.conftest import make_table
 
 

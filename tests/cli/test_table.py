@@ -215,7 +215,7 @@ def test_a_stopped_comparison_does_not_replace_a_page(run, path, tmp_path, monke
         (["fit", "none.csv", "--target", "state", "-o", "{out}"], "There is no file 'none.csv'."),
         (["fit", "{path}", "--target", "state"], "Missing option '--out' / '-o'."),
         (["fit", "{path}", "--target", "state", "-o", "/no/x"], "There is no directory '/no'"),
-        (["fit", "{path}", "--target", "state", "--model", "x", "-o", "{out}"], "Unknown model"),
+        (["fit", "{path}", "--target", "state", "--model", "x", "-o", "{out}"], "must be one of"),
         (["fit", "{path}", "--target", "state", "--positive", "x", "-o", "{out}"], "no value 'x'"),
         (["compare", "{path}", "--target", "state", "--methods", "x"], "Unknown method 'x'"),
         (["predict", "{path}", "{path}"], "is not a model saved by raremetric"),

@@ -8,8 +8,8 @@ import pandas as pd
 import pytest
 from rich.console import Console
 
-from raremetric.cli import fit, predict
 from raremetric.contenders import scored
+from raremetric.table.commands import fit, predict
 from tests.table.conftest import make_table
 
 
@@ -117,8 +117,8 @@ def recorded(monkeypatch):
 
     for module in (fit, predict):
         monkeypatch.setattr(module, "progress", progress)
-    monkeypatch.setattr("raremetric.cli.explain.progress", progress)
-    monkeypatch.setattr("raremetric.cli.review.progress", progress)
+    monkeypatch.setattr("raremetric.table.commands.explain.progress", progress)
+    monkeypatch.setattr("raremetric.table.commands.review.progress", progress)
     return seen
 
 
@@ -145,7 +145,7 @@ def test_other_commands_report_their_steps(run, path, saved, tmp_path, recorded)
 
 
 def test_a_bar_shows_the_remaining_time(monkeypatch):
-    from raremetric.cli.common import progress
+    from raremetric.terminal.common import progress
 
     stream = io.StringIO()
     console = Console(file=stream, force_terminal=True, width=90)

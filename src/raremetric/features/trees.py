@@ -73,8 +73,6 @@ class BoostedLeaves(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
     The trees are grown by XGBoost, which is needed for ``fit`` only: ``pip install
     "raremetric[trees]"``.
 
-    .. versionadded:: 0.2
-
     Parameters
     ----------
     n_trees : int, default=150

@@ -68,7 +68,7 @@ _alternatives = (
     Scored(
         name="balanced-forest",
         family=BalancedForests(),
-        quick_family=BalancedForests(n_trees=50),
+        quick_family=BalancedForests(n_estimators=50),
         default_grid=FOREST_GRID,
         title="balanced forest",
         alias="forest",

@@ -39,33 +39,33 @@ class Anchors(NamedTuple):
     shares: NDArray[np.float64]  # (n_classes,), drawn rows of each class, divided by all its rows
 
 
-def check_max_anchors(max_anchors: int | None) -> None:
+def check_max_samples(max_samples: int | None) -> None:
     """Refuse a number of anchors that has no meaning."""
-    if max_anchors is not None:
-        check_integer(max_anchors, "max_anchors", low=2)
+    if max_samples is not None:
+        check_integer(max_samples, "max_samples", low=2)
 
 
 def draw_anchors(
-    labels: Labels, sample_weight: NDArray, max_anchors: int | None, random_state=None
+    labels: Labels, sample_weight: NDArray, max_samples: int | None, random_state=None
 ) -> Anchors:
-    """At most max_anchors rows, drawn class by class; all rows if there are not more.
+    """At most max_samples rows, drawn class by class; all rows if there are not more.
 
     Every class gets the same number of anchors. A class that has fewer rows keeps all of them, and
     the others get the rest. Within a class, the chance of a row is proportional to its sample
     weight, and at most 1. The weights of the drawn rows add up to the weight of the class, and a
     weighted sum over them has the same sum over all rows as its expectation.
     """
-    if max_anchors is None or len(labels.codes) <= max_anchors:
+    if max_samples is None or len(labels.codes) <= max_samples:
         return Anchors(None, sample_weight, np.ones(len(labels.classes)))
-    if max_anchors < len(labels.classes):
+    if max_samples < len(labels.classes):
         raise ValueError(
-            f"max_anchors == {max_anchors}, but there are {len(labels.classes)} classes, and each "
-            "of them needs an anchor: raise max_anchors."
+            f"max_samples == {max_samples}, but there are {len(labels.classes)} classes, and each "
+            "of them needs an anchor: raise max_samples."
         )
     rng, weights = check_random_state(random_state), np.zeros(len(sample_weight))
     codes = np.where(sample_weight > 0, labels.codes, -1)
     members = [np.flatnonzero(codes == c) for c in range(len(labels.classes))]
-    sizes, n_left = np.zeros(len(members), dtype=np.int64), int(max_anchors)
+    sizes, n_left = np.zeros(len(members), dtype=np.int64), int(max_samples)
     for n_done, c in enumerate(np.argsort([len(rows) for rows in members])):
         sizes[c] = min(len(members[c]), n_left // (len(members) - n_done))
         n_left -= sizes[c]

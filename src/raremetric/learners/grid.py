@@ -35,12 +35,12 @@ class Fold(NamedTuple):
     weights: NDArray | None = None  # of the training part; None for all the same
     weights_test: NDArray | None = None
 
-    def with_fewer_test_rows(self, max_anchors: int, random_state: int) -> Fold:
+    def with_fewer_test_rows(self, max_samples: int, random_state: int) -> Fold:
         """The fold with at most that many test rows, which by their weights stand for all."""
         n_test, weights = len(self.y_test), self.weights_test
         labels = Labels(*np.unique(self.y_test, return_inverse=True, return_counts=True))
         weights = np.ones(n_test) if weights is None else weights
-        rows, weights, _ = draw_anchors(labels, weights, max_anchors, random_state)
+        rows, weights, _ = draw_anchors(labels, weights, max_samples, random_state)
         if rows is None:
             return self
         X_test, y_test = self.X_test[rows], self.y_test[rows]
@@ -149,7 +149,7 @@ def _shared_problems(learners: Sequence[IML], fold: Fold) -> list[PairSetProblem
 
 
 def _problem_key(learner: IML) -> tuple:
-    parameters = (learner.pairs, learner.dissimilar, learner.set_weights, learner.max_anchors)
+    parameters = (learner.pairs, learner.dissimilar, learner.set_weights, learner.max_samples)
     return (*parameters, repr(learner.random_state))
 
 

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from raremetric.learners.base import MetricLearner, initial_components
 from raremetric.learners.lmnn_problem import LargeMarginProblem
 from raremetric.learners.problem import SolverOptions
-from raremetric.pairs import check_max_anchors, draw_anchors
+from raremetric.pairs import check_max_samples, draw_anchors
 from raremetric.performance import one_blas_thread
 from raremetric.validation import (
     Labels,
@@ -37,7 +37,7 @@ class LMNN(MetricLearner):
         neighbors has 1 − μ. With μ = 0 the metric shrinks to zero.
     loss : {"squared_hinge", "hinge"}, default="squared_hinge"
         The cost of an impostor: the squared depth within the margin, or the depth itself.
-    max_anchors : int or None, default=20_000
+    max_samples : int or None, default=20_000
         If there are more examples, the sums run over at most this many of them, which are drawn at
         random: see the notes. None takes all.
     n_components : int or None, default=None
@@ -54,7 +54,7 @@ class LMNN(MetricLearner):
     warm_start : bool, default=False
         Start from the metric of the last ``fit`` instead of ``init``.
     random_state : int, RandomState instance or None, default=None
-        For the draw of anchors if there are more than ``max_anchors`` examples.
+        For the draw of anchors if there are more than ``max_samples`` examples.
     n_jobs : int or None, default=None
         Threads in the search for the target neighbors. The result does not depend on it.
     verbose : int, default=0
@@ -108,7 +108,7 @@ class LMNN(MetricLearner):
     L the loss is convex in M, so both have the same minimum. A class with fewer than
     k + 1 examples has fewer targets, one with a single example none.
 
-    **Large data.** Beyond ``max_anchors`` examples, the sums over i run over a sample, the anchors:
+    **Large data.** Beyond ``max_samples`` examples, the sums over i run over a sample, the anchors:
     the same number of each class, or all examples of a class that has fewer. The terms of a class
     are divided by the share of its examples that are anchors, so that F is estimated without bias.
     Targets and impostors are found among all examples. This saves most of the search for targets,
@@ -147,7 +147,7 @@ class LMNN(MetricLearner):
         push_weight=0.5,
         *,
         loss="squared_hinge",
-        max_anchors=20_000,
+        max_samples=20_000,
         n_components=None,
         init="pca",
         max_iter=200,
@@ -160,7 +160,7 @@ class LMNN(MetricLearner):
         self.n_neighbors = n_neighbors
         self.push_weight = push_weight
         self.loss = loss
-        self.max_anchors = max_anchors
+        self.max_samples = max_samples
         self.n_components = n_components
         self.init = init
         self.max_iter = max_iter
@@ -211,14 +211,14 @@ def check_parameters(learner: LMNN) -> None:
     check_integer(learner.n_neighbors, "n_neighbors", low=1)
     check_real(learner.push_weight, "push_weight", low=0, high=1)
     check_option(learner.loss, "loss", ("hinge", "squared_hinge"))
-    check_max_anchors(learner.max_anchors)
+    check_max_samples(learner.max_samples)
     check_integer(learner.max_iter, "max_iter", low=1)
     check_real(learner.tol, "tol", low=0, closed="neither")
 
 
 def make_problem(learner: LMNN, X: NDArray, labels: Labels) -> LargeMarginProblem:
     """The problem of a learner; the same for all push weights."""
-    anchors = draw_anchors(labels, np.ones(len(X)), learner.max_anchors, learner.random_state)
+    anchors = draw_anchors(labels, np.ones(len(X)), learner.max_samples, learner.random_state)
     return LargeMarginProblem(
         X,
         labels,

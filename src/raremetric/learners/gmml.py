@@ -43,7 +43,8 @@ class GMML(MetricLearner):
         Each pair has a weight of one; or the pairs of each class have the same total weight,
         separately in S and D. With ``pairs="neighbors"`` these are the sets and weights of ``IML``.
     n_pairs : int or None, default=None
-        How many pairs to draw. None is 40·n_classes·(n_classes − 1).
+        How many pairs ``fit`` draws, similar and dissimilar ones together. None means
+        40·n_classes·(n_classes − 1).
     n_neighbors : int, default=3
         k, for ``pairs="neighbors"``.
     prior : {"identity", "covariance"} or array of shape (d, d), default="identity"

@@ -24,7 +24,7 @@ from raremetric.validation import (
     warn_stopped,
 )
 
-PAIRS_PER_CLASS_PAIR = 20
+PAIRS_PER_CLASS_PAIR = 40
 
 
 class ITML(MetricLearner):
@@ -41,8 +41,8 @@ class ITML(MetricLearner):
         γ > 0: the price of slack. ``numpy.inf`` allows none, for bounds that do not contradict each
         other.
     n_pairs : int or None, default=None
-        How many similar and how many dissimilar pairs ``fit`` draws, if there are enough. None
-        means 20·n_classes² of each.
+        How many pairs ``fit`` draws, if there are enough: half of them similar, one more if the
+        number is odd. None means 40·n_classes².
     bounds : {"percentiles", "histogram"} or (u, l), default="percentiles"
         "percentiles" takes the 5th and the 95th percentile of squared distances, under the prior,
         of random pairs of examples. "histogram" takes the 5 % and 95 % edges of 100 equal bins of
@@ -179,8 +179,9 @@ class ITML(MetricLearner):
         self._check_parameters()
         random_state = check_random_state(self.random_state)
         n_pairs = self.n_pairs or PAIRS_PER_CLASS_PAIR * len(labels.classes) ** 2
-        similar = draw_pairs(labels, n_pairs, True, random_state)
-        dissimilar = draw_pairs(labels, n_pairs, False, random_state)
+        n_dissimilar = n_pairs // 2
+        similar = draw_pairs(labels, n_pairs - n_dissimilar, True, random_state)
+        dissimilar = draw_pairs(labels, n_dissimilar, False, random_state)
         self.classes_ = labels.classes
         self.pair_indices_ = np.concatenate([similar, dissimilar])
         signs = np.repeat([1.0, -1.0], [len(similar), len(dissimilar)])
@@ -222,7 +223,7 @@ class ITML(MetricLearner):
         if self.gamma != np.inf:
             check_real(self.gamma, "gamma", low=0, closed="neither")
         if self.n_pairs is not None:
-            check_integer(self.n_pairs, "n_pairs", low=1)
+            check_integer(self.n_pairs, "n_pairs", low=2)
         check_real(self.bound_scale, "bound_scale", low=0, closed="neither")
         check_integer(self.max_iter, "max_iter", low=1)
         check_real(self.tol, "tol", low=0, closed="neither")

@@ -108,10 +108,11 @@ class RareClassifier(InspectionMixin, ClassifierMixin, BaseEstimator):
         member has a ``name``, a ``weight``, a fitted ``pipeline`` and a ``reading`` of its
         distances. ``ensemble_.calibration`` maps the average to a probability, and
         ``ensemble_.rows`` are the training rows that can be neighbors.
-    metric_ : Pipeline
-        The fitted pipeline of the metric with the largest weight, that of all its members
-        together. It is a metric by log-odds only if there is no other: rows with similar log-odds
-        can be very different.
+    metric_ : transformer
+        A fitted pipeline: it maps an array of rows with the features of ``fit`` to the space in
+        which distances are measured under the metric with the largest weight, that of all its
+        members together. It is a metric by log-odds only if there is no other: rows with similar
+        log-odds can be very different.
     cv_results_ : dict of arrays
         One entry per candidate that was tried on all folds: group, branch, learner, reading; the
         out-of-fold utility, log-loss and average precision; the rank within its group and the

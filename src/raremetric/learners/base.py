@@ -84,6 +84,26 @@ class MetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         check_size(pairs, "pairs")
         return np.sqrt(squared_lengths(self.components_, pairs[:, 0] - pairs[:, 1]))
 
+    def pair_score(self, pairs):
+        """Score of each pair: the negative of its learned distance, higher for similar points.
+
+        Parameters
+        ----------
+        pairs : array-like of shape (n_pairs, 2, n_features)
+
+        Returns
+        -------
+        scores : ndarray of shape (n_pairs,)
+
+        Examples
+        --------
+        >>> from raremetric import Euclidean
+        >>> pairs = [[[0.0, 0.0], [3.0, 4.0]], [[0.0, 0.0], [0.0, 1.0]]]
+        >>> Euclidean().fit([[0.0, 0.0], [1.0, 1.0]], [0, 1]).pair_score(pairs)
+        array([-5., -1.])
+        """
+        return -self.pair_distance(pairs)
+
     def get_metric(self) -> Callable[..., float]:
         """The learned distance as a function of two vectors.
 

@@ -82,10 +82,12 @@ def test_equal_weights_change_nothing_and_measures_are_weighted(data):
         ("logistic", ""),
         ("plain", ""),
         ("iml", ""),
+        ("lmnn", ""),
+        ("itml", ""),
+        ("gmml", ""),
         ("sklearn.naive_bayes:GaussianNB", ""),
         ("dmbk", "DMBK cannot take weights: its metric is learned without them"),
         ("iterative-lmnn", "iterative LMNN cannot take weights: its metric is learned without"),
-        ("gmml", "GMML cannot take weights: its metric is learned without them"),
         (
             "sklearn.neighbors:KNeighborsClassifier",
             "KNeighborsClassifier cannot take weights: it is fitted without them; only its",

@@ -22,7 +22,7 @@ from raremetric.learners.problem import PairSetProblem
 from raremetric.neighbors import NeighborSearch
 from raremetric.pairs import draw_anchors
 from raremetric.performance import one_blas_thread
-from raremetric.validation import Labels, check_weights, quiet_repeats
+from raremetric.validation import Labels, check_weights, quiet_repeats, relative_weights
 
 
 class Fold(NamedTuple):
@@ -176,9 +176,10 @@ def score_push_weights(fold: Fold, candidates: Sequence[dict], score: Score, k: 
         others = learner.get_params() | {"push_weight": None}
         groups.setdefault(repr(sorted(others.items())), []).append(i)
     scores: list[Any] = [None] * len(learners)
+    sample_weight = relative_weights(fold.weights)
     for members in groups.values():
-        problem = lmnn.make_problem(learners[members[0]], fold.X, fold.labels)
-        start, options = lmnn.start_of(learners[members[0]], fold.X)
+        problem = lmnn.make_problem(learners[members[0]], fold.X, fold.labels, sample_weight)
+        start, options = lmnn.start_of(learners[members[0]], fold.X, sample_weight)
         weights = [learners[i].push_weight for i in members]
         for i, L in zip(members, problem.path(weights, start, options), strict=True):
             scores[i] = score(L, fold, k)

@@ -9,12 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from raremetric.learners.problem import SolverOptions
-from raremetric.losses.large_margin import (
-    AnyLargeMarginLoss,
-    make_large_margin_loss,
-    make_sampled_loss,
-    target_table,
-)
+from raremetric.losses.large_margin import make_large_margin_loss, target_table
+from raremetric.losses.sampled_large_margin import AnyLargeMarginLoss, make_sampled_loss
 from raremetric.neighbors import ClassSearch
 from raremetric.pairs import Anchors
 from raremetric.scales import spread_of

@@ -57,8 +57,9 @@ class IMLCV(MetricLearner):
         Folds, as in scikit-learn. A number is the number of stratified, shuffled folds, in which
         copies of a row are together: see the notes of :class:`RareClassifier`.
     scoring : str or callable, default="f1"
-        What to maximize. "f1" is the F1 of the rarest class, computed by a fast path; any other
-        scorer of scikit-learn is allowed.
+        What to maximize. "f1" is the F1 of the rarest class, computed by a fast path. Any other
+        scorer of scikit-learn is allowed; as there, "precision" and "recall" are about the class 1,
+        and ``make_scorer(recall_score, pos_label=...)`` about another one.
     n_neighbors : int, default=3
         Number of neighbors that vote, and of pairs per example in the loss.
     halving : bool, default=False

@@ -60,9 +60,9 @@ demo: $(VENV)/.study  ## learn a metric on real data, print the gain in F1, draw
 # The generated cases run without coverage, which nearly doubles their time.
 test: $(VENV)/.dev lint  ## run the linters, the fast tests with coverage, and the kernels without compilation
 	$(PYTEST) -m "not slow and not browser and not fault" --ignore=tests/fuzz \
-		--cov=raremetric --cov-report=
+		--cov=raremetric --cov=paper --cov-report=
 	$(PYTEST) -q tests/fuzz
-	NUMBA_DISABLE_JIT=1 $(PYTEST) -q -m kernels --cov=raremetric --cov-append \
+	NUMBA_DISABLE_JIT=1 $(PYTEST) -q -m kernels --cov=raremetric --cov=paper --cov-append \
 		--cov-report=term-missing:skip-covered
 
 test-quick: $(VENV)/.dev  ## run the tests of the inner loop
@@ -113,36 +113,33 @@ endef
 # What the store has is not run again: the target can be interrupted and repeated.
 paper: $(VENV)/.study  ## run what is missing of the paper's experiments, then report
 	$(call import_results,$(STORE))
-	for study in table2 table3-smote table3-rus; do \
-		$(BIN)/raremetric study run $$study --store $(STORE) --jobs $(JOBS) --splits $(SPLITS) || exit; \
-	done
-	for study in ablation imbalance; do \
-		$(BIN)/raremetric study run $$study --store $(STORE) --jobs $(JOBS) --splits $(ITERATIONS) || exit; \
-	done
+	$(BIN)/raremetric study run paper/table2.toml paper/table3-smote.toml paper/table3-rus.toml \
+		--store $(STORE) --jobs $(JOBS) --splits $(SPLITS)
+	$(BIN)/raremetric study run paper/ablation.toml paper/imbalance.toml \
+		--store $(STORE) --jobs $(JOBS) --splits $(ITERATIONS)
 	$(BIN)/raremetric study export $(STORE) $(STORE:.sqlite=.csv.gz)
-	$(BIN)/raremetric study report --store $(STORE) --out $(RESULTS)
+	$(BIN)/python -m paper --store $(STORE) --out $(RESULTS)
 	$(call import_results,$(REFERENCE))
-	$(BIN)/raremetric study run table2 --learners IML,IML-reference \
+	$(BIN)/raremetric study run paper/table2.toml --learners IML,IML-reference \
 		--datasets wine,hayes,newthyroid,glass --store $(REFERENCE) --jobs $(JOBS) --splits $(SPLITS)
 	$(BIN)/raremetric study export $(REFERENCE) $(REFERENCE:.sqlite=.csv.gz)
-	$(BIN)/raremetric study report --store $(REFERENCE) --out $(RESULTS)/reference \
+	$(BIN)/python -m paper --store $(REFERENCE) --out $(RESULTS)/reference \
 		--title "The fast solver and the reference solver"
 
 beyond: STORE = $(RESULTS)/beyond.sqlite
 beyond: $(VENV)/.study  ## run what is missing of RareClassifier against its alternatives, then report
 	$(call import_results,$(STORE))
-	$(BIN)/raremetric study run beyond --store $(STORE) --jobs $(JOBS) --splits $(SPLITS)
-	$(BIN)/raremetric study run rare-regime --store $(STORE) --jobs $(JOBS)
+	$(BIN)/raremetric study run paper/beyond.toml --store $(STORE) --jobs $(JOBS) --splits $(SPLITS)
+	$(BIN)/raremetric study run paper/rare-regime-*.toml --store $(STORE) --jobs $(JOBS)
 	$(BIN)/raremetric study export $(STORE) $(STORE:.sqlite=.csv.gz)
-	$(BIN)/raremetric study report --store $(STORE) --out $(RESULTS)/beyond \
-		--title "Beyond the paper"
+	$(BIN)/python -m paper --store $(STORE) --out $(RESULTS)/beyond --title "Beyond the paper"
 
 large: STORE = $(RESULTS)/large.sqlite
 large: $(VENV)/.study  ## run what is missing of RareClassifier against its alternatives on large tables, then report
 	$(call import_results,$(STORE))
-	$(BIN)/raremetric study run large --store $(STORE) --jobs $(JOBS)
+	$(BIN)/raremetric study run paper/large-*.toml --store $(STORE) --jobs $(JOBS)
 	$(BIN)/raremetric study export $(STORE) $(STORE:.sqlite=.csv.gz)
-	$(BIN)/raremetric study report --store $(STORE) --out $(RESULTS)/large --title "Large tables"
+	$(BIN)/python -m paper --store $(STORE) --out $(RESULTS)/large --title "Large tables"
 
 # From a clean state: a page that is not read again would not repeat its warnings.
 docs: $(VENV)/.docs  ## build the HTML documentation in docs/_build and check its internal links

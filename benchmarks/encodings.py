@@ -34,7 +34,7 @@ from sklearn.metrics import average_precision_score, f1_score
 from sklearn.model_selection import StratifiedKFold, TunedThresholdClassifierCV
 from sklearn.preprocessing import TargetEncoder
 
-from raremetric.datasets import TableEncoder
+from raremetric import TableEncoder
 from raremetric.table.fitting import fit_method
 
 OUT = Path(__file__).parent / "results" / "encodings.csv"

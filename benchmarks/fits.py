@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 import warnings
+from pathlib import Path
 
 import numpy as np
 from plain_iml import PlainIML
@@ -18,8 +19,8 @@ from raremetric.learners import lmnn
 from raremetric.learners.base import initial_components
 from raremetric.losses.large_margin import make_large_margin_loss
 from raremetric.solvers.reference import minimize_lbfgs
+from raremetric.study import read_study
 from raremetric.study.execution import run_task
-from raremetric.study.reading import named_study
 from raremetric.study.tasks import Task
 from raremetric.validation import check_labels
 
@@ -37,6 +38,7 @@ GRID = {
 # Every metric that is large enough has a loss of zero: solved by SciPy's L-BFGS, see IML.
 UNDETERMINED = {"margin": 1.0, "regularization": 0.0, "similar_weight": 0.0}
 PUSH_WEIGHTS = (0.05, 0.25, 0.5, 0.75, 0.95)
+PAPER = Path(__file__).parent.parent / "paper"  # its studies
 REPEATS = 3  # of our fits, which take a few milliseconds; their mean is reported
 
 
@@ -150,7 +152,7 @@ def compare_lmnn(names) -> list[dict]:
 
 def time_split(study_name: str, datasets=None) -> list[dict]:
     """One row per method of a study: seconds for the first split of its data sets."""
-    study = named_study(study_name)
+    study = read_study(PAPER / f"{study_name}.toml")
     seconds = dict.fromkeys((learner.name for learner in study.learners), 0.0)
     for learner in study.learners:
         run_task(Task("wine", None, study.resamplings[0], 1, learner))  # compiles

@@ -36,9 +36,8 @@ from dask.utils import key_split
 from scipy.special import expit
 
 from raremetric.cluster import LOCAL_CONFIG
-from raremetric.datasets import iter_table
 from raremetric.partitions import sample_sizes
-from raremetric.table import fit_collection, predict_collection
+from raremetric.table import fit_collection, iter_table, predict_collection
 from raremetric.table.doubts import find_doubts
 from raremetric.table.model import BLOCK
 from raremetric.table.parts import _write_parquet

@@ -1,10 +1,10 @@
 """RareClassifier and tuned XGBoost on the large tables, side by side, in CPU time.
 
-Each table is halved as in ``raremetric study run large``. Both methods tune on the same folds, one
-after the other in the same process with one thread; what is measured is the CPU time of ``fit`` and
-of ``predict``. Besides the tables of the study, there are two generated ones with 10,000 rows and
-30 features to train on, and 2 % and 10 % positives. Lines are appended to the file as they are
-finished, and lines that are in the file are not run again::
+Each table is halved as in ``raremetric study run paper/large-*.toml``. Both methods tune on the
+same folds, one after the other in the same process with one thread; what is measured is the CPU
+time of ``fit`` and of ``predict``. Besides the tables of the study, there are two generated ones
+with 10,000 rows and 30 features to train on, and 2 % and 10 % positives. Lines are appended to the
+file as they are finished, and lines that are in the file are not run again::
 
     python -m benchmarks.large_tables --out benchmarks/results/large_tables.csv
     python -m benchmarks.large_tables --datasets ada,satimage-4 --halvings 1 --out /tmp/few.csv

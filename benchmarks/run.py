@@ -26,7 +26,7 @@ import fits
 import growth
 import numpy as np
 
-from raremetric.study.reading import named_study
+from raremetric.study import read_study
 
 OUT = Path(__file__).parent / "results" / "bench.json"
 QUICK_DATA = ("wine", "german")
@@ -68,7 +68,9 @@ def baselines(quick: bool) -> list[dict]:
 
 def lmnn(quick: bool) -> list[dict]:
     """LMNN on the paper's data sets against plain L-BFGS on its exact loss."""
-    return fits.compare_lmnn(QUICK_DATA if quick else named_study("table2").datasets)
+    return fits.compare_lmnn(
+        QUICK_DATA if quick else read_study(fits.PAPER / "table2.toml").datasets
+    )
 
 
 def rare(quick: bool) -> list[dict]:

@@ -53,8 +53,6 @@ autosummary_context = {  # pages of the user guide that a class page links to
         "LMNN": ["guide/metrics", "baselines"],
         "ITML": ["guide/metrics", "from-metric-learn", "baselines"],
         "GMML": ["guide/metrics", "baselines"],
-        "DMBK": ["guide/metrics", "baselines"],
-        "IterativeLMNN": ["guide/metrics", "baselines"],
         "Euclidean": ["guide/metrics"],
         "BalancedDiscriminant": ["math/discriminant", "rare"],
         "MetricKNNClassifier": [

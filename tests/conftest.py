@@ -33,7 +33,7 @@ LONG = (
 def pytest_collection_modifyitems(items):
     root = Path(__file__).parent
     for item in items:
-        path = item.path.relative_to(root).as_posix()
+        path = os.path.relpath(item.path, root)
         if path.startswith(LONG) or "sklearn_checks" in item.name:
             item.add_marker("long")
 

@@ -4,7 +4,6 @@ import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from raremetric import (
-    DMBK,
     IML,
     IMLCV,
     LMNN,
@@ -12,7 +11,6 @@ from raremetric import (
     BoostedLeaves,
     Euclidean,
     ImportanceWeights,
-    IterativeLMNN,
     KernelLandmarks,
     MetricKNNClassifier,
     RareClassifier,
@@ -90,9 +88,7 @@ def expected_failures(estimator):
         IMLCV([{"margin": 1.0}, {"margin": 10.0}], cv=2),
         Euclidean(),
         BalancedDiscriminant(),
-        DMBK(),
         LMNN(),
-        IterativeLMNN(),
         BoostedLeaves(10),
         ImportanceWeights(n_estimators=5),
         KernelLandmarks(),

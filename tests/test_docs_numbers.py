@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 from raremetric.datasets import list_datasets
-from raremetric.study.reading import named_study
+from raremetric.study import read_study
 from tests.test_docs import ROOT
 
 RESULTS = ROOT / "docs" / "results"
@@ -69,8 +69,8 @@ def test_means_beyond_the_paper_in_the_readme(beyond):
 
 def test_means_of_the_rare_regime_in_the_readme(beyond):
     text = (ROOT / "README.md").read_text()
-    shown = re.search(r"halves of each \(`raremetric study run (\S+)`\)", text).group(1)
-    study = named_study(shown)
+    shown = re.search(r"halves of each \(`raremetric study run paper/(\S+)\.toml`\)", text).group(1)
+    study = read_study(ROOT / "paper" / f"{shown}.toml")
     splits = range(study.first_split, study.first_split + study.splits)
     names = [learner.name for learner in study.learners]
     rows = beyond[
@@ -155,7 +155,7 @@ def large():
     rows = rows.assign(ap=100 * rows.average_precision)
     found = {}
     for name in ("large-unseen", "large-chosen", "large-fars"):
-        study = named_study(name)
+        study = read_study(ROOT / "paper" / f"{name}.toml")
         own = rows[rows.dataset.isin(study.datasets)]
         both = own.pivot_table(["f1", "ap"], ["dataset", "split"], "learner").dropna()
         assert len(both) == len(study.datasets) * study.splits
@@ -270,7 +270,7 @@ def test_gains_with_smote(paper_means):
 
 def test_number_of_methods_of_the_first_study():
     words = {5: "five", 6: "six", 7: "seven", 8: "eight"}
-    n = len(named_study("table2").learners)
+    n = len(read_study(ROOT / "paper" / "table2.toml").learners)
     text = (ROOT / "docs" / "study.md").read_text()
     assert f"tune and test {words[n]} methods on 22 data sets" in text
 

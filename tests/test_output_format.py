@@ -6,7 +6,6 @@ from sklearn import config_context
 from sklearn.base import clone
 
 from raremetric import (
-    DMBK,
     GMML,
     IML,
     IMLCV,
@@ -16,7 +15,6 @@ from raremetric import (
     BoostedLeaves,
     Euclidean,
     ImportanceWeights,
-    IterativeLMNN,
     KernelLandmarks,
     MetricKNNClassifier,
     RareClassifier,
@@ -29,8 +27,6 @@ ESTIMATORS = [
     LMNN(),
     ITML(random_state=0),
     GMML(random_state=0),
-    DMBK(),
-    IterativeLMNN(),
     Euclidean(),
     BalancedDiscriminant(),
     BoostedLeaves(5, random_state=0),

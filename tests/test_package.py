@@ -7,6 +7,7 @@ import sys
 import tomllib
 from pathlib import Path
 
+import pandas as pd
 import pytest
 import yaml
 from packaging.requirements import Requirement
@@ -70,7 +71,9 @@ def test_every_parameter_and_attribute_is_documented(estimator):
     document = inspect.getdoc(estimator)
     for parameter in inspect.signature(estimator).parameters:
         assert f"\n{parameter} : " in document, f"{estimator.__name__}: {parameter}"
-    fitted = estimator().fit(*make_problem(0, n_samples=40))
+    X, y = make_problem(0, n_samples=40)
+    takes_frames = estimator is raremetric.TableEncoder
+    fitted = estimator().fit(pd.DataFrame(X, columns=[*"abc"]) if takes_frames else X, y)
     public = [name for name in vars(fitted) if name.endswith("_") and not name.startswith("_")]
     for attribute in public:
         assert f"\n{attribute} : " in document, f"{estimator.__name__}: {attribute}"

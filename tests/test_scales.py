@@ -5,7 +5,6 @@ import pytest
 from sklearn.base import clone
 
 from raremetric import (
-    DMBK,
     GMML,
     IML,
     IMLCV,
@@ -15,7 +14,6 @@ from raremetric import (
     BoostedLeaves,
     Euclidean,
     ImportanceWeights,
-    IterativeLMNN,
     KernelLandmarks,
     MetricKNNClassifier,
     RareClassifier,
@@ -30,8 +28,6 @@ ESTIMATORS = [
     LMNN(),
     ITML(random_state=0),
     GMML(random_state=0),
-    DMBK(),
-    IterativeLMNN(),
     Euclidean(),
     BalancedDiscriminant(),
     BoostedLeaves(5, random_state=0),
@@ -255,11 +251,10 @@ class TestGMML:
         assert largest / 4 < gmml.objective_ < 5 * largest / 4
 
 
-@pytest.mark.parametrize("learner", [LMNN(1), IterativeLMNN(1), DMBK()])
-def test_equal_rows_of_large_numbers(learner):
+def test_equal_rows_of_large_numbers():
     """Their mean is not equal to them, because of rounding."""
     X = np.full((6, 2), -1.43393385e100)
-    assert np.isfinite(learner.fit(X, [0, 1, 0, 1, 0, 1]).components_).all()
+    assert np.isfinite(LMNN(1).fit(X, [0, 1, 0, 1, 0, 1]).components_).all()
 
 
 @pytest.mark.parametrize("scale", [1e-139, 1e-100, 1e100, 1e139])

@@ -23,7 +23,15 @@ from confinement import confined
 ROOT = Path(__file__).parent.parent
 EXAMPLES = ("demo.py", "gallery/neighborhoods.py")
 EXTRAS = {"library": "", "datasets": "[datasets]", "study": "[study]", "onnx": "[onnx]"}
-NEEDED_BY_TESTS = ("tests/", "docs/", "examples/", "tools/", "README.md", "pyproject.toml")
+NEEDED_BY_TESTS = (
+    "tests/",
+    "paper/",
+    "docs/",
+    "examples/",
+    "tools/",
+    "README.md",
+    "pyproject.toml",
+)
 
 
 def main() -> None:

@@ -46,7 +46,7 @@ DEPENDENCIES = ("numpy", "scipy", "sklearn", "numba", "pandas", "xgboost")
 PACKAGE = "raremetric"
 COMMAND = "raremetric.cli:app"
 LOAD_DATASET = "raremetric.datasets:load_dataset"
-READ_TABLE = "raremetric.datasets:read_table"
+READ_TABLE = "raremetric.table:read_table"
 FIT_TABLE = "raremetric.table:fit_table"
 # Name in the record: import path, of estimators that are no longer raremetric.NAME, such as
 # "Euclidean": "raremetric.learners.euclidean:Euclidean".
@@ -81,15 +81,16 @@ MAX_ROWS = 600
 STUDY_DATASETS = ("wine", "glass", "hayes")
 # Name in the record: lines of its section in the study file, such as 'kind = "module:Class"'.
 LEARNERS = {
-    "Euclidean": "", "LMNN": "", "ITML": "", "GMML": "", "IML": "", "DMBK": "",
-    "IterativeLMNN": "", "ML1": "", "ML2": "", "logistic-regression": "", "gradient-boosting": "",
+    "Euclidean": "", "LMNN": "", "ITML": "", "GMML": "", "IML": "",
+    "DMBK": 'kind = "paper.rivals:DMBK"', "IterativeLMNN": 'kind = "paper.rivals:IterativeLMNN"',
+    "ML1": "", "ML2": "", "logistic-regression": "", "gradient-boosting": "",
     "balanced-forest": "", "SVM-rbf": "", "SVM-laplacian": "", "IML-score": "",
     "RareClassifier-fast": "",
 }  # fmt: skip
 STUDY_COLUMNS = ("tn", "fp", "fn", "tp", "candidate", "average_precision")
 
 TABLE_METHODS = (
-    *("plain", "lmnn", "itml", "gmml", "dmbk", "iterative-lmnn", "iml", "logistic", "boosting"),
+    *("plain", "lmnn", "itml", "gmml", "iml", "logistic", "boosting"),
     *("forest", "svm", "iml-score", "rare"),
 )
 

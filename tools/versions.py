@@ -30,7 +30,7 @@ OPTIONS = {
 }
 # The fast tests as in `make test-quick`, and scikit-learn's checks of the estimators.
 SELECTIONS = (
-    ["-m", "not long and not slow and not browser and not fault", "tests"],
+    ["-m", "not long and not slow and not browser and not fault", "tests", "paper/tests"],
     ["-m", "not slow", "tests/test_common.py"],
 )
 # Old versions warn about a newer Python and about newer versions of what they depend on.

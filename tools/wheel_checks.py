@@ -47,7 +47,8 @@ def check_library() -> None:
 
 def check_datasets() -> None:
     """The data sets by name, from both packages that contain them, and files."""
-    from raremetric.datasets import list_datasets, load_dataset, read_table
+    from raremetric.datasets import list_datasets, load_dataset
+    from raremetric.table import read_table
 
     for collection in ("paper", "keel"):
         X, y = load_dataset(sorted(list_datasets(collection))[0], return_X_y=True)

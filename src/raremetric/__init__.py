@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from raremetric.classifier import MetricKNNClassifier
     from raremetric.datasets import list_datasets, load_dataset
+    from raremetric.encoding import TableEncoder
     from raremetric.features import BoostedLeaves, ImportanceWeights, KernelLandmarks
     from raremetric.learners.discriminant import BalancedDiscriminant
-    from raremetric.learners.dmbk import DMBK
     from raremetric.learners.euclidean import Euclidean
     from raremetric.learners.gmml import GMML
     from raremetric.learners.iml import IML
-    from raremetric.learners.iterative_lmnn import IterativeLMNN
     from raremetric.learners.itml import ITML
     from raremetric.learners.lmnn import LMNN
     from raremetric.rare import RareClassifier
@@ -23,7 +22,6 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = [
-    "DMBK",
     "GMML",
     "IML",
     "IMLCV",
@@ -33,10 +31,10 @@ __all__ = [
     "BoostedLeaves",
     "Euclidean",
     "ImportanceWeights",
-    "IterativeLMNN",
     "KernelLandmarks",
     "MetricKNNClassifier",
     "RareClassifier",
+    "TableEncoder",
     "__version__",
     "list_datasets",
     "load_dataset",
@@ -44,7 +42,6 @@ __all__ = [
 
 # A public name is imported when it is first used, so that `import raremetric` takes no time.
 _MODULE_OF = {
-    "DMBK": "raremetric.learners.dmbk",
     "GMML": "raremetric.learners.gmml",
     "IML": "raremetric.learners.iml",
     "IMLCV": "raremetric.tuning",
@@ -54,10 +51,10 @@ _MODULE_OF = {
     "BoostedLeaves": "raremetric.features",
     "Euclidean": "raremetric.learners.euclidean",
     "ImportanceWeights": "raremetric.features",
-    "IterativeLMNN": "raremetric.learners.iterative_lmnn",
     "KernelLandmarks": "raremetric.features",
     "MetricKNNClassifier": "raremetric.classifier",
     "RareClassifier": "raremetric.rare",
+    "TableEncoder": "raremetric.encoding",
     "list_datasets": "raremetric.datasets",
     "load_dataset": "raremetric.datasets",
 }

@@ -17,8 +17,7 @@ from benchmarks.own_tables.measuring import (
 )
 from benchmarks.own_tables.page import PAGE, RESULTS, page_text, replace_results
 from benchmarks.own_tables.tables import TABLES, make_parts, units_of, write_table
-from raremetric.datasets import read_table
-from raremetric.table import fit_table
+from raremetric.table import fit_table, read_table
 
 pytestmark = pytest.mark.long
 RNG = np.random.default_rng(0)

@@ -2,10 +2,10 @@
 
 import pytest
 
-from raremetric.report import write_report
+from raremetric.study.report import write_report
 from raremetric.study.tasks import StudyResults
 from tests.browser.conftest import BACKGROUND, DARK, LIGHT, assert_cut_boxes_fade, opened_page
-from tests.report.synthetic import whole_paper
+from tests.study.report.synthetic import PUBLISHED, whole_paper
 
 pytestmark = pytest.mark.browser
 
@@ -19,7 +19,7 @@ def report(tmp_path_factory):
     absent = (table2.rows["dataset"] == "iono") & (table2.rows["learner"] == "IML")
     results = [StudyResults(table2.study, table2.rows[~absent]), *others]
     details = {"Machine": "a test", "Command": "x" * 300}
-    write_report(results, out, title="A study", details=details)
+    write_report(results, out, title="A study", details=details, published=PUBLISHED)
     return (out / "report.html").as_uri()
 
 

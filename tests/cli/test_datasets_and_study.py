@@ -10,8 +10,8 @@ import pandas as pd
 import pytest
 
 from raremetric import __version__
-from raremetric.datasets import list_datasets, load_dataset, read_table
-from raremetric.study.reading import GROUPS, NAMED
+from raremetric.datasets import list_datasets, load_dataset
+from raremetric.table import read_table
 
 
 def test_lists_all(run):
@@ -109,33 +109,46 @@ def test_without_the_study_extra():
     assert done.stderr == f'{sentence} "raremetric[study]"\n'
 
 
-def test_a_study_from_start_to_status(run, tmp_path):
+@pytest.fixture
+def study(tmp_path):
+    """The file of a study."""
+    path = tmp_path / "mine.toml"
+    path.write_text(
+        'datasets = ["wine", "bupa"]\nsplits = 5\ntitle = "My study"\n'
+        "[learners.Euclidean]\n[learners.GMML]\n"
+    )
+    return path
+
+
+def test_a_study_from_start_to_status(run, study, tmp_path):
     store = str(tmp_path / "study.sqlite")
     part = ["--datasets", "wine", "--learners", "Euclidean", "--splits", "2", "--store", store]
-    first = run("study", "run", "table2", *part)
+    first = run("study", "run", study, *part)
     assert first.exit_code == 0, first.output
     assert "2 tasks, 2 to do" in first.output
     assert "2/2 wine/own/none/2/Euclidean" in first.output
-    again = run("study", "run", "table2", *part, "--json")
+    again = run("study", "run", study, *part, "--json")
     assert "2 tasks, 0 to do" in again.stderr
     assert json.loads(again.stdout) == {"store": store, "tasks": 2, "run": 0, "failed": []}
-    status = run("study", "status", "table2", *part, "--json")
-    (study,) = json.loads(status.output)["studies"]
-    assert (study["done"], study["failed"], study["left"]) == (2, 0, 0)
-    table = run("study", "status", "table2", *part)
-    assert "table2" in table.output
+    status = run("study", "status", study, *part, "--json")
+    (found,) = json.loads(status.output)["studies"]
+    assert (found["done"], found["failed"], found["left"]) == (2, 0, 0)
+    table = run("study", "status", study, *part)
+    assert "mine" in table.output
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["run", "table9"], r"Unknown study 'table9'.* Did you mean 'table2'"),
-        (["run", "mine.toml"], r"mine.toml cannot be read as a study"),
-        (["run", "table2", "--datasets", "wien"], r"Did you mean 'wine'"),
+        (["run", "table2"], r"table2 cannot be read as a study"),
+        (["run", "other.toml"], r"other.toml cannot be read as a study"),
+        (["run", "mine.toml", "--datasets", "wien"], r"Did you mean 'wine'"),
         (["status"], r"There is no store"),
     ],
 )
-def test_mistakes_in_a_study_are_one_sentence(run, arguments, message, tmp_path):
+@pytest.mark.usefixtures("study")
+def test_mistakes_in_a_study_are_one_sentence(run, arguments, message, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     store = ["--store", str(tmp_path / "none.sqlite")]
     result = run("study", *arguments, *store)
     assert result.exit_code == 2
@@ -144,49 +157,50 @@ def test_mistakes_in_a_study_are_one_sentence(run, arguments, message, tmp_path)
     assert not (tmp_path / "none.sqlite").exists()
 
 
-def test_beyond_the_paper_from_start_to_report(run, tmp_path):
+def test_two_studies_from_start_to_report(run, tmp_path):
     store, out = str(tmp_path / "study.sqlite"), tmp_path / "out"
-    part = ["--datasets", "zoo-3,iris0", "--learners", "Euclidean,SVM-rbf,logistic-regression"]
-    done = run("study", "run", "rare-regime-odd", *part, "--splits", "1", "--store", store)
+    for name, dataset in (("first", "zoo-3"), ("second", "iris0")):
+        (tmp_path / f"{name}.toml").write_text(
+            f'datasets = ["{dataset}"]\nsplits = 1\ntest_size = 0.5\nfew_positives = true\n'
+            'measures = ["f1", "average_precision"]\n'
+            "[learners.Euclidean]\n[learners.SVM-rbf]\n[learners.logistic-regression]\n"
+        )
+    files = [tmp_path / "first.toml", tmp_path / "second.toml"]
+    done = run("study", "run", *files, "--store", store)
     assert done.exit_code == 0, done.output
     assert run("study", "report", "--store", store, "--out", str(out)).exit_code == 0
-    for name in ("rare-regime-odd.md", "rare-regime-odd-precision.csv"):
+    for name in ("first.md", "first-precision.csv"):
         assert "zoo-3" in (out / name).read_text()
+    assert "iris0" in (out / "second.md").read_text()
+    assert "Results of 2 studies" in (out / "report.html").read_text()
 
 
-def test_the_help_names_every_study(run):
-    text = run("study", "run", "--help").output
-    for name in (*NAMED, *GROUPS):
-        assert name in text
-
-
-def test_a_report_of_what_there_is(run, tmp_path):
+def test_a_report_of_what_there_is(run, study, tmp_path):
     store, out = str(tmp_path / "study.sqlite"), tmp_path / "out"
-    part = ["--datasets", "wine,bupa", "--learners", "Euclidean,GMML", "--splits", "2"]
-    assert run("study", "run", "table2", *part, "--store", store).exit_code == 0
+    assert run("study", "run", study, "--splits", "2", "--store", store).exit_code == 0
     result = run("study", "report", "--store", store, "--out", str(out), "--json")
     assert result.exit_code == 0, result.output
     assert {*json.loads(result.stdout)["files"]} == {str(path) for path in out.iterdir()}
-    for name in ("results.csv", "table2.csv", "table2.md", "table2.tex", "report.html"):
+    for name in ("results.csv", "mine.csv", "mine.md", "mine.tex", "report.html"):
         assert (out / name).stat().st_size > 0
     assert len((out / "results.csv").read_text().splitlines()) == 1 + 2 * 2 * 2
     page = (out / "report.html").read_text()
-    assert "Table 2: without resampling" in page
+    assert "My study" in page
 
 
-def test_results_as_text_and_back(run, tmp_path):
+def test_results_as_text_and_back(run, study, tmp_path):
     first, second = tmp_path / "first.sqlite", tmp_path / "second.sqlite"
     text = tmp_path / "results.csv.gz"
     part = ["--datasets", "wine", "--learners", "Euclidean", "--splits", "2"]
-    assert run("study", "run", "table2", *part, "--store", first).exit_code == 0
+    assert run("study", "run", study, *part, "--store", first).exit_code == 0
     assert run("study", "export", first, text).stdout == f"2 tasks written to {text}.\n"
     assert run("study", "import", text, second).stdout == f"2 tasks imported into {second}.\n"
     again = run("study", "import", text, second)
     assert again.exit_code == 2
     assert "exists already" in again.stderr
     status = json.loads(run("study", "status", "--store", second, "--json").stdout)
-    (study,) = status["studies"]  # the store knows its studies
-    assert (study["study"], study["done"], study["left"]) == ("table2", 2, 0)
+    (found,) = status["studies"]  # the store knows its studies
+    assert (found["study"], found["done"], found["left"]) == ("mine", 2, 0)
 
 
 def test_a_study_with_and_without_resampling(run, tmp_path):

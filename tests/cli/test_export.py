@@ -5,8 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from raremetric.datasets import read_table
-from raremetric.table import load_model
+from raremetric.table import load_model, read_table
 
 onnxruntime = pytest.importorskip("onnxruntime")
 

@@ -11,8 +11,8 @@ import time
 import pytest
 import typer
 
-from raremetric.cli.common import progress, user_mistakes
 from raremetric.files import atomic_write
+from raremetric.terminal.common import progress, user_mistakes
 from tests.cli.conftest import COMMAND
 from tests.table.conftest import make_table
 
@@ -270,7 +270,7 @@ def test_a_dropped_exception_is_not_shown(capsys):
 
 WRITING = """
 import os, sys, time
-from raremetric.cli.common import user_mistakes
+from raremetric.terminal.common import user_mistakes
 from raremetric.files import atomic_write
 
 if sys.argv[1] == "named" and hasattr(os, "O_TMPFILE"):
@@ -314,13 +314,14 @@ def test_pipes_are_not_replaced(run, path, tmp_path):
 @pytest.mark.parametrize("command", ["predict", "fit", "review", "datasets", "study run"])
 def test_standard_output_is_not_replaced(path, saved, tmp_path, command):
     """Programs before and after this one may append to the same file."""
-    out = "/dev/stdout"
+    out, study = "/dev/stdout", tmp_path / "mine.toml"
+    study.write_text('datasets = ["wine"]\n[learners.Euclidean]')
     words = {
         "predict": ["predict", saved, path, "-o", out],
         "fit": ["fit", path, "--target", "state", "--model", "plain", "-o", out],
         "review": ["review", saved, path, "-o", out],
         "datasets": ["datasets", "wine", "--export", out],
-        "study run": ["study", "run", "table2", "--store", out],
+        "study run": ["study", "run", study, "--store", out],
     }[command]
     with (tmp_path / "all.csv").open("ab") as stream:
         stream.write(b"old\n")

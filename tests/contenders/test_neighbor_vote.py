@@ -42,8 +42,6 @@ def test_the_candidates_of_iml_are_the_first_hundred_of_the_shuffled_grid():
         ("ITML", 21, 6),
         ("GMML", 21, 6),
         ("IML", 100, 16),
-        ("DMBK", 21, 11),
-        ("IterativeLMNN", 8, 8),
     ],
 )
 def test_the_paper_has_more_candidates_than_a_quick_budget(name, full, quick):

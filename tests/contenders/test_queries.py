@@ -5,19 +5,14 @@ from typing import ClassVar
 import numpy as np
 import pytest
 from sklearn.base import BaseEstimator, TransformerMixin
-from sklearn.metrics import f1_score
 from sklearn.model_selection import StratifiedKFold
-from sklearn.neighbors import KNeighborsClassifier
 from sklearn.preprocessing import StandardScaler
 
-from raremetric import IterativeLMNN
 from raremetric.contenders import find_contender
-from raremetric.contenders.base import Candidate
 from raremetric.contenders.neighbor_vote import NeighborVote
 from raremetric.datasets import load_dataset
 from raremetric.study.execution import make_split, run_task
 from raremetric.study.tasks import LearnerSpec, Task
-from raremetric.validation import quiet_repeats
 from tests.conftest import make_problem
 
 
@@ -89,34 +84,7 @@ def test_queries_of_a_metric_that_is_learned_on_drawn_rows(seen, data):
     np.testing.assert_allclose(seen[-1], StandardScaler().fit(X).transform(queries))
 
 
-def test_iterative_lmnn_by_hand(data):
-    """Tuning and vote with scikit-learn's neighbors."""
-    X, y, queries, folds = data
-    contender = find_contender("iterative-lmnn")
-    tried = [Candidate(str(n), {"n_selected": n}) for n in (2, 5)]
-    tuned = contender.fit(tried, X, y, seed=0, folds=folds, queries=queries)
-
-    def vote(n, train, rows):
-        scaler = StandardScaler().fit(X[train])
-        Z, Q = scaler.transform(X[train]), scaler.transform(rows)
-        learner = IterativeLMNN(n_selected=n, max_iter=100, max_rounds=4)
-        with quiet_repeats():
-            learner.fit(Z, y[train], queries=Q)
-        knn = KNeighborsClassifier(3).fit(learner.transform(Z), y[train])
-        return knn.predict(learner.transform(Q))
-
-    scores = {
-        name: np.mean([f1_score(y[v], vote(n, t, X[v])) for t, v in folds])
-        for name, n in (("2", 2), ("5", 5))
-    }
-    assert tuned.validation == pytest.approx(scores)
-    best = max(scores, key=lambda name: (scores[name], name))
-    assert tuned.chosen == {"n_selected": int(best)}
-    expected = vote(int(best), np.arange(60), queries)
-    np.testing.assert_array_equal(tuned.answer(queries).predicted, expected)
-
-
-@pytest.mark.parametrize("name", ["plain", "gmml", "dmbk", "iml"])
+@pytest.mark.parametrize("name", ["plain", "gmml", "lmnn", "iml"])
 def test_other_methods_do_not_look_at_queries(data, name):
     X, y, queries, folds = data
     contender = find_contender(name, "quick")
@@ -130,9 +98,8 @@ def test_other_methods_do_not_look_at_queries(data, name):
 
 
 def test_a_transductive_method_says_so():
-    sentence = find_contender("iterative-lmnn").looks_at_queries
-    assert sentence.startswith("iterative LMNN looks at the features of the rows to be classified")
-    assert watching().looks_at_queries.startswith("Watching looks at")
+    sentence = watching().looks_at_queries
+    assert sentence.startswith("Watching looks at the features of the rows to be classified")
 
 
 def test_a_study_shows_the_test_part_without_its_labels(seen):

@@ -53,8 +53,6 @@ def test_short_names_for_the_command_line():
             "lmnn": "LMNN",
             "itml": "ITML",
             "gmml": "GMML",
-            "dmbk": "DMBK",
-            "iterative-lmnn": "IterativeLMNN",
             "iml": "IML",
             "logistic": "logistic-regression",
             "boosting": "gradient-boosting",
@@ -69,7 +67,7 @@ def test_short_names_for_the_command_line():
     assert find_contender("iml", "quick").budget == "quick"
     with pytest.raises(ValueError, match=r"Unknown method 'bosting'.*Did you mean 'boosting'"):
         find_contender("bosting")
-    with pytest.raises(ValueError, match=r"Unknown method 'qqq'; .*They are DMBK, .*rare, .*svm"):
+    with pytest.raises(ValueError, match=r"Unknown method 'qqq'; .*They are Euclidean, .*svm"):
         find_contender("qqq")
 
 
@@ -157,6 +155,26 @@ def test_a_users_classifier_is_judged_by_its_scores(path, grid, n_candidates, da
     scores = first.answer(queries).scores
     np.testing.assert_array_equal(scores, second.answer(queries).scores)
     assert np.isfinite(scores).all()
+
+
+class Offering(LogisticRegression):
+    """A class that says which candidates to try on a split."""
+
+    @staticmethod
+    def candidates(split):
+        return [{"tol": 1.0, "C": float(C)} for C in range(1, split + 2)]
+
+
+@pytest.mark.parametrize("is_transformer", [False, True])
+def test_a_class_may_offer_its_candidates(is_transformer, monkeypatch):
+    if is_transformer:
+        monkeypatch.setattr(Tripled, "candidates", Offering.candidates, raising=False)
+    path = f"{__name__}:{'Tripled' if is_transformer else 'Offering'}"
+    first, *_, last = find_contender(path).candidates(3)
+    assert (first.name, last.params) == ("{'tol': 1.0, 'C': 1.0}", {"tol": 1.0, "C": 4.0})
+    assert len(make_contender(path, "few", n_candidates=2).candidates(3)) == 2
+    if not is_transformer:
+        assert len(make_contender(path, "mine", grid={"C": [1.0]}).candidates(3)) == 1
 
 
 def test_a_class_that_takes_any_argument(data):

@@ -86,8 +86,6 @@ def test_equal_weights_change_nothing_and_measures_are_weighted(data):
         ("itml", ""),
         ("gmml", ""),
         ("sklearn.naive_bayes:GaussianNB", ""),
-        ("dmbk", "DMBK cannot take weights: its metric is learned without them"),
-        ("iterative-lmnn", "iterative LMNN cannot take weights: its metric is learned without"),
         (
             "sklearn.neighbors:KNeighborsClassifier",
             "KNeighborsClassifier cannot take weights: it is fitted without them; only its",

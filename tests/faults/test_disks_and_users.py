@@ -68,7 +68,7 @@ def finished(tmp_path):
         "datasets wine --export out",
         "study import {results} out",
         "study report --store {store} --out folder",
-        "study run table2 --datasets wine --learners Euclidean --splits 1 --store out",
+        "study run {study} --store out",
     ],
 )
 def test_a_full_disk(tmp_path, path, saved, words, forks):  # noqa: F811
@@ -76,7 +76,8 @@ def test_a_full_disk(tmp_path, path, saved, words, forks):  # noqa: F811
     work.mkdir()
     (tmp_path / "tmp").mkdir()
     shutil.copy(path, tmp_path / "table.csv")
-    names = {"path": path, "saved": saved}
+    names = {"path": path, "saved": saved, "study": tmp_path / "mine.toml"}
+    names["study"].write_text('datasets = ["wine"]\nsplits = 1\n[learners.Euclidean]')
     if "{store}" in words or "{results}" in words:
         store = Store(tmp_path / "study.sqlite", create=True)
         long = LearnerSpec("long", "GMML", {"random_state": 1}, {"t": [0.0] * 3000})

@@ -9,7 +9,6 @@ from sklearn.base import clone
 from sklearn.utils.validation import has_fit_parameter
 
 from raremetric import (
-    DMBK,
     GMML,
     IML,
     IMLCV,
@@ -19,7 +18,6 @@ from raremetric import (
     BoostedLeaves,
     Euclidean,
     ImportanceWeights,
-    IterativeLMNN,
     KernelLandmarks,
     MetricKNNClassifier,
     RareClassifier,
@@ -36,8 +34,6 @@ ESTIMATORS = [
     LMNN(),
     ITML(),
     GMML(),
-    DMBK(),
-    IterativeLMNN(),
     Euclidean(),
     BalancedDiscriminant(),
     BoostedLeaves(2),

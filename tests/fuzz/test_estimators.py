@@ -5,7 +5,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from raremetric import (
-    DMBK,
     GMML,
     IML,
     IMLCV,
@@ -15,7 +14,6 @@ from raremetric import (
     BoostedLeaves,
     Euclidean,
     ImportanceWeights,
-    IterativeLMNN,
     KernelLandmarks,
     MetricKNNClassifier,
     RareClassifier,
@@ -62,16 +60,6 @@ ESTIMATORS = {
         init=one_of(["pca", "identity"]),
         max_iter=one_of([5, 50]),
     ),
-    "IterativeLMNN": st.builds(
-        IterativeLMNN,
-        n_neighbors=one_of([1, 3]),
-        push_weight=one_of([0.0, 0.5, 1.0]),
-        n_selected=one_of([1, 10]),
-        overlap=one_of([0.5, 1.0]),
-        max_rounds=one_of([1, 3]),
-        n_components=one_of([None, 1]),
-        max_iter=one_of([5, 50]),
-    ),
     "ITML": st.builds(
         ITML,
         gamma=one_of([0.01, 1.0, 100.0]),
@@ -90,13 +78,6 @@ ESTIMATORS = {
         similar_strength=one_of([0.0, 1.0]),
         dissimilar_strength=one_of([0.0, 1.0]),
         random_state=st.just(0),
-    ),
-    "DMBK": st.builds(
-        DMBK,
-        n_components=one_of([None, 0.5, 1]),
-        balance=one_of([0.0, 0.5, 1.0]),
-        shrinkage=one_of(["auto", 1e-6, 0.1, 1.0]),
-        max_iter=one_of([5, 50]),
     ),
     "Euclidean": st.builds(Euclidean),
     "BalancedDiscriminant": st.builds(

@@ -235,7 +235,7 @@ def test_edited_definitions(folder, study_files, data):
     head, rest = gzip.decompress(study_files[1]).split(b"\n", 1)
     values = json.loads(head)
     study = values["studies"][0]
-    field = data.draw(st.sampled_from([*study, "leader", "few_positives", "paper_table", "splits"]))
+    field = data.draw(st.sampled_from([*study, "leader", "few_positives", "splits"]))
     study[field] = data.draw(json_values)
     text = json.dumps(values).encode() + b"\n" + rest
     (folder / "edited.csv.gz").write_bytes(gzip.compress(text, compresslevel=1))

@@ -16,8 +16,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from raremetric.datasets import TableError
-from raremetric.table import fit_table
+from raremetric.table import TableError, fit_table
 from tests.fuzz.cases import n_cases
 from tests.fuzz.mutations import check_sentence
 

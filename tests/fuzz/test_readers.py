@@ -11,9 +11,9 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from raremetric.datasets import read_table
-from raremetric.datasets.dialect import is_missing
-from raremetric.datasets.pieces import iter_table
+from raremetric.table import read_table
+from raremetric.table.reading.dialect import is_missing
+from raremetric.table.reading.pieces import iter_table
 from tests.fuzz.cases import n_cases
 from tests.fuzz.mutations import check_sentence, damaged, limited_time
 from tests.table.conftest import make_table

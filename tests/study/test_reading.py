@@ -1,13 +1,9 @@
-import json
 from dataclasses import replace
 
 import pytest
 
 from raremetric.datasets import list_datasets
 from raremetric.study.reading import (
-    NAMED,
-    find_studies,
-    named_study,
     read_study,
     report_title,
     resampling_notes,
@@ -18,65 +14,8 @@ from raremetric.study.tasks import LearnerSpec, Study, Task
 IML, ML1 = (LearnerSpec.from_dict(name, {}) for name in ("IML", "ML1"))
 
 
-@pytest.mark.parametrize(
-    ("name", "n_tasks"),
-    [
-        ("table2", 22 * 7 * 20),
-        ("table3-smote", 22 * 5 * 20),
-        ("imbalance", 22 * 10 * 5 * 20),
-        ("ablation", 22 * 10 * 3 * 20),
-        ("beyond", 22 * 9 * 20),
-        ("rare-regime-odd", 50 * 9 * 5),
-        ("rare-regime-even", 50 * 9 * 5),
-        ("rare-regime-even-again", 50 * 4 * 5),
-        ("large-chosen", 6 * 4 * 5),
-        ("large-unseen", 9 * 4 * 5),
-        ("large-fars", 2 * 4 * 2),
-    ],
-)
-def test_the_known_studies_are_enumerated(name, n_tasks):
-    (study,) = find_studies(name)
-    ids = [task.id for task in study.tasks()]
-    assert len(ids) == len(set(ids)) == n_tasks
-
-
-def test_all_is_all():
-    assert [study.name for study in find_studies("all")] == [
-        "table2",
-        "table3-rus",
-        "table3-smote",
-        "ablation",
-        "imbalance",
-    ]  # the fewest variants of the data first
-    assert find_studies("paper") == find_studies("all")
-    with pytest.raises(ValueError, match=r"Unknown study 'table4'; .* Did you mean 'table2'"):
-        find_studies("table4")
-
-
-def test_the_rare_regime_is_keels_list_in_two_parts():
-    again, even, odd = find_studies("rare-regime")
-    names = list_datasets("keel")
-    assert odd.datasets[:2] == (names[0], names[2])
-    assert even.datasets[:2] == (names[1], names[3])
-    assert sorted([*odd.datasets, *even.datasets]) == names
-    assert odd.tasks()[0].id == f"{names[0]}/own@0.5/none/1/Euclidean"
-    assert odd.tasks()[0].test_size == 0.5
-    assert again.datasets == even.datasets
-    assert {task.split for task in again.tasks()} == {6, 7, 8, 9, 10}
-
-
-def test_the_large_tables_are_each_in_one_study():
-    names = [name for study in find_studies("large") for name in study.datasets]
-    assert sorted(names) == list_datasets("large")
-
-
-def test_beyond_shares_the_papers_tasks():
-    ids = {name: {task.id for task in named_study(name).tasks()} for name in ("table2", "beyond")}
-    assert len(ids["table2"] & ids["beyond"]) == 2 * 22 * 20
-
-
 def test_no_resampling_for_learners_with_a_threshold():
-    study = named_study("table3-smote")
+    study = Study("table3-smote", ("wine",), (IML,), resamplings=("smote",))
     with pytest.raises(ValueError, match=r"SVM-rbf chooses a thr.*table3-smote has smote\. Add"):
         restrict(study, learners=["IML", "SVM-rbf"])
     study = restrict(
@@ -86,7 +25,7 @@ def test_no_resampling_for_learners_with_a_threshold():
         "SVM-rbf, IML-score choose a threshold instead of resampling, and run with resampling "
         "'none' only."
     ]
-    assert resampling_notes(named_study("table3-smote")) == []
+    assert resampling_notes(Study("mine", ("wine",), (IML,), resamplings=("smote",))) == []
 
 
 def test_ids_are_stable_and_tell_settings_apart():
@@ -100,8 +39,24 @@ def test_ids_are_stable_and_tell_settings_apart():
     assert mine.label == LearnerSpec("IML", "IML", {"dissimilar": "fixed"}).label
 
 
+def test_a_class_keeps_its_ids_when_its_module_is_moved():
+    for settings in ({}, {"power": 2.0}):
+        first, moved = (
+            LearnerSpec("Mine", f"{module}:Mine", settings) for module in ("a.module", "other")
+        )
+        assert first.label == moved.label
+    assert LearnerSpec("Mine", "a:Mine").label == "Mine"
+    assert LearnerSpec("Mine", "a:Mine", {"power": 2.0}).label != "Mine"
+    assert LearnerSpec("Mine", "a:Other").label != "Mine"
+    assert LearnerSpec("IML", "a:IML").label != "IML"  # a registered contender has this name
+    same_settings = ({"tol": 0.1}, {"tol": [0.1]})
+    assert LearnerSpec("IML", "a:IML", *same_settings).label != (
+        LearnerSpec("IML", "IML", *same_settings).label
+    )
+
+
 def test_a_part_of_a_study():
-    study = named_study("table2")
+    study = Study("table2", ("glass", "wine"), (IML,))
     part = restrict(study, ["wine"], ["IML", "ML2"], 2)
     assert [task.id for task in part.tasks()] == [
         "wine/own/none/1/IML",
@@ -140,6 +95,16 @@ set_weights = "balanced"
 [learners.balanced.grid]
 t = [0.0, 0.25, 0.5, 0.75, 1.0]
 """
+
+
+@pytest.mark.parametrize("collection", ["paper", "keel"])
+def test_a_collection_and_every_second_data_set_of_it(collection, tmp_path):
+    path, names = tmp_path / "mine.toml", list_datasets(collection)
+    path.write_text(f"datasets = '{collection}'\n[learners.IML]")
+    assert read_study(path).datasets == tuple(names)
+    second = f"{{collection = '{collection}', positions = 'even'}}"
+    path.write_text(f"datasets = {second}\n[learners.IML]")
+    assert read_study(path).datasets == tuple(names[1::2])
 
 
 def test_a_users_own_study(tmp_path):
@@ -191,8 +156,7 @@ def test_a_users_own_study_beyond_the_paper(tmp_path):
         ),
         ("datasets = ['wine']\nmeasures = ['auc']\n[learners.IML]", r"measures must be one of"),
         ("datasets = ['wine']\nleader = 'GMML'\n[learners.IML]", r"leader must be one of 'IML'"),
-        ("datasets = ['wine']\npaper_table = '2'\n[learners.IML]", r"paper_table must be one of"),
-        ("datasets = ['wine']\nname = 'table2'\n[learners.IML]", r"must not be named 'table2'"),
+        ("datasets = ['wine']\npaper_table = '2'\n[learners.IML]", r"must have the fields"),
         (
             "datasets = ['wine']\n[learners.IML]\ncandidates = 0",
             r"of learner 'IML' == 0",
@@ -253,41 +217,15 @@ def test_a_study_with_too_many_tasks(tmp_path):
     path = tmp_path / "mine.toml"
     path.write_text("datasets = ['wine']\nsplits = 999_999_999\n[learners.IML]\n[learners.ML1]")
     with pytest.raises(ValueError, match=r"'mine' has 1999999998 tasks; there can be at most"):
-        find_studies(str(path))[0].tasks()
+        read_study(path).tasks()
 
 
-@pytest.mark.parametrize("name", NAMED)
-def test_a_definition_survives_the_way_to_json_and_back(name):
-    study = named_study(name)
-    assert Study.from_dict(json.loads(json.dumps(study.to_dict()))) == study
-
-
-def test_how_the_named_studies_are_reported():
-    named = {name: named_study(name) for name in NAMED}
-    assert {name: study.paper_table for name, study in named.items() if study.paper_table} == {
-        "beyond": "table2",
-        "table2": "table2",
-        "table3-smote": "table3-smote",
-        "table3-rus": "table3-rus",
-    }
-    for name, study in named.items():
-        is_rare, is_large = name.startswith("rare-regime"), name.startswith("large")
-        assert study.title
-        assert study.measures == (("f1", "average_precision") if is_rare or is_large else ("f1",))
-        assert study.few_positives == is_rare
-        ours = "RareClassifier-fast"
-        assert study.leader == (ours if ours in {spec.name for spec in study.learners} else None)
-
-
-def test_only_the_papers_studies_are_called_the_paper():
+def test_titles_of_reports():
     mine = Study("mine", ("wine",), (IML,), title="My study")
     unnamed = Study("other", ("wine",), (IML,))
-    assert report_title(find_studies("all")) == "The paper, reproduced"
-    assert report_title([named_study("table2")]) == "Table 2: without resampling"
     assert report_title([mine]) == "My study"
     assert report_title([unnamed]) == "other"
-    assert report_title([*find_studies("all"), mine]) == "Results of 6 studies"
-    assert report_title([named_study("beyond")]) == "Beyond the paper"
+    assert report_title([mine, unnamed]) == "Results of 2 studies"
 
 
 def test_a_later_part_of_a_study_extends_its_splits():

@@ -1,7 +1,5 @@
 """A small table with numbers, text, missing values and names of rows; models fitted on it once."""
 
-import warnings
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -57,8 +55,7 @@ def path(tmp_path_factory):
 @pytest.fixture(scope="session")
 def models(path):
     """One model per method."""
-    with pytest.MonkeyPatch.context() as patch, warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "iterative LMNN is made for rows that are known")
+    with pytest.MonkeyPatch.context() as patch:
         patch.setattr(scored, "N_QUICK_CANDIDATES", 2)  # they are slow
         return {
             name: fit_table(path, "state", method=name, row_names="id") for name in model_names()

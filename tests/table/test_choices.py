@@ -184,15 +184,16 @@ def test_mistakes(path, options, sentence):
 
 
 def test_a_transductive_method_is_compared_with_a_note_and_fitted_with_a_warning(path):
-    chosen = ["plain", "iterative-lmnn"]
+    own = "tests.contenders.test_queries:Watching"
+    chosen = ["plain", own]
     found = compare_table(path, "state", methods=chosen, n_folds=2, ignore=["id"])
     assert found.failures == []
     (note,) = [each for each in found.notes if "transductive" in each]
-    assert note.startswith("iterative LMNN looks at the features of the rows to be classified")
+    assert note.startswith("Watching looks at the features of the rows to be classified")
     plain = compare_table(path, "state", methods=["plain"], n_folds=2, ignore=["id"])
     assert not any("transductive" in each for each in plain.notes)
     with pytest.warns(UserWarning, match="the metric of this model is learned for the training"):
-        model = fit_table(path, "state", method="iterative-lmnn", ignore=["id"])
+        model = fit_table(path, "state", method=own, ignore=["id"])
     alone = model.predict(make_table().head(1))
     first = model.predict(make_table()).head(1)  # does not depend on the other rows
     pd.testing.assert_frame_equal(alone, first)

@@ -9,9 +9,8 @@ import pytest
 from scipy.special import expit
 from sklearn.metrics import f1_score
 
-from raremetric.datasets import TableError
-from raremetric.datasets.collections import collection_files
 from raremetric.table import (
+    TableError,
     fit_collection,
     fit_table,
     load_model,
@@ -20,6 +19,7 @@ from raremetric.table import (
 )
 from raremetric.table.aims import unmet_minimum
 from raremetric.table.predictions import write_predictions
+from raremetric.table.reading.collections import collection_files
 
 distributed = pytest.importorskip("dask.distributed")
 SIZES = (700, 1, 0, 1200, 600)

@@ -14,15 +14,14 @@ from sklearn.preprocessing import StandardScaler
 from raremetric.contenders import CONTENDERS, scored
 from raremetric.contenders.alternatives import LogisticRegressions
 from raremetric.contenders.base import positive_scores
-from raremetric.datasets import read_table
 from raremetric.rare import classifier
 from raremetric.rare.tuning_set import make_folds
-from raremetric.report.comparison import comparison_page, results_grid, tuning_grid
-from raremetric.report.comparison_figures import RECALLS, _curve
-from raremetric.table import DEFAULT_METHODS, Comparison, compare_table, comparison
+from raremetric.table import DEFAULT_METHODS, Comparison, compare_table, comparison, read_table
 from raremetric.table.comparison import default_max_samples
 from raremetric.table.fitting import fit_method
 from raremetric.table.measures import MEASURES, best_group, positives_on_top
+from raremetric.table.pages.comparison import comparison_page, results_grid, tuning_grid
+from raremetric.table.pages.comparison_figures import RECALLS, _curve
 from raremetric.table.results import FoldResult
 from raremetric.validation import check_labels
 

@@ -4,8 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from raremetric.datasets import TableError, read_table
-from raremetric.table import compare_table, fit_table
+from raremetric.table import TableError, compare_table, fit_table, read_table
 from raremetric.table.predictions import write_predictions
 from tests.table.conftest import make_table
 

@@ -8,8 +8,7 @@ import pytest
 from sklearn.model_selection import StratifiedKFold
 
 from raremetric.contenders import scored
-from raremetric.datasets import read_table
-from raremetric.table import compare_table, fit_table
+from raremetric.table import compare_table, fit_table, read_table
 from raremetric.table.roles import read_times, read_weights
 from tests.table.conftest import make_table
 

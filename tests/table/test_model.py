@@ -7,10 +7,9 @@ import pytest
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.preprocessing import StandardScaler
 
-from raremetric.datasets import TableError, read_table
 from raremetric.explain import feature_weights
 from raremetric.rare.ensemble import Ensemble
-from raremetric.table import fit_table
+from raremetric.table import TableError, fit_table, read_table
 from raremetric.table.splitting import n_tuning_folds
 from tests.table.conftest import make_table
 

@@ -14,10 +14,9 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from raremetric.datasets import TableError
-from raremetric.report import review_page
-from raremetric.table import fit_table
+from raremetric.table import TableError, fit_table
 from raremetric.table.evidence import explain_row, importances_of_file, show_value
+from raremetric.table.pages.review import review_page
 from raremetric.table.review import (
     labeled_rows,
     read_verdicts,

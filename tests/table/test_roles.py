@@ -6,9 +6,9 @@ import pytest
 from sklearn.metrics import f1_score, precision_recall_curve
 
 from raremetric.contenders import scored
-from raremetric.datasets import TableError, tables
-from raremetric.table import compare_table, fit_table
+from raremetric.table import TableError, compare_table, fit_table
 from raremetric.table.measures import MEASURES, best_beyond, cost_savings, measure_of
+from raremetric.table.reading import tables
 from raremetric.table.roles import RowRoles, read_times, read_weights
 from raremetric.table.splitting import tuning_folds
 

@@ -90,7 +90,7 @@ def test_all_parts_come_back(model, saved):
     assert again.versions == model.versions
     assert again.ids.tolist() == [f"r{i}" for i in range(120)]
     assert again.weights() == model.weights()
-    assert again.encoder.levels_ == model.encoder.levels_
+    assert again.encoder.kinds_ == model.encoder.kinds_
 
 
 @pytest.mark.parametrize("method", model_names())

@@ -18,7 +18,7 @@ from raremetric.contenders.base import (
     TuningOptions,
     refuse_unknown,
 )
-from raremetric.contenders.paper_grids import iml_candidates
+from raremetric.contenders.candidates import iml_candidates
 from raremetric.contenders.scored import chosen_members
 from raremetric.learners.iml import IML
 from raremetric.rare import RareClassifier

@@ -8,6 +8,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from importlib import import_module
 from typing import Any
 
@@ -25,25 +26,21 @@ from raremetric.contenders.alternatives import (
 )
 from raremetric.contenders.averaged import AveragedClassifier, Settings
 from raremetric.contenders.base import Candidate, Contender, check_arguments
-from raremetric.contenders.forests import FOREST_GRID, BalancedForests
-from raremetric.contenders.neighbor_vote import IMLVote, LMNNVote, NeighborVote
-from raremetric.contenders.paper_grids import (
-    dmbk_candidates,
+from raremetric.contenders.candidates import (
     euclidean_candidates,
     gmml_candidates,
     iml_candidates,
-    iterative_lmnn_candidates,
     itml_candidates,
     lmnn_candidates,
 )
+from raremetric.contenders.forests import FOREST_GRID, BalancedForests
+from raremetric.contenders.neighbor_vote import IMLVote, LMNNVote, NeighborVote
 from raremetric.contenders.rare import IMLScore, Rare
 from raremetric.contenders.scored import Averaged, Scored
 from raremetric.contenders.vote_threshold import MAX_JUDGED
-from raremetric.learners.dmbk import DMBK
 from raremetric.learners.euclidean import Euclidean
 from raremetric.learners.gmml import GMML
 from raremetric.learners.iml import IML
-from raremetric.learners.iterative_lmnn import IterativeLMNN
 from raremetric.learners.itml import ITML
 from raremetric.learners.lmnn import LMNN
 from raremetric.validation import check_option
@@ -126,21 +123,6 @@ CONTENDERS: dict[str, Contender] = {
             step=4,
             alias="gmml",
         ),
-        NeighborVote(
-            name="DMBK",
-            learner=DMBK,
-            propose=dmbk_candidates,
-            step=2,
-            alias="dmbk",
-        ),
-        NeighborVote(
-            name="IterativeLMNN",
-            learner=IterativeLMNN,
-            propose=iterative_lmnn_candidates,
-            settings={"max_iter": 100, "max_rounds": 4},
-            title="iterative LMNN",
-            alias="iterative-lmnn",
-        ),
         _iml.variant("ML1", {"set_weights": "uniform", "pairs": "random", "random_state": 1}),
         _iml.variant("ML2", {"set_weights": "uniform"}),
         _iml,
@@ -221,7 +203,7 @@ class ScoredEstimator(Averaged):
         check_arguments(self.estimator, self.settings, self.grid, self.name)
 
     def _default_candidates(self, split: int) -> list[Candidate]:
-        return [Candidate("{}", {})]
+        return own_candidates(self.estimator, split)[: self.n_candidates]
 
     @property
     def ignores_weights(self) -> str:
@@ -242,7 +224,8 @@ def custom_contender(path: str, *, name: str = "", **fields: Any) -> Contender:
     """A contender from an import path such as ``"mypackage.module:MyLearner"``.
 
     A classifier is judged by its scores and gets a threshold, like `Scored`; a transformer is
-    judged by the vote of the nearest neighbors, like `NeighborVote`.
+    judged by the vote of the nearest neighbors, like `NeighborVote`. Where no grid is given, its
+    candidates are those of `own_candidates`.
 
     Parameters
     ----------
@@ -256,7 +239,15 @@ def custom_contender(path: str, *, name: str = "", **fields: Any) -> Contender:
     name = name or estimator.__name__
     if hasattr(estimator, "predict"):
         return ScoredEstimator(name=name, kind=path, estimator=estimator, **fields)
-    return NeighborVote(name=name, kind=path, learner=estimator, **fields)
+    propose = partial(own_candidates, estimator)
+    return NeighborVote(name=name, kind=path, learner=estimator, propose=propose, **fields)
+
+
+def own_candidates(estimator: type, split: int) -> list[Candidate]:
+    """What a class offers by its static method ``candidates(split)``; else its defaults alone."""
+    offered = getattr(estimator, "candidates", None)
+    tried = [{}] if offered is None else offered(split)
+    return [Candidate(str(params), params) for params in tried]
 
 
 def load_class(path: str) -> type:

@@ -15,7 +15,6 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from raremetric.datasets.written import is_numeric
 from raremetric.extras import install_hint
 
 MISSING_MARKS = frozenset({"?", "<null>", ""})
@@ -127,6 +126,14 @@ def _parse_attribute(line: str) -> Attribute:
         return Attribute(match["name"].strip(), kind.lower())
     levels = re.findall(r"\s*('(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"|[^,]+?)\s*(?:,|$)", kind[1:-1])
     return Attribute(match["name"].strip(), "nominal", tuple(unquote(level) for level in levels))
+
+
+def is_numeric(text: str) -> bool:
+    """Whether a field is a finite number with a decimal point, if any."""
+    try:
+        return abs(float(text)) < float("inf")
+    except ValueError:
+        return False
 
 
 def unquote(text: str) -> str:

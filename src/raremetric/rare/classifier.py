@@ -90,7 +90,7 @@ class RareClassifier(InspectionMixin, ClassifierMixin, BaseEstimator):
     max_features : int or None, default=500
         Maximum number of features that the metrics use. From more, those whose distributions differ
         most between the classes (Kolmogorov and Smirnov's statistic) are selected, in each fold
-        again. None uses all features; the time grows with the cube of their number.
+        again. None uses all features, which can take minutes with thousands of them.
     random_state : int, RandomState instance or None, default=None
         Determines the folds, forests, trees, landmarks and sampled rows.
     n_jobs : int or None, default=None

@@ -8,7 +8,6 @@ from datetime import datetime
 from typing import Any
 
 from raremetric.contenders import RESAMPLING
-from raremetric.study.paper_values import RESAMPLING_OF
 from raremetric.study.tasks import COUNTS, Study, Task
 from raremetric.validation import check_integer, check_option
 
@@ -22,7 +21,6 @@ FIELD_TYPES: dict[str, tuple[type, str]] = {
     "measures": (list, 'a list such as ["f1"]'),
     "splits": (int, "an integer"),
     "first_split": (int, "an integer"),
-    "paper_table": (str, "a string"),
     "leader": (str, "a string"),
     "few_positives": (bool, "true or false"),
 }
@@ -32,6 +30,7 @@ LEARNER_FIELD_TYPES: dict[str, tuple[type, str]] = {
     "grid": (dict, "a table of lists"),
     "candidates": (int, "an integer"),
 }
+EARLIER_FIELDS = ("paper_table",)  # in stores and exports of earlier versions; ignored
 REQUIRED = {"datasets", "learners"}
 OPTIONAL = {*FIELD_TYPES, "test_size"} - REQUIRED
 MAX_NAME = 150  # bytes; the files of a report have longer names, of at most 255
@@ -79,9 +78,7 @@ def check_fields(values: Mapping[str, Any], source: str) -> None:
         for value in values.get(field, []):
             check_option(value, field, allowed)
     check_splits(values.get("first_split", 1), values.get("splits", 20))
-    _check_share(values.get("test_size"), "test_size", "Leave it out for the paper's.")
-    if "paper_table" in values:
-        check_option(values["paper_table"], "paper_table", RESAMPLING_OF)
+    _check_share(values.get("test_size"), "test_size", "Leave it out for the default.")
 
 
 def check_splits(first_split: int, splits: int) -> int:
@@ -100,6 +97,7 @@ def read_definition(values: Any, source: str) -> Study:
     """A study from the fields that `Study.to_dict` gave, checked."""
     if not isinstance(values, dict):
         raise ValueError(f"A study in {source} is not a table of fields; got {values!r}.")
+    values = {name: value for name, value in values.items() if name not in EARLIER_FIELDS}
     check_fields({"name": "", **values}, source)
     datasets = values["datasets"]
     if not isinstance(datasets, list) or not all(isinstance(name, str) for name in datasets):

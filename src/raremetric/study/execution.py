@@ -25,7 +25,7 @@ from raremetric.study.fingerprints import fingerprint
 from raremetric.study.store import Store
 from raremetric.study.tasks import COUNTS, Result, Study, Task, all_tasks
 
-TEST_SIZE, TEST_SIZE_WITH_SHARE = 0.7, 0.5  # the paper's
+TEST_SIZE, TEST_SIZE_WITH_SHARE = 0.7, 0.5  # by default
 N_FOLDS = 5
 MAX_DEATHS = 3  # of workers, without a finished task
 Outcome = tuple[Task, Result | str]  # a result, or the traceback of a failure

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 import hashlib
 import inspect
+from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 
@@ -27,7 +29,7 @@ COMMON = (
 )
 # A majority vote of neighbors, as in the paper.
 VOTES = (
-    *("contenders/neighbor_vote.py", "contenders/paper_grids.py", "contenders/vote_folds.py"),
+    *("contenders/neighbor_vote.py", "contenders/candidates.py", "contenders/vote_folds.py"),
     *("classifier.py", "voting/fitting.py", "voting/training.py", "voting/votes.py"),
 )
 # Calibrated scores and a threshold.
@@ -56,10 +58,24 @@ def computing_files(contender: Contender) -> tuple[str, ...]:
 
 @cache
 def _hash_of_files(names: tuple[str, ...]) -> str:
-    root, digest = Path(raremetric.__file__).parent, hashlib.sha256()
-    for name in names:
-        digest.update(name.encode() + (root / name).read_bytes())
-    return digest.hexdigest()[:16]
+    root = Path(raremetric.__file__).parent
+    return hash_of_code([(root / name).read_bytes() for name in names])
+
+
+def hash_of_code(sources: Iterable[bytes]) -> str:
+    """A hash of the code of modules. A module that is moved or renamed does not change it."""
+    parts = sorted(hashlib.sha256(_without_imports(source)).digest() for source in sources)
+    return hashlib.sha256(b"".join(parts)).hexdigest()[:16]
+
+
+def _without_imports(source: bytes) -> bytes:
+    """The lines of a module, except empty ones and imports, which contain names of modules."""
+    lines = source.splitlines(keepends=True)
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            first, last = node.lineno - 1, node.end_lineno or node.lineno
+            lines[first:last] = [b"\n"] * (last - first)
+    return b"".join(line for line in lines if line.strip())
 
 
 @cache

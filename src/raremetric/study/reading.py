@@ -1,11 +1,10 @@
-"""Studies from TOML files: those in this package, by name, and a user's own."""
+"""Studies from TOML files."""
 
 from __future__ import annotations
 
 import tomllib
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -13,61 +12,19 @@ from raremetric.contenders import CONTENDERS
 from raremetric.contenders.resampling import check_resamplings
 from raremetric.datasets import check_dataset_name, list_datasets
 from raremetric.study.checks import check_fields, check_splits
-from raremetric.study.paper_values import paper_datasets
 from raremetric.study.tasks import LearnerSpec, Study
 from raremetric.validation import as_names, check_option
 
-FOLDER = files("raremetric.study") / "studies"
-FILES = {
-    file.name.removesuffix(".toml"): tomllib.loads(file.read_text(encoding="utf-8"))
-    for file in sorted(FOLDER.iterdir(), key=lambda file: file.name)
-}
-NAMED = tuple(FILES)
-GROUPS = {
-    group: [name for name, values in FILES.items() if values.get("group") == group]
-    for group in sorted({values["group"] for values in FILES.values() if "group" in values})
-}
-GROUPS["all"] = GROUPS["paper"]
 POSITIONS = {"odd": 0, "even": 1}  # the first position of a list is odd
 
 
-def find_studies(name: str) -> list[Study]:
-    """The studies that a user asks for.
-
-    Parameters
-    ----------
-    name : str
-        A study that comes with the package, a group of them ("paper", also called "all",
-        "rare-regime" or "large"; the study with the fewest tasks per learner comes first), or the
-        path of a TOML file.
-    """
-    if name.endswith(".toml"):
-        return [read_study(Path(name))]
-    check_option(name, "study", (*NAMED, *GROUPS))
-    studies = [named_study(each) for each in GROUPS.get(name, [name])]
-    return sorted(studies, key=lambda study: len(study.tasks()) / len(study.learners))
-
-
-def named_study(name: str) -> Study:
-    """A study that comes with the package."""
-    check_option(name, "study", NAMED)
-    values = {field: value for field, value in FILES[name].items() if field != "group"}
-    return _build(values, name, f"{name}.toml")
-
-
 def read_study(path: Path) -> Study:
-    """A user's own study; see the documentation for the fields of the file."""
+    """A study from a file; see the documentation for its fields."""
     try:
         values = tomllib.loads(path.read_text(encoding="utf-8"))
     except (OSError, tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
         raise ValueError(f"{path} cannot be read as a study: {error}") from error
-    study = _build(values, path.stem, str(path))
-    if study.name in (*NAMED, *GROUPS):
-        raise ValueError(
-            f"{path} must not be named {study.name!r}, like a study that comes with raremetric: "
-            'give it another name, such as name = "mine".'
-        )
-    return study
+    return _build(values, path.stem, str(path))
 
 
 def restrict(
@@ -99,8 +56,6 @@ def report_title(studies: Sequence[Study]) -> str:
     """The heading of a report of these studies."""
     if len(studies) == 1:
         return studies[0].title or studies[0].name
-    if all(study.name in GROUPS["paper"] for study in studies):
-        return "The paper, reproduced"
     return f"Results of {len(studies)} studies"
 
 
@@ -130,8 +85,6 @@ def _resolve_datasets(value: Any) -> list[str]:
             f'{{ collection = "keel", positions = "odd" }}; got {value!r}.'
         )
     names = sorted(list_datasets(chosen["collection"]))
-    if chosen["collection"] == "paper":
-        names = list(paper_datasets())  # in the order of its tables
     if "positions" in chosen:
         check_option(chosen["positions"], "positions", POSITIONS)
         return names[POSITIONS[chosen["positions"]] :: 2]

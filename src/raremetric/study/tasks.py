@@ -73,10 +73,19 @@ class LearnerSpec:
 
     @property
     def label(self) -> str:
-        """The name if it is registered; else the name and a hash of everything else."""
-        if self.is_registered:
+        """What tells the learner apart from others in ids of tasks.
+
+        The name, if it is that of a registered contender, or of a class with nothing but its
+        defaults; else the name and a hash of everything else. The module of a class does not
+        count: it may be moved.
+        """
+        kind = self.kind[self.kind.find(":") :] if self.is_custom else self.kind
+        is_default = self._identity()[1:] == ({}, None, None)
+        if self.is_registered or (
+            is_default and kind.lstrip(":") == self.name and self.name not in CONTENDERS
+        ):
             return self.name
-        text = json.dumps(self._identity(), sort_keys=True)
+        text = json.dumps((kind, *self._identity()[1:]), sort_keys=True)
         return f"{self.name}#{hashlib.sha256(text.encode()).hexdigest()[:8]}"
 
     def _identity(self) -> tuple:
@@ -103,7 +112,7 @@ class Task:
     resampling: str
     split: int
     learner: LearnerSpec
-    test_size: float | None = None  # None: the paper's
+    test_size: float | None = None  # None: the default of `execution`
 
     @property
     def id(self) -> str:
@@ -157,11 +166,9 @@ class Study:
     shares : sequence of float or None
         Shares of the minority class that data sets are reduced to; None for their own share.
     test_size : float or None
-        Fraction of the rows to test on. None is the paper's: 0.7, or 0.5 with a share.
+        Fraction of the rows to test on. None is 0.7, or 0.5 with a share.
     title : str
         Heading in reports; the name if empty.
-    paper_table : {"table2", "table3-smote", "table3-rus"} or None
-        The table of the paper whose printed figures results are compared with.
     measures : sequence of {"f1", "average_precision"}
         One table of results for each.
     leader : str or None
@@ -178,7 +185,6 @@ class Study:
     shares: Sequence[float | None] = (None,)
     test_size: float | None = None
     title: str = ""
-    paper_table: str | None = None
     measures: Sequence[str] = ("f1",)
     leader: str | None = None
     few_positives: bool = False

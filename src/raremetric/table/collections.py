@@ -13,21 +13,21 @@ from numpy.typing import NDArray
 
 from raremetric.cluster import dask_client, run_on_each
 from raremetric.copies import keys_to_leave_out, rows_without
-from raremetric.datasets import TableError, iter_table
-from raremetric.datasets.collections import (
-    chosen_pieces,
-    collection_files,
-    count_labels,
-    draw_part,
-    join_tables,
-)
-from raremetric.datasets.pieces import encoder_frame
 from raremetric.partitions import Ranks, has_held_out, has_left, plan_sample, score_blocks
 from raremetric.performance import OnProgress
 from raremetric.rare.collections import log_odds_of, recalibrate
 from raremetric.table.aims import check_scoring, quality_figures, unmet_minimum
 from raremetric.table.fitting import MAX_SAMPLES, SAMPLED, fit_table
 from raremetric.table.model import TableModel
+from raremetric.table.reading import TableError, iter_table
+from raremetric.table.reading.collections import (
+    chosen_pieces,
+    collection_files,
+    count_labels,
+    draw_part,
+    join_tables,
+)
+from raremetric.table.reading.pieces import encoder_frame
 from raremetric.table.texts import text_array
 from raremetric.validation import check_option, warn_user
 

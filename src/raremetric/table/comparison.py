@@ -67,7 +67,7 @@ def compare_table(
     Parameters
     ----------
     path, target, positive, categorical, ignore
-        See `raremetric.datasets.read_table`.
+        See `raremetric.table.read_table`.
     methods : str, sequence of str or None, default=None
         Names of contenders, such as "iml", or import paths of classes with scikit-learn's
         interface, such as ``"mypackage.module:MyLearner"``. None for `DEFAULT_METHODS`.

@@ -22,7 +22,6 @@ SCHEMA_WEIGHT = 5  # the nodes take several times the space of their text
 # open files.
 SKLEARN_TYPES = frozenset(
     {
-        "sklearn.frozen._frozen.FrozenEstimator",
         "sklearn.linear_model._logistic.LogisticRegression",
         "sklearn.pipeline.Pipeline",
         "sklearn.preprocessing._data.StandardScaler",
@@ -33,8 +32,7 @@ SKLEARN_TYPES = frozenset(
 OWN_MODULES = (
     "classifier",
     "contenders",
-    "datasets.encoding",
-    "datasets.written",
+    "encoding",
     "features",
     "learners",
     "losses",
@@ -42,6 +40,7 @@ OWN_MODULES = (
     "pairs",
     "rare",
     "table.model",
+    "table.reading.written",
     "table.texts",
     "tuning",
     "validation",

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import binom
 
-from raremetric.datasets.dates import date_points, is_date_column
+from raremetric.encoding.dates import date_points, is_date_column
 from raremetric.extras import import_optional
 
 MAX_LEVELS = 100  # in a column with more levels, new ones may be usual

@@ -8,13 +8,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.pipeline import Pipeline
 
-from raremetric.datasets import TableError, iter_table
-from raremetric.datasets.files import arrow_table, is_frame, naming, read_arrow
-from raremetric.datasets.labels import read_labels
 from raremetric.explain import ColumnImportances, column_contributions, column_importances
 from raremetric.files import existing_file, quoted
 from raremetric.performance import OnProgress
 from raremetric.table.model import TableModel
+from raremetric.table.reading import TableError, iter_table
+from raremetric.table.reading.files import arrow_table, is_frame, naming, read_arrow
+from raremetric.table.reading.labels import read_labels
 from raremetric.validation import check_integer
 
 SAME_POINT = 1e-7  # a smaller distance is zero except for rounding

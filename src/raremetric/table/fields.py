@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from raremetric.datasets import TableEncoder
+from raremetric.encoding import TableEncoder
 from raremetric.table.aims import describe_scoring
 from raremetric.voting import check_aim
 

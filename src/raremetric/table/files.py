@@ -21,7 +21,7 @@ from raremetric.table.fields import check_fields
 from raremetric.table.model import TableModel
 from raremetric.table.texts import PackedTexts
 
-FORMAT = 7  # increase it when files of earlier versions can no longer be loaded
+FORMAT = 8  # increase it when files of earlier versions can no longer be loaded
 
 
 class ModelFileError(ValueError):

@@ -30,9 +30,8 @@ def warn_features(n_features: int, max_features: int) -> None:
     if n_features > max_features:
         warn_user(
             f"rare selects {max_features} of the {n_features} features, those whose distributions "
-            "differ most between the classes, in each fold again: its time grows with the cube of "
-            "their number. For another number, use `max_features` (on the command line "
-            "`--max-features`)."
+            "differ most between the classes, in each fold again, to save time. For another "
+            "number, use `max_features` (on the command line `--max-features`)."
         )
 
 

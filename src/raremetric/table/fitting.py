@@ -63,7 +63,7 @@ def fit_table(
     Parameters
     ----------
     path, target, positive, categorical, ignore
-        See `raremetric.datasets.read_table`. Instead of a file, `path` can be a table of pandas,
+        See `raremetric.table.read_table`. Instead of a file, `path` can be a table of pandas,
         polars or Arrow.
     method : str, default="rare"
         A method such as "rare", "iml" or "logistic", see `model_names`; or the import path of a

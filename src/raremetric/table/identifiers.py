@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from raremetric.datasets.row_names import EXACT_INTEGERS
 from raremetric.extras import import_optional
+from raremetric.table.reading.row_names import EXACT_INTEGERS
 
 MIN_ROWS = 50  # with fewer, whole numbers can all be different by chance
 

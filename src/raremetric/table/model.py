@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 from sklearn.pipeline import Pipeline, make_pipeline
 
 from raremetric.classifier import MetricKNNClassifier
-from raremetric.datasets import TableEncoder, TableError, iter_table
-from raremetric.datasets.pieces import column_names
+from raremetric.encoding import TableEncoder
 from raremetric.explain import feature_weights, has_exact_split
 from raremetric.explain.distances import model_steps
 from raremetric.extras import import_optional
@@ -23,6 +22,8 @@ from raremetric.rare.prediction import proba_and_neighbors
 from raremetric.table.doubts import FAR, describe_rows, find_doubts
 from raremetric.table.explanation import Explanation, explain_decision
 from raremetric.table.predictions import Predictions, output_tables
+from raremetric.table.reading import TableError, iter_table
+from raremetric.table.reading.pieces import column_names
 from raremetric.validation import check_integer, check_real
 
 BLOCK = 2048  # rows classified at a time: RareClassifier computes thousands of numbers per row

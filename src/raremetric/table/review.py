@@ -10,14 +10,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from raremetric.copies import find_copies
-from raremetric.datasets import TableError, iter_table
-from raremetric.datasets.files import read_arrow
-from raremetric.datasets.labels import read_labels
-from raremetric.datasets.row_names import as_text
 from raremetric.extras import import_optional
 from raremetric.table.evidence import Evidence, explain_rows
 from raremetric.table.model import TableModel
 from raremetric.table.predictions import BLOCK_BYTES
+from raremetric.table.reading import TableError, iter_table
+from raremetric.table.reading.files import read_arrow
+from raremetric.table.reading.labels import read_labels
+from raremetric.table.reading.row_names import as_text
 from raremetric.table.splitting import are_numbers
 from raremetric.table.spreadsheets import unguard
 from raremetric.validation import check_integer, warn_user

@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from raremetric.datasets import TableError, read_table
-from raremetric.datasets.dates import LAYOUTS, fitting_layouts, parse_dates
 from raremetric.extras import import_optional
+from raremetric.table.reading import TableError, read_table
+from raremetric.table.reading.dates import LAYOUTS, fitting_layouts, parse_dates
 from raremetric.validation import as_names
 
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from raremetric.copies import Copies, find_copies, join_groups
-from raremetric.datasets.dates import is_date_column
+from raremetric.encoding.dates import is_date_column
 from raremetric.extras import import_optional
 from raremetric.rare.tuning_set import fold_numbers
 from raremetric.table.identifiers import identifier_kind

@@ -1,0 +1,196 @@
+"""The page "How faithful is this?": the paper's claims, cells and figures beside ours."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import jinja2
+from pandas import DataFrame
+
+from paper.cells import AS_PRINTED, EXCHANGED, PARTNER, VERDICTS, verdicts_grid
+from paper.claims import CLAIMS
+from paper.printed import PRINTED_LEARNERS, RESAMPLING_OF, paper_datasets
+from paper.share_claims import FIGURE_DATASET, VARIANTS
+from paper.table_claims import (
+    FAILS,
+    HOLDS,
+    NOISE,
+    NOT_RUN,
+    OTHERS,
+    PART,
+    TABLES,
+    Runs,
+)
+from raremetric.pages import Cell, Figure, Grid, name_cell, to_markdown
+from raremetric.study.report import (
+    Table,
+    average_ranks,
+    draw_dataset,
+    draw_means,
+    origin_grid,
+    progress_text,
+    published_average_ranks,
+    signed,
+)
+
+EXPERIMENTS = (*RESAMPLING_OF, "imbalance", "ablation")  # names of their studies
+VERDICT_MEANINGS = {
+    HOLDS: "our runs agree; where a difference is claimed, it is more than two standard errors",
+    NOISE: "all differences have the paper's direction, but not all exceed two standard errors",
+    PART: "some parts of the claim hold and others do not",
+    FAILS: "our runs say otherwise",
+    NOT_RUN: "the results are missing",
+}
+
+
+def is_reproduction(tables: Sequence[Table]) -> bool:
+    """Whether the tables contain an experiment of the paper with at least two of its methods."""
+    known = {*PRINTED_LEARNERS, *VARIANTS}
+    return any(
+        table.name in EXPERIMENTS and len(known & set(table.learners)) > 1 for table in tables
+    )
+
+
+def faithfulness_page(tables: Sequence[Table], cells: DataFrame | None) -> tuple[str, list[Figure]]:
+    """The page as Markdown, and the figures that only this page needs.
+
+    Parameters
+    ----------
+    tables : sequence of Table
+        All tables of the report. Only those of the paper's experiments are used.
+    cells : DataFrame or None
+        The result of `judge_cells`, if there are cells to compare.
+
+    Returns
+    -------
+    page : str
+    figures : list of Figure
+    """
+    papers = [table for table in tables if table.name in EXPERIMENTS]
+    runs = Runs(papers)
+    findings = [(claim, claim.check(runs)) for claim in CLAIMS]
+    counts = Counter(finding.verdict for _, finding in findings)
+    numbered = _numbered_figures(runs)
+    page = _template().render(
+        origin=to_markdown(replace(origin_grid(papers), caption="")),
+        complete=_is_complete(papers),
+        one_code=len({name for table in papers for name in table.code}) == 1,
+        findings=findings,
+        verdicts=[(name, counts[name], text) for name, text in VERDICT_MEANINGS.items()],
+        cells="" if cells is None else to_markdown(replace(verdicts_grid(cells), caption="")),
+        exchanged={} if cells is None else _exchanged_counts(cells),
+        far="" if cells is None else to_markdown(far_grid(cells)),
+        beside=[to_markdown(grid) for grid in beside_grids(runs)],
+        figures={number: figure.name for number, figure in numbered.items()},
+    )
+    return page, [numbered[1]] if 1 in numbered else []
+
+
+def _template() -> jinja2.Template:
+    environment = jinja2.Environment(
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    return environment.from_string(Path(__file__).with_suffix(".md").read_text("utf-8"))
+
+
+def _numbered_figures(runs: Runs) -> dict[int, Figure]:
+    """Our counterparts of the paper's figures, as far as they have been run."""
+    found = {}
+    others, all_five = runs.table("imbalance", OTHERS), runs.table("imbalance")
+    if others and FIGURE_DATASET in others.datasets:
+        found[1] = draw_dataset(replace(others, name="imbalance-others"), FIGURE_DATASET)
+    if all_five:
+        found[4] = draw_means(all_five)
+        if FIGURE_DATASET in all_five.datasets:
+            found[3] = draw_dataset(all_five, FIGURE_DATASET)
+    if variants := runs.table("ablation", VARIANTS):
+        found[5] = draw_means(variants)
+    return found
+
+
+def _is_complete(tables: Sequence[Table]) -> bool:
+    """Whether the paper's methods have all splits of all data sets."""
+    tables = [table.restricted((*PRINTED_LEARNERS, *VARIANTS)) for table in tables]
+    return (
+        {table.name for table in tables} == set(EXPERIMENTS)
+        and all(set(table.datasets) == set(paper_datasets()) for table in tables)
+        and all(progress_text(table) == f"{table.planned} of {table.planned}" for table in tables)
+    )
+
+
+def _exchanged_counts(cells: DataFrame) -> dict[str, dict[str, int]]:
+    """Title of a table → how many cells of LMNN and GMML are not close, for each reading."""
+    both = cells[cells["reading"] != ""]
+    return {
+        TABLES[name]: {
+            "cells": len(part) // 2,
+            **(~part["verdict"].isin(VERDICTS[:2])).groupby(part["reading"]).sum().to_dict(),
+        }
+        for name, part in both.groupby("table", sort=False)
+    }
+
+
+def far_grid(cells: DataFrame) -> Grid:
+    """The cells that are not close to the paper's, with the headings exchanged."""
+    chosen = cells[cells["reading"] != AS_PRINTED]
+    chosen = chosen[~chosen["verdict"].isin(VERDICTS[:2])]
+    order = chosen["standard_errors"].abs().sort_values(ascending=False, kind="stable").index
+    rows = [
+        [
+            *map(name_cell, (TABLES[cell.table], cell.dataset, cell.learner)),
+            Cell(str(cell.n_splits), cell.n_splits),
+            Cell(f"{cell.mean:.1f}", cell.mean),
+            Cell(f"{cell.paper_mean:.1f}", cell.paper_mean),
+            Cell(signed(cell.standard_errors), abs(cell.standard_errors)),
+            name_cell(cell.verdict),
+        ]
+        for cell in chosen.loc[order].itertuples()
+    ]
+    header = ["Table", "Data set", "Method", "Splits", "Ours", "Paper", "Difference / error"]
+    caption = "Cells that are not close to the paper's, with LMNN and GMML exchanged"
+    return Grid(caption, [*header, "Verdict"], rows, [], 3)
+
+
+def beside_grids(runs: Runs) -> list[Grid]:
+    """Means and average ranks beside the paper's, under both readings of the headings."""
+    means, ranks = [], []
+    for name, title in TABLES.items():
+        table = runs.table(name)
+        if table is None or table.published is None or table.complete().empty:
+            continue
+        own, papers = average_ranks(table), published_average_ranks(table)
+        if own and papers:
+            ranks += _readings(title, own.with_mean_row, papers.with_mean_row, "{:.2f}")
+        over = table.complete()
+        printed = {name: table.published.mean_over(over.index, name).mean for name in over}
+        means += _readings(title, over.mean().to_dict(), printed, "{:.1f}")
+    header = ["Table", "Whose", *PRINTED_LEARNERS]
+    note = (
+        "Over the data sets that all five methods have finished. Average ranks are over these data "
+        "sets and the Mean row, as in the paper: 23 rows if all data sets are finished."
+    )
+    grids = [
+        Grid("Mean F1 beside the paper's", header, means, [], 2),
+        Grid("Average ranks beside the paper's", header, ranks, [], 2, [note]),
+    ]
+    return [grid for grid in grids if grid.rows]
+
+
+def _readings(
+    title: str, ours: dict[str, float], printed: dict[str, float], form: str
+) -> list[list[Cell]]:
+    exchanged = {name: printed[PARTNER.get(name, name)] for name in printed}
+    rows = {"ours": ours, "paper, as printed": printed, f"paper, {EXCHANGED}": exchanged}
+    return [
+        [
+            *map(name_cell, (title, whose)),
+            *(Cell(form.format(row[name]), row[name]) for name in PRINTED_LEARNERS),
+        ]
+        for whose, row in rows.items()
+    ]

@@ -1,0 +1,196 @@
+"""What our runs say about the paper's claims on increasing imbalance."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pandas import DataFrame
+
+from paper.printed import PRINTED_LEARNERS
+from paper.table_claims import (
+    FAILS,
+    HOLDS,
+    OTHERS,
+    PART,
+    Finding,
+    Runs,
+    lead_text,
+    of_all,
+    verdict_of,
+)
+from raremetric.study.report import Paired, Table, differences, paired, sets_text, share_cell
+
+FIGURE_DATASET = "spectfheart"  # of Figures 1 and 3
+VARIANTS = ("ML1", "ML2", "IML")
+RARE = 0.05  # shares up to this one are called rare
+NEAR_100 = 95.0  # an accuracy that is called close to 100 %
+
+
+def _curves(runs: Runs, column: str, learners: Sequence[str]) -> DataFrame | None:
+    """Shares × learners on the data set of Figures 1 and 3, the largest share first."""
+    if (table := runs.table("imbalance", learners)) is None:
+        return None
+    cells = table.shared[table.shared["dataset"] == FIGURE_DATASET]
+    wide = cells.pivot(index="share", columns="learner", values=column)
+    wide = wide.reindex(columns=list(learners)).sort_index(ascending=False)
+    return wide if len(wide) > 1 else None
+
+
+def _ends(wide: DataFrame) -> str:
+    """The range over the learners at the largest and at the smallest share."""
+    texts = [
+        f"{_range(wide.loc[share])} at {share_cell(share).text}"
+        for share in (wide.index[0], wide.index[-1])
+    ]
+    return f"from {texts[0]} to {texts[1]}"
+
+
+def _range(values) -> str:
+    low, high = f"{values.min():.1f}", f"{values.max():.1f}"
+    return low if low == high else f"{low}–{high}"
+
+
+def accuracy_rises(runs: Runs) -> Finding | None:
+    """The accuracy of the four other methods grows as the minority shrinks."""
+    if (wide := _curves(runs, "accuracy_mean", OTHERS)) is None:
+        return None
+    flags = (wide.iloc[-1] > wide.iloc[0]).tolist()
+    return Finding(f"Accuracy in percent: {_ends(wide)}", of_all(flags))
+
+
+def accuracy_near_100(runs: Runs) -> Finding | None:
+    """The accuracy at the smallest share."""
+    if (wide := _curves(runs, "accuracy_mean", OTHERS)) is None:
+        return None
+    share = wide.index[-1]
+    text = (
+        f"{_range(wide.iloc[-1])} % at {share_cell(share).text}, the smallest share. Classifying "
+        f"everything as the majority has an accuracy of {100 * (1 - share):.0f} %"
+    )
+    return Finding(text, of_all((wide.iloc[-1] >= NEAR_100).tolist()))
+
+
+def positives_missed(runs: Runs) -> Finding | None:
+    """The recall of the four other methods at the smallest share."""
+    if (table := runs.table("imbalance", OTHERS)) is None:
+        return None
+    scores = table.scores[table.scores["dataset"] == FIGURE_DATASET]
+    recall = (100 * scores["tp"] / (scores["tp"] + scores["fn"])).groupby(
+        [scores["share"], scores["learner"]]
+    )
+    wide = recall.mean().unstack().sort_index(ascending=False)
+    if len(wide) < 2:
+        return None
+    text = f"Positives that are found, in percent: {_ends(wide)}"
+    return Finding(text, of_all((wide.iloc[-1] < 50).tolist()))
+
+
+def f1_falls(runs: Runs, *, learners: Sequence[str]) -> Finding | None:
+    """F1 becomes lower with each step to a smaller share."""
+    if (wide := _curves(runs, "mean", learners)) is None:
+        return None
+    falls = (wide.diff().iloc[1:] < 0).to_numpy().ravel().tolist()
+    text = f"F1 {_ends(wide)}; it falls in {sum(falls)} of {len(falls)} steps from share to share"
+    return Finding(text, of_all(falls))
+
+
+def smallest_share(runs: Runs) -> Finding | None:
+    """The smallest variant with at least 20 minority examples."""
+    if (wide := _curves(runs, "mean", ("IML",))) is None:
+        return None
+    text = share_cell(wide.index[-1]).text
+    return Finding(f"The smallest share is {text}", HOLDS if text == "10 %" else FAILS)
+
+
+def smallest_drop(runs: Runs) -> Finding | None:
+    """How much F1 is lost between the largest share and each smaller one."""
+    if (wide := _curves(runs, "mean", PRINTED_LEARNERS)) is None:
+        return None
+    drops = wide.iloc[0] - wide.iloc[1:]
+    flags = (drops.idxmin(axis=1) == "IML").tolist()
+    texts = []
+    for (share, row), smallest in zip(drops.iterrows(), flags, strict=True):
+        best = row.idxmin()
+        first = "" if smallest else f"{best} {row[best]:.1f}, "
+        texts.append(f"to {share_cell(share).text}: {first}IML {row['IML']:.1f}")
+    highest = [
+        share_cell(share).text for share, name in wide.idxmax(axis=1).items() if name == "IML"
+    ]
+    text = f"Smallest drop of F1 from {share_cell(wide.index[0]).text} {'; '.join(texts)}. "
+    text += f"IML has the highest F1 at {', '.join(highest) or 'no share'}"
+    return Finding(text, of_all(flags))
+
+
+def best_at_each_share(runs: Runs) -> Finding | None:
+    """IML has the highest mean over the data sets at every share."""
+    if (table := runs.table("imbalance")) is None:
+        return None
+    means = {share: table.complete(share=share).mean() for share in table.shares}
+    means = {share: row for share, row in means.items() if row.notna().all()}
+    if not means:
+        return None
+    behind = [
+        f"at {share_cell(share).text} {row.idxmax()} has {row.max():.1f}, IML {row['IML']:.1f}"
+        for share, row in means.items()
+        if row.idxmax() != "IML"
+    ]
+    leads = {other: _lead(table, "IML", other, table.shares) for other in OTHERS}
+    closest = min(leads, key=lambda other: leads[other].difference)
+    n_ahead = len(means) - len(behind)
+    text = f"IML has the highest mean at {n_ahead} of {len(means)} shares"
+    text += "".join(f"; {each}" for each in behind)
+    text += f". Over all shares, IML minus {lead_text(closest, leads[closest])}"
+    if behind:
+        return Finding(text, PART if n_ahead else FAILS)
+    return Finding(text, verdict_of([leads[closest]]))
+
+
+def _lead(table: Table, first: str, second: str, shares: Sequence[float]) -> Paired:
+    """Paired over data sets, after averaging over the shares of each of them."""
+    cells = table.shared[table.shared["share"].isin(shares)]
+    means = cells.pivot_table("mean", "dataset", "learner")
+    return paired(differences(means, first, second))
+
+
+def variants_when_balanced(runs: Runs, *, degrade: bool) -> Finding | None:
+    """IML and its variants at a share of one half.
+
+    Parameters
+    ----------
+    runs : Runs
+    degrade : bool
+        Whether only losses count: adding neighbors and then weights to ML1 must not lower F1.
+        Otherwise, no two variants may differ.
+    """
+    table = runs.table("ablation", VARIANTS)
+    if table is None or (means := table.complete(share=0.5)).empty:
+        return None
+    pairs = [("ML2", "ML1"), ("IML", "ML2")] + [("IML", "ML1")] * (not degrade)
+    leads = {
+        f"{first} minus {second}": paired(differences(means, first, second))
+        for first, second in pairs
+    }
+    sizes = [lead.difference * (-1 if degrade else 1) for lead in leads.values()]
+    sizes = sizes if degrade else list(map(abs, sizes))
+    errors = [2 * lead.standard_error for lead in leads.values()]
+    flags = [not size > error for size, error in zip(sizes, errors, strict=True)]
+    text = ", ".join(lead_text(name, lead) for name, lead in leads.items())
+    return Finding(f"{text} at 50 %, on {sets_text(len(means))}", of_all(flags))
+
+
+def variant_ahead(runs: Runs, *, first: str, second: str, rare: bool) -> Finding | None:
+    """One variant against another at shares below one half: rare ones, or all others."""
+    if (table := runs.table("ablation", VARIANTS)) is None:
+        return None
+    shares = [share for share in table.shares if share < 0.5 and (share <= RARE) == rare]
+    means = [table.complete(share=share) for share in shares]
+    means = [part for part in means if len(part)]
+    if not means:
+        return None
+    lead = _lead(table, first, second, shares)
+    ahead = sum(part[first].mean() > part[second].mean() for part in means)
+    text = (
+        f"{lead_text(f'{first} minus {second}', lead)}, ahead on {lead.wins} of "
+        f"{sets_text(lead.n_datasets)}, and in the mean at {ahead} of {len(means)} shares"
+    )
+    return Finding(text, verdict_of([lead]))

@@ -1,0 +1,335 @@
+"""The paper's claims: verdicts on results made by hand, and the page for all kinds of stores."""
+
+import dataclasses
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from paper import share_claims, table_claims
+from paper.claims import CLAIMS
+from paper.faithfulness import beside_grids, faithfulness_page, is_reproduction
+from paper.printed import PRINTED_LEARNERS, RESAMPLING_OF, paper_table
+from paper.report import write_paper_report
+from paper.table_claims import FAILS, HOLDS, NOISE, NOT_RUN, PART, Runs, verdict_of
+from paper.tests.synthetic import paper_like, tables_of, whole_paper
+from raremetric.study import StudyResults
+from raremetric.study.report import Paired
+from tests.study.report.synthetic import results_of, row, share_studies
+
+PRINTED_RANKS = {
+    "Table 2": ["4.30", "3.26", "3.00", "2.96", "1.48"],
+    "Table 3a": ["3.78", "3.09", "3.09", "3.43", "1.61"],
+    "Table 3b": ["4.04", "3.30", "2.65", "2.96", "2.04"],
+}
+
+
+def lead(difference, error, n=22):
+    return Paired(n, difference, error, 0, 0, 0)
+
+
+def runs_of(*results):
+    return Runs(tables_of(*results))
+
+
+def exact(f1, n_positive=1000):
+    """Counts with this F1, to a thousandth, and an accuracy that depends on it."""
+    tp = round(n_positive * f1)
+    return {"tn": 2000, "fp": n_positive - tp, "fn": n_positive - tp, "tp": tp}
+
+
+def shares_by_hand(curves, name="imbalance", n_splits=2):
+    """One study by share: (data set, learner) → F1 at each share, 1 % more in the second split."""
+    rows = [
+        row(dataset, learner, split, exact(f1 + 0.01 * (split - 1)), share=share)
+        for (dataset, learner), points in curves.items()
+        for share, f1 in points.items()
+        for split in range(1, n_splits + 1)
+    ]
+    return results_of(rows, name)
+
+
+def five(points_of_iml, points_of_others):
+    """The same curve for the four other methods."""
+    curves = {("spectfheart", name): points_of_others for name in PRINTED_LEARNERS}
+    return curves | {("spectfheart", "IML"): points_of_iml}
+
+
+@pytest.fixture(scope="module")
+def synthetic():
+    """All five experiments, with made-up results."""
+    return whole_paper()
+
+
+@pytest.fixture(scope="module")
+def runs(synthetic):
+    return runs_of(*synthetic)
+
+
+@pytest.mark.parametrize(
+    ("leads", "verdict"),
+    [
+        ([lead(1, 0.4), lead(2, 0.9)], HOLDS),
+        ([lead(1, 0.4), lead(1, 0.5)], NOISE),
+        ([lead(1, 0.1), lead(-1, 0.1)], PART),
+        ([lead(0, 0.1), lead(-1, 0.1)], FAILS),
+        ([lead(1, np.nan, n=1)], NOISE),
+    ],
+)
+def test_verdicts_by_hand(leads, verdict):
+    assert verdict_of(leads) == verdict
+
+
+def test_numbers_in_the_claims_are_the_papers():
+    texts = " ".join(claim.text for claim in CLAIMS)
+    table = paper_table("table2")
+    exchanged = {"LMNN": "GMML", "GMML": "LMNN"}
+    for name in PRINTED_LEARNERS:
+        assert f"{name} {table.mean_row[exchanged.get(name, name)].mean}" in texts
+    for name in exchanged:
+        assert re.search(rf"headings give .*{name} {table.mean_row[name].mean}", texts)
+    ranks = [paper_table(name).average_ranks["IML"] for name in RESAMPLING_OF]
+    assert ", ".join(f"{rank:.2f}" for rank in ranks) in texts
+
+
+def test_sizes_of_the_data_sets():
+    finding = table_claims.dataset_sizes(Runs([]))
+    assert finding.verdict == PART
+    assert finding.ours.startswith("19 of 22 data sets agree.")
+    assert set(re.findall(r"(\w+): \d", finding.ours)) == {"iono", "glass", "pageblocks", "paper"}
+
+
+def test_nothing_was_run():
+    findings = {claim.text: claim.check(Runs([])) for claim in CLAIMS[1:]}
+    assert {finding.verdict for finding in findings.values()} == {NOT_RUN}
+
+
+def test_all_claims_are_checked(runs):
+    missing = [claim for claim in CLAIMS if claim.check(runs).verdict == NOT_RUN]
+    assert [claim.find for claim in missing] == [table_claims.iml_beats_rivals]
+
+
+def test_leads_of_iml_against_pandas(synthetic, runs):
+    rows = synthetic[0].rows
+    f1 = (200 * rows["tp"] / (2 * rows["tp"] + rows["fp"] + rows["fn"])).groupby(
+        [rows["dataset"], rows["learner"]]
+    )
+    means = f1.mean().unstack()
+    finding = table_claims.best_mean(runs, name="table2")
+    assert finding.ours.startswith(f"IML {means['IML'].mean():.1f}.")
+    for other in ("Euclidean", "LMNN", "ITML", "GMML"):
+        difference = means["IML"] - means[other]
+        assert f"{other} +{difference.mean():.1f} ± {difference.sem():.1f}" in finding.ours
+
+
+def test_gains_use_the_splits_of_both_settings():
+    plain, smote = paper_like("table2", n_splits=4), paper_like("table3-smote", n_splits=2, seed=5)
+    finding = table_claims.smote_helps(runs_of(plain, smote))
+    keys = ["dataset", "split", "learner"]
+    parts = [
+        rows.assign(f1=200 * rows["tp"] / (2 * rows["tp"] + rows["fp"] + rows["fn"]))[[*keys, "f1"]]
+        for rows in (plain.rows, smote.rows)
+    ]
+    both = parts[0].merge(parts[1], on=keys)
+    assert both["split"].max() == 2
+    gain = (both["f1_y"] - both["f1_x"]).groupby([both["learner"], both["dataset"]]).mean()
+    for name in PRINTED_LEARNERS:
+        assert f"{name} +{gain[name].mean():.1f} ± {gain[name].sem():.1f}" in finding.ours
+    # The paper's own columns: 71.1 instead of 67.3.
+    assert "as printed: Euclidean +3.8 ± " in finding.ours
+
+
+def test_readings_of_the_means():
+    """Results that follow the headings as printed, on many splits."""
+    runs = runs_of(paper_like(n_splits=20))
+    printed = table_claims.means_agree(runs, name="table2", reading="as printed")
+    exchanged = table_claims.means_agree(runs, name="table2", reading="exchanged")
+    assert (printed.verdict, exchanged.verdict) == (HOLDS, PART)
+    assert re.search(r"LMNN 69\.\d \(paper: 69\.3; (same|close)\)", printed.ours)
+    assert re.search(r"LMNN 69\.\d \(paper: 70\.8; (differs|borderline)\)", exchanged.ours)
+
+
+def test_smallest_drop_by_hand():
+    others = {0.5: 0.8, 0.3: 0.7, 0.1: 0.2}
+    runs = runs_of(shares_by_hand(five({0.5: 0.9, 0.3: 0.75, 0.1: 0.4}, others)))
+    finding = share_claims.smallest_drop(runs)
+    assert finding.verdict == PART
+    assert "to 30 %: Euclidean 10.0, IML 15.0; to 10 %: IML 50.0." in finding.ours
+    assert finding.ours.endswith("IML has the highest F1 at 50 %, 30 %, 10 %")
+    least = runs_of(shares_by_hand(five({0.5: 0.8, 0.3: 0.75, 0.1: 0.4}, others)))
+    assert share_claims.smallest_drop(least).verdict == HOLDS
+    most = runs_of(shares_by_hand(five({0.5: 0.9, 0.3: 0.6, 0.1: 0.1}, others)))
+    assert share_claims.smallest_drop(most).verdict == FAILS
+
+
+def test_steps_by_hand():
+    points = {0.5: 0.8, 0.3: 0.7, 0.1: 0.75}
+    runs = runs_of(shares_by_hand(five({0.5: 0.9, 0.3: 0.6, 0.1: 0.1}, points)))
+    falls = share_claims.f1_falls(runs, learners=("Euclidean", "LMNN", "ITML", "GMML"))
+    assert falls.verdict == PART
+    assert "it falls in 4 of 8 steps" in falls.ours
+    assert share_claims.f1_falls(runs, learners=("IML",)).verdict == HOLDS
+    assert share_claims.smallest_share(runs).verdict == HOLDS
+    # F1 is the recall here: as many false positives as false negatives.
+    missed = share_claims.positives_missed(runs)
+    assert missed.verdict == FAILS
+    assert missed.ours.endswith("from 80.5 at 50 % to 75.5 at 10 %")
+    # Accuracy at F1 0.755: (2000 + 755) / (2000 + 755 + 2 · 245).
+    accurate = share_claims.accuracy_near_100(runs)
+    assert accurate.verdict == FAILS
+    assert accurate.ours.startswith(f"{275500 / 3245:.1f} % at 10 %")
+    assert share_claims.accuracy_rises(runs).verdict == FAILS
+
+
+@pytest.mark.parametrize(
+    ("at_20", "verdict", "text"),
+    [
+        (0.70, PART, "at 1 of 2 shares; at 20 % Euclidean has 72.5, IML 70.5."),
+        (0.80, NOISE, "at 2 of 2 shares."),  # one data set has no standard error
+    ],
+)
+def test_best_at_each_share_by_hand(at_20, verdict, text):
+    curves = five({0.5: 0.9, 0.2: at_20}, {0.5: 0.8, 0.2: 0.72})
+    finding = share_claims.best_at_each_share(runs_of(shares_by_hand(curves)))
+    assert finding.verdict == verdict
+    assert f"IML has the highest mean {text}" in finding.ours
+
+
+def ablation(of_iml, of_ml2, of_ml1):
+    """Three data sets, whose F1 differ by a tenth, with the given curves."""
+    points = {"IML": of_iml, "ML2": of_ml2, "ML1": of_ml1}
+    shifts = {"wine": 0.0, "glass": 0.1, "heart": 0.2}
+    curves = {
+        (dataset, learner): {share: f1 + shift for share, f1 in curve.items()}
+        for dataset, shift in shifts.items()
+        for learner, curve in points.items()
+    }
+    return runs_of(shares_by_hand(curves, "ablation"))
+
+
+def test_variants_by_hand():
+    runs = ablation({0.5: 0.5, 0.2: 0.45, 0.05: 0.4}, {0.5: 0.5, 0.2: 0.4, 0.05: 0.3}, {
+        0.5: 0.45, 0.2: 0.42, 0.05: 0.3
+    })  # fmt: skip
+    equal = share_claims.variants_when_balanced(runs, degrade=False)
+    assert equal.verdict == PART
+    assert "ML2 minus ML1 +5.0 ± 0.0, IML minus ML2 0.0 ± 0.0" in equal.ours
+    assert share_claims.variants_when_balanced(runs, degrade=True).verdict == HOLDS
+    weights = share_claims.variant_ahead(runs, first="IML", second="ML2", rare=False)
+    assert weights.verdict == HOLDS
+    assert weights.ours == (
+        "IML minus ML2 +5.0 ± 0.0, ahead on 3 of 3 data sets, and in the mean at 1 of 1 shares"
+    )
+    rare = share_claims.variant_ahead(runs, first="IML", second="ML2", rare=True)
+    assert "+10.0" in rare.ours
+    pairs = share_claims.variant_ahead(runs, first="ML2", second="ML1", rare=False)
+    assert pairs.verdict == FAILS
+    assert share_claims.variant_ahead(runs, first="ML2", second="ML1", rare=True).verdict == FAILS
+
+
+def test_rivals_beyond_the_paper(synthetic):
+    rows = synthetic[0].rows
+    plain = rows[rows["learner"] == "Euclidean"]
+    parts = [rows, *(plain.assign(learner=name) for name in table_claims.RIVALS)]
+    runs = runs_of(results_of(pd.concat(parts), "table2"))
+    finding = table_claims.iml_beats_rivals(runs)
+    assert finding.verdict == HOLDS
+    assert finding.ours.startswith("Lead of IML over DMBK +")
+    same = table_claims.best_rank(runs, names=["table2"])
+    assert same == table_claims.best_rank(runs_of(synthetic[0]), names=["table2"])
+
+
+def test_ranks_beside_the_papers(runs):
+    _, ranks = beside_grids(runs)
+    found = {(row[0].text, row[1].text): [cell.text for cell in row[2:]] for row in ranks.rows}
+    for title, printed in PRINTED_RANKS.items():
+        assert found[title, "paper, as printed"] == printed
+        euclidean, lmnn, itml, gmml, iml = printed
+        assert found[title, "paper, exchanged"] == [euclidean, gmml, itml, lmnn, iml]
+
+
+def page_in(folder):
+    text = (folder / "faithfulness.md").read_text("utf-8")
+    links = re.findall(r"\]\(([^)]+)\)", text)
+    assert set(links) <= {path.name for path in folder.iterdir()}
+    return text
+
+
+def page_of(results, out):
+    write_paper_report(results, out, title="t", details={})
+    return page_in(out)
+
+
+@pytest.mark.long
+def test_page_of_all_experiments(whole):
+    text = page_in(whole)
+    assert "**The runs are not complete**" in text
+    for number in (1, 3, 4, 5):
+        assert f"![Our counterpart of Figure {number}](" in text
+    claims = re.findall(r"\| (?:\*\*)?[a-z ]+(?:\*\*)? \| `study run .*` \|$", text, re.MULTILINE)
+    assert len(claims) == len(CLAIMS) - 1  # without that of Table 1
+    assert "Not run" not in text
+    counts = [int(number) for number in re.findall(r"^- \*\*.*\*\* \((\d+)\)", text, re.MULTILINE)]
+    assert sum(counts) == len(CLAIMS)
+    assert not re.search(r"\{[%{]|nan", text)
+
+
+def complete(results, fingerprint="aa"):
+    """Repeat the first split until there are 20."""
+    first = results.rows[results.rows["split"] == 1]
+    rows = pd.concat([first.assign(split=split) for split in range(1, 21)])
+    return StudyResults(results.study, rows.assign(fingerprint=fingerprint))
+
+
+@pytest.mark.long
+@pytest.mark.usefixtures("empty_figures")
+def test_complete_means_all_data_sets_and_splits_of_one_code(synthetic):
+    def sets(results):
+        """All 22 data sets at two shares."""
+        rows = results.rows[results.rows["dataset"] == "spectfheart"]
+        rows = rows[rows["share"].isin((0.5, 0.1))]
+        names = paper_like(n_splits=1).rows["dataset"].unique()
+        rows = pd.concat([rows.assign(dataset=name) for name in names])
+        study = dataclasses.replace(results.study, datasets=tuple(names))
+        return StudyResults(study, rows)
+
+    def page(studies):
+        return faithfulness_page(tables_of(*studies), None)[0]
+
+    studies = [complete(each) for each in synthetic[:3]]
+    studies += [complete(sets(each)) for each in synthetic[3:]]
+    assert "The experiments of the paper are complete: 20 of 20" in page(studies)
+    mixed = [*studies[:4], complete(sets(synthetic[4]), "bb")]
+    assert "complete, but **computed with several states of the code**" in page(mixed)
+    assert "**The runs are not complete**, as the first table shows. Numbers" in page(studies[:4])
+    text = " ".join(page(mixed[1:]).split())
+    assert "as the first table shows, and were computed with several states of the code." in text
+
+
+def test_page_of_a_part(tmp_path):
+    results = paper_like(n_splits=2, datasets=["wine", "glass"])
+    late = (results.rows["learner"] == "LMNN") & (results.rows["dataset"] == "glass")
+    text = page_of([StudyResults(results.study, results.rows[~late])], tmp_path)
+    assert "| table2 | 0–2 of 20 | 2 | 5 | 18 | unknown |" in text
+    assert "Not run." in text
+    assert "**not run**" in text
+
+
+@pytest.mark.usefixtures("empty_figures")
+def test_page_without_the_tables(tmp_path):
+    text = page_of(share_studies(), tmp_path)
+    assert "## The cells of Tables 2 and 3" not in text
+    assert "## Means and average ranks" not in text
+
+
+def test_no_page_for_other_studies(tmp_path):
+    reference = results_of(
+        [row("wine", name, 1, exact(0.9)) for name in ("IML", "IML-reference")],
+        "table2",
+    )
+    assert not is_reproduction(tables_of(reference))
+    files = write_paper_report([reference], tmp_path, title="t", details={})
+    names = {path.name for path in files}
+    assert "faithfulness.md" not in names
+    assert {"cells.csv", "cells.md", "cells.png", "cells.svg"} <= names

@@ -1,0 +1,231 @@
+"""TableEncoder: from a DataFrame with columns of any type to finite floats."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils.validation import check_is_fitted
+
+from raremetric.encoding.base import ColumnEncoder
+from raremetric.encoding.categories import CategoryEncoder, count_levels
+from raremetric.encoding.dates import DateEncoder, is_date_column
+from raremetric.encoding.numbers import NumberEncoder, is_number
+from raremetric.encoding.texts import TextEncoder
+from raremetric.files import TableError
+from raremetric.validation import check_integer, check_option, warn_user
+
+MISSING_OPTIONS = ("impute", "refuse")
+
+
+class TableEncoder(TransformerMixin, BaseEstimator):
+    """Encode the columns of a DataFrame as numbers, without using the target.
+
+    - Numbers are kept. True and False are text: one column, 1 for True.
+    - A column of text with at most `max_levels` levels becomes one 0/1 column per level, in
+      alphabetical order. If there are two levels, there is one column, for the second. A level
+      that was not seen in `fit` is encoded as 0 in all columns, or as 0.5 if there were two levels.
+    - A column of text with more levels becomes 10 numbers, in which levels that are written alike
+      have similar values, with a warning: the n-grams of 2 to 4 characters, weighted by TF-IDF, on
+      their 10 directions of largest variance. A level that was not seen in `fit` is encoded in
+      the same way, by the n-grams that were seen.
+    - A date becomes the days since the first day in `fit`, the weekday (0 for Monday) and the
+      hour. A weekday or hour that is always the same in `fit` is left out.
+
+    Columns are found by name: their order does not matter, and additional columns are ignored.
+
+    Parameters
+    ----------
+    missing : {"impute", "refuse"}, default="impute"
+        "impute" replaces a missing number or date by the median of the column in `fit`, and
+        treats missing text as a separate level. "refuse" raises an error that names the columns.
+    max_levels : int, default=20
+        Maximum number of levels for a column of text to become 0/1 columns.
+
+    Attributes
+    ----------
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the raw columns.
+    n_features_in_ : int
+        Number of raw columns.
+    encoders_ : dict
+        The fitted encoder of each raw column by name.
+    kinds_ : list of str
+        Encoding of each raw column: "number", "date", "onehot" or "ngrams".
+    written_ : dict
+        How numbers and dates were written in the file that `read_table` read: new files are read
+        in the same way. Empty if the encoder was fitted on a DataFrame.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from raremetric import TableEncoder
+    >>> table = pd.DataFrame({"age": [30, None, 50], "sex": ["f", "m", "f"]})
+    >>> encoder = TableEncoder().fit(table)
+    >>> encoder.transform(table)
+    array([[30.,  0.],
+           [40.,  1.],
+           [50.,  0.]])
+    >>> encoder.get_feature_names_out().tolist()
+    ['age', 'sex=m']
+    """
+
+    feature_names_in_: NDArray
+    n_features_in_: int
+    encoders_: dict[str, ColumnEncoder]
+    written_: dict[str, Any]
+
+    def __init__(self, *, missing: str = "impute", max_levels: int = 20):
+        self.missing = missing
+        self.max_levels = max_levels
+
+    def fit(self, X: Any, y: ArrayLike | None = None) -> TableEncoder:
+        """Learn the medians and the levels.
+
+        Parameters
+        ----------
+        X : DataFrame of shape (n_samples, n_features)
+            Raw columns.
+        y : ignored
+            Present for compatibility with pipelines.
+
+        Returns
+        -------
+        TableEncoder
+            The fitted encoder.
+        """
+        check_option(self.missing, "missing", MISSING_OPTIONS)
+        check_integer(self.max_levels, "max_levels", low=1)
+        _check_frame(X)
+        self.feature_names_in_ = np.array([str(name) for name in X.columns], dtype=object)
+        self.n_features_in_ = len(self.feature_names_in_)
+        self._check_missing(X)
+        self.encoders_ = {str(name): self._choose(X[name]).fit(X[name]) for name in X.columns}
+        self.written_ = {}
+        return self
+
+    def transform(self, X: Any) -> NDArray[np.float64]:
+        """Encode a table.
+
+        Parameters
+        ----------
+        X : DataFrame of shape (n_samples, n_columns)
+            Contains at least the columns of `fit`, in any order.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_features_out)
+        """
+        check_is_fitted(self)
+        _check_frame(X)
+        check_columns(X.columns, self.feature_names_in_.tolist())
+        self._check_missing(X)
+        # Filled column by column, so that the table is not held twice.
+        encoded = np.empty((len(X), len(self.get_feature_names_out())))
+        for (name, encoder), group in zip(
+            self.encoders_.items(), self.column_groups(), strict=True
+        ):
+            encoded[:, group[0] : group[-1] + 1] = encoder.transform(X[name])
+        return encoded
+
+    def get_feature_names_out(self, input_features: ArrayLike | None = None) -> NDArray:
+        """Names of the encoded columns, such as ``age``, or ``sex=m`` for a level.
+
+        Parameters
+        ----------
+        input_features : ignored
+            The names of `fit` are used.
+
+        Returns
+        -------
+        ndarray of str
+        """
+        check_is_fitted(self)
+        names = [each for group in self._names_by_column() for each in group]
+        return np.array(names, dtype=object)
+
+    @property
+    def kinds_(self) -> list[str]:
+        """Encoding of each raw column."""
+        return [encoder.kind for encoder in self.encoders_.values()]
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.string = True
+        tags.input_tags.categorical = True
+        return tags
+
+    def column_groups(self) -> list[list[int]]:
+        """Indices of the encoded columns that belong to each raw column."""
+        stops = np.cumsum([len(group) for group in self._names_by_column()]).tolist()
+        return [list(range(start, stop)) for start, stop in zip([0, *stops], stops, strict=False)]
+
+    def decode(self, row: NDArray) -> dict[str, Any]:
+        """Raw values of an encoded row by column; None for a level that was not seen in `fit`."""
+        groups = zip(self.encoders_.items(), self.column_groups(), strict=True)
+        return {name: encoder.decode(row[group]) for (name, encoder), group in groups}
+
+    def _names_by_column(self) -> list[list[str]]:
+        return [encoder.feature_names(name) for name, encoder in self.encoders_.items()]
+
+    def _choose(self, column: Any) -> ColumnEncoder:
+        """The encoder for a column, by its type and its number of levels."""
+        if is_date_column(column) and not column.isna().all():
+            return DateEncoder()
+        if is_number(column):
+            return NumberEncoder()
+        counts = count_levels(column)
+        if len(counts) <= self.max_levels:
+            return CategoryEncoder()
+        self._warn_many_levels(str(column.name), len(counts), sum(counts.values()))
+        return TextEncoder()
+
+    def _warn_many_levels(self, column: str, n_levels: int, n_rows: int) -> None:
+        name = shlex.quote(column)
+        advice = f"leave it out (`ignore`, on the command line `--ignore {name}`)"
+        if 2 * n_levels <= n_rows:  # most levels recur
+            advice += (
+                "; if it names groups of rows, such as customers, use it as `group` (`--group "
+                f"{name}`)"
+            )
+        warn_user(
+            f"Column {column!r} has {n_levels} levels, more than {self.max_levels}, and is "
+            f"encoded by parts of its text. If it is an identifier, {advice}."
+        )
+
+    def _check_missing(self, X: Any) -> None:
+        if self.missing == "impute":
+            return
+        counts = [(name, int(X[name].isna().sum())) for name in self.feature_names_in_]
+        incomplete = [f"{name!r} ({count})" for name, count in counts if count]
+        if incomplete:
+            raise ValueError(
+                f"Values are missing in {', '.join(incomplete[:10])}. Fill them in, or pass "
+                'missing="impute".'
+            )
+
+
+def check_columns(columns: Sequence[str], known: Sequence[str]) -> None:
+    """Raise an error if a table lacks columns that the encoder was fitted on."""
+    present = {*columns}
+    absent = [name for name in known if name not in present]
+    if absent:
+        raise TableError(
+            f"{len(absent)} of the {len(known)} columns that the model was fitted on are missing: "
+            f"{', '.join(map(repr, absent[:10]))}. The table has: "
+            f"{', '.join(map(repr, columns[:10]))}."
+        )
+
+
+def _check_frame(X: Any) -> None:
+    if not hasattr(X, "columns"):
+        raise TypeError(
+            f"TableEncoder takes a pandas DataFrame with named columns; got {type(X).__name__}."
+        )
+    if not all(isinstance(name, str) for name in X.columns) or not X.columns.is_unique:
+        raise ValueError("TableEncoder needs column names that are strings and different.")

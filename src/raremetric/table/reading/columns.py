@@ -1,0 +1,199 @@
+"""Convert Arrow columns to features: numbers, dates and categories."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from raremetric.encoding import TableEncoder
+from raremetric.encoding.categories import BOOLEANS
+from raremetric.encoding.dates import DateEncoder, date_message
+from raremetric.encoding.numbers import NumberEncoder
+from raremetric.extras import import_optional
+from raremetric.files import TableError
+from raremetric.table.reading.dates import (
+    as_points,
+    convert_dates,
+    find_layout,
+    parse_dates,
+    refuse_dates,
+    strict_dates,
+)
+from raremetric.table.reading.dialect import MISSING_WORDS
+from raremetric.table.reading.levels import (
+    as_known_levels,
+    distinct_values,
+    is_text,
+    plain_column,
+    tidy_levels,
+    to_categorical,
+    without_zero_decimals,
+)
+from raremetric.table.reading.numbers import (
+    NUMERIC_SHARE,
+    note_leading_zeros,
+    parse_numbers,
+    refuse_mistake,
+    strict_numbers,
+    written_as_floats,
+)
+from raremetric.table.reading.written import Written
+from raremetric.validation import warn_user
+
+
+class Converted(NamedTuple):
+    """The values of a column, and how they were written."""
+
+    values: Any  # a NumPy array, a DatetimeIndex or a Categorical
+    # Of numbers; of dates the name of a layout, which is empty if they were not text.
+    written: Written | str | None = None
+
+
+def to_frame(
+    columns: dict[str, Any],
+    categorical: Collection[str] = (),
+    written: Mapping[str, Written] | None = None,
+) -> tuple[Any, dict[str, Any]]:
+    """A DataFrame of numeric and categorical columns, and how each column is written.
+
+    Parameters
+    ----------
+    columns : dict of pyarrow.ChunkedArray
+        Columns by name. The dictionary is emptied during the conversion to save memory.
+    categorical : collection of str
+        Columns to convert to categories even if they hold numbers.
+    written : mapping of str to Written, optional
+        How columns of numbers were written, as far as it is known.
+    """
+    series, empty, found = {}, [], {}
+    for name in list(columns):
+        converted = convert_column(name, columns.pop(name), as_category=name in categorical)
+        if converted is None:
+            empty.append(name)
+            continue
+        values = converted.values
+        series[name] = without_zero_decimals(values) if name in categorical else values
+        found[name] = converted.written
+    import_optional("pyarrow").default_memory_pool().release_unused()
+    if empty:
+        warn_user(f"Dropped columns without any value: {', '.join(map(repr, empty))}.")
+    # Without a copy, the columns are not held twice.
+    frame = import_optional("pandas").DataFrame(series, copy=False)
+    known = {name: how for name, how in (written or {}).items() if name in found}
+    return frame, _with_one_mark(found | known)
+
+
+def _with_one_mark(written: dict[str, Any]) -> dict[str, Any]:
+    """Where whole numbers do not show the decimal mark of a table, it is that of the others."""
+    marks = {how.decimal for how in written.values() if isinstance(how, Written)} - {""}
+    if len(marks) != 1:
+        return written
+    (mark,) = marks
+    return {
+        name: how._replace(decimal=mark) if isinstance(how, Written) else how
+        for name, how in written.items()
+    }
+
+
+def convert_column(
+    name: str, column: Any, *, as_category: bool, missing: Collection[str] = MISSING_WORDS
+) -> Converted | None:
+    """A column as features; None if it has no value.
+
+    The spellings of a missing value in a category that is written as text are `missing`.
+    """
+    types = import_optional("pyarrow.types")
+    column = plain_column(column)
+    kind = column.type
+    is_date_type = types.is_date(kind) or types.is_timestamp(kind)
+    if column.null_count == len(column):
+        return None
+    if types.is_temporal(kind) and (as_category or not is_date_type):
+        raise TableError(date_message(name))
+    if is_date_type:
+        return Converted(convert_dates(column), "")
+    if is_text(kind):
+        return _convert_text(name, column, as_category, missing)
+    accepted = (types.is_boolean, types.is_integer, types.is_floating, types.is_decimal)
+    if not any(accepts(kind) for accepts in accepted):
+        raise TableError(
+            f"Column {name!r} holds values of type {kind}, which cannot be used as features. "
+            f"Leave the column out (`ignore`, on the command line `--ignore {name}`)."
+        )
+    if as_category or types.is_boolean(kind):
+        levels, codes = tidy_levels(
+            *distinct_values(column.cast("string")), as_boolean=types.is_boolean(kind)
+        )
+        return Converted(to_categorical(levels, codes)) if levels else None
+    if types.is_decimal(kind):  # through text, because Arrow's own conversion is not exact
+        column = column.cast("string").cast("float64")
+    values = column.to_numpy()
+    # In Arrow and polars, NaN is different from a missing value.
+    if values.dtype.kind == "f" and np.isnan(values).all():
+        return None
+    return Converted(values, written_as_floats(values))
+
+
+def _convert_text(
+    name: str, column: Any, as_category: bool, missing: Collection[str]
+) -> Converted | None:
+    if not as_category:
+        numbers = parse_numbers(column, ".")
+        n_present = np.count_nonzero(~np.isnan(numbers.values)) + numbers.n_wrong
+        if not n_present:
+            return None
+        if numbers.n_wrong <= (1 - NUMERIC_SHARE) * n_present:
+            refuse_mistake(name, numbers)
+            note_leading_zeros(name, numbers)
+            return Converted(numbers.values, numbers.written)
+        del numbers
+    levels, codes = tidy_levels(*distinct_values(column), missing=missing)
+    if not levels:
+        return None
+    if not as_category:
+        if all(level.lower() in BOOLEANS for level in levels):
+            levels, codes = tidy_levels(levels, codes, as_boolean=True)
+        layout, has_zone = find_layout(name, levels)
+        if layout:
+            return Converted(as_points(parse_dates(levels, codes, layout), has_zone), layout)
+        refuse_dates(name, levels)
+    return Converted(to_categorical(levels, codes))
+
+
+def known_columns(table: Any, encoder: TableEncoder, first_row: int) -> Any:
+    """A DataFrame of the columns of a fitted encoder, with their types in the training data.
+
+    Parameters
+    ----------
+    table : pyarrow.Table
+        Has all of the columns.
+    encoder : TableEncoder
+    first_row : int
+        Number of the table's first row in the file, for error messages.
+    """
+    pandas, series = import_optional("pandas"), {}
+    for name, known in encoder.encoders_.items():
+        column, written = plain_column(table.column(name)), encoder.written_.get(name)
+        is_number = isinstance(known, NumberEncoder)
+        if isinstance(known, DateEncoder):
+            series[name] = strict_dates(name, column, written or "", known.has_zone_, first_row)
+            continue
+        if is_number and is_text(column.type):
+            series[name] = strict_numbers(name, column, written or Written(), first_row)
+            continue
+        if is_number and column.type == "bool" and column.null_count < len(column):
+            raise TableError(
+                f"Column {name!r} was numeric in the training data, but now it holds True and "
+                "False. Convert it to the numbers that they stand for."
+            )
+        converted = convert_column(name, column, as_category=not is_number)
+        if converted is None:
+            series[name] = np.full(table.num_rows, np.nan)
+        elif is_number:
+            series[name] = converted.values
+        else:
+            series[name] = as_known_levels(converted.values, known.levels_)
+    rows = pandas.RangeIndex(first_row, first_row + table.num_rows)
+    return pandas.DataFrame(series, index=rows, copy=False)

@@ -1,0 +1,152 @@
+"""The target column: the class of each row, and which classes are positive."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from decimal import Decimal
+from typing import Any, NoReturn
+
+import numpy as np
+from numpy.typing import NDArray
+
+from raremetric.files import TableError
+from raremetric.table.reading.columns import convert_column
+from raremetric.table.reading.dialect import AMBIGUOUS_WORDS, MISSING_WORDS, is_missing
+from raremetric.table.reading.written import is_numeric
+from raremetric.validation import Labels, check_class_count, warn_user
+
+# A target with more classes, some of which occur once, is not a target for classification.
+MAX_CLASSES = 20
+
+
+def read_labels(name: str, column: Any) -> Labels:
+    """The class of each row; an error unless there are two classes and no missing value."""
+    values = read_label_texts(name, column)
+    levels, counts = values.categories.tolist(), np.bincount(values.codes)
+    classes, merged = classes_of(name, levels, counts)
+    codes = merged.astype(values.codes.dtype)[values.codes]
+    return Labels(classes, codes, np.bincount(codes, minlength=len(classes)))
+
+
+def read_label_texts(name: str, column: Any, first_row: int = 1) -> Any:
+    """The label of each row, as it is written, in a Categorical; an error if one is missing.
+
+    `first_row` is the number of the first row in the file, for the error message.
+    """
+    missing = MISSING_WORDS - AMBIGUOUS_WORDS
+    converted = convert_column(name, column, as_category=True, missing=missing)
+    if converted is None:
+        raise TableError(f"The target column {name!r} is empty.")
+    values = converted.values
+    empty = values.codes < 0
+    if empty.any():
+        raise TableError(
+            f"The target column {name!r} is empty in {empty.sum()} of {len(empty)} rows, first in "
+            f"data row {np.argmax(empty) + first_row}: remove those rows."
+        )
+    return values
+
+
+def classes_of(name: str, levels: list[str], counts: NDArray) -> tuple[NDArray, NDArray]:
+    """The sorted classes, and for each label, as it is written, the index of its class.
+
+    Parameters
+    ----------
+    name : str
+        Name of the target column.
+    levels : list of str
+        The different labels.
+    counts : ndarray
+        Number of rows with each label.
+    """
+    _refuse_missing_words(name, levels, counts)
+    classes = _classes(levels)
+    if classes.dtype.kind == "f":
+        _refuse_quantity(name, classes, counts.sum())
+    # "1" and "1.0" are different texts but the same number: merge them.
+    classes, merged = np.unique(classes, return_inverse=True)
+    check_class_count(classes, "A model", f"the target column {name!r}")
+    return classes, merged
+
+
+def _refuse_missing_words(name: str, levels: list[str], counts: NDArray) -> None:
+    """Raise an error if a label such as NA means a missing value; warn if it probably does not.
+
+    It is a class if there is at most one other label, or if the others are text and it is the most
+    common of all, such as "none" among kinds of injuries.
+    """
+    others = [level for level in levels if not is_missing(level)]
+    if len(others) < 2:
+        return
+    for level, count in zip(levels, counts.tolist(), strict=True):
+        if not is_missing(level):
+            continue
+        if count < counts.max() or all(map(is_numeric, others)):
+            raise TableError(
+                f"The target column {name!r} holds {level!r} in {count} of {counts.sum()} rows, "
+                f"besides {len(others)} other labels: it is taken for a missing value. Remove "
+                "those rows, or write another word if it is a class."
+            )
+        warn_user(
+            f"{level!r} in the target column {name!r} is taken for a class, because it is the most "
+            f"common label ({count} of {counts.sum()} rows). If it means that the class is "
+            "unknown, remove those rows."
+        )
+
+
+def refuse_many_classes(name: str, labels: Labels) -> None:
+    """Raise an error if the target is a quantity, an identifier or free text."""
+    classes, _, counts = labels
+    if len(classes) <= MAX_CLASSES or counts.min() > 1:
+        return
+    if classes.dtype.kind == "i":
+        _refuse_quantity(name, classes, counts.sum())
+    raise TableError(
+        f"The target column {name!r} holds {len(classes)} different texts in {counts.sum()} rows, "
+        f"such as {str(classes[0])!r}: it looks like an identifier or free text, not like classes. "
+        "Choose another column."
+    )
+
+
+def _refuse_quantity(name: str, numbers: NDArray, n_rows: int) -> NoReturn:
+    raise TableError(
+        f"The target column {name!r} looks continuous: it holds {len(numbers)} different numbers "
+        f"in {n_rows} rows, such as {numbers[0]:g}. Choose another column, or convert it to "
+        "classes first, for example by a threshold."
+    )
+
+
+def choose_positive(name: str, labels: Labels, positive: Any) -> tuple:
+    """The positive labels, as values of the target column; by default the rarest class."""
+    classes, _, counts = labels
+    if positive is None:
+        return (classes.item(np.argmin(counts)),)
+    wanted = positive if isinstance(positive, list | tuple | set) else [positive]
+    found = [_find_label(str(label), classes.tolist()) for label in wanted]
+    unknown = [label for label, match in zip(wanted, found, strict=True) if match is None]
+    if unknown or len({*found}) >= len(classes):
+        what = f"has no value {unknown[0]!r}" if unknown else "would have no negative class"
+        held = ", ".join(f"{label} ({count})" for label, count in zip(classes, counts, strict=True))
+        raise TableError(f"The target column {name!r} {what}. Its classes: {held[:300]}.")
+    return tuple(dict.fromkeys(found))
+
+
+def _find_label(text: str, classes: list) -> Any:
+    """The class that is written like this, or the only one if case is ignored; None if none is."""
+    for spelling in (str, lambda label: str(label).casefold()):
+        matches = [label for label in classes if spelling(label) == spelling(text)]
+        if len(matches) == 1:
+            return matches[0]
+    return None
+
+
+def _classes(levels: Sequence[str]) -> NDArray:
+    """Levels as numbers if all are numeric, otherwise as text; large integers stay text."""
+    texts = np.array(levels, dtype=object)  # not of fixed width: one may be very long
+    if not all(map(is_numeric, levels)):
+        return texts
+    exact = [Decimal(level) for level in levels]
+    if any(number != number.to_integral_value() for number in exact):
+        return np.array(levels, dtype=np.float64)
+    fits = all(abs(number) < 2**63 for number in exact)
+    return np.array([*map(int, exact)], dtype=np.int64) if fits else texts

@@ -1,0 +1,121 @@
+"""iter_table: the columns of a fitted encoder, read from a file in pieces."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from raremetric.encoding.table_encoder import TableEncoder, check_columns
+from raremetric.extras import import_optional
+from raremetric.files import TableError, existing_file
+from raremetric.table.reading.columns import known_columns
+from raremetric.table.reading.csv_files import find_dialect, scan_csv
+from raremetric.table.reading.files import (
+    arrow_table,
+    is_csv,
+    is_frame,
+    is_parquet,
+    naming,
+    read_arrow,
+    scan_parquet,
+)
+from raremetric.table.reading.row_names import as_texts
+
+
+def iter_table(
+    path: Any,
+    encoder: TableEncoder,
+    *,
+    block_bytes: int = 1 << 22,
+    row_names: str | None = None,
+) -> Iterator[Any]:
+    """Read the columns of a fitted encoder from a file, in pieces.
+
+    Parameters
+    ----------
+    path : str, Path or table
+        A file or table as for `read_table`; it does not need to contain the class. CSV and Parquet
+        files are read in pieces, other formats as a whole. There is always at least one piece.
+    encoder : TableEncoder
+        A fitted encoder. It determines which columns are read, and which of them are numbers.
+    block_bytes : int, default=4 MB
+        Size of a piece in bytes of a CSV file. Arrow reads up to 32 pieces ahead.
+    row_names : str or None, default=None
+        Column with the name of each row, if the file has it.
+
+    Yields
+    ------
+    DataFrame
+        Some of the rows, for ``encoder.transform`` or a pipeline that starts with the encoder.
+        The index contains the numbers of the rows in the file, starting at 1, or their names.
+    """
+    source = "The table" if is_frame(path) else existing_file(path)
+    known = list(encoder.feature_names_in_)
+    first_row = 1
+    try:
+        for table in iter_arrow(path, known[0], block_bytes, row_names):
+            yield encoder_frame(table, encoder, first_row, row_names)
+            first_row += table.num_rows
+    except TableError as error:
+        raise TableError(f"{source}: {error}") from error
+
+
+def encoder_frame(
+    table: Any, encoder: TableEncoder, first_row: int = 1, row_names: str | None = None
+) -> Any:
+    """A DataFrame of the columns of a fitted encoder, from an Arrow table; see `iter_table`."""
+    check_columns(table.column_names, list(encoder.feature_names_in_))
+    frame = known_columns(table, encoder, first_row)
+    if row_names in table.column_names:
+        names = as_texts(table.column(row_names))
+        frame.index = import_optional("pandas").Index(names, name=row_names)
+    return frame
+
+
+def column_names(path: Any, known: str) -> list[str]:
+    """Names of the columns of a file; `known` is a column that it probably has."""
+    if is_frame(path):
+        return arrow_table(path).column_names
+    path = existing_file(path)
+    with naming(path):
+        if is_csv(path):
+            return find_dialect(path, target=known).names
+        return next(iter_arrow(path, known)).column_names
+
+
+def iter_arrow(
+    path: Any,
+    known: str,
+    block_bytes: int = 1 << 22,
+    row_names: str | None = None,
+    target: str | None = None,
+) -> Iterator[Any]:
+    """Read a file or table as a sequence of Arrow tables, at least one.
+
+    Parameters
+    ----------
+    path, block_bytes, row_names
+        See `iter_table`.
+    known : str
+        A column that the file probably has: helps to detect a header.
+    target : str or None, default=None
+        Column with the class, in which ``NA`` is not a missing value.
+    """
+    verbatim = [] if row_names is None else [row_names]
+    if is_frame(path):
+        yield arrow_table(path, verbatim)
+    elif is_csv(path := Path(path)):
+        dialect, is_empty = find_dialect(path, target=known), True
+        if target is not None:
+            dialect = dialect.with_text([], target)
+        for table in scan_csv(path, dialect, block_bytes, verbatim):
+            is_empty = False
+            yield table
+        if is_empty:  # a header without rows
+            arrow = import_optional("pyarrow")
+            yield arrow.table({name: arrow.array([], arrow.string()) for name in dialect.names})
+    elif is_parquet(path):
+        yield from scan_parquet(path)
+    else:
+        yield read_arrow(path, target=target, verbatim=verbatim).table

@@ -1,0 +1,227 @@
+"""read_table: the user's own file or DataFrame, with its classes and a fitted encoder."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Any
+
+import numpy as np
+from sklearn.utils import Bunch
+
+from raremetric.encoding import TableEncoder
+from raremetric.files import TableError, existing_file
+from raremetric.table.reading.columns import to_frame
+from raremetric.table.reading.csv_files import RawTable
+from raremetric.table.reading.files import arrow_table, is_frame, naming, read_arrow
+from raremetric.table.reading.labels import choose_positive, read_labels, refuse_many_classes
+from raremetric.table.reading.openml import read_openml
+from raremetric.table.reading.row_names import as_texts
+from raremetric.validation import Labels, as_names, check_option, did_you_mean
+
+
+def read_table(
+    path: Any,
+    target: str | int | None = None,
+    positive: Any = None,
+    *,
+    missing: str = "impute",
+    max_levels: int = 20,
+    categorical: Collection[str] = (),
+    ignore: Collection[str] = (),
+    header: bool | None = None,
+    original: bool = False,
+    row_names: str | None = None,
+    verbatim: Collection[str] = (),
+) -> Bunch:
+    r"""Read a table with one row per example and one column that contains the class.
+
+    Parameters
+    ----------
+    path : str, Path or table
+        A CSV file (delimiter, header, decimal comma and encoding are detected; ``.gz`` is
+        allowed), a Parquet, ARFF or KEEL ``.dat`` file, or ``"openml:31"`` for data set 31 of
+        openml.org. Also a table in memory: a DataFrame of pandas or polars, or an Arrow table.
+    target : str, int or None, default=None
+        Name of the column that contains the class, or its position (-1 for the last). None is
+        allowed for ARFF and KEEL files (the output, or the last attribute) and for OpenML.
+    positive : label, list of labels or None, default=None
+        The labels that count as positive; None for the rarest class.
+    missing : {"impute", "refuse"}, default="impute"
+        How the encoder handles missing values; see `TableEncoder`.
+    max_levels : int, default=20
+        Text with at most this number of levels becomes 0/1 columns; see `TableEncoder`.
+    categorical : str or collection of str, default=()
+        Columns to treat as categories even if they contain numbers, such as codes. This includes
+        nominal attributes of ARFF and KEEL files whose levels are all numbers, which are read as
+        numbers otherwise.
+    ignore : str or collection of str, default=()
+        Columns to leave out.
+    header : bool or None, default=None
+        Whether the first row of a CSV file contains the column names; None to detect it. Columns
+        without a name are called ``column_1``, ``column_2``, …
+    original : bool, default=False
+        Whether the target contains the labels of the file instead of 1 and 0.
+    row_names : str or None, default=None
+        Column with the name of each row, such as an identifier. It is not used as a feature.
+    verbatim : str or collection of str, default=()
+        Other columns that are not features, such as a time or a group: they are read as text, as
+        they are written.
+
+    Returns
+    -------
+    Bunch
+        With the attributes
+
+        data : DataFrame of shape (n_samples, n_columns)
+            The raw columns: numbers, and categories where the file contains text.
+        target : ndarray of shape (n_samples,)
+            1 for the positive class, 0 otherwise; the labels if `original`.
+        encoder : TableEncoder
+            Fitted on `data`. In a pipeline, before a learner, it makes a model that takes the
+            same raw columns.
+        feature_names : list of str
+            Names of the raw columns.
+        target_name : str
+            Name of the column with the class.
+        target_names : list
+            The class that each value of `target` denotes, in increasing order of the values.
+        positive : tuple
+            The labels that count as positive.
+        classes : list
+            All labels in the file.
+        row_names : list of str or None
+            Names of the rows, if `row_names` was given.
+        verbatim : dict of list of str
+            The texts of the columns `verbatim`, by name.
+
+    Raises
+    ------
+    TableError
+        The file cannot be used as it is; the message says why and what to do.
+
+    Notes
+    -----
+    Missing values are empty fields and ``?``, ``NA``, ``N/A``, ``#N/A``, ``NaN``, ``null``,
+    ``<null>``, ``None`` and ``<NA>``, in upper or lower case. In the target column, ``NA``,
+    ``N/A``, ``NaN``, ``null`` and ``None`` are names of classes, unless there are two or more
+    other labels and these are numbers or one of them is more common: that is an error.
+    Columns without any value are dropped with a warning. If at least 90 % of the values of a column
+    are numbers, all others are errors.
+    Dates are written as YYYY-MM-DD or DD.MM.YYYY, or with slashes if a day above 12 shows which
+    number is the month; a time of day may follow.
+
+    Memory: the table is held once by Arrow and once by pandas, converted column by column, so that
+    the peak is below three times the size of the parsed table.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import mkdtemp
+    >>> from raremetric.table import read_table
+    >>> path = Path(mkdtemp(), "people.csv")
+    >>> _ = path.write_text("age;sex;ill\n31;f;no\n45;m;yes\n28;m;no\n")
+    >>> table = read_table(path, target="ill")
+    >>> table.target, table.positive
+    (array([0, 1, 0]), ('yes',))
+    >>> table.encoder.transform(table.data)
+    array([[31.,  0.],
+           [45.,  1.],
+           [28.,  1.]])
+    """
+    check_option(missing, "missing", ("impute", "refuse"))
+    source = "The table" if is_frame(path) else str(path)
+    categorical, ignore, verbatim = map(as_names, (categorical, ignore, verbatim))
+    as_written = as_names([*([row_names] if row_names else []), *verbatim])
+    with naming(source):
+        if is_frame(path):
+            read = RawTable(arrow_table(path, as_written))
+        elif source.startswith("openml:"):
+            read = read_openml(source)
+        else:
+            read = read_arrow(
+                existing_file(path),
+                target=target,
+                header=header,
+                text=categorical,
+                verbatim=as_written,
+            )
+        table, written = read.table, read.written
+        name = find_target(table.column_names, read.target if target is None else target)
+        _check_names(table, name, categorical, ignore, as_written)
+        columns = {key: table.column(key) for key in table.column_names if key not in ignore}
+        del read, table  # so that the memory of each column is freed once it is converted
+        labels = read_labels(name, columns.pop(name))
+        if positive is None and not original:
+            refuse_many_classes(name, labels)
+        chosen = choose_positive(name, labels, positive)
+        texts = {each: as_texts(columns.pop(each)) for each in as_written if each in columns}
+        frame, written = to_frame(columns, categorical, written)
+        if not frame.shape[1]:
+            raise TableError(f"It has no usable column besides the target {name!r}.")
+        encoder = TableEncoder(missing=missing, max_levels=max_levels).fit(frame)
+        encoder.written_ = written
+    bunch = _bunch(frame, labels, name, chosen, original, encoder)
+    bunch.row_names = None if row_names is None else texts.get(row_names)
+    bunch.verbatim = {each: texts[each] for each in verbatim if each in texts}
+    return bunch
+
+
+def find_target(names: list[str], target: str | int | None) -> str:
+    """The name of the target column, given by its name or its position."""
+    columns = f"The columns are {', '.join(map(repr, names[:20]))}{'…' if len(names) > 20 else ''}"
+    if target is None:
+        raise TableError(
+            "Which column contains the class? Give its name (`target`, on the command line "
+            f"`--target`). {columns}."
+        )
+    if isinstance(target, int | np.integer):
+        if -len(names) <= target < len(names):
+            return names[target]
+        raise TableError(f"target={target} is out of range for {len(names)} columns.")
+    if target in names:
+        return target
+    message = (
+        f"There is no column {target!r} for the target. {did_you_mean(target, names)}".rstrip()
+    )
+    if names[0] == "column_1":
+        message += (
+            " The first row does not contain this name and was read as data (in Python, "
+            "header=True reads it as the names)."
+        )
+    raise TableError(f"{message} {columns}.")
+
+
+def _check_names(
+    table: Any,
+    target: str,
+    categorical: Collection[str],
+    ignore: Collection[str],
+    as_written: Collection[str],
+) -> None:
+    if not table.num_rows:
+        raise TableError("It has no rows of data.")
+    if target in ignore or target in as_written:
+        how = "left out" if target in ignore else "used as time, group, weight or names of the rows"
+        raise TableError(f"Column {target!r} is the target, so that it cannot be {how}.")
+    for name in (*categorical, *ignore, *as_written):
+        if name not in table.column_names:
+            hint = did_you_mean(name, table.column_names)
+            raise TableError(f"There is no column {name!r}. {hint}".rstrip())
+
+
+def _bunch(
+    frame: Any, labels: Labels, name: str, chosen: tuple, original: bool, encoder: TableEncoder
+) -> Bunch:
+    classes = labels.classes.tolist()
+    rest = [label for label in classes if label not in chosen]
+    is_positive = np.isin(labels.classes, chosen).astype(np.int64)
+    return Bunch(
+        data=frame,
+        target=(labels.classes if original else is_positive)[labels.codes],
+        encoder=encoder,
+        feature_names=list(frame.columns),
+        target_name=name,
+        target_names=classes if original else [", ".join(map(str, p)) for p in (rest, chosen)],
+        positive=chosen,
+        classes=classes,
+    )

@@ -1,0 +1,220 @@
+"""A new file is read as the training file was written, whatever else it contains."""
+
+import datetime
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+
+from raremetric import TableEncoder
+from raremetric.table import TableError, iter_table, read_table
+from raremetric.table.reading.written import Written, parse_as
+
+POINT, COMMA = Written(".", has_decimals=True), Written(",", has_decimals=True)
+ENGLISH = Written(".", has_decimals=True, grouped=True)
+GERMAN = Written(",", has_decimals=True, grouped=True)
+
+
+@pytest.mark.parametrize(
+    ("written", "accepted", "refused"),
+    [
+        (
+            Written(),
+            {"12": 12, "-3": -3, "1e3": 1000, "1.5": 1.5, "1,5": 1.5, "0.125": 0.125}
+            | {"1,234.5": 1234.5, "1.234,5": 1234.5, "1.234.567": 1234567},
+            ["1.234", "1,234", "12 %", "x"],
+        ),
+        (
+            POINT,
+            {"12": 12, "12.125": 12.125, "1,234.5": 1234.5, ".5": 0.5, "1,234,567": 1234567},
+            ["1,5", "1,234", "1.234,5", "1.234.567", "12%"],
+        ),
+        (ENGLISH, {"1,234": 1234, "1.234": 1.234, "1,234.5": 1234.5}, ["1,5", "1.234,5"]),
+        (
+            COMMA,
+            {"12": 12, "12,125": 12.125, "1.234,5": 1234.5, "1,5e2": 150},
+            ["1.5", "1.234", "1,234.5"],
+        ),
+        (GERMAN, {"1.234": 1234, "1,234": 1.234, "95.000,00": 95000}, ["1.5", "1,234.5"]),
+        (Written(".", grouped=True), {"1,234": 1234, "1.5": 1.5}, ["1.234", "1,5"]),
+        (Written("."), {"12": 12, "1.5": 1.5}, ["1.234", "1,234", "1,5"]),
+        (POINT._replace(percent=True), {"12.5 %": 12.5, "12%": 12}, ["12.5", "1,5 %"]),
+    ],
+)
+def test_values_are_read_by_themselves(written, accepted, refused):
+    assert {text: parse_as(text, written) for text in accepted} == accepted
+    assert [parse_as(text, written) for text in refused] == [None] * len(refused)
+
+
+@pytest.mark.parametrize(
+    ("written", "example"),
+    [
+        (Written(), "1234"),
+        (POINT, "1234.5"),
+        (GERMAN, "1.234,5"),
+        (Written(".", grouped=True), "1,234"),
+        (COMMA._replace(percent=True), "1234,5 %"),
+    ],
+)
+def test_examples_are_read_in_this_way(written, example):
+    assert written.example() == example
+    assert parse_as(example, written) == pytest.approx(1234.5, abs=0.5)
+
+
+@pytest.fixture
+def write(tmp_path):
+    def write(text, name="new.csv"):
+        path = tmp_path / name
+        path.write_text(text, encoding="utf-8")
+        return path
+
+    return write
+
+
+def read_new(source, encoder):
+    return np.concatenate([encoder.transform(piece) for piece in iter_table(source, encoder)])
+
+
+def days_of(encoded, encoder):
+    return [encoder.decode(row)["day"][:10] for row in encoded]
+
+
+SLASHES = "day,y\n" + "".join(f"{m:02}/{d:02}/2024,{'ab'[d == 20]}\n" for m, d in [(1, 5), (2, 20)])
+
+
+def test_a_date_does_not_depend_on_other_rows(write):
+    """Training data in MM/DD/YYYY; a row means the same alone and beside others."""
+    encoder = read_table(write(SLASHES, "train.csv"), "y").encoder
+    assert days_of(read_new(write("day\n01/12/2024\n"), encoder), encoder) == ["2024-01-12"]
+    path = write("day\n01/12/2024\n13/11/2024\n")
+    with pytest.raises(TableError, match=r"written as MM/DD/YYYY .*, but data row 2 holds '13/11"):
+        read_new(path, encoder)
+
+
+def test_a_file_in_pieces_has_one_layout_of_dates(write):
+    """A sorted file in DD/MM/YYYY, whose first pieces could be MM/DD/YYYY."""
+    encoder = read_table(write(SLASHES, "train.csv"), "y").encoder
+    rows = [f"{day:02}/12/2024\n" for day in range(1, 32) for _ in range(200)]
+    pieces = iter_table(write("day\n" + "".join(rows)), encoder, block_bytes=1000)
+    with pytest.raises(TableError, match="data row 2401 holds '13/12/2024'"):
+        list(pieces)
+
+
+@pytest.mark.parametrize("source", ["2024-01-05", datetime.datetime(2024, 1, 5)])
+def test_slashes_are_refused_if_the_training_data_had_none(write, source):
+    frame = pd.DataFrame({"day": [source, "2024-02-20"], "y": [*"uv"]})
+    encoder = read_table(frame.astype({"day": "datetime64[us]"}), "y").encoder
+    with pytest.raises(TableError, match=r"must hold dates written as YYYY-MM-DD or DD\.MM\.YYYY"):
+        read_new(write("day\n13/11/2024\n"), encoder)
+
+
+GERMAN_FILE = "amt;k;y\n36.910;0,35;ok\n95.120;0,5;bad\n12.300;1;ok\n"
+
+
+@pytest.mark.parametrize("rest", ["", "1.500;3\n", "1.500;3,0\n"])
+def test_a_number_does_not_depend_on_other_columns(write, rest):
+    """Points separate thousands in the training data: 95.000 is 95000 in every file."""
+    encoder = read_table(write(GERMAN_FILE, "train.csv"), "y").encoder
+    found = read_new(write("amt;k\n95.000;1\n95.000,00;2\n" + rest), encoder)
+    assert found[:2].tolist() == [[95000, 1], [95000, 2]]
+
+
+def test_numbers_of_other_conventions_are_refused(write):
+    german = read_table(write(GERMAN_FILE, "train.csv"), "y").encoder
+    with pytest.raises(TableError, match=r"such as 1234,5, but data row 1 holds '0\.35'"):
+        read_new(write("amt,k\n36910,0.35\n"), german)
+    quoted = read_table(write('a,y\n"2,90",u\n"3,5",v\n'), "y").encoder
+    assert read_new(write('a\n"2,900"\n'), quoted).tolist() == [[2.9]]
+    plain = read_table(write("a,y\n2.5,u\n3,v\n"), "y").encoder
+    with pytest.raises(TableError, match=r"such as 1234\.5, but data row 2 holds '2,900'"):
+        read_new(write('a\n3\n"2,900"\n'), plain)
+
+
+def test_whole_numbers_do_not_say_what_a_mark_means(write):
+    encoder = read_table(write("a,y\n95000,u\n7,v\n"), "y").encoder
+    assert read_new(write("a\n12.5\n"), encoder).tolist() == [[12.5]]
+    with pytest.raises(TableError, match=r"such as 1234, but data row 1 holds '95\.000'"):
+        read_new(write("a\n95.000\n"), encoder)
+    with_zeros = read_table(write("a,y\n95.000,u\n7.000,v\n"), "y").encoder
+    assert read_new(write("a\n95.000\n"), with_zeros).tolist() == [[95]]
+
+
+def test_percent_signs_must_agree(write):
+    encoder = read_table(write("a,y\n12 %,u\n7 %,v\n"), "y").encoder
+    with pytest.raises(TableError, match=r"such as 1234 %, but data row 1 holds '0\.12'"):
+        read_new(write("a\n0.12\n"), encoder)
+    encoder = read_table(pd.DataFrame({"a": [0.12, 0.07], "y": [*"uv"]}), "y").encoder
+    with pytest.raises(TableError, match="but data row 1 holds '12 %'"):
+        read_new(write("a\n12 %\n"), encoder)
+
+
+@pytest.mark.parametrize("blank", ["\n", " \n", "\r\n\t\r\n"])
+def test_blank_lines_before_the_header(write, blank):
+    """In a file of text, the header became a row, and all numbers of rows were shifted."""
+    text = "color,shape,y\n" + "red,round,u\nblue,square,v\n" * 10
+    plain = read_table(write(text, "train.csv"), "y")
+    table = read_table(write(blank + text, "blank.csv"), "y")
+    pd.testing.assert_frame_equal(table.data, plain.data)
+    pieces = list(iter_table(write(blank + text), plain.encoder))
+    assert [len(piece) for piece in pieces] == [20]
+    assert pieces[0].index[0] == 1
+    ragged = write(blank + text + "red\n")
+    n_lines = len(blank.splitlines()) + 22
+    with pytest.raises(TableError, match=f"Line {n_lines} has 1 fields"):
+        read_table(ragged, "y")
+
+
+@pytest.mark.parametrize("values", [["0", "1", "1"], ["0.0", "1.0", "1.0"], ["false", "TRUE", "1"]])
+def test_zero_and_one_are_truth_values(write, values):
+    encoder = read_table(write("a,y\nTrue,u\nFalse,v\n", "train.csv"), "y").encoder
+    (piece,) = iter_table(write("a\n" + "\n".join(values) + "\n"), encoder)
+    assert piece["a"].tolist() == ["False", "True", "True"]
+    assert encoder.transform(piece).ravel().tolist() == [0, 1, 1]
+
+
+def test_truth_values_are_no_numbers():
+    frame = pd.DataFrame({"a": [3.0, 250.0, 7.0], "y": [*"uvu"]})
+    encoder = read_table(frame, "y").encoder
+    flags = pd.DataFrame({"a": [True, False]})
+    with pytest.raises(TableError, match="'a' was numeric in the training data, but now it holds"):
+        read_new(flags, encoder)
+    with pytest.raises(ValueError, match="'a' was numeric when the encoder was fitted"):
+        encoder.transform(flags)
+
+
+ZONED = pa.array([datetime.datetime(2024, 3, day) for day in (1, 9)], pa.timestamp("us", "UTC"))
+
+
+@pytest.mark.parametrize(
+    "new",
+    [
+        "day\n2024-03-01 10:00+09:00\n",
+        pa.table({"day": ZONED}),
+        pd.DataFrame({"day": pd.to_datetime(["2024-03-01 10:00+09:00"])}),
+    ],
+)
+def test_time_zones_must_agree(write, new):
+    """Converted to UTC, a time of a naive column could fall on another day."""
+    naive, zoned = "day,y\n2024-03-01 10:00{0},u\n2024-03-09 11:00{0},v\n", "+01:00"
+    encoder = read_table(write(naive.format("")), "y").encoder
+    with_zone = read_table(write(naive.format(zoned)), "y").encoder
+    source = write(new, "zoned.csv") if isinstance(new, str) else new
+    with pytest.raises(
+        TableError, match="had no time zone in the training data, but now they have"
+    ):
+        read_new(source, encoder)
+    assert len(read_new(source, with_zone)) > 0
+    with pytest.raises(TableError, match="had a time zone in the training data, but now they have"):
+        read_new(write("day\n2024-03-01 10:00\n"), with_zone)
+    with pytest.raises(TableError, match="with a time zone, such as '2024-03-09 11:00Z', and with"):
+        read_table(write("day,y\n2024-03-01,u\n2024-03-09 11:00Z,v\n"), "y")
+
+
+def test_an_encoder_of_frames_refuses_other_zones_and_text():
+    days = pd.to_datetime(["2024-03-01 10:00", "2024-03-09 11:00"])
+    encoder = TableEncoder().fit(pd.DataFrame({"day": days}))
+    with pytest.raises(ValueError, match="had no time zone in the training data"):
+        encoder.transform(pd.DataFrame({"day": days.tz_localize("UTC")}))
+    with pytest.raises(ValueError, match=r"Column 'day' held dates .* now its type is"):
+        encoder.transform(pd.DataFrame({"day": ["03/01/2024", "03/09/2024"]}))

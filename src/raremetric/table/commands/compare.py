@@ -150,7 +150,7 @@ def compare(
         "time": time,
         "group": group,
         "weight": weight,
-        "max_rows": "auto" if max_rows is None else max_rows,
+        "max_samples": "auto" if max_rows is None else max_rows,
         "seed": seed,
         "n_jobs": jobs,
         "ignore": split_names(ignore),

@@ -168,7 +168,7 @@ def fit(
                 method=model,
                 scoring=aim,
                 threshold=threshold,
-                max_rows=max_rows,
+                max_samples=max_rows,
                 max_features=max_features,
                 row_names=row_id,
                 keep_names=not no_ids,

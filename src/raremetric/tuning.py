@@ -20,6 +20,7 @@ from raremetric.learners.grid import Fold, Score, rare_f1, score_candidates
 from raremetric.learners.iml import IML
 from raremetric.pairs import check_max_anchors
 from raremetric.performance import one_blas_thread
+from raremetric.selection import shuffled_folds, stratified_folds
 from raremetric.validation import (
     Labels,
     check_groups,
@@ -27,7 +28,6 @@ from raremetric.validation import (
     check_labels,
     weighted_rows,
 )
-from raremetric.voting import shuffled_folds, stratified_folds
 from raremetric.voting.training import split_examples, take_rows
 
 PAPER_GRID = {

@@ -22,8 +22,8 @@ from raremetric.contenders.averaged import AveragedClassifier
 from raremetric.contenders.forests import BalancedForests
 from raremetric.contenders.scored import N_CANDIDATES, Scored
 from raremetric.rare.tuning_set import make_folds
+from raremetric.selection import best_threshold, f_utility, fit_sigmoid
 from raremetric.validation import check_labels
-from raremetric.voting import best_threshold, f_utility, fit_sigmoid
 from tests.conftest import make_problem
 
 ALTERNATIVES = [each for each in CONTENDERS.values() if type(each) is Scored and not each.settings]

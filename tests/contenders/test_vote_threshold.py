@@ -18,8 +18,8 @@ from raremetric.contenders.vote_threshold import (
     tune_threshold,
 )
 from raremetric.rare.tuning_set import make_folds
+from raremetric.selection import check_aim
 from raremetric.validation import check_labels
-from raremetric.voting import check_aim
 
 N = 400
 

@@ -14,8 +14,8 @@ from sklearn.model_selection import (
 
 from raremetric import IMLCV, Euclidean, MetricKNNClassifier, RareClassifier
 from raremetric.rare.tuning_set import make_folds, make_tuning_set, split_into_repeats
+from raremetric.selection import best_threshold, f_utility
 from raremetric.validation import check_labels
-from raremetric.voting import best_threshold, f_utility
 from tests.conftest import make_problem
 
 pytestmark = pytest.mark.usefixtures("few_candidates")

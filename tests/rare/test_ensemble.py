@@ -9,9 +9,9 @@ from raremetric.rare.candidates import MetricSpec, with_readings
 from raremetric.rare.ensemble import fit_ensemble, select
 from raremetric.rare.evaluation import out_of_fold_scores
 from raremetric.rare.tuning_set import make_tuning_set
-from raremetric.rare.weighting import average_best, weigh_groups
+from raremetric.selection import check_aim
+from raremetric.selection.averaging import average_best, weigh_groups
 from raremetric.validation import check_labels
-from raremetric.voting import check_aim
 from tests.conftest import make_problem
 
 

@@ -7,8 +7,9 @@ from raremetric.rare import evaluation
 from raremetric.rare.candidates import MetricSpec, with_readings
 from raremetric.rare.evaluation import out_of_fold_scores, rounds_of, score_folds
 from raremetric.rare.tuning_set import make_folds, make_tuning_set
+from raremetric.selection import observed_utility
 from raremetric.validation import check_labels
-from raremetric.voting import READINGS, Reading, observed_utility
+from raremetric.voting import READINGS, Reading
 from tests.conftest import make_problem
 from tests.oracles.votes import nearness
 

@@ -12,7 +12,7 @@ from raremetric.rare import classifier
 from raremetric.rare.candidates import MetricSpec
 from raremetric.rare.fitting import fit_metrics
 from raremetric.rare.tuning_set import split_weights
-from raremetric.rare.weighting import average_best
+from raremetric.selection.averaging import average_best
 from raremetric.validation import check_labels
 from tests.conftest import make_problem
 from tests.rare.conftest import SOON, rare_problem

@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 from raremetric.contenders.base import Quality
 from raremetric.contenders.vote_folds import N_NEIGHBORS
 from raremetric.rare.tuning_set import split_weights
-from raremetric.validation import check_labels
-from raremetric.voting import (
+from raremetric.selection import (
     Aim,
     best_threshold,
     fit_sigmoid,
@@ -19,6 +18,7 @@ from raremetric.voting import (
     standard_error,
     validate,
 )
+from raremetric.validation import check_labels
 
 
 class VoteThreshold(NamedTuple):

@@ -37,12 +37,8 @@ from raremetric.rare.tuning_set import (
     make_tuning_set,
     split_into_repeats,
 )
+from raremetric.selection import check_aim, evaluate, rank
 from raremetric.validation import check_labels, quiet_constants, quiet_repeats
-from raremetric.voting import (
-    check_aim,
-    evaluate,
-    rank,
-)
 
 MAX_JUDGED = 100_000  # rows that a threshold is chosen on: a search among all rows for each one
 

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from raremetric.partitions import draw_sample, has_held_out, has_left
 from raremetric.performance import OnProgress, one_blas_thread
 from raremetric.scales import validate_rows
+from raremetric.selection import check_aim, fit_sigmoid, observed_utility, standard_error, validate
 from raremetric.validation import warn_user
-from raremetric.voting import check_aim, fit_sigmoid, observed_utility, standard_error, validate
 
 
 def fit_collection(

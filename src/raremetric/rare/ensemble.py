@@ -15,12 +15,9 @@ from raremetric.performance import one_blas_thread
 from raremetric.rare.candidates import MetricSpec, with_readings
 from raremetric.rare.fitting import FittedMetric, MoreRows, SharedTransform, fit_metrics
 from raremetric.rare.log_odds import LogOddsDistance
-from raremetric.rare.weighting import Average, average_best
-from raremetric.validation import Labels
-from raremetric.voting import (
+from raremetric.selection import (
     Aim,
     Evaluation,
-    Reading,
     Sigmoid,
     evaluate,
     fit_sigmoid,
@@ -30,6 +27,9 @@ from raremetric.voting import (
     standard_error,
     validate,
 )
+from raremetric.selection.averaging import Average, average_best
+from raremetric.validation import Labels
+from raremetric.voting import Reading
 
 
 class Selection(NamedTuple):

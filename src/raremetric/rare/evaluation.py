@@ -21,9 +21,9 @@ from raremetric.rare.candidates import (
 )
 from raremetric.rare.fitting import SharedTransform, fit_metrics
 from raremetric.rare.tuning_set import MIN_POSITIVES, Folds, TuningSet
-from raremetric.rare.weighting import N_KEPT_PER_GROUP, average_best
+from raremetric.selection import evaluate, rank
+from raremetric.selection.averaging import N_KEPT_PER_GROUP, average_best
 from raremetric.validation import check_labels, check_option, check_real
-from raremetric.voting import evaluate, rank
 
 BUDGETS = ("fast", "thorough")
 # Share of a budget in seconds; the rest of the time is for fitting the chosen metrics.

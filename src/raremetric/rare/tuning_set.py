@@ -15,8 +15,8 @@ from raremetric.features.landmarks import draw_evenly
 from raremetric.rare.candidates import prior_weights
 from raremetric.rare.ensemble import Selection, select
 from raremetric.rare.fitting import MoreRows, join_weights
+from raremetric.selection import Aim, check_aim, stratified_folds
 from raremetric.validation import Labels, check_integer, check_labels
-from raremetric.voting import Aim, check_aim, stratified_folds
 from raremetric.voting.training import split_examples
 
 Folds = Sequence[tuple[NDArray, NDArray]]  # rows to learn from and rows to validate on

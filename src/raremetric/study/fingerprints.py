@@ -35,7 +35,7 @@ VOTES = (
 # Calibrated scores and a threshold.
 SCORES = (
     *("classifier.py", "copies.py"),
-    *("contenders/*.py", "features/*.py", "rare/*.py", "voting/*.py"),
+    *("contenders/*.py", "features/*.py", "rare/*.py", "selection/*.py", "voting/*.py"),
 )
 
 

@@ -39,6 +39,7 @@ OWN_MODULES = (
     "neighbors",
     "pairs",
     "rare",
+    "selection",
     "table.model",
     "table.reading.written",
     "table.texts",

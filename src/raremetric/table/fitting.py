@@ -14,6 +14,7 @@ from raremetric.contenders import CONTENDERS, Tuned, find_contender
 from raremetric.extras import installed_versions
 from raremetric.performance import OnProgress, one_blas_thread
 from raremetric.rare import RareClassifier
+from raremetric.selection import AtThreshold, Folds
 from raremetric.table.aims import check_scoring, quality_figures, unmet_minimum
 from raremetric.table.card import describe_choice
 from raremetric.table.doubts import summarize_columns
@@ -30,7 +31,6 @@ from raremetric.table.roles import Roles, class_names, read_with_roles
 from raremetric.table.splitting import copies_in, describe_tuning, tuning_folds
 from raremetric.table.texts import text_array
 from raremetric.validation import check_option, check_real, quiet_repeats, warn_user
-from raremetric.voting import AtThreshold, Folds
 
 MAX_SAMPLES = RareClassifier().max_samples  # rows of a collection
 SAMPLED = ("iml-score", "rare")  # methods that know which table their rows were drawn from

@@ -15,9 +15,9 @@ from raremetric.contenders.base import draw_training_rows
 from raremetric.copies import Copies
 from raremetric.extras import import_optional
 from raremetric.files import quoted
+from raremetric.selection import sets_per_class, shuffled_folds
 from raremetric.table.identifiers import identifier_kind
 from raremetric.table.roles import class_names
-from raremetric.voting import sets_per_class, shuffled_folds
 
 FEW_POSITIVES = 20
 MIN_GROUPS = 20  # levels of a column that may name customers

@@ -8,16 +8,16 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from raremetric.validation import Labels, check_integer, check_real
-from raremetric.voting.evaluation import (
+from raremetric.selection.measures import (
     Evaluation,
     Sigmoid,
     evaluate,
     fit_sigmoid,
     rank,
 )
+from raremetric.selection.thresholds import best_threshold, check_aim, observed_utility
+from raremetric.validation import Labels, check_integer, check_real
 from raremetric.voting.readings import READINGS
-from raremetric.voting.thresholds import best_threshold, check_aim, observed_utility
 from raremetric.voting.training import HeldOut
 from raremetric.voting.votes import (
     AdjustedVote,

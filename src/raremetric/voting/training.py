@@ -16,6 +16,7 @@ from sklearn.model_selection import check_cv
 from sklearn.utils.metadata_routing import process_routing
 from sklearn.utils.parallel import Parallel, delayed
 
+from raremetric.selection.folds import stratified_folds
 from raremetric.validation import (
     Labels,
     accepted_weights,
@@ -26,7 +27,6 @@ from raremetric.validation import (
     take_rows,
     weighted_rows,
 )
-from raremetric.voting.folds import stratified_folds
 from raremetric.voting.votes import ClassDistances, Examples
 
 

@@ -3,9 +3,9 @@ import pytest
 from scipy.optimize import minimize
 from scipy.special import expit
 
-from raremetric.rare import weighting
 from raremetric.rare.candidates import prior_weights
-from raremetric.rare.weighting import weigh_groups
+from raremetric.selection import averaging
+from raremetric.selection.averaging import weigh_groups
 
 
 def simulate(n_rows, qualities, seed=0):
@@ -18,7 +18,7 @@ def simulate(n_rows, qualities, seed=0):
 
 
 def test_weights_minimize_the_penalized_log_loss(monkeypatch):
-    monkeypatch.setattr(weighting, "DROP_COST", 1e9)
+    monkeypatch.setattr(averaging, "DROP_COST", 1e9)
     scores, positive = simulate(400, [2.0, 1.0])
     prior = np.array([1.0, 3.0])
 

@@ -5,7 +5,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import average_precision_score, f1_score, precision_score, recall_score
 from sklearn.metrics import log_loss as sklearn_log_loss
 
-from raremetric.voting.evaluation import (
+from raremetric.selection.measures import (
     RIDGE,
     Evaluation,
     average_precision,
@@ -16,7 +16,7 @@ from raremetric.voting.evaluation import (
     standard_error,
     validate,
 )
-from raremetric.voting.thresholds import best_threshold, check_aim, cost_utility
+from raremetric.selection.thresholds import best_threshold, check_aim, cost_utility
 
 F1 = check_aim("f1")
 RNG = np.random.default_rng(0)

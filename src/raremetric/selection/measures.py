@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy.special import expit
 from scipy.stats import rankdata
 
-from raremetric.voting.thresholds import (
+from raremetric.selection.thresholds import (
     MEASURES,
     Aim,
     Utility,

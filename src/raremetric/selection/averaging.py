@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize
 from scipy.special import expit, logit
 
-from raremetric.voting import pool
+from raremetric.selection.measures import pool
 
 N_KEPT_PER_GROUP = 5
 N_METRICS_PER_GROUP = 2  # at most, where the number of metrics is limited

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from sklearn.metrics import balanced_accuracy_score, fbeta_score
 
-from raremetric.voting.thresholds import (
+from raremetric.selection.thresholds import (
     balanced_utility,
     best_threshold,
     check_aim,

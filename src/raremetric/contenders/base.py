@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 from sklearn.model_selection import ParameterGrid
 
 from raremetric.contenders.resampling import RESAMPLING, check_resamplings
-from raremetric.features.landmarks import draw_evenly
 from raremetric.performance import OnProgress
 from raremetric.rare.tuning_set import Folds
+from raremetric.sampling import draw_evenly
 from raremetric.validation import check_option
 
 BUDGETS = ("full", "quick")

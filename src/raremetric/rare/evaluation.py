@@ -11,7 +11,6 @@ import numpy as np
 from joblib import Parallel, delayed
 from numpy.typing import NDArray
 
-from raremetric.features.landmarks import draw_evenly
 from raremetric.rare.candidates import (
     MetricSpec,
     limited_metrics,
@@ -21,6 +20,7 @@ from raremetric.rare.candidates import (
 )
 from raremetric.rare.fitting import SharedTransform, fit_metrics
 from raremetric.rare.tuning_set import MIN_POSITIVES, Folds, TuningSet
+from raremetric.sampling import draw_evenly
 from raremetric.selection import evaluate, rank
 from raremetric.selection.averaging import N_KEPT_PER_GROUP, average_best
 from raremetric.validation import check_labels, check_option, check_real

@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
 from raremetric.copies import join_groups
-from raremetric.features.landmarks import draw_evenly
 from raremetric.rare.candidates import prior_weights
 from raremetric.rare.ensemble import Selection, select
 from raremetric.rare.fitting import MoreRows, join_weights
+from raremetric.sampling import draw_evenly
 from raremetric.selection import Aim, check_aim, stratified_folds
 from raremetric.validation import Labels, check_integer, check_labels
 from raremetric.voting.training import split_examples

@@ -21,8 +21,8 @@ from raremetric.contenders.alternatives import (
 from raremetric.contenders.averaged import AveragedClassifier
 from raremetric.contenders.forests import BalancedForests
 from raremetric.contenders.scored import N_CANDIDATES, Scored
-from raremetric.rare.tuning_set import make_folds
 from raremetric.selection import best_threshold, f_utility, fit_sigmoid
+from raremetric.selection.cv import make_folds
 from raremetric.validation import check_labels
 from tests.conftest import make_problem
 

@@ -17,8 +17,8 @@ from raremetric.contenders.vote_threshold import (
     positive_shares,
     tune_threshold,
 )
-from raremetric.rare.tuning_set import make_folds
 from raremetric.selection import check_aim
+from raremetric.selection.cv import make_folds
 from raremetric.validation import check_labels
 
 N = 400

@@ -13,8 +13,9 @@ from sklearn.model_selection import (
 )
 
 from raremetric import IMLCV, Euclidean, MetricKNNClassifier, RareClassifier
-from raremetric.rare.tuning_set import make_folds, make_tuning_set, split_into_repeats
+from raremetric.rare.tuning_set import make_tuning_set
 from raremetric.selection import best_threshold, f_utility
+from raremetric.selection.cv import make_folds
 from raremetric.validation import check_labels
 from tests.conftest import make_problem
 
@@ -172,14 +173,6 @@ def test_impossible_folds(data, cv, groups, message):
     X, y = data
     with pytest.raises(ValueError, match=message):
         RareClassifier(cv=cv, random_state=0).fit(X, y, groups=groups)
-
-
-def test_repeats_are_found_among_the_folds():
-    folds = [(np.array([2, 3]), np.array([0, 1])), (np.array([0, 1]), np.array([2, 3]))]
-    assert [len(each) for each in split_into_repeats(folds)] == [2]
-    assert [len(each) for each in split_into_repeats(folds + folds)] == [2, 2]
-    with pytest.raises(ValueError, match="ShuffleSplit"):
-        split_into_repeats([*folds, folds[0]])
 
 
 @pytest.mark.parametrize(

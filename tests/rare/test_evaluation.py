@@ -5,8 +5,8 @@ from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from raremetric import BalancedDiscriminant, Euclidean
 from raremetric.rare import evaluation
 from raremetric.rare.candidates import MetricSpec, with_readings
-from raremetric.rare.evaluation import out_of_fold_scores, rounds_of, score_folds
-from raremetric.rare.tuning_set import make_folds, make_tuning_set
+from raremetric.rare.evaluation import out_of_fold_scores, score_folds
+from raremetric.rare.tuning_set import make_tuning_set
 from raremetric.selection import observed_utility
 from raremetric.validation import check_labels
 from raremetric.voting import READINGS, Reading
@@ -18,31 +18,6 @@ METRICS = [
     MetricSpec("linear", "plain", SCALED, Euclidean()),
     MetricSpec("linear", "plain", SCALED, BalancedDiscriminant()),
 ]
-
-
-@pytest.mark.parametrize(
-    ("n_samples", "n_positive", "repeats", "n_folds"),
-    [
-        (500, 250, 2, 10),
-        (501, 39, 2, 10),
-        (2001, 39, 1, 5),
-        (501, 40, 2, 5),
-        (1000, 40, 2, 5),
-        (1001, 40, 1, 5),
-        (300, 4, 2, 4),
-    ],
-)
-def test_more_folds_where_examples_are_few(n_samples, n_positive, repeats, n_folds):
-    labels = check_labels(np.arange(n_samples) < n_positive, "A test")
-    made = make_folds(labels, 0)
-    assert [len(folds) for folds in made] == [n_folds] * repeats
-    for folds in made:
-        tested = np.sort(np.concatenate([test for _, test in folds]))
-        np.testing.assert_array_equal(tested, np.arange(n_samples))
-    thorough = make_folds(labels, 0, thorough=True)
-    assert len(thorough) == 2 * repeats
-    for folds, same in zip(made, thorough, strict=False):
-        np.testing.assert_array_equal(folds[0][1], same[0][1])
 
 
 def tuning_set(X, y, **options):
@@ -75,16 +50,6 @@ def test_scores_come_from_examples_of_other_folds_in_the_order_of_the_candidates
             Z, Q = (metric.transform(scaler.transform(X[rows])) for rows in (train, test))
             expected = [nearness(Z, y[train], q, [1, 1], 2)[1] for q in Q]
             np.testing.assert_allclose(scores[number, repeat, test], expected, rtol=1e-5, atol=1e-6)
-
-
-@pytest.mark.parametrize(
-    ("n_folds", "n_positive", "sizes"),
-    [(5, 60, [2, 3]), (3, 60, [1, 2]), (2, 60, [1, 1]), (3, 50, [3])],
-)
-def test_the_first_round_is_two_folds_or_one_of_three(n_folds, n_positive, sizes):
-    y = (np.arange(1200) < n_positive).astype(int)
-    tuned = tuning_set(np.random.default_rng(0).normal(size=(1200, 2)), y, cv=n_folds)
-    assert [len(folds) for folds in rounds_of(tuned.repeats[0], tuned)] == sizes
 
 
 @pytest.mark.parametrize(("n_positive", "n_tried"), [(60, 2), (40, 3), (20, 5), (19, 0)])

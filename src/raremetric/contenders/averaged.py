@@ -15,9 +15,11 @@ from sklearn.utils.validation import check_is_fitted
 from raremetric.contenders.vote_folds import N_FINALISTS
 from raremetric.copies import find_copies
 from raremetric.performance import OnProgress, Progress
-from raremetric.rare.evaluation import ranks_on, rounds_of
-from raremetric.rare.tuning_set import TuningSet, make_tuning_set, resolve_cv
+from raremetric.rare.evaluation import ranks_on
+from raremetric.rare.tuning_set import TuningSet, make_tuning_set
 from raremetric.scales import validate_rows
+from raremetric.selection.cv import resolve_cv
+from raremetric.selection.race import rounds_of
 from raremetric.validation import check_groups, check_labels, weighted_rows
 
 Settings = Sequence[Mapping[str, Any]]
@@ -179,7 +181,7 @@ class AveragedClassifier(ClassifierMixin, BaseEstimator):
     ) -> tuple[NDArray[np.int64], NDArray]:
         """The settings that saw all folds, and their out-of-fold scores."""
         first, *others = tuned.repeats
-        rounds = [first, *others] if others else rounds_of(first, tuned)
+        rounds = [first, *others] if others else rounds_of(first, tuned.labels.codes == 1)
         running = np.arange(len(settings))
         scores = np.full((len(settings), len(tuned.repeats), len(tuned.X)), np.nan)
         for number, folds in enumerate(rounds):

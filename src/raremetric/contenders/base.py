@@ -15,8 +15,8 @@ from sklearn.model_selection import ParameterGrid
 
 from raremetric.contenders.resampling import RESAMPLING, check_resamplings
 from raremetric.performance import OnProgress
-from raremetric.rare.tuning_set import Folds
 from raremetric.sampling import draw_evenly
+from raremetric.selection import Folds
 from raremetric.validation import check_option
 
 BUDGETS = ("full", "quick")

@@ -30,14 +30,9 @@ from raremetric.contenders.vote_folds import (
 )
 from raremetric.neighbors import NeighborSearch
 from raremetric.performance import Progress
-from raremetric.rare.tuning_set import (
-    Folds,
-    TuningSet,
-    make_folds,
-    make_tuning_set,
-    split_into_repeats,
-)
-from raremetric.selection import check_aim, evaluate, rank
+from raremetric.rare.tuning_set import TuningSet, make_tuning_set
+from raremetric.selection import Folds, check_aim, evaluate, rank
+from raremetric.selection.cv import make_folds, split_into_repeats
 from raremetric.validation import check_labels, quiet_constants, quiet_repeats
 
 MAX_JUDGED = 100_000  # rows that a threshold is chosen on: a search among all rows for each one

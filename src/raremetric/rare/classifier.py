@@ -19,8 +19,9 @@ from raremetric.rare.ensemble import fit_ensemble, results_table
 from raremetric.rare.evaluation import check_budget, out_of_fold_scores
 from raremetric.rare.inspection import InspectionMixin
 from raremetric.rare.multiclass import fit_each_class
-from raremetric.rare.tuning_set import Examples, make_tuning_set, resolve_cv
+from raremetric.rare.tuning_set import Examples, make_tuning_set
 from raremetric.scales import validate_rows
+from raremetric.selection.cv import resolve_cv
 from raremetric.validation import (
     Labels,
     check_class_sizes,

@@ -19,10 +19,11 @@ from raremetric.rare.candidates import (
     with_readings,
 )
 from raremetric.rare.fitting import SharedTransform, fit_metrics
-from raremetric.rare.tuning_set import MIN_POSITIVES, Folds, TuningSet
+from raremetric.rare.tuning_set import TuningSet
 from raremetric.sampling import draw_evenly
-from raremetric.selection import evaluate, rank
+from raremetric.selection import Folds, evaluate, rank
 from raremetric.selection.averaging import N_KEPT_PER_GROUP, average_best
+from raremetric.selection.race import rounds_of, with_enough_positives
 from raremetric.validation import check_labels, check_option, check_real
 
 BUDGETS = ("fast", "thorough")
@@ -31,7 +32,6 @@ EVALUATION_SHARE = 0.9
 # A metric goes on after the first round if one of its candidates is among this many of its group.
 N_SURVIVORS = 2 * N_KEPT_PER_GROUP
 FIRST_ROWS = 2000  # are sampled for it, if there are more than twice as many and one repeat only
-FIRST_FOLDS = 2  # are the first round, if there is one repeat only; one of up to three folds
 # With fewer, a first round on a sample drops no whole group: it says too little about it.
 MIN_POSITIVES_TO_DROP_GROUPS = 100
 
@@ -115,7 +115,7 @@ def _race(
     unknown = np.full((1, len(tuned.X)), np.nan, dtype=np.float32)
     if not others and tuned.n_examples > 2 * FIRST_ROWS:
         sample = tuned.restricted(_first_rows(tuned))
-        folds = with_enough_positives(sample.repeats[0], sample)
+        folds = with_enough_positives(sample.repeats[0], sample.labels.codes == 1)
         if not folds:
             return metrics, unknown, first
         scores = score_folds(metrics, sample, folds, n_jobs)
@@ -123,7 +123,7 @@ def _race(
         survivors = best_metrics(metrics, scores, folds, sample, drop_groups)
         on_step((len(metrics) - len(survivors)) * tuned.n_folds)
         return [metrics[i] for i in survivors], unknown, first
-    rounds = [first] if others else rounds_of(first, tuned)
+    rounds = [first] if others else rounds_of(first, tuned.labels.codes == 1)
     if len(rounds) == 1 and not others:
         return metrics, unknown, first
     scores = score_folds(metrics, tuned, rounds[0], n_jobs, on_step)
@@ -140,28 +140,6 @@ def _first_rows(tuned: TuningSet) -> NDArray[np.int64]:
     examples = draw_evenly(n_examples, tuned.labels.codes[:n_examples], FIRST_ROWS, rng)
     others = rng.permutation(np.arange(n_examples, len(tuned.X)))[:FIRST_ROWS]
     return np.concatenate([examples, np.sort(others)])
-
-
-def with_enough_positives(folds: Folds, tuned: TuningSet) -> Folds:
-    """The first folds, as many as validate enough positives; none if all of them have too few."""
-    positive = tuned.labels.codes == 1
-    found = np.cumsum([np.count_nonzero(positive[validation]) for _, validation in folds])
-    if found[-1] < MIN_POSITIVES:
-        return []
-    return folds[: max(n_first_folds(folds), int(np.searchsorted(found, MIN_POSITIVES)) + 1)]
-
-
-def n_first_folds(folds: Folds) -> int:
-    """How many folds are the first round, if they validate enough positives."""
-    return FIRST_FOLDS if len(folds) > FIRST_FOLDS + 1 else 1
-
-
-def rounds_of(folds: Folds, tuned: TuningSet) -> list[Folds]:
-    """The folds of one repeat in two rounds, or in one if a first round would say too little."""
-    n_first = n_first_folds(folds)
-    if len(folds) == n_first or len(with_enough_positives(folds, tuned)) != n_first:
-        return [folds]
-    return [folds[:n_first], folds[n_first:]]
 
 
 def best_metrics(

@@ -3,29 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from numbers import Integral
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
-from raremetric.copies import join_groups
 from raremetric.rare.candidates import prior_weights
 from raremetric.rare.ensemble import Selection, select
 from raremetric.rare.fitting import MoreRows, join_weights
 from raremetric.sampling import draw_evenly
-from raremetric.selection import Aim, check_aim, stratified_folds
+from raremetric.selection import Aim, Folds, check_aim, stratified_folds
+from raremetric.selection.cv import (
+    check_folds,
+    make_folds,
+    restrict_fold,
+    split_into_repeats,
+)
+from raremetric.selection.race import MIN_POSITIVES
 from raremetric.validation import Labels, check_integer, check_labels
-from raremetric.voting.training import split_examples
 
-Folds = Sequence[tuple[NDArray, NDArray]]  # rows to learn from and rows to validate on
 MORE_ROWS = 20  # times as many rows as can be neighbors are the maximum that trees learn from
-MORE_VALIDATED = 10  # times as many are the maximum that are validated, too
-# In a first round. If its folds have fewer, a sample gets more folds. Without a sample, or with
-# fewer in all folds, all metrics see all folds; then at most as many rows as can be neighbors are
-# validated, too.
-MIN_POSITIVES = 20
+# Times as many are the maximum that are validated, too, or as many without a first round.
+MORE_VALIDATED = 10
 
 
 class Examples(NamedTuple):
@@ -38,24 +38,6 @@ class Examples(NamedTuple):
     groups: NDArray | None
     cv: Any  # None, a number of folds, or a list of folds of these examples
     copies: NDArray[np.int64] | None  # see `Copies`; None to treat them as different examples
-
-
-def resolve_cv(
-    cv: Any,
-    X: NDArray,
-    y: NDArray,
-    row_numbers: NDArray,
-    n_given: int,
-    groups: NDArray | None,
-    copies: NDArray | None = None,
-) -> Any:
-    """A ``cv`` parameter as None, a number, or a list of folds of the examples."""
-    if cv is None:
-        return None
-    if isinstance(cv, Integral):
-        return check_integer(cv, "cv", low=2)
-    groups = None if groups is None else join_groups(copies, groups)
-    return split_examples(cv, X, y, row_numbers, n_given, groups)
 
 
 class TuningSet(NamedTuple):
@@ -290,42 +272,6 @@ def _rows_left(
     return MoreRows(X[left], labels.codes[left], own)
 
 
-def make_folds(
-    labels: Labels,
-    seed: int,
-    thorough: bool = False,
-    groups: NDArray | None = None,
-    copies: NDArray | None = None,
-) -> list[Folds]:
-    """Stratified folds for each repeat; no more folds than the rarer class has examples.
-
-    There are more folds where examples or positives are few. A metric that is fitted without a
-    fifth of few examples has other distances than one fitted on all of them, and would need
-    another threshold.
-
-    Parameters
-    ----------
-    labels : Labels
-    seed : int
-    thorough : bool, default=False
-        Repeat twice as often; the first half of the repeats is then the same as without.
-    groups : ndarray of shape (n_samples,) or None, default=None
-        If given, examples of one group are in the same fold.
-    copies : ndarray of shape (n_samples,) or None, default=None
-        If given, copies of a row are in the same fold.
-    """
-    n_folds, n_repeats = fold_numbers(labels, thorough)
-    rng = np.random.RandomState(seed)
-    return [stratified_folds(labels, n_folds, rng, groups, copies) for _ in range(n_repeats)]
-
-
-def fold_numbers(labels: Labels, thorough: bool = False) -> tuple[int, int]:
-    """Number of folds and number of repeats: see `make_folds`."""
-    n_samples, rarest = len(labels.codes), int(labels.counts.min())
-    few = n_samples <= 500 or (rarest < 40 and n_samples <= 2000)
-    return 10 if few else 5, (2 if few or n_samples <= 1000 else 1) * (2 if thorough else 1)
-
-
 def split_weights(
     labels: Labels, sampled: Labels, rows: NDArray, weights: NDArray | None
 ) -> tuple[NDArray, NDArray | None]:
@@ -340,54 +286,3 @@ def split_weights(
     class_weights = np.bincount(labels.codes, weights) / np.bincount(sampled.codes, own)
     own = own / own.mean()
     return class_weights, None if (own == 1).all() else own
-
-
-def restrict_fold(
-    fold: tuple[NDArray, NDArray], rows: NDArray
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The same fold when only some rows, which are sorted, are left."""
-    train, validation = (np.flatnonzero(np.isin(rows, part)) for part in fold)
-    return train, validation
-
-
-def split_into_repeats(folds: Folds) -> list[Folds]:
-    """Folds whose validation parts do not overlap are one repeat; all repeats score the same rows.
-
-    This accepts the folds of, for example, `StratifiedKFold`, `RepeatedStratifiedKFold` and
-    `TimeSeriesSplit`. With the latter, the first rows are in no validation part.
-    """
-    repeats: list[list[tuple[NDArray, NDArray]]] = []
-    seen: set[int] = set()
-    for fold in folds:
-        own = set(fold[1].tolist())
-        if not repeats or seen & own:
-            repeats.append([])
-            seen = set()
-        repeats[-1].append(fold)
-        seen |= own
-    scored = [frozenset(np.concatenate([part for _, part in each]).tolist()) for each in repeats]
-    if len(set(scored)) != 1:
-        raise ValueError(
-            "The validation parts of cv must not overlap, or all of them must be repeated, as by "
-            "RepeatedStratifiedKFold. Use another splitter than, for example, ShuffleSplit."
-        )
-    return list(repeats)
-
-
-def check_folds(repeats: Sequence[Folds], labels: Labels) -> None:
-    """Refuse folds that cannot be learned from, and a class that is never validated."""
-    names = ("the negative class", "the positive class")
-    for train, _ in (fold for folds in repeats for fold in folds):
-        counts = np.bincount(labels.codes[train], minlength=2)
-        if counts.min() < 1:
-            raise ValueError(
-                f"A fold of cv leaves no example of {names[int(counts.argmin())]} to learn from. "
-                "Use fewer folds, or folds with both classes."
-            )
-    scored = np.concatenate([validation for _, validation in repeats[0]])
-    counts = np.bincount(labels.codes[scored], minlength=2)
-    if counts.min() < 1:
-        raise ValueError(
-            f"No example of {names[int(counts.argmin())]} is in a validation part of cv, so that "
-            "no threshold can be chosen. Use other folds."
-        )

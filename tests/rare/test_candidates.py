@@ -94,3 +94,9 @@ def test_metrics_of_many_features_begin_with_the_same_selection():
     assert selection.max_features == 7
     described = [[(m.branch, repr(m.learner), len(m.steps)) for m in each] for each in (few, many)]
     assert described[1] == [(*names, n_steps + 1) for *names, n_steps in described[0]]
+
+
+def test_trees_count_little_with_few_positives():
+    few, many = prior_weights(5)["trees"], prior_weights(5000)["trees"]
+    assert few < 0.2
+    assert many == pytest.approx(1.5, abs=0.02)

@@ -20,7 +20,7 @@ from raremetric.contenders.base import (
     grid_candidates,
     refuse_unknown,
 )
-from raremetric.rare.ensemble import Selection
+from raremetric.selection import Selection
 
 N_CANDIDATES = 20
 N_QUICK_CANDIDATES = 10

@@ -10,10 +10,9 @@ from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
 from raremetric.rare.candidates import prior_weights
-from raremetric.rare.ensemble import Selection, select
 from raremetric.rare.fitting import MoreRows, join_weights
 from raremetric.sampling import draw_evenly
-from raremetric.selection import Aim, Folds, check_aim, stratified_folds
+from raremetric.selection import Aim, Folds, Selection, check_aim, select, stratified_folds
 from raremetric.selection.cv import (
     check_folds,
     make_folds,

@@ -4,17 +4,10 @@ Nothing here knows where scores come from.
 """
 
 from raremetric.selection.averaging import Average, average_best, weigh_groups
+from raremetric.selection.calibration import Sigmoid, fit_sigmoid
+from raremetric.selection.choice import Selection, select
 from raremetric.selection.folds import Folds, sets_per_class, shuffled_folds, stratified_folds
-from raremetric.selection.measures import (
-    Evaluation,
-    Sigmoid,
-    evaluate,
-    fit_sigmoid,
-    pool,
-    rank,
-    standard_error,
-    validate,
-)
+from raremetric.selection.measures import Evaluation, evaluate, pool, rank, standard_error, validate
 from raremetric.selection.thresholds import (
     Aim,
     AtThreshold,
@@ -30,6 +23,7 @@ __all__ = [
     "Average",
     "Evaluation",
     "Folds",
+    "Selection",
     "Sigmoid",
     "average_best",
     "best_threshold",
@@ -40,6 +34,7 @@ __all__ = [
     "observed_utility",
     "pool",
     "rank",
+    "select",
     "sets_per_class",
     "shuffled_folds",
     "standard_error",

@@ -8,13 +8,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from raremetric.selection.measures import (
-    Evaluation,
-    Sigmoid,
-    evaluate,
-    fit_sigmoid,
-    rank,
-)
+from raremetric.selection.calibration import Sigmoid, fit_sigmoid
+from raremetric.selection.measures import Evaluation, evaluate, rank
 from raremetric.selection.thresholds import best_threshold, check_aim, observed_utility
 from raremetric.validation import Labels, check_integer, check_real
 from raremetric.voting.readings import READINGS

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy.special import expit, logit
 
 from raremetric.neighbors import Neighbors, NeighborSearch
-from raremetric.selection.measures import Sigmoid
+from raremetric.selection.calibration import Sigmoid
 from raremetric.validation import Labels
 from raremetric.voting.readings import Reading, class_scores, distance_floor
 

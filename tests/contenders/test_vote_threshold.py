@@ -17,7 +17,7 @@ from raremetric.contenders.vote_threshold import (
     positive_shares,
     tune_threshold,
 )
-from raremetric.selection import check_aim
+from raremetric.selection import Sample, check_aim
 from raremetric.selection.cv import make_folds
 from raremetric.validation import check_labels
 
@@ -156,7 +156,7 @@ def test_neighbors_vote_with_their_weights(data):
 
 def test_shares_that_say_nothing_decide_by_majority():
     positive = np.arange(60) < 20
-    found = vote_threshold(np.where(positive, 0.0, 2 / 3), positive, check_aim("f1"), None)
+    found = vote_threshold(np.where(positive, 0.0, 2 / 3), Sample(positive), check_aim("f1"))
     assert found.threshold == 0.5
 
 

@@ -14,8 +14,8 @@ from sklearn.model_selection import (
 
 from raremetric import IMLCV, Euclidean, MetricKNNClassifier, RareClassifier
 from raremetric.rare.tuning_set import make_tuning_set
-from raremetric.selection import best_threshold, f_utility
-from raremetric.selection.cv import make_folds
+from raremetric.selection import best_threshold, check_aim, f_utility, select
+from raremetric.selection.cv import make_folds, scored_rows
 from raremetric.validation import check_labels
 from tests.conftest import make_problem
 
@@ -63,7 +63,7 @@ def test_rows_that_no_fold_validates_do_not_count(data):
     splitter = TimeSeriesSplit(3)
     labels = check_labels(y, "y")
     tuned = make_tuning_set(
-        X, labels, scoring="f1", max_samples=None, random_state=0, thorough=False,
+        X, labels, max_samples=None, random_state=0, thorough=False,
         cv=list(splitter.split(X)),
     )  # fmt: skip
     scores = np.full((1, 1, 120), np.nan)
@@ -71,8 +71,15 @@ def test_rows_that_no_fold_validates_do_not_count(data):
         assert train.max() < test.min()
         scores[0, 0, test] = X[test, 0]
         seen += test.tolist()
-    assert tuned.scored.tolist() == seen == list(range(30, 120))
-    selection = tuned.select(scores, ["linear"])
+    scored = scored_rows(tuned.repeats[0])
+    assert scored.tolist() == seen == list(range(30, 120))
+    selection = select(
+        scores[:, :, scored],
+        ["linear"],
+        tuned.sample.take(scored),
+        check_aim("f1"),
+        {"linear": 1.0},
+    )
     p = 1 / (1 + np.exp(-selection.log_odds(X[np.newaxis, 30:, 0])))
     assert selection.threshold == pytest.approx(best_threshold(p, f_utility(1.0)))
     assert selection.score == pytest.approx(f1_score(y[30:], p >= selection.threshold))

@@ -11,7 +11,7 @@ from raremetric import IML, BalancedDiscriminant, ImportanceWeights, RareClassif
 from raremetric.rare import classifier
 from raremetric.rare.candidates import MetricSpec
 from raremetric.rare.fitting import fit_metrics
-from raremetric.rare.tuning_set import split_weights
+from raremetric.selection import Sample
 from raremetric.validation import check_labels
 from tests.conftest import make_problem
 from tests.rare.conftest import SOON, rare_problem
@@ -145,8 +145,7 @@ def test_invalid_weights(weights, message):
 
 def test_class_weights_are_the_total_weight_per_sampled_weight():
     y, rows = np.array([0, 0, 0, 0, 1, 1]), np.array([1, 2, 4, 5])
-    labels, sampled = check_labels(y, "A test"), check_labels(y[rows], "A test")
     weights = np.array([1.0, 2.0, 3.0, 4.0, 5.0, 6.0])
-    class_weights, own = split_weights(labels, sampled, rows, weights)
-    np.testing.assert_allclose(class_weights, [10 / 5, 1])
-    np.testing.assert_allclose(own, np.array([2, 3, 5, 6]) / 4)
+    sample = Sample.of(y == 1, rows, weights)
+    np.testing.assert_allclose(sample.stands_for, [10 / 5, 1])
+    np.testing.assert_allclose(sample.weights, np.array([2, 3, 5, 6]) / 4)

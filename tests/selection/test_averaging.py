@@ -3,7 +3,7 @@ import pytest
 from scipy.optimize import minimize
 from scipy.special import expit
 
-from raremetric.selection import averaging
+from raremetric.selection import Sample, averaging
 from raremetric.selection.averaging import average_best, weigh_groups
 
 
@@ -68,7 +68,7 @@ def test_the_five_best_of_each_group_are_averaged_and_groups_by_their_weights():
     groups = ["a"] * 7 + ["b"] * 2
     ranks = np.array([7, 1, 2, 3, 4, 5, 6, 2, 1])
     positive = np.arange(50) % 5 == 0
-    kept, average = average_best(scores, groups, ranks, positive, {"a": 3.0, "b": 1.0})
+    kept, average = average_best(scores, groups, ranks, Sample(positive), {"a": 3.0, "b": 1.0})
     assert sorted(kept) == [1, 2, 3, 4, 5, 7, 8]
     assert (np.diff(average.weights) <= 0).all()
     assert average.weights.sum() == pytest.approx(1)
@@ -85,7 +85,7 @@ def test_the_five_best_of_each_group_are_averaged_and_groups_by_their_weights():
 def test_a_group_with_the_same_score_for_all_rows_has_no_weight():
     rng, positive = np.random.default_rng(0), np.arange(50) % 5 == 0
     scores = np.stack([np.full((1, 50), 7.0), rng.normal(size=(1, 50)) + positive])
-    given = (["a", "b"], np.array([1, 1]), positive, {"a": 1.0, "b": 1.0})
+    given = (["a", "b"], np.array([1, 1]), Sample(positive), {"a": 1.0, "b": 1.0})
     kept, average = average_best(scores, *given)
     assert kept.tolist() == [1]
     assert average.weights.tolist() == [1.0]
@@ -98,7 +98,7 @@ def test_a_group_with_the_same_score_for_all_rows_has_no_weight():
 def test_the_number_of_metrics_in_a_group_can_be_limited():
     scores = np.random.default_rng(0).normal(size=(8, 1, 50))
     ranks, positive = np.array([1, 8, 2, 3, 4, 5, 6, 7]), np.arange(50) % 5 == 0
-    given = (scores, ["a"] * 8, ranks, positive, {"a": 1.0})
+    given = (scores, ["a"] * 8, ranks, Sample(positive), {"a": 1.0})
     assert sorted(average_best(*given)[0]) == [0, 2, 3, 4, 5]
     kept, _ = average_best(*given, metrics=np.array([0, 0, 1, 1, 2, 2, 1, 1]))
     assert sorted(kept) == [0, 2, 3, 6, 7]
@@ -108,7 +108,7 @@ def test_the_number_of_metrics_in_a_group_can_be_limited():
 
 def test_constant_scores_do_not_divide_by_zero():
     constant, positive = np.full((1, 1, 20), 2.0), np.arange(20) < 5
-    kept, average = average_best(constant, ["a"], np.array([1]), positive, {"a": 1.0})
+    kept, average = average_best(constant, ["a"], np.array([1]), Sample(positive), {"a": 1.0})
     assert kept.tolist() == [0]
     assert [column.tolist() for column in average] == [[1.0], [2.0], [1.0]]
     np.testing.assert_array_equal(average(np.array([[2.0, 3.0]])), [0, 1])
@@ -119,8 +119,8 @@ def test_weights_in_the_average_are_repetitions():
     scores, weights = rng.normal(size=(3, 2, 30)) + 2, rng.integers(1, 4, size=30)
     positive, repeated = rng.random(30) < 0.3, np.repeat(np.arange(30), weights)
     ranked, prior = (["a", "a", "b"], np.array([1, 2, 1])), {"a": 2.0, "b": 1.0}
-    kept, average = average_best(scores, *ranked, positive, prior, weights.astype(float))
-    same, listed = average_best(scores[..., repeated], *ranked, positive[repeated], prior)
+    kept, average = average_best(scores, *ranked, Sample(positive, weights.astype(float)), prior)
+    same, listed = average_best(scores[..., repeated], *ranked, Sample(positive[repeated]), prior)
     np.testing.assert_array_equal(kept, same)
     for ours, theirs in zip(average, listed, strict=True):
         np.testing.assert_allclose(ours, theirs, rtol=1e-4)

@@ -13,6 +13,7 @@ from raremetric.selection.measures import (
     standard_error,
     validate,
 )
+from raremetric.selection.sample import Sample
 from raremetric.selection.thresholds import best_threshold, check_aim, cost_utility
 
 F1 = check_aim("f1")
@@ -39,7 +40,7 @@ def test_average_precision_does_not_depend_on_the_order_of_equal_scores(n_levels
 
 
 def test_repeats_are_pooled():
-    evaluation = evaluate(SCORES, POSITIVE, F1)
+    evaluation = evaluate(SCORES, Sample(POSITIVE), F1)
     truth = np.tile(POSITIVE, 2)
     for i in range(3):
         pooled = SCORES[i].reshape(-1)
@@ -88,8 +89,8 @@ def test_weights_are_repetitions(repeated):
         average_precision(SCORES[..., rows], POSITIVE[rows]),
     )
     for ours, theirs in zip(
-        evaluate(SCORES, POSITIVE, F1, weights),
-        evaluate(SCORES[..., rows], POSITIVE[rows], F1),
+        evaluate(SCORES, Sample(POSITIVE, weights), F1),
+        evaluate(SCORES[..., rows], Sample(POSITIVE[rows]), F1),
         strict=True,
     ):
         np.testing.assert_allclose(ours, theirs)
@@ -106,7 +107,7 @@ def test_weighted_average_precision_is_scikit_learns_also_with_equal_scores(repe
 def test_validated_measures_are_scikit_learns(weighted, repeated):
     weights = repeated[0] if weighted else None
     scores, predicted = SCORES[0], SCORES[0] > 0.8
-    found = validate(scores, POSITIVE, predicted, weights)
+    found = validate(scores, Sample(POSITIVE, weights), predicted)
     truth, called = np.tile(POSITIVE, 2), predicted.ravel()
     pooled = None if weights is None else np.tile(weights, 2)
     for name, measure in (
@@ -131,13 +132,13 @@ def test_the_standard_error_leaves_out_one_example_at_a_time(weighted, repeated)
         without.append(f1_score(truth, called, sample_weight=np.tile(weights[rest], 2)))
     expected = np.sqrt(49 / 50 * np.sum((without - np.mean(without)) ** 2))
     given = weights if weighted else None
-    assert standard_error(predicted, POSITIVE, F1.utility, given) == pytest.approx(expected)
+    assert standard_error(predicted, Sample(POSITIVE, given), F1.utility) == pytest.approx(expected)
 
 
 def test_the_standard_error_of_a_mean_is_the_textbook_one():
     wrong = (SCORES[:1, 0] > 0.8) != POSITIVE
     share_wrong = cost_utility(np.array([[0.0, 1.0], [1.0, 0.0]]))
-    found = standard_error(SCORES[:1, 0] > 0.8, POSITIVE, share_wrong)
+    found = standard_error(SCORES[:1, 0] > 0.8, Sample(POSITIVE), share_wrong)
     assert found == pytest.approx(wrong.std(ddof=1) / np.sqrt(wrong.size))
 
 
@@ -147,7 +148,7 @@ def test_the_standard_error_is_the_spread_over_new_samples():
     predicted = rng.random((400, 300)) < np.where(positive, 0.7, 0.2)
     values = [f1_score(*pair) for pair in zip(positive, predicted, strict=True)]
     errors = [
-        standard_error(called[np.newaxis], truth, F1.utility)
+        standard_error(called[np.newaxis], Sample(truth), F1.utility)
         for truth, called in zip(positive[:50], predicted[:50], strict=True)
     ]
     assert np.mean(errors) == pytest.approx(np.std(values), rel=0.1)

@@ -49,6 +49,7 @@ class TuningOptions(NamedTuple):
     # What to maximize: see `RareClassifier`. None is F1; neighbors then decide by majority, as in
     # the paper, instead of by a threshold.
     scoring: Any = None
+    threshold: float | None = None  # if it is given; None to choose the best for ``scoring``
     # Maximum number of rows to learn from. From more rows, the same number is drawn from each
     # class; a class with fewer rows keeps all. Thresholds and probabilities are those for all rows.
     max_rows: int | None = None

@@ -107,7 +107,7 @@ class Rare(Contender):
         if how.max_features is not None:
             options["max_features"] = how.max_features
         model = self._model(candidates, **options)
-        fit_sample(model, X, y, how.weights, how.class_counts, how.on_progress)
+        fit_sample(model, X, y, how.weights, how.class_counts, how.on_progress, how.threshold)
         model.cv = None  # the folds, as large as the data, are not needed any more
         weights = {member.name: member.weight for member in model.ensemble_.members}
         return Tuned(

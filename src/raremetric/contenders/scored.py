@@ -47,6 +47,7 @@ class Averaged(Contender):
         model = self._model(
             [candidate.params for candidate in candidates],
             scoring=how.scoring or "f1",
+            threshold=how.threshold,
             cv=how.folds or None,
             max_samples=how.max_rows,
             random_state=how.seed,

@@ -21,8 +21,9 @@ from raremetric.rare.candidates import (
 from raremetric.rare.fitting import SharedTransform, fit_metrics
 from raremetric.rare.tuning_set import TuningSet
 from raremetric.sampling import draw_evenly
-from raremetric.selection import Folds, evaluate, rank
+from raremetric.selection import Aim, Folds, rank_by_aim
 from raremetric.selection.averaging import N_KEPT_PER_GROUP, average_best
+from raremetric.selection.cv import scored_rows
 from raremetric.selection.race import rounds_of, with_enough_positives
 from raremetric.validation import check_labels, check_option, check_real
 
@@ -60,6 +61,7 @@ class OutOfFold(NamedTuple):
 def out_of_fold_scores(
     metrics: Sequence[MetricSpec],
     tuned: TuningSet,
+    aim: Aim,
     budget: str | float = "fast",
     start: float = 0.0,
     n_jobs: int | None = None,
@@ -75,6 +77,8 @@ def out_of_fold_scores(
     ----------
     metrics : sequence of MetricSpec
     tuned : TuningSet
+    aim : Aim
+        What the candidates are ranked by.
     budget : {"fast", "thorough"} or float, default="fast"
         How often to repeat; a number is a time in seconds, counted from ``start``.
     start : float, default=0.0
@@ -87,7 +91,7 @@ def out_of_fold_scores(
     """
     end = np.inf if isinstance(budget, str) else start + EVALUATION_SHARE * budget
     began = time.perf_counter()
-    metrics, scores, left = _race(list(metrics), tuned, n_jobs, on_step)
+    metrics, scores, left = _race(list(metrics), tuned, aim, n_jobs, on_step)
     if left:
         rest = score_folds(metrics, tuned, left, n_jobs, on_step)
         scores = np.where(np.isnan(scores), rest, scores)
@@ -103,6 +107,7 @@ def out_of_fold_scores(
 def _race(
     metrics: list[MetricSpec],
     tuned: TuningSet,
+    aim: Aim,
     n_jobs: int | None,
     on_step: Callable[[int], None],
 ) -> tuple[list[MetricSpec], NDArray, Folds]:
@@ -115,19 +120,19 @@ def _race(
     unknown = np.full((1, len(tuned.X)), np.nan, dtype=np.float32)
     if not others and tuned.n_examples > 2 * FIRST_ROWS:
         sample = tuned.restricted(_first_rows(tuned))
-        folds = with_enough_positives(sample.repeats[0], sample.labels.codes == 1)
+        folds = with_enough_positives(sample.repeats[0], sample.sample.positive)
         if not folds:
             return metrics, unknown, first
         scores = score_folds(metrics, sample, folds, n_jobs)
-        drop_groups = bool(sample.labels.counts.min() >= MIN_POSITIVES_TO_DROP_GROUPS)
-        survivors = best_metrics(metrics, scores, folds, sample, drop_groups)
+        drop_groups = bool(sample.sample.counts.min() >= MIN_POSITIVES_TO_DROP_GROUPS)
+        survivors = best_metrics(metrics, scores, folds, sample, aim, drop_groups)
         on_step((len(metrics) - len(survivors)) * tuned.n_folds)
         return [metrics[i] for i in survivors], unknown, first
-    rounds = [first] if others else rounds_of(first, tuned.labels.codes == 1)
+    rounds = [first] if others else rounds_of(first, tuned.sample.positive)
     if len(rounds) == 1 and not others:
         return metrics, unknown, first
     scores = score_folds(metrics, tuned, rounds[0], n_jobs, on_step)
-    survivors = best_metrics(metrics, scores, rounds[0], tuned, drop_groups=not others)
+    survivors = best_metrics(metrics, scores, rounds[0], tuned, aim, drop_groups=not others)
     on_step((len(metrics) - len(survivors)) * (tuned.n_folds - len(rounds[0])))
     scores = scores[np.isin(metric_numbers(metrics), survivors)]
     left = [fold for folds in rounds[1:] for fold in folds]
@@ -137,7 +142,7 @@ def _race(
 def _first_rows(tuned: TuningSet) -> NDArray[np.int64]:
     """The rows of a first round on a sample: examples, and as many that are only validated."""
     rng, n_examples = np.random.RandomState(tuned.seed), tuned.n_examples
-    examples = draw_evenly(n_examples, tuned.labels.codes[:n_examples], FIRST_ROWS, rng)
+    examples = draw_evenly(n_examples, tuned.sample.positive[:n_examples], FIRST_ROWS, rng)
     others = rng.permutation(np.arange(n_examples, len(tuned.X)))[:FIRST_ROWS]
     return np.concatenate([examples, np.sort(others)])
 
@@ -147,6 +152,7 @@ def best_metrics(
     scores: NDArray,
     folds: Folds,
     tuned: TuningSet,
+    aim: Aim,
     drop_groups: bool,
 ) -> NDArray[np.int64]:
     """Positions of the metrics that go on after a first round with these folds.
@@ -156,31 +162,20 @@ def best_metrics(
     """
     groups = [metric.group for metric, _ in with_readings(metrics)]
     numbers = metric_numbers(metrics)
-    ranks = ranks_on(folds, scores, groups, tuned)
+    rows = scored_rows(folds)
+    sample = tuned.sample.take(rows)
+    ranks = rank_by_aim(scores[:, rows], groups, sample, aim)
     if not drop_groups:
         return np.unique(numbers[ranks <= N_SURVIVORS])
-    rows = np.sort(np.concatenate([validation for _, validation in folds]))
     kept, _ = average_best(
         scores[:, np.newaxis, rows],
         groups,
         ranks,
-        tuned.labels.codes[rows] == 1,
-        prior_weights(int(tuned.labels.counts.min())),
-        None if tuned.weights is None else tuned.weights[rows],
+        sample,
+        prior_weights(int(tuned.sample.counts.min())),
         limited_metrics(metrics, tuned.n_examples),
     )
     return np.unique(numbers[kept])
-
-
-def ranks_on(
-    folds: Folds, scores: NDArray, groups: Sequence[str], tuned: TuningSet
-) -> NDArray[np.int64]:
-    """Rank of each candidate within its group, by its scores of what these folds validate."""
-    rows = np.sort(np.concatenate([validation for _, validation in folds]))
-    weights = None if tuned.weights is None else tuned.weights[rows]
-    positive = tuned.labels.codes[rows] == 1
-    found = evaluate(scores[:, np.newaxis, rows], positive, tuned.aim, weights)
-    return rank(found, groups, tuned.aim.measures)
 
 
 def score_folds(
@@ -209,8 +204,8 @@ def _score_fold(
     on_step: Callable[[int], None],
 ) -> NDArray[np.float64]:
     """Fit all metrics on ``train``, score ``validation``: (n_candidates, n_validation)."""
-    own = check_labels(tuned.labels.codes[train], "A fold of RareClassifier")
-    weights = None if tuned.weights is None else tuned.weights[train]
+    own = check_labels(tuned.sample.positive[train], "A fold of RareClassifier")
+    weights = tuned.sample.take(train).weights
     queries = SharedTransform(tuned.X[validation])
     scores = []
     more = tuned.rows_for_trees(validation)

@@ -7,10 +7,17 @@ from raremetric.selection.averaging import Average, average_best, weigh_groups
 from raremetric.selection.calibration import Sigmoid, fit_sigmoid
 from raremetric.selection.choice import Selection, select
 from raremetric.selection.folds import Folds, sets_per_class, shuffled_folds, stratified_folds
-from raremetric.selection.measures import Evaluation, evaluate, pool, rank, standard_error, validate
+from raremetric.selection.measures import (
+    Evaluation,
+    evaluate,
+    rank,
+    rank_by_aim,
+    standard_error,
+    validate,
+)
+from raremetric.selection.sample import Sample, draw_rows
 from raremetric.selection.thresholds import (
     Aim,
-    AtThreshold,
     best_threshold,
     check_aim,
     f_utility,
@@ -19,21 +26,22 @@ from raremetric.selection.thresholds import (
 
 __all__ = [
     "Aim",
-    "AtThreshold",
     "Average",
     "Evaluation",
     "Folds",
+    "Sample",
     "Selection",
     "Sigmoid",
     "average_best",
     "best_threshold",
     "check_aim",
+    "draw_rows",
     "evaluate",
     "f_utility",
     "fit_sigmoid",
     "observed_utility",
-    "pool",
     "rank",
+    "rank_by_aim",
     "select",
     "sets_per_class",
     "shuffled_folds",

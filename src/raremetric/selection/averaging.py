@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize
 from scipy.special import expit, logit
 
-from raremetric.selection.measures import pool
+from raremetric.selection.sample import Sample
 
 N_KEPT_PER_GROUP = 5
 N_METRICS_PER_GROUP = 2  # at most, where the number of metrics is limited
@@ -38,9 +38,8 @@ def average_best(
     scores: NDArray,
     groups: Sequence[str],
     ranks: NDArray,
-    positive: NDArray,
+    sample: Sample,
     group_weights: Mapping[str, float],
-    weights: NDArray | None = None,
     metrics: NDArray[np.int64] | None = None,
 ) -> tuple[NDArray[np.int64], Average]:
     """Numbers of the best candidates of each group, the largest weight first, and their average.
@@ -52,15 +51,15 @@ def average_best(
     """
     kept, columns, means_of_best, varies = [], [], [], []
     n_repeats = scores.shape[1]
-    truth, pooled_weights = pool(positive, weights, n_repeats)
+    rows = sample.repeated(n_repeats)
     names = list(dict.fromkeys(groups))
     for group in names:
         best = _best_of(np.flatnonzero(np.asarray(groups) == group), ranks, metrics)
         pooled = scores[best].reshape(len(best), -1).astype(np.float64)
-        means, scales = _mean_and_std(pooled, pooled_weights)
+        means, scales = _mean_and_std(pooled, rows.weights)
         scales = np.where(scales > 0, scales, 1.0)
         averaged = ((pooled - means[:, np.newaxis]) / scales[:, np.newaxis]).mean(axis=0)
-        spread = float(_mean_and_std(averaged, pooled_weights)[1])
+        spread = float(_mean_and_std(averaged, rows.weights)[1])
         varies.append(spread > TINY_SPREAD)
         spread = spread if varies[-1] else 1.0
         means_of_best.append(averaged / spread)
@@ -70,7 +69,7 @@ def average_best(
     used = np.flatnonzero(varies) if any(varies) else np.arange(len(names))
     found = np.zeros(len(names))
     found[used] = weigh_groups(
-        np.stack(means_of_best)[used], truth, prior[used], pooled_weights, n_repeats
+        np.stack(means_of_best)[used], rows.positive, prior[used], rows.weights, n_repeats
     )
     shares, means, scales = np.concatenate(columns, axis=1)
     shares = shares * np.repeat(found, [len(best) for best in kept])

@@ -11,8 +11,9 @@ from scipy.special import expit, logit
 
 from raremetric.selection.averaging import Average, average_best
 from raremetric.selection.calibration import Sigmoid, fit_sigmoid
-from raremetric.selection.measures import Evaluation, evaluate, pool, rank, standard_error, validate
-from raremetric.selection.thresholds import Aim, observed_utility
+from raremetric.selection.measures import Evaluation, evaluate, rank, standard_error, validate
+from raremetric.selection.sample import Sample
+from raremetric.selection.thresholds import Aim
 
 
 class Selection(NamedTuple):
@@ -33,26 +34,19 @@ class Selection(NamedTuple):
         """Log-odds of the positive class, from scores of shape (n_kept, n_rows)."""
         return self.calibration.log_odds(self.average(scores))
 
-    def with_odds(self, factor: float) -> Selection:
-        """The same decisions for data with ``factor`` times the odds of a positive."""
-        shift = np.log(factor)
-        slope, intercept = self.calibration
-        return self._replace(
-            calibration=Sigmoid(slope, intercept + shift),
-            threshold=float(expit(logit(self.threshold) + shift)),
-        )
-
 
 def select(
     scores: NDArray,
     groups: Sequence[str],
-    positive: NDArray,
+    sample: Sample,
     aim: Aim,
     group_weights: Mapping[str, float],
-    weights: NDArray | None = None,
     metrics: NDArray[np.int64] | None = None,
+    threshold: float | None = None,
 ) -> Selection:
     """Judge candidates of any kind by their out-of-fold scores, and average the best.
+
+    Probabilities and threshold are those for the table that the sample stands for.
 
     Parameters
     ----------
@@ -60,37 +54,39 @@ def select(
         Higher scores mean that an example is more likely positive.
     groups : sequence of str
         The group of each candidate.
-    positive : ndarray of bool of shape (n_samples,)
+    sample : Sample
     aim : Aim
         What to maximize.
     group_weights : mapping of str to float
         The prior weight of each group in the average, see `weigh_groups`.
-    weights : ndarray of shape (n_samples,) or None, default=None
-        How much each example counts; None for all the same.
     metrics : ndarray of int or None, default=None
         See `average_best`.
+    threshold : float or None, default=None
+        On the probability of the average; None for the best one.
     """
-    n_repeats = scores.shape[1]
-    evaluation = evaluate(scores, positive, aim, weights)
+    n_repeats, shift = scores.shape[1], float(np.log(sample.odds))
+    evaluation = evaluate(scores, sample, aim)
     ranks = rank(evaluation, groups, aim.measures)
-    kept, average = average_best(scores, groups, ranks, positive, group_weights, weights, metrics)
+    kept, average = average_best(scores, groups, ranks, sample, group_weights, metrics)
     averaged = average(scores[kept].reshape(len(kept), -1))
-    truth, pooled = pool(positive, weights, n_repeats)
-    calibration = fit_sigmoid(averaged, truth, pooled)
+    rows = sample.repeated(n_repeats)
+    slope, intercept = calibration = fit_sigmoid(averaged, rows.positive, rows.weights)
     p = calibration(averaged)
-    threshold = aim.threshold(p, pooled)
-    predicted = (p >= threshold).reshape(n_repeats, -1)
+    if threshold is None:
+        cut = aim.threshold(p, rows)
+        missed = aim.missed(p, cut, rows)
+    else:
+        cut, missed = float(expit(logit(threshold) - shift)), None
+    predicted = (p >= cut).reshape(n_repeats, -1)
     return Selection(
         evaluation,
         ranks,
         kept,
         average,
-        calibration,
-        threshold,
-        score=float(observed_utility(predicted.ravel(), truth, aim.utility, pooled)),
-        score_std=standard_error(predicted, positive, aim.utility, weights),
-        validation=validate(
-            averaged.reshape(n_repeats, -1), positive, predicted, aim.row_weights(positive, weights)
-        ),
-        missed=aim.missed(p, threshold, pooled),
+        Sigmoid(slope, intercept + shift),
+        float(expit(logit(cut) + shift)),
+        score=float(aim.value(predicted.ravel(), rows)),
+        score_std=standard_error(predicted, sample, aim.utility),
+        validation=validate(averaged.reshape(n_repeats, -1), sample, predicted),
+        missed=missed,
     )

@@ -81,6 +81,48 @@ def _check_row_numbers(part: NDArray, n_given: int) -> None:
         )
 
 
+def make_repeats(
+    cv: Any,
+    labels: Labels,
+    rows: NDArray[np.int64],
+    seed: int,
+    thorough: bool = False,
+    groups: NDArray | None = None,
+    copies: NDArray | None = None,
+) -> list[Folds]:
+    """The folds of each repeat.
+
+    Parameters
+    ----------
+    cv : int, list of (train, validation) or None
+        See `resolve_cv`: None for the default number of folds; a list contains numbers of rows
+        before the sample was drawn.
+    labels : Labels
+        Of the sampled rows.
+    rows : ndarray of int
+        The numbers of the sampled rows.
+    seed : int
+    thorough : bool, default=False
+        See `make_folds`.
+    groups, copies : ndarray or None, default=None
+        Of all rows: see `make_folds`. Ignored if ``cv`` is a list.
+    """
+    together = [None if each is None else each[rows] for each in (groups, copies)]
+    if cv is None:
+        repeats = make_folds(labels, seed, thorough, *together)
+    elif isinstance(cv, int):
+        repeats = [stratified_folds(labels, cv, np.random.RandomState(seed), *together)]
+    else:
+        repeats = split_into_repeats([restrict_fold(fold, rows) for fold in cv])
+    check_folds(repeats, labels)
+    return repeats
+
+
+def scored_rows(folds: Folds) -> NDArray[np.int64]:
+    """The rows that are in the validation part of a fold; all repeats have the same."""
+    return np.sort(np.concatenate([validation for _, validation in folds]))
+
+
 def make_folds(
     labels: Labels,
     seed: int,

@@ -10,11 +10,10 @@ from numpy.typing import NDArray
 from scipy.stats import rankdata
 
 from raremetric.selection.calibration import fit_sigmoid, log_loss, total_weight
+from raremetric.selection.sample import Sample, Utility
 from raremetric.selection.thresholds import (
     MEASURES,
     Aim,
-    Utility,
-    best_threshold,
     f_utility,
     observed_utility,
     precision_utility,
@@ -50,30 +49,25 @@ def average_precision(
     return np.sum(hits * precision, axis=-1) / total_weight(positive, weights)
 
 
-def evaluate(
-    scores: NDArray, positive: NDArray, aim: Aim, weights: NDArray | None = None
-) -> Evaluation:
+def evaluate(scores: NDArray, sample: Sample, aim: Aim) -> Evaluation:
     """Measure the out-of-fold scores of each candidate.
 
     Parameters
     ----------
     scores : ndarray of shape (n_candidates, n_repeats, n_samples)
         Calibration and threshold are common to all repeats of a candidate.
-    positive : ndarray of bool of shape (n_samples,)
+    sample : Sample
     aim : Aim
         What the threshold of each candidate maximizes.
-    weights : ndarray of shape (n_samples,) or None
-        How much each example counts; None for all the same.
     """
     n_candidates, n_repeats, _ = scores.shape
-    pooled = scores.reshape(n_candidates, -1).astype(np.float64)
-    truth, pooled_weights = pool(positive, weights, n_repeats)
-    p = fit_sigmoid(pooled, truth, pooled_weights)(pooled)
-    predicted = np.stack([row >= best_threshold(row, aim.objective, pooled_weights) for row in p])
+    pooled, rows = scores.reshape(n_candidates, -1).astype(np.float64), sample.repeated(n_repeats)
+    p = fit_sigmoid(pooled, rows.positive, rows.weights)(pooled)
+    predicted = np.stack([each >= aim.threshold(each, rows) for each in p])
     return Evaluation(
-        observed_utility(predicted, truth, aim.utility, pooled_weights),
-        log_loss(p, truth, pooled_weights),
-        average_precision(scores, positive, aim.row_weights(positive, weights)).mean(axis=-1),
+        aim.value(predicted, rows),
+        log_loss(p, rows.positive, rows.weights),
+        average_precision(scores, sample.positive, sample.row_weights).mean(axis=-1),
     )
 
 
@@ -97,60 +91,50 @@ def rank(
     return ranks
 
 
-def validate(
-    scores: NDArray,
-    positive: NDArray,
-    predicted: NDArray,
-    weights: NDArray | None = None,
-) -> dict[str, float]:
-    """Precision, recall, F1, average precision, and predicted positives per 1000 examples.
+def rank_by_aim(
+    scores: NDArray, groups: Sequence[str], sample: Sample, aim: Aim
+) -> NDArray[np.int64]:
+    """Rank of each candidate within its group, by its scores of (n_candidates, n_samples)."""
+    return rank(evaluate(scores[:, np.newaxis], sample, aim), groups, aim.measures)
+
+
+def validate(scores: NDArray, sample: Sample, predicted: NDArray) -> dict[str, float]:
+    """Precision, recall, F1, average precision, and predicted positives per 1000 rows of the table.
 
     Parameters
     ----------
     scores : ndarray of shape (n_repeats, n_samples)
         Out-of-fold scores; the average precision is the mean over the repeats.
-    positive : ndarray of bool of shape (n_samples,)
+    sample : Sample
     predicted : ndarray of bool of shape (n_repeats, n_samples)
         The other measures are those of all repeats together.
-    weights : ndarray of shape (n_samples,) or None
-        How much each example counts; None for all the same.
     """
-    flat, truth, pooled = predicted.ravel(), *pool(positive, weights, len(predicted))
+    flat, rows = predicted.ravel(), sample.repeated(len(predicted))
     utilities = {"precision": precision_utility, "recall": recall_utility, "f1": f_utility(1.0)}
     values = {
-        name: float(observed_utility(flat, truth, utility, pooled))
+        name: float(observed_utility(flat, rows.positive, utility, rows.row_weights))
         for name, utility in utilities.items()
     }
-    values["average_precision"] = float(average_precision(scores, positive, weights).mean())
-    values["alerts_per_1000"] = 1000 * float(np.average(flat, weights=pooled))
+    found = average_precision(scores, sample.positive, sample.row_weights)
+    values["average_precision"] = float(found.mean())
+    values["alerts_per_1000"] = 1000 * float(np.average(flat, weights=rows.row_weights))
     return values
 
 
-def standard_error(
-    predicted: NDArray, positive: NDArray, utility: Utility, weights: NDArray | None = None
-) -> float:
+def standard_error(predicted: NDArray, sample: Sample, utility: Utility) -> float:
     """Jackknife estimate of the standard error of a utility: leaves out each example in turn.
 
     Parameters
     ----------
     predicted : ndarray of bool of shape (n_repeats, n_samples)
         An example is left out of all repeats together, because these are not independent.
-    positive : ndarray of bool of shape (n_samples,)
+    sample : Sample
     utility : Utility
-    weights : ndarray of shape (n_samples,) or None
-        How much each example counts; None for all the same.
     """
     n_repeats, n_samples = predicted.shape
     n_predicted = predicted.sum(axis=0)
-    weights = np.ones(n_samples) if weights is None else weights
-    of_class = [n * weights * own for own in (~positive, positive)
+    weights = np.ones(n_samples) if sample.weights is None else sample.weights
+    of_class = [n * weights * own for own in (~sample.positive, sample.positive)
                 for n in (n_repeats - n_predicted, n_predicted)]  # fmt: skip
-    without = utility(*(counts.sum() - counts for counts in of_class))  # (n_samples,)
+    without = sample.in_table(utility)(*(counts.sum() - counts for counts in of_class))
     return float(np.sqrt((n_samples - 1) * np.var(without)))
-
-
-def pool(
-    positive: NDArray, weights: NDArray | None, n_repeats: int
-) -> tuple[NDArray, NDArray | None]:
-    """True classes and weights of the examples of all repeats, one repeat after the other."""
-    return np.tile(positive, n_repeats), None if weights is None else np.tile(weights, n_repeats)

@@ -14,7 +14,7 @@ from raremetric.contenders import CONTENDERS, Tuned, find_contender
 from raremetric.extras import installed_versions
 from raremetric.performance import OnProgress, one_blas_thread
 from raremetric.rare import RareClassifier
-from raremetric.selection import AtThreshold, Folds
+from raremetric.selection import Folds
 from raremetric.table.aims import check_scoring, quality_figures, unmet_minimum
 from raremetric.table.card import describe_choice
 from raremetric.table.doubts import summarize_columns
@@ -148,7 +148,8 @@ def fit_table(
         X,
         y,
         seed=seed,
-        scoring=scoring if threshold is None else AtThreshold(scoring, threshold),
+        scoring=scoring,
+        threshold=threshold,
         max_rows=max_rows,
         max_features=max_features,
         weights=roles.weights,
@@ -239,6 +240,7 @@ def fit_method(
     seed: int = 0,
     resampling: str = "none",
     scoring: Any = "f1",
+    threshold: float | None = None,
     max_rows: int | None = None,
     max_features: int | None = None,
     weights: NDArray | None = None,
@@ -262,7 +264,7 @@ def fit_method(
         Applied to the rows that are learned from, within each fold.
     scoring : str or array of shape (2, 2), default="f1"
         What to maximize.
-    max_rows, max_features, weights, folds, queries, class_counts, on_progress
+    threshold, max_rows, max_features, weights, folds, queries, class_counts, on_progress
         See `TuningOptions`.
 
     Returns
@@ -280,6 +282,7 @@ def fit_method(
             folds=folds,
             resampling=resampling,
             scoring=scoring,
+            threshold=threshold,
             max_rows=max_rows,
             max_features=max_features,
             weights=weights,

@@ -82,6 +82,7 @@ class Tuned(NamedTuple):
     validation: dict[str, float]  # name of a candidate -> its F1; empty if there was no choice
     n_candidates: int = 1  # number of settings that were tried
     quality: Quality | None = None  # None if it is not known
+    words: str = ""  # what was chosen
 
     def answer(self, queries: NDArray) -> Answer:
         """Classify the queries."""
@@ -238,6 +239,15 @@ def grid_candidates(
         random.Random(split).shuffle(tried)
         tried = tried[:n_candidates]
     return tried
+
+
+def describe_params(params: Mapping[str, Any]) -> str:
+    """A setting in words."""
+    shown = (
+        f"{name}={value:g}" if isinstance(value, float) else f"{name}={value}"
+        for name, value in params.items()
+    )
+    return ", ".join(shown) or "the default settings"
 
 
 def positive_scores(model: Any, X: NDArray) -> NDArray:

@@ -19,6 +19,7 @@ from raremetric.contenders.base import (
     Tuned,
     TuningOptions,
     check_arguments,
+    describe_params,
     draw_training_rows,
 )
 from raremetric.contenders.resampling import resample
@@ -108,7 +109,8 @@ class NeighborVote(Contender):
             X, y = voters
         vote = MetricKNNClassifier(learner, N_NEIGHBORS)
         model = Pipeline([("scale", StandardScaler()), ("model", vote)]).fit(X, y)
-        return Tuned(model, best.params, validation, len(candidates))
+        words = describe_params(best.params)
+        return Tuned(model, best.params, validation, len(candidates), words=words)
 
     def _validate(
         self, candidates: Sequence[Candidate], folds, seed: int

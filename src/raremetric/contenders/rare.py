@@ -19,7 +19,7 @@ from raremetric.contenders.base import (
     refuse_unknown,
 )
 from raremetric.contenders.candidates import iml_candidates
-from raremetric.contenders.scored import chosen_members
+from raremetric.contenders.scored import chosen_members, describe_average
 from raremetric.learners.iml import IML
 from raremetric.rare import RareClassifier
 from raremetric.rare.candidates import MetricSpec
@@ -116,6 +116,7 @@ class Rare(Contender):
             {"average": model.best_score_},
             len(model.cv_results_["weight"]),
             Quality(model.best_score_, model.score_std_, model.validation_),
+            describe_average(weights, model.ensemble_.members[0].words),
         )
 
     def _model(self, candidates: Sequence[Candidate], **options: Any) -> RareClassifier:

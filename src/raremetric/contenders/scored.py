@@ -17,6 +17,7 @@ from raremetric.contenders.base import (
     Quality,
     Tuned,
     TuningOptions,
+    describe_params,
     grid_candidates,
     refuse_unknown,
 )
@@ -65,6 +66,7 @@ class Averaged(Contender):
             {"average": model.best_score_, **validated},
             len(candidates),
             quality_of(model.selection_),
+            describe_average(weights, describe_params(candidates[kept[0]].params)),
         )
 
     @abstractmethod
@@ -109,6 +111,16 @@ def chosen_members(
         "threshold": round(threshold, 6),
         "repeats": n_repeats,
     }
+
+
+def describe_average(weights: Mapping[str, float], first: str) -> str:
+    """An average in words, of which the member with the largest weight is described."""
+    if len(weights) == 1:
+        return first
+    return (
+        f"an average of {len(weights)} candidates, of which the largest weight "
+        f"({max(weights.values()):.2f}) has {first}"
+    )
 
 
 def quality_of(selection: Selection) -> Quality:

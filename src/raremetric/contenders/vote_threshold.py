@@ -16,6 +16,7 @@ from raremetric.contenders.base import (
     Candidate,
     Tuned,
     TuningOptions,
+    describe_params,
     draw_training_rows,
 )
 from raremetric.contenders.resampling import resample
@@ -137,7 +138,9 @@ def tune_threshold(
             model = fit_vote(learner, X, y, rows, how, chosen.threshold, all_vote)
     on_step()
     utilities = utilities if len(candidates) > 1 else {}
-    return Tuned(model, candidates[best].params, utilities, len(candidates), chosen.quality)
+    params = candidates[best].params
+    words = describe_params(params)
+    return Tuned(model, params, utilities, len(candidates), chosen.quality, words)
 
 
 def halved_sizes(n_candidates: int, n_folds: int, halving: bool) -> list[int]:

@@ -5,7 +5,6 @@ A candidate is one of these metrics together with one of the readings of its dis
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -24,11 +23,10 @@ from raremetric.learners.euclidean import Euclidean
 from raremetric.learners.iml import IML
 from raremetric.rare.log_odds import LOG_ODDS_READINGS, LogOddsDistance
 from raremetric.validation import Labels
-from raremetric.voting import POWER_NAMES, READINGS, Reading
+from raremetric.voting import READINGS, Reading
 
 TREES = "trees"
 LOG_ODDS = "log-odds of trees"
-LOG_ODDS_PREFIX = "log-odds, "  # of the branches of this group
 MIN_POSITIVES_FOR_TREES = 20  # with fewer, trees hardly contribute
 FEW_ROWS = 1000  # with fewer, there are fewer and smaller trees, but any number of metrics
 # From this ratio of the rows for trees to the rows that can be neighbors on, the log-odds of trees
@@ -59,6 +57,15 @@ class MetricSpec(NamedTuple):
     steps: tuple[BaseEstimator, ...]
     learner: MetricLearner
     readings: tuple[Reading, ...] = READINGS
+    before: str = "standardization"  # the steps in words
+
+    def name(self, reading: Reading) -> str:
+        """The name of a candidate."""
+        return f"{self.branch}, {self.learner!r}, {reading}"
+
+    def words(self, reading: Reading) -> str:
+        """A candidate in words."""
+        return f"{self.learner!r} after {self.before}, by the {reading.words}"
 
 
 def default_metrics(
@@ -78,14 +85,18 @@ def default_metrics(
     metrics = []
     for width in (0.5, 2.0, 8.0):
         name, steps = f"importance, laplacian {width:g}", (*weighted, KernelLandmarks(width=width))
+        before = f"a Laplacian kernel of width {width:g} of the columns weighted by importance"
         metrics += [
-            MetricSpec("importance, laplacian", name, steps, each) for each in _discriminants()
+            MetricSpec("importance, laplacian", name, steps, each, before=before)
+            for each in _discriminants()
         ]
     n_left = n_features if max_features is None else min(n_features, max_features)
     imls = _imls() if n_left <= MAX_FEATURES_FOR_IML else []
     linear = (Euclidean(), *imls, *_discriminants())
     metrics += [MetricSpec("linear", "standard", scaled, each) for each in linear]
-    metrics += [MetricSpec("linear", "rank", ranked, each) for each in _discriminants()]
+    metrics += [
+        MetricSpec("linear", "rank", ranked, each, before="ranking") for each in _discriminants()
+    ]
     metrics += _tree_metrics(labels, n_for_trees) if is_installed("xgboost") else []
     if max_features is None or n_features <= max_features:
         return metrics
@@ -122,13 +133,13 @@ def _after_trees(
     readings: tuple[Reading, ...] = READINGS,
 ) -> list[MetricSpec]:
     """All learners after each of the trees."""
-    prefix = LOG_ODDS_PREFIX if group == LOG_ODDS else ""
-    names = [f"{prefix}{step.max_leaves} leaves, rate {step.learning_rate:g}" for step in trees]
-    return [
-        MetricSpec(group, name, (step,), each, readings)
-        for name, step in zip(names, trees, strict=True)
-        for each in learners
-    ]
+    metrics = []
+    for step in trees:
+        leaves, rate = f"{step.max_leaves} leaves", f"{step.learning_rate:g}"
+        name = f"{'log-odds, ' if group == LOG_ODDS else ''}{leaves}, rate {rate}"
+        before = f"boosted trees of at most {leaves} with a learning rate of {rate}"
+        metrics += [MetricSpec(group, name, (step,), each, readings, before) for each in learners]
+    return metrics
 
 
 def _discriminants() -> list[MetricLearner]:
@@ -150,32 +161,6 @@ def _imls() -> list[MetricLearner]:
             (100.0, 0.8, 1.0),
         )
     ]
-
-
-def describe_candidate(name: str) -> str:
-    """The name of a member of an ensemble, in words."""
-    parts = re.fullmatch(r"(.+?), (\w+\(.*\)), (mean of|nearest) (\d+)(, \w+)?", name)
-    if parts is None:
-        return name
-    branch, learner, kind, size, power = parts.groups()
-    branch = branch.removeprefix(LOG_ODDS_PREFIX)
-    what, _, last = branch.rpartition(" ")
-    before = {
-        "standard": "standardization",
-        "rank": "ranking",
-        f"importance, laplacian {last}": f"a Laplacian kernel of width {last} of the columns "
-        "weighted by importance",
-        f"{what.removesuffix(', rate')}, rate {last}": "boosted trees of at most "
-        f"{what.removesuffix(', rate')} with a learning rate of {last}",
-    }.get(branch, branch)
-    which = "mean of the" if kind == "mean of" else "last of the"
-    if power == POWER_NAMES[1]:
-        which = "difference between the means of the"
-    distances = "squared distances" if power == POWER_NAMES[2] else "distances"
-    return (
-        f"{learner} after {before}, by the {which} {distances} to the {size} nearest examples of "
-        "each class"
-    )
 
 
 def with_readings(metrics: Sequence[MetricSpec]) -> list[tuple[MetricSpec, Reading]]:

@@ -42,6 +42,7 @@ class Member(NamedTuple):
     weight: float  # in the average; all weights sum to one
     metric: FittedMetric  # the same object for all members with this metric
     reading: Reading
+    words: str = ""  # what it is
 
     @property
     def pipeline(self) -> Pipeline:
@@ -157,7 +158,7 @@ def fit_ensemble(
     needed = sorted({metric for metric, _ in kept}, key=list(metrics).index)
     fitted = dict(zip(needed, fit_metrics(needed, X, labels, seed, weights, more), strict=True))
     members = [
-        Member(f"{m.branch}, {m.learner!r}, {reading}", float(weight), fitted[m], reading)
+        Member(m.name(reading), float(weight), fitted[m], reading, m.words(reading))
         for (m, reading), weight in zip(kept, selection.average.weights, strict=True)
     ]
     rows = np.arange(len(X)) if rows is None else rows

@@ -16,7 +16,6 @@ from raremetric.performance import OnProgress, one_blas_thread
 from raremetric.rare import RareClassifier
 from raremetric.selection import Folds
 from raremetric.table.aims import check_scoring, quality_figures, unmet_minimum
-from raremetric.table.card import describe_choice
 from raremetric.table.doubts import summarize_columns
 from raremetric.table.fit_warnings import (
     warn_chance,
@@ -185,7 +184,7 @@ def fit_table(
         "classes": [str(label) for label in table.classes],
         "rows_used": _n_rows_used(model, max_rows),
         "seed": seed,
-        "chosen": describe_choice(tuned.chosen),
+        "chosen": tuned.words,
         "folds": describe_tuning(columns, copies),
         "notes": [
             *copy_notes(copies),

@@ -1,11 +1,5 @@
 """From distances to scores and votes."""
 
-from raremetric.voting.readings import (
-    POWER_NAMES,
-    READINGS,
-    Reading,
-    class_scores,
-    distance_floor,
-)
+from raremetric.voting.readings import READINGS, Reading, class_scores, distance_floor
 
-__all__ = ["POWER_NAMES", "READINGS", "Reading", "class_scores", "distance_floor"]
+__all__ = ["READINGS", "Reading", "class_scores", "distance_floor"]

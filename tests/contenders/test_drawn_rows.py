@@ -97,7 +97,7 @@ def test_a_metric_is_learned_from_the_drawn_rows_and_all_rows_vote(data):
     contender = find_contender("gmml", "quick")
     folds = list(StratifiedKFold(3).split(X, y))
     tried = contender.candidates(0)[1:3]
-    tuned = contender.fit(tried, X, y, folds=folds, seed=4, max_rows=N_DRAWN)
+    tuned = contender.fit_for_study(tried, X, y, folds=folds, seed=4, max_rows=N_DRAWN)
     assert tuned.n_candidates == 2
     rows = draw_training_rows(y, N_DRAWN, 4)
     scaled = StandardScaler().fit(X).transform(X)

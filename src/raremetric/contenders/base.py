@@ -46,9 +46,7 @@ class TuningOptions(NamedTuple):
     # Validation parts may be repeated, or not contain all rows.
     folds: Folds | None = None
     resampling: str = "none"  # "smote" or "rus", of the rows that are learned from
-    # What to maximize: see `RareClassifier`. None is F1; neighbors then decide by majority, as in
-    # the paper, instead of by a threshold.
-    scoring: Any = None
+    scoring: Any = "f1"  # what to maximize: see `RareClassifier`
     threshold: float | None = None  # if it is given; None to choose the best for ``scoring``
     # Maximum number of rows to learn from. From more rows, the same number is drawn from each
     # class; a class with fewer rows keeps all. Thresholds and probabilities are those for all rows.
@@ -189,7 +187,7 @@ class Contender(ABC):
     def fit(
         self, candidates: Sequence[Candidate], X: NDArray, y: NDArray, *, seed: int, **options: Any
     ) -> Tuned:
-        """Choose among the candidates and fit on all rows.
+        """Choose among the candidates, fit on all rows, and choose a threshold.
 
         Parameters
         ----------
@@ -203,7 +201,21 @@ class Contender(ABC):
         **options
             The other fields of `TuningOptions`.
         """
-        how = TuningOptions(seed, **options)
+        return self._fit(candidates, X, y, self._checked(TuningOptions(seed, **options)))
+
+    def fit_for_study(
+        self, candidates: Sequence[Candidate], X: NDArray, y: NDArray, *, seed: int, **options: Any
+    ) -> Tuned:
+        """The same by the protocol of published studies, in which neighbors decide by majority.
+
+        Parameters
+        ----------
+        candidates, X, y, seed, **options
+            See `fit`. What is maximized is F1.
+        """
+        return self._fit_for_study(candidates, X, y, self._checked(TuningOptions(seed, **options)))
+
+    def _checked(self, how: TuningOptions) -> TuningOptions:
         check_option(how.resampling, "resampling", RESAMPLING)
         check_resamplings([self.name] if self.has_threshold else [], [how.resampling])
         if how.resampling != "none" and how.weights is not None:
@@ -211,6 +223,12 @@ class Contender(ABC):
                 "Weights cannot be combined with resampling, which creates rows without a weight. "
                 "Use resampling 'none'."
             )
+        return how
+
+    def _fit_for_study(
+        self, candidates: Sequence[Candidate], X: NDArray, y: NDArray, how: TuningOptions
+    ) -> Tuned:
+        """What `fit_for_study` does."""
         return self._fit(candidates, X, y, how)
 
     @abstractmethod

@@ -81,13 +81,16 @@ class NeighborVote(Contender):
     def _fit(
         self, candidates: Sequence[Candidate], X: NDArray, y: NDArray, how: TuningOptions
     ) -> Tuned:
+        return tune_threshold(self, candidates, X, y, how)
+
+    def _fit_for_study(
+        self, candidates: Sequence[Candidate], X: NDArray, y: NDArray, how: TuningOptions
+    ) -> Tuned:
         """Choose by the mean F1 over the folds; ties go to the last name.
 
         With more than ``max_rows`` rows, the metric is chosen and learned on those that are drawn.
         All rows vote, unless they are resampled.
         """
-        if how.scoring is not None:
-            return tune_threshold(self, candidates, X, y, how)
         seed, resampling, folds = how.seed, how.resampling, how.folds or []
         whole = X, y
         rows = draw_training_rows(y, how.max_rows, seed)

@@ -97,7 +97,7 @@ class Rare(Contender):
         self, candidates: Sequence[Candidate], X: NDArray, y: NDArray, how: TuningOptions
     ) -> Tuned:
         options = {
-            "scoring": how.scoring or "f1",
+            "scoring": how.scoring,
             "pos_label": 1,
             "random_state": how.seed,
             "cv": how.folds or None,

@@ -47,7 +47,7 @@ class Averaged(Contender):
     ) -> Tuned:
         model = self._model(
             [candidate.params for candidate in candidates],
-            scoring=how.scoring or "f1",
+            scoring=how.scoring,
             threshold=how.threshold,
             cv=how.folds or None,
             max_samples=how.max_rows,

@@ -80,7 +80,7 @@ def default_metrics(
     there are more than ``max_features`` features, all metrics begin with their selection.
     """
     scaled = (StandardScaler(),)
-    ranked = (NormalScores(), StandardScaler())
+    ranked = (NormalScores(200), StandardScaler())
     weighted = (*scaled, ImportanceWeights())
     metrics = []
     for width in (0.5, 2.0, 8.0):

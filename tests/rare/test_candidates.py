@@ -15,7 +15,8 @@ from raremetric.rare.candidates import (
     prior_weights,
     with_readings,
 )
-from raremetric.rare.log_odds import LOG_ODDS_READINGS, LogOddsDistance
+from raremetric.rare.log_odds import LogOddsDistance
+from raremetric.rare.policy import LOG_ODDS_READINGS
 from raremetric.validation import check_labels
 from raremetric.voting import READINGS, Reading
 

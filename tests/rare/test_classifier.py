@@ -13,7 +13,8 @@ from sklearn.preprocessing import MinMaxScaler
 
 from raremetric import BoostedLeaves, RareClassifier
 from raremetric.rare.candidates import LOG_ODDS
-from raremetric.rare.log_odds import LOG_ODDS_READINGS, LogOddsDistance
+from raremetric.rare.log_odds import LogOddsDistance
+from raremetric.rare.policy import LOG_ODDS_READINGS
 from raremetric.rare.tuning_set import make_tuning_set
 from raremetric.validation import check_labels
 from tests.conftest import make_problem

@@ -13,6 +13,7 @@ from sklearn.model_selection import (
 )
 
 from raremetric import IMLCV, Euclidean, MetricKNNClassifier, RareClassifier
+from raremetric.rare.policy import AVERAGING
 from raremetric.rare.tuning_set import make_tuning_set
 from raremetric.selection import best_threshold, check_aim, f_utility, select
 from raremetric.selection.cv import make_folds, scored_rows
@@ -79,6 +80,7 @@ def test_rows_that_no_fold_validates_do_not_count(data):
         tuned.sample.take(scored),
         check_aim("f1"),
         {"linear": 1.0},
+        AVERAGING,
     )
     p = 1 / (1 + np.exp(-selection.log_odds(X[np.newaxis, 30:, 0])))
     assert selection.threshold == pytest.approx(best_threshold(p, f_utility(1.0)))

@@ -5,6 +5,7 @@ from raremetric import BalancedDiscriminant, Euclidean
 from raremetric.rare.candidates import MetricSpec, with_readings
 from raremetric.rare.ensemble import fit_ensemble
 from raremetric.rare.evaluation import out_of_fold_scores
+from raremetric.rare.policy import AVERAGING
 from raremetric.rare.tuning_set import make_tuning_set
 from raremetric.selection import Sample, check_aim, select
 from raremetric.validation import check_labels
@@ -21,7 +22,7 @@ def test_members_with_the_same_metric_share_it_and_score_as_if_alone():
     groups = ["linear"] * len(with_readings(metrics))
     tuned = make_tuning_set(X, labels, max_samples=None, random_state=0, thorough=False)
     metrics, scores = out_of_fold_scores(metrics, tuned, check_aim("f1"))
-    selection = select(scores, groups, Sample(y == 1), check_aim("f1"), {"linear": 1.0})
+    selection = select(scores, groups, Sample(y == 1), check_aim("f1"), {"linear": 1.0}, AVERAGING)
     ensemble = fit_ensemble(metrics, selection, X, labels, 0)
     assert len(ensemble.members) == 5
     assert len(ensemble.metrics) <= 2  # so at least two members share a metric

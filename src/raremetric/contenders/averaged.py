@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from raremetric.contenders.vote_folds import N_FINALISTS
 from raremetric.copies import find_copies
 from raremetric.performance import OnProgress, Progress
+from raremetric.rare.policy import AVERAGING
 from raremetric.scales import validate_rows
 from raremetric.selection import Folds, Sample, check_aim, draw_rows, select
 from raremetric.selection.cv import make_repeats, resolve_cv, scored_rows
@@ -176,7 +177,7 @@ class AveragedClassifier(ClassifierMixin, BaseEstimator):
         finalists, scores = race(score, sizes, repeats, sample, aim)
         scored, groups_of = scored_rows(repeats[0]), ["all"] * len(finalists)
         selection = select(
-            scores[:, :, scored], groups_of, sample.take(scored), aim, {"all": 1.0},
+            scores[:, :, scored], groups_of, sample.take(scored), aim, {"all": 1.0}, AVERAGING,
             threshold=self.threshold,
         )  # fmt: skip
         self.validation_scores_ = np.full(len(settings), np.nan)

@@ -25,6 +25,7 @@ from raremetric.rare.ensemble import fit_ensemble, results_table
 from raremetric.rare.evaluation import check_budget, out_of_fold_scores
 from raremetric.rare.inspection import InspectionMixin
 from raremetric.rare.multiclass import fit_each_class
+from raremetric.rare.policy import AVERAGING
 from raremetric.rare.tuning_set import Examples, make_tuning_set
 from raremetric.scales import validate_rows
 from raremetric.selection import check_aim, select
@@ -346,7 +347,7 @@ class RareClassifier(InspectionMixin, ClassifierMixin, BaseEstimator):
             scored = scored_rows(judged.repeats[0])
             selection = select(
                 scores[:, :, scored], groups, judged.sample.take(scored), aim,
-                prior_weights(int(judged.sample.counts.min())), limited, threshold,
+                prior_weights(int(judged.sample.counts.min())), AVERAGING, limited, threshold,
             )  # fmt: skip
             self.ensemble_ = fit_ensemble(
                 metrics, selection, tuned.X, tuned.sample.labels, tuned.seed,

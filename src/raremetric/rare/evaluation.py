@@ -19,22 +19,21 @@ from raremetric.rare.candidates import (
     with_readings,
 )
 from raremetric.rare.fitting import SharedTransform, fit_metrics
+from raremetric.rare.policy import (
+    AVERAGING,
+    EVALUATION_SHARE,
+    FIRST_ROWS,
+    MIN_POSITIVES_TO_DROP_GROUPS,
+    N_SURVIVORS,
+)
 from raremetric.rare.tuning_set import TuningSet
 from raremetric.sampling import draw_evenly
-from raremetric.selection import Aim, Folds, rank_by_aim
-from raremetric.selection.averaging import N_KEPT_PER_GROUP, average_best
+from raremetric.selection import Aim, Folds, average_best, rank_by_aim
 from raremetric.selection.cv import scored_rows
 from raremetric.selection.race import rounds_of, with_enough_positives
 from raremetric.validation import check_labels, check_option, check_real
 
 BUDGETS = ("fast", "thorough")
-# Share of a budget in seconds; the rest of the time is for fitting the chosen metrics.
-EVALUATION_SHARE = 0.9
-# A metric goes on after the first round if one of its candidates is among this many of its group.
-N_SURVIVORS = 2 * N_KEPT_PER_GROUP
-FIRST_ROWS = 2000  # are sampled for it, if there are more than twice as many and one repeat only
-# With fewer, a first round on a sample drops no whole group: it says too little about it.
-MIN_POSITIVES_TO_DROP_GROUPS = 100
 
 
 def check_budget(budget: str | float) -> None:
@@ -173,6 +172,7 @@ def best_metrics(
         ranks,
         sample,
         prior_weights(int(tuned.sample.counts.min())),
+        AVERAGING,
         limited_metrics(metrics, tuned.n_examples),
     )
     return np.unique(numbers[kept])

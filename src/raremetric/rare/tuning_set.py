@@ -1,4 +1,4 @@
-"""What candidates are tuned on: the sampled examples, their weights, and the folds."""
+"""The rows that metrics are fitted and judged on, with their folds; and those only for trees."""
 
 from __future__ import annotations
 
@@ -9,14 +9,11 @@ from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
 from raremetric.rare.fitting import MoreRows, join_weights
+from raremetric.rare.policy import MORE_ROWS, MORE_VALIDATED
 from raremetric.selection import Folds, Sample, draw_rows
 from raremetric.selection.cv import make_repeats, restrict_fold
 from raremetric.selection.race import MIN_POSITIVES
 from raremetric.validation import Labels
-
-MORE_ROWS = 20  # times as many rows as can be neighbors are the maximum that trees learn from
-# Times as many are the maximum that are validated, too, or as many without a first round.
-MORE_VALIDATED = 10
 
 
 class Examples(NamedTuple):
@@ -71,6 +68,7 @@ class TuningSet(NamedTuple):
             return self
         rng = np.random.RandomState(self.seed)
         order = rng.permutation(len(self.more.X))
+        # Without a first round, all metrics see all folds: this takes more time and memory.
         times = MORE_VALIDATED if self.sample.counts.min() >= MIN_POSITIVES else 1
         n_validated = min(len(order), times * self.n_examples)
         validated, left = (self.more.take(np.sort(part)) for part in np.split(order, [n_validated]))

@@ -3,7 +3,7 @@
 Nothing here knows where scores come from.
 """
 
-from raremetric.selection.averaging import Average, average_best, weigh_groups
+from raremetric.selection.averaging import Average, Averaging, average_best, weigh_groups
 from raremetric.selection.calibration import Sigmoid, fit_sigmoid
 from raremetric.selection.choice import Selection, select
 from raremetric.selection.folds import Folds, sets_per_class, shuffled_folds, stratified_folds
@@ -27,6 +27,7 @@ from raremetric.selection.thresholds import (
 __all__ = [
     "Aim",
     "Average",
+    "Averaging",
     "Evaluation",
     "Folds",
     "Sample",

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit, logit
 
-from raremetric.selection.averaging import Average, average_best
+from raremetric.selection.averaging import Average, Averaging, average_best
 from raremetric.selection.calibration import Sigmoid, fit_sigmoid
 from raremetric.selection.measures import Evaluation, evaluate, rank, standard_error, validate
 from raremetric.selection.sample import Sample
@@ -41,6 +41,7 @@ def select(
     sample: Sample,
     aim: Aim,
     group_weights: Mapping[str, float],
+    averaging: Averaging,
     metrics: NDArray[np.int64] | None = None,
     threshold: float | None = None,
 ) -> Selection:
@@ -59,6 +60,7 @@ def select(
         What to maximize.
     group_weights : mapping of str to float
         The prior weight of each group in the average, see `weigh_groups`.
+    averaging : Averaging
     metrics : ndarray of int or None, default=None
         See `average_best`.
     threshold : float or None, default=None
@@ -67,7 +69,7 @@ def select(
     n_repeats, shift = scores.shape[1], float(np.log(sample.odds))
     evaluation = evaluate(scores, sample, aim)
     ranks = rank(evaluation, groups, aim.measures)
-    kept, average = average_best(scores, groups, ranks, sample, group_weights, metrics)
+    kept, average = average_best(scores, groups, ranks, sample, group_weights, averaging, metrics)
     averaged = average(scores[kept].reshape(len(kept), -1))
     rows = sample.repeated(n_repeats)
     slope, intercept = calibration = fit_sigmoid(averaged, rows.positive, rows.weights)

@@ -19,7 +19,7 @@ from raremetric.contenders.alternatives import (
     LogisticRegressions,
 )
 from raremetric.contenders.averaged import AveragedClassifier
-from raremetric.contenders.base import describe_params
+from raremetric.contenders.candidates import describe_params
 from raremetric.contenders.forests import BalancedForests
 from raremetric.contenders.scored import N_CANDIDATES, Scored, describe_average
 from raremetric.selection import best_threshold, f_utility, fit_sigmoid

@@ -15,7 +15,6 @@ from sklearn.model_selection import ParameterGrid
 
 from raremetric.contenders.resampling import RESAMPLING, check_resamplings
 from raremetric.performance import OnProgress
-from raremetric.sampling import draw_evenly
 from raremetric.selection import Folds
 from raremetric.validation import check_option
 
@@ -259,15 +258,6 @@ def grid_candidates(
     return tried
 
 
-def describe_params(params: Mapping[str, Any]) -> str:
-    """A setting in words."""
-    shown = (
-        f"{name}={value:g}" if isinstance(value, float) else f"{name}={value}"
-        for name, value in params.items()
-    )
-    return ", ".join(shown) or "the default settings"
-
-
 def positive_scores(model: Any, X: NDArray) -> NDArray:
     """Scores of a fitted classifier, larger for more likely positives."""
     if hasattr(model, "decision_function"):
@@ -308,9 +298,3 @@ def refuse_unknown(
             f"Learner {contender!r} has the unknown {what} {', '.join(unknown)}; {owner} takes "
             f"{', '.join(sorted(known)) or 'none'}."
         )
-
-
-def draw_training_rows(y: NDArray, max_rows: int | None, seed: int) -> NDArray[np.int64]:
-    """Sorted rows to learn from: all, or the same number from each class as far as it has them."""
-    limit = len(y) if max_rows is None else max_rows
-    return draw_evenly(len(y), y, limit, np.random.RandomState(seed))

@@ -19,9 +19,8 @@ from raremetric.contenders.base import (
     Tuned,
     TuningOptions,
     check_arguments,
-    describe_params,
-    draw_training_rows,
 )
+from raremetric.contenders.candidates import describe_params
 from raremetric.contenders.resampling import resample
 from raremetric.contenders.vote_folds import (
     N_FINALISTS,
@@ -36,6 +35,7 @@ from raremetric.contenders.vote_folds import (
 from raremetric.contenders.vote_threshold import tune_threshold
 from raremetric.learners.euclidean import Euclidean
 from raremetric.learners.grid import Score, score_candidates, score_push_weights, vote_f1
+from raremetric.selection import draw_rows
 from raremetric.selection.cv import restrict_fold
 from raremetric.validation import check_labels, quiet_repeats
 
@@ -93,7 +93,7 @@ class NeighborVote(Contender):
         """
         seed, resampling, folds = how.seed, how.resampling, how.folds or []
         whole = X, y
-        rows = draw_training_rows(y, how.max_rows, seed)
+        rows = draw_rows(y == 1, how.max_rows, seed)
         if len(rows) < len(y):
             folds = [restrict_fold(fold, rows) for fold in folds]
             X, y = X[rows], y[rows]

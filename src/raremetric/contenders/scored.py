@@ -17,10 +17,10 @@ from raremetric.contenders.base import (
     Quality,
     Tuned,
     TuningOptions,
-    describe_params,
     grid_candidates,
     refuse_unknown,
 )
+from raremetric.contenders.candidates import describe_params
 from raremetric.selection import Selection
 
 N_CANDIDATES = 20

@@ -16,9 +16,8 @@ from raremetric.contenders.base import (
     Candidate,
     Tuned,
     TuningOptions,
-    describe_params,
-    draw_training_rows,
 )
+from raremetric.contenders.candidates import describe_params
 from raremetric.contenders.resampling import resample
 from raremetric.contenders.share_threshold import vote_threshold
 from raremetric.contenders.vote_folds import (
@@ -128,7 +127,7 @@ def tune_threshold(
             utilities = dict(zip(names, found.utility.tolist(), strict=True))
         learner = contender.make(candidates[best].params, how.seed)
         if all_vote:
-            judged = draw_training_rows(y, max(max_judged, len(rows)), seed)
+            judged = draw_rows(positive, max(max_judged, len(rows)), seed)
             shares = shares_of_all(learner, X, y, rows, judged, folds, how, on_step)[judged]
             sample = Sample.of(positive, judged, how.weights)
         else:

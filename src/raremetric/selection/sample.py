@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.utils import check_random_state
 
 from raremetric.sampling import draw_evenly
 from raremetric.validation import Labels, check_integer
@@ -93,10 +94,10 @@ class Sample(NamedTuple):
 
 
 def draw_rows(
-    positive: NDArray, max_samples: int | None, rng: np.random.RandomState
+    positive: NDArray, max_samples: int | None, random_state: np.random.RandomState | int | None
 ) -> NDArray[np.int64]:
     """All rows, or at most ``max_samples``, the same number from each class: see `draw_evenly`."""
     limit = len(positive)
     if max_samples is not None:
         limit = check_integer(max_samples, "max_samples", low=4)
-    return draw_evenly(len(positive), positive, limit, rng)
+    return draw_evenly(len(positive), positive, limit, check_random_state(random_state))

@@ -14,7 +14,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from raremetric import IML, BalancedDiscriminant, Euclidean, MetricKNNClassifier
-from raremetric.voting import best_threshold, f_utility, fit_sigmoid, fitting
+from raremetric.selection import best_threshold, f_utility, fit_sigmoid
+from raremetric.voting import fitting
 from tests.conftest import make_problem
 from tests.oracles.votes import adjusted_vote, nearness, winner
 

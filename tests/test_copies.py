@@ -180,7 +180,7 @@ def test_rows_that_are_not_sampled_are_no_copies():
     rng = np.random.default_rng(0)
     X = np.tile(rng.normal(size=(600, 2)), (4, 1))
     y = np.tile(np.arange(600) % 5 == 0, 4)
-    options = {"scoring": "f1", "max_samples": 300, "random_state": 0, "thorough": False}
+    options = {"max_samples": 300, "random_state": 0, "thorough": False}
     numbers = np.tile(np.arange(600), 4)
     tuned = make_tuning_set(X, check_labels(y, ""), copies=find_copies(X).numbers, **options)
     sampled = set(numbers[tuned.rows])
@@ -202,7 +202,7 @@ def test_there_are_fewer_folds_if_few_positives_are_different(n_different, n_fol
     X, y = np.random.default_rng(0).normal(size=(100, 2)), np.arange(100) < n_different
     X, y = np.tile(X, (4, 1)), np.tile(y, 4)
     tuned = make_tuning_set(
-        X, check_labels(y, ""), copies=find_copies(X).numbers, scoring="f1", max_samples=None,
+        X, check_labels(y, ""), copies=find_copies(X).numbers, max_samples=None,
         random_state=0, thorough=False,
     )  # fmt: skip
     assert {len(folds) for folds in tuned.repeats} == {n_folds}

@@ -145,7 +145,7 @@ def test_the_linear_contender_is_exact(data):
     X = X * [1, 10, 100, 1e-3, 5] + 7
     contender = find_contender("logistic", budget="quick")
     folds = list(StratifiedKFold(3).split(X, y))
-    model = contender.fit(contender.candidates(0)[:3], X, y, folds=folds, seed=0).model
+    model = contender.fit_for_study(contender.candidates(0)[:3], X, y, folds=folds, seed=0).model
     found = column_contributions(model, X[:2], X[:40], max_exact=0)
     assert found.exact
     assert found.scale == "log-odds"
@@ -157,7 +157,7 @@ def test_a_nonlinear_contender_has_no_coefficients(data):
     X, y = data
     contender = find_contender("svm", budget="quick")
     folds = list(StratifiedKFold(3).split(X, y))
-    model = contender.fit(contender.candidates(0)[:2], X, y, folds=folds, seed=0).model
+    model = contender.fit_for_study(contender.candidates(0)[:2], X, y, folds=folds, seed=0).model
     assert not hasattr(model, "coef_")
     assert not column_contributions(model, X[0], X, max_exact=0).exact
 

@@ -199,7 +199,7 @@ def test_tuning_and_vote_by_hand():
     folds = list(StratifiedKFold(3, shuffle=True, random_state=0).split(X, y))
     contender = find_contender("paper.rivals:IterativeLMNN")
     tried = [Candidate(str(n), {"n_selected": n}) for n in (2, 5)]
-    tuned = contender.fit(tried, X, y, seed=0, folds=folds, queries=queries)
+    tuned = contender.fit_for_study(tried, X, y, seed=0, folds=folds, queries=queries)
 
     def vote(n, train, rows):
         scaler = StandardScaler().fit(X[train])

@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_array, check_random_state
 
 from raremetric.neighbors import ClassSearch
+from raremetric.sampling import even_quotas
 from raremetric.validation import Labels, check_integer
 
 DRAWING_ROUNDS = 10
@@ -65,12 +66,9 @@ def draw_anchors(
     rng, weights = check_random_state(random_state), np.zeros(len(sample_weight))
     codes = np.where(sample_weight > 0, labels.codes, -1)
     members = [np.flatnonzero(codes == c) for c in range(len(labels.classes))]
-    sizes, n_left = np.zeros(len(members), dtype=np.int64), int(max_samples)
-    for n_done, c in enumerate(np.argsort([len(rows) for rows in members])):
-        sizes[c] = min(len(members[c]), n_left // (len(members) - n_done))
-        n_left -= sizes[c]
+    sizes = even_quotas(np.array([len(rows) for rows in members]), int(max_samples))
     for rows, size in zip(members, sizes, strict=True):
-        drawn, chances = _draw_in_proportion(sample_weight[rows], int(size), rng)
+        drawn, chances = _draw_in_proportion(sample_weight[rows], size, rng)
         weights[rows[drawn]] = sample_weight[rows[drawn]] / chances
     return Anchors(np.flatnonzero(weights), weights, sizes / labels.counts)
 

@@ -13,7 +13,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from raremetric.cluster import run_on_each
 from raremetric.copies import keys_to_leave_out, rows_without
 from raremetric.extras import import_optional
-from raremetric.features.landmarks import even_quotas
+from raremetric.sampling import even_quotas
 from raremetric.validation import take_rows
 
 BLOCK = 2048  # rows scored at a time

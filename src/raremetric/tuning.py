@@ -20,6 +20,8 @@ from raremetric.learners.grid import Fold, Score, rare_f1, score_candidates
 from raremetric.learners.iml import IML
 from raremetric.pairs import check_max_samples
 from raremetric.performance import one_blas_thread
+from raremetric.selection import shuffled_folds, stratified_folds
+from raremetric.selection.cv import split_examples
 from raremetric.validation import (
     Labels,
     check_groups,
@@ -27,8 +29,7 @@ from raremetric.validation import (
     check_labels,
     weighted_rows,
 )
-from raremetric.voting import shuffled_folds, stratified_folds
-from raremetric.voting.training import split_examples, take_rows
+from raremetric.voting.training import take_rows
 
 PAPER_GRID = {
     "margin": [1.0, 10.0, 100.0, 1000.0, 10_000.0],

@@ -10,7 +10,7 @@ from raremetric import GMML
 from raremetric.contenders import base, find_contender
 from raremetric.contenders.alternatives import LogisticRegressions
 from raremetric.contenders.averaged import AveragedClassifier
-from raremetric.contenders.base import draw_training_rows
+from raremetric.selection import draw_rows
 
 N, N_POSITIVE, N_DRAWN = 3000, 60, 180
 
@@ -27,11 +27,11 @@ def data():
 def test_all_positives_are_drawn_up_to_half():
     y = (np.arange(1000) % 20 == 0).astype(int)
     for max_samples, n_positive in ((300, 50), (100, 50), (60, 30)):
-        rows = draw_training_rows(y, max_samples, 0)
+        rows = draw_rows(y == 1, max_samples, 0)
         assert len(rows) == len(set(rows)) == max_samples
         assert y[rows].sum() == n_positive
-    np.testing.assert_array_equal(draw_training_rows(y, None, 0), np.arange(1000))
-    np.testing.assert_array_equal(draw_training_rows(y, 1000, 0), np.arange(1000))
+    np.testing.assert_array_equal(draw_rows(y == 1, None, 0), np.arange(1000))
+    np.testing.assert_array_equal(draw_rows(y == 1, 1000, 0), np.arange(1000))
 
 
 @pytest.mark.parametrize("name", ["rare", "iml-score"])
@@ -97,9 +97,9 @@ def test_a_metric_is_learned_from_the_drawn_rows_and_all_rows_vote(data):
     contender = find_contender("gmml", "quick")
     folds = list(StratifiedKFold(3).split(X, y))
     tried = contender.candidates(0)[1:3]
-    tuned = contender.fit(tried, X, y, folds=folds, seed=4, max_samples=N_DRAWN)
+    tuned = contender.fit_for_study(tried, X, y, folds=folds, seed=4, max_samples=N_DRAWN)
     assert tuned.n_candidates == 2
-    rows = draw_training_rows(y, N_DRAWN, 4)
+    rows = draw_rows(y == 1, N_DRAWN, 4)
     scaled = StandardScaler().fit(X).transform(X)
     metric = GMML(random_state=1, **tuned.chosen).fit(scaled[rows], y[rows])
     np.testing.assert_allclose(

@@ -63,7 +63,7 @@ def test_a_quick_budget_compares_coarse_metrics_and_fits_a_fine_one(monkeypatch,
     X, y = make_problem(0, n_samples=60)
     contender = CONTENDERS["IML"].with_budget(budget)
     folds = [*StratifiedKFold(2).split(X, y)]
-    tuned = contender.fit(contender.candidates(1)[:3], X, y, seed=0, folds=folds)
+    tuned = contender.fit_for_study(contender.candidates(1)[:3], X, y, seed=0, folds=folds)
     assert fitted == [tol] * 6
     assert tuned.model[-1].metric_.tol == IML().tol
 
@@ -107,7 +107,7 @@ def test_tuning_by_hand(resampling):
     folds = list(StratifiedKFold(5, shuffle=True, random_state=0).split(X, y))
     contender = NeighborVote(name="GMML", learner=GMML, settings={"random_state": 1})
     tried = [Candidate(str(t), {"t": t}) for t in (0.0, 0.5, 1.0)]
-    tuned = contender.fit(tried, X, y, folds=folds, seed=3, resampling=resampling)
+    tuned = contender.fit_for_study(tried, X, y, folds=folds, seed=3, resampling=resampling)
     answer = tuned.answer(queries)
 
     def vote(t, train, X_test):
@@ -148,10 +148,10 @@ def test_successive_halving_ends_with_a_finalist_and_takes_fewer_fits(monkeypatc
         return score(self, candidates, fold, seed)
 
     monkeypatch.setattr(NeighborVote, "_score", count)
-    whole = contender.fit(tried, X, y, folds=folds, seed=0)
+    whole = contender.fit_for_study(tried, X, y, folds=folds, seed=0)
     assert seen == [16] * 4
     seen.clear()
-    halved = contender.with_budget("quick").fit(tried, X, y, folds=folds, seed=0)
+    halved = contender.with_budget("quick").fit_for_study(tried, X, y, folds=folds, seed=0)
     assert seen == [16, 8, 6, 6]
     same = [name for name in halved.validation if halved.validation[name] == whole.validation[name]]
     assert len(same) >= 6
@@ -171,7 +171,7 @@ def test_a_learner_with_a_random_state_is_seeded():
     folds = list(StratifiedKFold(3, shuffle=True, random_state=0).split(X, y))
     contender = NeighborVote(name="GMML", learner=GMML, grid={"t": [0.2, 0.8]})
     first, second = (
-        contender.fit(contender.candidates(1), X, y, folds=folds, seed=7) for _ in "ab"
+        contender.fit_for_study(contender.candidates(1), X, y, folds=folds, seed=7) for _ in "ab"
     )
     assert first.validation == second.validation
     np.testing.assert_array_equal(first.model.predict(X), second.model.predict(X))

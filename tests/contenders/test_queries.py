@@ -51,12 +51,12 @@ def watching():
     return NeighborVote(name="Watching", learner=Watching, grid={"factor": [1.0, 2.0]})
 
 
-@pytest.mark.parametrize("scoring", [None, "f1"])
-def test_each_fit_sees_the_rows_that_are_classified_next(seen, data, scoring):
+@pytest.mark.parametrize("protocol", ["fit", "fit_for_study"])
+def test_each_fit_sees_the_rows_that_are_classified_next(seen, data, protocol):
     X, y, queries, folds = data
     contender = watching()
-    contender.fit(
-        contender.candidates(1), X, y, seed=0, folds=folds, scoring=scoring, queries=queries
+    getattr(contender, protocol)(
+        contender.candidates(1), X, y, seed=0, folds=folds, queries=queries
     )
     *tuning, last = seen
     assert len(tuning) == 6
@@ -67,11 +67,11 @@ def test_each_fit_sees_the_rows_that_are_classified_next(seen, data, scoring):
     np.testing.assert_allclose(last, StandardScaler().fit(X).transform(queries))
 
 
-@pytest.mark.parametrize("scoring", [None, "f1"])
-def test_nothing_is_seen_where_the_queries_are_not_known(seen, data, scoring):
+@pytest.mark.parametrize("protocol", ["fit", "fit_for_study"])
+def test_nothing_is_seen_where_the_queries_are_not_known(seen, data, protocol):
     X, y, _, folds = data
     contender = watching()
-    contender.fit(contender.candidates(1), X, y, seed=0, folds=folds, scoring=scoring)
+    getattr(contender, protocol)(contender.candidates(1), X, y, seed=0, folds=folds)
     assert seen == [None] * 7
 
 
@@ -91,7 +91,7 @@ def test_other_methods_do_not_look_at_queries(data, name):
     assert contender.looks_at_queries == ""
     tried = contender.candidates(1)[:3]
     with_them, without = (
-        contender.fit(tried, X, y, seed=0, folds=folds, queries=given).answer(queries)
+        contender.fit_for_study(tried, X, y, seed=0, folds=folds, queries=given).answer(queries)
         for given in (queries, None)
     )
     np.testing.assert_array_equal(with_them.scores, without.scores)

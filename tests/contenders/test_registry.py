@@ -99,6 +99,7 @@ def test_rare_classifier_is_what_a_user_gets(data, few_candidates):
     np.testing.assert_allclose(answer.scores, model.decision_function(queries))
     assert tuned.chosen["threshold"] == pytest.approx(model.threshold_, abs=1e-6)
     assert list(tuned.chosen["members"]) == [each.name for each in model.ensemble_.members]
+    assert tuned.words.endswith(f") has {model.ensemble_.members[0].words}")
     assert sum(tuned.chosen["members"].values()) == pytest.approx(1, abs=1e-4)
     assert json.loads(json.dumps(tuned.chosen)) == tuned.chosen
 
@@ -106,7 +107,7 @@ def test_rare_classifier_is_what_a_user_gets(data, few_candidates):
 def test_iml_scores_average_five_of_metrics_and_readings(data):
     X, y, queries, _ = data
     contender = make_contender("IML-score", "mine", {"max_iter": 20}, n_candidates=3)
-    tuned = contender.fit(contender.candidates(1), X, y, folds=[], seed=1)
+    tuned = contender.fit_for_study(contender.candidates(1), X, y, folds=[], seed=1)
     assert len(tuned.chosen["members"]) == 5
     assert all(name.startswith("standard, IML(") for name in tuned.chosen["members"])
     assert list(tuned.validation) == ["average"]
@@ -118,7 +119,7 @@ def test_a_users_transformer_is_judged_by_its_neighbors(data):
     X, y, queries, folds = data
     contender = make_contender(NCA, "NCA", {"max_iter": 5}, {"n_components": [1, 2]})
     assert isinstance(contender, NeighborVote)
-    tuned = contender.fit(contender.candidates(1), X, y, folds=folds, seed=0)
+    tuned = contender.fit_for_study(contender.candidates(1), X, y, folds=folds, seed=0)
     assert set(tuned.validation) == {"{'n_components': 1}", "{'n_components': 2}"}
     assert set(tuned.answer(queries).scores) <= {0, 1 / 3, 2 / 3, 1}
     plain = find_contender(NCA)
@@ -129,7 +130,7 @@ def test_a_users_transformer_is_judged_by_its_neighbors(data):
 def test_a_transformer_that_changes_no_neighbor_is_the_plain_distance(data):
     X, y, queries, folds = data
     found = [
-        contender.fit(contender.candidates(1), X, y, folds=folds, seed=0).answer(queries)
+        contender.fit_for_study(contender.candidates(1), X, y, folds=folds, seed=0).answer(queries)
         for contender in (find_contender(f"{__name__}:Tripled"), find_contender("plain"))
     ]
     np.testing.assert_array_equal(found[0].scores, found[1].scores)
@@ -149,7 +150,7 @@ def test_a_users_classifier_is_judged_by_its_scores(path, grid, n_candidates, da
     assert isinstance(contender, ScoredEstimator)
     assert contender.has_threshold
     tried = contender.candidates(1)
-    first, second = (contender.fit(tried, X, y, folds=[], seed=1) for _ in "ab")
+    first, second = (contender.fit_for_study(tried, X, y, folds=[], seed=1) for _ in "ab")
     assert len(first.validation) == n_candidates + 1
     assert first.validation["average"] > 0.5
     scores = first.answer(queries).scores
@@ -183,7 +184,7 @@ def test_a_class_that_takes_any_argument(data):
     X, y, queries, _ = data
     settings = {"max_depth": 2, "n_estimators": 3, "n_jobs": 1}
     contender = make_contender("xgboost:XGBClassifier", "mine", settings, {"max_leaves": [2, 3]})
-    tuned = contender.fit(contender.candidates(1), X, y, folds=[], seed=1)
+    tuned = contender.fit_for_study(contender.candidates(1), X, y, folds=[], seed=1)
     assert tuned.model.family.estimator.get_params()["max_depth"] == 2
     assert np.isfinite(tuned.answer(queries).scores).all()
 
@@ -277,14 +278,14 @@ def test_a_class_that_changes_its_arguments_spoils_no_other_candidate(data):
     contender = make_contender(
         f"{__name__}:ChangingTransformer", "mine", grid={"factor": [1.0, 2.0, 3.0]}
     )
-    tuned = contender.fit(contender.candidates(1), X, y, folds=folds, seed=0)
+    tuned = contender.fit_for_study(contender.candidates(1), X, y, folds=folds, seed=0)
     assert len({*tuned.validation.values()}) == 1
     assert min(tuned.validation.values()) > 0.5
     grid = {"C": [0.1, 1.0, 10.0]}
     scores = []
     for path in (f"{__name__}:ChangingClassifier", "sklearn.linear_model:LogisticRegression"):
         contender = make_contender(path, "mine", grid=grid)
-        tuned = contender.fit(contender.candidates(1), X, y, folds=[], seed=1)
+        tuned = contender.fit_for_study(contender.candidates(1), X, y, folds=[], seed=1)
         scores.append(tuned.answer(queries).scores)
     np.testing.assert_allclose(*scores)
     np.testing.assert_array_equal(X, before[0])

@@ -19,11 +19,12 @@ from raremetric.contenders.alternatives import (
     LogisticRegressions,
 )
 from raremetric.contenders.averaged import AveragedClassifier
+from raremetric.contenders.candidates import describe_params
 from raremetric.contenders.forests import BalancedForests
-from raremetric.contenders.scored import N_CANDIDATES, Scored
-from raremetric.rare.tuning_set import make_folds
+from raremetric.contenders.scored import N_CANDIDATES, Scored, describe_average
+from raremetric.selection import best_threshold, f_utility, fit_sigmoid
+from raremetric.selection.cv import make_folds
 from raremetric.validation import check_labels
-from raremetric.voting import best_threshold, f_utility, fit_sigmoid
 from tests.conftest import make_problem
 
 ALTERNATIVES = [each for each in CONTENDERS.values() if type(each) is Scored and not each.settings]
@@ -182,3 +183,12 @@ def test_permuted_labels_are_not_learned():
     tuned = AveragedClassifier(KernelMachines("rbf"), settings, random_state=0).fit(X, y)
     assert tuned.validation_scores_[0] < 0.5
     assert tuned.best_score_ < 0.5
+
+
+def test_what_was_chosen_in_words():
+    assert describe_params({"C": 0.1, "class_weight": None}) == "C=0.1, class_weight=None"
+    assert describe_params({}) == "the default settings"
+    assert describe_average({"a": 1.0}, "C=10") == "C=10"
+    assert describe_average({"a": 0.6, "b": 0.4}, "C=10") == (
+        "an average of 2 candidates, of which the largest weight (0.60) has C=10"
+    )

@@ -9,7 +9,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from raremetric.contenders import find_contender
-from raremetric.contenders.base import TuningOptions
+from raremetric.contenders.base import Candidate, TuningOptions
 from raremetric.contenders.share_threshold import vote_threshold
 from raremetric.contenders.vote_threshold import (
     VoteClassifier,
@@ -17,9 +17,9 @@ from raremetric.contenders.vote_threshold import (
     positive_shares,
     tune_threshold,
 )
-from raremetric.rare.tuning_set import make_folds
+from raremetric.selection import Sample, check_aim
+from raremetric.selection.cv import make_folds
 from raremetric.validation import check_labels
-from raremetric.voting import check_aim
 
 N = 400
 
@@ -75,9 +75,9 @@ def test_every_vote_takes_every_aim(name, data):
     assert recall_score(truth, most.answer(queries).predicted) > 0.5
 
 
-def test_without_an_aim_the_majority_decides_as_in_the_paper(data):
+def test_in_studies_the_majority_decides_as_in_the_paper(data):
     X, y, queries, _ = data
-    tuned = fit("plain", X, y)
+    tuned = find_contender("plain").fit_for_study([Candidate("", {})], X, y, seed=0)
     assert not isinstance(tuned.model[-1], VoteClassifier)
     answer = tuned.answer(queries)
     np.testing.assert_array_equal(answer.predicted, answer.scores > 0.5)
@@ -156,7 +156,7 @@ def test_neighbors_vote_with_their_weights(data):
 
 def test_shares_that_say_nothing_decide_by_majority():
     positive = np.arange(60) < 20
-    found = vote_threshold(np.where(positive, 0.0, 2 / 3), positive, check_aim("f1"), None)
+    found = vote_threshold(np.where(positive, 0.0, 2 / 3), Sample(positive), check_aim("f1"))
     assert found.threshold == 0.5
 
 

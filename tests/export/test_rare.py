@@ -14,9 +14,10 @@ from raremetric.datasets import load_dataset
 from raremetric.rare.candidates import LOG_ODDS, default_metrics
 from raremetric.rare.ensemble import Average, Ensemble, Member
 from raremetric.rare.fitting import fit_metrics
-from raremetric.rare.log_odds import LOG_ODDS_READINGS
+from raremetric.rare.policy import LOG_ODDS_READINGS
+from raremetric.selection import Sigmoid
 from raremetric.validation import check_labels
-from raremetric.voting import READINGS, Sigmoid
+from raremetric.voting import READINGS
 from tests.conftest import make_problem
 from tests.export.conftest import assert_same
 

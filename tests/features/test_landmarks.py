@@ -1,12 +1,10 @@
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from scipy.spatial.distance import pdist
 from sklearn.metrics.pairwise import laplacian_kernel, rbf_kernel
 
 from raremetric import KernelLandmarks
-from raremetric.features.landmarks import even_quotas, kernel_projection
+from raremetric.features.landmarks import kernel_projection
 from tests.conftest import make_problem
 
 THEIRS = {"laplacian": (laplacian_kernel, "cityblock"), "rbf": (rbf_kernel, "sqeuclidean")}
@@ -47,16 +45,6 @@ def test_classes_have_the_same_number_of_landmarks_if_they_can():
     assert rows == sorted(set(rows))
     without = KernelLandmarks(n_landmarks=24, random_state=0).fit(X)
     assert without.landmarks_.shape == (24, 3)
-
-
-@given(counts=st.lists(st.integers(1, 30), min_size=1, max_size=6), total=st.integers(1, 200))
-@settings(max_examples=100, deadline=None)
-def test_quotas_are_even(counts, total):
-    quotas = even_quotas(np.array(counts), total)
-    assert sum(quotas) == min(total, sum(counts))
-    assert all(0 <= quota <= count for quota, count in zip(quotas, counts, strict=True))
-    largest = max(quotas)  # a class below this, beyond rounding, has no more examples
-    assert all(q == c for q, c in zip(quotas, counts, strict=True) if q < largest - 1)
 
 
 def test_the_same_seed_gives_the_same_landmarks():

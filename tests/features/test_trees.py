@@ -8,7 +8,7 @@ from sklearn.model_selection import cross_val_score
 from sklearn.pipeline import make_pipeline
 
 from raremetric import BalancedDiscriminant, BoostedLeaves, MetricKNNClassifier
-from raremetric.features.trees import bin_rows, fit_binned, read_trees
+from raremetric.features.trees import bin_rows, read_trees
 from tests.conftest import make_problem
 
 xgboost = pytest.importorskip("xgboost")
@@ -64,7 +64,7 @@ def test_models_that_share_rows_are_those_of_separate_fits():
     weights = np.random.default_rng(0).choice([0.0, 1.0, 2.5], size=90)
     rows = bin_rows(X, y, weights, "A test")
     for settings in ({"max_leaves": 5}, {"learning_rate": 0.3, "subsample": 1.0}):
-        shared = fit_binned(BoostedLeaves(10, random_state=1, **settings), rows)
+        shared = BoostedLeaves(10, random_state=1, **settings).fit_binned(rows)
         alone = BoostedLeaves(10, random_state=1, **settings).fit(X, y, sample_weight=weights)
         np.testing.assert_array_equal(shared.transform(X), alone.transform(X))
 

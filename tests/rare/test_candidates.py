@@ -1,23 +1,24 @@
 import numpy as np
 import pytest
 
-from raremetric import IML
+from raremetric import IML, BalancedDiscriminant
 from raremetric.features.selection import DifferingFeatures
 from raremetric.rare.candidates import (
     FEW_ROWS,
     LOG_ODDS,
     MANY_TIMES,
     TREES,
+    MetricSpec,
     default_metrics,
-    describe_candidate,
     limited_metrics,
     metric_numbers,
     prior_weights,
     with_readings,
 )
-from raremetric.rare.log_odds import LOG_ODDS_READINGS, LogOddsDistance
+from raremetric.rare.log_odds import LogOddsDistance
+from raremetric.rare.policy import LOG_ODDS_READINGS
 from raremetric.validation import check_labels
-from raremetric.voting import READINGS
+from raremetric.voting import READINGS, Reading
 
 
 def test_every_group_has_a_weight_and_every_candidate_its_own_description():
@@ -66,7 +67,7 @@ def test_log_odds_are_a_group_where_trees_learn_from_many_more_rows(many):
 
 def test_the_reading_of_log_odds_in_words():
     metric, reading = next(each for each in with_readings(default_metrics()) if each[1].power == 1)
-    assert describe_candidate(f"{metric.branch}, {metric.learner!r}, {reading}") == (
+    assert metric.words(reading) == (
         "LogOddsDistance() after boosted trees of at most 5 leaves with a learning rate of 0.1, by "
         "the difference between the means of the distances to the 80 nearest examples of each class"
     )
@@ -94,3 +95,24 @@ def test_metrics_of_many_features_begin_with_the_same_selection():
     assert selection.max_features == 7
     described = [[(m.branch, repr(m.learner), len(m.steps)) for m in each] for each in (few, many)]
     assert described[1] == [(*names, n_steps + 1) for *names, n_steps in described[0]]
+
+
+def test_trees_count_little_with_few_positives():
+    few, many = prior_weights(5)["trees"], prior_weights(5000)["trees"]
+    assert few < 0.2
+    assert many == pytest.approx(1.5, abs=0.02)
+
+
+def test_every_candidate_is_described_in_words():
+    words = {metric.words(reading) for metric, reading in with_readings(default_metrics())}
+    assert len(words) == len({m.name(r) for m, r in with_readings(default_metrics())})
+    assert all(each.endswith("examples of each class") for each in words)
+    kernel = MetricSpec("a", "b", (), BalancedDiscriminant(), before="a kernel")
+    assert kernel.words(Reading(20, averaged=True, power=2)) == (
+        "BalancedDiscriminant() after a kernel, by the mean of the squared distances to the 20 "
+        "nearest examples of each class"
+    )
+    assert kernel.words(Reading(4)) == (
+        "BalancedDiscriminant() after a kernel, by the last of the distances to the 4 nearest "
+        "examples of each class"
+    )

@@ -13,7 +13,8 @@ from sklearn.preprocessing import MinMaxScaler
 
 from raremetric import BoostedLeaves, RareClassifier
 from raremetric.rare.candidates import LOG_ODDS
-from raremetric.rare.log_odds import LOG_ODDS_READINGS, LogOddsDistance
+from raremetric.rare.log_odds import LogOddsDistance
+from raremetric.rare.policy import LOG_ODDS_READINGS
 from raremetric.rare.tuning_set import make_tuning_set
 from raremetric.validation import check_labels
 from tests.conftest import make_problem
@@ -307,7 +308,7 @@ def test_log_odds_of_trees_are_averaged_where_trees_learn_from_many_more_rows(ov
 
 def test_log_odds_are_no_group_where_trees_learn_from_the_sampled_rows_only(overlapping):
     X, y = overlapping
-    options = {"scoring": "f1", "max_samples": 1000, "random_state": 0, "thorough": False}
+    options = {"max_samples": 1000, "random_state": 0, "thorough": False}
     folds = [(np.arange(3000), np.arange(3000, 6000)), (np.arange(3000, 6000), np.arange(3000))]
     labels = check_labels(y[:6000], "A test")
     for given in ({"groups": np.arange(6000)}, {"cv": folds}):
@@ -321,10 +322,10 @@ def test_trees_are_grown_on_rows_that_are_no_neighbors():
     y = (np.arange(600) % 10 == 0).astype(int)
     X[y == 1] += 1
     labels = check_labels(y, "A test")
-    options = {"scoring": "f1", "max_samples": 200, "random_state": 0, "thorough": False}
+    options = {"max_samples": 200, "random_state": 0, "thorough": False}
     tuned = make_tuning_set(X, labels, **options)
     assert len(tuned.rows) == 200
-    assert tuned.labels.counts.tolist() == [140, 60]
+    assert tuned.sample.counts.tolist() == [140, 60]
     together = np.concatenate([tuned.X, tuned.more.X])
     np.testing.assert_array_equal(np.sort(together, axis=0), np.sort(X, axis=0))
     assert (tuned.more.y == 0).all()

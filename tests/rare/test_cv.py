@@ -13,9 +13,11 @@ from sklearn.model_selection import (
 )
 
 from raremetric import IMLCV, Euclidean, MetricKNNClassifier, RareClassifier
-from raremetric.rare.tuning_set import make_folds, make_tuning_set, split_into_repeats
+from raremetric.rare.policy import AVERAGING
+from raremetric.rare.tuning_set import make_tuning_set
+from raremetric.selection import best_threshold, check_aim, f_utility, select
+from raremetric.selection.cv import make_folds, scored_rows
 from raremetric.validation import check_labels
-from raremetric.voting import best_threshold, f_utility
 from tests.conftest import make_problem
 
 pytestmark = pytest.mark.usefixtures("few_candidates")
@@ -62,7 +64,7 @@ def test_rows_that_no_fold_validates_do_not_count(data):
     splitter = TimeSeriesSplit(3)
     labels = check_labels(y, "y")
     tuned = make_tuning_set(
-        X, labels, scoring="f1", max_samples=None, random_state=0, thorough=False,
+        X, labels, max_samples=None, random_state=0, thorough=False,
         cv=list(splitter.split(X)),
     )  # fmt: skip
     scores = np.full((1, 1, 120), np.nan)
@@ -70,8 +72,16 @@ def test_rows_that_no_fold_validates_do_not_count(data):
         assert train.max() < test.min()
         scores[0, 0, test] = X[test, 0]
         seen += test.tolist()
-    assert tuned.scored.tolist() == seen == list(range(30, 120))
-    selection = tuned.select(scores, ["linear"])
+    scored = scored_rows(tuned.repeats[0])
+    assert scored.tolist() == seen == list(range(30, 120))
+    selection = select(
+        scores[:, :, scored],
+        ["linear"],
+        tuned.sample.take(scored),
+        check_aim("f1"),
+        {"linear": 1.0},
+        AVERAGING,
+    )
     p = 1 / (1 + np.exp(-selection.log_odds(X[np.newaxis, 30:, 0])))
     assert selection.threshold == pytest.approx(best_threshold(p, f_utility(1.0)))
     assert selection.score == pytest.approx(f1_score(y[30:], p >= selection.threshold))
@@ -172,14 +182,6 @@ def test_impossible_folds(data, cv, groups, message):
     X, y = data
     with pytest.raises(ValueError, match=message):
         RareClassifier(cv=cv, random_state=0).fit(X, y, groups=groups)
-
-
-def test_repeats_are_found_among_the_folds():
-    folds = [(np.array([2, 3]), np.array([0, 1])), (np.array([0, 1]), np.array([2, 3]))]
-    assert [len(each) for each in split_into_repeats(folds)] == [2]
-    assert [len(each) for each in split_into_repeats(folds + folds)] == [2, 2]
-    with pytest.raises(ValueError, match="ShuffleSplit"):
-        split_into_repeats([*folds, folds[0]])
 
 
 @pytest.mark.parametrize(

@@ -5,13 +5,15 @@ from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from raremetric import BalancedDiscriminant, Euclidean
 from raremetric.rare import evaluation
 from raremetric.rare.candidates import MetricSpec, with_readings
-from raremetric.rare.evaluation import out_of_fold_scores, rounds_of, score_folds
-from raremetric.rare.tuning_set import make_folds, make_tuning_set
+from raremetric.rare.evaluation import out_of_fold_scores, score_folds
+from raremetric.rare.tuning_set import make_tuning_set
+from raremetric.selection import check_aim
 from raremetric.validation import check_labels
-from raremetric.voting import READINGS, Reading, observed_utility
+from raremetric.voting import READINGS, Reading
 from tests.conftest import make_problem
 from tests.oracles.votes import nearness
 
+F1 = check_aim("f1")
 SCALED = (StandardScaler(),)
 METRICS = [
     MetricSpec("linear", "plain", SCALED, Euclidean()),
@@ -19,33 +21,8 @@ METRICS = [
 ]
 
 
-@pytest.mark.parametrize(
-    ("n_samples", "n_positive", "repeats", "n_folds"),
-    [
-        (500, 250, 2, 10),
-        (501, 39, 2, 10),
-        (2001, 39, 1, 5),
-        (501, 40, 2, 5),
-        (1000, 40, 2, 5),
-        (1001, 40, 1, 5),
-        (300, 4, 2, 4),
-    ],
-)
-def test_more_folds_where_examples_are_few(n_samples, n_positive, repeats, n_folds):
-    labels = check_labels(np.arange(n_samples) < n_positive, "A test")
-    made = make_folds(labels, 0)
-    assert [len(folds) for folds in made] == [n_folds] * repeats
-    for folds in made:
-        tested = np.sort(np.concatenate([test for _, test in folds]))
-        np.testing.assert_array_equal(tested, np.arange(n_samples))
-    thorough = make_folds(labels, 0, thorough=True)
-    assert len(thorough) == 2 * repeats
-    for folds, same in zip(made, thorough, strict=False):
-        np.testing.assert_array_equal(folds[0][1], same[0][1])
-
-
 def tuning_set(X, y, **options):
-    given = {"scoring": "f1", "max_samples": None, "random_state": 0, "thorough": False}
+    given = {"max_samples": None, "random_state": 0, "thorough": False}
     return make_tuning_set(X, check_labels(y, "A test"), **{**given, **options})
 
 
@@ -62,7 +39,7 @@ def test_scores_come_from_examples_of_other_folds_in_the_order_of_the_candidates
     tuned = tuning_set(X, y, weights=weights)
     repeats = tuned.repeats
     assert not np.array_equal(repeats[0][0][1], repeats[1][0][1])
-    metrics, scores = out_of_fold_scores(METRICS, tuned)
+    metrics, scores = out_of_fold_scores(METRICS, tuned, F1)
     assert metrics == METRICS
     assert scores.shape == (2 * len(READINGS), 2, 40)
     number = with_readings(METRICS).index((METRICS[1], Reading(2)))
@@ -74,16 +51,6 @@ def test_scores_come_from_examples_of_other_folds_in_the_order_of_the_candidates
             Z, Q = (metric.transform(scaler.transform(X[rows])) for rows in (train, test))
             expected = [nearness(Z, y[train], q, [1, 1], 2)[1] for q in Q]
             np.testing.assert_allclose(scores[number, repeat, test], expected, rtol=1e-5, atol=1e-6)
-
-
-@pytest.mark.parametrize(
-    ("n_folds", "n_positive", "sizes"),
-    [(5, 60, [2, 3]), (3, 60, [1, 2]), (2, 60, [1, 1]), (3, 50, [3])],
-)
-def test_the_first_round_is_two_folds_or_one_of_three(n_folds, n_positive, sizes):
-    y = (np.arange(1200) < n_positive).astype(int)
-    tuned = tuning_set(np.random.default_rng(0).normal(size=(1200, 2)), y, cv=n_folds)
-    assert [len(folds) for folds in rounds_of(tuned.repeats[0], tuned)] == sizes
 
 
 @pytest.mark.parametrize(("n_positive", "n_tried"), [(60, 2), (40, 3), (20, 5), (19, 0)])
@@ -100,7 +67,7 @@ def test_a_first_round_on_a_sample_has_more_folds_if_positives_are_few(
         return original(metrics, tuned, folds, *others)
 
     monkeypatch.setattr(evaluation, "score_folds", remember)
-    out_of_fold_scores(METRICS, tuned)
+    out_of_fold_scores(METRICS, tuned, F1)
     first = [(500, n_tried)] if n_tried else []
     assert sizes == [*first, (1200, 5)]
 
@@ -138,7 +105,7 @@ def test_a_hopeless_group_is_dropped_after_a_first_round_with_many_positives(
         return original(metrics, tuned, folds, *others)
 
     monkeypatch.setattr(evaluation, "score_folds", remember)
-    kept, scores = out_of_fold_scores(metrics, tuned, on_step=done.append)
+    kept, scores = out_of_fold_scores(metrics, tuned, F1, on_step=done.append)
     assert {metric.group for metric in kept} == kept_groups
     assert sizes == [(3, 1000, 2), (len(kept), 2500, 5)]
     assert sum(done) == 3 * 5
@@ -150,15 +117,15 @@ def test_a_hopeless_group_is_dropped_after_a_first_round_with_many_positives(
 
 def check_represents(part, y):
     """Counts of the tuning set, times what each row represents, are those of the table."""
-    np.testing.assert_allclose(part.class_weights * part.labels.counts, np.bincount(y))
-    positive = part.labels.codes == 1
+    np.testing.assert_allclose(part.sample.stands_for * part.sample.counts, np.bincount(y))
+    positive = part.sample.positive
     predicted = np.random.default_rng(1).uniform(size=len(positive)) < 0.5
     counts = [
-        np.sum((positive == c) & (predicted == p)) * part.class_weights[c]
+        np.sum((positive == c) & (predicted == p)) * part.sample.stands_for[c]
         for c, p in ((0, False), (0, True), (1, False), (1, True))
     ]
     expected = 2 * counts[3] / (2 * counts[3] + counts[1] + counts[2])
-    assert observed_utility(predicted, positive, part.aim.utility) == pytest.approx(expected)
+    assert F1.value(predicted, part.sample) == pytest.approx(expected)
 
 
 def test_a_restricted_tuning_set_represents_the_same_table():
@@ -167,7 +134,7 @@ def test_a_restricted_tuning_set_represents_the_same_table():
     rows = np.sort(np.random.default_rng(0).permutation(600)[:300])
     part = tuned.restricted(rows)
     np.testing.assert_array_equal(part.X, X[part.rows])
-    np.testing.assert_array_equal(part.labels.codes, y[part.rows])
+    np.testing.assert_array_equal(part.sample.positive, y[part.rows])
     check_represents(part, y)
     for_trees = part.rows_for_trees(part.repeats[0][0][1])
     assert (len(tuned.more.X), len(for_trees.X)) == (300, 150)
@@ -191,7 +158,7 @@ def test_more_rows_are_validated_than_can_be_neighbors(max_samples, n_left):
     assert len(judged.X) == 900 - n_left
     assert judged.n_examples == max_samples
     check_represents(judged, y)
-    np.testing.assert_array_equal(judged.labels.codes, y[numbers_of(judged.X, X)])
+    np.testing.assert_array_equal(judged.sample.positive, y[numbers_of(judged.X, X)])
     for folds, same in zip(judged.repeats, tuned.repeats, strict=True):
         validated = np.concatenate([validation for _, validation in folds])
         np.testing.assert_array_equal(np.sort(validated), np.arange(len(judged.X)))
@@ -215,7 +182,7 @@ def test_a_first_round_validates_some_of_these_rows_and_leaves_the_others_to_tre
         return original(metrics, tuned, folds, *others)
 
     monkeypatch.setattr(evaluation, "score_folds", remember)
-    out_of_fold_scores(METRICS, judged)
+    out_of_fold_scores(METRICS, judged, F1)
     sample, all_rows = seen
     assert all_rows is judged
     assert (sample.n_examples, len(sample.X)) == (100, 200)
@@ -231,10 +198,12 @@ def test_weights_of_rows_that_are_validated_too():
     X, y = two_rings(900, 0.1)
     weights = np.random.default_rng(0).uniform(0.1, 5.0, size=900)
     judged = tuning_set(X, y, max_samples=60, weights=weights).with_more_validated()
-    ratios = judged.weights / weights[numbers_of(judged.X, X)]
+    ratios = judged.sample.weights / weights[numbers_of(judged.X, X)]
     np.testing.assert_allclose(ratios, ratios[0])
     np.testing.assert_allclose(
-        judged.class_weights * np.bincount(judged.labels.codes, judged.weights) / ratios[0],
+        judged.sample.stands_for
+        * np.bincount(judged.sample.positive, judged.sample.weights)
+        / ratios[0],
         np.bincount(y, weights),
     )
     for_trees = judged.rows_for_trees(judged.repeats[0][0][1])

@@ -3,7 +3,8 @@ from scipy.stats import spearmanr
 
 from raremetric import BoostedLeaves
 from raremetric.neighbors import NeighborSearch
-from raremetric.rare.log_odds import LOG_ODDS_READINGS, LogOddsDistance
+from raremetric.rare.log_odds import LogOddsDistance
+from raremetric.rare.policy import LOG_ODDS_READINGS
 from raremetric.validation import check_labels
 from raremetric.voting import Reading, class_scores, distance_floor
 from tests.conftest import make_problem

@@ -11,8 +11,7 @@ from raremetric import IML, BalancedDiscriminant, ImportanceWeights, RareClassif
 from raremetric.rare import classifier
 from raremetric.rare.candidates import MetricSpec
 from raremetric.rare.fitting import fit_metrics
-from raremetric.rare.tuning_set import split_weights
-from raremetric.rare.weighting import average_best
+from raremetric.selection import Sample
 from raremetric.validation import check_labels
 from tests.conftest import make_problem
 from tests.rare.conftest import SOON, rare_problem
@@ -146,20 +145,7 @@ def test_invalid_weights(weights, message):
 
 def test_class_weights_are_the_total_weight_per_sampled_weight():
     y, rows = np.array([0, 0, 0, 0, 1, 1]), np.array([1, 2, 4, 5])
-    labels, sampled = check_labels(y, "A test"), check_labels(y[rows], "A test")
     weights = np.array([1.0, 2.0, 3.0, 4.0, 5.0, 6.0])
-    class_weights, own = split_weights(labels, sampled, rows, weights)
-    np.testing.assert_allclose(class_weights, [10 / 5, 1])
-    np.testing.assert_allclose(own, np.array([2, 3, 5, 6]) / 4)
-
-
-def test_weights_in_the_average_are_repetitions():
-    rng = np.random.default_rng(0)
-    scores, weights = rng.normal(size=(3, 2, 30)) + 2, rng.integers(1, 4, size=30)
-    positive, repeated = rng.random(30) < 0.3, np.repeat(np.arange(30), weights)
-    ranked, prior = (["a", "a", "b"], np.array([1, 2, 1])), {"a": 2.0, "b": 1.0}
-    kept, average = average_best(scores, *ranked, positive, prior, weights.astype(float))
-    same, listed = average_best(scores[..., repeated], *ranked, positive[repeated], prior)
-    np.testing.assert_array_equal(kept, same)
-    for ours, theirs in zip(average, listed, strict=True):
-        np.testing.assert_allclose(ours, theirs, rtol=1e-4)
+    sample = Sample.of(y == 1, rows, weights)
+    np.testing.assert_allclose(sample.stands_for, [10 / 5, 1])
+    np.testing.assert_allclose(sample.weights, np.array([2, 3, 5, 6]) / 4)

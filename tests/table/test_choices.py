@@ -8,10 +8,9 @@ import pytest
 from sklearn.metrics import fbeta_score
 
 from raremetric.contenders import find_contender, scored
-from raremetric.rare.candidates import default_metrics, describe_candidate, with_readings
 from raremetric.table import compare_table, fit_table
 from raremetric.table.aims import describe_scoring, parse_scoring, unmet_minimum
-from raremetric.table.card import card_markdown, describe_choice, describe_measures
+from raremetric.table.card import card_markdown, describe_measures
 from raremetric.table.fitting import model_names
 from raremetric.table.predictions import write_predictions
 from tests.table.conftest import make_table
@@ -199,49 +198,10 @@ def test_a_transductive_method_is_compared_with_a_note_and_fitted_with_a_warning
     pd.testing.assert_frame_equal(alone, first)
 
 
-@pytest.mark.parametrize(
-    ("members", "expected"),
-    [
-        ({"{'C': 0.1, 'class_weight': None}": 1.0}, "C=0.1, class_weight=None"),
-        ({"{}": 1.0}, "the default settings"),
-        (
-            {"standard, Euclidean(), nearest 4": 0.4, "{'C': 10.0}": 0.6},
-            "an average of 2 candidates, of which the largest weight (0.60) has C=10",
-        ),
-        (
-            {"standard, Euclidean(), nearest 4": 1.0},
-            "Euclidean() after standardization, by the last of the distances to the 4 nearest "
-            "examples of each class",
-        ),
-        (
-            {"importance, laplacian 0.5, BalancedDiscriminant(), mean of 20, squared": 1.0},
-            "BalancedDiscriminant() after a Laplacian kernel of width 0.5 of the columns weighted "
-            "by importance, by the mean of the squared distances to the 20 nearest examples of "
-            "each class",
-        ),
-        (
-            {"31 leaves, rate 0.1, Euclidean(), mean of 5": 1.0},
-            "Euclidean() after boosted trees of at most 31 leaves with a learning rate of 0.1, by "
-            "the mean of the distances to the 5 nearest examples of each class",
-        ),
-    ],
-)
-def test_what_was_chosen_in_words(members, expected):
-    assert describe_choice({"members": members, "threshold": 0.5, "repeats": 1}) == expected
-
-
 def test_measures_in_words():
     measures = {"f1": 0.5, "average_precision": 0.12345, "alerts_per_1000": 1000.0}
     found = describe_measures({"validation": measures})
     assert found == "F1: 0.5, average precision: 0.123, alerts per 1000 rows: 1000"
-
-
-def test_every_candidate_of_rare_is_described_in_words():
-    names = [f"{m.branch}, {m.learner!r}, {r}" for m, r in with_readings(default_metrics())]
-    assert all(describe_candidate(name).endswith("examples of each class") for name in names)
-    branches = {metric.branch for metric in default_metrics()}
-    assert not any(f" after {b}, by" in describe_candidate(n) for b in branches for n in names)
-    assert len({describe_candidate(name) for name in names}) == len(names)
 
 
 @pytest.mark.parametrize("method", ["plain", "logistic"])

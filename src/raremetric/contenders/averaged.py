@@ -10,14 +10,17 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit, logit
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from raremetric.contenders.vote_folds import N_FINALISTS
 from raremetric.copies import find_copies
 from raremetric.performance import OnProgress, Progress
-from raremetric.rare.evaluation import ranks_on, rounds_of
-from raremetric.rare.tuning_set import TuningSet, make_tuning_set, resolve_cv
+from raremetric.rare.policy import AVERAGING
 from raremetric.scales import validate_rows
+from raremetric.selection import Folds, Sample, check_aim, draw_rows, select
+from raremetric.selection.cv import make_repeats, resolve_cv, scored_rows
+from raremetric.selection.race import race, rounds_of
 from raremetric.validation import check_groups, check_labels, weighted_rows
 
 Settings = Sequence[Mapping[str, Any]]
@@ -58,6 +61,8 @@ class AveragedClassifier(ClassifierMixin, BaseEstimator):
         ``RareClassifier("fast")``.
     scoring : str or array of shape (2, 2), default="f1"
         What to maximize: see `RareClassifier`.
+    threshold : float or None, default=None
+        Probability from which class 1 is predicted; None for the best one.
     racing : bool, default=False
         Whether only the `N_FINALISTS` best settings go on after the first repeat, or after the
         first folds if there is one repeat only, as in `RareClassifier`.
@@ -97,6 +102,7 @@ class AveragedClassifier(ClassifierMixin, BaseEstimator):
         thorough=False,
         racing=False,
         scoring="f1",
+        threshold=None,
         cv=None,
         max_samples=None,
         random_state=None,
@@ -106,6 +112,7 @@ class AveragedClassifier(ClassifierMixin, BaseEstimator):
         self.thorough = thorough
         self.racing = racing
         self.scoring = scoring
+        self.threshold = threshold
         self.cv = cv
         self.max_samples = max_samples
         self.random_state = random_state
@@ -145,60 +152,52 @@ class AveragedClassifier(ClassifierMixin, BaseEstimator):
         if len(kept) < n_given:
             X, y, groups = X[kept], y[kept], None if groups is None else groups[kept]
         copies = find_copies(X).numbers if copies_together else None
-        tuned = make_tuning_set(
-            X,
-            check_labels(y, type(self).__name__),
-            scoring=self.scoring,
-            max_samples=self.max_samples,
-            random_state=self.random_state,
-            thorough=self.thorough,
-            cv=resolve_cv(self.cv, X, y, kept, n_given, groups, copies),
-            groups=groups,
-            copies=copies,
-            weights=weights,
-            owner=type(self).__name__,
-        )
+        labels, aim = check_labels(y, type(self).__name__), check_aim(self.scoring)
+        cv = resolve_cv(self.cv, X, y, kept, n_given, groups, copies)
+        rng = check_random_state(self.random_state)
+        seed, positive = rng.randint(2**31 - 1), labels.codes == 1
+        rows = draw_rows(positive, self.max_samples, rng)
+        sample = Sample.of(positive, rows, weights)
+        repeats = make_repeats(cv, sample.labels, rows, seed, self.thorough, groups, copies)
+        if len(rows) < len(X):
+            X, y = X[rows], y[rows]
         settings = list(self.settings)
-        on_step = Progress(on_progress, tuned.n_folds + 1)
-        finalists, scores = self._race(tuned, settings, on_step)
-        selection = tuned.select(scores, ["all"] * len(finalists), {"all": 1.0})
+        on_step = Progress(on_progress, sum(map(len, repeats)) + 1)
+
+        def fit_some(chosen: NDArray, rows: NDArray) -> ClassifierFamily:
+            given = [settings[int(i)] for i in chosen]
+            return clone(self.family).fit(X[rows], y[rows], given, seed, sample.take(rows).weights)
+
+        def score(running: NDArray, train: NDArray, validation: NDArray) -> NDArray:
+            found = fit_some(running, train).scores(X[validation])
+            on_step()
+            return found
+
+        sizes = self._sizes(repeats, sample)
+        finalists, scores = race(score, sizes, repeats, sample, aim)
+        scored, groups_of = scored_rows(repeats[0]), ["all"] * len(finalists)
+        selection = select(
+            scores[:, :, scored], groups_of, sample.take(scored), aim, {"all": 1.0}, AVERAGING,
+            threshold=self.threshold,
+        )  # fmt: skip
         self.validation_scores_ = np.full(len(settings), np.nan)
         self.validation_scores_[finalists] = selection.evaluation.utility
         selection = selection._replace(kept=finalists[selection.kept])
-        self.classes_ = tuned.labels.classes
-        rows = np.arange(len(tuned.X))
-        self.family_ = self._fit_family(tuned, rows, [settings[i] for i in selection.kept])
+        self.classes_ = labels.classes
+        self.family_ = fit_some(selection.kept, np.arange(len(X)))
         on_step()
         self.selection_ = selection
         self.threshold_, self.best_score_ = selection.threshold, selection.score
-        self.n_repeats_ = len(tuned.repeats)
+        self.n_repeats_ = len(repeats)
         return self
 
-    def _race(
-        self, tuned: TuningSet, settings: Settings, on_step: Progress
-    ) -> tuple[NDArray[np.int64], NDArray]:
-        """The settings that saw all folds, and their out-of-fold scores."""
-        first, *others = tuned.repeats
-        rounds = [first, *others] if others else rounds_of(first, tuned)
-        running = np.arange(len(settings))
-        scores = np.full((len(settings), len(tuned.repeats), len(tuned.X)), np.nan)
-        for number, folds in enumerate(rounds):
-            repeat = number if others else 0
-            for train, validation in folds:
-                fitted = self._fit_family(tuned, train, [settings[int(i)] for i in running])
-                scores[running, repeat, validation[:, np.newaxis]] = fitted.scores(
-                    tuned.X[validation]
-                ).T
-                on_step()
-            if self.racing and number == 0 and len(rounds) > 1:
-                ranks = ranks_on(folds, scores[:, 0], ["all"] * len(settings), tuned)
-                running = np.flatnonzero(ranks <= N_FINALISTS)
-        return running, scores[running]
-
-    def _fit_family(self, tuned: TuningSet, rows: NDArray, settings: Settings) -> ClassifierFamily:
-        y = tuned.labels.classes[tuned.labels.codes[rows]]
-        weights = None if tuned.weights is None else tuned.weights[rows]
-        return clone(self.family).fit(tuned.X[rows], y, settings, tuned.seed, weights)
+    def _sizes(self, repeats: Sequence[Folds], sample: Sample) -> list[int]:
+        """How many settings are tried on each fold."""
+        n_settings, n_folds = len(self.settings), sum(map(len, repeats))
+        rounds = repeats if len(repeats) > 1 else rounds_of(repeats[0], sample.positive)
+        n_first = len(rounds[0]) if self.racing else n_folds
+        left = min(N_FINALISTS, n_settings)
+        return [n_settings] * n_first + [left] * (n_folds - n_first)
 
     def _log_odds(self, X) -> NDArray:
         check_is_fitted(self)

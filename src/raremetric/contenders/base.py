@@ -14,9 +14,8 @@ from numpy.typing import NDArray
 from sklearn.model_selection import ParameterGrid
 
 from raremetric.contenders.resampling import RESAMPLING, check_resamplings
-from raremetric.features.landmarks import draw_evenly
 from raremetric.performance import OnProgress
-from raremetric.rare.tuning_set import Folds
+from raremetric.selection import Folds
 from raremetric.validation import check_option
 
 BUDGETS = ("full", "quick")
@@ -46,9 +45,8 @@ class TuningOptions(NamedTuple):
     # Validation parts may be repeated, or not contain all rows.
     folds: Folds | None = None
     resampling: str = "none"  # "smote" or "rus", of the rows that are learned from
-    # What to maximize: see `RareClassifier`. None is F1; neighbors then decide by majority, as in
-    # the paper, instead of by a threshold.
-    scoring: Any = None
+    scoring: Any = "f1"  # what to maximize: see `RareClassifier`
+    threshold: float | None = None  # if it is given; None to choose the best for ``scoring``
     # Maximum number of rows to learn from. From more rows, the same number is drawn from each
     # class; a class with fewer rows keeps all. Thresholds and probabilities are those for all rows.
     max_samples: int | None = None
@@ -81,6 +79,7 @@ class Tuned(NamedTuple):
     validation: dict[str, float]  # name of a candidate -> its F1; empty if there was no choice
     n_candidates: int = 1  # number of settings that were tried
     quality: Quality | None = None  # None if it is not known
+    words: str = ""  # what was chosen
 
     def answer(self, queries: NDArray) -> Answer:
         """Classify the queries."""
@@ -187,7 +186,7 @@ class Contender(ABC):
     def fit(
         self, candidates: Sequence[Candidate], X: NDArray, y: NDArray, *, seed: int, **options: Any
     ) -> Tuned:
-        """Choose among the candidates and fit on all rows.
+        """Choose among the candidates, fit on all rows, and choose a threshold.
 
         Parameters
         ----------
@@ -201,7 +200,21 @@ class Contender(ABC):
         **options
             The other fields of `TuningOptions`.
         """
-        how = TuningOptions(seed, **options)
+        return self._fit(candidates, X, y, self._checked(TuningOptions(seed, **options)))
+
+    def fit_for_study(
+        self, candidates: Sequence[Candidate], X: NDArray, y: NDArray, *, seed: int, **options: Any
+    ) -> Tuned:
+        """The same by the protocol of published studies, in which neighbors decide by majority.
+
+        Parameters
+        ----------
+        candidates, X, y, seed, **options
+            See `fit`. What is maximized is F1.
+        """
+        return self._fit_for_study(candidates, X, y, self._checked(TuningOptions(seed, **options)))
+
+    def _checked(self, how: TuningOptions) -> TuningOptions:
         check_option(how.resampling, "resampling", RESAMPLING)
         check_resamplings([self.name] if self.has_threshold else [], [how.resampling])
         if how.resampling != "none" and how.weights is not None:
@@ -209,6 +222,12 @@ class Contender(ABC):
                 "Weights cannot be combined with resampling, which creates rows without a weight. "
                 "Use resampling 'none'."
             )
+        return how
+
+    def _fit_for_study(
+        self, candidates: Sequence[Candidate], X: NDArray, y: NDArray, how: TuningOptions
+    ) -> Tuned:
+        """What `fit_for_study` does."""
         return self._fit(candidates, X, y, how)
 
     @abstractmethod
@@ -279,9 +298,3 @@ def refuse_unknown(
             f"Learner {contender!r} has the unknown {what} {', '.join(unknown)}; {owner} takes "
             f"{', '.join(sorted(known)) or 'none'}."
         )
-
-
-def draw_training_rows(y: NDArray, max_samples: int | None, seed: int) -> NDArray[np.int64]:
-    """Sorted rows to learn from: all, or the same number from each class as far as it has them."""
-    limit = len(y) if max_samples is None else max_samples
-    return draw_evenly(len(y), y, limit, np.random.RandomState(seed))

@@ -1,8 +1,10 @@
-"""The candidates of metric learners where no grid is given, as the authors of IML tried them."""
+"""Candidates of metric learners where no grid is given, as the authors of IML tried them; words."""
 
 from __future__ import annotations
 
 import random
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 
@@ -46,3 +48,12 @@ def iml_candidates(split: int) -> list[Candidate]:
     ]
     random.Random(split).shuffle(grid)
     return grid[:N_IML_CANDIDATES]
+
+
+def describe_params(params: Mapping[str, Any]) -> str:
+    """A setting in words."""
+    shown = (
+        f"{name}={value:g}" if isinstance(value, float) else f"{name}={value}"
+        for name, value in params.items()
+    )
+    return ", ".join(shown) or "the default settings"

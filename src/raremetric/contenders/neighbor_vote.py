@@ -19,8 +19,8 @@ from raremetric.contenders.base import (
     Tuned,
     TuningOptions,
     check_arguments,
-    draw_training_rows,
 )
+from raremetric.contenders.candidates import describe_params
 from raremetric.contenders.resampling import resample
 from raremetric.contenders.vote_folds import (
     N_FINALISTS,
@@ -35,7 +35,8 @@ from raremetric.contenders.vote_folds import (
 from raremetric.contenders.vote_threshold import tune_threshold
 from raremetric.learners.euclidean import Euclidean
 from raremetric.learners.grid import Score, score_candidates, score_push_weights, vote_f1
-from raremetric.rare.tuning_set import restrict_fold
+from raremetric.selection import draw_rows
+from raremetric.selection.cv import restrict_fold
 from raremetric.validation import check_labels, quiet_repeats
 
 N_QUICK_CANDIDATES = 16
@@ -80,16 +81,19 @@ class NeighborVote(Contender):
     def _fit(
         self, candidates: Sequence[Candidate], X: NDArray, y: NDArray, how: TuningOptions
     ) -> Tuned:
+        return tune_threshold(self, candidates, X, y, how)
+
+    def _fit_for_study(
+        self, candidates: Sequence[Candidate], X: NDArray, y: NDArray, how: TuningOptions
+    ) -> Tuned:
         """Choose by the mean F1 over the folds; ties go to the last name.
 
         With more than ``max_samples`` rows, the metric is chosen and learned on those that are
         drawn. All rows vote, unless they are resampled.
         """
-        if how.scoring is not None:
-            return tune_threshold(self, candidates, X, y, how)
         seed, resampling, folds = how.seed, how.resampling, how.folds or []
         whole = X, y
-        rows = draw_training_rows(y, how.max_samples, seed)
+        rows = draw_rows(y == 1, how.max_samples, seed)
         if len(rows) < len(y):
             folds = [restrict_fold(fold, rows) for fold in folds]
             X, y = X[rows], y[rows]
@@ -108,7 +112,8 @@ class NeighborVote(Contender):
             X, y = voters
         vote = MetricKNNClassifier(learner, N_NEIGHBORS)
         model = Pipeline([("scale", StandardScaler()), ("model", vote)]).fit(X, y)
-        return Tuned(model, best.params, validation, len(candidates))
+        words = describe_params(best.params)
+        return Tuned(model, best.params, validation, len(candidates), words=words)
 
     def _validate(
         self, candidates: Sequence[Candidate], folds, seed: int

@@ -19,7 +19,7 @@ from raremetric.contenders.base import (
     refuse_unknown,
 )
 from raremetric.contenders.candidates import iml_candidates
-from raremetric.contenders.scored import chosen_members
+from raremetric.contenders.scored import chosen_members, describe_average
 from raremetric.learners.iml import IML
 from raremetric.rare import RareClassifier
 from raremetric.rare.candidates import MetricSpec
@@ -97,7 +97,7 @@ class Rare(Contender):
         self, candidates: Sequence[Candidate], X: NDArray, y: NDArray, how: TuningOptions
     ) -> Tuned:
         options = {
-            "scoring": how.scoring or "f1",
+            "scoring": how.scoring,
             "pos_label": 1,
             "random_state": how.seed,
             "cv": how.folds or None,
@@ -107,7 +107,7 @@ class Rare(Contender):
         if how.max_features is not None:
             options["max_features"] = how.max_features
         model = self._model(candidates, **options)
-        fit_sample(model, X, y, how.weights, how.class_counts, how.on_progress)
+        fit_sample(model, X, y, how.weights, how.class_counts, how.on_progress, how.threshold)
         model.cv = None  # the folds, as large as the data, are not needed any more
         weights = {member.name: member.weight for member in model.ensemble_.members}
         return Tuned(
@@ -116,6 +116,7 @@ class Rare(Contender):
             {"average": model.best_score_},
             len(model.cv_results_["weight"]),
             Quality(model.best_score_, model.score_std_, model.validation_),
+            describe_average(weights, model.ensemble_.members[0].words),
         )
 
     def _model(self, candidates: Sequence[Candidate], **options: Any) -> RareClassifier:

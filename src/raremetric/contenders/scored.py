@@ -20,7 +20,8 @@ from raremetric.contenders.base import (
     grid_candidates,
     refuse_unknown,
 )
-from raremetric.rare.ensemble import Selection
+from raremetric.contenders.candidates import describe_params
+from raremetric.selection import Selection
 
 N_CANDIDATES = 20
 N_QUICK_CANDIDATES = 10
@@ -46,7 +47,8 @@ class Averaged(Contender):
     ) -> Tuned:
         model = self._model(
             [candidate.params for candidate in candidates],
-            scoring=how.scoring or "f1",
+            scoring=how.scoring,
+            threshold=how.threshold,
             cv=how.folds or None,
             max_samples=how.max_samples,
             random_state=how.seed,
@@ -64,6 +66,7 @@ class Averaged(Contender):
             {"average": model.best_score_, **validated},
             len(candidates),
             quality_of(model.selection_),
+            describe_average(weights, describe_params(candidates[kept[0]].params)),
         )
 
     @abstractmethod
@@ -108,6 +111,16 @@ def chosen_members(
         "threshold": round(threshold, 6),
         "repeats": n_repeats,
     }
+
+
+def describe_average(weights: Mapping[str, float], first: str) -> str:
+    """An average in words, of which the member with the largest weight is described."""
+    if len(weights) == 1:
+        return first
+    return (
+        f"an average of {len(weights)} candidates, of which the largest weight "
+        f"({max(weights.values()):.2f}) has {first}"
+    )
 
 
 def quality_of(selection: Selection) -> Quality:

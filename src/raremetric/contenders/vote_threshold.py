@@ -2,27 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
+from sklearn.utils import check_random_state
 
 from raremetric.classifier import MetricKNNClassifier
 from raremetric.contenders.base import (
     Candidate,
     Tuned,
     TuningOptions,
-    draw_training_rows,
 )
+from raremetric.contenders.candidates import describe_params
 from raremetric.contenders.resampling import resample
-from raremetric.contenders.share_threshold import drawn_threshold, vote_threshold
+from raremetric.contenders.share_threshold import vote_threshold
 from raremetric.contenders.vote_folds import (
     N_FINALISTS,
     N_NEIGHBORS,
-    PreparedFold,
     fit_learner,
     is_transductive,
     learn_first,
@@ -30,19 +30,10 @@ from raremetric.contenders.vote_folds import (
 )
 from raremetric.neighbors import NeighborSearch
 from raremetric.performance import Progress
-from raremetric.rare.tuning_set import (
-    Folds,
-    TuningSet,
-    make_folds,
-    make_tuning_set,
-    split_into_repeats,
-)
+from raremetric.selection import Folds, Sample, check_aim, draw_rows, evaluate, rank
+from raremetric.selection.cv import make_folds, make_repeats, scored_rows, split_into_repeats
+from raremetric.selection.race import race
 from raremetric.validation import check_labels, quiet_constants, quiet_repeats
-from raremetric.voting import (
-    check_aim,
-    evaluate,
-    rank,
-)
 
 MAX_JUDGED = 100_000  # rows that a threshold is chosen on: a search among all rows for each one
 
@@ -110,39 +101,45 @@ def tune_threshold(
         See `Contender.fit`.
     max_judged : int, default=100_000
     """
-    tuned = make_tuning_set(
-        X,
-        check_labels(y, contender.name),
-        scoring=how.scoring,
-        max_samples=how.max_samples,
-        random_state=how.seed,
-        thorough=False,
-        cv=how.folds or None,
-        weights=how.weights,
-        owner=contender.name,
-    )
-    all_vote = len(tuned.rows) < len(y) and how.resampling == "none"
-    sizes = halved_sizes(len(candidates), len(tuned.repeats[0]), contender.budget == "quick")
-    if all_vote and len(candidates) == 1:
-        sizes = []  # there is nothing to choose, and the threshold is chosen below
-    folds = whole_folds(y, tuned.seed, how.folds) if all_vote else tuned.repeats[0]
-    on_step = Progress(how.on_progress, sum(sizes) + len(folds) * all_vote + 1)
+    positive = check_labels(y, contender.name).codes == 1
+    aim, rng = check_aim(how.scoring), check_random_state(how.seed)
+    seed = rng.randint(2**31 - 1)
+    rows = draw_rows(positive, how.max_samples, rng)
+    sample = Sample.of(positive, rows, how.weights)
+    own_folds = make_repeats(how.folds or None, sample.labels, rows, seed)[0]
+    all_vote = len(rows) < len(y) and how.resampling == "none"
+    folds = whole_folds(y, seed, how.folds) if all_vote else own_folds
+    sizes = halved_sizes(len(candidates), len(own_folds), contender.budget == "quick")
+    # With one candidate, there is nothing to choose, and all rows are judged below.
+    chooses = len(candidates) > 1 or not all_vote
+    on_step = Progress(how.on_progress, sum(sizes) * chooses + len(folds) * all_vote + 1)
+    drawn = X if len(rows) == len(X) else X[rows]
+    score = share_scorer(contender, candidates, drawn, sample, how, on_step)
     with quiet_repeats():
-        scores = out_of_fold_shares(contender, candidates, tuned, how, sizes, on_step)
-        best, utilities = choose(candidates, tuned, scores) if sizes else (0, {})
+        best, utilities = 0, {}
+        if chooses:
+            finalists, scores = race(score, sizes, [own_folds], sample, aim)
+            scored = scored_rows(own_folds)
+            found = evaluate(scores[:, :, scored], sample.take(scored), aim)
+            first = int(np.argmin(rank(found, [""] * len(finalists), aim.measures)))
+            best = int(finalists[first])
+            names = [candidates[int(i)].name for i in finalists]
+            utilities = dict(zip(names, found.utility.tolist(), strict=True))
         learner = contender.make(candidates[best].params, how.seed)
         if all_vote:
-            n_judged = max(max_judged, len(tuned.rows))
-            judged = draw_training_rows(y, n_judged, tuned.seed)
-            shares = shares_of_all(learner, X, y, tuned.rows, judged, folds, how, on_step)
-            found = drawn_threshold(shares, y, judged, check_aim(how.scoring), how.weights)
+            judged = draw_rows(positive, max(max_judged, len(rows)), seed)
+            shares = shares_of_all(learner, X, y, rows, judged, folds, how, on_step)[judged]
+            sample = Sample.of(positive, judged, how.weights)
         else:
-            positive = tuned.labels.codes == 1
-            found = vote_threshold(scores[best], positive, tuned.aim, tuned.weights)
+            shares = scores[first, 0]
+        chosen = vote_threshold(shares, sample, aim, how.threshold)
         with quiet_constants():
-            model = fit_vote(learner, X, y, tuned, how, found.threshold, all_vote)
+            model = fit_vote(learner, X, y, rows, how, chosen.threshold, all_vote)
     on_step()
-    return Tuned(model, candidates[best].params, utilities, len(candidates), found.quality)
+    utilities = utilities if len(candidates) > 1 else {}
+    params = candidates[best].params
+    words = describe_params(params)
+    return Tuned(model, params, utilities, len(candidates), chosen.quality, words)
 
 
 def halved_sizes(n_candidates: int, n_folds: int, halving: bool) -> list[int]:
@@ -154,53 +151,31 @@ def halved_sizes(n_candidates: int, n_folds: int, halving: bool) -> list[int]:
     return sizes
 
 
-def out_of_fold_shares(
+def share_scorer(
     contender: Any,
     candidates: Sequence[Candidate],
-    tuned: TuningSet,
+    X: NDArray,
+    sample: Sample,
     how: TuningOptions,
-    sizes: Sequence[int],
     on_step: Progress,
-) -> NDArray[np.float64]:
-    """Share of the votes for class 1 of each candidate and example; NaN where it was not tried."""
-    y, seen = tuned.labels.codes, np.zeros(0, dtype=np.int64)
-    scores, running = np.full((len(candidates), len(y)), np.nan), np.arange(len(candidates))
-    for size, fold in zip(sizes, tuned.repeats[0], strict=False):
-        if size < len(running) and len(np.unique(y[seen])) == 2:
-            ranks, _ = rank_candidates(scores[running], seen, tuned)
-            running = running[ranks <= size]
-        known = how.queries is not None
-        prepared = prepare_fold(tuned.X, y, fold, how.resampling, tuned.weights, transductive=known)
+) -> Callable[[NDArray, NDArray, NDArray], NDArray]:
+    """Computes the shares of the votes for class 1 under some candidates: see `race`."""
+    y, known = sample.labels.codes, how.queries is not None
 
-        def read(train: NDArray, validation: NDArray, own: PreparedFold = prepared) -> NDArray:
-            return positive_shares(train, own.y == 1, validation, own.weights)
+    def score(running: NDArray, train: NDArray, validation: NDArray) -> NDArray:
+        fold = prepare_fold(
+            X, y, (train, validation), how.resampling, sample.weights, transductive=known
+        )
+
+        def read(train: NDArray, validation: NDArray) -> NDArray:
+            return positive_shares(train, fold.y == 1, validation, fold.weights)
 
         tried = [candidates[int(i)] for i in running]
-        scores[np.ix_(running, fold[1])] = contender.judge(tried, prepared, how.seed, read)
-        seen = np.concatenate([seen, fold[1]])
+        found = np.array(contender.judge(tried, fold, how.seed, read))
         on_step(len(running))
-    return scores
+        return found
 
-
-def rank_candidates(
-    scores: NDArray, rows: NDArray, tuned: TuningSet
-) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Rank of each candidate by its scores of some examples, and its utility."""
-    weights = None if tuned.weights is None else tuned.weights[rows]
-    positive = tuned.labels.codes[rows] == 1
-    found = evaluate(scores[:, np.newaxis, rows], positive, tuned.aim, weights)
-    return rank(found, [""] * len(scores), tuned.aim.measures), found.utility
-
-
-def choose(
-    candidates: Sequence[Candidate], tuned: TuningSet, scores: NDArray
-) -> tuple[int, dict[str, float]]:
-    """The best of the candidates that were tried on all folds, and the utility of each of them."""
-    finalists = np.flatnonzero(np.isfinite(scores[:, tuned.scored]).all(axis=1))
-    ranks, utilities = rank_candidates(scores[finalists], tuned.scored, tuned)
-    names = [candidates[int(i)].name for i in finalists]
-    found = dict(zip(names, utilities.tolist(), strict=True)) if len(candidates) > 1 else {}
-    return int(finalists[np.argmin(ranks)]), found
+    return score
 
 
 def positive_shares(
@@ -250,19 +225,18 @@ def fit_vote(
     learner: Any,
     X: NDArray,
     y: NDArray,
-    tuned: TuningSet,
+    rows: NDArray,
     how: TuningOptions,
     threshold: float,
     all_vote: bool,
 ) -> Pipeline:
     """Fit the chosen metric on the rows to learn from; these vote, or all rows do."""
     weights, given = how.weights, {}
-    own = None if weights is None else weights[tuned.rows]
+    own = None if weights is None else weights[rows]
     if all_vote:
-        rows = tuned.rows
         learner = learn_first(learner, X[rows], y[rows], X, how.queries, own, weights)
     else:
-        (X, y), weights = resample(tuned.X, tuned.labels.codes, how.resampling), own
+        (X, y), weights = resample(X[rows], y[rows], how.resampling), own
         if is_transductive(learner):
             learner = learn_first(learner, X, y, X, how.queries, weights, weights)
     if weights is not None:

@@ -168,7 +168,20 @@ class BoostedLeaves(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         self : BoostedLeaves
         """
         X, y = validate_rows(self, X, y, any_unit=True, ensure_all_finite="allow-nan")
-        return fit_binned(self, bin_rows(X, y, sample_weight, type(self).__name__))
+        return self.fit_binned(bin_rows(X, y, sample_weight, type(self).__name__))
+
+    def fit_binned(self, rows: BinnedRows) -> BoostedLeaves:
+        """Grow the trees on rows that models with other settings share.
+
+        Parameters
+        ----------
+        rows : BinnedRows
+        """
+        xgboost = import_optional("xgboost", type(self).__name__)
+        n_rounds, parameters = self._parameters(rows.n_classes)
+        self.n_features_in_, self.units_ = len(rows.units), rows.units
+        self.trees_ = read_trees(xgboost.train(parameters, rows.data, n_rounds))
+        return self
 
     def transform(self, X) -> NDArray[np.float32]:
         """Values of the leaves that the rows reach.
@@ -221,15 +234,6 @@ class BoostedLeaves(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
     @property
     def _n_features_out(self) -> int:
         return len(self.trees_.root)
-
-
-def fit_binned(model: BoostedLeaves, rows: BinnedRows) -> BoostedLeaves:
-    """Fit on rows that models with other settings share."""
-    xgboost = import_optional("xgboost", type(model).__name__)
-    n_rounds, parameters = model._parameters(rows.n_classes)
-    model.n_features_in_, model.units_ = len(rows.units), rows.units
-    model.trees_ = read_trees(xgboost.train(parameters, rows.data, n_rounds))
-    return model
 
 
 def read_trees(booster: Any) -> Trees:

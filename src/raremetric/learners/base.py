@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import logging
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from html import escape
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -25,6 +26,7 @@ from raremetric.metric import (
 from raremetric.scales import check_size, spread_of, validate_rows
 from raremetric.validation import (
     Labels,
+    accepted_weights,
     check_integer,
     check_labels,
     check_option,
@@ -48,6 +50,21 @@ class MetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
 
     A subclass sets ``components_`` (L) in ``fit``.
     """
+
+    @classmethod
+    def fit_settings(cls, learners: Sequence[Any], X, y, sample_weight=None) -> None:
+        """Fit several settings to the same data; a subclass can share work between them.
+
+        Parameters
+        ----------
+        learners : sequence of learners of this class
+        X, y
+            See ``fit``.
+        sample_weight : array-like of shape (n_samples,) or None, default=None
+            For learners whose ``fit`` accepts it.
+        """
+        for learner in learners:
+            learner.fit(X, y, **accepted_weights(learner, sample_weight))
 
     def transform(self, X):
         """Project the data, so that the plain distance becomes the learned one.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -100,8 +100,36 @@ class BalancedDiscriminant(MetricLearner):
         -------
         self : BalancedDiscriminant
         """
-        fit_settings([self], X, y, sample_weight)
+        self.fit_settings([self], X, y, sample_weight)
         return self
+
+    @classmethod
+    def fit_settings(cls, learners: Sequence[Any], X, y, sample_weight=None) -> None:
+        """Fit several settings to the same data.
+
+        One eigendecomposition serves them all, and one whitening those with the same shrinkage.
+
+        Parameters
+        ----------
+        learners : sequence of BalancedDiscriminant
+        X, y, sample_weight
+            See `fit`.
+        """
+        first = learners[0]
+        X, labels = first._check_training_data(X, y)
+        weights = None
+        if sample_weight is not None:
+            rows, weights = weighted_rows(sample_weight, len(X))
+            X, labels = X[rows], check_labels(labels.classes[labels.codes[rows]], cls.__name__)
+        means, covariance = class_moments(X, labels, weights)
+        variances, axes = symmetric_eigen(covariance)
+        if variances.max() <= (ROUNDING * np.abs(X).max()) ** 2:
+            variances = np.zeros_like(variances)
+        spectrum = Spectrum(means, variances, axes)
+        known: dict[float, Shrunk] = {}
+        for learner in learners:
+            learner.classes_, learner.n_features_in_ = labels.classes, first.n_features_in_
+            learner._fit_spectrum(spectrum, known)
 
     def _fit_spectrum(self, spectrum: Spectrum, known: dict[float, Shrunk]) -> None:
         shrinkage = check_real(self.shrinkage, "shrinkage", low=0, high=1, closed="right")
@@ -134,28 +162,6 @@ class Spectrum(NamedTuple):
             (self.axes * variances) @ self.axes.T,
             (self.axes / np.sqrt(variances)) @ self.axes.T,
         )
-
-
-def fit_settings(learners: Sequence[BalancedDiscriminant], X, y, sample_weight=None) -> None:
-    """Fit several settings to the same data.
-
-    One eigendecomposition serves them all, and one whitening those with the same shrinkage.
-    """
-    first = learners[0]
-    X, labels = first._check_training_data(X, y)
-    weights = None
-    if sample_weight is not None:
-        rows, weights = weighted_rows(sample_weight, len(X))
-        X, labels = X[rows], check_labels(labels.classes[labels.codes[rows]], type(first).__name__)
-    means, covariance = class_moments(X, labels, weights)
-    variances, axes = symmetric_eigen(covariance)
-    if variances.max() <= (ROUNDING * np.abs(X).max()) ** 2:
-        variances = np.zeros_like(variances)
-    spectrum = Spectrum(means, variances, axes)
-    known: dict[float, Shrunk] = {}
-    for learner in learners:
-        learner.classes_, learner.n_features_in_ = labels.classes, first.n_features_in_
-        learner._fit_spectrum(spectrum, known)
 
 
 def class_moments(

@@ -149,8 +149,8 @@ def _shared_problems(learners: Sequence[IML], fold: Fold) -> list[PairSetProblem
 
 
 def _problem_key(learner: IML) -> tuple:
-    parameters = (learner.pairs, learner.dissimilar, learner.set_weights, learner.max_samples)
-    return (*parameters, repr(learner.random_state))
+    names = ("pairs", "dissimilar", "set_weights", "max_samples", "random_state")
+    return tuple(getattr(learner, name) for name in names)
 
 
 @one_blas_thread
@@ -170,11 +170,12 @@ def score_push_weights(fold: Fold, candidates: Sequence[dict], score: Score, k: 
         Number of neighbors in the vote.
     """
     learners = [LMNN(**candidate) for candidate in candidates]
-    groups: dict[str, list[int]] = {}
+    groups: dict[tuple, list[int]] = {}
     for i, learner in enumerate(learners):
         lmnn.check_parameters(learner)
         others = learner.get_params() | {"push_weight": None}
-        groups.setdefault(repr(sorted(others.items())), []).append(i)
+        key = tuple(id(value) if np.ndim(value) else value for value in others.values())
+        groups.setdefault(key, []).append(i)
     scores: list[Any] = [None] * len(learners)
     sample_weight = relative_weights(fold.weights)
     for members in groups.values():

@@ -5,7 +5,6 @@ A candidate is one of these metrics together with one of the readings of its dis
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -22,29 +21,47 @@ from raremetric.learners.base import MetricLearner
 from raremetric.learners.discriminant import BalancedDiscriminant
 from raremetric.learners.euclidean import Euclidean
 from raremetric.learners.iml import IML
-from raremetric.rare.log_odds import LOG_ODDS_READINGS, LogOddsDistance
+from raremetric.rare.log_odds import LogOddsDistance
+from raremetric.rare.policy import (
+    FEW_ROWS,
+    HALF_TREE_WEIGHT,
+    IML_SETTINGS,
+    KERNEL_WEIGHT,
+    KERNEL_WIDTHS,
+    LINEAR_WEIGHT,
+    LOG_ODDS_READINGS,
+    MANY_TIMES,
+    MAX_FEATURES_FOR_IML,
+    MAX_QUANTILES,
+    MIN_POSITIVES_FOR_TREES,
+    N_FEW_TREES,
+    RATE_OF_FEW_TREES,
+    SHRINKAGES,
+    SHRINKAGES_AFTER_TREES,
+    STRETCH_AFTER_TREES,
+    STRETCHES,
+    TREE_SETTINGS,
+    TREE_WEIGHT,
+)
 from raremetric.validation import Labels
-from raremetric.voting import POWER_NAMES, READINGS, Reading
+from raremetric.voting import READINGS, Reading
 
 TREES = "trees"
 LOG_ODDS = "log-odds of trees"
-LOG_ODDS_PREFIX = "log-odds, "  # of the branches of this group
-MIN_POSITIVES_FOR_TREES = 20  # with fewer, trees hardly contribute
-FEW_ROWS = 1000  # with fewer, there are fewer and smaller trees, but any number of metrics
-# From this ratio of the rows for trees to the rows that can be neighbors on, the log-odds of trees
-# are a group.
-MANY_TIMES = 5
-MAX_FEATURES_FOR_IML = 100  # with more, its fits would take longer than all others
 
 
 def prior_weights(n_positive: int) -> dict[str, float]:
     """The weight of each group in the final score, before the out-of-fold scores are seen.
 
-    Trees need many positives. Like all other settings of RareClassifier, the weights were chosen
-    on KEEL's data sets at odd positions and on splits 1 to 5 of the paper's data sets.
+    Trees need many positives.
     """
-    for_trees = 1.5 * n_positive / (n_positive + 40)
-    return {"importance, laplacian": 3.0, "linear": 2.0, TREES: for_trees, LOG_ODDS: for_trees}
+    for_trees = TREE_WEIGHT * n_positive / (n_positive + HALF_TREE_WEIGHT)
+    return {
+        "importance, laplacian": KERNEL_WEIGHT,
+        "linear": LINEAR_WEIGHT,
+        TREES: for_trees,
+        LOG_ODDS: for_trees,
+    }
 
 
 class MetricSpec(NamedTuple):
@@ -59,6 +76,15 @@ class MetricSpec(NamedTuple):
     steps: tuple[BaseEstimator, ...]
     learner: MetricLearner
     readings: tuple[Reading, ...] = READINGS
+    before: str = "standardization"  # the steps in words
+
+    def name(self, reading: Reading) -> str:
+        """The name of a candidate."""
+        return f"{self.branch}, {self.learner!r}, {reading}"
+
+    def words(self, reading: Reading) -> str:
+        """A candidate in words."""
+        return f"{self.learner!r} after {self.before}, by the {reading.words}"
 
 
 def default_metrics(
@@ -73,19 +99,23 @@ def default_metrics(
     there are more than ``max_features`` features, all metrics begin with their selection.
     """
     scaled = (StandardScaler(),)
-    ranked = (NormalScores(), StandardScaler())
+    ranked = (NormalScores(MAX_QUANTILES), StandardScaler())
     weighted = (*scaled, ImportanceWeights())
     metrics = []
-    for width in (0.5, 2.0, 8.0):
+    for width in KERNEL_WIDTHS:
         name, steps = f"importance, laplacian {width:g}", (*weighted, KernelLandmarks(width=width))
+        before = f"a Laplacian kernel of width {width:g} of the columns weighted by importance"
         metrics += [
-            MetricSpec("importance, laplacian", name, steps, each) for each in _discriminants()
+            MetricSpec("importance, laplacian", name, steps, each, before=before)
+            for each in _discriminants()
         ]
     n_left = n_features if max_features is None else min(n_features, max_features)
-    imls = _imls() if n_left <= MAX_FEATURES_FOR_IML else []
+    imls = [IML(**each) for each in IML_SETTINGS] if n_left <= MAX_FEATURES_FOR_IML else []
     linear = (Euclidean(), *imls, *_discriminants())
     metrics += [MetricSpec("linear", "standard", scaled, each) for each in linear]
-    metrics += [MetricSpec("linear", "rank", ranked, each) for each in _discriminants()]
+    metrics += [
+        MetricSpec("linear", "rank", ranked, each, before="ranking") for each in _discriminants()
+    ]
     metrics += _tree_metrics(labels, n_for_trees) if is_installed("xgboost") else []
     if max_features is None or n_features <= max_features:
         return metrics
@@ -94,17 +124,15 @@ def default_metrics(
 
 
 def _tree_metrics(labels: Labels | None, n_for_trees: int | None) -> list[MetricSpec]:
-    learners = [Euclidean(), BalancedDiscriminant(0.1, 3.0), BalancedDiscriminant(0.5, 3.0)]
+    learners: list[MetricLearner] = [Euclidean()]
+    learners += [BalancedDiscriminant(s, STRETCH_AFTER_TREES) for s in SHRINKAGES_AFTER_TREES]
     if labels is not None and labels.counts.min() < MIN_POSITIVES_FOR_TREES:
         return []
     if labels is not None and len(labels.codes) < FEW_ROWS:
-        return _after_trees(TREES, [BoostedLeaves(75, learning_rate=0.2)], learners)
-    trees = [
-        BoostedLeaves(max_leaves=5),
-        BoostedLeaves(),
-        BoostedLeaves(max_leaves=31, min_child_weight=0.3),
-        BoostedLeaves(learning_rate=0.3, subsample=1.0),
-    ]
+        return _after_trees(
+            TREES, [BoostedLeaves(N_FEW_TREES, learning_rate=RATE_OF_FEW_TREES)], learners
+        )
+    trees = [BoostedLeaves(**each) for each in TREE_SETTINGS]
     n_rows = np.inf if labels is None else len(labels.codes)
     with_many = n_for_trees is not None and n_for_trees >= MANY_TIMES * n_rows
     if not with_many:
@@ -122,60 +150,21 @@ def _after_trees(
     readings: tuple[Reading, ...] = READINGS,
 ) -> list[MetricSpec]:
     """All learners after each of the trees."""
-    prefix = LOG_ODDS_PREFIX if group == LOG_ODDS else ""
-    names = [f"{prefix}{step.max_leaves} leaves, rate {step.learning_rate:g}" for step in trees]
-    return [
-        MetricSpec(group, name, (step,), each, readings)
-        for name, step in zip(names, trees, strict=True)
-        for each in learners
-    ]
+    metrics = []
+    for step in trees:
+        leaves, rate = f"{step.max_leaves} leaves", f"{step.learning_rate:g}"
+        name = f"{'log-odds, ' if group == LOG_ODDS else ''}{leaves}, rate {rate}"
+        before = f"boosted trees of at most {leaves} with a learning rate of {rate}"
+        metrics += [MetricSpec(group, name, (step,), each, readings, before) for each in learners]
+    return metrics
 
 
 def _discriminants() -> list[MetricLearner]:
     return [
         BalancedDiscriminant(shrinkage, stretch)
-        for shrinkage in (0.1, 0.5, 0.9)
-        for stretch in (1.0, 3.0, 10.0)
+        for shrinkage in SHRINKAGES
+        for stretch in STRETCHES
     ]
-
-
-def _imls() -> list[MetricLearner]:
-    return [
-        IML(margin=margin, similar_weight=weight, regularization=regularization)
-        for margin, weight, regularization in (
-            (100.0, 0.5, 0.01),
-            (10.0, 0.5, 0.1),
-            (1.0, 0.5, 0.01),
-            (1000.0, 0.3, 0.1),
-            (100.0, 0.8, 1.0),
-        )
-    ]
-
-
-def describe_candidate(name: str) -> str:
-    """The name of a member of an ensemble, in words."""
-    parts = re.fullmatch(r"(.+?), (\w+\(.*\)), (mean of|nearest) (\d+)(, \w+)?", name)
-    if parts is None:
-        return name
-    branch, learner, kind, size, power = parts.groups()
-    branch = branch.removeprefix(LOG_ODDS_PREFIX)
-    what, _, last = branch.rpartition(" ")
-    before = {
-        "standard": "standardization",
-        "rank": "ranking",
-        f"importance, laplacian {last}": f"a Laplacian kernel of width {last} of the columns "
-        "weighted by importance",
-        f"{what.removesuffix(', rate')}, rate {last}": "boosted trees of at most "
-        f"{what.removesuffix(', rate')} with a learning rate of {last}",
-    }.get(branch, branch)
-    which = "mean of the" if kind == "mean of" else "last of the"
-    if power == POWER_NAMES[1]:
-        which = "difference between the means of the"
-    distances = "squared distances" if power == POWER_NAMES[2] else "distances"
-    return (
-        f"{learner} after {before}, by the {which} {distances} to the {size} nearest examples of "
-        "each class"
-    )
 
 
 def with_readings(metrics: Sequence[MetricSpec]) -> list[tuple[MetricSpec, Reading]]:

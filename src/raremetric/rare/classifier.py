@@ -13,14 +13,23 @@ from raremetric.copies import find_copies
 from raremetric.extras import install_hint, is_installed
 from raremetric.partitions import is_collection
 from raremetric.performance import OnProgress, Progress, one_blas_thread
-from raremetric.rare.candidates import MetricSpec, default_metrics, limited_metrics, with_readings
+from raremetric.rare.candidates import (
+    MetricSpec,
+    default_metrics,
+    limited_metrics,
+    prior_weights,
+    with_readings,
+)
 from raremetric.rare.collections import fit_collection, warn_missed
 from raremetric.rare.ensemble import fit_ensemble, results_table
 from raremetric.rare.evaluation import check_budget, out_of_fold_scores
 from raremetric.rare.inspection import InspectionMixin
 from raremetric.rare.multiclass import fit_each_class
-from raremetric.rare.tuning_set import Examples, make_tuning_set, resolve_cv
+from raremetric.rare.policy import AVERAGING
+from raremetric.rare.tuning_set import Examples, make_tuning_set
 from raremetric.scales import validate_rows
+from raremetric.selection import check_aim, select
+from raremetric.selection.cv import resolve_cv, scored_rows
 from raremetric.validation import (
     Labels,
     check_class_sizes,
@@ -280,10 +289,12 @@ class RareClassifier(InspectionMixin, ClassifierMixin, BaseEstimator):
         on_progress: OnProgress | None,
         class_counts=None,
         copies_together: bool = True,
+        threshold: float | None = None,
     ) -> list[tuple[Any, float]]:
         """Fit; return the classes whose threshold has too low a precision, with this precision.
 
         If the rows are a sample, ``class_counts`` are the numbers of all rows of each class.
+        A given ``threshold`` is used instead of the best one.
         """
         start = time.perf_counter()
         forget_attributes(self, *TWO_CLASSES_ONLY, "estimators_")
@@ -306,18 +317,21 @@ class RareClassifier(InspectionMixin, ClassifierMixin, BaseEstimator):
         self.classes_ = labels.classes
         if len(labels.classes) > 2:
             return fit_each_class(self, examples, on_progress)
-        return self._fit_two_classes(examples, start, on_progress)
+        return self._fit_two_classes(examples, start, on_progress, threshold)
 
     def _fit_two_classes(
-        self, examples: Examples, start: float, on_progress: OnProgress | None
+        self,
+        examples: Examples,
+        start: float,
+        on_progress: OnProgress | None,
+        threshold: float | None,
     ) -> list[tuple[Any, float]]:
         labels = examples.labels
         self.pos_label_ = self._choose_positive(labels)
-        is_positive = labels.classes == self.pos_label_
+        is_positive, aim = labels.classes == self.pos_label_, check_aim(self.scoring)
         tuned = make_tuning_set(
             examples.X,
             check_labels(is_positive[labels.codes], type(self).__name__),
-            scoring=self.scoring,
             max_samples=self.max_samples,
             random_state=self.random_state,
             thorough=self.budget != "fast",
@@ -326,21 +340,24 @@ class RareClassifier(InspectionMixin, ClassifierMixin, BaseEstimator):
             copies=examples.copies,
             weights=examples.weights,
             class_counts=labels.counts[np.argsort(is_positive)],
-            owner=type(self).__name__,
         )
-        metrics = self._metrics_to_try(tuned.labels, tuned.X.shape[1], tuned.n_for_trees)
+        metrics = self._metrics_to_try(tuned.sample.labels, tuned.X.shape[1], tuned.n_for_trees)
         on_step = Progress(on_progress, len(metrics) * tuned.n_folds)
         judged = tuned.with_more_validated()
         with quiet_repeats():
             metrics, scores = out_of_fold_scores(
-                metrics, judged, self.budget, start, self.n_jobs, on_step
+                metrics, judged, aim, self.budget, start, self.n_jobs, on_step
             )
             groups = [metric.group for metric, _ in with_readings(metrics)]
             limited = limited_metrics(metrics, len(tuned.X))
-            selection = judged.select(scores, groups, metrics=limited)
+            scored = scored_rows(judged.repeats[0])
+            selection = select(
+                scores[:, :, scored], groups, judged.sample.take(scored), aim,
+                prior_weights(int(judged.sample.counts.min())), AVERAGING, limited, threshold,
+            )  # fmt: skip
             self.ensemble_ = fit_ensemble(
-                metrics, selection, tuned.X, tuned.labels, tuned.seed,
-                examples.row_numbers[tuned.rows], tuned.weights, tuned.more,
+                metrics, selection, tuned.X, tuned.sample.labels, tuned.seed,
+                examples.row_numbers[tuned.rows], tuned.sample.weights, tuned.more,
             )  # fmt: skip
         self.cv_results_ = results_table(metrics, selection)
         self.n_repeats_ = scores.shape[1]

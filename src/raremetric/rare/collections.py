@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from raremetric.partitions import draw_sample, has_held_out, has_left
 from raremetric.performance import OnProgress, one_blas_thread
 from raremetric.scales import validate_rows
+from raremetric.selection import Sample, check_aim, fit_sigmoid, standard_error, validate
 from raremetric.validation import warn_user
-from raremetric.voting import check_aim, fit_sigmoid, observed_utility, standard_error, validate
 
 
 def fit_collection(
@@ -62,13 +62,16 @@ def fit_sample(
     weights: NDArray | None,
     class_counts: NDArray | None,
     on_progress: OnProgress | None,
+    threshold: float | None = None,
 ) -> None:
     """Fit on rows that were drawn from a table with these numbers of rows of each class.
 
-    If ``class_counts`` is None, the rows are the whole table. Copies are kept together only by
-    folds that are given as ``cv``: see `TuningOptions`.
+    If ``class_counts`` is None, the rows are the whole table; if ``threshold`` is, the best is
+    chosen. Copies are kept together only by folds that are given as ``cv``: see `TuningOptions`.
     """
-    missed = classifier._fit(X, y, weights, None, on_progress, class_counts, copies_together=False)
+    missed = classifier._fit(
+        X, y, weights, None, on_progress, class_counts, copies_together=False, threshold=threshold
+    )
     warn_missed(classifier, missed)
 
 
@@ -113,12 +116,13 @@ def recalibrate(
     aim = check_aim(classifier.scoring)
     sigmoid = fit_sigmoid(log_odds, positive, weights)
     p = sigmoid(log_odds)
-    threshold = aim.threshold(p, weights)
+    rows = Sample(positive, weights)
+    threshold = aim.threshold(p, rows)
     predicted = (p >= threshold)[np.newaxis]
     calibration = sigmoid.after(classifier.ensemble_.calibration)
     classifier.ensemble_ = classifier.ensemble_._replace(calibration=calibration)
     classifier.threshold_ = threshold
-    classifier.best_score_ = float(observed_utility(predicted[0], positive, aim.utility, weights))
-    classifier.score_std_ = standard_error(predicted, positive, aim.utility, weights)
-    classifier.validation_ = validate(p[np.newaxis], positive, predicted, weights)
-    return aim.missed(p, threshold, weights)
+    classifier.best_score_ = float(aim.value(predicted[0], rows))
+    classifier.score_std_ = standard_error(predicted, rows, aim.utility)
+    classifier.validation_ = validate(p[np.newaxis], rows, predicted)
+    return aim.missed(p, threshold, rows)

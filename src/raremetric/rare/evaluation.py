@@ -11,7 +11,6 @@ import numpy as np
 from joblib import Parallel, delayed
 from numpy.typing import NDArray
 
-from raremetric.features.landmarks import draw_evenly
 from raremetric.rare.candidates import (
     MetricSpec,
     limited_metrics,
@@ -20,20 +19,21 @@ from raremetric.rare.candidates import (
     with_readings,
 )
 from raremetric.rare.fitting import SharedTransform, fit_metrics
-from raremetric.rare.tuning_set import MIN_POSITIVES, Folds, TuningSet
-from raremetric.rare.weighting import N_KEPT_PER_GROUP, average_best
+from raremetric.rare.policy import (
+    AVERAGING,
+    EVALUATION_SHARE,
+    FIRST_ROWS,
+    MIN_POSITIVES_TO_DROP_GROUPS,
+    N_SURVIVORS,
+)
+from raremetric.rare.tuning_set import TuningSet
+from raremetric.sampling import draw_evenly
+from raremetric.selection import Aim, Folds, average_best, rank_by_aim
+from raremetric.selection.cv import scored_rows
+from raremetric.selection.race import rounds_of, with_enough_positives
 from raremetric.validation import check_labels, check_option, check_real
-from raremetric.voting import evaluate, rank
 
 BUDGETS = ("fast", "thorough")
-# Share of a budget in seconds; the rest of the time is for fitting the chosen metrics.
-EVALUATION_SHARE = 0.9
-# A metric goes on after the first round if one of its candidates is among this many of its group.
-N_SURVIVORS = 2 * N_KEPT_PER_GROUP
-FIRST_ROWS = 2000  # are sampled for it, if there are more than twice as many and one repeat only
-FIRST_FOLDS = 2  # are the first round, if there is one repeat only; one of up to three folds
-# With fewer, a first round on a sample drops no whole group: it says too little about it.
-MIN_POSITIVES_TO_DROP_GROUPS = 100
 
 
 def check_budget(budget: str | float) -> None:
@@ -60,6 +60,7 @@ class OutOfFold(NamedTuple):
 def out_of_fold_scores(
     metrics: Sequence[MetricSpec],
     tuned: TuningSet,
+    aim: Aim,
     budget: str | float = "fast",
     start: float = 0.0,
     n_jobs: int | None = None,
@@ -75,6 +76,8 @@ def out_of_fold_scores(
     ----------
     metrics : sequence of MetricSpec
     tuned : TuningSet
+    aim : Aim
+        What the candidates are ranked by.
     budget : {"fast", "thorough"} or float, default="fast"
         How often to repeat; a number is a time in seconds, counted from ``start``.
     start : float, default=0.0
@@ -87,7 +90,7 @@ def out_of_fold_scores(
     """
     end = np.inf if isinstance(budget, str) else start + EVALUATION_SHARE * budget
     began = time.perf_counter()
-    metrics, scores, left = _race(list(metrics), tuned, n_jobs, on_step)
+    metrics, scores, left = _race(list(metrics), tuned, aim, n_jobs, on_step)
     if left:
         rest = score_folds(metrics, tuned, left, n_jobs, on_step)
         scores = np.where(np.isnan(scores), rest, scores)
@@ -103,6 +106,7 @@ def out_of_fold_scores(
 def _race(
     metrics: list[MetricSpec],
     tuned: TuningSet,
+    aim: Aim,
     n_jobs: int | None,
     on_step: Callable[[int], None],
 ) -> tuple[list[MetricSpec], NDArray, Folds]:
@@ -115,19 +119,19 @@ def _race(
     unknown = np.full((1, len(tuned.X)), np.nan, dtype=np.float32)
     if not others and tuned.n_examples > 2 * FIRST_ROWS:
         sample = tuned.restricted(_first_rows(tuned))
-        folds = with_enough_positives(sample.repeats[0], sample)
+        folds = with_enough_positives(sample.repeats[0], sample.sample.positive)
         if not folds:
             return metrics, unknown, first
         scores = score_folds(metrics, sample, folds, n_jobs)
-        drop_groups = bool(sample.labels.counts.min() >= MIN_POSITIVES_TO_DROP_GROUPS)
-        survivors = best_metrics(metrics, scores, folds, sample, drop_groups)
+        drop_groups = bool(sample.sample.counts.min() >= MIN_POSITIVES_TO_DROP_GROUPS)
+        survivors = best_metrics(metrics, scores, folds, sample, aim, drop_groups)
         on_step((len(metrics) - len(survivors)) * tuned.n_folds)
         return [metrics[i] for i in survivors], unknown, first
-    rounds = [first] if others else rounds_of(first, tuned)
+    rounds = [first] if others else rounds_of(first, tuned.sample.positive)
     if len(rounds) == 1 and not others:
         return metrics, unknown, first
     scores = score_folds(metrics, tuned, rounds[0], n_jobs, on_step)
-    survivors = best_metrics(metrics, scores, rounds[0], tuned, drop_groups=not others)
+    survivors = best_metrics(metrics, scores, rounds[0], tuned, aim, drop_groups=not others)
     on_step((len(metrics) - len(survivors)) * (tuned.n_folds - len(rounds[0])))
     scores = scores[np.isin(metric_numbers(metrics), survivors)]
     left = [fold for folds in rounds[1:] for fold in folds]
@@ -137,31 +141,9 @@ def _race(
 def _first_rows(tuned: TuningSet) -> NDArray[np.int64]:
     """The rows of a first round on a sample: examples, and as many that are only validated."""
     rng, n_examples = np.random.RandomState(tuned.seed), tuned.n_examples
-    examples = draw_evenly(n_examples, tuned.labels.codes[:n_examples], FIRST_ROWS, rng)
+    examples = draw_evenly(n_examples, tuned.sample.positive[:n_examples], FIRST_ROWS, rng)
     others = rng.permutation(np.arange(n_examples, len(tuned.X)))[:FIRST_ROWS]
     return np.concatenate([examples, np.sort(others)])
-
-
-def with_enough_positives(folds: Folds, tuned: TuningSet) -> Folds:
-    """The first folds, as many as validate enough positives; none if all of them have too few."""
-    positive = tuned.labels.codes == 1
-    found = np.cumsum([np.count_nonzero(positive[validation]) for _, validation in folds])
-    if found[-1] < MIN_POSITIVES:
-        return []
-    return folds[: max(n_first_folds(folds), int(np.searchsorted(found, MIN_POSITIVES)) + 1)]
-
-
-def n_first_folds(folds: Folds) -> int:
-    """How many folds are the first round, if they validate enough positives."""
-    return FIRST_FOLDS if len(folds) > FIRST_FOLDS + 1 else 1
-
-
-def rounds_of(folds: Folds, tuned: TuningSet) -> list[Folds]:
-    """The folds of one repeat in two rounds, or in one if a first round would say too little."""
-    n_first = n_first_folds(folds)
-    if len(folds) == n_first or len(with_enough_positives(folds, tuned)) != n_first:
-        return [folds]
-    return [folds[:n_first], folds[n_first:]]
 
 
 def best_metrics(
@@ -169,6 +151,7 @@ def best_metrics(
     scores: NDArray,
     folds: Folds,
     tuned: TuningSet,
+    aim: Aim,
     drop_groups: bool,
 ) -> NDArray[np.int64]:
     """Positions of the metrics that go on after a first round with these folds.
@@ -178,31 +161,21 @@ def best_metrics(
     """
     groups = [metric.group for metric, _ in with_readings(metrics)]
     numbers = metric_numbers(metrics)
-    ranks = ranks_on(folds, scores, groups, tuned)
+    rows = scored_rows(folds)
+    sample = tuned.sample.take(rows)
+    ranks = rank_by_aim(scores[:, rows], groups, sample, aim)
     if not drop_groups:
         return np.unique(numbers[ranks <= N_SURVIVORS])
-    rows = np.sort(np.concatenate([validation for _, validation in folds]))
     kept, _ = average_best(
         scores[:, np.newaxis, rows],
         groups,
         ranks,
-        tuned.labels.codes[rows] == 1,
-        prior_weights(int(tuned.labels.counts.min())),
-        None if tuned.weights is None else tuned.weights[rows],
+        sample,
+        prior_weights(int(tuned.sample.counts.min())),
+        AVERAGING,
         limited_metrics(metrics, tuned.n_examples),
     )
     return np.unique(numbers[kept])
-
-
-def ranks_on(
-    folds: Folds, scores: NDArray, groups: Sequence[str], tuned: TuningSet
-) -> NDArray[np.int64]:
-    """Rank of each candidate within its group, by its scores of what these folds validate."""
-    rows = np.sort(np.concatenate([validation for _, validation in folds]))
-    weights = None if tuned.weights is None else tuned.weights[rows]
-    positive = tuned.labels.codes[rows] == 1
-    found = evaluate(scores[:, np.newaxis, rows], positive, tuned.aim, weights)
-    return rank(found, groups, tuned.aim.measures)
 
 
 def score_folds(
@@ -231,8 +204,8 @@ def _score_fold(
     on_step: Callable[[int], None],
 ) -> NDArray[np.float64]:
     """Fit all metrics on ``train``, score ``validation``: (n_candidates, n_validation)."""
-    own = check_labels(tuned.labels.codes[train], "A fold of RareClassifier")
-    weights = None if tuned.weights is None else tuned.weights[train]
+    own = check_labels(tuned.sample.positive[train], "A fold of RareClassifier")
+    weights = tuned.sample.take(train).weights
     queries = SharedTransform(tuned.X[validation])
     scores = []
     more = tuned.rows_for_trees(validation)

@@ -16,10 +16,8 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.pipeline import Pipeline
 
 from raremetric.features import BoostedLeaves, KernelLandmarks
-from raremetric.features.normal_scores import NormalScores
-from raremetric.features.trees import BinnedRows, bin_rows, fit_binned
+from raremetric.features.trees import BinnedRows, bin_rows
 from raremetric.learners.base import MetricLearner
-from raremetric.learners.discriminant import BalancedDiscriminant, fit_settings
 from raremetric.neighbors import NeighborSearch
 from raremetric.rare.candidates import MetricSpec
 from raremetric.validation import Labels, accepted_weights, quiet_constants
@@ -102,8 +100,8 @@ def fit_metrics(
             if path not in fitted:
                 before = fitted[path[:-1]]
                 step = _prepare(path[-1], seed, len(X))
-                if isinstance(step, BoostedLeaves):
-                    fit_binned(step, binned(before))
+                if hasattr(step, "fit_binned"):
+                    step.fit_binned(binned(before))
                 else:
                     with quiet_constants():
                         step.fit(mapped(before), y, **accepted_weights(step, weights))
@@ -134,7 +132,7 @@ class SharedTransform:
         """The rows after these fitted steps."""
         if steps not in self._mapped:
             *_, last = steps
-            if isinstance(last, KernelLandmarks):
+            if hasattr(last, "map_distances"):
                 self._mapped[steps] = last.map_distances(self._to_landmarks(steps[:-1], last))
             else:
                 self._mapped[steps] = np.asarray(last.transform(self(steps[:-1])))
@@ -157,14 +155,12 @@ class SharedTransform:
 def _fit_learners(
     templates: Sequence[MetricLearner], Z: NDArray, y: NDArray, weights: NDArray | None
 ) -> list[MetricLearner]:
-    """Fitted copies, in the same order; all discriminants share one eigendecomposition."""
+    """Fitted copies, in the same order; those of one kind can share work."""
     learners = [clone(template).set_output(transform="default") for template in templates]
-    discriminants = [each for each in learners if isinstance(each, BalancedDiscriminant)]
-    if discriminants:
-        fit_settings(discriminants, Z, y, weights)
-    for learner in learners:
-        if learner not in discriminants:
-            learner.fit(Z, y, **accepted_weights(learner, weights))
+    kinds: dict[type[MetricLearner], None] = dict.fromkeys(type(each) for each in learners)
+    for kind in kinds:
+        own = [learner for learner in learners if type(learner) is kind]
+        kind.fit_settings(own, Z, y, weights)
     return learners
 
 
@@ -173,6 +169,6 @@ def _prepare(template: BaseEstimator, seed: int, n_samples: int) -> BaseEstimato
     step = clone(template).set_output(transform="default")
     if "random_state" in step.get_params():
         step.set_params(random_state=seed)
-    if isinstance(step, NormalScores):
-        step.set_params(n_quantiles=min(200, n_samples))
+    if "n_quantiles" in step.get_params():
+        step.set_params(n_quantiles=min(step.n_quantiles, n_samples))
     return step

@@ -5,12 +5,6 @@ from __future__ import annotations
 import numpy as np
 
 from raremetric.learners.base import MetricLearner
-from raremetric.voting import Reading
-
-# Where trees learn from many more rows than can be neighbors, their log-odds are more exact than
-# the density of the neighbors. With this reading, rows are in the order of their log-odds, and the
-# score is nearly linear in them, so that it is easy to calibrate.
-LOG_ODDS_READINGS = (Reading(80, averaged=True, power=1),)
 
 
 class LogOddsDistance(MetricLearner):
@@ -19,7 +13,8 @@ class LogOddsDistance(MetricLearner):
     After :class:`raremetric.BoostedLeaves`, the sum of a row is its log-odds under the boosted
     trees. The difference of the mean squared distances to all examples of both classes is a linear
     function of these log-odds, and so is the difference of the mean distances between the classes:
-    this metric ranks rows as the trees do.
+    this metric ranks rows as the trees do. Where trees learn from many more rows than can be
+    neighbors, their log-odds are more exact than the density of the neighbors.
 
     Attributes
     ----------

@@ -58,7 +58,7 @@ def run_task(task: Task) -> Result:
         except TooFewMinorityError:
             return Result(**about)
         split = make_split(y, task.split, _test_size(task))
-        tuned = contender.fit(
+        tuned = contender.fit_for_study(
             contender.candidates(task.split),
             X[split.train],
             y[split.train],

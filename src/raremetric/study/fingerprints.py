@@ -25,7 +25,7 @@ COMMON = (
     "study/execution.py",
     *("contenders/base.py", "contenders/registry.py", "contenders/resampling.py"),
     *("learners/*.py", "losses/*.py", "solvers/*.py", "neighbors/*.py"),
-    *("metric.py", "pairs.py", "performance.py", "scales.py", "validation.py"),
+    *("metric.py", "pairs.py", "performance.py", "sampling.py", "scales.py", "validation.py"),
 )
 # A majority vote of neighbors, as in the paper.
 VOTES = (
@@ -35,7 +35,7 @@ VOTES = (
 # Calibrated scores and a threshold.
 SCORES = (
     *("classifier.py", "copies.py"),
-    *("contenders/*.py", "features/*.py", "rare/*.py", "voting/*.py"),
+    *("contenders/*.py", "features/*.py", "rare/*.py", "selection/*.py", "voting/*.py"),
 )
 
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from raremetric.selection import check_aim
 from raremetric.validation import check_option
-from raremetric.voting import check_aim
 
 
 def check_scoring(scoring: Any) -> Any:

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import ast
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from raremetric.rare.candidates import describe_candidate
 from raremetric.table.aims import describe_scoring
 from raremetric.table.doubts import describe_dates
 
@@ -73,32 +70,6 @@ def _measures(training: dict[str, Any]) -> list[str]:
         f"{names.get(name, name.replace('_', ' '))}: {value:{'.0f' if value >= 100 else '.3g'}}"
         for name, value in training["validation"].items()
     ]
-
-
-def describe_choice(chosen: Mapping[str, Any]) -> str:
-    """The chosen parameters, or what an average consists of, in one line."""
-    if "members" not in chosen:
-        return _describe_params(chosen)
-    members = chosen["members"]
-    name, weight = max(members.items(), key=lambda item: item[1])
-    if name.startswith("{"):
-        described = _describe_params(ast.literal_eval(name))
-    else:
-        described = describe_candidate(name)
-    if len(members) == 1:
-        return described
-    return (
-        f"an average of {len(members)} candidates, of which the largest weight ({weight:.2f}) has "
-        f"{described}"
-    )
-
-
-def _describe_params(params: Mapping[str, Any]) -> str:
-    shown = (
-        f"{name}={value:g}" if isinstance(value, float) else f"{name}={value}"
-        for name, value in params.items()
-    )
-    return ", ".join(shown) or "the default settings"
 
 
 def card_markdown(model: TableModel) -> str:

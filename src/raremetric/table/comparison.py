@@ -11,9 +11,9 @@ from joblib import Parallel, delayed
 from sklearn.base import clone
 
 from raremetric.contenders import RESAMPLING, find_contender
-from raremetric.contenders.base import draw_training_rows
 from raremetric.contenders.resampling import check_resamplings
 from raremetric.method_names import DEFAULT_METHODS
+from raremetric.selection import draw_rows
 from raremetric.table.aims import check_scoring
 from raremetric.table.fold_runs import Plan, plain_plane, run_fold
 from raremetric.table.measures import measure_of
@@ -132,7 +132,7 @@ def compare_table(
         tuning_folds(y[train], seed, roles.take(train), quick=True, max_samples=limit)
         for train, _ in folds
     ]
-    shown = draw_training_rows(y, MAX_SHOWN, seed)
+    shown = draw_rows(y == 1, MAX_SHOWN, seed)
     plan = Plan(seed, scoring, limit, shown, roles.weights, importances)
     tasks = [
         delayed(run_fold)(

@@ -40,6 +40,7 @@ OWN_MODULES = (
     "neighbors",
     "pairs",
     "rare",
+    "selection",
     "table.model",
     "table.reading.written",
     "table.texts",

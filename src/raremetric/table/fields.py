@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from raremetric.encoding import TableEncoder
+from raremetric.selection import check_aim
 from raremetric.table.aims import describe_scoring
-from raremetric.voting import check_aim
 
 if TYPE_CHECKING:
     from raremetric.table.model import TableModel

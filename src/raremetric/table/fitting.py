@@ -14,8 +14,8 @@ from raremetric.contenders import CONTENDERS, Tuned, find_contender
 from raremetric.extras import installed_versions
 from raremetric.performance import OnProgress, one_blas_thread
 from raremetric.rare import RareClassifier
+from raremetric.selection import Folds
 from raremetric.table.aims import check_scoring, quality_figures, unmet_minimum
-from raremetric.table.card import describe_choice
 from raremetric.table.doubts import summarize_columns
 from raremetric.table.fit_warnings import (
     warn_chance,
@@ -30,7 +30,6 @@ from raremetric.table.roles import Roles, class_names, read_with_roles
 from raremetric.table.splitting import copies_in, describe_tuning, tuning_folds
 from raremetric.table.texts import text_array
 from raremetric.validation import check_option, check_real, quiet_repeats, warn_user
-from raremetric.voting import AtThreshold, Folds
 
 MAX_SAMPLES = RareClassifier().max_samples  # rows of a collection
 SAMPLED = ("iml-score", "rare")  # methods that know which table their rows were drawn from
@@ -148,7 +147,8 @@ def fit_table(
         X,
         y,
         seed=seed,
-        scoring=scoring if threshold is None else AtThreshold(scoring, threshold),
+        scoring=scoring,
+        threshold=threshold,
         max_samples=max_samples,
         max_features=max_features,
         weights=roles.weights,
@@ -184,7 +184,7 @@ def fit_table(
         "classes": [str(label) for label in table.classes],
         "rows_used": _n_rows_used(model, max_samples),
         "seed": seed,
-        "chosen": describe_choice(tuned.chosen),
+        "chosen": tuned.words,
         "folds": describe_tuning(columns, copies),
         "notes": [
             *copy_notes(copies),
@@ -239,6 +239,7 @@ def fit_method(
     seed: int = 0,
     resampling: str = "none",
     scoring: Any = "f1",
+    threshold: float | None = None,
     max_samples: int | None = None,
     max_features: int | None = None,
     weights: NDArray | None = None,
@@ -262,7 +263,7 @@ def fit_method(
         Applied to the rows that are learned from, within each fold.
     scoring : str or array of shape (2, 2), default="f1"
         What to maximize.
-    max_samples, max_features, weights, folds, queries, class_counts, on_progress
+    threshold, max_samples, max_features, weights, folds, queries, class_counts, on_progress
         See `TuningOptions`.
 
     Returns
@@ -280,6 +281,7 @@ def fit_method(
             folds=folds,
             resampling=resampling,
             scoring=scoring,
+            threshold=threshold,
             max_samples=max_samples,
             max_features=max_features,
             weights=weights,

@@ -14,10 +14,10 @@ from sklearn.preprocessing import StandardScaler
 
 from raremetric.contenders import Tuned
 from raremetric.explain import column_importances
+from raremetric.selection import Folds
 from raremetric.table.fitting import fit_method
 from raremetric.table.model import fitted_metric
 from raremetric.table.results import Failure, FoldResult
-from raremetric.voting import Folds
 
 N_PERMUTATIONS = 3  # of each column in each test fold
 

@@ -21,7 +21,7 @@ from sklearn.metrics import (
     recall_score,
 )
 
-from raremetric.voting import check_aim
+from raremetric.selection import check_aim
 
 # Of true classes, predictions, scores, and the weights of the rows or None.
 Measure = Callable[[NDArray, NDArray, NDArray, NDArray | None], float]

@@ -11,13 +11,12 @@ from numpy.typing import NDArray
 from sklearn.metrics import f1_score
 from sklearn.tree import DecisionTreeClassifier
 
-from raremetric.contenders.base import draw_training_rows
 from raremetric.copies import Copies
 from raremetric.extras import import_optional
 from raremetric.files import quoted
+from raremetric.selection import draw_rows, sets_per_class, shuffled_folds
 from raremetric.table.identifiers import identifier_kind
 from raremetric.table.roles import class_names
-from raremetric.voting import sets_per_class, shuffled_folds
 
 FEW_POSITIVES = 20
 MIN_GROUPS = 20  # levels of a column that may name customers
@@ -97,7 +96,7 @@ def copy_notes(copies: Copies) -> list[str]:
 def _draw_notes(y: NDArray, trains: Sequence[NDArray], max_samples: int | None) -> list[str]:
     """How many training rows were drawn, if not all were used."""
     train = max(trains, key=len)
-    drawn = draw_training_rows(y[train], max_samples, 0)
+    drawn = draw_rows(y[train] == 1, max_samples, 0)
     if len(drawn) == len(train):
         return []
     n_all, n_drawn = int(y[train].sum()), int(y[train][drawn].sum())
@@ -127,7 +126,7 @@ def suspicious_columns(
     copies : ndarray of shape (n_samples,) or None, default=None
         Equal numbers for copies of a row; None if all rows are different examples.
     """
-    rows = draw_training_rows(y, MAX_ROWS, seed)
+    rows = draw_rows(y == 1, MAX_ROWS, seed)
     copies = np.arange(len(y)) if copies is None else copies
     weights = (np.bincount(y, minlength=2) / np.bincount(y[rows], minlength=2))[y[rows]]
     found: list[tuple[str, str]] = []  # a column and its flaw

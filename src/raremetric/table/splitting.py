@@ -10,11 +10,11 @@ from numpy.typing import NDArray
 from raremetric.copies import Copies, find_copies, join_groups
 from raremetric.encoding.dates import is_date_column
 from raremetric.extras import import_optional
-from raremetric.rare.tuning_set import fold_numbers
+from raremetric.selection import Folds, sets_per_class, shuffled_folds
+from raremetric.selection.cv import fold_numbers
 from raremetric.table.identifiers import identifier_kind
 from raremetric.table.roles import Roles, RowRoles
 from raremetric.validation import check_integer, check_labels
-from raremetric.voting import Folds, sets_per_class, shuffled_folds
 
 MAX_FOLDS = 5
 MIN_RARE = 4  # examples of the rarer class that tuning needs

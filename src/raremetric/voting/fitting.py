@@ -8,16 +8,19 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from raremetric.validation import Labels, check_integer, check_real
-from raremetric.voting.evaluation import (
+from raremetric.selection import (
     Evaluation,
+    Sample,
     Sigmoid,
+    best_threshold,
+    check_aim,
     evaluate,
     fit_sigmoid,
+    observed_utility,
     rank,
 )
+from raremetric.validation import Labels, check_integer, check_real
 from raremetric.voting.readings import READINGS
-from raremetric.voting.thresholds import best_threshold, check_aim, observed_utility
 from raremetric.voting.training import HeldOut
 from raremetric.voting.votes import (
     AdjustedVote,
@@ -175,7 +178,7 @@ def fit_score(tuning: Tuning, k: int | None) -> ScoreVote:
     best = 0
     if len(readings) > 1:
         of_classes = [
-            evaluate(scores[:, np.newaxis, :, c], codes == c, F1, weights)
+            evaluate(scores[:, np.newaxis, :, c], Sample(codes == c, weights), F1)
             for c in calibrated_classes(tuning.labels)
         ]
         mean = Evaluation(*(np.mean(parts, axis=0) for parts in zip(*of_classes, strict=True)))

@@ -18,7 +18,6 @@ from raremetric.scales import unit_of
 
 LARGEST = np.finfo(np.float64).max  # in place of distances whose squares overflow
 FAR = 40.0  # logarithm of the largest distance that powers tell apart from larger ones
-POWER_NAMES = ("", ", linear", ", squared")  # at the end of the name of a reading
 
 
 class Reading(NamedTuple):
@@ -41,7 +40,15 @@ class Reading(NamedTuple):
 
     def __str__(self) -> str:
         kind = "mean of" if self.averaged else "nearest"
-        return f"{kind} {self.size}{POWER_NAMES[self.power]}"
+        return f"{kind} {self.size}{('', ', linear', ', squared')[self.power]}"
+
+    @property
+    def words(self) -> str:
+        """What a score is computed from, in words."""
+        what = "mean" if self.averaged else "last"
+        what = "difference between the means" if self.power == 1 else what
+        distances = "squared distances" if self.power == 2 else "distances"
+        return f"{what} of the {distances} to the {self.size} nearest examples of each class"
 
 
 # Ratios of distances (differences of logarithms) suit classes that are mixed in small patches, but

@@ -12,10 +12,11 @@ from numpy.typing import NDArray
 from sklearn import get_config
 from sklearn.base import clone
 from sklearn.frozen import FrozenEstimator
-from sklearn.model_selection import check_cv
 from sklearn.utils.metadata_routing import process_routing
 from sklearn.utils.parallel import Parallel, delayed
 
+from raremetric.selection import stratified_folds
+from raremetric.selection.cv import split_examples
 from raremetric.validation import (
     Labels,
     accepted_weights,
@@ -26,7 +27,6 @@ from raremetric.validation import (
     take_rows,
     weighted_rows,
 )
-from raremetric.voting.folds import stratified_folds
 from raremetric.voting.votes import ClassDistances, Examples
 
 
@@ -143,54 +143,6 @@ def tuning_folds(cv, data: TrainingSet, random_state) -> list[tuple[NDArray, NDA
         n_folds = check_integer(cv, "cv", low=2)
         return stratified_folds(data.labels, n_folds, random_state, copies=data.copies)
     return split_examples(cv, data.X, data.y, data.row_numbers, data.n_given)
-
-
-def split_examples(
-    cv,
-    X,
-    y: NDArray,
-    row_numbers: NDArray[np.int64],
-    n_given: int,
-    groups: NDArray | None = None,
-) -> list[tuple[NDArray, NDArray]]:
-    """The folds of a splitter or a list of folds, as positions among the examples.
-
-    A splitter sees the examples that are left, and their groups if there are any; a list of folds
-    refers to the ``n_given`` examples given to ``fit``.
-    """
-    refers_to_given = not hasattr(cv, "split")
-
-    def positions(part) -> NDArray[np.int64]:
-        part = np.asarray(part)
-        part = np.flatnonzero(part) if part.dtype == bool else part
-        if refers_to_given:
-            _check_row_numbers(part, n_given)
-            part = np.searchsorted(row_numbers, part[np.isin(part, row_numbers)])
-        return part
-
-    found = check_cv(cv, y, classifier=True).split(X, y, groups)
-    folds = [(positions(train), positions(test)) for train, test in found]
-    if not folds:
-        raise ValueError("cv is an empty list. Give at least one (train, test) pair of rows.")
-    for train, test in folds:
-        if len(both := np.intersect1d(train, test)):
-            raise ValueError(
-                f"A fold of cv tests {len(both)} of the rows that it learns from, such as row "
-                f"{row_numbers[both[0]]}. Its two parts must not have rows in common."
-            )
-    return folds
-
-
-def _check_row_numbers(part: NDArray, n_given: int) -> None:
-    """Refuse what is not a number of one of the rows."""
-    if part.size and not np.issubdtype(part.dtype, np.integer):
-        raise ValueError(f"The folds of cv must contain row numbers; got {part.dtype} values.")
-    wrong = part[(part < 0) | (part >= n_given)]
-    if wrong.size:
-        raise ValueError(
-            f"A fold of cv contains the row {wrong[0]}; with {n_given} examples, rows are numbered "
-            f"from 0 to {n_given - 1}."
-        )
 
 
 def leave_folds_out(

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from scipy.special import expit, logit
 
 from raremetric.neighbors import Neighbors, NeighborSearch
+from raremetric.selection.calibration import Sigmoid
 from raremetric.validation import Labels
-from raremetric.voting.evaluation import Sigmoid
 from raremetric.voting.readings import Reading, class_scores, distance_floor
 
 TINY = np.finfo(np.float64).tiny

@@ -11,14 +11,19 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize
 from scipy.special import expit, logit
 
-from raremetric.voting import pool
+from raremetric.selection.sample import Sample
 
-N_KEPT_PER_GROUP = 5
-N_METRICS_PER_GROUP = 2  # at most, where the number of metrics is limited
-STRENGTH = 3.0  # of the prior: loss per squared deviation of a logarithm
-DROP_COST = 2.0  # loss that must be saved before a group is left out, with many positives
 TINY_SPREAD = 1e-12  # of the mean of standardized scores: it is the same for all rows
-FEW = 40  # positives, with which twice as much must be saved
+
+
+class Averaging(NamedTuple):
+    """How candidates are averaged."""
+
+    n_kept: int  # candidates of each group
+    n_metrics: int  # of each group at most, where their number is limited
+    strength: float  # of the prior: loss per squared deviation of a logarithm
+    drop_cost: float  # loss that must be saved before a group is left out, with many positives
+    few: int  # positives, with which twice as much must be saved
 
 
 class Average(NamedTuple):
@@ -38,29 +43,29 @@ def average_best(
     scores: NDArray,
     groups: Sequence[str],
     ranks: NDArray,
-    positive: NDArray,
+    sample: Sample,
     group_weights: Mapping[str, float],
-    weights: NDArray | None = None,
+    averaging: Averaging,
     metrics: NDArray[np.int64] | None = None,
 ) -> tuple[NDArray[np.int64], Average]:
     """Numbers of the best candidates of each group, the largest weight first, and their average.
 
     Scores are standardized. The mean of a group's best is standardized again, so that the weights
     of the groups do not depend on how correlated the candidates of a group are. If the number of
-    each candidate's metric is given, those of a group have at most `N_METRICS_PER_GROUP` metrics. A
+    each candidate's metric is given, those of a group have at most ``n_metrics`` metrics. A
     group whose mean is the same for all rows has no weight, unless all groups are like this.
     """
     kept, columns, means_of_best, varies = [], [], [], []
     n_repeats = scores.shape[1]
-    truth, pooled_weights = pool(positive, weights, n_repeats)
+    rows = sample.repeated(n_repeats)
     names = list(dict.fromkeys(groups))
     for group in names:
-        best = _best_of(np.flatnonzero(np.asarray(groups) == group), ranks, metrics)
+        best = _best_of(np.flatnonzero(np.asarray(groups) == group), ranks, averaging, metrics)
         pooled = scores[best].reshape(len(best), -1).astype(np.float64)
-        means, scales = _mean_and_std(pooled, pooled_weights)
+        means, scales = _mean_and_std(pooled, rows.weights)
         scales = np.where(scales > 0, scales, 1.0)
         averaged = ((pooled - means[:, np.newaxis]) / scales[:, np.newaxis]).mean(axis=0)
-        spread = float(_mean_and_std(averaged, pooled_weights)[1])
+        spread = float(_mean_and_std(averaged, rows.weights)[1])
         varies.append(spread > TINY_SPREAD)
         spread = spread if varies[-1] else 1.0
         means_of_best.append(averaged / spread)
@@ -70,7 +75,12 @@ def average_best(
     used = np.flatnonzero(varies) if any(varies) else np.arange(len(names))
     found = np.zeros(len(names))
     found[used] = weigh_groups(
-        np.stack(means_of_best)[used], truth, prior[used], pooled_weights, n_repeats
+        np.stack(means_of_best)[used],
+        rows.positive,
+        prior[used],
+        averaging,
+        rows.weights,
+        n_repeats,
     )
     shares, means, scales = np.concatenate(columns, axis=1)
     shares = shares * np.repeat(found, [len(best) for best in kept])
@@ -80,15 +90,15 @@ def average_best(
 
 
 def _best_of(
-    members: NDArray, ranks: NDArray, metrics: NDArray[np.int64] | None
+    members: NDArray, ranks: NDArray, averaging: Averaging, metrics: NDArray[np.int64] | None
 ) -> NDArray[np.int64]:
     """The best candidates of a group, see `average_best`."""
     ordered = members[np.argsort(ranks[members])]
     if metrics is not None:
         own = metrics[ordered]
-        best = list(dict.fromkeys(own.tolist()))[:N_METRICS_PER_GROUP]
+        best = list(dict.fromkeys(own.tolist()))[: averaging.n_metrics]
         ordered = ordered[np.isin(own, best)]
-    return np.sort(ordered[:N_KEPT_PER_GROUP])
+    return np.sort(ordered[: averaging.n_kept])
 
 
 def _mean_and_std(values: NDArray, weights: NDArray | None) -> tuple[NDArray, NDArray]:
@@ -102,15 +112,16 @@ def weigh_groups(
     scores: NDArray,
     positive: NDArray,
     prior: NDArray,
+    averaging: Averaging,
     weights: NDArray | None = None,
     n_repeats: int = 1,
 ) -> NDArray[np.float64]:
     """Weights of several scores of the same rows; zero for scores that only add noise.
 
     The weights w minimize the log-loss of a logistic regression on Σ w_g s_g, summed over the rows,
-    plus ``STRENGTH`` Σ (log w_g − log prior_g)². With few rows they stay close to the prior. All
-    subsets of the scores are compared; each score that is left out adds ``DROP_COST`` times
-    1 + ``FEW`` / (number of positives).
+    plus ``strength`` Σ (log w_g − log prior_g)². With few rows they stay close to the prior. All
+    subsets of the scores are compared; each score that is left out adds ``drop_cost`` times
+    1 + ``few`` / (number of positives).
 
     Parameters
     ----------
@@ -119,6 +130,7 @@ def weigh_groups(
     positive : ndarray of bool of shape (n_rows,)
     prior : ndarray of shape (n_groups,)
         Positive numbers.
+    averaging : Averaging
     weights : ndarray of shape (n_rows,) or None, default=None
         How much each row counts; None for all the same.
     n_repeats : int, default=1
@@ -131,11 +143,13 @@ def weigh_groups(
     if weights is not None:
         row_weights = weights / n_repeats
     n_positive = np.count_nonzero(positive) / n_repeats
-    drop_cost = DROP_COST * (1 + FEW / max(n_positive, 1))
+    drop_cost = averaging.drop_cost * (1 + averaging.few / max(n_positive, 1))
     best_loss, best = np.inf, prior
     for size in range(n_groups, 0, -1):
         for subset in map(list, combinations(range(n_groups), size)):
-            found, loss = _fit(scores[subset], positive, prior[subset], row_weights)
+            found, loss = _fit(
+                scores[subset], positive, prior[subset], row_weights, averaging.strength
+            )
             loss += drop_cost * (n_groups - size)
             if loss < best_loss:
                 best_loss, best = loss, np.zeros(n_groups)
@@ -144,7 +158,7 @@ def weigh_groups(
 
 
 def _fit(
-    scores: NDArray, positive: NDArray, prior: NDArray, row_weights: NDArray
+    scores: NDArray, positive: NDArray, prior: NDArray, row_weights: NDArray, strength: float
 ) -> tuple[NDArray[np.float64], float]:
     """The best weights and the value of what they minimize."""
     log_prior = np.log(prior)
@@ -157,9 +171,9 @@ def _fit(
         log_odds = terms.sum(axis=0) + intercept
         error = row_weights * (expit(log_odds) - positive)
         deviation = log_weights - log_prior
-        value = row_weights @ np.logaddexp(0, sign * log_odds) + STRENGTH * deviation @ deviation
+        value = row_weights @ np.logaddexp(0, sign * log_odds) + strength * deviation @ deviation
         by_weight = terms @ error
-        gradient = [*(by_weight + 2 * STRENGTH * deviation), by_weight.sum(), error.sum()]
+        gradient = [*(by_weight + 2 * strength * deviation), by_weight.sum(), error.sum()]
         return float(value), np.array(gradient)
 
     start = np.array([*log_prior, -np.log(prior.sum()), logit(np.clip(share, 1e-9, 1 - 1e-9))])

@@ -5,7 +5,8 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from sklearn.metrics import balanced_accuracy_score, f1_score, fbeta_score, make_scorer
 
-from raremetric.voting.thresholds import (
+from raremetric.selection.sample import Sample
+from raremetric.selection.thresholds import (
     balanced_utility,
     best_threshold,
     check_aim,
@@ -86,16 +87,13 @@ PREDICTED = np.array([1, 1, 0, 1, 0, 0, 0, 0], dtype=bool)  # tn 4, fp 1, fn 1, 
 
 
 def test_class_weights_are_repetitions():
-    class_weights = np.array([10.0, 3.0])
     often = np.where(POSITIVE, 3, 10)
     for scoring in ("f1", "f2", "balanced_accuracy", [[0, 1], [5, 0]]):
         aim = check_aim(scoring)
         listed = observed_utility(
             np.repeat(PREDICTED, often), np.repeat(POSITIVE, often), aim.utility
         )
-        weighted = observed_utility(
-            PREDICTED, POSITIVE, aim.with_class_weights(class_weights).utility
-        )
+        weighted = aim.value(PREDICTED, Sample(POSITIVE, stands_for=(10.0, 3.0)))
         assert weighted == pytest.approx(listed)
 
 
@@ -239,16 +237,16 @@ def test_constraints_by_brute_force(scoring, p, seed):
         weights[called] if name == "precision" else weights * p
     )
     if value >= float(minimum) - 1e-12:
-        assert aim.missed(p, threshold, weights) is None
+        assert aim.missed(p, threshold, Sample(p > 0.5, weights)) is None
     else:
-        assert aim.missed(p, threshold, weights) == pytest.approx(value)
+        assert aim.missed(p, threshold, Sample(p > 0.5, weights)) == pytest.approx(value)
 
 
 def test_a_constraint_with_class_weights():
     p = np.array([0.9, 0.8, 0.6, 0.2])
-    aim = check_aim("precision>=0.5").with_class_weights(np.array([4.0, 1.0]))
+    sample = Sample(np.arange(4) < 2, stands_for=(4.0, 1.0))
     # Expected precisions with four times the negatives: 0.69, 0.59, 0.46, 0.29.
-    assert best_threshold(p, aim.objective) == pytest.approx(0.7)
+    assert check_aim("precision>=0.5").threshold(p, sample) == pytest.approx(0.7)
     assert best_threshold(p, check_aim("precision>=0.5").objective) == pytest.approx(0.1)
 
 

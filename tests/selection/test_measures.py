@@ -1,22 +1,20 @@
 import numpy as np
 import pytest
-from scipy.special import expit
-from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import average_precision_score, f1_score, precision_score, recall_score
 from sklearn.metrics import log_loss as sklearn_log_loss
 
-from raremetric.voting.evaluation import (
-    RIDGE,
+from raremetric.selection.calibration import fit_sigmoid
+from raremetric.selection.measures import (
     Evaluation,
     average_precision,
     evaluate,
-    fit_sigmoid,
     log_loss,
     rank,
     standard_error,
     validate,
 )
-from raremetric.voting.thresholds import best_threshold, check_aim, cost_utility
+from raremetric.selection.sample import Sample
+from raremetric.selection.thresholds import best_threshold, check_aim, cost_utility
 
 F1 = check_aim("f1")
 RNG = np.random.default_rng(0)
@@ -41,15 +39,8 @@ def test_average_precision_does_not_depend_on_the_order_of_equal_scores(n_levels
     assert average_precision(scores[order], POSITIVE[order]) == pytest.approx(theirs)
 
 
-def test_log_loss_is_scikit_learns():
-    p = RNG.random((2, 50))
-    expected = [sklearn_log_loss(POSITIVE, row) for row in p]
-    np.testing.assert_allclose(log_loss(p, POSITIVE), expected)
-    assert np.isfinite(log_loss(np.zeros(50), POSITIVE))
-
-
 def test_repeats_are_pooled():
-    evaluation = evaluate(SCORES, POSITIVE, F1)
+    evaluation = evaluate(SCORES, Sample(POSITIVE), F1)
     truth = np.tile(POSITIVE, 2)
     for i in range(3):
         pooled = SCORES[i].reshape(-1)
@@ -76,62 +67,6 @@ def test_rank_sums_within_groups_by_hand():
     assert rank(evaluation, groups, constrained).tolist() == [3, 1, 2, 1]
 
 
-def scored(seed=0, n=80, shift=1.0):
-    rng = np.random.default_rng(seed)
-    positive = rng.random(n) < 0.2
-    return 3 * rng.normal(size=n) + shift * positive + 5, positive
-
-
-@pytest.mark.parametrize("shift", [0.5, 3.0, 30.0])  # 30: separable
-def test_the_fit_is_scikit_learns_logistic_regression(shift):
-    scores, positive = scored(shift=shift)
-    Z = (scores - scores.mean()) / scores.std()
-    theirs = LogisticRegression(C=1 / RIDGE, tol=1e-10, max_iter=10_000)
-    theirs.fit(Z[:, np.newaxis], positive)
-    sigmoid = fit_sigmoid(scores, positive)
-    expected = theirs.predict_proba(Z[:, np.newaxis])[:, 1]
-    np.testing.assert_allclose(sigmoid(scores), expected, rtol=1e-3, atol=1e-5)
-    assert sigmoid.slope * scores.std() == pytest.approx(theirs.coef_[0, 0], rel=1e-3, abs=1e-4)
-
-
-def test_scores_that_rank_worse_than_chance_are_not_reversed():
-    scores, positive = scored(shift=-1.0)
-    sigmoid = fit_sigmoid(scores, positive)
-    assert sigmoid.slope == 0
-    assert sigmoid(scores) == pytest.approx((positive.sum() + 1) / (len(positive) + 2))
-
-
-def test_many_scores_at_once_are_fitted_as_each_alone():
-    scores, positive = scored()
-    table = np.stack([scores, -scores, scores**2]).reshape(3, 1, -1)
-    together = fit_sigmoid(table, positive)
-    assert together.slope.shape == (3, 1)
-    for own, p in zip(table[:, 0], together(table)[:, 0], strict=True):
-        np.testing.assert_allclose(p, fit_sigmoid(own, positive)(own), rtol=1e-9)
-
-
-def test_probabilities_have_the_right_mean():
-    scores, positive = scored()
-    assert fit_sigmoid(scores, positive)(scores).mean() == pytest.approx(positive.mean(), rel=1e-6)
-
-
-def test_scores_without_spread_give_the_share():
-    positive = np.arange(20) < 5
-    sigmoid = fit_sigmoid(np.full(20, 7.0), positive)
-    np.testing.assert_allclose(sigmoid(np.full(3, 7.0)), 0.25, rtol=1e-6)
-
-
-def test_units_of_the_score_do_not_matter():
-    scores, positive = scored()
-    moved = 100 * scores - 7
-    np.testing.assert_allclose(
-        fit_sigmoid(scores, positive)(scores), fit_sigmoid(moved, positive)(moved), rtol=1e-8
-    )
-    sigmoid = fit_sigmoid(scores, positive)
-    by_hand = expit(sigmoid.slope * scores + sigmoid.intercept)
-    np.testing.assert_array_equal(sigmoid(scores), by_hand)
-
-
 @pytest.fixture(scope="module")
 def repeated():
     """Integer weights, and the rows that they are repetitions of."""
@@ -154,8 +89,8 @@ def test_weights_are_repetitions(repeated):
         average_precision(SCORES[..., rows], POSITIVE[rows]),
     )
     for ours, theirs in zip(
-        evaluate(SCORES, POSITIVE, F1, weights),
-        evaluate(SCORES[..., rows], POSITIVE[rows], F1),
+        evaluate(SCORES, Sample(POSITIVE, weights), F1),
+        evaluate(SCORES[..., rows], Sample(POSITIVE[rows]), F1),
         strict=True,
     ):
         np.testing.assert_allclose(ours, theirs)
@@ -172,7 +107,7 @@ def test_weighted_average_precision_is_scikit_learns_also_with_equal_scores(repe
 def test_validated_measures_are_scikit_learns(weighted, repeated):
     weights = repeated[0] if weighted else None
     scores, predicted = SCORES[0], SCORES[0] > 0.8
-    found = validate(scores, POSITIVE, predicted, weights)
+    found = validate(scores, Sample(POSITIVE, weights), predicted)
     truth, called = np.tile(POSITIVE, 2), predicted.ravel()
     pooled = None if weights is None else np.tile(weights, 2)
     for name, measure in (
@@ -197,13 +132,13 @@ def test_the_standard_error_leaves_out_one_example_at_a_time(weighted, repeated)
         without.append(f1_score(truth, called, sample_weight=np.tile(weights[rest], 2)))
     expected = np.sqrt(49 / 50 * np.sum((without - np.mean(without)) ** 2))
     given = weights if weighted else None
-    assert standard_error(predicted, POSITIVE, F1.utility, given) == pytest.approx(expected)
+    assert standard_error(predicted, Sample(POSITIVE, given), F1.utility) == pytest.approx(expected)
 
 
 def test_the_standard_error_of_a_mean_is_the_textbook_one():
     wrong = (SCORES[:1, 0] > 0.8) != POSITIVE
     share_wrong = cost_utility(np.array([[0.0, 1.0], [1.0, 0.0]]))
-    found = standard_error(SCORES[:1, 0] > 0.8, POSITIVE, share_wrong)
+    found = standard_error(SCORES[:1, 0] > 0.8, Sample(POSITIVE), share_wrong)
     assert found == pytest.approx(wrong.std(ddof=1) / np.sqrt(wrong.size))
 
 
@@ -213,7 +148,7 @@ def test_the_standard_error_is_the_spread_over_new_samples():
     predicted = rng.random((400, 300)) < np.where(positive, 0.7, 0.2)
     values = [f1_score(*pair) for pair in zip(positive, predicted, strict=True)]
     errors = [
-        standard_error(called[np.newaxis], truth, F1.utility)
+        standard_error(called[np.newaxis], Sample(truth), F1.utility)
         for truth, called in zip(positive[:50], predicted[:50], strict=True)
     ]
     assert np.mean(errors) == pytest.approx(np.std(values), rel=0.1)

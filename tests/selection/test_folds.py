@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from packaging.version import Version
 from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
 
+from raremetric.selection import sets_per_class, shuffled_folds, stratified_folds
 from raremetric.validation import check_labels
-from raremetric.voting import sets_per_class, shuffled_folds, stratified_folds
 
 
 def test_folds_are_no_more_than_the_rarest_class_has_examples():

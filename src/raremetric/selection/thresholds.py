@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit, logit
 
+from raremetric.selection.sample import Sample, Utility
 from raremetric.validation import check_real
 
 NUMBER = r"\d+(?:\.\d+)?"
 MAX_COST = 1e100  # sums and products of larger ones could overflow
-
-Utility = Callable[[NDArray, NDArray, NDArray, NDArray], NDArray]  # of tn, fp, fn, tp
 
 
 def f_utility(beta: float) -> Utility:
@@ -63,21 +60,12 @@ class Constraint(NamedTuple):
     minimum: float
 
 
-class AtThreshold(NamedTuple):
-    """What to maximize in the choice of candidates if the threshold is given."""
-
-    scoring: Any
-    threshold: float  # for all examples, not only those that were sampled
-
-
 class Aim(NamedTuple):
     """What a ``scoring`` parameter asks for."""
 
     utility: Utility  # what is maximized, and reported
     measures: tuple[str, ...] = MEASURES  # candidates are ranked by the sum of these ranks
     constraint: Constraint | None = None
-    class_weights: NDArray | None = None  # see ``with_class_weights``
-    given_threshold: float | None = None  # see `AtThreshold`
 
     def objective(self, tn: NDArray, fp: NDArray, fn: NDArray, tp: NDArray) -> NDArray:
         """What the threshold maximizes: the utility where the constraint is met.
@@ -91,61 +79,30 @@ class Aim(NamedTuple):
         measure = self.constraint.measure(tn, fp, fn, tp)
         return np.where(measure >= self.constraint.minimum, utility, measure - 1)
 
-    def threshold(self, p: NDArray, weights: NDArray | None) -> float:
-        """The best threshold on the probabilities of these examples, or the given one."""
-        if self.given_threshold is None:
-            return best_threshold(p, self.objective, weights)
-        if self.class_weights is None:
-            return self.given_threshold
-        shift = np.log(self.class_weights[1] / self.class_weights[0])
-        return float(expit(logit(self.given_threshold) - shift))
+    def threshold(self, p: NDArray, sample: Sample) -> float:
+        """The best threshold on the probabilities of these rows, for the table."""
+        return best_threshold(p, sample.in_table(self.objective), sample.weights)
 
-    def missed(self, p: NDArray, threshold: float, weights: NDArray | None) -> float | None:
+    def value(self, predicted: NDArray, sample: Sample) -> NDArray:
+        """The utility of predictions, (..., n_samples), in the table."""
+        utility = sample.in_table(self.utility)
+        return observed_utility(predicted, sample.positive, utility, sample.weights)
+
+    def missed(self, p: NDArray, threshold: float, sample: Sample) -> float | None:
         """The expected value of the constrained measure at a threshold, if it is too low."""
-        if self.constraint is None or self.given_threshold is not None:
+        if self.constraint is None:
             return None
-        weights = np.ones(len(p)) if weights is None else weights
+        weights = np.ones(len(p)) if sample.weights is None else sample.weights
         positive, negative, predicted = weights * p, weights * (1 - p), p >= threshold
-        value = self.constraint.measure(
+        value = sample.in_table(self.constraint.measure)(
             negative[~predicted].sum(), negative[predicted].sum(),
             positive[~predicted].sum(), positive[predicted].sum(),
         )  # fmt: skip
         return float(value) if value < self.constraint.minimum - 1e-9 else None
 
-    def row_weights(self, positive: NDArray, weights: NDArray | None) -> NDArray | None:
-        """How much each example counts: its own weight times that of its class."""
-        if self.class_weights is None:
-            return weights
-        of_class = self.class_weights[positive.astype(int)]
-        return of_class if weights is None else weights * of_class
-
-    def with_class_weights(self, class_weights: NDArray) -> Aim:
-        """The same aim when each example counts several times.
-
-        Parameters
-        ----------
-        class_weights : ndarray of shape (2,)
-            How many examples each negative and each positive one represents.
-        """
-        negative, positive = class_weights
-
-        def weighted(utility: Utility) -> Utility:
-            return lambda tn, fp, fn, tp: utility(
-                negative * tn, negative * fp, positive * fn, positive * tp
-            )
-
-        constraint = self.constraint
-        if constraint is not None:
-            constraint = constraint._replace(measure=weighted(constraint.measure))
-        return self._replace(
-            utility=weighted(self.utility), constraint=constraint, class_weights=class_weights
-        )
-
 
 def check_aim(scoring) -> Aim:
     """Validate a ``scoring`` parameter."""
-    if isinstance(scoring, AtThreshold):
-        return check_aim(scoring.scoring)._replace(given_threshold=scoring.threshold)
     if isinstance(scoring, str):
         if scoring == "balanced_accuracy":
             return Aim(balanced_utility)

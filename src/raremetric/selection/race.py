@@ -1,0 +1,79 @@
+"""A race of candidates: those that are hopeless after some folds are not tried on the others."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from raremetric.selection.folds import Folds
+from raremetric.selection.measures import rank_by_aim
+from raremetric.selection.sample import Sample
+from raremetric.selection.thresholds import Aim
+
+FIRST_FOLDS = 2  # are the first round, if there is one repeat only; one of up to three folds
+# In a first round. If its folds have fewer, a sample gets more folds. Without a sample, or with
+# fewer in all folds, all candidates see all folds.
+MIN_POSITIVES = 20
+
+
+def with_enough_positives(folds: Folds, positive: NDArray[np.bool_]) -> Folds:
+    """The first folds, as many as validate enough positives; none if all of them have too few."""
+    found = np.cumsum([np.count_nonzero(positive[validation]) for _, validation in folds])
+    if found[-1] < MIN_POSITIVES:
+        return []
+    return folds[: max(n_first_folds(folds), int(np.searchsorted(found, MIN_POSITIVES)) + 1)]
+
+
+def n_first_folds(folds: Folds) -> int:
+    """How many folds are the first round, if they validate enough positives."""
+    return FIRST_FOLDS if len(folds) > FIRST_FOLDS + 1 else 1
+
+
+def rounds_of(folds: Folds, positive: NDArray[np.bool_]) -> list[Folds]:
+    """The folds of one repeat in two rounds, or in one if a first round would say too little."""
+    n_first = n_first_folds(folds)
+    if len(folds) == n_first or len(with_enough_positives(folds, positive)) != n_first:
+        return [folds]
+    return [folds[:n_first], folds[n_first:]]
+
+
+def race(
+    score: Callable[[NDArray, NDArray, NDArray], NDArray],
+    sizes: Sequence[int],
+    repeats: Sequence[Folds],
+    sample: Sample,
+    aim: Aim,
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Score candidates fold by fold, and leave out those that rank too low.
+
+    Parameters
+    ----------
+    score : callable (candidates, train, validation) -> array of (n_candidates, n_validation)
+        Fits some candidates, given by their numbers, on some rows, and scores others.
+    sizes : sequence of int
+        How many candidates are tried on each fold, one repeat after the other.
+    repeats : sequence of folds
+    sample : Sample
+    aim : Aim
+
+    Returns
+    -------
+    finalists : ndarray of int
+        The candidates that were tried on all folds.
+    scores : ndarray of shape (n_finalists, n_repeats, n_samples)
+        Their out-of-fold scores; NaN for rows that no fold validates.
+    """
+    running, seen = np.arange(sizes[0]), np.zeros(0, dtype=np.int64)
+    scores = np.full((len(running), len(repeats), len(sample.positive)), np.nan)
+    folds = [(number, *fold) for number, repeat in enumerate(repeats) for fold in repeat]
+    for size, (repeat, train, validation) in zip(sizes, folds, strict=True):
+        if size < len(running) and len(np.unique(sample.positive[seen])) == 2:
+            rows = np.sort(seen)
+            groups = ["all"] * len(running)
+            ranks = rank_by_aim(scores[running, 0][:, rows], groups, sample.take(rows), aim)
+            running = running[ranks <= size]
+        scores[running, repeat, validation[:, np.newaxis]] = score(running, train, validation).T
+        seen = np.concatenate([seen, validation]) if repeat == 0 else seen
+    return running, scores[running]

@@ -1,0 +1,103 @@
+"""The rows that candidates are tuned on, and what each of them stands for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils import check_random_state
+
+from raremetric.sampling import draw_evenly
+from raremetric.validation import Labels, check_integer
+
+Utility = Callable[[NDArray, NDArray, NDArray, NDArray], NDArray]  # of tn, fp, fn, tp
+
+
+class Sample(NamedTuple):
+    """Rows of a table, of which one class may be more frequent than in the table.
+
+    Scores are averaged and calibrated on the rows as they are. Measures and thresholds are for the
+    table: there, each row counts as often as there are rows that it stands for.
+    """
+
+    positive: NDArray[np.bool_]
+    weights: NDArray[np.float64] | None = None  # with a mean of one; None for all the same
+    stands_for: tuple[float, float] = (1.0, 1.0)  # rows of the table per negative, per positive
+
+    @classmethod
+    def of(cls, positive: NDArray, rows: NDArray, weights: NDArray | None = None) -> Sample:
+        """Some rows of a table, which stand for all of it.
+
+        Weights get a mean of one, so that the ridge of the calibration does not depend on their
+        scale.
+
+        Parameters
+        ----------
+        positive : ndarray of bool of shape (n_samples,)
+            Of all rows.
+        rows : ndarray of int
+            The numbers of the sampled rows.
+        weights : ndarray of shape (n_samples,) or None, default=None
+        """
+        own = positive[rows]
+        drawn = None if weights is None else weights[rows]
+        negatives, positives = np.bincount(positive, weights) / np.bincount(own, drawn)
+        if drawn is not None:
+            drawn = drawn / drawn.mean()
+            drawn = None if (drawn == 1).all() else drawn
+        return cls(own, drawn, (float(negatives), float(positives)))
+
+    @property
+    def labels(self) -> Labels:
+        """The classes of the rows, False and True."""
+        return Labels(np.array([False, True]), self.positive.astype(np.int64), self.counts)
+
+    @property
+    def counts(self) -> NDArray[np.int64]:
+        """Number of negatives and of positives."""
+        return np.bincount(self.positive, minlength=2)
+
+    @property
+    def odds(self) -> float:
+        """The odds of a positive in the table, divided by those in the sample."""
+        return self.stands_for[1] / self.stands_for[0]
+
+    @property
+    def row_weights(self) -> NDArray[np.float64]:
+        """How many rows of the table each row stands for."""
+        of_class = np.where(self.positive, *self.stands_for[::-1])
+        return of_class if self.weights is None else self.weights * of_class
+
+    def in_table(self, utility: Utility) -> Utility:
+        """A utility as a function of counts in the sample, each of which stands for more rows."""
+        negative, positive = self.stands_for
+        return lambda tn, fp, fn, tp: utility(
+            negative * tn, negative * fp, positive * fn, positive * tp
+        )
+
+    def take(self, rows: NDArray) -> Sample:
+        """Some of the rows; each stands for as many as before."""
+        weights = None if self.weights is None else self.weights[rows]
+        return self._replace(positive=self.positive[rows], weights=weights)
+
+    def replaced(self, positive: NDArray, weights: NDArray | None, by: NDArray) -> Sample:
+        """Other rows; each stands for as many of these as ``by`` says, of its class."""
+        stands_for = (self.stands_for[0] * float(by[0]), self.stands_for[1] * float(by[1]))
+        return Sample(positive, weights, stands_for)
+
+    def repeated(self, n_repeats: int) -> Sample:
+        """All rows, one repeat after the other."""
+        weights = None if self.weights is None else np.tile(self.weights, n_repeats)
+        return self._replace(positive=np.tile(self.positive, n_repeats), weights=weights)
+
+
+def draw_rows(
+    positive: NDArray, max_samples: int | None, random_state: np.random.RandomState | int | None
+) -> NDArray[np.int64]:
+    """All rows, or at most ``max_samples``, the same number from each class: see `draw_evenly`."""
+    limit = len(positive)
+    if max_samples is not None:
+        limit = check_integer(max_samples, "max_samples", low=4)
+    return draw_evenly(len(positive), positive, limit, check_random_state(random_state))

@@ -78,6 +78,15 @@ def _without_interrupts() -> Iterator[None]:
         signal.signal(signal.SIGINT, before)
 
 
+def send_once(value: Any) -> Any:
+    """A delayed copy of a value for many tasks, which travels to each worker once.
+
+    As the result of a task, unlike data that were sent, it can be computed again if it is lost.
+    """
+    cloudpickle = import_optional("cloudpickle")  # a part of Dask
+    return import_optional("dask").delayed(pickle.loads)(cloudpickle.dumps(value))
+
+
 def run_on_each(
     function: Callable,
     parts: Sequence[tuple],
@@ -103,8 +112,7 @@ def run_on_each(
         Called when a part is finished, if there is a client; in any order.
     """
     dask = import_optional("dask")
-    # As the result of a task, unlike data that were sent, it can be computed again if it is lost.
-    packed = dask.delayed(pickle.loads)(pickle.dumps(shared))
+    packed = send_once(shared)
     tasks = [dask.delayed(_or_mistake)(function, packed, *part) for part in parts]
     if client is None:
         return [_unless_mistake(each) for each in dask.compute(*tasks)]

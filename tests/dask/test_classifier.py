@@ -6,6 +6,8 @@ import weakref
 from typing import ClassVar
 
 import dask
+import dask.array as da
+import dask.dataframe as dd
 import numpy as np
 import pandas as pd
 import pytest
@@ -22,9 +24,6 @@ from xgboost import XGBClassifier
 
 from raremetric import Euclidean, MetricKNNClassifier, RareClassifier
 from raremetric.dask import DaskClassifier
-
-da = pytest.importorskip("dask.array")
-dd = pytest.importorskip("dask.dataframe")
 
 
 def make_rare(n_rows, seed=0, shift=-4.0):
@@ -147,7 +146,7 @@ def test_the_threshold_is_chosen_on_rows_that_the_classifier_has_not_seen(shift,
     by_whole = [rows for who, rows in Recorder.scored if who == id(model.estimator_)]
     by_whole = np.concatenate(by_whole)
     assert not np.isin(by_whole, whole).any()
-    assert len(np.unique(by_whole)) == len(by_whole) == model.n_held_out_
+    assert len(np.unique(by_whole)) == len(by_whole) == model.held_out_counts_.sum()
     assert len(Recorder.fitted) == (1 if shift == -3.0 else 6)
     others = [rows for who, rows in Recorder.scored if who != id(model.estimator_)]
     for learned, rows in zip(Recorder.fitted[1:], others, strict=True):
@@ -271,6 +270,18 @@ def test_weights_count_in_the_fit_and_the_threshold():
         DaskClassifier(LogisticRegression()).fit(X, y, -weights)
 
 
+def test_a_weighted_fit_is_for_the_class_frequencies_of_all_data():
+    X, y, _ = make_rare(20_000)
+    whole = LogisticRegression().fit(X, y)
+    model = DaskClassifier(LogisticRegression(), max_samples=4000, weighted=True, random_state=0)
+    model.fit(X, y)
+    assert model.estimator_.intercept_ == pytest.approx(whole.intercept_, abs=0.3)
+    plain = clone(model).set_params(weighted=False).fit(X, y)
+    assert plain.estimator_.intercept_ > whole.intercept_ + 1
+    with pytest.raises(ValueError, match="weighted=True cannot be used with KNeighborsClassifier"):
+        DaskClassifier(KNeighborsClassifier(), weighted=True).fit(X, y)
+
+
 def test_a_partition_at_a_time_is_in_memory():
     X, y, _ = make_rare(8000, shift=-2.0)
     alive, most = [0], [0]
@@ -352,7 +363,7 @@ def test_mistakes():
 def test_without_dask_the_error_names_the_extra():
     code = (
         "import sys; sys.modules['dask'] = None\n"
-        "import raremetric, raremetric.table.fitting\n"
+        "import raremetric.contenders, raremetric.rare, raremetric.tuning\n"
         "try: import raremetric.dask\nexcept ImportError as error: print(error)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
@@ -389,7 +400,7 @@ def test_probabilities_of_zero_and_one_are_just_beyond_the_others():
 def test_all_rows_in_memory_with_numpy():
     X, y = make_classification(400, weights=[0.9], random_state=0)
     model = DaskClassifier(LogisticRegression(), random_state=0).fit(X, y)
-    assert model.n_held_out_ == 0
+    assert not model.held_out_counts_.any()
     np.testing.assert_array_equal(model.rows_, np.arange(400))
     assert isinstance(model.predict(X), np.ndarray)
     assert model.predict(X.tolist()).tolist() == model.predict(X).tolist()

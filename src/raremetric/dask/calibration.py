@@ -1,4 +1,4 @@
-"""From the scores of any classifier to log-odds for all data."""
+"""From the scores of any classifier to log-odds for all data, and to a decision."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy.special import logit
 
 from raremetric.validation import take_rows
-from raremetric.voting import Sigmoid, fit_sigmoid
+from raremetric.voting import Aim, Sigmoid, fit_sigmoid, observed_utility, standard_error, validate
 
 BLOCK = 2048  # rows scored at a time: a search of neighbors takes memory for each row
 
@@ -41,10 +41,11 @@ def scores_of(estimator: Any, X: Any, columns: Sequence[int]) -> NDArray[np.floa
     columns : sequence of int
         The classes.
     """
-    starts = range(0, X.shape[0], BLOCK)
-    blocks = [take_rows(X, np.arange(i, min(i + BLOCK, X.shape[0]))) for i in starts]
-    found = [_block_scores(estimator, block)[:, columns] for block in blocks]
-    return np.concatenate([np.empty((0, len(columns))), *found])
+    found = [np.empty((0, len(columns)))]
+    for start in range(0, X.shape[0], BLOCK):
+        block = take_rows(X, np.arange(start, min(start + BLOCK, X.shape[0])))
+        found.append(_block_scores(estimator, block)[:, columns])
+    return np.concatenate(found)
 
 
 def _block_scores(estimator: Any, X: Any) -> NDArray[np.float64]:
@@ -77,3 +78,26 @@ class Calibration(NamedTuple):
     def log_odds(self, values: NDArray) -> NDArray[np.float64]:
         """Calibrated log-odds of scores, (n_rows, n_columns)."""
         return self.sigmoid.log_odds(np.clip(values, self.low, self.high).T).T
+
+
+class Decision(NamedTuple):
+    """A threshold of probabilities, and what it achieves."""
+
+    threshold: float
+    score: float
+    score_std: float
+    validation: dict[str, float]
+    missed: float | None  # the expected value of a constrained measure, if it is too low
+
+    @classmethod
+    def best(cls, p: NDArray, positive: NDArray, weights: NDArray, aim: Aim) -> Decision:
+        """The best threshold for rows with probabilities, true classes and weights."""
+        threshold = aim.threshold(p, weights)
+        predicted = p >= threshold
+        return cls(
+            threshold,
+            float(observed_utility(predicted, positive, aim.utility, weights)),
+            standard_error(predicted[np.newaxis], positive, aim.utility, weights),
+            validate(p[np.newaxis], positive, predicted[np.newaxis], weights),
+            aim.missed(p, threshold, weights),
+        )

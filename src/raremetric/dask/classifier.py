@@ -2,36 +2,35 @@
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import expit
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
 from sklearn.utils import check_random_state, get_tags
 from sklearn.utils.multiclass import check_classification_targets
 
-from raremetric.dask.calibration import Calibration, Scores, scores_of
-from raremetric.dask.partitions import Partitions, Rows, Sample
+from raremetric.copies import find_copies, keys_to_leave_out, rows_without
+from raremetric.dask.calibration import Calibration, Decision, Scores, scores_of
+from raremetric.dask.partitions import as_numbers, divide, stacked
 from raremetric.dask.prediction import PredictionMixin
-from raremetric.dask.sampling import plan_sample
+from raremetric.dask.sampling import MIN_HELD_OUT, plan_sample, represent
 from raremetric.validation import (
     Labels,
     accepted_weights,
     check_class_count,
     check_class_sizes,
     check_integer,
+    check_pos_label,
     forget_attributes,
     take_rows,
     warn_user,
 )
-from raremetric.voting import (
-    Aim,
-    check_aim,
-    observed_utility,
-    standard_error,
-    stratified_folds,
-    validate,
-)
+from raremetric.voting import Aim, check_aim, stratified_folds
 
 TWO_CLASSES_ONLY = ("pos_label_", "best_score_", "score_std_", "validation_")
 
@@ -59,11 +58,14 @@ class DaskClassifier(PredictionMixin, ClassifierMixin, MetaEstimatorMixin, BaseE
         Maximum number of rows to learn from: the same number of each class, or all rows of a class
         with fewer. Of a class with at least 500 rows, at least a fifth is left for the calibration.
         None for all rows.
-    max_held_out : int, default=100_000
-        Maximum number of rows of each class to calibrate on.
+    weighted : bool, default=False
+        Whether the classifier is fitted with weights: each row then counts as many times as there
+        are rows of its class that it represents. :class:`raremetric.RareClassifier` then judges
+        its candidates for the class frequencies of all data. Boosted trees may not be able to
+        split off a rare class that has little weight.
     cv : int, default=5
-        Number of folds. If fewer than 100 rows of a class are left, the sample is also scored by
-        copies of the classifier that were fitted on the other folds.
+        Number of folds. If fewer than 100 rows of a class are left for the calibration, the rows
+        that the classifier is fitted on are scored, too, in a cross-validation.
     random_state : int, RandomState instance or None, default=None
         Determines which rows are drawn, and the folds. It is not passed on to the classifier.
 
@@ -77,8 +79,8 @@ class DaskClassifier(PredictionMixin, ClassifierMixin, MetaEstimatorMixin, BaseE
         Number of rows of each class.
     rows_ : ndarray of shape (n_learned,)
         Numbers of the rows in the data that the classifier was fitted on.
-    n_held_out_ : int
-        Number of rows that were scored and not learned from.
+    held_out_counts_ : ndarray of shape (n_classes,)
+        Number of rows of each class that were scored and not learned from.
     calibration_ : Calibration
         Its method ``log_odds`` maps scores of the classifier to log-odds, of the positive class or
         of each of several classes.
@@ -101,6 +103,10 @@ class DaskClassifier(PredictionMixin, ClassifierMixin, MetaEstimatorMixin, BaseE
     rows. A worker needs memory for a partition, the sample and the fitted classifier. The sample
     and the scores are collected in this process, where the classifier is fitted. Work of workers
     that are lost is repeated by others.
+
+    At most 100,000 rows of each class are held out. Copies of rows that the classifier was fitted
+    on are left out, and copies are in the same fold. Which rows are copies is described for
+    :class:`raremetric.RareClassifier`; texts and other objects count as numbers here.
 
     Which rows are drawn depends on their order, their classes and ``random_state``, but not on
     how they are divided into partitions. Within a class, all rows are drawn with the same
@@ -133,7 +139,7 @@ class DaskClassifier(PredictionMixin, ClassifierMixin, MetaEstimatorMixin, BaseE
         scoring="f1",
         pos_label=None,
         max_samples=5_000,
-        max_held_out=100_000,
+        weighted=False,
         cv=5,
         random_state=None,
     ):
@@ -141,7 +147,7 @@ class DaskClassifier(PredictionMixin, ClassifierMixin, MetaEstimatorMixin, BaseE
         self.scoring = scoring
         self.pos_label = pos_label
         self.max_samples = max_samples
-        self.max_held_out = max_held_out
+        self.weighted = weighted
         self.cv = cv
         self.random_state = random_state
 
@@ -156,8 +162,7 @@ class DaskClassifier(PredictionMixin, ClassifierMixin, MetaEstimatorMixin, BaseE
         Parameters
         ----------
         X : array or data frame of Dask, or array-like of shape (n_samples, n_features)
-            The chunks of an array can be of unknown sizes, and partitions can be empty. Also
-            ``Partitions``, which know their classes; there are no y and weights then.
+            The chunks of an array can be of unknown sizes, and partitions can be empty.
         y : array or series of Dask, or array-like of shape (n_samples,)
             With the same partitions as X, or in memory if the sizes of the chunks of X are known.
         sample_weight : like y, or None, default=None
@@ -172,92 +177,89 @@ class DaskClassifier(PredictionMixin, ClassifierMixin, MetaEstimatorMixin, BaseE
         aim, name = check_aim(self.scoring), type(self).__name__
         if self.max_samples is not None:
             check_integer(self.max_samples, "max_samples", low=4)
-        check_integer(self.max_held_out, "max_held_out", low=0)
         check_integer(self.cv, "cv", low=2)
-        if not isinstance(X, Partitions):
-            if y is None:
-                raise ValueError(f"{name} requires y to be passed, but the target y is None.")
-            X = Rows(X, y, sample_weight)
-        check_classification_targets(X.classes)
-        if not len(X.classes):
+        if y is None:
+            raise ValueError(f"{name} requires y to be passed, but the target y is None.")
+        data, self.classes_, totals = divide(X, y, sample_weight)
+        check_classification_targets(self.classes_)
+        if not len(self.classes_):
             raise ValueError("There are no rows with a weight above zero: 0 sample(s) to fit on.")
-        check_class_count(X.classes, name, "y")
-        self.classes_, self.class_counts_ = X.classes, X.counts.sum(axis=0)
-        self._choose_positive()
-        columns = self._columns
+        check_class_count(self.classes_, name, "y")
+        self.class_counts_ = data.counts.sum(axis=0)
+        positive = check_pos_label(self.pos_label, self.classes_, self.class_counts_)
+        if positive is not None:
+            self.pos_label_ = positive
         rng = check_random_state(self.random_state)
-        plan = plan_sample(X.counts, self.max_samples, self.max_held_out, rng)
-        sample = X.draw(plan.learned)
-        self.rows_, self.n_held_out_ = sample.rows, int(plan.n_held_out.sum())
-        self.estimator_ = self._fit_copy(sample, slice(None))
-        parts = [] if plan.has_enough else [self._score_folds(sample, columns, rng)]
-        if self.n_held_out_:
-            parts.append(X.score(plan.held_out, self.estimator_, columns))
-        scores = Scores.joined(parts)
-        represented = X.totals / np.bincount(scores.codes, scores.weights)
-        weights = scores.weights * represented[scores.codes]
-        self._calibrate(scores._replace(weights=weights), columns, aim)
+        learned, held_out = plan_sample(data.counts, self.max_samples, rng)
+        tables, codes, weights, self.rows_ = data.draw(learned)
+        X, n_classes = stacked(tables), len(self.classes_)
+        own = None if sample_weight is None else weights
+        if self.weighted:
+            own = represent(codes, weights, totals)
+            own = own / own.mean()
+        self.estimator_ = self._fit_copy(X, codes, own)
+        parts, self.held_out_counts_ = [], np.zeros(n_classes, dtype=np.int64)
+        if len(codes) < data.counts.sum():
+            keys = keys_to_leave_out(as_numbers(X))
+            score = partial(_score_new, self.estimator_, self._columns, keys)
+            parts.append(data.score(held_out, score))
+            self.held_out_counts_ = np.bincount(parts[0].codes, minlength=n_classes)
+        if self.held_out_counts_.min() < MIN_HELD_OUT:
+            values = self._score_folds(X, codes, own, rng)
+            parts.append(Scores(values, codes, weights))
+        self._calibrate(Scores.joined(parts), totals, aim)
         return self
 
-    def _choose_positive(self) -> None:
-        known = self.classes_.tolist()
-        if len(known) > 2:
-            if self.pos_label is not None:
-                raise ValueError(
-                    f"pos_label={self.pos_label!r} can be used with two classes only; there are "
-                    f"{len(known)}. Leave it None, or make y two classes."
-                )
-            return
-        if self.pos_label is not None and self.pos_label not in known:
+    def _fit_copy(self, X: Any, codes: NDArray, weights: NDArray | None) -> Any:
+        estimator = clone(self.estimator)
+        accepted = accepted_weights(estimator, weights)
+        if weights is not None and not accepted:
             raise ValueError(
-                f"pos_label must be one of the classes {known}; got {self.pos_label!r}."
+                f"{'weighted=True' if self.weighted else 'sample_weight'} cannot be used with "
+                f"{type(estimator).__name__}: its fit has no parameter sample_weight."
             )
-        rarest = known[int(np.argmin(self.class_counts_))]
-        self.pos_label_ = rarest if self.pos_label is None else self.pos_label
-
-    def _fit_copy(self, sample: Sample, rows: Any) -> Any:
-        """A copy of the classifier, fitted on some rows of the sample."""
-        estimator, weights = clone(self.estimator), sample.weights
-        if weights is not None and not accepted_weights(estimator, weights):
-            raise ValueError(
-                f"sample_weight cannot be used with {type(estimator).__name__}: its fit does not "
-                "have this parameter."
-            )
-        X, weights = sample.X, None if weights is None else weights[rows]
-        X = X if isinstance(rows, slice) else take_rows(X, rows)
-        return estimator.fit(X, sample.codes[rows], **accepted_weights(estimator, weights))
+        return estimator.fit(X, codes, **accepted)
 
     def _score_folds(
-        self, sample: Sample, columns: list[int], rng: np.random.RandomState
-    ) -> Scores:
-        """Scores of the sample by copies of the classifier that were fitted on the other folds."""
-        labels = Labels(self.classes_, sample.codes, np.bincount(sample.codes))
+        self, X: Any, codes: NDArray, weights: NDArray | None, rng: np.random.RandomState
+    ) -> NDArray[np.float64]:
+        """Scores of each fold of the sample by a classifier that is fitted on the others."""
+        labels = Labels(self.classes_, codes, np.bincount(codes))
         check_class_sizes(labels, 2, type(self).__name__)
-        values = np.empty((len(sample.codes), len(columns)))
-        for train, test in stratified_folds(labels, self.cv, rng):
-            fitted = self._fit_copy(sample, train)
-            values[test] = scores_of(fitted, take_rows(sample.X, test), columns)
-        weights = np.ones(len(values)) if sample.weights is None else sample.weights
-        return Scores(values, sample.codes, weights)
+        folds = stratified_folds(labels, self.cv, rng, copies=find_copies(as_numbers(X)).numbers)
+        values = np.empty((len(codes), len(self._columns)))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # they would repeat those of the fit on all folds
+            for train, test in folds:
+                own = None if weights is None else weights[train]
+                fitted = self._fit_copy(take_rows(X, train), codes[train], own)
+                values[test] = scores_of(fitted, take_rows(X, test), self._columns)
+        return values
 
-    def _calibrate(self, scores: Scores, columns: list[int], aim: Aim) -> None:
+    def _calibrate(self, scores: Scores, totals: NDArray, aim: Aim) -> None:
         """Calibrate each of the columns against the rest, and choose its threshold."""
         values, codes, weights = scores
-        positive = codes[:, np.newaxis] == columns
+        weights = represent(codes, weights, totals)
+        positive = codes[:, np.newaxis] == self._columns
         self.calibration_ = Calibration.fit(values, positive, weights)
-        p = expit(self.calibration_.log_odds(values)).T
-        thresholds = np.array([aim.threshold(row, weights) for row in p])
-        for column, row, threshold in zip(columns, p, thresholds, strict=True):
-            if (missed := aim.missed(row, threshold, weights)) is not None:
+        p = expit(self.calibration_.log_odds(values))
+        found = [Decision.best(*each, weights, aim) for each in zip(p.T, positive.T, strict=True)]
+        for column, decision in zip(self._columns, found, strict=True):
+            if decision.missed is not None:
                 warn_user(
                     f"No threshold for class {self.classes_[column].tolist()!r} meets scoring="
                     f"{self.scoring!r}. The threshold with the highest expected value is used; "
-                    f"this value is {missed:.3g}."
+                    f"this value is {decision.missed:.3g}."
                 )
-        self.threshold_ = thresholds if len(columns) > 1 else float(thresholds[0])
-        if len(columns) > 1:
-            return
-        predicted, truth = p >= self.threshold_, positive[:, 0]
-        self.best_score_ = float(observed_utility(predicted[0], truth, aim.utility, weights))
-        self.score_std_ = standard_error(predicted, truth, aim.utility, weights)
-        self.validation_ = validate(p, truth, predicted, weights)
+        if len(found) > 1:
+            self.threshold_ = np.array([decision.threshold for decision in found])
+        else:
+            self.threshold_, self.best_score_, self.score_std_, self.validation_, _ = found[0]
+
+
+def _score_new(
+    estimator: Any, columns: Sequence[int], keys: set[bytes], X: Any, *part: Any
+) -> tuple[NDArray, NDArray]:
+    """Scores of the rows that are no copies of rows with these keys, and which rows these are."""
+    rows = rows_without(keys, as_numbers(X))
+    return scores_of(estimator, take_rows(X, rows), columns), rows

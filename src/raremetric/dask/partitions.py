@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any, NamedTuple
 
 import dask.array as da
@@ -14,49 +14,84 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import issparse
 from sklearn.utils import assert_all_finite, column_or_1d
 
-from raremetric.cluster import run_on_each
-from raremetric.dask.calibration import Scores, scores_of
-from raremetric.dask.sampling import Ranks, chosen_rows
+from raremetric.dask.calibration import Scores
+from raremetric.dask.cluster import run_on_each
+from raremetric.dask.sampling import Ranks, chosen_rows, within
 from raremetric.validation import take_rows
 
 
-class Sample(NamedTuple):
-    """The rows to learn from."""
+class Partitions(NamedTuple):
+    """Rows with known classes, in partitions."""
 
-    X: Any
-    codes: NDArray[np.int64]  # of their classes
-    weights: NDArray[np.float64] | None  # None if none were given
-    rows: NDArray[np.int64]  # their numbers in the data
+    parts: list[tuple]  # what `read` needs for each partition, see `run_on_each`
+    # Picklable; from one of `parts` to pieces of the partition: rows, the codes of their classes
+    # (0, 1, ...) and their weights, of which rows of weight zero are left out.
+    read: Callable[..., Iterator[tuple[Any, NDArray, NDArray]]]
+    counts: NDArray[np.int64]  # (n_partitions, n_classes), rows of each class in each partition
+    sizes: NDArray[np.int64]  # (n_partitions,), all rows
+    run: Callable = run_on_each
+
+    def draw(self, ranks: list[Ranks]) -> tuple[tuple[Any, ...], NDArray, NDArray, NDArray]:
+        """The rows with these ranks within their classes, for each partition.
+
+        Returns
+        -------
+        tables : tuple of arrays or tables
+        codes, weights, numbers : ndarrays of shape (n_rows,)
+            The classes of the rows, their weights, and their numbers in the data.
+        """
+        drawn = self._on_each(_draw_part, ranks)
+        starts = np.repeat(np.cumsum(self.sizes) - self.sizes, [len(pieces) for pieces in drawn])
+        tables, codes, weights, rows = zip(*(each for own in drawn for each in own), strict=True)
+        numbers = [start + own for start, own in zip(starts, rows, strict=True)]
+        return tables, np.concatenate(codes), np.concatenate(weights), np.concatenate(numbers)
+
+    def score(self, ranks: list[Ranks], score: Callable) -> Scores:
+        """The scores of such rows.
+
+        Parameters
+        ----------
+        ranks : list of Ranks
+        score : callable (X, *part) -> scores, rows
+            Picklable; the scores of some of the rows, and which rows these are.
+        """
+        found = self._on_each(_score_part, ranks, score)
+        return Scores.joined([each for own in found for each in own])
+
+    def _on_each(self, function: Callable, ranks: list[Ranks], *shared: Any) -> list[Any]:
+        parts = [(own, *part) for own, part in zip(ranks, self.parts, strict=True)]
+        return self.run(function, parts, (self.read, *shared))
 
 
-class Partitions(ABC):
-    """Rows with known classes, in partitions. `DaskClassifier.fit` accepts any subclass.
-
-    Attributes
-    ----------
-    classes : ndarray of shape (n_classes,)
-        Class labels, sorted.
-    counts : ndarray of shape (n_partitions, n_classes)
-        Number of rows of each class in each partition.
-    totals : ndarray of shape (n_classes,)
-        Sum of the weights of the rows of each class.
-    """
-
-    classes: NDArray
-    counts: NDArray[np.int64]
-    totals: NDArray[np.float64]
-
-    @abstractmethod
-    def draw(self, ranks: list[Ranks]) -> Sample:
-        """The rows with these ranks within their classes, for each partition."""
-
-    @abstractmethod
-    def score(self, ranks: list[Ranks], estimator: Any, columns: Sequence[int]) -> Scores:
-        """What a fitted estimator says of such rows, see `scores_of`."""
+def _chosen(read: Callable, ranks: Ranks, part: tuple) -> Iterator[tuple]:
+    """The chosen rows of the pieces, the codes of their classes, their weights and positions."""
+    seen, start = np.zeros(len(ranks), dtype=np.int64), 0
+    for X, codes, weights in read(*part):
+        kept = np.flatnonzero(weights)
+        sizes = np.bincount(codes[kept], minlength=len(ranks))
+        own = [within(*each) for each in zip(ranks, seen, sizes, strict=True)]
+        rows = kept[chosen_rows(codes[kept], own)]
+        if len(rows):
+            yield take_rows(X, rows), codes[rows], weights[rows], start + rows
+        seen, start = seen + sizes, start + len(codes)
 
 
-class Rows(Partitions):
-    """Rows of a collection of Dask, or an array or a table in memory as one partition.
+def _draw_part(shared: tuple, ranks: Ranks, *part: Any) -> list[tuple]:
+    (read,) = shared
+    return list(_chosen(read, ranks, part))
+
+
+def _score_part(shared: tuple, ranks: Ranks, *part: Any) -> list[Scores]:
+    read, score = shared
+    found = []
+    for X, codes, weights, _ in _chosen(read, ranks, part):
+        values, rows = score(X, *part)
+        found.append(Scores(values, codes[rows], weights[rows]))
+    return found
+
+
+def divide(X: Any, y: Any, sample_weight: Any = None) -> tuple[Partitions, NDArray, NDArray]:
+    """Count the classes of a collection of Dask, or of data in memory, which are one partition.
 
     Parameters
     ----------
@@ -65,48 +100,32 @@ class Rows(Partitions):
         Partitioned like X. In memory only if the sizes of the chunks of X are known.
     sample_weight : like y, or None
         Rows of weight zero are left out.
+
+    Returns
+    -------
+    data : Partitions
+    classes : ndarray of shape (n_classes,)
+    totals : ndarray of shape (n_classes,)
+        Sum of the weights of the rows of each class.
     """
-
-    def __init__(self, X: Any, y: Any, sample_weight: Any = None):
-        self.is_weighted = sample_weight is not None
-        if is_dask_collection(X):
-            self._run: Callable = run_on_each
-            columns = [row_blocks(X), _blocks_like(X, y, "y")]
-            columns.append(_blocks_like(X, sample_weight, "sample_weight"))
-        else:
-            self._run = _run_here
-            columns = [[as_rows(X)], [y], [sample_weight]]
-        self.parts = list(zip(*columns, strict=True))
-        found = self._run(_count_part, self.parts)
-        present = [own for own, *_ in found if len(own)] or [found[0][0]]
-        self.classes = np.unique(np.concatenate(present))
-        self.counts = np.zeros((len(self.parts), len(self.classes)), dtype=np.int64)
-        self.totals = np.zeros(len(self.classes))
-        for row, (own, counts, totals, _) in zip(self.counts, found, strict=True):
-            codes = np.searchsorted(self.classes, own)
-            row[codes] = counts
-            self.totals[codes] += totals
-        sizes = [size for *_, size in found]
-        self.starts = np.cumsum([0, *sizes])[:-1]
-
-    def draw(self, ranks: list[Ranks]) -> Sample:
-        """See `Partitions`."""
-        drawn = self._run(_draw_part, self._with(ranks), self.classes)
-        tables, codes, weights, rows = zip(*drawn, strict=True)
-        return Sample(
-            _stacked([table for table in tables if table.shape[0]]),
-            np.concatenate(codes),
-            np.concatenate(weights) if self.is_weighted else None,
-            np.concatenate([start + own for start, own in zip(self.starts, rows, strict=True)]),
-        )
-
-    def score(self, ranks: list[Ranks], estimator: Any, columns: Sequence[int]) -> Scores:
-        """See `Partitions`."""
-        shared = (self.classes, estimator, columns)
-        return Scores.joined(self._run(_score_part, self._with(ranks), shared))
-
-    def _with(self, ranks: list[Ranks]) -> list[tuple]:
-        return [(*part, own) for part, own in zip(self.parts, ranks, strict=True)]
+    if is_dask_collection(X):
+        run: Callable = run_on_each
+        columns = [row_blocks(X), _blocks_like(X, y, "y")]
+        columns.append(_blocks_like(X, sample_weight, "sample_weight"))
+    else:
+        run, columns = _run_here, [[as_rows(X)], [y], [sample_weight]]
+    parts = list(zip(*columns, strict=True))
+    found = run(_count_part, parts)
+    present = [own for own, *_ in found if len(own)] or [found[0][0]]
+    classes = np.unique(np.concatenate(present))
+    counts = np.zeros((len(parts), len(classes)), dtype=np.int64)
+    totals = np.zeros(len(classes))
+    for row, (own, own_counts, own_totals, _) in zip(counts, found, strict=True):
+        codes = np.searchsorted(classes, own)
+        row[codes] = own_counts
+        totals[codes] += own_totals
+    sizes = np.array([size for *_, size in found])
+    return Partitions(parts, partial(_read_rows, classes), counts, sizes, run), classes, totals
 
 
 def as_rows(X: Any) -> Any:
@@ -114,6 +133,31 @@ def as_rows(X: Any) -> Any:
     if issparse(X):
         return X.tocsr()
     return X if hasattr(X, "shape") else np.asarray(X)
+
+
+def as_numbers(X: Any) -> Any:
+    """Numbers for which rows are equal where they are in X: hashes of texts and other objects."""
+    if issparse(X) or (not hasattr(X, "columns") and X.dtype.kind in "biuf"):
+        return X
+    table = pd.DataFrame(X)
+    columns = [table.iloc[:, i] for i in range(table.shape[1])]
+    return np.column_stack(
+        [
+            each.to_numpy(np.float64, na_value=np.nan)
+            if pd.api.types.is_numeric_dtype(each)
+            else pd.util.hash_pandas_object(each, index=False).to_numpy(np.float64)
+            for each in columns
+        ]
+    )
+
+
+def stacked(tables: tuple[Any, ...]) -> Any:
+    """One array or table of the rows of several."""
+    if len(tables) == 1:
+        return tables[0]
+    if hasattr(tables[0], "columns"):
+        return pd.concat(tables, ignore_index=True)
+    return np.concatenate(tables)
 
 
 def row_blocks(X: Any) -> list[Any]:
@@ -152,7 +196,7 @@ def _blocks_like(X: Any, values: Any, name: str) -> list[Any]:
     return found
 
 
-def _run_here(function: Callable, parts: Sequence[tuple], shared: Any = None) -> list[Any]:
+def _run_here(function: Callable, parts: list[tuple], shared: Any = None) -> list[Any]:
     return [function(shared, *part) for part in parts]
 
 
@@ -185,27 +229,8 @@ def _count_part(_: None, X: Any, y: Any, weights: Any) -> tuple[NDArray, NDArray
     return classes, counts, np.bincount(codes, weights[kept], len(classes)), len(labels)
 
 
-def _draw_part(
-    classes: NDArray, X: Any, y: Any, weights: Any, ranks: Ranks
-) -> tuple[Any, NDArray, NDArray, NDArray]:
-    """The chosen rows of a partition, the codes of their classes, their weights and positions."""
+def _read_rows(classes: NDArray, X: Any, y: Any, weights: Any) -> Iterator[tuple]:
     labels, weights = _labels_and_weights(X, y, weights)
-    kept = np.flatnonzero(weights)
-    codes = np.searchsorted(classes, labels[kept])
-    chosen = chosen_rows(codes, ranks)
-    rows = kept[chosen]
-    return take_rows(X, rows), codes[chosen], weights[rows], rows
-
-
-def _score_part(shared: tuple, X: Any, y: Any, weights: Any, ranks: Ranks) -> Scores:
-    classes, estimator, columns = shared
-    chosen, codes, weights, _ = _draw_part(classes, X, y, weights, ranks)
-    return Scores(scores_of(estimator, chosen, columns), codes, weights)
-
-
-def _stacked(tables: Sequence[Any]) -> Any:
-    if len(tables) == 1:
-        return tables[0]
-    if hasattr(tables[0], "columns"):
-        return pd.concat(tables, ignore_index=True)
-    return np.concatenate(tables)
+    codes = np.full(len(labels), -1)  # without a weight, a label can be unknown
+    codes[weights > 0] = np.searchsorted(classes, labels[weights > 0])
+    yield X, codes, weights

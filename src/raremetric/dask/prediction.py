@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from scipy.special import expit, logit
 from sklearn.utils.validation import check_is_fitted
 
-from raremetric.cluster import send_once
 from raremetric.dask.calibration import Calibration, scores_of
+from raremetric.dask.cluster import send_once
 from raremetric.dask.partitions import as_rows, row_blocks
 
 LOWEST = -700.0  # log-odds whose probability is above zero
@@ -51,8 +51,10 @@ class PredictionMixin:
         -------
         p : ndarray or dask.array.Array of shape (n_samples, n_classes)
         """
-        check_is_fitted(self)
-        return self._apply(_probabilities, X, np.empty((0, len(self.classes_))))
+        p = expit(np.maximum(self._log_odds(X), LOWEST))
+        if len(self.classes_) > 2:
+            return p / p.sum(axis=1, keepdims=True)
+        return np.abs(p - (np.arange(2) != self._columns[0]))
 
     def decision_function(self, X) -> Any:
         """Difference between the log-odds of a row and those of the threshold.
@@ -66,9 +68,10 @@ class PredictionMixin:
         s : ndarray or dask.array.Array of shape (n_samples,) or (n_samples, n_classes)
             With two classes, values above zero predict ``classes_[1]``.
         """
-        check_is_fitted(self)
-        n_classes = len(self.classes_)
-        return self._apply(_decisions, X, np.empty((0, n_classes) if n_classes > 2 else 0))
+        above = self._log_odds(X) - logit(self.threshold_)
+        if len(self.classes_) > 2:
+            return above
+        return -above[:, 0] if self._columns == [0] else above[:, 0]
 
     def predict(self, X) -> Any:
         """The positive class where its probability reaches the threshold, else the other class.
@@ -83,8 +86,14 @@ class PredictionMixin:
         -------
         y : ndarray or dask.array.Array of shape (n_samples,)
         """
-        check_is_fitted(self)
-        return self._apply(_predictions, X, self.classes_[:0])
+        values = self.decision_function(X)
+        if values.ndim == 2:
+            codes = values.argmax(axis=1)
+        else:  # at the threshold itself, the positive class is predicted
+            codes = (values > 0 if self._columns == [0] else values >= 0).astype(int)
+        if is_dask_collection(codes):
+            return codes.map_blocks(self.classes_.take, meta=self.classes_[:0])
+        return self.classes_[codes]
 
     @property
     def _columns(self) -> list[int]:
@@ -92,44 +101,20 @@ class PredictionMixin:
         n_classes = len(self.classes_)
         return [*range(n_classes)] if n_classes > 2 else [int(self.classes_[1] == self.pos_label_)]
 
-    def _log_odds(self, X: Any) -> NDArray[np.float64]:
+    def _log_odds(self, X: Any) -> Any:
         """Of the calibrated classes, (n_rows, n_columns)."""
-        return self.calibration_.log_odds(scores_of(self.estimator_, as_rows(X), self._columns))
-
-    def _apply(self, function: Any, X: Any, empty: NDArray) -> Any:
-        """The result for rows in memory, or a Dask array of the results for each partition."""
+        check_is_fitted(self)
         if not is_dask_collection(X):
-            return function(self, X)
-        model, blocks = send_once(self), row_blocks(X)
+            return _log_odds(self, X)
+        model, blocks, n_columns = send_once(self), row_blocks(X), len(self._columns)
         sizes = X.chunks[0] if hasattr(X, "chunks") else [np.nan] * len(blocks)
-        call = dask.delayed(function)
-        return da.concatenate(
-            [
-                da.from_delayed(call(model, block), (size, *empty.shape[1:]), meta=empty)
-                for block, size in zip(blocks, sizes, strict=True)
-            ],
-            allow_unknown_chunksizes=True,
-        )
+        call = dask.delayed(_log_odds)
+        parts = [
+            da.from_delayed(call(model, block), (size, n_columns), dtype=np.float64)
+            for block, size in zip(blocks, sizes, strict=True)
+        ]
+        return da.concatenate(parts, allow_unknown_chunksizes=True)
 
 
-def _probabilities(model: PredictionMixin, X: Any) -> NDArray[np.float64]:
-    p = expit(np.maximum(model._log_odds(X), LOWEST))
-    if len(model.classes_) > 2:
-        return p / p.sum(axis=1, keepdims=True)
-    return np.hstack([p, 1 - p] if model._columns == [0] else [1 - p, p])
-
-
-def _decisions(model: PredictionMixin, X: Any) -> NDArray[np.float64]:
-    above = model._log_odds(X) - logit(model.threshold_)
-    if len(model.classes_) > 2:
-        return above
-    return -above[:, 0] if model._columns == [0] else above[:, 0]
-
-
-def _predictions(model: PredictionMixin, X: Any) -> NDArray:
-    values = _decisions(model, X)
-    if values.ndim == 2:
-        return model.classes_[np.argmax(values, axis=1)]
-    # At the threshold itself, the positive class is predicted.
-    second = values > 0 if model._columns == [0] else values >= 0
-    return model.classes_[second.astype(int)]
+def _log_odds(model: PredictionMixin, X: Any) -> NDArray[np.float64]:
+    return model.calibration_.log_odds(scores_of(model.estimator_, as_rows(X), model._columns))

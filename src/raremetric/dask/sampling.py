@@ -2,35 +2,23 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from raremetric.features.landmarks import even_quotas
 
-MIN_HELD_OUT = 100  # with fewer rows of a class, cross-validation adds rows to calibrate on
+MAX_HELD_OUT = 100_000  # rows of each class
+MIN_HELD_OUT = 100  # rows of each class; fewer do not suffice to calibrate probabilities
 HELD_OUT_SHARE = 5  # at least one row in five is held out, if that gives MIN_HELD_OUT rows
 
 Ranks = list[NDArray[np.int64]]  # for each class, which of its rows: 0 for the first
 
 
-class Plan(NamedTuple):
-    """Which rows to learn from and which to hold out, by partition and class."""
-
-    learned: list[Ranks]
-    held_out: list[Ranks]
-    n_held_out: NDArray[np.int64]  # (n_classes,)
-
-    @property
-    def has_enough(self) -> bool:
-        """Whether the held-out rows suffice to calibrate probabilities."""
-        return bool((self.n_held_out >= MIN_HELD_OUT).all())
-
-
 def plan_sample(
-    counts: NDArray, limit: int | None, max_held_out: int, rng: np.random.RandomState
-) -> Plan:
+    counts: NDArray, limit: int | None, rng: np.random.RandomState
+) -> tuple[list[Ranks], list[Ranks]]:
     """Draw rows at random, without replacement, with equal probabilities within each class.
 
     A row is drawn by its rank among the rows of its class in the whole table, so that the rows that
@@ -40,15 +28,19 @@ def plan_sample(
     ----------
     counts : ndarray of shape (n_partitions, n_classes)
         Number of rows of each class in each partition.
-    limit, max_held_out
+    limit : int or None
         See `sample_sizes`.
     rng : RandomState
+
+    Returns
+    -------
+    learned, held_out : lists of Ranks
+        Which rows of each partition to learn from and to hold out.
     """
     totals = counts.sum(axis=0)
-    learned, held_out = sample_sizes(totals, limit, max_held_out)
     parts: tuple[list[Ranks], list[Ranks]] = ([], [])
     drawn = []
-    for total, n_learned, n_held_out in zip(totals, learned, held_out, strict=True):
+    for total, n_learned, n_held_out in zip(totals, *sample_sizes(totals, limit), strict=True):
         order = np.random.default_rng(rng.randint(2**31 - 1)).choice(
             total, n_learned + n_held_out, replace=False
         )
@@ -57,14 +49,12 @@ def plan_sample(
     for start, count in zip(starts, counts, strict=True):
         for which, found in enumerate(parts):
             found.append(
-                [_within(own[which], *each) for own, *each in zip(drawn, start, count, strict=True)]
+                [within(own[which], *each) for own, *each in zip(drawn, start, count, strict=True)]
             )
-    return Plan(*parts, held_out)
+    return parts
 
 
-def sample_sizes(
-    totals: NDArray, limit: int | None, max_held_out: int
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def sample_sizes(totals: NDArray, limit: int | None) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """How many rows of each class to learn from, and how many to hold out.
 
     Parameters
@@ -75,18 +65,21 @@ def sample_sizes(
         Maximum number of rows to learn from, the same number of each class; None for all rows. Of
         more rows than that, at least a fifth of each class is held out, unless this would be less
         than ``MIN_HELD_OUT`` rows.
-    max_held_out : int
-        Maximum number of rows of each class to hold out.
     """
     if limit is None or limit >= totals.sum():
         return totals, np.zeros_like(totals)
     quotas = np.array(even_quotas(totals, limit))
     share = totals // HELD_OUT_SHARE
     learned = np.where(share >= MIN_HELD_OUT, np.minimum(quotas, totals - share), quotas)
-    return learned, np.minimum(totals - learned, max_held_out)
+    return learned, np.minimum(totals - learned, MAX_HELD_OUT)
 
 
-def _within(numbers: NDArray, low: int, count: int) -> NDArray[np.int64]:
+def represent(codes: NDArray, weights: NDArray, totals: NDArray) -> NDArray[np.float64]:
+    """Weights in the same proportions within each class, of which these are the totals."""
+    return weights * (totals / np.bincount(codes, weights))[codes]
+
+
+def within(numbers: NDArray, low: Any, count: Any) -> NDArray[np.int64]:
     """Sorted numbers from `low` on, `count` in all, counted from `low`."""
     first, last = np.searchsorted(numbers, [low, low + count])
     return numbers[first:last] - low

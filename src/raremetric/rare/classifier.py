@@ -332,11 +332,18 @@ class RareClassifier(InspectionMixin, ClassifierMixin, BaseEstimator):
                 metrics, selection, tuned.X, tuned.labels, tuned.seed,
                 examples.row_numbers[tuned.rows], tuned.weights, tuned.more,
             )  # fmt: skip
+        rows = judged.scored
+        found = selection.log_odds(scores[selection.kept, 0][:, rows])
+        self._out_of_fold = found, judged.labels.codes[rows]  # of one repeat
         self.cv_results_ = results_table(metrics, selection)
         self.n_repeats_ = scores.shape[1]
         self.threshold_, self.best_score_ = selection.threshold, selection.score
         self.score_std_, self.validation_ = selection.score_std, selection.validation
         return [] if selection.missed is None else [(self.pos_label_, selection.missed)]
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Without the out-of-fold log-odds, which are used only right after a fit."""
+        return {k: v for k, v in super().__getstate__().items() if k != "_out_of_fold"}
 
     def _metrics_to_try(
         self, labels: Labels, n_features: int, n_for_trees: int

@@ -17,7 +17,7 @@ from raremetric.copies import keys_to_leave_out, rows_without
 from raremetric.dask.calibration import BLOCK, Decision, Scores
 from raremetric.dask.cluster import dask_client, run_on_each
 from raremetric.dask.partitions import Partitions
-from raremetric.dask.sampling import MIN_HELD_OUT, plan_sample, represent, sample_sizes
+from raremetric.dask.sampling import MIN_HELD_OUT, plan_sample, represent
 from raremetric.files import TableError
 from raremetric.performance import OnProgress
 from raremetric.table.aims import check_scoring, quality_figures, unmet_minimum
@@ -114,10 +114,9 @@ categorical, ignore, on_progress
             represented=represent(codes, weights, totals) if len(codes) < totals.sum() else None,
             on_progress=on_progress,
         )
-        if sample_sizes(totals, limit)[1].min() >= MIN_HELD_OUT:
+        if len(codes) < totals.sum():
             scores = data.score(held_out, partial(_score, model, keys_to_leave_out(model.X)))
-            if np.bincount(scores.codes, minlength=2).min() >= MIN_HELD_OUT:
-                _calibrate(model, scores, totals)
+            _calibrate(model, scores, totals)
     if keep_names and row_names is None:
         model.ids = _row_ids(files, sizes, numbers)
     model.training |= {
@@ -130,8 +129,19 @@ categorical, ignore, on_progress
 
 
 def _calibrate(model: TableModel, scores: Scores, totals: NDArray) -> None:
-    """Calibrate a model on held-out rows; the expected quality is that on these rows."""
-    classifier, log_odds = model.classifier, scores.values[:, 0]
+    """Calibrate a model on held-out rows; the expected quality is that on these rows.
+
+    If these are too few, the rows that the model was learned from are added, with what models of
+    the other folds say of them.
+    """
+    classifier, n_held_out = model.classifier, len(scores.codes)
+    is_held_out = bool(np.bincount(scores.codes, minlength=2).min() >= MIN_HELD_OUT)
+    kind = "held-out" if is_held_out else "cross-validated"
+    if not is_held_out:
+        values, codes = classifier._out_of_fold
+        own = Scores(values[:, np.newaxis], codes, np.ones(len(codes)))
+        scores = Scores.joined([scores, own])
+    log_odds = scores.values[:, 0]
     positive = scores.codes == 1
     weights = represent(scores.codes, scores.weights, totals)
     sigmoid = fit_sigmoid(log_odds, positive, weights)
@@ -140,19 +150,20 @@ def _calibrate(model: TableModel, scores: Scores, totals: NDArray) -> None:
     found = Decision.best(sigmoid(log_odds), positive, weights, check_aim(classifier.scoring))
     if found.missed is not None:
         warn_user(
-            f"No threshold meets scoring={model.scoring!r} on the held-out rows. The threshold "
-            f"with the highest expected value is used; this value is {found.missed:.3g}."
+            f"No threshold meets scoring={model.scoring!r} on {kind} rows. The threshold with the "
+            f"highest expected value is used; this value is {found.missed:.3g}."
         )
     classifier.threshold_, classifier.validation_ = found.threshold, found.validation
     classifier.best_score_, classifier.score_std_ = found.score, found.score_std
     replaced = unmet_minimum(model.scoring, model.training["validation"])
     notes = [note for note in model.training["notes"] if note not in replaced]
-    notes += unmet_minimum(model.scoring, found.validation, "held-out")
+    notes += unmet_minimum(model.scoring, found.validation, kind)
     model.training |= {
         **quality_figures(model.scoring, found.score, found.score_std, found.validation),
         "notes": notes,
-        "held_out": len(positive),
     }
+    if is_held_out:
+        model.training["held_out"] = n_held_out
 
 
 def _score(model: TableModel, keys: set[bytes], table: Any, path: Path) -> tuple[NDArray, NDArray]:

@@ -214,7 +214,6 @@ def make_tuning_set(
     groups: NDArray | None = None,
     copies: NDArray | None = None,
     weights: NDArray | None = None,
-    class_counts: NDArray | None = None,
     owner: str = "",
 ) -> TuningSet:
     """Sample the examples to tune on, and make their folds.
@@ -235,8 +234,6 @@ def make_tuning_set(
     copies : ndarray of shape (n_samples,) or None
         See `Copies`; copies of a row are in the same fold.
     weights : ndarray of shape (n_samples,) or None
-    class_counts : ndarray of shape (2,) or None
-        Rows of each class in the data that X was drawn from; None if X is all of the data.
     owner : str
         Subject of error messages.
     """
@@ -247,8 +244,6 @@ def make_tuning_set(
     rows = draw_evenly(len(X), labels.codes, limit, rng)
     sampled = check_labels(labels.classes[labels.codes[rows]], owner)
     class_weights, own_weights = split_weights(labels, sampled, rows, weights)
-    if class_counts is not None:
-        class_weights = class_weights * (class_counts / labels.counts)
     together = [None if each is None else each[rows] for each in (groups, copies)]
     if cv is None:
         repeats: list[Folds] = make_folds(sampled, seed, thorough, *together)

@@ -10,13 +10,13 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.datasets import load_digits
 from sklearn.frozen import FrozenEstimator
+from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GroupKFold
 
 from raremetric import IMLCV, Euclidean, MetricKNNClassifier, RareClassifier
 from raremetric.contenders.alternatives import LogisticRegressions
 from raremetric.contenders.averaged import AveragedClassifier
 from raremetric.copies import find_copies, join_groups
-from raremetric.partitions import draw_sample
 from raremetric.rare.tuning_set import make_tuning_set
 from raremetric.validation import check_labels
 
@@ -220,18 +220,50 @@ def test_a_class_of_copies_of_one_row_cannot_be_divided(make):
             make().fit(np.tile(X, (8, 1)), np.tile(names, 8))
 
 
-def test_held_out_rows_of_a_collection_are_no_copies_of_those_learned_from():
-    da = pytest.importorskip("dask.array")
-    rng = np.random.default_rng(0)
-    X = np.repeat(rng.normal(size=(3000, 2)), 2, axis=0)
-    y = (np.arange(6000) % 3 == 0).astype(int)
-    sample = draw_sample(da.from_array(X, chunks=(1000, 2)), da.from_array(y, 1000), 1000, 0)
-    rows, codes, weights = sample.score_held_out(_rows_themselves, None)
-    assert not {*map(bytes, sample.X)} & {*map(bytes, rows)}
-    learned = np.unique(sample.rows // 2)
-    assert len(rows) == 6000 - 2 * len(learned)
-    np.testing.assert_allclose(np.bincount(codes, weights), np.bincount(y))
+FITTED: list[set] = []  # the rows that each copy of the classifier was fitted on
+SCORED: list[list] = []  # the rows that each copy scored
 
 
-def _rows_themselves(model, X):
-    return np.asarray(X)
+class Recorder(LogisticRegression):
+    """Remembers its rows, whose first two columns are numbers."""
+
+    def fit(self, X, y):
+        rows = np.asarray(X)[:, :2].astype(float)
+        self.number = len(FITTED)
+        FITTED.append({*map(tuple, rows)})
+        SCORED.append([])
+        return super().fit(rows, y)
+
+    def decision_function(self, X):
+        rows = np.asarray(X)[:, :2].astype(float)
+        SCORED[self.number] += map(tuple, rows)
+        return super().decision_function(rows)
+
+
+@pytest.mark.parametrize("kind", ["array", "frame", "objects"])
+@pytest.mark.parametrize("n_positive", [2000, 200])
+def test_no_scored_row_of_a_collection_is_a_copy_of_one_learned_from(kind, n_positive):
+    da, dd = pytest.importorskip("dask.array"), pytest.importorskip("dask.dataframe")
+    from raremetric.dask import DaskClassifier
+
+    X = np.repeat(np.random.default_rng(0).normal(size=(3000, 2)), 2, axis=0)
+    y = (np.arange(6000) // 2 * 7919 % 3000 < n_positive // 2).astype(int)
+    labels = da.from_array(y, chunks=1000)
+    if kind == "array":
+        parts = da.from_array(X, chunks=(1000, 2))
+    else:
+        table = pd.DataFrame(X).rename(columns=str).assign(text=[str(row) for row in X])
+        frame = dd.from_pandas(table.assign(y=y), npartitions=6)
+        parts, labels = frame.drop(columns="y"), frame["y"]
+        if kind == "objects":
+            X = table.to_numpy(dtype=object)
+            parts, labels = da.from_array(X, chunks=(1000, 3)), da.from_array(y, chunks=1000)
+    FITTED.clear()
+    SCORED.clear()
+    model = DaskClassifier(Recorder(), max_samples=1000, random_state=0).fit(parts, labels)
+    assert len(FITTED) == (1 if n_positive == 2000 else 6)
+    for fitted, scored in zip(FITTED, SCORED, strict=True):
+        assert scored
+        assert not fitted & {*scored}
+    learned = np.unique(model.rows_ // 2)
+    assert model.held_out_counts_.sum() == len(SCORED[0]) == 6000 - 2 * len(learned)

@@ -23,7 +23,7 @@ from tools import audit, versions
 ROOT = Path(__file__).parent.parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
-TESTED_EXTRAS = ("datasets", "trees", "study", "onnx", "test")
+TESTED_EXTRAS = ("dask", "datasets", "trees", "study", "onnx", "test")
 
 
 def test_public_names():

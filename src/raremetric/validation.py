@@ -49,6 +49,21 @@ def check_labels(y: ArrayLike, owner: str) -> Labels:
     return Labels(classes, codes.reshape(-1).astype(np.int64), counts)
 
 
+def check_pos_label(pos_label: Any, classes: NDArray, counts: NDArray) -> Any:
+    """The positive class of two, which is the rarest if none is given; None for more classes."""
+    known = classes.tolist()
+    if len(known) > 2 and pos_label is not None:
+        raise ValueError(
+            f"pos_label={pos_label!r} can be used with two classes only; there are {len(known)}. "
+            "Leave it None, or make y two classes."
+        )
+    if pos_label is None:
+        return known[int(np.argmin(counts))] if len(known) == 2 else None
+    if pos_label not in known:
+        raise ValueError(f"pos_label must be one of the classes {known}; got {pos_label!r}.")
+    return pos_label
+
+
 def check_class_count(classes: NDArray, owner: str, where: str) -> None:
     """Refuse fewer than two classes; `where` is where they were found, for the error message."""
     if len(classes) < 2:

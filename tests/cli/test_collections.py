@@ -70,7 +70,7 @@ def test_mistakes(run, tmp_path, monkeypatch, words, message):
 
 @pytest.mark.filterwarnings("default")
 def test_no_scheduler(run, tmp_path, monkeypatch):
-    monkeypatch.setattr("raremetric.cluster.DASK_TIMEOUT", 1)
+    monkeypatch.setattr("raremetric.dask.cluster.DASK_TIMEOUT", 1)
     folder = write_files(tmp_path / "data", make_table(100), ".csv", (50, 50))
     words = ("--target", "y", "-o", tmp_path / "m.skops", "--scheduler", "tcp://127.0.0.1:9")
     result = run("fit", folder, *words)

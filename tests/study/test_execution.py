@@ -56,7 +56,7 @@ def test_a_dask_cluster_gives_the_same_rows(uninterrupted, tmp_path):
 
 @pytest.mark.filterwarnings("default")
 def test_no_scheduler_at_the_address(monkeypatch):
-    monkeypatch.setattr("raremetric.cluster.DASK_TIMEOUT", 1)
+    monkeypatch.setattr("raremetric.dask.cluster.DASK_TIMEOUT", 1)
     with pytest.raises(ValueError, match=r"No Dask scheduler answers at 'tcp://127.0.0.1:9'"):
         list(execute(run_task, STUDY.tasks(), dask="tcp://127.0.0.1:9"))
 

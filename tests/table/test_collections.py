@@ -134,6 +134,66 @@ def test_names_of_rows_and_a_given_threshold(tmp_path, table, scheduler):
     assert model.threshold == 0.3
 
 
+def test_held_out_rows_are_no_copies_of_those_learned_from(tmp_path, scheduler):
+    table = make_table(4000)
+    table = table.loc[table.index.repeat(2)]
+    folder = write_files(tmp_path / "data", table, ".parquet", (5000, 3000))
+    model = fit_collection(folder, "y", max_samples=400, scheduler=scheduler)
+    assert model.training["held_out"] == 8000 - 2 * len(np.unique(model.X, axis=0))
+
+
+@pytest.mark.parametrize("role", [None, "group", "time"])
+@pytest.mark.filterwarnings("ignore:Only")
+def test_few_positives_are_cross_validated(tmp_path, scheduler, role):
+    table = make_table(8000, shift=-6.5)
+    n_positive = int((table["y"] == "yes").sum())
+    assert 30 < n_positive < 500
+    table["when"] = np.random.default_rng(0).permutation(8000) // 40
+    folder = write_files(tmp_path / "data", table, ".parquet", (5000, 3000))
+    roles = {} if role is None else {role: "when"}
+    model = fit_collection(
+        folder, "y", max_samples=400, ignore=["when"], scheduler=scheduler, **roles
+    )
+    assert model.y.sum() == n_positive  # all are learned from
+    assert "held_out" not in model.training
+    new = make_table(20_000, seed=1, shift=-6.5)
+    found, y = model.predict(new), new["y"] == "yes"
+    assert found["probability"].mean() == pytest.approx(y.mean(), rel=0.3)
+    f1 = f1_score(y, found["class"] == "yes")
+    assert model.training["score"] == pytest.approx(f1, abs=0.15)
+
+
+def test_few_positives_are_calibrated_on_negatives_of_the_whole_table(tmp_path, scheduler):
+    def draw(n_rows, seed):
+        rng = np.random.default_rng(seed)
+        X = rng.normal(size=(n_rows, 3))
+        p = expit(2.2 * X[:, 0] + 1.2 * X[:, 1] - X[:, 2] ** 2 / 2 - 8.3)
+        return pd.DataFrame(X, columns=list("abc")).assign(y=rng.random(n_rows) < p)
+
+    folder = write_files(tmp_path / "data", draw(150_000, 0), ".parquet", (100_000, 50_000))
+    model = fit_collection(folder, "y", "True", max_samples=1000, scheduler=scheduler)
+    assert model.training["positive"] < 500
+    new = draw(300_000, 1)
+    found = model.predict(new)
+    f1 = f1_score(new["y"], found["class"] == "True")
+    assert model.training["score"] == pytest.approx(f1, abs=0.04)
+    assert found["probability"].mean() == pytest.approx(new["y"].mean(), rel=0.2)
+
+
+def test_a_given_threshold_of_a_sample(tmp_path, scheduler):
+    folder = write_files(tmp_path / "data", make_table(8000), ".parquet", (5000, 3000))
+    chosen, low = (
+        fit_collection(folder, "y", max_samples=400, threshold=each, scheduler=scheduler)
+        for each in (None, 0.02)
+    )
+    assert low.threshold == 0.02
+    recall, precision = (low.training["validation"][name] for name in ("recall", "precision"))
+    assert recall > chosen.training["validation"]["recall"]
+    assert precision < chosen.training["validation"]["precision"]
+    found = low.predict(make_table(4000, seed=1))
+    np.testing.assert_array_equal(found["class"] == "yes", found["probability"] >= 0.02)
+
+
 @pytest.fixture
 def fitted(table):
     return fit_table(table, "y", max_samples=400)

@@ -56,9 +56,6 @@ class TuningOptions(NamedTuple):
     # Features of the rows to be classified, if they are known. Only transductive methods look at
     # them: see `Contender.looks_at_queries`.
     queries: NDArray | None = None
-    # Numbers of rows of both classes in the table that the rows were drawn from; None if the rows
-    # are the whole table. Only RareClassifier corrects its probabilities.
-    class_counts: NDArray | None = None
     on_progress: OnProgress | None = None
 
 

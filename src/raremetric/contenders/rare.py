@@ -23,7 +23,6 @@ from raremetric.contenders.scored import chosen_members, describe_average
 from raremetric.learners.iml import IML
 from raremetric.rare import RareClassifier
 from raremetric.rare.candidates import MetricSpec
-from raremetric.rare.collections import fit_sample
 from raremetric.validation import Labels
 
 N_METRICS = 10  # settings of IML, each with all readings
@@ -107,7 +106,9 @@ class Rare(Contender):
         if how.max_features is not None:
             options["max_features"] = how.max_features
         model = self._model(candidates, **options)
-        fit_sample(model, X, y, how.weights, how.class_counts, how.on_progress, how.threshold)
+        missed = model._fit(
+            X, y, how.weights, None, how.on_progress, copies_together=False, threshold=how.threshold
+        )
         model.cv = None  # the folds, as large as the data, are not needed any more
         weights = {member.name: member.weight for member in model.ensemble_.members}
         return Tuned(
@@ -115,7 +116,12 @@ class Rare(Contender):
             chosen_members(weights, model.threshold_, model.n_repeats_),
             {"average": model.best_score_},
             len(model.cv_results_["weight"]),
-            Quality(model.best_score_, model.score_std_, model.validation_),
+            Quality(
+                model.best_score_,
+                model.score_std_,
+                model.validation_,
+                missed[0][1] if missed else None,
+            ),
             describe_average(weights, model.ensemble_.members[0].words),
         )
 

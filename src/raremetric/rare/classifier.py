@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import time
-from functools import partial
 from typing import Any
 
-import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 
 from raremetric.copies import find_copies
 from raremetric.extras import install_hint, is_installed
-from raremetric.partitions import is_collection
 from raremetric.performance import OnProgress, Progress, one_blas_thread
 from raremetric.rare.candidates import (
     MetricSpec,
@@ -20,7 +17,6 @@ from raremetric.rare.candidates import (
     prior_weights,
     with_readings,
 )
-from raremetric.rare.collections import fit_collection, warn_missed
 from raremetric.rare.ensemble import fit_ensemble, results_table
 from raremetric.rare.evaluation import check_budget, out_of_fold_scores
 from raremetric.rare.inspection import InspectionMixin
@@ -36,6 +32,7 @@ from raremetric.validation import (
     check_groups,
     check_integer,
     check_labels,
+    check_pos_label,
     forget_attributes,
     quiet_repeats,
     warn_user,
@@ -180,7 +177,7 @@ class RareClassifier(InspectionMixin, ClassifierMixin, BaseEstimator):
     and these are at least 1,000, the differences of the log-odds are a group of their own, with the
     same weight as the trees. Its score is d₋ − d₊, where d is the mean over the 80 nearest, and the
     metrics of all four settings of the trees are averaged. There is no such group where trees learn
-    from the sampled rows only: with ``groups``, with given folds, and from a collection of Dask.
+    from the sampled rows only: with ``groups`` and with given folds.
 
     **Copies.** Rows with equal features are copies of each other, whatever their labels, and are in
     the same fold; otherwise, a model would be tested on rows that it has learned. There are fewer
@@ -207,10 +204,6 @@ class RareClassifier(InspectionMixin, ClassifierMixin, BaseEstimator):
     weights matter: they are scaled to a mean of one, so that the ridge of the calibration is as
     strong as without weights. Which class is the rarest, and which rows are sampled, does not
     depend on them.
-
-    **Dask.** From a collection of Dask, at most ``max_samples`` rows are drawn. Calibration,
-    threshold and measures are those of held-out rows of the whole collection, if at least 100 of
-    each class are left. There are no weights and groups, and ``cv`` is not a list of folds.
 
     Examples
     --------
@@ -247,16 +240,13 @@ class RareClassifier(InspectionMixin, ClassifierMixin, BaseEstimator):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    @one_blas_thread
     def fit(self, X, y, sample_weight=None, *, groups=None, on_progress=None) -> RareClassifier:
         """Evaluate all candidates, fit the best on all examples, and choose the threshold.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Also an array or a data frame of Dask, see the notes of the class.
         y : array-like of shape (n_samples,)
-            If X is a collection of Dask, one with the same partitions.
         sample_weight : array-like of shape (n_samples,) or None, default=None
             Weights of the examples, see the notes of the class.
         groups : array-like of shape (n_samples,) or None, default=None
@@ -276,10 +266,14 @@ class RareClassifier(InspectionMixin, ClassifierMixin, BaseEstimator):
                 "RareClassifier is fitted without gradient-boosted trees, which help on large and "
                 f"categorical tables: xgboost is not installed. {install_hint('xgboost')}"
             )
-        fit = partial(fit_collection, self) if is_collection(X) else self._fit
-        warn_missed(self, fit(X, y, sample_weight, groups, on_progress))
+        for label, expected in self._fit(X, y, sample_weight, groups, on_progress):
+            warn_user(
+                f"No threshold for class {label!r} meets scoring={self.scoring!r}. The threshold "
+                f"with the highest expected precision is used; this precision is {expected:.3g}."
+            )
         return self
 
+    @one_blas_thread
     def _fit(
         self,
         X,
@@ -287,14 +281,13 @@ class RareClassifier(InspectionMixin, ClassifierMixin, BaseEstimator):
         sample_weight,
         groups,
         on_progress: OnProgress | None,
-        class_counts=None,
         copies_together: bool = True,
         threshold: float | None = None,
     ) -> list[tuple[Any, float]]:
         """Fit; return the classes whose threshold has too low a precision, with this precision.
 
-        If the rows are a sample, ``class_counts`` are the numbers of all rows of each class.
         A given ``threshold`` is used instead of the best one.
+        Copies are kept together only by folds that are given as ``cv`` if not ``copies_together``.
         """
         start = time.perf_counter()
         forget_attributes(self, *TWO_CLASSES_ONLY, "estimators_")
@@ -305,8 +298,6 @@ class RareClassifier(InspectionMixin, ClassifierMixin, BaseEstimator):
         if len(kept) < n_given:
             X, y, groups = X[kept], y[kept], None if groups is None else groups[kept]
         labels = check_labels(y, type(self).__name__)
-        if class_counts is not None:
-            labels = labels._replace(counts=class_counts)
         check_budget(self.budget)
         if self.max_features is not None:
             check_integer(self.max_features, "max_features", low=1)
@@ -327,7 +318,7 @@ class RareClassifier(InspectionMixin, ClassifierMixin, BaseEstimator):
         threshold: float | None,
     ) -> list[tuple[Any, float]]:
         labels = examples.labels
-        self.pos_label_ = self._choose_positive(labels)
+        self.pos_label_ = check_pos_label(self.pos_label, labels.classes, labels.counts)
         is_positive, aim = labels.classes == self.pos_label_, check_aim(self.scoring)
         tuned = make_tuning_set(
             examples.X,
@@ -339,7 +330,6 @@ class RareClassifier(InspectionMixin, ClassifierMixin, BaseEstimator):
             groups=examples.groups,
             copies=examples.copies,
             weights=examples.weights,
-            class_counts=labels.counts[np.argsort(is_positive)],
         )
         metrics = self._metrics_to_try(tuned.sample.labels, tuned.X.shape[1], tuned.n_for_trees)
         on_step = Progress(on_progress, len(metrics) * tuned.n_folds)
@@ -359,23 +349,20 @@ class RareClassifier(InspectionMixin, ClassifierMixin, BaseEstimator):
                 metrics, selection, tuned.X, tuned.sample.labels, tuned.seed,
                 examples.row_numbers[tuned.rows], tuned.sample.weights, tuned.more,
             )  # fmt: skip
+        found = selection.log_odds(scores[selection.kept, 0][:, scored])
+        codes = judged.sample.take(scored).positive.astype(int)
+        self._out_of_fold = found, codes  # of one repeat
         self.cv_results_ = results_table(metrics, selection)
         self.n_repeats_ = scores.shape[1]
         self.threshold_, self.best_score_ = selection.threshold, selection.score
         self.score_std_, self.validation_ = selection.score_std, selection.validation
         return [] if selection.missed is None else [(self.pos_label_, selection.missed)]
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Without the out-of-fold log-odds, which are used only right after a fit."""
+        return {k: v for k, v in super().__getstate__().items() if k != "_out_of_fold"}
+
     def _metrics_to_try(
         self, labels: Labels, n_features: int, n_for_trees: int
     ) -> list[MetricSpec]:
         return default_metrics(labels, n_features, n_for_trees, self.max_features)
-
-    def _choose_positive(self, labels: Labels) -> Any:
-        known = labels.classes.tolist()
-        if self.pos_label is None:
-            return known[int(np.argmin(labels.counts))]
-        if self.pos_label not in known:
-            raise ValueError(
-                f"pos_label must be one of the classes {known}; got {self.pos_label!r}."
-            )
-        return self.pos_label

@@ -10,6 +10,7 @@ from sklearn.base import clone
 
 from raremetric.performance import OnProgress
 from raremetric.rare.tuning_set import Examples
+from raremetric.validation import check_pos_label
 
 
 def fit_each_class(
@@ -18,19 +19,14 @@ def fit_each_class(
     """Fit ``estimators_``; return what `RareClassifier._fit` returns."""
     X, labels, weights, row_numbers, groups, cv, copies = examples
     n_classes = len(labels.classes)
-    if classifier.pos_label is not None:
-        raise ValueError(
-            f"pos_label={classifier.pos_label!r} can be used with two classes only; there are "
-            f"{n_classes}. Leave it None, or make y two classes."
-        )
+    check_pos_label(classifier.pos_label, labels.classes, labels.counts)
     template = clone(classifier).set_params(pos_label=True, cv=cv)
     if isinstance(classifier.budget, Real):
         template.set_params(budget=classifier.budget / n_classes)
     classifier.estimators_, missed = [], []
     for c, label in enumerate(labels.classes.tolist()):
         each, report = clone(template), _of_class(on_progress, c, n_classes)
-        counts = np.array([labels.counts.sum() - labels.counts[c], labels.counts[c]])
-        found = each._fit(X, labels.codes == c, weights, groups, report, counts, copies is not None)
+        found = each._fit(X, labels.codes == c, weights, groups, report, copies is not None)
         missed += [(label, value) for _, value in found]
         each.ensemble_ = each.ensemble_._replace(rows=row_numbers[each.ensemble_.rows])
         classifier.estimators_.append(each)

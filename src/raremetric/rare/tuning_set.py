@@ -135,7 +135,6 @@ def make_tuning_set(
     groups: NDArray | None = None,
     copies: NDArray | None = None,
     weights: NDArray | None = None,
-    class_counts: NDArray | None = None,
 ) -> TuningSet:
     """Sample the examples to tune on, and make their folds.
 
@@ -155,15 +154,11 @@ def make_tuning_set(
     copies : ndarray of shape (n_samples,) or None
         See `Copies`; copies of a row are in the same fold.
     weights : ndarray of shape (n_samples,) or None
-    class_counts : ndarray of shape (2,) or None
-        Rows of each class in the data that X was drawn from; None if X is all of the data.
     """
     rng = check_random_state(random_state)
     seed, positive = rng.randint(2**31 - 1), labels.codes == 1
     rows = draw_rows(positive, max_samples, rng)
     sample = Sample.of(positive, rows, weights)
-    if class_counts is not None:
-        sample = sample.replaced(sample.positive, sample.weights, class_counts / labels.counts)
     repeats = make_repeats(cv, sample.labels, rows, seed, thorough, groups, copies)
     more = None
     if len(rows) < len(X) and groups is None and (cv is None or isinstance(cv, int)):

@@ -17,7 +17,6 @@ from sklearn.model_selection import StratifiedKFold, train_test_split
 from threadpoolctl import threadpool_limits
 
 import raremetric
-from raremetric.cluster import dask_client
 from raremetric.datasets import load_dataset, with_minority_share
 from raremetric.datasets.imbalance import TooFewMinorityError
 from raremetric.extras import installed_versions
@@ -161,7 +160,7 @@ def _in_processes(run: Callable, tasks: Sequence[Task], n_jobs: int) -> Iterator
 
 
 def _on_dask(run: Callable, tasks: Sequence[Task], n_jobs: int, address: str) -> Iterator[Outcome]:
-    from dask.distributed import as_completed
+    from raremetric.dask.cluster import as_completed, dask_client
 
     with dask_client(address, n_jobs) as client:
         futures = [client.submit(guarded, run, task, key=task.id, pure=False) for task in tasks]

@@ -5,31 +5,32 @@ from __future__ import annotations
 import os
 import time as clock
 from collections.abc import Collection, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.utils import check_random_state
 
-from raremetric.cluster import dask_client, run_on_each
 from raremetric.copies import keys_to_leave_out, rows_without
-from raremetric.partitions import Ranks, has_held_out, has_left, plan_sample, score_blocks
+from raremetric.dask.calibration import BLOCK, Decision, Scores
+from raremetric.dask.cluster import dask_client, run_on_each
+from raremetric.dask.partitions import Partitions
+from raremetric.dask.sampling import MIN_HELD_OUT, plan_sample, represent
+from raremetric.files import TableError
 from raremetric.performance import OnProgress
-from raremetric.rare.collections import log_odds_of, recalibrate
+from raremetric.selection import check_aim, fit_sigmoid
 from raremetric.table.aims import check_scoring, quality_figures, unmet_minimum
-from raremetric.table.fitting import MAX_SAMPLES, SAMPLED, fit_table
+from raremetric.table.file_partitions import count_labels, join_tables, read_file
+from raremetric.table.fitting import MAX_SAMPLES, fit_table
 from raremetric.table.model import TableModel
-from raremetric.table.reading import TableError, iter_table
-from raremetric.table.reading.collections import (
-    chosen_pieces,
-    collection_files,
-    count_labels,
-    draw_part,
-    join_tables,
-)
-from raremetric.table.reading.pieces import encoder_frame
+from raremetric.table.reading.collections import collection_files
+from raremetric.table.reading.pieces import encoder_frame, iter_table
 from raremetric.table.texts import text_array
 from raremetric.validation import check_option, warn_user
+
+METHODS = ("iml-score", "rare")  # whose calibration can be replaced
 
 
 def fit_collection(
@@ -79,18 +80,21 @@ categorical, ignore, on_progress
     TableModel
         Its ``X`` and ``y`` are the rows that it was learned from.
     """
-    check_option(method, "model for several files", SAMPLED)
+    check_option(method, "model for several files", METHODS)
     check_scoring(scoring)
     files, start = collection_files(source), clock.perf_counter()
     if not files:
         raise FileNotFoundError(f"There is no directory {str(source)!r}.")
     limit = MAX_SAMPLES if max_samples is None else max_samples
     with dask_client(scheduler) as client:
-        found = count_labels(files, target, positive, client)
-        plan = plan_sample(found.counts, limit, seed)
-        wanted = list(zip(files, plan.learned, strict=True))
-        drawn = run_on_each(draw_part, wanted, (found.name, found.is_positive, row_names), client)
-        sample = join_tables([table for table, _ in drawn])
+        run = partial(run_on_each, client=client)
+        found = count_labels(files, target, positive, run)
+        read = partial(read_file, found.name, found.is_positive, row_names)
+        sizes, totals = found.counts.sum(axis=1), found.counts.sum(axis=0)
+        data = Partitions([(file,) for file in files], read, found.counts, sizes, run)
+        learned, held_out = plan_sample(found.counts, limit, check_random_state(seed))
+        tables, codes, weights, numbers = data.draw(learned)
+        sample = join_tables(tables)
         model = fit_table(
             sample,
             found.name,
@@ -107,69 +111,80 @@ categorical, ignore, on_progress
             seed=seed,
             categorical=categorical,
             ignore=ignore,
-            class_counts=found.counts.sum(axis=0).tolist(),
+            represented=represent(codes, weights, totals) if len(codes) < totals.sum() else None,
             on_progress=on_progress,
         )
-        if has_held_out(plan).all():
-            parts = list(zip(files, plan.held_out, strict=True))
-            learned = keys_to_leave_out(model.X)
-            fitted = (found.name, found.is_positive, model.encoder, model.classifier, learned)
-            scored = run_on_each(_score_part, parts, fitted, client)
-            scores, classes = (np.concatenate(each) for each in zip(*scored, strict=True))
-            if has_left(classes, 2).all():
-                weights = found.counts.sum(axis=0) / np.bincount(classes)
-                _calibrate(model, scores, classes, weights)
+        if len(codes) < totals.sum():
+            scores = data.score(held_out, partial(_score, model, keys_to_leave_out(model.X)))
+            _calibrate(model, scores, totals)
     if keep_names and row_names is None:
-        model.ids = _row_ids(files, [rows for _, rows in drawn])
+        model.ids = _row_ids(files, sizes, numbers)
     model.training |= {
-        "rows": int(found.counts.sum()),
-        "positive": int(found.counts[:, 1].sum()),
+        "rows": int(totals.sum()),
+        "positive": int(totals[1]),
         "files": len(files),
         "seconds": round(clock.perf_counter() - start, 3),
     }
     return model
 
 
-def _calibrate(model: TableModel, scores: NDArray, classes: NDArray, weights: NDArray) -> None:
-    """Calibrate a model on held-out rows; the expected quality is that on these rows."""
-    classifier = model.classifier
-    missed = recalibrate(classifier, scores, classes == 1, weights[classes])
-    if missed is not None:
+def _calibrate(model: TableModel, scores: Scores, totals: NDArray) -> None:
+    """Calibrate a model on held-out rows; the expected quality is that on these rows.
+
+    If these are too few, the rows that the model was learned from are added, with what models of
+    the other folds say of them.
+    """
+    classifier, n_held_out = model.classifier, len(scores.codes)
+    is_held_out = bool(np.bincount(scores.codes, minlength=2).min() >= MIN_HELD_OUT)
+    kind = "held-out" if is_held_out else "cross-validated"
+    if not is_held_out:
+        values, codes = classifier._out_of_fold
+        own = Scores(values[:, np.newaxis], codes, np.ones(len(codes)))
+        scores = Scores.joined([scores, own])
+    log_odds = scores.values[:, 0]
+    positive = scores.codes == 1
+    weights = represent(scores.codes, scores.weights, totals)
+    sigmoid = fit_sigmoid(log_odds, positive, weights)
+    calibration = sigmoid.after(classifier.ensemble_.calibration)
+    classifier.ensemble_ = classifier.ensemble_._replace(calibration=calibration)
+    found = Decision.best(sigmoid(log_odds), positive, weights, check_aim(classifier.scoring))
+    if found.missed is not None:
         warn_user(
-            f"No threshold meets scoring={model.scoring!r} on the held-out rows. The threshold "
-            f"with the highest expected value is used; this value is {missed:.3g}."
+            f"No threshold meets scoring={model.scoring!r} on {kind} rows. The threshold with the "
+            f"highest expected value is used; this value is {found.missed:.3g}."
         )
-    figures = classifier.best_score_, classifier.score_std_, classifier.validation_
+    classifier.threshold_, classifier.validation_ = found.threshold, found.validation
+    classifier.best_score_, classifier.score_std_ = found.score, found.score_std
     replaced = unmet_minimum(model.scoring, model.training["validation"])
     notes = [note for note in model.training["notes"] if note not in replaced]
-    notes += unmet_minimum(model.scoring, classifier.validation_, "held-out")
+    notes += unmet_minimum(model.scoring, found.validation, kind)
     model.training |= {
-        **quality_figures(model.scoring, *figures),
+        **quality_figures(model.scoring, found.score, found.score_std, found.validation),
         "notes": notes,
-        "held_out": len(scores),
     }
+    if is_held_out:
+        model.training["held_out"] = n_held_out
 
 
-def _score_part(shared: tuple, path: Path, ranks: Ranks) -> tuple[NDArray, NDArray]:
-    """Log-odds of the held-out rows of a file that no row to learn from equals; their classes."""
-    target, labels, encoder, classifier, learned = shared
-    scores, classes = [np.empty(0)], [np.empty(0, dtype=np.int64)]
-    for table, codes, _ in chosen_pieces(path, target, labels, ranks):
-        try:
-            encoded = encoder.transform(encoder_frame(table, encoder))
-        except TableError:  # raise it again, with the number of the row in the file
-            for _ in iter_table(path, encoder):
-                pass
-            raise
-        new = rows_without(learned, encoded)
-        scores.append(score_blocks(log_odds_of, classifier, encoded[new])[:, 0])
-        classes.append(codes[new])
-    return np.concatenate(scores), np.concatenate(classes)
+def _score(model: TableModel, keys: set[bytes], table: Any, path: Path) -> tuple[NDArray, NDArray]:
+    """Log-odds of the rows of an Arrow table without copies of rows with these keys; which rows."""
+    try:
+        X = model.encoder.transform(encoder_frame(table, model.encoder))
+    except TableError:  # raise it again, with the number of the row in the file
+        for _ in iter_table(path, model.encoder):
+            pass
+        raise
+    rows = rows_without(keys, X)
+    blocks = [X[rows[low : low + BLOCK]] for low in range(0, len(rows), BLOCK)]
+    found = [model.classifier.ensemble_.log_odds(block) for block in blocks]
+    return np.concatenate([np.empty(0), *found])[:, np.newaxis], rows
 
 
-def _row_ids(files: Sequence[Path], rows: Sequence[NDArray]) -> NDArray:
+def _row_ids(files: Sequence[Path], sizes: NDArray, numbers: NDArray) -> NDArray:
     """The name of each row: its file, below the directory that all files share, and its number."""
     root = os.path.commonpath([file.parent for file in files])
     names = [os.path.relpath(file, root) for file in files]
-    own = zip(names, rows, strict=True)
-    return text_array([f"{name}:{row}" for name, numbers in own for row in numbers])
+    ends = np.cumsum(sizes)
+    of_file = np.searchsorted(ends, numbers, side="right")
+    rows = numbers - (ends - sizes)[of_file] + 1
+    return text_array([f"{names[i]}:{row}" for i, row in zip(of_file, rows, strict=True)])

@@ -45,7 +45,7 @@ def warn_few_positives(y: NDArray, table: Any) -> None:
 
 
 def warn_missed(tuned: Tuned, table: Any, scoring: Any) -> None:
-    """Warn if no threshold has the minimum; `RareClassifier` has done so by itself."""
+    """Warn if no threshold has the minimum."""
     if tuned.quality is not None and tuned.quality.missed is not None:
         warn_user(
             f"No threshold for class {quoted(table.target_names[1])} meets scoring={scoring!r}. "

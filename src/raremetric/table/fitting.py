@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time as clock
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from typing import Any
 
 import numpy as np
@@ -32,7 +32,6 @@ from raremetric.table.texts import text_array
 from raremetric.validation import check_option, check_real, quiet_repeats, warn_user
 
 MAX_SAMPLES = RareClassifier().max_samples  # rows of a collection
-SAMPLED = ("iml-score", "rare")  # methods that know which table their rows were drawn from
 N_RADIUS = 2000  # training examples whose nearest neighbor is found, to know what is far
 
 
@@ -54,7 +53,7 @@ def fit_table(
     seed: int = 0,
     categorical: Collection[str] = (),
     ignore: Collection[str] = (),
-    class_counts: Sequence[int] | None = None,
+    represented: NDArray | None = None,
     on_progress: OnProgress | None = None,
 ) -> TableModel:
     """Read a table, encode its columns, and tune and fit a model on all rows.
@@ -97,10 +96,9 @@ def fit_table(
         weight 0 are left out. The column is not used as a feature.
     seed : int, default=0
         Seed for the folds of the tuning and the candidates.
-    class_counts : (int, int) or None, default=None
-        If the rows were drawn at random within each class, the numbers of other and of positive
-        rows in the whole table, for which probabilities, threshold and measures then are. Only for
-        the methods "rare" and "iml-score".
+    represented : ndarray of shape (n_rows,) or None, default=None
+        If the rows were drawn from a larger table, how many of its rows each of them represents, as
+        a weight. Not together with `weight`.
     on_progress : callable (n_done, n_steps) or None, default=None
         Called during the tuning with the number of finished steps and of all steps.
 
@@ -118,8 +116,6 @@ def fit_table(
     scoring = check_scoring(scoring)
     if threshold is not None:
         check_real(threshold, "threshold", low=0, high=1)
-    if class_counts is not None:
-        check_option(method, "model with class_counts", SAMPLED)
     if max_features is not None:
         check_option(method, "model with max_features", ("rare",))
     start = clock.perf_counter()
@@ -129,6 +125,7 @@ def fit_table(
     warn_few_positives(y, table)
     copies = copies_in(table.data)
     roles = roles._replace(copies=copies.numbers)
+    weights = roles.weights if represented is None else represented
     if weight is not None and contender.ignores_weights:
         warn_user(contender.ignores_weights)
     if contender.looks_at_queries:
@@ -151,14 +148,12 @@ def fit_table(
         threshold=threshold,
         max_samples=max_samples,
         max_features=max_features,
-        weights=roles.weights,
+        weights=weights,
         folds=tuning_folds(y, seed, roles),
-        class_counts=None if class_counts is None else np.asarray(class_counts),
         on_progress=on_progress,
     )
     warn_missed(tuned, table, scoring)
-    share = float(np.average(y, weights=roles.weights))
-    warn_chance(tuned, share if class_counts is None else class_counts[1] / sum(class_counts))
+    warn_chance(tuned, float(np.average(y, weights=weights)))
     named = keep_names and table.row_names is not None
     model = TableModel(
         method=method,
@@ -245,7 +240,6 @@ def fit_method(
     weights: NDArray | None = None,
     folds: Folds | None = None,
     queries: NDArray | None = None,
-    class_counts: NDArray | None = None,
     on_progress: OnProgress | None = None,
 ) -> Tuned:
     """Tune a method by cross-validation and fit it on all rows.
@@ -263,7 +257,7 @@ def fit_method(
         Applied to the rows that are learned from, within each fold.
     scoring : str or array of shape (2, 2), default="f1"
         What to maximize.
-    threshold, max_samples, max_features, weights, folds, queries, class_counts, on_progress
+    threshold, max_samples, max_features, weights, folds, queries, on_progress
         See `TuningOptions`.
 
     Returns
@@ -286,6 +280,5 @@ def fit_method(
             max_features=max_features,
             weights=weights,
             queries=queries,
-            class_counts=class_counts,
             on_progress=on_progress,
         )

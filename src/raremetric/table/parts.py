@@ -10,7 +10,7 @@ from typing import Any
 
 import joblib
 
-from raremetric.cluster import dask_client, run_on_each
+from raremetric.dask.cluster import dask_client, run_on_each
 from raremetric.extras import import_optional
 from raremetric.files import atomic_write
 from raremetric.table.model import TableModel

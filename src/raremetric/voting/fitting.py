@@ -190,28 +190,6 @@ def fit_score(tuning: Tuning, k: int | None) -> ScoreVote:
     return ScoreVote(readings[best], calibration, thresholds, n_neighbors)
 
 
-def recalibrate(
-    vote: AdjustedVote | ScoreVote, scores: NDArray, codes: NDArray, weights: NDArray
-) -> Vote:
-    """The same vote with the calibration, and for the score the thresholds, of other rows.
-
-    Parameters
-    ----------
-    vote : AdjustedVote or ScoreVote
-    scores : ndarray of shape (n_rows, n_classes)
-        From ``vote.scores``.
-    codes, weights : ndarrays of shape (n_rows,)
-        The class of each row, and how many rows it stands for.
-    """
-    classes = vote.calibration.classes
-    calibration = _calibrated(scores, codes, weights, classes)
-    if isinstance(vote, AdjustedVote):
-        return vote._replace(calibration=calibration)
-    p = calibration.sigmoid(scores[:, classes].T)
-    thresholds = np.array([best_threshold(row, F1.utility, weights) for row in p])
-    return vote._replace(calibration=calibration, thresholds=thresholds)
-
-
 def calibrated_classes(labels: Labels) -> NDArray[np.int64]:
     """Classes whose scores are calibrated and evaluated: the rarer of two, or all of more."""
     if len(labels.classes) == 2:
@@ -222,12 +200,7 @@ def calibrated_classes(labels: Labels) -> NDArray[np.int64]:
 def _calibrate(scores: NDArray, rows: NDArray, tuning: Tuning) -> Calibration:
     """Fit a sigmoid to the scores, (n_rows, n_classes), of each class against the rest."""
     classes, codes = calibrated_classes(tuning.labels), tuning.labels.codes[rows]
-    return _calibrated(scores, codes, _weights_of(tuning, rows), classes)
-
-
-def _calibrated(
-    scores: NDArray, codes: NDArray, weights: NDArray | None, classes: NDArray
-) -> Calibration:
+    weights = _weights_of(tuning, rows)
     sigmoids = [fit_sigmoid(scores[:, c], codes == c, weights) for c in classes]
     slopes, intercepts = (np.array(values) for values in zip(*sigmoids, strict=True))
     return Calibration(classes, Sigmoid(slopes, intercepts))

@@ -11,7 +11,10 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import Any, NamedTuple
 
-from raremetric.extras import import_optional
+import cloudpickle
+import dask
+from dask import distributed
+from dask.distributed import as_completed
 
 DASK_TIMEOUT = 10  # seconds to wait for a scheduler
 LOCAL_CONFIG = {
@@ -39,8 +42,6 @@ def dask_client(address: str | None, n_workers: int | None = None) -> Iterator[A
     n_workers : int or None, default=None
         Number of processes of a local cluster; None for one per core.
     """
-    dask = import_optional("dask")
-    distributed = import_optional("dask.distributed")
     if address not in (None, "local"):
         try:
             client = distributed.Client(address, timeout=DASK_TIMEOUT)
@@ -78,6 +79,14 @@ def _without_interrupts() -> Iterator[None]:
         signal.signal(signal.SIGINT, before)
 
 
+def send_once(value: Any) -> Any:
+    """A delayed copy of a value for many tasks, which travels to each worker once.
+
+    As the result of a task, unlike data that were sent, it can be computed again if it is lost.
+    """
+    return dask.delayed(pickle.loads)(cloudpickle.dumps(value))
+
+
 def run_on_each(
     function: Callable,
     parts: Sequence[tuple],
@@ -102,19 +111,16 @@ def run_on_each(
     on_result : callable (number, result)
         Called when a part is finished, if there is a client; in any order.
     """
-    dask = import_optional("dask")
-    # As the result of a task, unlike data that were sent, it can be computed again if it is lost.
-    packed = dask.delayed(pickle.loads)(pickle.dumps(shared))
+    packed = send_once(shared)
     tasks = [dask.delayed(_or_mistake)(function, packed, *part) for part in parts]
     if client is None:
         return [_unless_mistake(each) for each in dask.compute(*tasks)]
-    distributed = import_optional("dask.distributed")
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Sending large graph", UserWarning)
         futures = client.compute(tasks)
     numbers = {future.key: number for number, future in enumerate(futures)}
     results: list[Any] = [None] * len(tasks)
-    unfinished = distributed.as_completed(futures)
+    unfinished = as_completed(futures)
     del futures  # so that a result that is here is not computed again if its worker is lost
     try:
         for future in unfinished:

@@ -1,10 +1,11 @@
 """Tasks on Dask: errors that a user can correct come without Dask's own messages."""
 
 import logging
+import os
 
 import pytest
 
-from raremetric.cluster import run_on_each
+from raremetric.dask.cluster import dask_client, run_on_each
 
 distributed = pytest.importorskip("dask.distributed")
 
@@ -55,3 +56,9 @@ def test_a_bug_is_logged(client, messages):
 def test_without_a_client():
     with pytest.raises(ValueError, match="part 2 cannot be read"):
         run_on_each(divide, [(1,), (2,)], 8)
+
+
+def test_local_workers_keep_freed_memory():
+    with dask_client(None, 1) as client:
+        (limit,) = client.run(os.environ.get, "MALLOC_TRIM_THRESHOLD_").values()
+    assert int(limit) >= 1 << 24  # Dask's own setting is 64 KB

@@ -1,0 +1,265 @@
+"""DaskClassifier: any classifier, learned from a sample of data that do not fit in memory."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import expit
+from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
+from sklearn.utils import check_random_state, get_tags
+from sklearn.utils.multiclass import check_classification_targets
+
+from raremetric.copies import find_copies, keys_to_leave_out, rows_without
+from raremetric.dask.calibration import Calibration, Decision, Scores, scores_of
+from raremetric.dask.partitions import as_numbers, divide, stacked
+from raremetric.dask.prediction import PredictionMixin
+from raremetric.dask.sampling import MIN_HELD_OUT, plan_sample, represent
+from raremetric.selection import Aim, check_aim, stratified_folds
+from raremetric.validation import (
+    Labels,
+    accepted_weights,
+    check_class_count,
+    check_class_sizes,
+    check_integer,
+    check_pos_label,
+    forget_attributes,
+    take_rows,
+    warn_user,
+)
+
+TWO_CLASSES_ONLY = ("pos_label_", "best_score_", "score_std_", "validation_")
+
+
+class DaskClassifier(PredictionMixin, ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
+    """Fit any classifier on data that do not fit in memory.
+
+    The classifier is fitted on a sample with the same number of rows of each class, or all rows of
+    a rare class. Its scores are then calibrated, and the threshold is chosen, on other rows, for
+    the class frequencies of all data.
+
+    .. versionadded:: 0.1
+
+    Parameters
+    ----------
+    estimator : classifier
+        A copy of it is fitted. It needs ``decision_function`` or ``predict_proba``, and sees
+        the classes as numbers 0, 1, ..., in the order of ``classes_``.
+    scoring : str or array of shape (2, 2), default="f1"
+        What the threshold maximizes, see :class:`raremetric.RareClassifier`.
+    pos_label : class label or None, default=None
+        The positive class; None chooses the rarest. Must be None with more than two classes:
+        each class is then calibrated against the rest.
+    max_samples : int or None, default=5_000
+        Maximum number of rows to learn from: the same number of each class, or all rows of a class
+        with fewer. Of a class with at least 500 rows, at least a fifth is left for the calibration.
+        None for all rows.
+    weighted : bool, default=False
+        Whether the classifier is fitted with weights: each row then counts as many times as there
+        are rows of its class that it represents. :class:`raremetric.RareClassifier` then judges
+        its candidates for the class frequencies of all data. Boosted trees may not be able to
+        split off a rare class that has little weight.
+    cv : int, default=5
+        Number of folds. If fewer than 100 rows of a class are left for the calibration, the rows
+        that the classifier is fitted on are scored, too, in a cross-validation.
+    random_state : int, RandomState instance or None, default=None
+        Determines which rows are drawn, and the folds. It is not passed on to the classifier.
+
+    Attributes
+    ----------
+    estimator_ : classifier
+        The fitted classifier.
+    classes_ : ndarray of shape (n_classes,)
+        Class labels.
+    class_counts_ : ndarray of shape (n_classes,)
+        Number of rows of each class.
+    rows_ : ndarray of shape (n_learned,)
+        Numbers of the rows in the data that the classifier was fitted on.
+    held_out_counts_ : ndarray of shape (n_classes,)
+        Number of rows of each class that were scored and not learned from.
+    calibration_ : Calibration
+        Its method ``log_odds`` maps scores of the classifier to log-odds, of the positive class or
+        of each of several classes.
+    threshold_ : float or ndarray of shape (n_classes,)
+        The positive class is predicted where its probability is at least this; with more than two
+        classes one threshold for each.
+    pos_label_ : class label
+        The positive class. Only with two classes, like the attributes that follow.
+    best_score_, score_std_ : float
+        Value of ``scoring`` at the threshold on the rows that it was chosen on, and its standard
+        error; see :class:`raremetric.RareClassifier`.
+    validation_ : dict of str to float
+        Other measures on these rows, see :class:`raremetric.RareClassifier`.
+    n_features_in_, feature_names_in_
+        Those of the fitted classifier, if it has them.
+
+    Notes
+    -----
+    The data are read three times: to count the classes, to draw the sample and to score held-out
+    rows. A worker needs memory for a partition, the sample and the fitted classifier. The sample
+    and the scores are collected in this process, where the classifier is fitted. Work of workers
+    that are lost is repeated by others.
+
+    At most 100,000 rows of each class are held out. Copies of rows that the classifier was fitted
+    on are left out, and copies are in the same fold. Which rows are copies is described for
+    :class:`raremetric.RareClassifier`; texts and other objects count as numbers here.
+
+    Which rows are drawn depends on their order, their classes and ``random_state``, but not on
+    how they are divided into partitions. Within a class, all rows are drawn with the same
+    probability, whatever their weights.
+
+    The score of a class is the decision function, or log-odds if the classifier has none. For a
+    probability of 0 or 1, they are just beyond those of all other rows that were scored. A
+    logistic regression on this score alone gives the probability, in which a row counts as many
+    times as there are rows of its class that it represents. The thresholds maximize the expected
+    ``scoring``, of each class against the rest if there are several.
+
+    Examples
+    --------
+    >>> import dask.array as da
+    >>> from sklearn.datasets import make_classification
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from raremetric.dask import DaskClassifier
+    >>> X, y = make_classification(20_000, weights=[0.97], random_state=0)
+    >>> X, y = da.from_array(X, chunks=(5000, 20)), da.from_array(y, chunks=5000)
+    >>> model = DaskClassifier(LogisticRegression(), max_samples=500, random_state=0).fit(X, y)
+    >>> p = model.predict_proba(X)[:, 1]  # not computed yet
+    >>> bool(abs(p.mean().compute() / y.mean().compute() - 1) < 0.05)
+    True
+    """
+
+    def __init__(
+        self,
+        estimator,
+        *,
+        scoring="f1",
+        pos_label=None,
+        max_samples=5_000,
+        weighted=False,
+        cv=5,
+        random_state=None,
+    ):
+        self.estimator = estimator
+        self.scoring = scoring
+        self.pos_label = pos_label
+        self.max_samples = max_samples
+        self.weighted = weighted
+        self.cv = cv
+        self.random_state = random_state
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags = get_tags(self.estimator).input_tags
+        return tags
+
+    def fit(self, X, y=None, sample_weight=None) -> DaskClassifier:
+        """Draw a sample, fit the classifier on it, calibrate it and choose the threshold.
+
+        Parameters
+        ----------
+        X : array or data frame of Dask, or array-like of shape (n_samples, n_features)
+            The chunks of an array can be of unknown sizes, and partitions can be empty.
+        y : array or series of Dask, or array-like of shape (n_samples,)
+            With the same partitions as X, or in memory if the sizes of the chunks of X are known.
+        sample_weight : like y, or None, default=None
+            Weights of the rows in the fit of the classifier, which must accept them, in the
+            calibration and the choice of the threshold. Rows of weight 0 are left out.
+
+        Returns
+        -------
+        self : DaskClassifier
+        """
+        forget_attributes(self, *TWO_CLASSES_ONLY)
+        aim, name = check_aim(self.scoring), type(self).__name__
+        if self.max_samples is not None:
+            check_integer(self.max_samples, "max_samples", low=4)
+        check_integer(self.cv, "cv", low=2)
+        if y is None:
+            raise ValueError(f"{name} requires y to be passed, but the target y is None.")
+        data, self.classes_, totals = divide(X, y, sample_weight)
+        check_classification_targets(self.classes_)
+        if not len(self.classes_):
+            raise ValueError("There are no rows with a weight above zero: 0 sample(s) to fit on.")
+        check_class_count(self.classes_, name, "y")
+        self.class_counts_ = data.counts.sum(axis=0)
+        positive = check_pos_label(self.pos_label, self.classes_, self.class_counts_)
+        if positive is not None:
+            self.pos_label_ = positive
+        rng = check_random_state(self.random_state)
+        learned, held_out = plan_sample(data.counts, self.max_samples, rng)
+        tables, codes, weights, self.rows_ = data.draw(learned)
+        X, n_classes = stacked(tables), len(self.classes_)
+        own = None if sample_weight is None else weights
+        if self.weighted:
+            own = represent(codes, weights, totals)
+            own = own / own.mean()
+        self.estimator_ = self._fit_copy(X, codes, own)
+        parts, self.held_out_counts_ = [], np.zeros(n_classes, dtype=np.int64)
+        if len(codes) < data.counts.sum():
+            keys = keys_to_leave_out(as_numbers(X))
+            score = partial(_score_new, self.estimator_, self._columns, keys)
+            parts.append(data.score(held_out, score))
+            self.held_out_counts_ = np.bincount(parts[0].codes, minlength=n_classes)
+        if self.held_out_counts_.min() < MIN_HELD_OUT:
+            values = self._score_folds(X, codes, own, rng)
+            parts.append(Scores(values, codes, weights))
+        self._calibrate(Scores.joined(parts), totals, aim)
+        return self
+
+    def _fit_copy(self, X: Any, codes: NDArray, weights: NDArray | None) -> Any:
+        estimator = clone(self.estimator)
+        accepted = accepted_weights(estimator, weights)
+        if weights is not None and not accepted:
+            raise ValueError(
+                f"{'weighted=True' if self.weighted else 'sample_weight'} cannot be used with "
+                f"{type(estimator).__name__}: its fit has no parameter sample_weight."
+            )
+        return estimator.fit(X, codes, **accepted)
+
+    def _score_folds(
+        self, X: Any, codes: NDArray, weights: NDArray | None, rng: np.random.RandomState
+    ) -> NDArray[np.float64]:
+        """Scores of each fold of the sample by a classifier that is fitted on the others."""
+        labels = Labels(self.classes_, codes, np.bincount(codes))
+        check_class_sizes(labels, 2, type(self).__name__)
+        folds = stratified_folds(labels, self.cv, rng, copies=find_copies(as_numbers(X)).numbers)
+        values = np.empty((len(codes), len(self._columns)))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # they would repeat those of the fit on all folds
+            for train, test in folds:
+                own = None if weights is None else weights[train]
+                fitted = self._fit_copy(take_rows(X, train), codes[train], own)
+                values[test] = scores_of(fitted, take_rows(X, test), self._columns)
+        return values
+
+    def _calibrate(self, scores: Scores, totals: NDArray, aim: Aim) -> None:
+        """Calibrate each of the columns against the rest, and choose its threshold."""
+        values, codes, weights = scores
+        weights = represent(codes, weights, totals)
+        positive = codes[:, np.newaxis] == self._columns
+        self.calibration_ = Calibration.fit(values, positive, weights)
+        p = expit(self.calibration_.log_odds(values))
+        found = [Decision.best(*each, weights, aim) for each in zip(p.T, positive.T, strict=True)]
+        for column, decision in zip(self._columns, found, strict=True):
+            if decision.missed is not None:
+                warn_user(
+                    f"No threshold for class {self.classes_[column].tolist()!r} meets scoring="
+                    f"{self.scoring!r}. The threshold with the highest expected value is used; "
+                    f"this value is {decision.missed:.3g}."
+                )
+        if len(found) > 1:
+            self.threshold_ = np.array([decision.threshold for decision in found])
+        else:
+            self.threshold_, self.best_score_, self.score_std_, self.validation_, _ = found[0]
+
+
+def _score_new(
+    estimator: Any, columns: Sequence[int], keys: set[bytes], X: Any, *part: Any
+) -> tuple[NDArray, NDArray]:
+    """Scores of the rows that are no copies of rows with these keys, and which rows these are."""
+    rows = rows_without(keys, as_numbers(X))
+    return scores_of(estimator, take_rows(X, rows), columns), rows

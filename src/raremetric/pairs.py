@@ -153,7 +153,7 @@ def all_pairs(labels: Labels) -> tuple[Pairs, Pairs]:
     return split_by_label(labels, anchors, others)
 
 
-def draw_with_replacement(
+def redraw(
     n_samples: int,
     size: int,
     random_state: np.random.RandomState,
@@ -182,9 +182,7 @@ def draw_pairs(
     n_samples = len(labels.codes)
     pairs: dict[tuple[int, int], None] = {}
     for _ in range(DRAWING_ROUNDS):
-        for anchor in draw_with_replacement(
-            n_samples, n_pairs - len(pairs), random_state, weights
-        ).tolist():
+        for anchor in redraw(n_samples, n_pairs - len(pairs), random_state, weights).tolist():
             c = labels.codes[anchor]
             own = members[c]
             n_partners = len(own) - 1 if same else n_samples - len(own)
@@ -193,9 +191,7 @@ def draw_pairs(
             if weights is not None:
                 chances = np.where((labels.codes == c) == same, weights, 0.0)
                 chances[anchor] = 0.0
-                pairs[
-                    anchor, int(draw_with_replacement(n_samples, 1, random_state, chances)[0])
-                ] = None
+                pairs[anchor, int(redraw(n_samples, 1, random_state, chances)[0])] = None
                 continue
             rank = random_state.randint(n_partners)
             if same:  # the rank-th member that is not the anchor
@@ -228,7 +224,7 @@ def sample_rows(
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Both rows of at least 500 random pairs: a sample of all distances."""
     n_draws = max(MIN_SAMPLED_PAIRS, -(-(n_samples // 10) // 2))
-    draws = draw_with_replacement(n_samples, 2 * n_draws, random_state, weights)
+    draws = redraw(n_samples, 2 * n_draws, random_state, weights)
     return draws[::2], draws[1::2]
 
 

@@ -12,10 +12,10 @@ from raremetric.metric import components_from_matrix, matrix_from_components, sp
 from raremetric.pairs import (
     Pairs,
     PairSet,
-    draw_rows,
     neighbor_pairs,
     pair_sets,
     pair_weights,
+    redraw,
     split_by_label,
 )
 from raremetric.performance import one_blas_thread
@@ -223,8 +223,8 @@ class GMML(MetricLearner):
         random_state = check_random_state(self.random_state)
         n_classes = len(labels.classes)
         n_pairs = self.n_pairs or PAIRS_PER_CLASS_PAIR * n_classes * (n_classes - 1)
-        anchors = draw_rows(len(X), n_pairs, random_state, weights)
-        others = draw_rows(len(X), n_pairs, random_state, weights)  # equal rows add nothing
+        anchors = redraw(len(X), n_pairs, random_state, weights)
+        others = redraw(len(X), n_pairs, random_state, weights)  # equal rows add nothing
         return split_by_label(labels, anchors, others)
 
     def _scatter(self, X: NDArray, labels: Labels, pairs: Pairs, sample_weight: NDArray) -> NDArray:

@@ -3,9 +3,10 @@
 from raremetric.method_names import DEFAULT_METHODS
 from raremetric.table.collections import fit_collection
 from raremetric.table.comparison import compare_table
-from raremetric.table.evidence import explain_row, importances_of_file
+from raremetric.table.explanation import explain_row
 from raremetric.table.files import ModelFileError, load_model, save_model
 from raremetric.table.fitting import fit_table
+from raremetric.table.importances import importances_of_file
 from raremetric.table.model import TableModel
 from raremetric.table.parts import predict_collection
 from raremetric.table.reading import TableError, iter_table, read_table

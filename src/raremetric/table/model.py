@@ -20,9 +20,8 @@ from raremetric.performance import one_blas_thread
 from raremetric.rare import RareClassifier
 from raremetric.rare.prediction import proba_and_neighbors
 from raremetric.table.doubts import FAR, describe_rows, find_doubts
-from raremetric.table.explanation import Explanation, explain_decision
 from raremetric.table.predictions import Predictions, output_tables
-from raremetric.table.reading import TableError, iter_table
+from raremetric.table.reading import iter_table
 from raremetric.table.reading.pieces import column_names
 from raremetric.validation import check_integer, check_real
 
@@ -244,32 +243,6 @@ class TableModel:
         known = [*self.encoder.feature_names_in_, self.target_name, self.id_name]
         return [name for name in column_names(path, str(known[0])) if name not in known]
 
-    def explain_file(
-        self, path: str | Path, row: int, n_neighbors: int | None = None
-    ) -> Explanation:
-        """Explain the decision about one row of a file.
-
-        Parameters
-        ----------
-        path : str or Path
-            A file as for `predict_file`.
-        row : int
-            Number of the row, starting at 1 below the header.
-        n_neighbors : int or None, default=None
-            Number of neighbors to report; None for those that vote.
-        """
-        check_integer(row, "row", low=1)
-        seen = 0
-        for piece in iter_table(path, self.encoder):
-            if row <= seen + len(piece):
-                return self.explain(piece.iloc[[row - 1 - seen]], row, n_neighbors)
-            seen += len(piece)
-        raise TableError(f"{path}: there is no row {row}; the file has {seen} rows.")
-
-    def explain(self, X: Any, row: int = 1, n_neighbors: int | None = None) -> Explanation:
-        """Explain the decision about a DataFrame with one row."""
-        return explain_decision(self, X, row, n_neighbors)
-
     def weights(self) -> dict[str, float]:
         """Share of each encoded feature in the diagonal of M, the largest first.
 
@@ -286,10 +259,49 @@ class TableModel:
         last = self._last
         return last.ensemble_.rows if isinstance(last, RareClassifier) else np.arange(len(self.X))
 
+    @property
+    def n_metrics(self) -> int:
+        """Number of metrics that the decision averages, each of which may have several readings."""
+        last = self._last
+        return len(last.ensemble_.metrics) if isinstance(last, RareClassifier) else 1
+
+    def deciding_examples(
+        self, encoded: NDArray, n_neighbors: int | None = None, per_class: int = 2
+    ) -> tuple[NDArray, NDArray]:
+        """Distances and rows of the training examples that decide about an encoded row.
+
+        Parameters
+        ----------
+        encoded : ndarray of shape (1, n_features)
+        n_neighbors : int or None, default=None
+            Number of examples of any class. None for those that vote; or if the model compares the
+            classes, for the nearest of each class under the metric with the largest weight.
+        per_class : int, default=2
+            Maximum number of examples of each class.
+        """
+        last = self._last
+        if n_neighbors is None and isinstance(last, RareClassifier):
+            reason = last.explain(self._mapped(encoded))[0][last.ensemble_.main_member]
+            sides = [reason["positive"], reason["negative"]]
+            distances, rows = (
+                np.concatenate([side[key][:per_class] for side in sides])
+                for key in ("distances", "rows")
+            )
+            order = np.lexsort((rows, distances))
+            return distances[order], rows[order]
+        if n_neighbors is not None:
+            check_integer(n_neighbors, "The number of neighbors", low=1, high=len(self.X))
+        distances, rows = self._kneighbors(encoded, n_neighbors)
+        return distances[0], rows[0]
+
     def _kneighbors(self, encoded: NDArray, k: int | None = None) -> tuple[NDArray, NDArray]:
-        if isinstance(self.classifier, Pipeline):
-            encoded = self.classifier[:-1].transform(encoded)
-        return self._last.kneighbors(encoded, self.n_neighbors if k is None else k)
+        k = self.n_neighbors if k is None else k
+        return self._last.kneighbors(self._mapped(encoded), k)
+
+    def _mapped(self, encoded: NDArray) -> NDArray:
+        """Encoded rows as the last step of the classifier takes them."""
+        is_pipeline = isinstance(self.classifier, Pipeline)
+        return self.classifier[:-1].transform(encoded) if is_pipeline else encoded
 
 
 def fitted_metric(classifier: Any) -> Pipeline | None:

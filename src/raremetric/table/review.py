@@ -11,7 +11,7 @@ import numpy as np
 
 from raremetric.copies import find_copies
 from raremetric.extras import import_optional
-from raremetric.table.evidence import Evidence, explain_rows
+from raremetric.table.explanation import Explanation, explain_rows
 from raremetric.table.model import TableModel
 from raremetric.table.predictions import BLOCK_BYTES
 from raremetric.table.reading import TableError, iter_table
@@ -34,7 +34,7 @@ class Review(NamedTuple):
     class_names: list[str]
     target_name: str
     id_name: str | None
-    alerts: list[Evidence]  # the most likely first
+    alerts: list[Explanation]  # the most likely first
 
 
 def review_file(

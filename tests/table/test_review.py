@@ -63,6 +63,8 @@ def test_the_values_are_those_of_the_file(models, path):
             raw = frame[name].iloc[row - 1]
             assert value is None if pd.isna(raw) else value == raw
         assert found.id == f"r{row - 1}"
+        nearest = found.examples[0]
+        assert (nearest["id"], nearest["values"]) == (found.id, values)
     assert [show_value(each) for each in (None, 102521.0, 0.1 + 0.2, "0017")] == [
         *("(missing)", "102521", "0.3", "0017")
     ]

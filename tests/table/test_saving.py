@@ -5,10 +5,12 @@ import json
 import subprocess
 import sys
 import warnings
+from dataclasses import replace
 from pathlib import Path
 from zipfile import ZIP_DEFLATED, ZipFile
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
@@ -17,8 +19,11 @@ import raremetric
 from raremetric.table import ModelFileError, contents, fit_table, load_model, save_model
 from raremetric.table.files import CARD, FORMAT
 from raremetric.table.fitting import model_names
+from raremetric.table.rows import pack_rows, unpack_rows
 
 skops = pytest.importorskip("skops.io")
+
+PACKED = ["raremetric.table.rows.PackedColumn", "raremetric.table.texts.PackedTexts"]
 
 PREDICT = """
 import sys
@@ -42,6 +47,8 @@ def saved(model, tmp_path):
 
 def write_unchecked(model, path, versions=None):
     """Save a model as an attacker could, without the checks of save_model."""
+    if isinstance(model.data, pd.DataFrame):
+        model = replace(model, data=pack_rows(model.data))
     skops.dump(model, path)
     with ZipFile(path, "a") as archive:
         archive.writestr(
@@ -91,6 +98,30 @@ def test_all_parts_come_back(model, saved):
     assert again.ids.tolist() == [f"r{i}" for i in range(120)]
     assert again.weights() == model.weights()
     assert again.encoder.kinds_ == model.encoder.kinds_
+    pd.testing.assert_frame_equal(again.data, model.data)
+    assert again.data["weight"].isna()[3]
+    assert again.data["color"].isna()[5]
+    assert again.X.tobytes() == model.X.tobytes()
+
+
+def test_rows_of_all_types_come_back():
+    frame = pd.DataFrame(
+        {
+            "__loader__": [1.5, np.nan, -0.0],
+            "whole": np.array([1, 2, 2**53 + 1]),
+            "small": np.array([1, 2, 3], dtype=np.int8),
+            "text": pd.Categorical(["ü", None, "\ud800"], categories=["more", "ü", "\ud800"]),
+            "day": pd.to_datetime(["2026-01-31 12:30", None, "1901-01-01 00:00"]).astype("M8[us]"),
+            "zoned": pd.to_datetime(["2026-01-31", None, "1901-01-01"], utc=True).astype(
+                "datetime64[us, UTC]"
+            ),
+        }
+    )
+    packed = skops.loads(skops.dumps(pack_rows(frame)), trusted=PACKED)
+    found = unpack_rows(packed)
+    expected = frame.assign(text=frame["text"].cat.remove_unused_categories())
+    pd.testing.assert_frame_equal(found, expected)
+    assert np.signbit(found["__loader__"][2])
 
 
 @pytest.mark.parametrize("method", model_names())

@@ -45,6 +45,9 @@ def edit_schema(path, edit, **members):
             archive.writestr(name, content)
 
 
+ROWS = make_table()[["size", "weight", "color", "new"]].astype(
+    {"color": "category", "new": "category"}
+)
 FIELDS = {
     "class_names": [["x"], [1, None], None, ("a", "b")],
     "ids": [None, np.array(["a"]), np.arange(3), np.arange(120.0), [*range(120)]],
@@ -58,7 +61,11 @@ FIELDS = {
     "id_name": [3],
     "method": [None],
     "encoder": [None, "x"],
-    "X": [None, np.array(["/etc/passwd"]), np.zeros((0, 5)), np.zeros((120, 1)), np.zeros(120)],
+    "data": [
+        *(None, np.array(["/etc/passwd"]), np.zeros((0, 5)), {}),
+        *(ROWS.head(0), ROWS.drop(columns="size"), ROWS.iloc[:, ::-1]),
+        ROWS.assign(weight=pd.Categorical(["heavy"] * 120)),
+    ],
     "y": [None, np.array([7]), np.full(120, 7), np.zeros(120)],
     "sample_weight": [np.zeros(3), "x"],
 }
@@ -113,7 +120,7 @@ def test_an_estimator_that_opens_files(model, tmp_path):
     reader = HashingVectorizer(input="filename", n_features=4, norm=None)
     last = LogisticRegression().fit(np.eye(4), [0, 1, 0, 1])
     rows = np.array([str(secret)])
-    write_unchecked(changed(model, classifier=make_pipeline(reader, last), X=rows), path)
+    write_unchecked(changed(model, classifier=make_pipeline(reader, last), y=rows), path)
     with pytest.raises(ModelFileError, match=r"no model .* needs: .*HashingVectorizer"):
         load_model(path)
 

@@ -23,8 +23,7 @@ UNITS = {
 EXAMPLES_NOTE = (
     "The columns on the right are the training examples that decide, with their class, the nearest "
     "first: those that vote, or the nearest of each class under the metric with the largest "
-    "weight. Values that are the same as in the row are gray. A number that was missing in the "
-    "training data is shown as the median of its column."
+    "weight. Values that are the same as in the row are gray."
 )
 
 

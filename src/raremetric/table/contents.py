@@ -41,6 +41,7 @@ OWN_MODULES = (
     "rare",
     "table.model",
     "table.reading.written",
+    "table.rows",
     "table.texts",
     "tuning",
     "validation",

@@ -70,7 +70,7 @@ def explain_rows(
     -------
     list of Explanation
     """
-    found, encoded = model.classify(X), model.encoder.transform(X)
+    found, encoded, training = model.classify(X), model.encoder.transform(X), model.X
     names = model.encoder.feature_names_in_.tolist()
     parts_exact = model.has_neighbors and has_exact_split(model.metric)
     explanations = []
@@ -78,7 +78,7 @@ def explain_rows(
         moved = column_contributions(
             model.classifier,
             encoded[[i]],
-            model.X,
+            training,
             model.encoder.column_groups(),
             max_exact=MAX_EXACT,
             random_state=SEED,
@@ -118,25 +118,26 @@ def _examples(
     if not model.has_neighbors:
         return []
     distances, nearest = model.deciding_examples(encoded, n_neighbors, PER_CLASS)
-    names, parts = model.encoder.feature_names_in_, _parts(model, encoded, nearest, parts_exact)
+    names, rows = model.encoder.feature_names_in_.tolist(), model.data.iloc[nearest]
+    parts = _parts(model, encoded[0], model.encoder.transform(rows), parts_exact)
     return [
         {
             "id": model.ids.item(i),
             "class": model.class_names[model.y[i]],
             "distance": float(distance),
-            "values": model.encoder.decode(model.X[i]),
+            "values": {name: _plain(rows[name].iloc[rank]) for name in names},
             "parts": dict(zip(names, own.tolist(), strict=True)),
         }
-        for i, distance, own in zip(nearest, distances, parts, strict=True)
+        for rank, (i, distance, own) in enumerate(zip(nearest, distances, parts, strict=True))
     ]
 
 
-def _parts(model: TableModel, encoded: NDArray, nearest: NDArray, exact: bool) -> NDArray:
+def _parts(model: TableModel, row: NDArray, examples: NDArray, exact: bool) -> NDArray:
     """What each raw column contributes to the squared distances, (n_examples, n_columns)."""
-    groups, examples = model.encoder.column_groups(), model.X[nearest]
+    groups = model.encoder.column_groups()
     if not exact:
-        return counterfactual_changes(model.metric, encoded[0], examples, groups=groups)
-    parts = distance_contributions(model.metric, encoded[0], examples)
+        return counterfactual_changes(model.metric, row, examples, groups=groups)
+    parts = distance_contributions(model.metric, row, examples)
     return np.column_stack([parts[:, group].sum(axis=1) for group in groups])
 
 

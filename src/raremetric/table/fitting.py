@@ -164,7 +164,7 @@ def fit_table(
         method=method,
         encoder=table.encoder,
         classifier=tuned.model,
-        X=X,
+        data=table.data,
         y=y,
         ids=text_array(table.row_names) if named else np.arange(1, len(X) + 1),
         id_name=row_names,
@@ -176,7 +176,7 @@ def fit_table(
         columns=summarize_columns(table.data),
         sample_weight=roles.weights,
     )
-    model.radius = _training_radius(model)
+    model.radius = _training_radius(model, X)
     quality = _expected_quality(tuned, scoring)
     model.training = {
         "rows": len(y),
@@ -207,13 +207,13 @@ def _known_model(method: str) -> str:
     return method if ":" in method else check_option(method, "model", model_names())
 
 
-def _training_radius(model: TableModel) -> float | None:
+def _training_radius(model: TableModel, X: NDArray) -> float | None:
     """99th percentile of the distances from training examples to the nearest other one."""
     if not model.has_neighbors:
         return None
     examples = model.examples()
     step = -(-len(examples) // N_RADIUS)
-    distances, _ = model._kneighbors(model.X[examples[::step]], 2)
+    distances, _ = model._kneighbors(X[examples[::step]], 2)
     return float(np.quantile(distances[:, 1], 0.99))
 
 

@@ -43,8 +43,8 @@ class TableModel:
         Converts raw columns to numbers.
     classifier : estimator
         Classifier of encoded rows, fitted on `X` and `y`.
-    X : ndarray of shape (n_samples, n_features)
-        The encoded training examples.
+    data : DataFrame of shape (n_samples, n_columns)
+        The training examples as they were read, without the class.
     y : ndarray of shape (n_samples,)
         1 for the positive class, 0 otherwise.
     ids : ndarray of shape (n_samples,)
@@ -75,7 +75,7 @@ class TableModel:
     method: str
     encoder: TableEncoder
     classifier: Any
-    X: NDArray[np.float64]
+    data: Any
     y: NDArray[np.int64]
     ids: NDArray
     id_name: str | None
@@ -88,6 +88,11 @@ class TableModel:
     radius: float | None = None
     training: dict[str, Any] = field(default_factory=dict)
     sample_weight: NDArray[np.float64] | None = None
+
+    @property
+    def X(self) -> NDArray[np.float64]:  # noqa: N802
+        """The encoded training examples, computed from `data`."""
+        return self.encoder.transform(self.data)
 
     @property
     def has_neighbors(self) -> bool:
@@ -257,7 +262,7 @@ class TableModel:
     def examples(self) -> NDArray[np.int64]:
         """Rows of the training data that can be neighbors."""
         last = self._last
-        return last.ensemble_.rows if isinstance(last, RareClassifier) else np.arange(len(self.X))
+        return last.ensemble_.rows if isinstance(last, RareClassifier) else np.arange(len(self.y))
 
     @property
     def n_metrics(self) -> int:
@@ -290,7 +295,7 @@ class TableModel:
             order = np.lexsort((rows, distances))
             return distances[order], rows[order]
         if n_neighbors is not None:
-            check_integer(n_neighbors, "The number of neighbors", low=1, high=len(self.X))
+            check_integer(n_neighbors, "The number of neighbors", low=1, high=len(self.y))
         distances, rows = self._kneighbors(encoded, n_neighbors)
         return distances[0], rows[0]
 

@@ -4,12 +4,21 @@ import copy
 
 import numpy as np
 import pytest
+from sklearn.inspection import partial_dependence, permutation_importance
+from sklearn.metrics import get_scorer, make_scorer, precision_score
+from sklearn.model_selection import cross_val_score
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.preprocessing import StandardScaler
 
 from raremetric.explain import feature_weights
 from raremetric.rare.ensemble import Ensemble
-from raremetric.table import TableError, explain_row, fit_table, read_table
+from raremetric.table import (
+    TableError,
+    explain_row,
+    fit_table,
+    importances_of_file,
+    read_table,
+)
 from raremetric.table.splitting import n_tuning_folds
 from tests.table.conftest import make_table
 
@@ -36,6 +45,39 @@ def test_votes_are_counted_as_the_classifier_does(models, path, k):
     assert k == 3 or 0.5 in shares
     np.testing.assert_array_equal(found.probability, shares)
     np.testing.assert_array_equal(found.positive, model.classifier.predict(model.X) == 1)
+
+
+@pytest.mark.parametrize("method", ["iml", "rare", "logistic"])
+def test_a_model_is_a_classifier_of_raw_columns(models, path, method):
+    model, frame = models[method], make_table()
+    found = model.predict_table(path)
+    assert model.classes_.tolist() == ["well", "ill"]
+    assert model.predict(frame).tolist() == model.predict(path).tolist() == found["class"].tolist()
+    p = model.predict_proba(frame)
+    np.testing.assert_array_equal(p[:, 1], found["probability"])
+    np.testing.assert_array_equal(p.sum(axis=1), 1)
+    precision = make_scorer(precision_score, pos_label="ill")
+    for scoring in ("f1_macro", "neg_log_loss", precision):
+        assert isinstance(get_scorer(scoring)(model, frame, frame["state"]), float)
+    decided = model.pipeline.predict(model.data) == 1
+    np.testing.assert_array_equal(decided, found["class"] == "ill")
+
+
+def test_tools_of_scikit_learn_take_raw_columns(models):
+    model = models["logistic"]
+    pipeline, data, y = model.pipeline, model.data, model.y
+    found = permutation_importance(
+        pipeline, data, y, scoring="average_precision", n_repeats=5, random_state=0
+    )
+    own = {each["column"]: each for each in importances_of_file(model, make_table()).columns}
+    assert [*data] == ["size", "weight", "color", "new"]
+    for j, name in enumerate(data):
+        assert own[name]["importance"] == found.importances_mean[j]
+        assert own[name]["std"] == found.importances_std[j]
+    curve = partial_dependence(pipeline, data, ["size"], kind="average")["average"][0]
+    assert (np.diff(curve) > 0).all()  # the rare class is larger
+    again = models["gmml"].pipeline
+    assert cross_val_score(again, data, y, scoring="average_precision").mean() > y.mean()
 
 
 def test_pieces_give_the_same_as_the_whole_file(model, path):

@@ -33,7 +33,7 @@ def logistic(models):
     """A model without neighbors."""
     model = models["plain"]
     fitted = make_pipeline(StandardScaler(), LogisticRegression()).fit(model.X, model.y)
-    return replace(model, classifier=fitted, radius=None)
+    return replace(model, pipeline=make_pipeline(model.encoder, fitted), radius=None)
 
 
 def moves(evidence):
@@ -105,7 +105,8 @@ def test_importances_of_the_original_columns(models, path, tmp_path):
     boosted = HistGradientBoostingClassifier(max_iter=20).fit(model.X, model.y)
     new = tmp_path / "new.csv"
     make_table(seed=1, n=200).rename(columns={"state": "truth"}).to_csv(new, index=False)
-    found = importances_of_file(replace(model, classifier=boosted), new, "truth")
+    pipeline = make_pipeline(model.encoder, boosted)
+    found = importances_of_file(replace(model, pipeline=pipeline), new, "truth")
     frame = make_table(seed=1, n=200)
     X = model.encoder.transform(frame)
     expected = permutation_importance(

@@ -15,6 +15,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.svm import SVC
 
+from raremetric import TableEncoder
 from raremetric.features import BoostedLeaves
 from raremetric.study.store import Store
 from raremetric.table import ModelFileError, contents, fit_table, load_model, save_model
@@ -60,7 +61,7 @@ FIELDS = {
     "target_name": [None, 3],
     "id_name": [3],
     "method": [None],
-    "encoder": [None, "x"],
+    "pipeline": [None, "x", make_pipeline(LogisticRegression()), make_pipeline(TableEncoder())],
     "data": [
         *(None, np.array(["/etc/passwd"]), np.zeros((0, 5)), {}),
         *(ROWS.head(0), ROWS.drop(columns="size"), ROWS.iloc[:, ::-1]),
@@ -111,7 +112,7 @@ def test_dates_weights_and_many_levels_pass_the_checks(tmp_path):
     assert {"date", "text", "number"} == {each["kind"] for each in model.columns}
     save_model(model, tmp_path / "model.skops")
     again = load_model(tmp_path / "model.skops")
-    pd.testing.assert_frame_equal(again.predict(frame), model.predict(frame))
+    pd.testing.assert_frame_equal(again.predict_table(frame), model.predict_table(frame))
 
 
 def test_an_estimator_that_opens_files(model, tmp_path):
@@ -120,7 +121,8 @@ def test_an_estimator_that_opens_files(model, tmp_path):
     reader = HashingVectorizer(input="filename", n_features=4, norm=None)
     last = LogisticRegression().fit(np.eye(4), [0, 1, 0, 1])
     rows = np.array([str(secret)])
-    write_unchecked(changed(model, classifier=make_pipeline(reader, last), y=rows), path)
+    pipeline = make_pipeline(model.encoder, make_pipeline(reader, last))
+    write_unchecked(changed(model, pipeline=pipeline, y=rows), path)
     with pytest.raises(ModelFileError, match=r"no model .* needs: .*HashingVectorizer"):
         load_model(path)
 
@@ -188,7 +190,8 @@ def test_a_long_name_of_a_row(tmp_path):
         tracemalloc.stop()
     assert again.ids.tolist() == model.ids.tolist() == frame["id"].tolist()
     assert (
-        again.predict(frame)["neighbor_1"].tolist() == model.predict(frame)["neighbor_1"].tolist()
+        again.predict_table(frame)["neighbor_1"].tolist()
+        == model.predict_table(frame)["neighbor_1"].tolist()
     )
 
 

@@ -82,7 +82,7 @@ class DateEncoder(ColumnEncoder):
 
 def date_points(column: Any) -> NDArray[np.datetime64]:
     """A column of a DataFrame as points in time in UTC."""
-    points = pd.to_datetime(column, utc=True)
+    points = pd.to_datetime(column, utc=True, cache=False)  # the cache would cost more
     return points.dt.tz_localize(None).to_numpy(dtype="datetime64[us]")
 
 

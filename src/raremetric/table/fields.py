@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
+from sklearn.pipeline import Pipeline
 
 from raremetric.encoding import TableEncoder
 from raremetric.table.aims import describe_scoring
@@ -61,6 +62,15 @@ def _table(check: Check) -> Check:
 
 def _is_array(value: Any, shape: tuple[int, ...], kinds: str) -> bool:
     return type(value) is np.ndarray and value.shape == shape and value.dtype.kind in kinds
+
+
+def _is_pipeline(model: TableModel) -> bool:
+    _, encoder = model.pipeline.steps[0]
+    return (
+        isinstance(model.pipeline, Pipeline)
+        and len(model.pipeline) == 2
+        and isinstance(encoder, TableEncoder)
+    )
 
 
 def _has_rows(model: TableModel) -> bool:
@@ -130,7 +140,7 @@ TRAINING: dict[str, Check] = {
 REQUIRED = ("rows", "positive", "rows_used", "validation", "chosen")  # in the card of a model
 
 ARRAYS: dict[str, tuple[Check, str]] = {  # checks of the model, because lengths must agree
-    "encoder": (lambda model: isinstance(model.encoder, TableEncoder), "a TableEncoder"),
+    "pipeline": (_is_pipeline, "a pipeline of a TableEncoder and a classifier"),
     "data": (_has_rows, "the training rows, with all columns of the encoder"),
     "y": (
         lambda model: (

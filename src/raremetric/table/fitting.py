@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.pipeline import make_pipeline
 
 import raremetric
 from raremetric.contenders import CONTENDERS, Tuned, find_contender
@@ -162,8 +163,7 @@ def fit_table(
     named = keep_names and table.row_names is not None
     model = TableModel(
         method=method,
-        encoder=table.encoder,
-        classifier=tuned.model,
+        pipeline=make_pipeline(table.encoder, tuned.model),
         data=table.data,
         y=y,
         ids=text_array(table.row_names) if named else np.arange(1, len(X) + 1),

@@ -5,10 +5,13 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from sklearn.inspection import permutation_importance
+from sklearn.metrics import get_scorer
 
-from raremetric.explain import ColumnImportances, column_importances
 from raremetric.files import existing_file, quoted
-from raremetric.performance import OnProgress
+from raremetric.performance import OnProgress, Progress
 from raremetric.table.model import TableModel
 from raremetric.table.reading import TableError, iter_table
 from raremetric.table.reading.files import arrow_table, is_frame, naming, read_arrow
@@ -52,7 +55,7 @@ def importances_of_file(
     n_repeats : int, default=5
         Number of permutations.
     on_progress : callable (n_done, n_steps) or None, default=None
-        See :func:`raremetric.explain.column_importances`.
+        Called after each permutation, with the number of finished steps and of all.
 
     Returns
     -------
@@ -79,28 +82,39 @@ def importances_of_file(
             f"{source}: {int(y.sum())} of {len(y)} rows have the class {quoted(name)} in "
             f"column {target!r}; importances need both classes."
         )
-    X = np.concatenate([model.encoder.transform(part) for part in iter_table(path, model.encoder)])
-    known = {row.tobytes() for row in model.X}
-    found: ColumnImportances = column_importances(
-        model.classifier,
-        X,
-        y,
-        model.encoder.column_groups(),
-        n_repeats=n_repeats,
-        random_state=SEED,
-        on_progress=on_progress,
+    X = _read(model, path)
+    scorer = get_scorer("average_precision")
+    on_step = Progress(on_progress, 1 + n_repeats * X.shape[1])
+
+    def score(pipeline: Any, X: Any, y: NDArray) -> float:
+        found = scorer(pipeline, X, y)
+        on_step()
+        return found
+
+    baseline = scorer(model.pipeline, X, y)
+    found = permutation_importance(
+        model.pipeline, X, y, scoring=score, n_repeats=n_repeats, random_state=SEED
     )
+    known = {row.tobytes() for row in model.X}
     names = model.encoder.feature_names_in_
     return FileImportances(
         columns=[
             {
                 "column": str(names[j]),
-                "importance": float(found.mean[j]),
-                "std": float(found.std[j]),
+                "importance": float(found.importances_mean[j]),
+                "std": float(found.importances_std[j]),
             }
-            for j in np.argsort(-found.mean, kind="stable")
+            for j in np.argsort(-found.importances_mean, kind="stable")
         ],
-        baseline=found.baseline,
-        known_share=float(np.mean([row.tobytes() in known for row in X])),
+        baseline=float(baseline),
+        known_share=float(np.mean([row.tobytes() in known for row in model.encoder.transform(X)])),
         n_rows=len(X),
     )
+
+
+def _read(model: TableModel, path: Any) -> Any:
+    """The columns of a model, as one DataFrame."""
+    frame = pd.concat(iter_table(path, model.encoder), ignore_index=True)
+    kinds = zip(frame.columns, model.encoder.kinds_, strict=True)
+    texts = [name for name, kind in kinds if kind not in ("number", "date")]
+    return frame.astype(dict.fromkeys(texts, "category"))  # the pieces had different levels

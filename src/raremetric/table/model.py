@@ -39,10 +39,10 @@ class TableModel:
     ----------
     method : str
         Name of the method.
-    encoder : TableEncoder
-        Converts raw columns to numbers.
-    classifier : estimator
-        Classifier of encoded rows, fitted on `X` and `y`.
+    pipeline : Pipeline
+        From raw columns to a decision: a `TableEncoder` and a classifier, fitted on `data` and `y`.
+        It takes a DataFrame with columns of the types of `data`, and its classes are 0 and 1. The
+        tools of scikit-learn work on it, such as `permutation_importance` and `cross_val_score`.
     data : DataFrame of shape (n_samples, n_columns)
         The training examples as they were read, without the class.
     y : ndarray of shape (n_samples,)
@@ -73,8 +73,7 @@ class TableModel:
     """
 
     method: str
-    encoder: TableEncoder
-    classifier: Any
+    pipeline: Pipeline
     data: Any
     y: NDArray[np.int64]
     ids: NDArray
@@ -88,6 +87,24 @@ class TableModel:
     radius: float | None = None
     training: dict[str, Any] = field(default_factory=dict)
     sample_weight: NDArray[np.float64] | None = None
+
+    @property
+    def encoder(self) -> TableEncoder:
+        """The first step of the pipeline, which converts raw columns to numbers."""
+        return self.pipeline[0]
+
+    @property
+    def classifier(self) -> Any:
+        """The last step of the pipeline, a classifier of encoded rows."""
+        return self.pipeline[-1]
+
+    @property
+    def classes_(self) -> NDArray:
+        """The names of the classes, as `predict` returns them; the second one is positive."""
+        return np.array(self.class_names, dtype=object)
+
+    def __sklearn_tags__(self) -> Any:
+        return self.pipeline.__sklearn_tags__()  # so that the scorers of scikit-learn take a model
 
     @property
     def X(self) -> NDArray[np.float64]:  # noqa: N802
@@ -122,8 +139,42 @@ class TableModel:
     def _last(self) -> Any:
         return self.classifier[-1] if isinstance(self.classifier, Pipeline) else self.classifier
 
-    def predict(self, X: Any, *, threshold: float | None = None, top: int | None = None) -> Any:
-        """Classify the rows of a table.
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+        """Probabilities of the two classes for the rows of a table.
+
+        Parameters
+        ----------
+        X : DataFrame, Arrow table, str or Path
+            See `predict_table`.
+
+        Returns
+        -------
+        p : ndarray of shape (n_rows, 2)
+            In the order of `classes_`.
+        """
+        p = np.concatenate([found.probability for found in self.predict_file(X)])
+        return np.column_stack([1 - p, p])
+
+    def predict(self, X: Any) -> NDArray:
+        """The class of each row of a table, by its name.
+
+        Parameters
+        ----------
+        X : DataFrame, Arrow table, str or Path
+            See `predict_table`.
+
+        Returns
+        -------
+        y : ndarray of shape (n_rows,)
+            Names of classes, as text.
+        """
+        positive = np.concatenate([found.positive for found in self.predict_file(X)])
+        return self.classes_[positive.astype(np.int64)]
+
+    def predict_table(
+        self, X: Any, *, threshold: float | None = None, top: int | None = None
+    ) -> Any:
+        """Classify the rows of a table, with what the command ``raremetric predict`` writes.
 
         Parameters
         ----------
@@ -160,7 +211,7 @@ class TableModel:
         first_row : int, default=1
             Number of the first row, for files that are read in pieces.
         threshold : float or None, default=None
-            See `predict`.
+            See `predict_table`.
         """
         n_rows = len(piece)
         if n_rows:
@@ -230,7 +281,7 @@ class TableModel:
         block_bytes : int, default=4 MB
             Size of a piece in bytes of a CSV file.
         threshold : float or None, default=None
-            See `predict`.
+            See `predict_table`.
 
         Yields
         ------

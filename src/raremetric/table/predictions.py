@@ -200,7 +200,7 @@ def write_predictions(
     on_result : callable
         Called with the predictions for each piece.
     threshold, top
-        See `TableModel.predict`.
+        See `TableModel.predict_table`.
     spreadsheet_safe : bool, default=False
         Add an apostrophe to text that a spreadsheet would run as a formula: text that begins with
         ``=``, ``+``, ``-``, ``@``, a tab or a line break. Otherwise, ids are the same as in the

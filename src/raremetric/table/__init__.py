@@ -1,5 +1,11 @@
 """The user's own table: compare methods, fit one, save it, predict and explain."""
 
+# ruff: noqa: E402
+from raremetric.extras import import_optional
+
+import_optional("pandas")  # one sentence if it is not installed
+import_optional("pyarrow")
+
 from raremetric.method_names import DEFAULT_METHODS
 from raremetric.table.collections import fit_collection
 from raremetric.table.comparison import compare_table

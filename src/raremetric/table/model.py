@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 from sklearn.pipeline import Pipeline, make_pipeline
 
@@ -15,7 +16,6 @@ from raremetric.classifier import MetricKNNClassifier
 from raremetric.encoding import TableEncoder
 from raremetric.explain import feature_weights, has_exact_split
 from raremetric.explain.distances import model_steps
-from raremetric.extras import import_optional
 from raremetric.performance import one_blas_thread
 from raremetric.rare import RareClassifier
 from raremetric.rare.prediction import proba_and_neighbors
@@ -192,10 +192,9 @@ class TableModel:
             One row per row of `X`, with the columns of the command ``raremetric predict``: see
             `prediction_columns`. The index of a pandas DataFrame is kept.
         """
-        pandas = import_optional("pandas")
         tables = output_tables(self, X, threshold=threshold, top=top)
-        found = pandas.concat([each.to_pandas() for each in tables], ignore_index=True)
-        if isinstance(X, pandas.DataFrame):
+        found = pd.concat([each.to_pandas() for each in tables], ignore_index=True)
+        if isinstance(X, pd.DataFrame):
             found.index = X.index
         return found
 

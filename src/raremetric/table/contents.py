@@ -25,7 +25,6 @@ SKLEARN_TYPES = frozenset(
         "sklearn.linear_model._logistic.LogisticRegression",
         "sklearn.pipeline.Pipeline",
         "sklearn.preprocessing._data.StandardScaler",
-        "sklearn.svm._classes.SVC",
     }
 )
 # The modules of raremetric with classes of fitted models.

@@ -241,7 +241,9 @@ def tune_on_threads(names, n_candidates: int, repeats: int = 3) -> list[dict]:
     return rows
 
 
-def compare_rare(n_samples: int, n_features: int, n_trees: int, n_candidates: int) -> list[dict]:
+def compare_rare(
+    n_samples: int, n_features: int, n_estimators: int, n_candidates: int
+) -> list[dict]:
     """RareClassifier("fast") against a balanced random forest tuned by RandomizedSearchCV."""
     from imblearn.ensemble import BalancedRandomForestClassifier
     from sklearn.datasets import make_classification
@@ -252,7 +254,7 @@ def compare_rare(n_samples: int, n_features: int, n_trees: int, n_candidates: in
     RareClassifier("fast").fit(X[:60, :2], np.arange(60) % 3 == 0)  # compiles
     seconds = timed_fit(RareClassifier("fast", random_state=0), X, y)
     forest = RandomizedSearchCV(
-        BalancedRandomForestClassifier(n_trees, random_state=0),
+        BalancedRandomForestClassifier(n_estimators, random_state=0),
         FOREST_GRID,
         n_iter=n_candidates,
         cv=5,

@@ -54,7 +54,7 @@ def make_clusters(n_samples: int, share: float, seed: int, part: int):
     return X, y.astype(int)
 
 
-def measure_anchors(n_samples: int, max_anchors: int | None, seed: int, n_test: int) -> dict:
+def measure_anchors(n_samples: int, max_samples: int | None, seed: int, n_test: int) -> dict:
     """Fit IML to sampled anchors in two threads; F1 of 3-NN on n_test rows if there are any."""
     import resource
     import warnings
@@ -66,13 +66,13 @@ def measure_anchors(n_samples: int, max_anchors: int | None, seed: int, n_test: 
 
     warnings.simplefilter("ignore")
     X, y = make_clusters(n_samples, RARE_SHARE, seed, 0)
-    iml = IML(max_anchors=max_anchors, random_state=seed, n_jobs=2)
-    iml.set_params(max_anchors=50).fit(*make_clusters(500, 0.2, 0, 0))  # compiles
+    iml = IML(max_samples=max_samples, random_state=seed, n_jobs=2)
+    iml.set_params(max_samples=50).fit(*make_clusters(500, 0.2, 0, 0))  # compiles
     wall, cpu = time.perf_counter(), time.process_time()
-    iml.set_params(max_anchors=max_anchors).fit(X, y)
+    iml.set_params(max_samples=max_samples).fit(X, y)
     row = {
         "n_samples": n_samples,
-        "max_anchors": max_anchors,
+        "max_samples": max_samples,
         "seed": seed,
         "wall_seconds": time.perf_counter() - wall,
         "seconds": time.process_time() - cpu,
@@ -134,7 +134,7 @@ def measure(n_samples: int, n_features: int, dissimilar: str, n_jobs: int, share
 
     X, y = make_data(n_samples, n_features, share)
     warnings.simplefilter("ignore")
-    iml = IML(dissimilar=dissimilar, max_anchors=None, n_jobs=n_jobs)
+    iml = IML(dissimilar=dissimilar, max_samples=None, n_jobs=n_jobs)
     iml.fit(*make_data(100, 3, 0.2))  # compiles
     searches, selection = clock_parts(), clock_selection()
     wall, cpu, main = time.perf_counter(), time.process_time(), time.thread_time()

@@ -79,7 +79,7 @@ def run(root: Path, share: float, n_rows: int, max_rows: int, profile: bool) -> 
     ):
         where: Any = {"scheduler": cluster.scheduler_address}
         with Watched(client, "fit", after=5.0):
-            model = fit_collection(data, "y", 1, max_rows=max_rows, seed=0, **where)
+            model = fit_collection(data, "y", 1, max_samples=max_rows, seed=0, **where)
         check_fit(model.training, round(share * n_rows), n_rows, max_rows)
         say(f"fit: {len(model.classifier.ensemble_.metrics)} metrics are averaged")
         if profile:

@@ -207,12 +207,12 @@ def cost_of_sampling(table: list[dict]) -> list[str]:
     scores: dict[int | None, list[float]] = {}
     for row in table:
         if "f1" in row:
-            scores.setdefault(row["max_anchors"], []).append(row["f1"])
+            scores.setdefault(row["max_samples"], []).append(row["f1"])
     full, texts = np.array(scores.pop(None)), []
-    for max_anchors, found in scores.items():
+    for max_samples, found in scores.items():
         lost = full - found
         error = lost.std(ddof=1) / np.sqrt(len(lost))
-        texts.append(f"{max_anchors} anchors: F1 lower by {lost.mean():.2f} ± {error:.2f}")
+        texts.append(f"{max_samples} anchors: F1 lower by {lost.mean():.2f} ± {error:.2f}")
     return texts
 
 

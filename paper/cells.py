@@ -16,20 +16,8 @@ from paper.printed import (
     paper_table,
 )
 from raremetric.datasets import describe_dataset
-from raremetric.report import (
-    INK,
-    MISSING,
-    Cell,
-    Figure,
-    Grid,
-    Score,
-    Table,
-    name_cell,
-    new_figure,
-    save,
-    signed,
-    styles,
-)
+from raremetric.pages import INK, MISSING, Cell, Figure, Grid, name_cell, new_figure, save, styles
+from raremetric.study.report import Score, Table, signed
 
 # The headings of two columns: the paper's tables and its text disagree about which is which.
 AS_PRINTED, EXCHANGED = "as printed", "exchanged"

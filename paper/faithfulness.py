@@ -24,20 +24,16 @@ from paper.table_claims import (
     TABLES,
     Runs,
 )
-from raremetric.report import (
-    Cell,
-    Figure,
-    Grid,
+from raremetric.pages import Cell, Figure, Grid, name_cell, to_markdown
+from raremetric.study.report import (
     Table,
     average_ranks,
     draw_dataset,
     draw_means,
-    name_cell,
     origin_grid,
     progress_text,
     published_average_ranks,
     signed,
-    to_markdown,
 )
 
 EXPERIMENTS = (*RESAMPLING_OF, "imbalance", "ablation")  # names of their studies

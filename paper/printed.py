@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
-from raremetric.report import Published, Score
+from raremetric.study.report import Published, Score
 
 PRINTED_LEARNERS = ("Euclidean", "LMNN", "ITML", "GMML", "IML")
 PAPER_SPLITS = 20

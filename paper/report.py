@@ -12,15 +12,9 @@ from paper.cells import cells_grid, draw_cells, judge_cells, verdicts_grid
 from paper.faithfulness import EXPERIMENTS, faithfulness_page, is_reproduction
 from paper.printed import RESAMPLING_OF, PaperTable, paper_table
 from paper.share_claims import FIGURE_DATASET
-from raremetric.report import (
-    Section,
-    Table,
-    csv_bytes,
-    figure_files,
-    to_markdown,
-    write_report,
-)
+from raremetric.pages import Section, to_markdown
 from raremetric.study import Store, StudyResults, read_study
+from raremetric.study.report import Table, csv_bytes, figure_files, write_report
 
 Files = dict[str, bytes]
 # Name of a study → the table of the paper whose protocol it has.
@@ -41,7 +35,8 @@ def report_store(store: Path, out: Path, title: str = "") -> list[Path]:
     Returns
     -------
     list of Path
-        The files written: see `raremetric.report.write_report`. Besides, ``cells.csv``, ``.md`` and
+        The files written: see `raremetric.study.report.write_report`. Besides, ``cells.csv``,
+        ``.md`` and
         a figure if a study is compared with the paper, and ``faithfulness.md`` for experiments of
         the paper.
     """

@@ -18,7 +18,7 @@ from paper.table_claims import (
     of_all,
     verdict_of,
 )
-from raremetric.report import Paired, Table, differences, paired, sets_text, share_cell
+from raremetric.study.report import Paired, Table, differences, paired, sets_text, share_cell
 
 FIGURE_DATASET = "spectfheart"  # of Figures 1 and 3
 VARIANTS = ("ML1", "ML2", "IML")

@@ -11,7 +11,7 @@ from pandas import DataFrame
 from paper.cells import judge_cells, judge_means
 from paper.printed import PRINTED_LEARNERS, paper_datasets, paper_table
 from raremetric.datasets import describe_dataset
-from raremetric.report import (
+from raremetric.study.report import (
     Paired,
     Table,
     average_ranks,

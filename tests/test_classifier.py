@@ -3,7 +3,7 @@ import pytest
 from imblearn.over_sampling import SMOTE
 from imblearn.pipeline import make_pipeline as make_imblearn_pipeline
 from sklearn.base import clone
-from sklearn.datasets import load_wine
+from sklearn.datasets import load_breast_cancer, load_wine
 from sklearn.exceptions import NotFittedError
 from sklearn.frozen import FrozenEstimator
 from sklearn.model_selection import GridSearchCV, cross_val_score
@@ -11,7 +11,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from raremetric import IML, BalancedDiscriminant, Euclidean, MetricKNNClassifier
+from raremetric import IML, BalancedDiscriminant, Euclidean, MetricKNNClassifier, RareClassifier
 from raremetric.voting.training import TrainingSet
 from tests.conftest import make_problem
 
@@ -33,14 +33,13 @@ def test_plain_distance_is_scikit_learns_classifier(wine):
 def test_votes_are_taken_under_the_learned_metric(wine):
     X, y = wine
     model = MetricKNNClassifier(IML(tol=1e-3)).fit(X[::2], y[::2])
-    by_hand = KNeighborsClassifier(3).fit(model.learner_.transform(X[::2]), y[::2])
+    by_hand = KNeighborsClassifier(3).fit(model.metric_.transform(X[::2]), y[::2])
     np.testing.assert_array_equal(
-        model.predict(X[1::2]), by_hand.predict(model.learner_.transform(X[1::2]))
+        model.predict(X[1::2]), by_hand.predict(model.metric_.transform(X[1::2]))
     )
-    assert model.metric_ is model.learner_
     distances, rows = model.kneighbors(X[1::2])
     pairs = np.stack([X[1::2], X[::2][rows[:, 0]]], axis=1)
-    np.testing.assert_allclose(distances[:, 0], model.learner_.pair_distance(pairs))
+    np.testing.assert_allclose(distances[:, 0], model.metric_.pair_distance(pairs))
 
 
 def test_training_examples_are_not_their_own_neighbors(wine):
@@ -62,6 +61,18 @@ def test_neighbors_at_the_same_distance_come_in_the_order_of_their_rows():
     assert model.predict([[0.0]]).tolist() == ["a"]
 
 
+@pytest.mark.parametrize(
+    "model", [MetricKNNClassifier(IML(tol=1e-3)), RareClassifier(0.1, cv=2, random_state=0)]
+)
+def test_metric_maps_the_rows_that_fit_takes(model):
+    X, y = load_breast_cancer(return_X_y=True)
+    model.fit(X[:200], y[:200])
+    distances, rows = model.kneighbors(X[200:], 1)
+    own, others = model.metric_.transform(X[200:]), model.metric_.transform(X[:200])
+    expected = np.linalg.norm(own - others[rows[:, 0]], axis=1)
+    np.testing.assert_allclose(distances[:, 0], expected, rtol=1e-6, atol=1e-6)
+
+
 def test_a_frozen_learner_is_not_fitted_again(wine):
     X, y = wine
     learner = BalancedDiscriminant().fit(X, y)
@@ -72,8 +83,8 @@ def test_a_frozen_learner_is_not_fitted_again(wine):
     by_hand = KNeighborsClassifier(3).fit(learner.transform(X[half]), y[half])
     np.testing.assert_array_equal(model.predict(X), by_hand.predict(learner.transform(X)))
     refitted = MetricKNNClassifier(learner).fit(X[half], y[half])
-    assert refitted.learner_ is not learner
-    assert not np.array_equal(refitted.learner_.components_, components)
+    assert refitted.metric_ is not learner
+    assert not np.array_equal(refitted.metric_.components_, components)
     np.testing.assert_array_equal(learner.components_, components)
 
 
@@ -92,11 +103,11 @@ def test_a_frozen_learner_must_be_fitted_and_serve_all_classes(wine):
 def test_one_metric_per_class(wine):
     X, y = wine
     model = MetricKNNClassifier(IML(tol=1e-3), multiclass="one_vs_rest").fit(X[::2], y[::2])
-    assert len(model.learners_) == 3
-    assert not hasattr(model, "learner_")
-    with pytest.raises(AttributeError, match=r"one metric for each class; use one of learners_"):
+    assert len(model.metrics_) == 3
+    assert not hasattr(model, "metric_")
+    with pytest.raises(AttributeError, match=r"one metric for each class; use one of metrics_"):
         _ = model.metric_
-    for label, learner in enumerate(model.learners_):
+    for label, learner in enumerate(model.metrics_):
         alone = IML(tol=1e-3).fit(X[::2], y[::2] == label)
         np.testing.assert_array_equal(learner.components_, alone.components_)
     assert model.score(X[1::2], y[1::2]) > 0.9
@@ -111,7 +122,7 @@ def test_two_classes_share_one_metric_in_either_scheme(problem):
     joint = MetricKNNClassifier(IML()).fit(X, y)
     split = MetricKNNClassifier(IML(), multiclass="one_vs_rest").fit(X, y)
     np.testing.assert_array_equal(joint.predict(X), split.predict(X))
-    assert split.learner_ is split.learners_[0]
+    assert split.metric_ is split.metrics_[0]
 
 
 def test_ties_with_one_metric_per_class():
@@ -149,7 +160,7 @@ def test_tables_and_text_labels(problem, package, table_type):
     weights = np.arange(len(X)) % 3  # rows are left out, and taken for folds
     model.fit(table, text, sample_weight=weights)
     assert model.feature_names_in_.tolist() == ["a", "b", "c"]
-    assert model.learner_.feature_names_in_.tolist() == ["a", "b", "c"]
+    assert model.metric_.feature_names_in_.tolist() == ["a", "b", "c"]
     plain = clone(model).fit(X, text, sample_weight=weights)
     assert set(plain.predict(X)) == {"fraud", "fine"}
     np.testing.assert_array_equal(model.predict(table), plain.predict(X))
@@ -175,9 +186,9 @@ def test_a_second_fit_forgets_what_it_does_not_set():
     X, y = make_problem(0, n_samples=60, n_classes=3)
     model = MetricKNNClassifier(Euclidean(), vote="score", cv=2, random_state=0).fit(X, y)
     assert hasattr(model, "threshold_")
-    assert hasattr(model, "learner_")
+    assert hasattr(model, "metric_")
     model.set_params(vote="majority", multiclass="one_vs_rest").fit(X, y)
-    for name in ("threshold_", "reading_", "learner_"):
+    for name in ("threshold_", "reading_", "metric_"):
         assert not hasattr(model, name)
 
 

@@ -195,7 +195,7 @@ def test_distances_to_a_class_are_those_of_its_own_metric():
     model = MetricKNNClassifier(
         BalancedDiscriminant(), vote="adjusted", gamma={2: 0.5}, multiclass="one_vs_rest"
     ).fit(X, y)
-    for c, learner in enumerate(model.learners_):
+    for c, learner in enumerate(model.metrics_):
         Z, Q = learner.transform(X), learner.transform(queries())
         votes = [adjusted_vote(Z, y, q, [1, 1, 0.5], 3)[c] for q in Q]
         np.testing.assert_array_equal(np.rint(model.decision_function(queries())[:, c]), votes)
@@ -214,7 +214,7 @@ def test_a_frozen_metric_is_tuned_by_leaving_one_out():
         held_out[i] = np.log(max(second[0], floor)) - np.log(max(second[1], floor))
     expected = fit_sigmoid(held_out, y == 1)
     model = MetricKNNClassifier(FrozenEstimator(metric), vote="score").fit(X, y)
-    assert model.learner_.estimator is metric
+    assert model.metric_.estimator is metric
     threshold = best_threshold(expected(held_out), f_utility(1.0))
     assert model.threshold_ == pytest.approx(threshold)
     Q = metric.transform(queries())

@@ -187,10 +187,10 @@ def test_without_routing_a_learner_gets_weights_if_its_fit_has_them(data):
     X, y = data
     weights = np.arange(len(y)) % 4
     model = MetricKNNClassifier(Recorder()).fit(X, y, sample_weight=weights)
-    n_rows, given, _ = model.learner_.given_
+    n_rows, given, _ = model.metric_.given_
     np.testing.assert_array_equal(given, weights[weights > 0])
     assert n_rows == len(given)
-    assert MetricKNNClassifier(Recorder()).fit(X, y).learner_.given_[1] is None
+    assert MetricKNNClassifier(Recorder()).fit(X, y).metric_.given_[1] is None
     frozen = FrozenEstimator(Euclidean().fit(X, y))
     for learner in (Euclidean(), frozen, make_pipeline(StandardScaler(), Recorder())):
         MetricKNNClassifier(learner).fit(X, y, sample_weight=weights)
@@ -203,7 +203,7 @@ def test_weights_reach_the_metric(data):
     weights = np.random.default_rng(0).uniform(0.1, 5.0, size=len(y))
     model = MetricKNNClassifier(IML(tol=1e-2)).fit(X, y, sample_weight=weights)
     alone = IML(tol=1e-2).fit(X, y, sample_weight=weights)
-    np.testing.assert_array_equal(model.learner_.components_, alone.components_)
+    np.testing.assert_array_equal(model.metric_.components_, alone.components_)
 
 
 @pytest.mark.parametrize("requested", [True, False])
@@ -217,8 +217,8 @@ def test_a_pipeline_with_routing(data, requested):
         scaler = StandardScaler().set_fit_request(sample_weight=False)
         pipeline = make_pipeline(scaler, model).fit(X, y, sample_weight=weights)
     alone = IML(tol=1e-2).fit(X, y, sample_weight=weights if requested else None)
-    np.testing.assert_allclose(pipeline[-1].learner_.components_, alone.components_, atol=1e-8)
-    by_hand = MetricKNNClassifier(FrozenEstimator(pipeline[-1].learner_))
+    np.testing.assert_allclose(pipeline[-1].metric_.components_, alone.components_, atol=1e-8)
+    by_hand = MetricKNNClassifier(FrozenEstimator(pipeline[-1].metric_))
     by_hand.fit(X, y, sample_weight=weights)
     np.testing.assert_allclose(pipeline.predict_proba(Q), by_hand.predict_proba(Q))
 
@@ -230,7 +230,7 @@ def test_metadata_under_another_name_follow_the_rows(data):
         learner = Recorder().set_fit_request(sample_weight=False, costs="prices")
         model = MetricKNNClassifier(learner).set_fit_request(sample_weight=True)
         pipeline = make_pipeline(model).fit(X, y, sample_weight=weights, prices=costs)
-    n_rows, no_weights, given = pipeline[-1].learner_.given_
+    n_rows, no_weights, given = pipeline[-1].metric_.given_
     assert n_rows == len(given)
     assert no_weights is None
     np.testing.assert_array_equal(given, costs[weights > 0])

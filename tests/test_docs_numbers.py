@@ -240,13 +240,12 @@ def test_the_number_of_splits_with_increasing_imbalance():
     rows = finished_tasks("paper.csv.gz")
     n = rows[rows.share.notna()].groupby(["learner", "dataset"]).split.nunique().unique().tolist()
     assert len(n) == 1
-    word = {8: "eight", 9: "nine", 10: "ten"}[n[0]]
     pages = {
         "Makefile": f"ITERATIONS ?= {n[0]}\n",
         "README.md": f"--splits {n[0]}`",
-        "docs/faq.md": f"with {word} of 20",
-        "docs/paper.md": f"{word} of 20",
-        "docs/results/README.md": f"have {word} of the\npaper's 20 splits",
+        "docs/faq.md": f"with {n[0]} of 20",
+        "docs/paper.md": f"and {n[0]} of 20",
+        "docs/results/README.md": f"have {n[0]} of the\npaper's 20 splits",
     }
     for page, sentence in pages.items():
         assert sentence in (ROOT / page).read_text()

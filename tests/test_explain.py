@@ -87,7 +87,7 @@ def test_of_a_classifier_and_of_a_table_with_names():
     np.testing.assert_allclose(parts.sum(axis=1), distances[0] ** 2, atol=1e-12)
     three = make_problem(0, n_classes=3)
     several = MetricKNNClassifier(GMML(), multiclass="one_vs_rest").fit(*three)
-    with pytest.raises(AttributeError, match="one metric for each class; use one of learners_"):
+    with pytest.raises(AttributeError, match="one metric for each class; use one of metrics_"):
         distance_contributions(several, X[0], X[1])
     frozen = make_pipeline(FrozenEstimator(model[0]), FrozenEstimator(model[1]))
     np.testing.assert_array_equal(distance_contributions(frozen, X[0], X[rows[0]]), parts)

@@ -59,7 +59,7 @@ PARAMETERS: dict[str, dict[str, Any]] = {
     "IML, lbfgs": {"solver": "lbfgs", "max_iter": 20},
     "IML, projected": {"solver": "projected", "max_iter": 20},
     "IML, random": {"pairs": "random", "set_weights": "uniform"},
-    "IML, sample": {"max_anchors": 50},
+    "IML, sample": {"max_samples": 50},
     "IMLCV": {"n_candidates": 20},
     "ITML": {"max_iter": 1000},
     "LMNN, hinge": {"loss": "hinge"},

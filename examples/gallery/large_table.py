@@ -2,7 +2,7 @@
 A large table
 =============
 
-With many examples, the pairs of a sample of them are enough to learn a metric. ``max_anchors`` is
+With many examples, the pairs of a sample of them are enough to learn a metric. ``max_samples`` is
 the size of the sample (20,000 by default). All examples of the rare class are in it, and the
 neighbors of the sampled examples are searched among all examples.
 
@@ -51,7 +51,7 @@ IML(tol=1e-2).fit(X[:2000], y[:2000])
 sizes, seconds, scores = (40_000, 20_000, 5_000, 1_000), [], []
 for size in sizes:
     start = process_time()
-    metric = IML(max_anchors=size, random_state=0).fit(X, y)
+    metric = IML(max_samples=size, random_state=0).fit(X, y)
     seconds.append(process_time() - start)
     scores.append(test_score(metric))
 plain = test_score(Euclidean().fit(X, y))

@@ -44,7 +44,7 @@ def viewing_plane(Z, y):
 
 def draw_neighborhoods(axes, model, X_train, y_train, X_test, y_test, title):
     """Draw training points, and lines from each rare test point to the neighbors that vote."""
-    Z_train, Z_test = model.learner_.transform(X_train), model.learner_.transform(X_test)
+    Z_train, Z_test = model.metric_.transform(X_train), model.metric_.transform(X_test)
     plane = viewing_plane(Z_train, y_train)
     train, test = Z_train @ plane.T, Z_test[y_test == 1] @ plane.T
     rows = model.kneighbors(X_test[y_test == 1], return_distance=False)

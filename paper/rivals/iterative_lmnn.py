@@ -28,7 +28,7 @@ class IterativeLMNN(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
 
     Parameters
     ----------
-    n_neighbors, push_weight, max_anchors, max_iter, random_state
+    n_neighbors, push_weight, max_samples, max_iter, random_state
         Of LMNN in each round: see :class:`raremetric.LMNN`.
     n_selected : int, default=10
         Number of examples of each class that are selected for each query.
@@ -98,7 +98,7 @@ class IterativeLMNN(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         *,
         overlap=0.9,
         max_rounds=4,
-        max_anchors=20_000,
+        max_samples=20_000,
         max_iter=100,
         random_state=None,
     ):
@@ -107,7 +107,7 @@ class IterativeLMNN(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         self.n_selected = n_selected
         self.overlap = overlap
         self.max_rounds = max_rounds
-        self.max_anchors = max_anchors
+        self.max_samples = max_samples
         self.max_iter = max_iter
         self.random_state = random_state
 
@@ -149,7 +149,7 @@ class IterativeLMNN(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
             lmnn = LMNN(
                 self.n_neighbors,
                 self.push_weight,
-                max_anchors=self.max_anchors,
+                max_samples=self.max_samples,
                 max_iter=self.max_iter,
                 random_state=self.random_state,
             ).fit(X[selection], y[selection])

@@ -4,7 +4,7 @@ import pytest
 
 from paper.report import write_paper_report
 from paper.tests.synthetic import whole_paper
-from tests.report.conftest import DETAILS, empty_figures
+from tests.study.report.conftest import DETAILS, empty_figures
 
 __all__ = ["empty_figures"]
 

@@ -4,8 +4,8 @@ from functools import partial
 
 from paper.printed import RESAMPLING_OF, paper_table
 from paper.report import printed_for, with_planned_splits
-from raremetric.report.summarize import summarize
-from tests.report import synthetic
+from raremetric.study.report.summarize import summarize
+from tests.study.report import synthetic
 
 PRINTED = {name: paper_table(name) for name in RESAMPLING_OF}
 paper_like = partial(synthetic.published_like, published=PRINTED)

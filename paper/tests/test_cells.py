@@ -11,11 +11,11 @@ from paper.printed import PRINTED_LEARNERS, paper_table
 from paper.report import write_paper_report
 from paper.tests.synthetic import paper_like, tables_of
 from raremetric.datasets import describe_dataset
-from raremetric.report.listings import origin_grid
-from raremetric.report.page import to_markdown
-from raremetric.report.tables import code_text, dataset_grid, progress_text
+from raremetric.pages.page import to_markdown
+from raremetric.study.report.listings import origin_grid
+from raremetric.study.report.tables import code_text, dataset_grid, progress_text
 from raremetric.study.tasks import StudyResults
-from tests.report.synthetic import results_of, row
+from tests.study.report.synthetic import results_of, row
 
 
 def exact(f1):

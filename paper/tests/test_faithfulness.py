@@ -14,9 +14,9 @@ from paper.printed import PRINTED_LEARNERS, RESAMPLING_OF, paper_table
 from paper.report import write_paper_report
 from paper.table_claims import FAILS, HOLDS, NOISE, NOT_RUN, PART, Runs, verdict_of
 from paper.tests.synthetic import paper_like, tables_of, whole_paper
-from raremetric.report import Paired
 from raremetric.study import StudyResults
-from tests.report.synthetic import results_of, row, share_studies
+from raremetric.study.report import Paired
+from tests.study.report.synthetic import results_of, row, share_studies
 
 PRINTED_RANKS = {
     "Table 2": ["4.30", "3.26", "3.00", "2.96", "1.48"],

@@ -142,7 +142,7 @@ def test_order_of_rows_and_queries_and_names_of_classes_do_not_matter():
 def test_the_seed_decides_which_selected_examples_are_anchors():
     X, y = make_problem(0, 60, 3, 2)
     first, again, other = (
-        IterativeLMNN(max_anchors=20, random_state=seed, max_rounds=30).fit(X, y).components_
+        IterativeLMNN(max_samples=20, random_state=seed, max_rounds=30).fit(X, y).components_
         for seed in (0, 0, 1)
     )
     np.testing.assert_array_equal(first, again)

@@ -9,8 +9,8 @@ import pytest
 import paper
 from paper.printed import PRINTED_LEARNERS, RESAMPLING_OF, paper_datasets, paper_table
 from paper.tests.synthetic import paper_like, tables_of
-from raremetric.report import Score, published_average_ranks
-from tests.report.synthetic import counts, results_of, row
+from raremetric.study.report import Score, published_average_ranks
+from tests.study.report.synthetic import counts, results_of, row
 
 # As printed below Tables 2, 3a and 3b.
 PRINTED_RANKS = {

@@ -15,11 +15,17 @@ import paper
 from paper.report import default_title, report_store, write_paper_report
 from paper.tests.synthetic import paper_like, tables_of
 from raremetric.study import Study, StudyResults, export_results, import_results, read_study
-from tests.report.synthetic import beyond_the_paper
+from tests.study.report.synthetic import beyond_the_paper
 
 FOLDER = Path(paper.__file__).parent
 RESULTS = FOLDER.parent / "docs" / "results"
-PUBLIC = ("raremetric", "raremetric.datasets", "raremetric.report", "raremetric.study")
+PUBLIC = (
+    "raremetric",
+    "raremetric.datasets",
+    "raremetric.pages",
+    "raremetric.study",
+    "raremetric.study.report",
+)
 
 
 def imports_of(path):

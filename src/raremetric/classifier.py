@@ -77,9 +77,10 @@ class MetricKNNClassifier(NeighborsMixin, ClassifierMixin, BaseEstimator):
 
     Attributes
     ----------
-    learner_ : metric learner
-        The fitted learner. With one metric per class, use ``learners_``.
-    learners_ : list of metric learners
+    metric_ : transformer
+        The fitted learner: it maps rows as ``fit`` takes them to the space in which distances are
+        measured. With one metric per class, use ``metrics_``.
+    metrics_ : list of transformers
         The fitted learner, or one for each class.
     n_neighbors_ : int
         Number of neighbors that vote, given or chosen. For a chosen reading, 2m − 1.
@@ -197,7 +198,7 @@ class MetricKNNClassifier(NeighborsMixin, ClassifierMixin, BaseEstimator):
 
     def _fit(self, X, y, sample_weight, fit_params, class_counts=None) -> MetricKNNClassifier:
         """Fit; ``class_counts`` are those of all rows if these are a sample of them."""
-        forget_attributes(self, "learner_", "gamma_", "reading_", "threshold_")
+        forget_attributes(self, "gamma_", "reading_", "threshold_")
         check_option(self.multiclass, "multiclass", MULTICLASS)
         check_option(self.vote, "vote", VOTES)
         table = X
@@ -215,10 +216,8 @@ class MetricKNNClassifier(NeighborsMixin, ClassifierMixin, BaseEstimator):
         labels = labels if class_counts is None else labels._replace(counts=class_counts)
         gamma = fitting.check_gamma(self.gamma, self.vote, labels)
         self.classes_, self._row_numbers = data.labels.classes, data.row_numbers
-        self.learners_ = training.fit_learners(learner, data, self.multiclass)
-        if len(self.learners_) == 1:
-            self.learner_ = self.learners_[0]
-        mapped = training.map_rows(self.learners_, data.X)
+        self.metrics_ = training.fit_learners(learner, data, self.multiclass)
+        mapped = training.map_rows(self.metrics_, data.X)
         self._examples = Examples.of(mapped, data.labels, data.weights, self.n_jobs)
         hold_out = partial(
             training.hold_out, learner, data, self.multiclass, self._examples,

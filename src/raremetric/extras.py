@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import platform
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import cache
 from importlib import import_module, metadata
 from importlib.util import find_spec
 from types import ModuleType
+from typing import Any
 
 # The extra that installs a package; a package that is not listed belongs to "study".
 EXTRA_OF = {
@@ -75,3 +77,29 @@ def installed_versions() -> dict[str, str]:
             with suppress(metadata.PackageNotFoundError):
                 found[package] = metadata.version(distribution)
     return found
+
+
+def lazy_names(
+    package: str, names_in: Mapping[str, Sequence[str]], needs: Sequence[str] = ()
+) -> tuple[Callable[[str], Any], list[str]]:
+    """The functions ``__getattr__`` and ``__all__`` of a package that imports names on first use.
+
+    Parameters
+    ----------
+    package : str
+        Name of the package.
+    names_in : mapping of str to sequence of str
+        The public names in each of its modules.
+    needs : sequence of str, default=()
+        Optional packages that all of its modules import; one sentence if one is not installed.
+    """
+    module_of = {name: module for module, names in names_in.items() for name in names}
+
+    def find(name: str) -> Any:
+        if name not in module_of:
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        for each in needs:
+            import_optional(each)
+        return getattr(import_module(f"{package}.{module_of[name]}"), name)
+
+    return find, sorted(module_of)

@@ -39,33 +39,33 @@ class Anchors(NamedTuple):
     shares: NDArray[np.float64]  # (n_classes,), drawn rows of each class, divided by all its rows
 
 
-def check_max_anchors(max_anchors: int | None) -> None:
+def check_max_samples(max_samples: int | None) -> None:
     """Refuse a number of anchors that has no meaning."""
-    if max_anchors is not None:
-        check_integer(max_anchors, "max_anchors", low=2)
+    if max_samples is not None:
+        check_integer(max_samples, "max_samples", low=2)
 
 
 def draw_anchors(
-    labels: Labels, sample_weight: NDArray, max_anchors: int | None, random_state=None
+    labels: Labels, sample_weight: NDArray, max_samples: int | None, random_state=None
 ) -> Anchors:
-    """At most max_anchors rows, drawn class by class; all rows if there are not more.
+    """At most max_samples rows, drawn class by class; all rows if there are not more.
 
     Every class gets the same number of anchors. A class that has fewer rows keeps all of them, and
     the others get the rest. Within a class, the chance of a row is proportional to its sample
     weight, and at most 1. The weights of the drawn rows add up to the weight of the class, and a
     weighted sum over them has the same sum over all rows as its expectation.
     """
-    if max_anchors is None or len(labels.codes) <= max_anchors:
+    if max_samples is None or len(labels.codes) <= max_samples:
         return Anchors(None, sample_weight, np.ones(len(labels.classes)))
-    if max_anchors < len(labels.classes):
+    if max_samples < len(labels.classes):
         raise ValueError(
-            f"max_anchors == {max_anchors}, but there are {len(labels.classes)} classes, and each "
-            "of them needs an anchor: raise max_anchors."
+            f"max_samples == {max_samples}, but there are {len(labels.classes)} classes, and each "
+            "of them needs an anchor: raise max_samples."
         )
     rng, weights = check_random_state(random_state), np.zeros(len(sample_weight))
     codes = np.where(sample_weight > 0, labels.codes, -1)
     members = [np.flatnonzero(codes == c) for c in range(len(labels.classes))]
-    sizes, n_left = np.zeros(len(members), dtype=np.int64), int(max_anchors)
+    sizes, n_left = np.zeros(len(members), dtype=np.int64), int(max_samples)
     for n_done, c in enumerate(np.argsort([len(rows) for rows in members])):
         sizes[c] = min(len(members[c]), n_left // (len(members) - n_done))
         n_left -= sizes[c]
@@ -155,24 +155,45 @@ def all_pairs(labels: Labels) -> tuple[Pairs, Pairs]:
     return split_by_label(labels, anchors, others)
 
 
+def draw_rows(
+    n_samples: int,
+    size: int,
+    random_state: np.random.RandomState,
+    weights: NDArray | None = None,
+) -> NDArray[np.int64]:
+    """Rows drawn with replacement, with chances proportional to their weights."""
+    if weights is None:
+        return random_state.randint(n_samples, size=size)
+    return random_state.choice(n_samples, size=size, p=weights / weights.sum())
+
+
 def draw_pairs(
-    labels: Labels, n_pairs: int, same: bool, random_state: np.random.RandomState
+    labels: Labels,
+    n_pairs: int,
+    same: bool,
+    random_state: np.random.RandomState,
+    weights: NDArray | None = None,
 ) -> NDArray[np.int64]:
     """Distinct pairs of rows of the same class or of two classes, shape (≤ n_pairs, 2).
 
-    Anchors are uniform. A draw that gives an anchor without a partner, or a pair drawn before, is
-    repeated in a few more rounds.
+    The chances of anchors, and of their partners, are proportional to their weights. A draw that
+    gives an anchor without a partner, or a pair drawn before, is repeated in a few more rounds.
     """
     members = [np.flatnonzero(labels.codes == c) for c in range(len(labels.classes))]
     non_members_before = [rows - np.arange(len(rows)) for rows in members]
     n_samples = len(labels.codes)
     pairs: dict[tuple[int, int], None] = {}
     for _ in range(DRAWING_ROUNDS):
-        for anchor in random_state.randint(n_samples, size=n_pairs - len(pairs)).tolist():
+        for anchor in draw_rows(n_samples, n_pairs - len(pairs), random_state, weights).tolist():
             c = labels.codes[anchor]
             own = members[c]
             n_partners = len(own) - 1 if same else n_samples - len(own)
             if n_partners == 0:
+                continue
+            if weights is not None:
+                chances = np.where((labels.codes == c) == same, weights, 0.0)
+                chances[anchor] = 0.0
+                pairs[anchor, int(draw_rows(n_samples, 1, random_state, chances)[0])] = None
                 continue
             rank = random_state.randint(n_partners)
             if same:  # the rank-th member that is not the anchor
@@ -201,11 +222,11 @@ def check_signs(labels: ArrayLike, n_pairs: int) -> NDArray[np.float64]:
 
 
 def sample_rows(
-    n_samples: int, random_state: np.random.RandomState
+    n_samples: int, random_state: np.random.RandomState, weights: NDArray | None = None
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Both rows of at least 500 random pairs: a sample of all distances."""
     n_draws = max(MIN_SAMPLED_PAIRS, -(-(n_samples // 10) // 2))
-    draws = random_state.randint(n_samples, size=2 * n_draws)
+    draws = draw_rows(n_samples, 2 * n_draws, random_state, weights)
     return draws[::2], draws[1::2]
 
 

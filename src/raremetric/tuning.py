@@ -18,7 +18,7 @@ from raremetric.learners.base import MetricLearner
 from raremetric.learners.euclidean import Euclidean
 from raremetric.learners.grid import Fold, Score, rare_f1, score_candidates
 from raremetric.learners.iml import IML
-from raremetric.pairs import check_max_anchors
+from raremetric.pairs import check_max_samples
 from raremetric.performance import one_blas_thread
 from raremetric.validation import (
     Labels,
@@ -57,15 +57,16 @@ class IMLCV(MetricLearner):
         Folds, as in scikit-learn. A number is the number of stratified, shuffled folds, in which
         copies of a row are together: see the notes of :class:`RareClassifier`.
     scoring : str or callable, default="f1"
-        What to maximize. "f1" is the F1 of the rarest class, computed by a fast path; any other
-        scorer of scikit-learn is allowed.
+        What to maximize. "f1" is the F1 of the rarest class, computed by a fast path. Any other
+        scorer of scikit-learn is allowed; as there, "precision" and "recall" are about the class 1,
+        and ``make_scorer(recall_score, pos_label=...)`` about another one.
     n_neighbors : int, default=3
         Number of neighbors that vote, and of pairs per example in the loss.
     halving : bool, default=False
         Successive halving: after each fold only the better half of the candidates is tried on the
         next one. This is several times faster. The score of a dropped candidate is the mean over
         the folds that it was tried on.
-    max_anchors : int or None, default=20_000
+    max_samples : int or None, default=20_000
         If there are more examples, the loss consists of the pairs of this many of them, as in
         :class:`IML`. Likewise, a test fold that has more rows is represented by a sample of this
         size, in which all classes are as frequent as possible, with weights that restore the
@@ -74,7 +75,7 @@ class IMLCV(MetricLearner):
         Threads over the candidates. The result does not depend on it.
     random_state : int, RandomState instance or None, default=None
         For the draw from the grid, for the folds if ``cv`` is a number, and for the draw of
-        anchors if there are more than ``max_anchors`` examples.
+        anchors if there are more than ``max_samples`` examples.
     verbose : int, default=0
         1 logs the progress, fold by fold, to the logger "raremetric".
 
@@ -137,7 +138,7 @@ class IMLCV(MetricLearner):
         scoring="f1",
         n_neighbors=3,
         halving=False,
-        max_anchors=20_000,
+        max_samples=20_000,
         n_jobs=None,
         random_state=None,
         verbose=0,
@@ -148,7 +149,7 @@ class IMLCV(MetricLearner):
         self.scoring = scoring
         self.n_neighbors = n_neighbors
         self.halving = halving
-        self.max_anchors = max_anchors
+        self.max_samples = max_samples
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
@@ -184,15 +185,15 @@ class IMLCV(MetricLearner):
             X, table = X[rows], take_rows(table, rows)
             labels = check_labels(labels.classes[labels.codes[rows]], type(self).__name__)
         check_integer(self.n_neighbors, "n_neighbors", low=1)
-        check_max_anchors(self.max_anchors)
+        check_max_samples(self.max_samples)
         rng = check_random_state(self.random_state)
         candidates = self._draw_candidates(rng)
         y = labels.classes[labels.codes]
         score = self._scorer(labels)
         splits = self._splits(X, labels, rng, rows, n_given, groups)
         folds = [_make_fold(X, y, weights, train, test) for train, test in splits]
-        shared = {"max_anchors": self.max_anchors}
-        if self.max_anchors is not None and len(X) > self.max_anchors:
+        shared = {"max_samples": self.max_samples}
+        if self.max_samples is not None and len(X) > self.max_samples:
             shared["random_state"] = int(rng.randint(np.iinfo(np.int32).max))
             folds = [fold.with_fewer_test_rows(**shared) for fold in folds]
         scores, seconds = self._score_folds(folds, [shared | each for each in candidates], score)

@@ -164,6 +164,13 @@ def weighted_rows(
     return rows, None if (weights == 1).all() else weights
 
 
+def relative_weights(weights: NDArray | None) -> NDArray | None:
+    """Weights above zero, divided by their mean; None in place of weights that are all the same."""
+    if weights is None or (weights == weights[0]).all():
+        return None
+    return weights / weights.mean()
+
+
 def check_groups(groups: Any, n_samples: int) -> NDArray | None:
     """The number of the group of each example, in the order of their appearance, or None."""
     if groups is None:

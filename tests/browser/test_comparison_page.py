@@ -2,8 +2,8 @@
 
 import pytest
 
-from raremetric.report import comparison_page
 from raremetric.table.comparison import compare_table
+from raremetric.table.pages.comparison import comparison_page
 from tests.browser.conftest import BACKGROUND, DARK, LIGHT, assert_cut_boxes_fade, opened_page
 from tests.table.conftest import make_table
 

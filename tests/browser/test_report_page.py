@@ -2,10 +2,10 @@
 
 import pytest
 
-from raremetric.report import write_report
+from raremetric.study.report import write_report
 from raremetric.study.tasks import StudyResults
 from tests.browser.conftest import BACKGROUND, DARK, LIGHT, assert_cut_boxes_fade, opened_page
-from tests.report.synthetic import PUBLISHED, whole_paper
+from tests.study.report.synthetic import PUBLISHED, whole_paper
 
 pytestmark = pytest.mark.browser
 

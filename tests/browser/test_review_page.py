@@ -5,8 +5,8 @@ import io
 
 import pytest
 
-from raremetric.report import review_page
 from raremetric.table import fit_table
+from raremetric.table.pages.review import review_page
 from raremetric.table.review import labeled_rows, review_file
 from tests.browser.conftest import BACKGROUND, DARK, LIGHT, assert_cut_boxes_fade, opened_page
 from tests.table.conftest import make_table

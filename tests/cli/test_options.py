@@ -1,11 +1,14 @@
 """Options that are given several times: lists accumulate, single values are refused."""
 
 import json
+from pathlib import Path
 
 import pytest
 from typer.main import get_command
 
 from raremetric.cli import app
+
+STUDY = Path(__file__).parents[2] / "paper/table2.toml"
 
 
 def walk(command, path=()):
@@ -113,14 +116,14 @@ def test_no_method_is_a_mistake(run, path, tmp_path):
 def test_a_part_of_a_study(run, tmp_path):
     part = ["--datasets", "wine", "--datasets", "", "--datasets", "glass", "--splits", "1"]
     part += ["--learners", "Euclidean", "--learners=GMML", "--store", tmp_path / "study.sqlite"]
-    result = run("study", "run", "table2", *part, "--json")
+    result = run("study", "run", STUDY, *part, "--json")
     assert json.loads(result.stdout)["tasks"] == 4
 
 
 @pytest.mark.parametrize("name", ["datasets", "learners"])
 def test_an_empty_part_of_a_study_is_a_mistake(run, tmp_path, name):
     store = tmp_path / "study.sqlite"
-    result = run("study", "run", "table2", f"--{name}", ",", "--store", store)
+    result = run("study", "run", STUDY, f"--{name}", ",", "--store", store)
     assert result.exit_code == 2
     assert result.stderr.startswith(f"Error: {name} must contain at least one name; got none.")
     assert not store.exists()

@@ -8,9 +8,8 @@ import pandas as pd
 import pytest
 from rich.console import Console
 
-from raremetric.cli import fit, predict
 from raremetric.contenders import scored
-from raremetric.table import fitting
+from raremetric.table.commands import fit, predict
 from tests.table.conftest import make_table
 
 
@@ -118,8 +117,8 @@ def recorded(monkeypatch):
 
     for module in (fit, predict):
         monkeypatch.setattr(module, "progress", progress)
-    monkeypatch.setattr("raremetric.cli.explain.progress", progress)
-    monkeypatch.setattr("raremetric.cli.review.progress", progress)
+    monkeypatch.setattr("raremetric.table.commands.explain.progress", progress)
+    monkeypatch.setattr("raremetric.table.commands.review.progress", progress)
     return seen
 
 
@@ -146,7 +145,7 @@ def test_other_commands_report_their_steps(run, path, saved, tmp_path, recorded)
 
 
 def test_a_bar_shows_the_remaining_time(monkeypatch):
-    from raremetric.cli.common import progress
+    from raremetric.terminal.common import progress
 
     stream = io.StringIO()
     console = Console(file=stream, force_terminal=True, width=90)
@@ -188,13 +187,11 @@ def test_a_directory_is_no_model_and_not_a_table_if_it_is_empty(run, saved, tmp_
         assert message in done.stderr
 
 
-def test_rows_that_are_not_used_are_noted(run, tmp_path, monkeypatch):
+def test_rows_that_are_not_used_are_noted(run, tmp_path):
     make_table(n=300).drop(columns="id").to_csv(tmp_path / "t.csv", index=False)
     words = ["fit", tmp_path / "t.csv", "--target", "state", "-o", tmp_path / "m.skops"]
     done = run(*words, "--model", "svm", "--max-rows", "100")
     assert "It learned from 100 rows, drawn with as many of each class" in done.stdout
-    monkeypatch.setattr(fitting, "MAX_SAMPLES", 100)
-    assert "It learned from 100 rows" in run(*words, "--model", "svm").stdout
 
 
 def test_few_positives_are_a_warning(run, tmp_path, monkeypatch):

@@ -15,14 +15,15 @@ import pytest
 import typer
 from rich.console import Console
 
-from raremetric.cli import app, compare, fit
-from raremetric.cli.common import progress, user_mistakes
-from raremetric.cli.comparison_tables import comparison_table
+from raremetric.cli import app
 from raremetric.contenders import scored
 from raremetric.method_names import DEFAULT_METHODS, METHODS
 from raremetric.table import Comparison, comparison
+from raremetric.table.commands import compare, fit
+from raremetric.table.commands.comparison_tables import comparison_table
 from raremetric.table.fitting import model_names
 from raremetric.table.results import FoldResult
+from raremetric.terminal.common import progress, user_mistakes
 from tests.cli.conftest import COMMAND
 from tests.table.conftest import DOUBLED, make_table
 from tests.table.test_comparison import stopping
@@ -114,7 +115,7 @@ def test_compare_prints_its_table_before_the_page_and_ends_with_the_next_step(
     def refuse(*_):
         raise OSError("disk full")
 
-    monkeypatch.setattr("raremetric.report.comparison_page", refuse)
+    monkeypatch.setattr("raremetric.table.pages.comparison.comparison_page", refuse)
     result = run(*words)
     assert result.exit_code == 2
     assert "plain distance" in result.stdout
@@ -215,7 +216,7 @@ def test_a_stopped_comparison_does_not_replace_a_page(run, path, tmp_path, monke
         (["fit", "none.csv", "--target", "state", "-o", "{out}"], "There is no file 'none.csv'."),
         (["fit", "{path}", "--target", "state"], "Missing option '--out' / '-o'."),
         (["fit", "{path}", "--target", "state", "-o", "/no/x"], "There is no directory '/no'"),
-        (["fit", "{path}", "--target", "state", "--model", "x", "-o", "{out}"], "Unknown model"),
+        (["fit", "{path}", "--target", "state", "--model", "x", "-o", "{out}"], "must be one of"),
         (["fit", "{path}", "--target", "state", "--positive", "x", "-o", "{out}"], "no value 'x'"),
         (["compare", "{path}", "--target", "state", "--methods", "x"], "Unknown method 'x'"),
         (["predict", "{path}", "{path}"], "is not a model saved by raremetric"),

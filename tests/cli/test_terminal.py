@@ -11,8 +11,8 @@ import time
 import pytest
 import typer
 
-from raremetric.cli.common import progress, user_mistakes
 from raremetric.files import atomic_write
+from raremetric.terminal.common import progress, user_mistakes
 from tests.cli.conftest import COMMAND
 from tests.table.conftest import make_table
 
@@ -270,7 +270,7 @@ def test_a_dropped_exception_is_not_shown(capsys):
 
 WRITING = """
 import os, sys, time
-from raremetric.cli.common import user_mistakes
+from raremetric.terminal.common import user_mistakes
 from raremetric.files import atomic_write
 
 if sys.argv[1] == "named" and hasattr(os, "O_TMPFILE"):

@@ -26,9 +26,9 @@ def data():
 
 def test_all_positives_are_drawn_up_to_half():
     y = (np.arange(1000) % 20 == 0).astype(int)
-    for max_rows, n_positive in ((300, 50), (100, 50), (60, 30)):
-        rows = draw_training_rows(y, max_rows, 0)
-        assert len(rows) == len(set(rows)) == max_rows
+    for max_samples, n_positive in ((300, 50), (100, 50), (60, 30)):
+        rows = draw_training_rows(y, max_samples, 0)
+        assert len(rows) == len(set(rows)) == max_samples
         assert y[rows].sum() == n_positive
     np.testing.assert_array_equal(draw_training_rows(y, None, 0), np.arange(1000))
     np.testing.assert_array_equal(draw_training_rows(y, 1000, 0), np.arange(1000))
@@ -39,7 +39,7 @@ def test_more_rows_than_by_default_can_be_asked_for(name):
     X, y = np.random.default_rng(0).normal(size=(30, 2)), np.arange(30) % 3 == 0
     contender = find_contender(name, budget="quick")
     found = {
-        limit: contender.fit(contender.candidates(0)[:1], X, y, seed=0, max_rows=limit)
+        limit: contender.fit(contender.candidates(0)[:1], X, y, seed=0, max_samples=limit)
         for limit in (None, 20_000)
     }
     assert found[None].model.max_samples < found[20_000].model.max_samples == 20_000
@@ -81,7 +81,7 @@ def test_rare_learns_from_all_positives_and_corrects_the_draw(name, data):
     X, y, queries, _ = data
     contender = find_contender(name, "quick")
     tuned = contender.fit(
-        contender.candidates(0)[:1], X, y, folds=[], seed=0, scoring="f2", max_rows=N_DRAWN
+        contender.candidates(0)[:1], X, y, folds=[], seed=0, scoring="f2", max_samples=N_DRAWN
     )
     rows = tuned.model.ensemble_.rows
     assert len(rows) == N_DRAWN
@@ -97,7 +97,7 @@ def test_a_metric_is_learned_from_the_drawn_rows_and_all_rows_vote(data):
     contender = find_contender("gmml", "quick")
     folds = list(StratifiedKFold(3).split(X, y))
     tried = contender.candidates(0)[1:3]
-    tuned = contender.fit(tried, X, y, folds=folds, seed=4, max_rows=N_DRAWN)
+    tuned = contender.fit(tried, X, y, folds=folds, seed=4, max_samples=N_DRAWN)
     assert tuned.n_candidates == 2
     rows = draw_training_rows(y, N_DRAWN, 4)
     scaled = StandardScaler().fit(X).transform(X)

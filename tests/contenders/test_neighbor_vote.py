@@ -65,7 +65,7 @@ def test_a_quick_budget_compares_coarse_metrics_and_fits_a_fine_one(monkeypatch,
     folds = [*StratifiedKFold(2).split(X, y)]
     tuned = contender.fit(contender.candidates(1)[:3], X, y, seed=0, folds=folds)
     assert fitted == [tol] * 6
-    assert tuned.model[-1].learner_.tol == IML().tol
+    assert tuned.model[-1].metric_.tol == IML().tol
 
 
 def test_equal_scores_go_to_the_last_printed_form():

@@ -78,7 +78,7 @@ def test_nothing_is_seen_where_the_queries_are_not_known(seen, data, scoring):
 def test_queries_of_a_metric_that_is_learned_on_drawn_rows(seen, data):
     X, y, queries, folds = data
     contender = watching()
-    options = {"folds": folds, "scoring": "f1", "max_rows": 30, "queries": queries}
+    options = {"folds": folds, "scoring": "f1", "max_samples": 30, "queries": queries}
     contender.fit(contender.candidates(1), X, y, seed=0, **options)
     assert all(given is not None for given in seen)
     np.testing.assert_allclose(seen[-1], StandardScaler().fit(X).transform(queries))

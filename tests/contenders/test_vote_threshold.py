@@ -100,17 +100,17 @@ def test_successive_halving():
 
 def test_all_rows_vote_and_choose_the_threshold_if_some_are_drawn(data):
     X, y, queries, _ = data
-    whole, drawn = (fit("plain", X, y, scoring="f1", max_rows=limit) for limit in (None, 120))
+    whole, drawn = (fit("plain", X, y, scoring="f1", max_samples=limit) for limit in (None, 120))
     assert whole.model[-1].threshold_ == drawn.model[-1].threshold_
     np.testing.assert_allclose(whole.answer(queries).scores, drawn.answer(queries).scores)
     assert whole.quality == drawn.quality
-    metric = fit("gmml", X, y, scoring="f1", max_rows=120)
+    metric = fit("gmml", X, y, scoring="f1", max_samples=120)
     assert metric.model[-1].kneighbors(np.zeros((1, 3)), N)[1].shape == (1, N)
 
 
 def test_the_threshold_is_chosen_on_some_of_the_rows_for_all_of_them(data):
     X, y = np.concatenate([data[0], data[2]]), np.concatenate([data[1], data[3]])
-    contender, how = find_contender("plain"), TuningOptions(0, scoring="f1", max_rows=40)
+    contender, how = find_contender("plain"), TuningOptions(0, scoring="f1", max_samples=40)
     all_judged, judged, few = (
         tune_threshold(contender, contender.candidates(0), X, y, how, limit)
         for limit in (len(y), 400, 1)
@@ -162,7 +162,7 @@ def test_shares_that_say_nothing_decide_by_majority():
 
 def test_progress(data):
     X, y, _, _ = data
-    for options in ({}, {"max_rows": 120}):
+    for options in ({}, {"max_samples": 120}):
         seen = []
         fit(
             "gmml", X[:160], y[:160], scoring="f1",

@@ -22,7 +22,7 @@ SIZES = (4000,) * 6
 @pytest.fixture
 def fitted(tmp_path):
     table = make_table(sum(SIZES))
-    model = fit_table(table[:4000], "y", max_rows=400)
+    model = fit_table(table[:4000], "y", max_samples=400)
     save_model(model, tmp_path / "model.skops")
     return model, write_files(tmp_path / "data", table, ".parquet", SIZES)
 

@@ -135,7 +135,7 @@ def test_a_fitted_map_needs_no_xgboost(tmp_path):
 @pytest.mark.parametrize(
     ("name", "value", "message"),
     [
-        ("n_trees", 0, "n_trees == 0, must be >= 1"),
+        ("n_estimators", 0, "n_estimators == 0, must be >= 1"),
         ("learning_rate", 0.0, "learning_rate == 0.0, must be > 0"),
         ("max_leaves", 1, "max_leaves == 1, must be >= 2"),
         ("subsample", 1.5, "subsample == 1.5, must be <= 1"),

@@ -34,12 +34,12 @@ def test_the_optimum_is_reached_and_within_the_gap(seed, values, m, a, lam, k, r
     y = make_codes(rng, n, n_classes, rare=False)
     X = np.clip(make_values(rng, n, d, values), -9, 9) + rng.normal(size=(n_classes, d))[y]
     dissimilar = "refreshed" if refreshed else "fixed"
-    max_anchors = n // 2 if sampled else None
-    weights = draw_anchors(check_labels(y, "test"), np.ones(n), max_anchors, seed).weights
+    max_samples = n // 2 if sampled else None
+    weights = draw_anchors(check_labels(y, "test"), np.ones(n), max_samples, seed).weights
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         iml = IML(
-            k, m, a, lam, dissimilar=dissimilar, max_anchors=max_anchors, random_state=seed
+            k, m, a, lam, dissimilar=dissimilar, max_samples=max_samples, random_state=seed
         ).fit(X, y)
     warned = any(issubclass(each.category, ConvergenceWarning) for each in caught)
     optimum = iml_optimum(X, y, k=k, m=m, a=a, lam=lam, refreshed=refreshed, sample_weight=weights)

@@ -1,4 +1,4 @@
-"""Losses over a sample of the anchors: IML, IMLCV and LMNN with ``max_anchors``."""
+"""Losses over a sample of the anchors: IML, IMLCV and LMNN with ``max_samples``."""
 
 import numpy as np
 import pytest
@@ -38,7 +38,7 @@ def anchor_rows(learner, kind="similar"):
 def test_every_rare_example_is_an_anchor(weighted):
     X, y = make_rare_problem()
     w = np.random.RandomState(1).uniform(0.1, 2, len(y)) if weighted else None
-    learner = IML(max_anchors=20, random_state=0).fit(X, y, sample_weight=w)
+    learner = IML(max_samples=20, random_state=0).fit(X, y, sample_weight=w)
     for kind in ("similar", "dissimilar"):
         rows = anchor_rows(learner, kind)
         np.testing.assert_array_equal(rows[1], np.flatnonzero(y == 1))
@@ -76,7 +76,7 @@ def test_the_sampled_loss_is_that_of_weighted_anchors(scheme, refreshed):
     assert np.count_nonzero(weights) == 20
     dissimilar = "refreshed" if refreshed else "fixed"
     found = sampled_loss(
-        X, y, w, dissimilar=dissimilar, set_weights=scheme, max_anchors=20, random_state=3
+        X, y, w, dissimilar=dissimilar, set_weights=scheme, max_samples=20, random_state=3
     )
     expected = iml_loss(
         METRIC, X, y, k=3, m=5.0, a=0.3, lam=0.1, refreshed=refreshed, scheme=scheme,
@@ -93,7 +93,7 @@ def test_the_expectation_over_samples_is_the_full_loss(scheme):
         METRIC, X, y, k=3, m=5.0, a=0.3, lam=0.1, refreshed=True, scheme=scheme, sample_weight=w
     )
     values = [
-        sampled_loss(X, y, w, set_weights=scheme, max_anchors=12, random_state=seed)
+        sampled_loss(X, y, w, set_weights=scheme, max_samples=12, random_state=seed)
         for seed in range(400)
     ]
     error = np.std(values, ddof=1) / np.sqrt(len(values))
@@ -103,8 +103,8 @@ def test_the_expectation_over_samples_is_the_full_loss(scheme):
 def test_a_sample_of_all_rows_that_count_is_the_full_problem():
     X, y = make_problem(5, n_samples=90, n_classes=3)
     w = np.random.RandomState(0).randint(3, size=len(y)).astype(float)
-    full = IML(max_anchors=None, regularization=0.1).fit(X, y, sample_weight=w)
-    sampled = IML(max_anchors=np.count_nonzero(w), regularization=0.1).fit(X, y, sample_weight=w)
+    full = IML(max_samples=None, regularization=0.1).fit(X, y, sample_weight=w)
+    sampled = IML(max_samples=np.count_nonzero(w), regularization=0.1).fit(X, y, sample_weight=w)
     assert sampled.objective_ == pytest.approx(full.objective_, rel=1e-4)
     assert sampled.objective_ - sampled.duality_gap_ <= full.objective_
     assert full.objective_ - full.duality_gap_ <= sampled.objective_
@@ -112,17 +112,17 @@ def test_a_sample_of_all_rows_that_count_is_the_full_problem():
     np.testing.assert_array_equal(np.sort(rows), np.flatnonzero(w))
 
 
-def test_max_anchors_has_no_effect_on_fewer_examples():
+def test_max_samples_has_no_effect_on_fewer_examples():
     X, y = make_rare_problem()
     default, limited, unlimited = (
         IML(**parameters).fit(X, y).components_
-        for parameters in ({}, {"max_anchors": len(X)}, {"max_anchors": None})
+        for parameters in ({}, {"max_samples": len(X)}, {"max_samples": None})
     )
     np.testing.assert_array_equal(default, limited)
     np.testing.assert_array_equal(default, unlimited)
 
 
-@pytest.mark.parametrize("learner", [IML(max_anchors=30), LMNN(max_anchors=30)])
+@pytest.mark.parametrize("learner", [IML(max_samples=30), LMNN(max_samples=30)])
 def test_the_seed_decides_and_threads_do_not(learner):
     X, y = make_rare_problem(400, 20)
     first, threaded, other = (
@@ -137,23 +137,23 @@ def test_the_seed_decides_and_threads_do_not(learner):
 @pytest.mark.parametrize(
     ("value", "error", "message"),
     [
-        (1, ValueError, "max_anchors == 1, must be >= 2"),
-        (2.5, TypeError, "max_anchors must be an instance of int"),
-        (True, TypeError, "max_anchors must be an instance of int, not bool"),
-        (2, ValueError, "max_anchors == 2, but there are 3 classes"),
+        (1, ValueError, "max_samples == 1, must be >= 2"),
+        (2.5, TypeError, "max_samples must be an instance of int"),
+        (True, TypeError, "max_samples must be an instance of int, not bool"),
+        (2, ValueError, "max_samples == 2, but there are 3 classes"),
     ],
 )
 def test_bad_numbers_of_anchors(learner, value, error, message):
     X, y = make_problem(1, n_samples=60, n_classes=3)
     with pytest.raises(error, match=message):
-        learner.set_params(max_anchors=value).fit(X, y)
+        learner.set_params(max_samples=value).fit(X, y)
 
 
 def test_imlcv_scores_the_weighted_sample_of_each_test_fold():
     X, y = make_rare_problem(300, 30)
     candidates = [{"margin": 10.0}, {"margin": 1.0, "similar_weight": 0.8}]
-    search = IMLCV(candidates, cv=2, max_anchors=40, random_state=0).fit(X, y)
-    again = IMLCV(candidates, cv=2, max_anchors=40, random_state=0).fit(X, y)
+    search = IMLCV(candidates, cv=2, max_samples=40, random_state=0).fit(X, y)
+    again = IMLCV(candidates, cv=2, max_samples=40, random_state=0).fit(X, y)
     np.testing.assert_array_equal(search.components_, again.components_)
     rng = np.random.RandomState(0)
     folds = list(StratifiedKFold(2, shuffle=True, random_state=rng).split(X, y))
@@ -162,12 +162,12 @@ def test_imlcv_scores_the_weighted_sample_of_each_test_fold():
         _, weights, _ = draw_anchors(check_labels(y[test], "test"), np.ones(len(test)), 40, seed)
         scores = search.cv_results_[f"split{f}_test_score"]
         for candidate, found in zip(candidates, scores, strict=True):
-            metric = IML(max_anchors=40, random_state=seed, **candidate).fit(X[train], y[train])
+            metric = IML(max_samples=40, random_state=seed, **candidate).fit(X[train], y[train])
             knn = MetricKNNClassifier(Euclidean(), 3).fit(metric.transform(X[train]), y[train])
             predicted = knn.predict(metric.transform(X[test]))
             assert found == pytest.approx(f1_score(y[test], predicted, sample_weight=weights))
-    assert "max_anchors" not in search.best_params_
-    assert search.best_learner_.max_anchors == 40
+    assert "max_samples" not in search.best_params_
+    assert search.best_learner_.max_samples == 40
 
 
 @pytest.mark.parametrize("squared", [True, False])
@@ -177,7 +177,7 @@ def test_lmnn_estimates_the_full_loss_without_bias(squared):
     full = lmnn_loss(L, X, y, similar_lists(X, y, 2), 0.4, squared)
     name, values = "squared_hinge" if squared else "hinge", []
     for seed in range(300):
-        learner = LMNN(2, loss=name, max_anchors=12, random_state=seed)
+        learner = LMNN(2, loss=name, max_samples=12, random_state=seed)
         problem = lmnn.make_problem(learner, X, labels)
         value, _ = problem._weighted(0.4).value_and_gradient(L * problem.unit)
         values.append(value)
@@ -187,7 +187,7 @@ def test_lmnn_estimates_the_full_loss_without_bias(squared):
 
 def test_lmnn_reports_the_loss_of_its_anchors():
     X, y = make_rare_problem()
-    learner = LMNN(max_anchors=20, random_state=0).fit(X, y)
+    learner = LMNN(max_samples=20, random_state=0).fit(X, y)
     is_anchor = (learner.target_neighbors_ >= 0).all(axis=1)
     assert np.all(is_anchor[y == 1])
     assert np.count_nonzero(is_anchor) == 20
@@ -207,7 +207,7 @@ def test_lmnn_reports_the_loss_of_its_anchors():
 @pytest.mark.parametrize("squared", [True, False])
 def test_gradient_of_the_sampled_large_margin_loss(squared):
     X, y = make_problem(2, n_samples=50, n_classes=3)
-    learner = LMNN(2, loss="squared_hinge" if squared else "hinge", max_anchors=20, random_state=0)
+    learner = LMNN(2, loss="squared_hinge" if squared else "hinge", max_samples=20, random_state=0)
     loss = lmnn.make_problem(learner, X, check_labels(y, "test"))._weighted(0.6)
     _, gradient = loss.value_and_gradient(METRIC, 0.1)
     for i, j in np.ndindex(METRIC.shape):

@@ -28,6 +28,7 @@ def test_three_ways_to_compute_a_distance_agree(seed):
     Z = iml.transform(X)
     assert np.linalg.norm(Z[0] - Z[1]) == pytest.approx(by_matrix, rel=1e-9)
     assert iml.pair_distance([[a, b]])[0] == pytest.approx(by_matrix, rel=1e-9)
+    assert iml.pair_score([[a, b]])[0] == pytest.approx(-by_matrix, rel=1e-9)
     assert iml.get_metric()(a, b) == pytest.approx(by_matrix, rel=1e-9)
     assert iml.get_metric()(a, b, squared=True) == pytest.approx(by_matrix**2, rel=1e-9)
     np.testing.assert_array_equal(M, M.T)
@@ -82,6 +83,7 @@ def test_pairs_of_a_wrong_shape(fitted, shape):
         lambda learner: learner.transform(np.zeros((2, 3))),
         lambda learner: learner.get_mahalanobis_matrix(),
         lambda learner: learner.pair_distance(np.zeros((1, 2, 3))),
+        lambda learner: learner.pair_score(np.zeros((1, 2, 3))),
         lambda learner: learner.get_metric(),
     ],
 )

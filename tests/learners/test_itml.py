@@ -11,9 +11,17 @@ from raremetric.pairs import draw_pairs, sample_rows
 from raremetric.validation import check_labels
 from tests.conftest import make_problem
 
+WEIGHTS = {
+    "check_sample_weight_equivalence_on_dense_data": "Examples are drawn in proportion to their "
+    "weights, as if rows were repeated, but by other random numbers."
+}
+
 
 @pytest.mark.filterwarnings("ignore:ITML stopped after")  # the toy data are pure noise
-@parametrize_with_checks([ITML(), ITML(bounds="histogram", prior="identity", gamma=0.01)])
+@parametrize_with_checks(
+    [ITML(), ITML(bounds="histogram", prior="identity", gamma=0.01)],
+    expected_failed_checks=lambda learner: WEIGHTS,
+)
 def test_sklearn_checks(estimator, check):
     check(estimator)
 
@@ -27,7 +35,7 @@ def test_feasible_bounds_are_met():
     X = rng.normal(size=(30, 4))
     y = np.repeat([0, 1], 15)
     X[:, 0] += 6 * y  # one feature separates the classes
-    itml = ITML(np.inf, bounds=(6.0, 20.0), n_pairs=15, tol=1e-8, random_state=0).fit(X, y)
+    itml = ITML(np.inf, bounds=(6.0, 20.0), n_pairs=30, tol=1e-8, random_state=0).fit(X, y)
     squared = squared_distances(itml, X)
     assert np.all(squared[:15] <= 6 * (1 + 1e-5))
     assert np.all(squared[15:] >= 20 * (1 - 1e-5))
@@ -45,6 +53,14 @@ def test_the_metric_is_positive_definite_for_any_bounds(seed, gamma):
     values = np.linalg.svd(itml.components_, compute_uv=False)
     assert np.isfinite(values).all()
     assert values[-1] > 0
+
+
+@pytest.mark.parametrize(("n_pairs", "n_similar"), [(None, 180), (2, 1), (15, 8)])
+def test_number_of_drawn_pairs(n_pairs, n_similar):
+    X, y = make_problem(3, n_classes=3, n_samples=60)
+    rows = ITML(n_pairs=n_pairs, gamma=0.1, random_state=0).fit(X, y).pair_indices_
+    assert len(rows) == (n_pairs or 40 * 3**2)
+    assert np.count_nonzero(y[rows[:, 0]] == y[rows[:, 1]]) == n_similar
 
 
 def test_given_pairs_and_drawn_pairs_agree():
@@ -133,7 +149,7 @@ def test_sampled_rows():
     ("parameters", "message"),
     [
         ({"gamma": 0}, "gamma == 0"),
-        ({"n_pairs": 0}, "n_pairs == 0"),
+        ({"n_pairs": 1}, "n_pairs == 1, must be >= 2"),
         ({"bounds": "deciles"}, "bounds must be one of"),
         ({"bounds": (4.0, 1.0)}, r"0 < u <= l.*got \(4.0, 1.0\)"),
         ({"bounds": 4.0}, "two numbers"),

@@ -20,9 +20,9 @@ def make_targets(X, y, k):
     return target_table(labels, ClassSearch(X, labels).within(k), k)
 
 
-def make_loss(X, y, *, k=3, mu=0.5, squared=True):
+def make_loss(X, y, *, k=3, mu=0.5, squared=True, weights=None):
     return make_large_margin_loss(
-        X, check_labels(y, "test"), make_targets(X, y, k), push_weight=mu, squared=squared
+        X, check_labels(y, "test"), make_targets(X, y, k), weights, push_weight=mu, squared=squared
     )
 
 
@@ -47,14 +47,17 @@ def test_target_radii_are_sorted_and_minus_infinity_beyond_small_classes():
 
 
 @pytest.mark.kernels
+@pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("n_classes", [2, 3])
 @pytest.mark.parametrize(("squared", "width"), [(True, 0.0), (False, 0.0), (False, 0.5)])
-def test_value_agrees_with_the_definition(squared, width, n_classes):
+def test_value_agrees_with_the_definition(squared, width, n_classes, weighted):
     X, y = make_problem(1, n_samples=14, n_classes=n_classes)
+    w = np.resize([0.5, 1.0, 3.0], 14) if weighted else None
     L = np.random.RandomState(2).normal(size=(2, 3))
-    loss = make_loss(X, y, k=2, mu=0.3, squared=squared)
+    loss = make_loss(X, y, k=2, mu=0.3, squared=squared, weights=w)
     value, _ = loss.value_and_gradient(L, width)
-    assert value == pytest.approx(lmnn_loss(L, X, y, make_targets(X, y, 2), 0.3, squared, width))
+    targets = make_targets(X, y, 2)
+    assert value == pytest.approx(lmnn_loss(L, X, y, targets, 0.3, squared, width, w))
 
 
 @pytest.mark.kernels
@@ -67,7 +70,7 @@ def test_the_result_does_not_depend_on_the_tile_size(monkeypatch):
     loss = make_loss(X, y)
     radii, slots = kernels.target_radii(loss.X, loss.targets)
     laplacian, pulls = np.zeros_like(X), np.zeros(slots.shape)
-    push = run(loss.X, loss.starts, radii, slots, True, 0.0, pulls, laplacian)
+    push = run(loss.X, loss.starts, radii, slots, np.ones(20), True, 0.0, pulls, laplacian)
     pull = np.sum(radii - 1)
     assert whole[0] == pytest.approx(0.5 * pull + 0.5 * push)
 
@@ -86,9 +89,11 @@ def test_more_rows_than_a_tile():
 @pytest.mark.parametrize(("squared", "width"), [(True, 0.0), (False, 0.3), (False, 0.0)])
 @pytest.mark.parametrize("mu", [0.0, 0.4, 1.0])
 @pytest.mark.parametrize("shape", [(3, 3), (2, 3)])
-def test_gradient_agrees_with_central_differences(squared, width, mu, shape):
+@pytest.mark.parametrize("weighted", [False, True])
+def test_gradient_agrees_with_central_differences(squared, width, mu, shape, weighted):
     X, y = make_problem(5, n_classes=3)
-    loss = make_loss(X, y, mu=mu, squared=squared)
+    weights = np.resize([0.5, 1.0, 3.0], len(X)) if weighted else None
+    loss = make_loss(X, y, mu=mu, squared=squared, weights=weights)
     rng = np.random.RandomState(0)
     L = rng.normal(size=shape)
     _, gradient = loss.value_and_gradient(L, width)

@@ -25,22 +25,23 @@ def rounded(excess, width, squared):
     return excess**2 / (2 * width) if excess < width else excess - width / 2
 
 
-def lmnn_loss(L, X, y, targets, push_weight, squared, width=0.0):
-    Z = X @ L.T
+def lmnn_loss(L, X, y, targets, push_weight, squared, width=0.0, weights=None):
+    Z, weights = X @ L.T, np.ones(len(y)) if weights is None else weights
 
     def distance(a, b):
         return float(np.sum((Z[a] - Z[b]) ** 2))
 
-    pull = sum(distance(i, j) for i in range(len(y)) for j in targets[i] if j >= 0)
+    pull = sum(weights[i] * distance(i, j) for i in range(len(y)) for j in targets[i] if j >= 0)
     push = sum(
-        rounded(1 + distance(i, j) - distance(i, other), width, squared)
+        weights[i] * rounded(1 + distance(i, j) - distance(i, other), width, squared)
         for i, j, other in triplets(y, targets)
     )
     return (1 - push_weight) * pull + push_weight * push
 
 
-def lmnn_optimum(X, y, k, push_weight, squared):
+def lmnn_optimum(X, y, k, push_weight, squared, weights=None):
     """min F over M ⪰ 0, by Clarabel."""
+    weights = np.ones(len(y)) if weights is None else weights
     targets = similar_lists(X, y, k)
     d = X.shape[1]
     M = cp.Variable((d, d), PSD=True)
@@ -48,10 +49,12 @@ def lmnn_optimum(X, y, k, push_weight, squared):
     def outer(a, b):
         return np.outer(X[a] - X[b], X[a] - X[b]).ravel()
 
-    pulls = np.sum([outer(i, j) for i in range(len(y)) for j in targets[i]], axis=0)
+    pulls = np.sum([weights[i] * outer(i, j) for i in range(len(y)) for j in targets[i]], axis=0)
     rows = [outer(i, j) - outer(i, other) for i, j, other in triplets(y, targets)]
     hinges = cp.pos(1 + np.array(rows) @ cp.vec(M, order="C"))
-    push = cp.sum_squares(hinges) if squared else cp.sum(hinges)
+    push = np.array([weights[i] for i, _, _ in triplets(y, targets)]) @ (
+        cp.square(hinges) if squared else hinges
+    )
     loss = (1 - push_weight) * (pulls @ cp.vec(M, order="C")) + push_weight * push
     problem = cp.Problem(cp.Minimize(loss))
     problem.solve(solver=cp.CLARABEL)

@@ -108,7 +108,7 @@ def test_a_number_of_alerts(path, models, tmp_path, monkeypatch, top):
 def test_rows_that_are_drawn(tmp_path, few):
     path = tmp_path / "long.csv"
     make_table(n=400).to_csv(path, index=False)
-    model = fit(path, max_rows=100)
+    model = fit(path, max_samples=100)
     assert (model.training["rows"], model.training["rows_used"]) == (400, 100)
     whole = fit(path)
     difference = model.predict_table(path)["probability"] - whole.predict_table(path)["probability"]
@@ -117,7 +117,7 @@ def test_rows_that_are_drawn(tmp_path, few):
 
 def test_a_limit_on_the_rows_is_said_before_the_fit():
     rng = np.random.default_rng(0)
-    n_rows = find_contender("gmml").default_max_rows + 100
+    n_rows = find_contender("gmml").default_max_samples + 100
     table = pd.DataFrame(rng.normal(size=(n_rows, 2)), columns=["a", "b"])
     table["state"] = np.where(table["a"] + rng.normal(size=n_rows) > 2, "ill", "well")
     said = []
@@ -132,7 +132,7 @@ def test_a_limit_on_the_rows_is_said_before_the_fit():
         )
     assert said[0].startswith(f"StandardScaler learns from 20000 of the {n_rows} rows, drawn with")
     assert said[0].endswith(
-        "All rows vote. For another number, use `max_rows` (on the command line `--max-rows`)."
+        "All rows vote. For another number, use `max_samples` (on the command line `--max-rows`)."
     )
     assert set(said[1:]) == {"step"}
     assert model.training["rows_used"] == n_rows

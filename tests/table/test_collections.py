@@ -79,7 +79,7 @@ def test_files_that_fit_in_memory_give_the_model_of_one_file(tmp_path, table, su
 def test_a_sample_is_calibrated_on_the_whole_table(tmp_path, scheduler):
     table = make_table(40_000, shift=-4.0)
     folder = write_files(tmp_path / "data", table, ".parquet", (15_000, 5000, 20_000))
-    model = fit_collection(folder, "y", max_rows=1000, scheduler=scheduler)
+    model = fit_collection(folder, "y", max_samples=1000, scheduler=scheduler)
     assert (model.training["rows"], model.training["rows_used"]) == (40_000, 1000)
     found, y = model.predict_table(table), (table["y"] == "yes").to_numpy()
     p = found["probability"].to_numpy()
@@ -106,7 +106,7 @@ def test_a_sample_is_calibrated_on_the_whole_table(tmp_path, scheduler):
 def test_a_note_about_a_minimum_is_about_the_held_out_rows(tmp_path, scheduler, minimum):
     folder = write_files(tmp_path / "data", make_table(8000), ".parquet", (5000, 3000))
     scoring = f"precision>={minimum}"
-    model = fit_collection(folder, "y", scoring=scoring, max_rows=400, scheduler=scheduler)
+    model = fit_collection(folder, "y", scoring=scoring, max_samples=400, scheduler=scheduler)
     notes = [each for each in model.training["notes"] if "minimum" in each]
     assert notes == unmet_minimum(scoring, model.training["validation"], "held-out")
     assert len(notes) == (model.training["validation"]["precision"] < minimum)
@@ -136,7 +136,7 @@ def test_names_of_rows_and_a_given_threshold(tmp_path, table, scheduler):
 
 @pytest.fixture
 def fitted(table):
-    return fit_table(table, "y", max_rows=400)
+    return fit_table(table, "y", max_samples=400)
 
 
 def test_parts_are_those_of_single_files_in_order(tmp_path, table, fitted, scheduler):
@@ -302,4 +302,4 @@ def test_text_among_numbers_of_held_out_rows_is_found_with_its_row(tmp_path, sch
     lines[1201] = "big," + lines[1201].partition(",")[2]
     (folder / "1.csv").write_text("\n".join(lines))
     with pytest.raises(TableError, match=r"(row 1201|'big')"):
-        fit_collection(folder, "y", max_rows=300, scheduler=scheduler)
+        fit_collection(folder, "y", max_samples=300, scheduler=scheduler)

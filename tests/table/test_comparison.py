@@ -16,12 +16,12 @@ from raremetric.contenders.alternatives import LogisticRegressions
 from raremetric.contenders.base import positive_scores
 from raremetric.rare import classifier
 from raremetric.rare.tuning_set import make_folds
-from raremetric.report.comparison import comparison_page, results_grid, tuning_grid
-from raremetric.report.comparison_figures import RECALLS, _curve
 from raremetric.table import DEFAULT_METHODS, Comparison, compare_table, comparison, read_table
-from raremetric.table.comparison import default_max_rows
+from raremetric.table.comparison import default_max_samples
 from raremetric.table.fitting import fit_method
 from raremetric.table.measures import MEASURES, best_group, positives_on_top
+from raremetric.table.pages.comparison import comparison_page, results_grid, tuning_grid
+from raremetric.table.pages.comparison_figures import RECALLS, _curve
 from raremetric.table.results import FoldResult
 from raremetric.validation import check_labels
 
@@ -206,7 +206,7 @@ def test_all_positives_are_learned_from_and_all_rows_are_tested(long_path, monke
 
     monkeypatch.setattr(LogisticRegressions, "fit", spy)
     settings = {"methods": ["plain", "logistic"], "n_folds": 3}
-    drawn = compare_table(long_path, "state", max_rows=200, **settings)
+    drawn = compare_table(long_path, "state", max_samples=200, **settings)
     n_positive = drawn.y.sum()
     assert max(tuple(each) for each in seen) == (200 - n_positive * 2 // 3, n_positive * 2 // 3)
     whole = compare_table(long_path, "state", **settings)
@@ -239,24 +239,26 @@ def test_the_trees_of_rare_learn_from_no_more_rows_than_other_methods(
         return found[-1]
 
     monkeypatch.setattr(classifier, "make_tuning_set", spy)
-    compare_table(long_path, "state", max_rows=200, methods=["rare"], n_folds=3)
+    compare_table(long_path, "state", max_samples=200, methods=["rare"], n_folds=3)
     assert [each.n_for_trees for each in found] == [200] * 3
 
 
 def test_a_large_number_of_positives_is_drawn_too_with_a_note(path):
-    found = compare_table(path, "state", methods=["plain"], n_folds=2, max_rows=20, ignore=["id"])
+    found = compare_table(
+        path, "state", methods=["plain"], n_folds=2, max_samples=20, ignore=["id"]
+    )
     assert "20 of 60 training rows per fold (--max-rows 20): 10 of 12 positives" in found.notes[0]
 
 
 def test_wide_tables_are_learned_from_fewer_rows_by_default(path, monkeypatch):
-    assert [default_max_rows(n) for n in (1, 30, 31, 100, 5000)] == [5000, 5000, 4838, 1500, 500]
+    assert [default_max_samples(n) for n in (1, 30, 31, 100, 5000)] == [5000, 5000, 4838, 1500, 500]
     monkeypatch.setattr(comparison, "MIN_ROWS", 20)
     monkeypatch.setattr(comparison, "MAX_CELLS", 350)
     settings = {"methods": ["plain"], "n_folds": 2, "ignore": ["id"]}
     # Seven columns after encoding: size, weight, three colors, a missing color, and new.
     found = compare_table(path, "state", **settings)
     assert "learned from 50 of 60 training rows per fold (--max-rows 50)" in found.notes[0]
-    assert compare_table(path, "state", max_rows=None, **settings).notes == []
+    assert compare_table(path, "state", max_samples=None, **settings).notes == []
 
 
 @pytest.mark.parametrize(
@@ -266,7 +268,7 @@ def test_wide_tables_are_learned_from_fewer_rows_by_default(path, monkeypatch):
         ({"methods": ["nowhere:Learner"]}, "'nowhere:Learner' cannot be imported"),
         ({"resamplings": ["adasyn"]}, "resampling must be one of 'none', 'rus', 'smote'"),
         ({"n_folds": 100}, "examples, too few for 100 folds"),
-        ({"max_rows": 3}, "max_rows == 3, must be >= 20"),
+        ({"max_samples": 3}, "max_samples == 3, must be >= 20"),
     ],
 )
 def test_mistakes(path, settings, sentence):

@@ -113,7 +113,7 @@ def test_a_column_that_changes_with_the_class_too_often_needs_no_tree():
         X = values[:, np.newaxis]
         predicted = tree.fit(X, y, sample_weight=weights).predict(X)
         expected = f1_score(y, predicted, sample_weight=weights) > 0.99
-        assert determines_class(pd.Series(values), y.astype(int), weights) == expected
+        assert determines_class(pd.Series(values), y.astype(int), weights, np.arange(N)) == expected
         found.append(expected)
     assert 10 < sum(found) < 70
     assert not may_determine(rng.normal(size=N), Y, np.ones(N))

@@ -14,10 +14,10 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from raremetric.report import review_page
 from raremetric.table import TableError, fit_table
 from raremetric.table.explanation import explain_row, show_value
 from raremetric.table.importances import importances_of_file
+from raremetric.table.pages.review import review_page
 from raremetric.table.review import (
     labeled_rows,
     read_verdicts,

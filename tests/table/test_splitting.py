@@ -162,8 +162,8 @@ def test_repeats(path):
 
 def test_folds_are_given_if_methods_must_not_learn_from_all_rows():
     y = (np.arange(1000) < 50).astype(int)
-    assert tuning_folds(y, 0, quick=True, max_rows=1000) is None
-    folds = tuning_folds(y, 0, quick=True, max_rows=999)
+    assert tuning_folds(y, 0, quick=True, max_samples=1000) is None
+    folds = tuning_folds(y, 0, quick=True, max_samples=999)
     assert len(folds) == 10  # two repeats of five folds, as a method makes them by itself
     assert np.array_equal(np.sort(np.concatenate([test for _, test in folds[:5]])), np.arange(1000))
 

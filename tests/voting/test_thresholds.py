@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
-from sklearn.metrics import balanced_accuracy_score, fbeta_score
+from sklearn.metrics import balanced_accuracy_score, f1_score, fbeta_score, make_scorer
 
 from raremetric.voting.thresholds import (
     balanced_utility,
@@ -136,10 +136,24 @@ def test_average_precision_has_the_threshold_of_f1():
         3,
         [1, 2],
         [[0, 1, 2]],
+        np.eye(3),
     ],
 )
 def test_invalid_scoring(scoring):
     with pytest.raises(ValueError, match=r"scoring must be 'f1', another F-beta .* got "):
+        check_aim(scoring)
+
+
+@pytest.mark.parametrize(
+    ("scoring", "advice"),
+    [
+        ("accuracy", r"costs \[\[0, 1\], \[1, 0\]\]"),
+        ("recall", "The highest recall alone is of no use"),
+        (make_scorer(f1_score), "a scorer does not take: see .*TunedThresholdClassifierCV"),
+    ],
+)
+def test_what_to_use_instead(scoring, advice):
+    with pytest.raises(ValueError, match=advice):
         check_aim(scoring)
 
 

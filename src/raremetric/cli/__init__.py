@@ -17,8 +17,10 @@ except ImportError as error:
 
 import typer
 
-from raremetric.cli import compare, datasets, explain, export, fit, info, predict, review, study
-from raremetric.cli.commands import EXIT_CODES, App, Commands
+from raremetric.cli import datasets
+from raremetric.study.commands import study_app
+from raremetric.table.commands import compare, explain, export, fit, info, predict, review
+from raremetric.terminal.commands import EXIT_CODES, App, Commands
 
 app = App(
     cls=Commands,
@@ -52,4 +54,4 @@ def main(
 
 for command in (compare, fit, predict, info, explain, review, export, datasets):
     command.add_to(app)
-app.add_typer(study.study_app, name="study")
+app.add_typer(study_app, name="study")

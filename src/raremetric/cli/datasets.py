@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from raremetric.cli.common import print_json, print_rendered, user_mistakes
-from raremetric.cli.options import AsJson
+from raremetric.terminal.common import print_json, print_rendered, user_mistakes
+from raremetric.terminal.options import AsJson
 
 if TYPE_CHECKING:
     from rich.table import Table

@@ -51,7 +51,7 @@ class TuningOptions(NamedTuple):
     scoring: Any = None
     # Maximum number of rows to learn from. From more rows, the same number is drawn from each
     # class; a class with fewer rows keeps all. Thresholds and probabilities are those for all rows.
-    max_rows: int | None = None
+    max_samples: int | None = None
     # Maximum number of features that RareClassifier selects from; None for its default.
     max_features: int | None = None
     weights: NDArray | None = None  # of the rows, above zero; None for all the same
@@ -114,7 +114,7 @@ class Contender(ABC):
         Its name in tables of results; the name if empty.
     alias : str
         A short name for the command line; contenders without one are for studies only.
-    default_max_rows : int or None
+    default_max_samples : int or None
         Maximum number of rows that a model of the user's table learns from unless the user gives
         another one; None for all rows, or for the default of the class.
     """
@@ -127,7 +127,7 @@ class Contender(ABC):
     budget: str = "full"
     title: str = field(default="", compare=False)
     alias: str = field(default="", compare=False)
-    default_max_rows: int | None = field(default=None, compare=False)
+    default_max_samples: int | None = field(default=None, compare=False)
 
     has_neighbors: ClassVar[bool]  # whether a decision can be explained by its neighbors
     has_threshold: ClassVar[bool]  # whether it tunes a threshold instead of resampling, always
@@ -281,7 +281,7 @@ def refuse_unknown(
         )
 
 
-def draw_training_rows(y: NDArray, max_rows: int | None, seed: int) -> NDArray[np.int64]:
+def draw_training_rows(y: NDArray, max_samples: int | None, seed: int) -> NDArray[np.int64]:
     """Sorted rows to learn from: all, or the same number from each class as far as it has them."""
-    limit = len(y) if max_rows is None else max_rows
+    limit = len(y) if max_samples is None else max_samples
     return draw_evenly(len(y), y, limit, np.random.RandomState(seed))

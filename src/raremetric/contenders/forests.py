@@ -27,7 +27,7 @@ class Forest(NamedTuple):
     such files, because they are not protected against changed content.
     """
 
-    roots: NDArray[np.int64]  # (n_trees,)
+    roots: NDArray[np.int64]  # (n_estimators,)
     left: NDArray[np.int64]  # (n_nodes,), the next node; a leaf leads to itself
     right: NDArray[np.int64]
     feature: NDArray[np.int64]
@@ -51,7 +51,7 @@ class Forest(NamedTuple):
         return cls(starts[:-1], *map(np.concatenate, zip(*parts, strict=True)))
 
     def predict(self, X: NDArray[np.float32]) -> NDArray[np.float64]:
-        """The value of each row in each tree, (n_trees, n_rows)."""
+        """The value of each row in each tree, (n_estimators, n_rows)."""
         node = np.repeat(self.roots[:, np.newaxis], len(X), axis=1)
         rows = np.arange(len(X))
         for _ in range(len(self.left)):  # at most; usually the depth of the deepest tree
@@ -72,11 +72,11 @@ class BalancedForests(ClassifierFamily):
 
     Parameters
     ----------
-    n_trees : int
+    n_estimators : int
     """
 
-    def __init__(self, n_trees=100):
-        self.n_trees = n_trees
+    def __init__(self, n_estimators=100):
+        self.n_estimators = n_estimators
 
     def fit(
         self,
@@ -100,7 +100,7 @@ class BalancedForests(ClassifierFamily):
             self.forests_ = []
             for params in settings:
                 rng, trees = np.random.RandomState(seed), []
-                for _ in range(self.n_trees):
+                for _ in range(self.n_estimators):
                     drawn = [
                         rows[rng.randint(len(rows), size=size)]
                         if p is None
@@ -120,5 +120,5 @@ class BalancedForests(ClassifierFamily):
         p = np.zeros((len(self.forests_), len(X)))
         for i, forest in enumerate(self.forests_):
             for values in forest.predict(X):
-                p[i] += values / self.n_trees
-        return logit(np.clip(p, 0.5 / self.n_trees, 1 - 0.5 / self.n_trees))
+                p[i] += values / self.n_estimators
+        return logit(np.clip(p, 0.5 / self.n_estimators, 1 - 0.5 / self.n_estimators))

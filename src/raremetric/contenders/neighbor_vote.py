@@ -61,7 +61,7 @@ class NeighborVote(Contender):
     learner: type = field(compare=False)
     propose: Callable[[int], list[Candidate]] | None = field(default=None, compare=False)
     step: int = field(default=1, compare=False)
-    default_max_rows: int | None = field(default=MAX_ROWS, compare=False)
+    default_max_samples: int | None = field(default=MAX_ROWS, compare=False)
 
     has_neighbors: ClassVar[bool] = True
     has_threshold: ClassVar[bool] = False
@@ -82,14 +82,14 @@ class NeighborVote(Contender):
     ) -> Tuned:
         """Choose by the mean F1 over the folds; ties go to the last name.
 
-        With more than ``max_rows`` rows, the metric is chosen and learned on those that are drawn.
-        All rows vote, unless they are resampled.
+        With more than ``max_samples`` rows, the metric is chosen and learned on those that are
+        drawn. All rows vote, unless they are resampled.
         """
         if how.scoring is not None:
             return tune_threshold(self, candidates, X, y, how)
         seed, resampling, folds = how.seed, how.resampling, how.folds or []
         whole = X, y
-        rows = draw_training_rows(y, how.max_rows, seed)
+        rows = draw_training_rows(y, how.max_samples, seed)
         if len(rows) < len(y):
             folds = [restrict_fold(fold, rows) for fold in folds]
             X, y = X[rows], y[rows]

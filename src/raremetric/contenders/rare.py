@@ -102,8 +102,8 @@ class Rare(Contender):
             "random_state": how.seed,
             "cv": how.folds or None,
         }
-        if how.max_rows is not None:
-            options["max_samples"] = how.max_rows
+        if how.max_samples is not None:
+            options["max_samples"] = how.max_samples
         if how.max_features is not None:
             options["max_features"] = how.max_features
         model = self._model(candidates, **options)

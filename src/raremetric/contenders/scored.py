@@ -48,7 +48,7 @@ class Averaged(Contender):
             [candidate.params for candidate in candidates],
             scoring=how.scoring or "f1",
             cv=how.folds or None,
-            max_samples=how.max_rows,
+            max_samples=how.max_samples,
             random_state=how.seed,
             racing=self.budget == "quick",
         ).fit(X, y, how.weights, on_progress=how.on_progress, copies_together=False)

@@ -99,9 +99,9 @@ def tune_threshold(
     """Choose a metric and the threshold of its vote by the shares of votes outside of folds.
 
     The candidates are ranked as those of `RareClassifier`, but only the best is kept. With more
-    than ``max_rows`` rows, candidates are judged and the metric is learned on those that are
+    than ``max_samples`` rows, candidates are judged and the metric is learned on those that are
     drawn; the threshold is chosen with the votes of all rows, which also vote in the end, for at
-    most ``max_judged`` rows, or ``max_rows`` if these are more.
+    most ``max_judged`` rows, or ``max_samples`` if these are more.
 
     Parameters
     ----------
@@ -114,7 +114,7 @@ def tune_threshold(
         X,
         check_labels(y, contender.name),
         scoring=how.scoring,
-        max_samples=how.max_rows,
+        max_samples=how.max_samples,
         random_state=how.seed,
         thorough=False,
         cv=how.folds or None,

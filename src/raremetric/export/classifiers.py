@@ -17,7 +17,7 @@ from raremetric.rare.ensemble import Ensemble
 def classify(graph: Graph, X: str, model: MetricKNNClassifier | RareClassifier) -> tuple[str, str]:
     """The index of the predicted class, (n_rows,), and probabilities, (n_rows, n_classes)."""
     if isinstance(model, MetricKNNClassifier):
-        queries = [map_rows(graph, X, learner) for learner in model.learners_]
+        queries = [map_rows(graph, X, learner) for learner in model.metrics_]
         values, p = vote_outputs(model._vote, graph, model._examples, queries)
         return graph.ArgMax(values, axis=1, keepdims=0), p
     if len(model.classes_) == 2:

@@ -97,8 +97,8 @@ class ImportanceWeights(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
             X, y = X[rows], y[rows]
         power = check_real(self.power, "power", low=0)
         labels = check_labels(y, type(self).__name__)
-        n_trees = check_integer(self.n_estimators, "n_estimators", low=1)
-        seeds = check_random_state(self.random_state).randint(2**31 - 1, size=n_trees)
+        n_estimators = check_integer(self.n_estimators, "n_estimators", low=1)
+        seeds = check_random_state(self.random_state).randint(2**31 - 1, size=n_estimators)
         weights = mean_importances(X, labels, seeds, self.n_jobs, example_weights) ** power
         mean_square = np.mean(weights**2)
         # Without a single split, all importances are zero.

@@ -73,11 +73,9 @@ class BoostedLeaves(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
     The trees are grown by XGBoost, which is needed for ``fit`` only: ``pip install
     "raremetric[trees]"``.
 
-    .. versionadded:: 0.2
-
     Parameters
     ----------
-    n_trees : int, default=150
+    n_estimators : int, default=150
         Number of trees; with more than two classes, number of trees per class.
     learning_rate : float, default=0.1
         Factor of the values of each tree.
@@ -134,7 +132,7 @@ class BoostedLeaves(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
 
     def __init__(
         self,
-        n_trees=150,
+        n_estimators=150,
         *,
         learning_rate=0.1,
         max_leaves=15,
@@ -144,7 +142,7 @@ class BoostedLeaves(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         reg_lambda=1.0,
         random_state=None,
     ):
-        self.n_trees = n_trees
+        self.n_estimators = n_estimators
         self.learning_rate = learning_rate
         self.max_leaves = max_leaves
         self.min_child_weight = min_child_weight
@@ -181,7 +179,7 @@ class BoostedLeaves(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
 
         Returns
         -------
-        Z : ndarray of shape (n_samples, n_trees) or (n_samples, n_trees * n_classes)
+        Z : ndarray of shape (n_samples, n_estimators) or (n_samples, n_estimators * n_classes)
         """
         check_is_fitted(self)
         X = validate_rows(self, X, reset=False, ensure_all_finite="allow-nan")
@@ -211,7 +209,7 @@ class BoostedLeaves(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         }
         if n_classes > 2:
             parameters |= {"objective": "multi:softprob", "num_class": n_classes}
-        return check_integer(self.n_trees, "n_trees", low=1), parameters
+        return check_integer(self.n_estimators, "n_estimators", low=1), parameters
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -262,7 +260,7 @@ def read_trees(booster: Any) -> Trees:
 
 @jit
 def leaf_values(X, feature, threshold, left, missing_left, value, root):
-    """Value of the leaf of each row in each tree, (n_rows, n_trees)."""
+    """Value of the leaf of each row in each tree, (n_rows, n_estimators)."""
     values = np.empty((len(X), len(root)), dtype=np.float32)
     for i in range(len(X)):
         for t in range(len(root)):

@@ -23,7 +23,14 @@ from raremetric.metric import (
     symmetric_eigen,
 )
 from raremetric.scales import check_size, spread_of, validate_rows
-from raremetric.validation import Labels, check_integer, check_labels, check_option
+from raremetric.validation import (
+    Labels,
+    check_integer,
+    check_labels,
+    check_option,
+    relative_weights,
+    weighted_rows,
+)
 
 logger = logging.getLogger("raremetric")
 
@@ -84,6 +91,26 @@ class MetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         check_size(pairs, "pairs")
         return np.sqrt(squared_lengths(self.components_, pairs[:, 0] - pairs[:, 1]))
 
+    def pair_score(self, pairs):
+        """Score of each pair: the negative of its learned distance, higher for similar points.
+
+        Parameters
+        ----------
+        pairs : array-like of shape (n_pairs, 2, n_features)
+
+        Returns
+        -------
+        scores : ndarray of shape (n_pairs,)
+
+        Examples
+        --------
+        >>> from raremetric import Euclidean
+        >>> pairs = [[[0.0, 0.0], [3.0, 4.0]], [[0.0, 0.0], [0.0, 1.0]]]
+        >>> Euclidean().fit([[0.0, 0.0], [1.0, 1.0]], [0, 1]).pair_score(pairs)
+        array([-5., -1.])
+        """
+        return -self.pair_distance(pairs)
+
     def get_metric(self) -> Callable[..., float]:
         """The learned distance as a function of two vectors.
 
@@ -105,6 +132,19 @@ class MetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         """Validated float64 data with at least two rows, and encoded labels."""
         X, y = validate_rows(self, X, y, ensure_min_samples=2)
         return X, check_labels(y, type(self).__name__)
+
+    def _weighted_data(
+        self, X: NDArray, labels: Labels, sample_weight
+    ) -> tuple[NDArray, Labels, NDArray[np.int64], NDArray | None]:
+        """Examples with a weight above zero, their labels, numbers and weights.
+
+        The weights have a mean of one; they are None if they are all the same.
+        """
+        rows, weights = weighted_rows(sample_weight, len(X))
+        if len(rows) < len(X):
+            X, y = X[rows], labels.classes[labels.codes[rows]]
+            labels = check_labels(y, type(self).__name__)
+        return X, labels, rows, relative_weights(weights)
 
     def _reporter(self, verbose: int) -> Callable[[int, float], None] | None:
         """A function that logs the progress of a solver if verbose, else None."""
@@ -139,7 +179,10 @@ class MetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
 
 
 def initial_components(
-    init: str | ArrayLike, X: NDArray, n_components: int | None = None
+    init: str | ArrayLike,
+    X: NDArray,
+    n_components: int | None = None,
+    weights: NDArray | None = None,
 ) -> NDArray[np.float64]:
     """Where a solver starts: unit axes, principal axes or a given matrix, (n_components, d)."""
     n_features = X.shape[1]
@@ -150,7 +193,7 @@ def initial_components(
         check_option(init, "init", ("auto", "identity", "pca"))
         if init == "identity" or (init == "auto" and shape[0] == n_features):
             return np.eye(*shape)
-        _, axes = symmetric_eigen(np.cov(X, rowvar=False).reshape(n_features, n_features))
+        _, axes = symmetric_eigen(_covariance(X, weights))
         return np.ascontiguousarray(axes.T[::-1][: shape[0]])  # largest variance first
     L = check_array(init, dtype=np.float64, input_name="init", copy=True)
     if L.shape != shape:
@@ -160,21 +203,30 @@ def initial_components(
     return L
 
 
+def _covariance(X: NDArray, weights: NDArray | None) -> NDArray[np.float64]:
+    """The covariance of examples; their weights have a mean of one."""
+    if weights is None:
+        return np.cov(X, rowvar=False).reshape(X.shape[1], X.shape[1])
+    centered = X - weights @ X / len(X)
+    return (centered.T * weights) @ centered / (len(X) - 1)
+
+
 def _distance(u: ArrayLike, v: ArrayLike, squared: bool = False, *, components: NDArray) -> float:
     difference = np.asarray(u, dtype=np.float64) - np.asarray(v, dtype=np.float64)
     length = float(squared_lengths(components, difference[np.newaxis])[0])
     return length if squared else float(np.sqrt(length))
 
 
-def prior_components(prior: str | ArrayLike, X: NDArray) -> NDArray[np.float64]:
+def prior_components(
+    prior: str | ArrayLike, X: NDArray, weights: NDArray | None = None
+) -> NDArray[np.float64]:
     """L₀ with L₀ᵀL₀ the prior metric of ITML or GMML: the inverse covariance, or a given one."""
     n_features = X.shape[1]
     if isinstance(prior, str):
         check_option(prior, "prior", ("covariance", "identity"))
         if prior == "identity":
             return np.eye(n_features)
-        covariance = np.cov(X, rowvar=False).reshape(n_features, n_features)
-        values, vectors = symmetric_eigen(covariance)
+        values, vectors = symmetric_eigen(_covariance(X, weights))
         is_singular = values[0] <= values[-1] * n_features * np.finfo(float).eps
         if is_singular or (spread_of(X) == 0).any():
             raise ValueError(

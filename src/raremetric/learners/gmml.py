@@ -9,7 +9,15 @@ from sklearn.utils import check_random_state
 
 from raremetric.learners.base import MetricLearner, prior_components
 from raremetric.metric import components_from_matrix, matrix_from_components, spd_geodesic
-from raremetric.pairs import Pairs, neighbor_pairs, pair_sets, pair_weights, split_by_label
+from raremetric.pairs import (
+    Pairs,
+    PairSet,
+    draw_rows,
+    neighbor_pairs,
+    pair_sets,
+    pair_weights,
+    split_by_label,
+)
 from raremetric.performance import one_blas_thread
 from raremetric.scales import unit_of
 from raremetric.validation import (
@@ -43,7 +51,8 @@ class GMML(MetricLearner):
         Each pair has a weight of one; or the pairs of each class have the same total weight,
         separately in S and D. With ``pairs="neighbors"`` these are the sets and weights of ``IML``.
     n_pairs : int or None, default=None
-        How many pairs to draw. None is 40·n_classes·(n_classes − 1).
+        How many pairs ``fit`` draws, similar and dissimilar ones together. None means
+        40·n_classes·(n_classes − 1).
     n_neighbors : int, default=3
         k, for ``pairs="neighbors"``.
     prior : {"identity", "covariance"} or array of shape (d, d), default="identity"
@@ -93,6 +102,13 @@ class GMML(MetricLearner):
 
     S and D are sums. Balanced weights are scaled to a mean of one, so that the strengths have the
     same meaning as with uniform weights.
+
+    **Weights.** An example of weight 0 is left out. Otherwise, both examples of a random pair are
+    drawn in proportion to their weights, as if rows were repeated; all pairs then count the same.
+    With ``pairs="neighbors"``, the weight of an example multiplies the pairs of which it is the
+    first; with balanced weights, the total weight of the pairs of a class does not change.
+    ``prior="covariance"`` is weighted, too. Only ratios of weights matter: those of the pairs have
+    a mean of one.
 
     Departures from the paper: neighbor pairs and balanced weights are additions. They give the
     closed form that the conclusion of [2]_ asks for: the sets of ``IML`` without a descent.
@@ -148,7 +164,7 @@ class GMML(MetricLearner):
         self.n_jobs = n_jobs
 
     @one_blas_thread
-    def fit(self, X, y) -> GMML:
+    def fit(self, X, y, sample_weight=None) -> GMML:
         """Learn the metric.
 
         Parameters
@@ -157,17 +173,22 @@ class GMML(MetricLearner):
             Training examples; standardize them first.
         y : array-like of shape (n_samples,)
             Class labels.
+        sample_weight : array-like of shape (n_samples,) or None, default=None
+            Weights of the examples, see the notes.
 
         Returns
         -------
         self : GMML
         """
         X, labels = self._check_training_data(X, y)
+        X, labels, rows, weights = self._weighted_data(X, labels, sample_weight)
         self._check_parameters()
-        similar, dissimilar = self._select_pairs(X, labels)
-        M0 = matrix_from_components(prior_components(self.prior, X))
-        S = self._scatter(X, labels, similar) + self.similar_strength * linalg.inv(M0)
-        D = self._scatter(X, labels, dissimilar) + self.dissimilar_strength * M0
+        similar, dissimilar = self._select_pairs(X, labels, weights)
+        M0 = matrix_from_components(prior_components(self.prior, X, weights))
+        if weights is None or self.pairs == "random":  # whose draw depends on the weights
+            weights = np.ones(len(X))
+        S = self._scatter(X, labels, similar, weights) + self.similar_strength * linalg.inv(M0)
+        D = self._scatter(X, labels, dissimilar, weights) + self.dissimilar_strength * M0
         # In units of a length, S and D are divided by its square, and M by its power 4t − 2.
         unit = float(unit_of(np.sqrt(max(np.abs(S).max(), np.abs(D).max())), -100, 100))
         S = _check_definite(S / unit**2, "similar")
@@ -179,7 +200,8 @@ class GMML(MetricLearner):
         self.similar_scatter_, self.dissimilar_scatter_ = unit**2 * S, unit**2 * D
         # M divides the path from S⁻¹ to D, of length δ, at t.
         self.objective_ = self.t * (1 - self.t) * _squared_path_length(S, D, unit)
-        self.pair_sets_ = pair_sets(labels, similar, dissimilar)
+        sets = pair_sets(labels, similar, dissimilar)
+        self.pair_sets_ = {c: PairSet(rows[s.similar], rows[s.dissimilar]) for c, s in sets.items()}
         return self
 
     def _check_parameters(self) -> None:
@@ -192,20 +214,24 @@ class GMML(MetricLearner):
         check_real(self.similar_strength, "similar_strength", low=0)
         check_real(self.dissimilar_strength, "dissimilar_strength", low=0)
 
-    def _select_pairs(self, X: NDArray, labels: Labels) -> tuple[Pairs, Pairs]:
+    def _select_pairs(
+        self, X: NDArray, labels: Labels, weights: NDArray | None
+    ) -> tuple[Pairs, Pairs]:
         if self.pairs == "neighbors":
             warn_small_classes(labels, self.n_neighbors, type(self).__name__)
             return neighbor_pairs(X, labels, self.n_neighbors, self.n_jobs)
         random_state = check_random_state(self.random_state)
         n_classes = len(labels.classes)
         n_pairs = self.n_pairs or PAIRS_PER_CLASS_PAIR * n_classes * (n_classes - 1)
-        anchors = random_state.randint(len(X), size=n_pairs)
-        others = random_state.randint(len(X), size=n_pairs)  # a row with itself adds nothing
+        anchors = draw_rows(len(X), n_pairs, random_state, weights)
+        others = draw_rows(len(X), n_pairs, random_state, weights)  # equal rows add nothing
         return split_by_label(labels, anchors, others)
 
-    def _scatter(self, X: NDArray, labels: Labels, pairs: Pairs) -> NDArray:
+    def _scatter(self, X: NDArray, labels: Labels, pairs: Pairs, sample_weight: NDArray) -> NDArray:
         """Σ w δδᵀ over the pairs, with a mean weight of one."""
-        weights = pair_weights(pairs, labels, np.ones(len(X)), self.set_weights)
+        weights = sample_weight[pairs.anchors]
+        if self.set_weights == "balanced":
+            weights = pair_weights(pairs, labels, sample_weight, "balanced")
         if len(weights):
             weights = weights / weights.mean()
         differences = X[pairs.anchors] - X[pairs.others]

@@ -22,7 +22,7 @@ from raremetric.learners.problem import PairSetProblem
 from raremetric.neighbors import NeighborSearch
 from raremetric.pairs import draw_anchors
 from raremetric.performance import one_blas_thread
-from raremetric.validation import Labels, check_weights, quiet_repeats
+from raremetric.validation import Labels, check_weights, quiet_repeats, relative_weights
 
 
 class Fold(NamedTuple):
@@ -35,12 +35,12 @@ class Fold(NamedTuple):
     weights: NDArray | None = None  # of the training part; None for all the same
     weights_test: NDArray | None = None
 
-    def with_fewer_test_rows(self, max_anchors: int, random_state: int) -> Fold:
+    def with_fewer_test_rows(self, max_samples: int, random_state: int) -> Fold:
         """The fold with at most that many test rows, which by their weights stand for all."""
         n_test, weights = len(self.y_test), self.weights_test
         labels = Labels(*np.unique(self.y_test, return_inverse=True, return_counts=True))
         weights = np.ones(n_test) if weights is None else weights
-        rows, weights, _ = draw_anchors(labels, weights, max_anchors, random_state)
+        rows, weights, _ = draw_anchors(labels, weights, max_samples, random_state)
         if rows is None:
             return self
         X_test, y_test = self.X_test[rows], self.y_test[rows]
@@ -149,7 +149,7 @@ def _shared_problems(learners: Sequence[IML], fold: Fold) -> list[PairSetProblem
 
 
 def _problem_key(learner: IML) -> tuple:
-    parameters = (learner.pairs, learner.dissimilar, learner.set_weights, learner.max_anchors)
+    parameters = (learner.pairs, learner.dissimilar, learner.set_weights, learner.max_samples)
     return (*parameters, repr(learner.random_state))
 
 
@@ -176,9 +176,10 @@ def score_push_weights(fold: Fold, candidates: Sequence[dict], score: Score, k: 
         others = learner.get_params() | {"push_weight": None}
         groups.setdefault(repr(sorted(others.items())), []).append(i)
     scores: list[Any] = [None] * len(learners)
+    sample_weight = relative_weights(fold.weights)
     for members in groups.values():
-        problem = lmnn.make_problem(learners[members[0]], fold.X, fold.labels)
-        start, options = lmnn.start_of(learners[members[0]], fold.X)
+        problem = lmnn.make_problem(learners[members[0]], fold.X, fold.labels, sample_weight)
+        start, options = lmnn.start_of(learners[members[0]], fold.X, sample_weight)
         weights = [learners[i].push_weight for i in members]
         for i, L in zip(members, problem.path(weights, start, options), strict=True):
             scores[i] = score(L, fold, k)

@@ -85,8 +85,6 @@ class GuaranteeMixin:
         class sizes. It holds for λ > 0 and ``set_weights="balanced"``, for a λ, m and a that were
         not chosen by means of the training examples.
 
-        .. versionadded:: 0.2
-
         Parameters
         ----------
         delta : float, default=0.05

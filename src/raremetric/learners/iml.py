@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from raremetric.learners.base import MetricLearner, initial_components
 from raremetric.learners.guarantees import FitFacts, GuaranteeMixin
 from raremetric.learners.problem import PairSetProblem, SolverOptions
-from raremetric.pairs import check_max_anchors, draw_anchors, pair_sets, select_pairs
+from raremetric.pairs import check_max_samples, draw_anchors, pair_sets, select_pairs
 from raremetric.performance import one_blas_thread
 from raremetric.validation import (
     Labels,
@@ -60,7 +60,7 @@ class IML(GuaranteeMixin, MetricLearner):
         descent over M. For up to 40 examples, "auto" continues in the same way until it has proved
         10 ``tol``, for at most 5 ``max_iter`` more iterations. With a = 0 and λ = 0, it returns the
         first metric without a loss that SciPy's solver reaches, as the paper's program did.
-    max_anchors : int or None, default=20_000
+    max_samples : int or None, default=20_000
         With more examples than this, the loss contains only the pairs of a random sample of this
         size: see the notes. None uses all examples. For ``pairs="neighbors"`` only.
     n_components : int or None, default=None
@@ -82,7 +82,7 @@ class IML(GuaranteeMixin, MetricLearner):
     warm_start : bool, default=False
         Start from the metric of the last ``fit`` instead of ``init``.
     random_state : int, RandomState instance or None, default=None
-        For ``pairs="random"``, and for the draw of anchors if there are more than ``max_anchors``
+        For ``pairs="random"``, and for the draw of anchors if there are more than ``max_samples``
         examples.
     n_jobs : int or None, default=None
         Threads in the search for neighbors. The result does not depend on it.
@@ -140,7 +140,7 @@ class IML(GuaranteeMixin, MetricLearner):
     (``init="identity"`` is the paper's start); the corners of the hinges are rounded during the
     descent, less and less (the reported objective is exact).
 
-    **Large data.** Each set of pairs is a mean over its anchors. Beyond ``max_anchors`` examples it
+    **Large data.** Each set of pairs is a mean over its anchors. Beyond ``max_samples`` examples it
     is estimated without bias from a sample: the same number of anchors of each class, or all
     examples of a class that has fewer, with chances proportional to ``sample_weight``. Neighbors
     are searched among all examples. The objective, its gap and ``pair_sets_`` are those of the
@@ -191,7 +191,7 @@ class IML(GuaranteeMixin, MetricLearner):
         dissimilar="refreshed",
         set_weights="balanced",
         solver="auto",
-        max_anchors=20_000,
+        max_samples=20_000,
         n_components=None,
         init="auto",
         max_iter=200,
@@ -209,7 +209,7 @@ class IML(GuaranteeMixin, MetricLearner):
         self.dissimilar = dissimilar
         self.set_weights = set_weights
         self.solver = solver
-        self.max_anchors = max_anchors
+        self.max_samples = max_samples
         self.n_components = n_components
         self.init = init
         self.max_iter = max_iter
@@ -280,7 +280,7 @@ def check_parameters(learner: IML) -> None:
     check_option(learner.dissimilar, "dissimilar", ("refreshed", "fixed"))
     check_option(learner.set_weights, "set_weights", ("balanced", "uniform", "inverse"))
     check_option(learner.solver, "solver", ("auto", "lbfgs", "projected"))
-    check_max_anchors(learner.max_anchors)
+    check_max_samples(learner.max_samples)
     check_integer(learner.max_iter, "max_iter", low=1)
     check_real(learner.tol, "tol", low=0, closed="neither")
 
@@ -300,8 +300,8 @@ def make_problem(
     if kind == "neighbors":
         warn_small_classes(labels, k, type(learner).__name__)
     n_threads = effective_n_jobs(learner.n_jobs)
-    max_anchors = learner.max_anchors if kind == "neighbors" else None
-    anchors = draw_anchors(labels, sample_weight, max_anchors, rng)
+    max_samples = learner.max_samples if kind == "neighbors" else None
+    anchors = draw_anchors(labels, sample_weight, max_samples, rng)
     pairs = select_pairs(kind, X, labels, k, rng, n_threads, anchors.rows)
     is_refreshed = kind == "neighbors" and learner.dissimilar == "refreshed"
     return PairSetProblem(

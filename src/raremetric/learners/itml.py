@@ -24,7 +24,7 @@ from raremetric.validation import (
     warn_stopped,
 )
 
-PAIRS_PER_CLASS_PAIR = 20
+PAIRS_PER_CLASS_PAIR = 40
 
 
 class ITML(MetricLearner):
@@ -41,8 +41,8 @@ class ITML(MetricLearner):
         γ > 0: the price of slack. ``numpy.inf`` allows none, for bounds that do not contradict each
         other.
     n_pairs : int or None, default=None
-        How many similar and how many dissimilar pairs ``fit`` draws, if there are enough. None
-        means 20·n_classes² of each.
+        How many pairs ``fit`` draws, if there are enough: half of them similar, one more if the
+        number is odd. None means 40·n_classes².
     bounds : {"percentiles", "histogram"} or (u, l), default="percentiles"
         "percentiles" takes the 5th and the 95th percentile of squared distances, under the prior,
         of random pairs of examples. "histogram" takes the 5 % and 95 % edges of 100 equal bins of
@@ -106,6 +106,11 @@ class ITML(MetricLearner):
     ξ), so it changes the bounds and not the price of slack. Pairs of equal points are skipped.
     The percentiles are taken under the prior.
 
+    **Weights.** An example of weight 0 is left out. Otherwise, examples are drawn in proportion to
+    their weights, as if rows were repeated: the first of a pair, its partner in the same or another
+    class, and the pairs of examples for the bounds. All pairs then count the same, and a pair is
+    drawn once at most. ``prior="covariance"`` is weighted, too. Only ratios of weights matter.
+
     The program behind the tables of [2]_ takes the printed step, and so is
     ``ITML(bounds="histogram", bound_scale=1 / g, max_iter=1000, random_state=1)`` with its "gamma"
     g tuned between 2⁻¹⁰ and 2¹⁰.
@@ -161,7 +166,7 @@ class ITML(MetricLearner):
         self.random_state = random_state
 
     @one_blas_thread
-    def fit(self, X, y) -> ITML:
+    def fit(self, X, y, sample_weight=None) -> ITML:
         """Draw pairs by their labels and learn the metric.
 
         Parameters
@@ -170,24 +175,29 @@ class ITML(MetricLearner):
             Training examples; standardize them first.
         y : array-like of shape (n_samples,)
             Class labels.
+        sample_weight : array-like of shape (n_samples,) or None, default=None
+            Weights of the examples, see the notes.
 
         Returns
         -------
         self : ITML
         """
         X, labels = self._check_training_data(X, y)
+        X, labels, rows, weights = self._weighted_data(X, labels, sample_weight)
         self._check_parameters()
         random_state = check_random_state(self.random_state)
         n_pairs = self.n_pairs or PAIRS_PER_CLASS_PAIR * len(labels.classes) ** 2
-        similar = draw_pairs(labels, n_pairs, True, random_state)
-        dissimilar = draw_pairs(labels, n_pairs, False, random_state)
+        n_dissimilar = n_pairs // 2
+        similar = draw_pairs(labels, n_pairs - n_dissimilar, True, random_state, weights)
+        dissimilar = draw_pairs(labels, n_dissimilar, False, random_state, weights)
+        pairs = np.concatenate([similar, dissimilar])
         self.classes_ = labels.classes
-        self.pair_indices_ = np.concatenate([similar, dissimilar])
+        self.pair_indices_ = rows[pairs]
         signs = np.repeat([1.0, -1.0], [len(similar), len(dissimilar)])
-        first, second = sample_rows(len(X), random_state)
-        prior = prior_components(self.prior, X)
+        first, second = sample_rows(len(X), random_state, weights)
+        prior = prior_components(self.prior, X, weights)
         bounds = self._resolve_bounds(X[first] - X[second], prior)
-        differences = X[self.pair_indices_[:, 0]] - X[self.pair_indices_[:, 1]]
+        differences = X[pairs[:, 0]] - X[pairs[:, 1]]
         return self._learn(differences, signs, bounds, prior)
 
     @one_blas_thread
@@ -222,7 +232,7 @@ class ITML(MetricLearner):
         if self.gamma != np.inf:
             check_real(self.gamma, "gamma", low=0, closed="neither")
         if self.n_pairs is not None:
-            check_integer(self.n_pairs, "n_pairs", low=1)
+            check_integer(self.n_pairs, "n_pairs", low=2)
         check_real(self.bound_scale, "bound_scale", low=0, closed="neither")
         check_integer(self.max_iter, "max_iter", low=1)
         check_real(self.tol, "tol", low=0, closed="neither")

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from raremetric.learners.base import MetricLearner, initial_components
 from raremetric.learners.lmnn_problem import LargeMarginProblem
 from raremetric.learners.problem import SolverOptions
-from raremetric.pairs import check_max_anchors, draw_anchors
+from raremetric.pairs import check_max_samples, draw_anchors
 from raremetric.performance import one_blas_thread
 from raremetric.validation import (
     Labels,
@@ -37,7 +37,7 @@ class LMNN(MetricLearner):
         neighbors has 1 − μ. With μ = 0 the metric shrinks to zero.
     loss : {"squared_hinge", "hinge"}, default="squared_hinge"
         The cost of an impostor: the squared depth within the margin, or the depth itself.
-    max_anchors : int or None, default=20_000
+    max_samples : int or None, default=20_000
         If there are more examples, the sums run over at most this many of them, which are drawn at
         random: see the notes. None takes all.
     n_components : int or None, default=None
@@ -54,7 +54,7 @@ class LMNN(MetricLearner):
     warm_start : bool, default=False
         Start from the metric of the last ``fit`` instead of ``init``.
     random_state : int, RandomState instance or None, default=None
-        For the draw of anchors if there are more than ``max_anchors`` examples.
+        For the draw of anchors if there are more than ``max_samples`` examples.
     n_jobs : int or None, default=None
         Threads in the search for the target neighbors. The result does not depend on it.
     verbose : int, default=0
@@ -108,9 +108,16 @@ class LMNN(MetricLearner):
     L the loss is convex in M, so both have the same minimum. A class with fewer than
     k + 1 examples has fewer targets, one with a single example none.
 
-    **Large data.** Beyond ``max_anchors`` examples, the sums over i run over a sample, the anchors:
-    the same number of each class, or all examples of a class that has fewer. The terms of a class
-    are divided by the share of its examples that are anchors, so that F is estimated without bias.
+    **Weights.** An example of weight 0 is left out. Otherwise, the terms of F of an example i, its
+    pull and its push, are multiplied by its weight: an example of weight 2 counts like two examples
+    i with the same targets and impostors. As a target or an impostor of others, it counts once.
+    Only ratios matter: the weights are divided by their mean. With different weights, the descent
+    is in double precision, which takes longer.
+
+    **Large data.** Beyond ``max_samples`` examples, the sums over i run over a sample, the anchors:
+    the same number of each class, or all examples of a class that has fewer, with chances
+    proportional to their weights. The terms of an anchor are divided by its chance to be drawn, so
+    that F is estimated without bias.
     Targets and impostors are found among all examples. This saves most of the search for targets,
     but the impostors of a rare class, all of whose examples are anchors, are as many as before.
     Memory grows with the number of classes times that of examples.
@@ -147,7 +154,7 @@ class LMNN(MetricLearner):
         push_weight=0.5,
         *,
         loss="squared_hinge",
-        max_anchors=20_000,
+        max_samples=20_000,
         n_components=None,
         init="pca",
         max_iter=200,
@@ -160,7 +167,7 @@ class LMNN(MetricLearner):
         self.n_neighbors = n_neighbors
         self.push_weight = push_weight
         self.loss = loss
-        self.max_anchors = max_anchors
+        self.max_samples = max_samples
         self.n_components = n_components
         self.init = init
         self.max_iter = max_iter
@@ -171,7 +178,7 @@ class LMNN(MetricLearner):
         self.verbose = verbose
 
     @one_blas_thread
-    def fit(self, X, y) -> LMNN:
+    def fit(self, X, y, sample_weight=None) -> LMNN:
         """Learn the metric.
 
         Parameters
@@ -180,16 +187,20 @@ class LMNN(MetricLearner):
             Training examples; standardize them first.
         y : array-like of shape (n_samples,)
             Class labels.
+        sample_weight : array-like of shape (n_samples,) or None, default=None
+            Weights of the examples, see the notes.
 
         Returns
         -------
         self : LMNN
         """
         X, labels = self._check_training_data(X, y)
+        n_samples = len(X)
+        X, labels, rows, weights = self._weighted_data(X, labels, sample_weight)
         check_parameters(self)
         warn_small_classes(labels, self.n_neighbors, type(self).__name__)
-        problem = make_problem(self, X, labels)
-        L, options = start_of(self, X)
+        problem = make_problem(self, X, labels, weights)
+        L, options = start_of(self, X, weights)
         last = getattr(self, "components_", None)
         if self.warm_start and last is not None:
             L = initial_components(last, X, self.n_components)
@@ -202,7 +213,8 @@ class LMNN(MetricLearner):
         self.components_ = solution.L
         self.objective_ = solution.value
         self.n_iter_ = solution.n_iter
-        self.target_neighbors_ = problem.targets
+        self.target_neighbors_ = np.full((n_samples, self.n_neighbors), -1)
+        self.target_neighbors_[rows] = np.append(rows, -1)[problem.targets]
         return self
 
 
@@ -211,14 +223,23 @@ def check_parameters(learner: LMNN) -> None:
     check_integer(learner.n_neighbors, "n_neighbors", low=1)
     check_real(learner.push_weight, "push_weight", low=0, high=1)
     check_option(learner.loss, "loss", ("hinge", "squared_hinge"))
-    check_max_anchors(learner.max_anchors)
+    check_max_samples(learner.max_samples)
     check_integer(learner.max_iter, "max_iter", low=1)
     check_real(learner.tol, "tol", low=0, closed="neither")
 
 
-def make_problem(learner: LMNN, X: NDArray, labels: Labels) -> LargeMarginProblem:
+def make_problem(
+    learner: LMNN, X: NDArray, labels: Labels, weights: NDArray | None = None
+) -> LargeMarginProblem:
     """The problem of a learner; the same for all push weights."""
-    anchors = draw_anchors(labels, np.ones(len(X)), learner.max_anchors, learner.random_state)
+    ones = np.ones(len(X))
+    anchors = draw_anchors(
+        labels, ones if weights is None else weights, learner.max_samples, learner.random_state
+    )
+    if weights is None:  # each anchor stands for as many examples as any other of its class
+        anchors = anchors._replace(weights=ones)
+    else:  # the weights say already how many
+        anchors = anchors._replace(shares=np.ones(len(labels.classes)))
     return LargeMarginProblem(
         X,
         labels,
@@ -229,7 +250,9 @@ def make_problem(learner: LMNN, X: NDArray, labels: Labels) -> LargeMarginProble
     )
 
 
-def start_of(learner: LMNN, X: NDArray) -> tuple[NDArray, SolverOptions]:
+def start_of(
+    learner: LMNN, X: NDArray, weights: NDArray | None = None
+) -> tuple[NDArray, SolverOptions]:
     """Where a learner starts, and how it minimizes."""
     options = SolverOptions(
         max_iter=learner.max_iter,
@@ -237,4 +260,4 @@ def start_of(learner: LMNN, X: NDArray) -> tuple[NDArray, SolverOptions]:
         scale_start=isinstance(learner.init, str),
         report=learner._reporter(learner.verbose),
     )
-    return initial_components(learner.init, X, learner.n_components), options
+    return initial_components(learner.init, X, learner.n_components, weights), options

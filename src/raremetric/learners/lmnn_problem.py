@@ -9,12 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from raremetric.learners.problem import SolverOptions
-from raremetric.losses.large_margin import (
-    AnyLargeMarginLoss,
-    make_large_margin_loss,
-    make_sampled_loss,
-    target_table,
-)
+from raremetric.losses.large_margin import make_large_margin_loss, target_table
+from raremetric.losses.sampled_large_margin import AnyLargeMarginLoss, make_sampled_loss
 from raremetric.neighbors import ClassSearch
 from raremetric.pairs import Anchors
 from raremetric.scales import spread_of
@@ -42,7 +38,8 @@ class LargeMarginProblem:
     squared : bool
         Whether the hinge is squared.
     anchors : Anchors
-        The rows whose terms enter the loss.
+        The rows whose terms enter the loss, their weights, and the share of each class that they
+        are drawn from.
     n_jobs : int or None
         Threads in the search for the target neighbors. The result does not depend on it.
     """
@@ -62,14 +59,16 @@ class LargeMarginProblem:
         neighbors = ClassSearch(X, labels, n_jobs, anchors.rows).within(n_neighbors)
         self.targets = target_table(labels, neighbors, n_neighbors, anchors.rows)
         self.unit = unit_of_features(X)
-        data = (X / self.unit, labels, self.targets)
+        data = (X / self.unit, labels, self.targets, anchors.weights)
         if anchors.rows is None:
             self._loss = make_large_margin_loss(*data, push_weight=0.5, squared=squared)
         else:
             self._loss = make_sampled_loss(
                 *data, anchors.rows, anchors.shares, push_weight=0.5, squared=squared
             )
-        n_targets = np.bincount(labels.codes, (self.targets >= 0).sum(axis=1))
+        is_weighted = bool((anchors.weights != 1).any())
+        self._allows_single_precision = squared and not is_weighted
+        n_targets = np.bincount(labels.codes, (self.targets >= 0).sum(axis=1) * anchors.weights)
         self._n_targets = max(np.sum(n_targets / anchors.shares), 1)
 
     def solve(self, push_weight: float, L: NDArray, options: SolverOptions) -> Solution:
@@ -79,7 +78,7 @@ class LargeMarginProblem:
         """
         found, _ = self.minimize(push_weight, L, options)
         loss = self._weighted(push_weight)
-        if not loss.squared or options.tol < SINGLE_PRECISION_TOL:
+        if not self._allows_single_precision or options.tol < SINGLE_PRECISION_TOL:
             return found
         value, _ = loss.value_and_gradient(found.L * self.unit)
         if abs(value - found.value) <= options.tol * abs(value):
@@ -128,7 +127,7 @@ class LargeMarginProblem:
 
     def _weighted(self, push_weight: float, tol: float = 0.0) -> AnyLargeMarginLoss:
         """The loss for a push weight, in the lowest precision that is enough for a tolerance."""
-        single = self._loss.squared and tol >= SINGLE_PRECISION_TOL
+        single = self._allows_single_precision and tol >= SINGLE_PRECISION_TOL
         loss = self._in_single_precision if single else self._loss
         return loss.weighted(push_weight)
 

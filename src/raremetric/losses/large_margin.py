@@ -1,10 +1,10 @@
 """The loss of LMNN over triplets of an example, a target neighbor and an impostor.
 
-F(L) = (1 − μ) Σ_i Σ_{j ∈ T(i)} d²(i, j)
-     + μ Σ_i Σ_{j ∈ T(i)} Σ_{l: y_l ≠ y_i} h(1 + d²(i, j) − d²(i, l)),
+F(L) = (1 − μ) Σ_i w_i Σ_{j ∈ T(i)} d²(i, j)
+     + μ Σ_i w_i Σ_{j ∈ T(i)} Σ_{l: y_l ≠ y_i} h(1 + d²(i, j) − d²(i, l)),
 
-with h(u) = [u]₊² or [u]₊. The targets T(i) are fixed. The impostors l, those with h > 0, are found
-again at every evaluation, among all examples of other classes.
+with h(u) = [u]₊² or [u]₊. The weights w and the targets T(i) are fixed. The impostors l, those with
+h > 0, are found again at every evaluation, among all examples of other classes.
 """
 
 from __future__ import annotations
@@ -44,6 +44,7 @@ class LargeMarginLoss(NamedTuple):
     X: NDArray  # (n_samples, n_features)
     starts: NDArray  # (n_classes + 1,), first row of each class
     targets: NDArray  # (n_samples, k), rows end in -1 for small classes
+    weights: NDArray  # (n_samples,), w
     push_weight: float  # μ
     squared: bool  # whether h is the squared hinge
 
@@ -52,7 +53,10 @@ class LargeMarginLoss(NamedTuple):
         return self._replace(push_weight=float(push_weight))
 
     def in_single_precision(self) -> LargeMarginLoss:
-        """The same loss, evaluated from rows in single precision; with the squared hinge only."""
+        """The same loss, evaluated from rows in single precision.
+
+        With the squared hinge and weights of one only.
+        """
         centered = self.X - self.X.mean(axis=0)  # the loss depends on differences only
         centered[:, spread_of(self.X) == 0] = 0.0  # rounding of the mean of large numbers
         return self._replace(X=centered.astype(np.float32))
@@ -64,98 +68,34 @@ class LargeMarginLoss(NamedTuple):
         return evaluate_large_margin(np.ascontiguousarray(L), self, float(width))
 
     def scatter_of_targets(self) -> NDArray:
-        """Σ δδᵀ over the pairs of examples and their target neighbors."""
+        """Σ w δδᵀ over the pairs of examples and their target neighbors."""
         rows, slots = np.nonzero(self.targets >= 0)
         differences = self.X[rows] - self.X[self.targets[rows, slots]]
+        differences *= np.sqrt(self.weights[rows])[:, np.newaxis]
         return differences.T @ differences
 
 
-class SampledLargeMarginLoss(NamedTuple):
-    """An estimate Σ_c F_c / s_c of F, with F_c the terms of the anchors that were drawn of class c.
-
-    s_c is the share of the rows of class c that are anchors: if they are drawn at random, the
-    expectation is F. The impostors are searched among all rows. A part holds the anchors of one
-    class, their targets and all rows of other classes.
-    """
-
-    parts: tuple[LargeMarginLoss, ...]
-    shares: tuple[float, ...]
-
-    @property
-    def squared(self) -> bool:
-        """Whether h is the squared hinge."""
-        return self.parts[0].squared
-
-    def weighted(self, push_weight: float) -> SampledLargeMarginLoss:
-        """The same loss with another μ."""
-        return self._replace(parts=tuple(part.weighted(push_weight) for part in self.parts))
-
-    def in_single_precision(self) -> SampledLargeMarginLoss:
-        """The same loss, evaluated from rows in single precision; with the squared hinge only."""
-        return self._replace(parts=tuple(part.in_single_precision() for part in self.parts))
-
-    def value_and_gradient(self, L: NDArray, width: float = 0.0) -> tuple[float, NDArray]:
-        """F and its gradient over L, shape (n_components, n_features)."""
-        total, slope = 0.0, np.zeros(L.shape)
-        for part, share in zip(self.parts, self.shares, strict=True):
-            value, gradient = part.value_and_gradient(L, width)
-            total, slope = total + value / share, slope + gradient / share
-        return total, slope
-
-    def scatter_of_targets(self) -> NDArray:
-        """Σ δδᵀ over the pairs of examples and their target neighbors, estimated."""
-        parts = zip(self.parts, self.shares, strict=True)
-        return np.sum([part.scatter_of_targets() / share for part, share in parts], axis=0)
-
-
-AnyLargeMarginLoss = LargeMarginLoss | SampledLargeMarginLoss
-
-
-def make_sampled_loss(
+def make_large_margin_loss(
     X: NDArray,
     labels: Labels,
     targets: NDArray,
-    anchors: NDArray,
-    shares: NDArray,
+    weights: NDArray | None = None,
     *,
     push_weight: float,
     squared: bool,
-) -> SampledLargeMarginLoss:
-    """The loss of some rows, the anchors, which are a share of each class.
-
-    ``targets``, of shape (n_samples, k), holds their target neighbors; rows end in -1.
-    """
-    parts = []
-    for c in range(len(labels.classes)):
-        is_own = labels.codes == c
-        rows = anchors[is_own[anchors]]
-        own = np.setdiff1d(np.append(rows, targets[rows]), [-1])
-        chosen = np.append(own, np.flatnonzero(~is_own))
-        table = np.full((len(chosen), targets.shape[1]), -1)
-        table[np.searchsorted(own, rows)] = np.where(
-            targets[rows] < 0, -1, np.searchsorted(own, targets[rows])
-        )
-        part = LargeMarginLoss(
-            X=np.ascontiguousarray(X[chosen], dtype=np.float64),
-            starts=np.array([0, len(own), len(chosen)]),
-            targets=table,
-            push_weight=float(push_weight),
-            squared=bool(squared),
-        )
-        parts.append(part)
-    return SampledLargeMarginLoss(tuple(parts), tuple(shares.tolist()))
-
-
-def make_large_margin_loss(
-    X: NDArray, labels: Labels, targets: NDArray, *, push_weight: float, squared: bool
 ) -> LargeMarginLoss:
-    """The loss of some examples with their target neighbors, (n_samples, k), rows ending in -1."""
+    """The loss of some examples with their target neighbors, (n_samples, k), rows ending in -1.
+
+    ``weights`` None is a weight of one for each example.
+    """
+    weights = np.ones(len(X)) if weights is None else weights
     order = np.argsort(labels.codes, kind="stable")
     position = np.append(np.argsort(order, kind="stable"), -1)  # -1 stays -1
     return LargeMarginLoss(
         X=np.ascontiguousarray(X[order], dtype=np.float64),
         starts=np.concatenate([[0], np.cumsum(labels.counts)]),
         targets=position[targets[order]],
+        weights=np.ascontiguousarray(weights[order], dtype=np.float64),
         push_weight=float(push_weight),
         squared=bool(squared),
     )
@@ -203,10 +143,10 @@ def target_radii(Z, targets):
 
 
 @jit
-def push_terms(distance, radii, slots, squared, width, pulls):
-    """Σ_j h(radius_j − d²) for one impostor at squared distance d²; returns also Σ_j h'.
+def push_terms(distance, radii, slots, weight, squared, width, pulls):
+    """Σ_j w h(radius_j − d²) for one impostor at squared distance d²; returns also Σ_j w h'.
 
-    h is [u]₊² or [u]₊ with its corner rounded. Adds h' to each target's entry of ``pulls``.
+    h is [u]₊² or [u]₊ with its corner rounded. Adds w h' to each target's entry of ``pulls``.
     """
     value, push = 0.0, 0.0
     for slot in range(radii.shape[0]):
@@ -217,19 +157,19 @@ def push_terms(distance, radii, slots, squared, width, pulls):
             term, slope = excess * excess, 2.0 * excess
         else:
             term, slope = hinge(excess, width)
-        value += term
-        push += slope
-        pulls[slots[slot]] += slope
+        value += weight * term
+        push += weight * slope
+        pulls[slots[slot]] += weight * slope
     return value, push
 
 
 @jit
-def tile_terms(Z, near, rows, columns, radii, slots, squared, width, pulls, laplacian):
+def tile_terms(Z, near, rows, columns, radii, slots, weights, squared, width, pulls, laplacian):
     """Push terms between two ranges of rows of different classes, each row both ways.
 
     ``near`` holds estimated squared distances (rows × columns), which only select the pairs to
     evaluate.
-    Adds Σ −h' (e_i − e_l)(e_i − e_l)ᵀZ to ``laplacian``.
+    Adds Σ −w h' (e_i − e_l)(e_i − e_l)ᵀZ to ``laplacian``.
     """
     value = 0.0
     for a in range(near.shape[0]):
@@ -239,9 +179,11 @@ def tile_terms(Z, near, rows, columns, radii, slots, squared, width, pulls, lapl
             if near[a, b] >= max(radii[i, 0], radii[m, 0]):
                 continue
             distance = row_distance(Z, i, m)
-            term, push = push_terms(distance, radii[i], slots[i], squared, width, pulls[i])
+            term, push = push_terms(
+                distance, radii[i], slots[i], weights[i], squared, width, pulls[i]
+            )
             other_term, other_push = push_terms(
-                distance, radii[m], slots[m], squared, width, pulls[m]
+                distance, radii[m], slots[m], weights[m], squared, width, pulls[m]
             )
             value += term + other_term
             push += other_push
@@ -253,7 +195,7 @@ def tile_terms(Z, near, rows, columns, radii, slots, squared, width, pulls, lapl
 
 
 @jit
-def impostor_terms(Z, starts, radii, slots, squared, width, pulls, laplacian):
+def impostor_terms(Z, starts, radii, slots, weights, squared, width, pulls, laplacian):
     """The push loss over all triplets; class c owns rows starts[c] to starts[c + 1].
 
     Distances are estimated tile by tile with a matrix product, so memory is that of a tile. The
@@ -273,7 +215,7 @@ def impostor_terms(Z, starts, radii, slots, squared, width, pulls, laplacian):
                     for b in range(near.shape[1]):
                         near[a, b] = norms[rows + a] + norms[columns + b] - 2.0 * near[a, b]
                 value += tile_terms(
-                    Z, near, rows, columns, radii, slots, squared, width, pulls, laplacian
+                    Z, near, rows, columns, radii, slots, weights, squared, width, pulls, laplacian
                 )
     return value
 
@@ -287,16 +229,19 @@ def evaluate_large_margin(L, loss, width):
     laplacian = np.zeros_like(Z)
     push = 0.0
     if loss.push_weight > 0.0:
-        push = impostor_terms(Z, loss.starts, radii, slots, loss.squared, width, pulls, laplacian)
+        push = impostor_terms(
+            Z, loss.starts, radii, slots, loss.weights, loss.squared, width, pulls, laplacian
+        )
         laplacian *= loss.push_weight
     pull = 0.0
     for i in range(Z.shape[0]):
         for slot in range(radii.shape[1]):
             if slots[i, slot] < 0:
                 break
-            pull += radii[i, slot] - 1.0
+            pull += loss.weights[i] * (radii[i, slot] - 1.0)
             target = loss.targets[i, slots[i, slot]]
-            weight = (1.0 - loss.push_weight) + loss.push_weight * pulls[i, slots[i, slot]]
+            own = (1.0 - loss.push_weight) * loss.weights[i]
+            weight = own + loss.push_weight * pulls[i, slots[i, slot]]
             for t in range(Z.shape[1]):
                 step = weight * (Z[i, t] - Z[target, t])
                 laplacian[i, t] += step

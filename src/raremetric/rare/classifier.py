@@ -64,14 +64,15 @@ class RareClassifier(InspectionMixin, ClassifierMixin, BaseEstimator):
         number is a time limit in seconds, for at least one repeat and at most as many as
         "thorough" makes; the result then depends on the speed of the machine.
     scoring : str or array of shape (2, 2), default="f1"
-        What to maximize: "f1"; "f2", "f0.5" or any other F-beta; "balanced_accuracy";
-        "average_precision", which does not depend on a threshold: that of F1 is used;
-        "precision>=0.8", the highest recall with at least this expected precision;
+        What to maximize, for the positive class: "f1"; "f2", "f0.5" or any other F-beta;
+        "balanced_accuracy"; "average_precision", which does not depend on a threshold: that of F1
+        is used; "precision>=0.8", the highest recall with at least this expected precision;
         "recall>=0.9", the highest precision with at least this expected recall; or the costs
         ``[[true negative, false positive], [false negative, true positive]]``.
     pos_label : class label or None, default=None
-        The positive class; None chooses the rarest. Must be None with more than two classes: one
-        classifier is then fitted for each class against the rest.
+        The positive class, which "f1" and the other measures are about; None chooses the rarest.
+        Must be None with more than two classes: one classifier is then fitted for each class
+        against the rest.
     cv : int, splitter, iterable or None, default=None
         Folds on which candidates, calibration and threshold are chosen. None makes 5 or 10
         stratified folds, repeated as ``budget`` says; a number makes this many, once; copies of a
@@ -108,10 +109,11 @@ class RareClassifier(InspectionMixin, ClassifierMixin, BaseEstimator):
         member has a ``name``, a ``weight``, a fitted ``pipeline`` and a ``reading`` of its
         distances. ``ensemble_.calibration`` maps the average to a probability, and
         ``ensemble_.rows`` are the training rows that can be neighbors.
-    metric_ : Pipeline
-        The fitted pipeline of the metric with the largest weight, that of all its members
-        together. It is a metric by log-odds only if there is no other: rows with similar log-odds
-        can be very different.
+    metric_ : transformer
+        A fitted pipeline: it maps an array of rows with the features of ``fit`` to the space in
+        which distances are measured under the metric with the largest weight, that of all its
+        members together. It is a metric by log-odds only if there is no other: rows with similar
+        log-odds can be very different.
     cv_results_ : dict of arrays
         One entry per candidate that was tried on all folds: group, branch, learner, reading; the
         out-of-fold utility, log-loss and average precision; the rank within its group and the
@@ -177,6 +179,10 @@ class RareClassifier(InspectionMixin, ClassifierMixin, BaseEstimator):
     examples, and are treated as such: rows are copies only if the columns with more than ten
     different values have more than half as many combinations of values as there are different rows.
     Folds from a splitter or a list are used as they are.
+
+    **Scores of other tools.** ``score`` is the accuracy, as of all classifiers of scikit-learn, and
+    the scorer "f1" of scikit-learn is about the class 1. To tune this classifier by the F1 of the
+    rare class, give ``GridSearchCV`` the scorer ``make_scorer(f1_score, pos_label=...)``.
 
     **Constraints.** The expected precision and recall at a threshold are those of the calibrated
     out-of-fold probabilities. If no threshold has the minimum precision, the one with the highest

@@ -1,41 +1,42 @@
 """The user's own table: compare methods, fit one, save it, predict and explain."""
 
-# ruff: noqa: E402
-from raremetric.extras import import_optional
+from typing import TYPE_CHECKING
 
-import_optional("pandas")  # one sentence if it is not installed
-import_optional("pyarrow")
-
+from raremetric.extras import lazy_names
 from raremetric.method_names import DEFAULT_METHODS
-from raremetric.table.collections import fit_collection
-from raremetric.table.comparison import compare_table
-from raremetric.table.explanation import explain_row
-from raremetric.table.files import ModelFileError, load_model, save_model
-from raremetric.table.fitting import fit_table
-from raremetric.table.importances import importances_of_file
-from raremetric.table.model import TableModel
-from raremetric.table.parts import predict_collection
-from raremetric.table.reading import TableError, iter_table, read_table
-from raremetric.table.results import Comparison
-from raremetric.table.review import labeled_rows, review_file, with_reviewed_rows
 
-__all__ = [
-    "DEFAULT_METHODS",
-    "Comparison",
-    "ModelFileError",
-    "TableError",
-    "TableModel",
-    "compare_table",
-    "explain_row",
-    "fit_collection",
-    "fit_table",
-    "importances_of_file",
-    "iter_table",
-    "labeled_rows",
-    "load_model",
-    "predict_collection",
-    "read_table",
-    "review_file",
-    "save_model",
-    "with_reviewed_rows",
-]
+if TYPE_CHECKING:
+    from raremetric.table.collections import fit_collection
+    from raremetric.table.comparison import compare_table
+    from raremetric.table.explanation import explain_row
+    from raremetric.table.files import ModelFileError, load_model, save_model
+    from raremetric.table.fitting import fit_table
+    from raremetric.table.importances import importances_of_file
+    from raremetric.table.model import TableModel
+    from raremetric.table.pages.comparison import comparison_page
+    from raremetric.table.pages.review import review_page
+    from raremetric.table.parts import predict_collection
+    from raremetric.table.reading import TableError, iter_table, read_table
+    from raremetric.table.results import Comparison
+    from raremetric.table.review import labeled_rows, review_file, with_reviewed_rows
+
+__getattr__, _names = lazy_names(
+    __name__,
+    {
+        "collections": ["fit_collection"],
+        "comparison": ["compare_table"],
+        "explanation": ["explain_row"],
+        "files": ["ModelFileError", "load_model", "save_model"],
+        "fitting": ["fit_table"],
+        "importances": ["importances_of_file"],
+        "model": ["TableModel"],
+        "pages.comparison": ["comparison_page"],
+        "pages.review": ["review_page"],
+        "parts": ["predict_collection"],
+        "reading": ["TableError", "iter_table", "read_table"],
+        "results": ["Comparison"],
+        "review": ["labeled_rows", "review_file", "with_reviewed_rows"],
+    },
+    needs=["pandas", "pyarrow"],
+)
+__all__ = ["DEFAULT_METHODS", *_names]

@@ -40,7 +40,7 @@ def fit_collection(
     method: str = "rare",
     scoring: Any = "f1",
     threshold: float | None = None,
-    max_rows: int | None = None,
+    max_samples: int | None = None,
     max_features: int | None = None,
     row_names: str | None = None,
     keep_names: bool = True,
@@ -63,7 +63,7 @@ def fit_collection(
         A directory of Parquet, CSV, ARFF or KEEL files, or a pattern such as ``"data/*.csv"``. All
         files have the same columns.
     method : {"rare", "iml-score"}, default="rare"
-    max_rows : int or None, default=None
+    max_samples : int or None, default=None
         Maximum number of rows to learn from: the same number of each class, or all of a class with
         fewer rows. None for 5,000. Of a class with at least 500 rows, at least a fifth is left for
         the calibration.
@@ -84,7 +84,7 @@ categorical, ignore, on_progress
     files, start = collection_files(source), clock.perf_counter()
     if not files:
         raise FileNotFoundError(f"There is no directory {str(source)!r}.")
-    limit = MAX_SAMPLES if max_rows is None else max_rows
+    limit = MAX_SAMPLES if max_samples is None else max_samples
     with dask_client(scheduler) as client:
         found = count_labels(files, target, positive, client)
         plan = plan_sample(found.counts, limit, seed)
@@ -96,7 +96,7 @@ categorical, ignore, on_progress
             found.name,
             found.positive_in(sample),
             method=method,
-            max_rows=limit,
+            max_samples=limit,
             max_features=max_features,
             scoring=scoring,
             threshold=threshold,

@@ -47,7 +47,7 @@ def compare_table(
     time: str | None = None,
     group: str | None = None,
     weight: str | None = None,
-    max_rows: int | str | None = "auto",
+    max_samples: int | str | None = "auto",
     seed: int = 0,
     n_jobs: int | None = None,
     categorical: Collection[str] = (),
@@ -92,7 +92,7 @@ def compare_table(
     weight : str or None, default=None
         Column with the weights of the rows, in fits, thresholds and measures. Rows of weight 0 are
         left out. The column is not used as a feature.
-    max_rows : int, "auto" or None, default="auto"
+    max_samples : int, "auto" or None, default="auto"
         Maximum number of training rows per fit. From more rows, all positives are kept, up to
         half of this number, and the others are drawn at random. All test rows are tested. "auto"
         is 5000, or 150,000 divided by the number of columns after encoding, but at least 500. None
@@ -119,17 +119,17 @@ def compare_table(
     """
     chosen = _check_methods(DEFAULT_METHODS if methods is None else methods)
     scoring = check_scoring(scoring)
-    _check_max_rows(max_rows)
+    _check_max_samples(max_samples)
     combined, resampling_notes = combine(chosen, as_names(resamplings))
     columns = Roles(time, group, weight)
     table, roles = read_with_roles(path, target, positive, categorical, ignore, columns)
     data, y = table.data, table.target
-    limit = _resolve_max_rows(max_rows, table.encoder)
+    limit = _resolve_max_samples(max_samples, table.encoder)
     copies = copies_in(data)
     roles = roles._replace(copies=copies.numbers)
     folds = outer_folds(y, n_folds, seed, roles, n_repeats=n_repeats)
     inner = [
-        tuning_folds(y[train], seed, roles.take(train), quick=True, max_rows=limit)
+        tuning_folds(y[train], seed, roles.take(train), quick=True, max_samples=limit)
         for train, _ in folds
     ]
     shown = draw_training_rows(y, MAX_SHOWN, seed)
@@ -168,18 +168,18 @@ def compare_table(
     return _collect(found, tasks, n_jobs, on_result)
 
 
-def _check_max_rows(max_rows: Any) -> None:
-    if max_rows is not None and max_rows != "auto":
-        check_integer(max_rows, "max_rows", low=20)
+def _check_max_samples(max_samples: Any) -> None:
+    if max_samples is not None and max_samples != "auto":
+        check_integer(max_samples, "max_samples", low=20)
 
 
-def _resolve_max_rows(max_rows: Any, encoder: Any) -> int | None:
-    if max_rows == "auto":
-        return default_max_rows(sum(map(len, encoder.column_groups())))
-    return max_rows
+def _resolve_max_samples(max_samples: Any, encoder: Any) -> int | None:
+    if max_samples == "auto":
+        return default_max_samples(sum(map(len, encoder.column_groups())))
+    return max_samples
 
 
-def default_max_rows(n_features: int) -> int:
+def default_max_samples(n_features: int) -> int:
     """Maximum number of training rows per fit, for a number of columns after encoding."""
     return max(MIN_ROWS, min(MAX_ROWS, MAX_CELLS // max(n_features, 1)))
 

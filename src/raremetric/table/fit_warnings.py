@@ -14,14 +14,14 @@ from raremetric.validation import warn_user
 
 def warn_limit(contender: Contender, n_rows: int) -> None:
     """Say that a method learns from fewer rows than there are by default, and how to change it."""
-    limit = contender.default_max_rows
+    limit = contender.default_max_samples
     if limit is None or limit >= n_rows:
         return
     vote = " All rows vote." if contender.has_neighbors else ""
     warn_user(
         f"{contender.title} learns from {limit} of the {n_rows} rows, drawn with as many of each "
         f"class as possible, because its time grows with the square of their number.{vote} For "
-        "another number, use `max_rows` (on the command line `--max-rows`)."
+        "another number, use `max_samples` (on the command line `--max-rows`)."
     )
 
 

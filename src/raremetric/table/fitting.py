@@ -46,7 +46,7 @@ def fit_table(
     method: str = "rare",
     scoring: Any = "f1",
     threshold: float | None = None,
-    max_rows: int | None = None,
+    max_samples: int | None = None,
     max_features: int | None = None,
     row_names: str | None = None,
     keep_names: bool = True,
@@ -74,12 +74,12 @@ def fit_table(
     threshold : float or None, default=None
         Predict the positive class from this probability on; None to choose the best one for
         `scoring`.
-    max_rows : int or None, default=None
+    max_samples : int or None, default=None
         Maximum number of rows to learn from. From more rows, the same number is drawn from each
         class, and probabilities and threshold are corrected. None for all rows, or, where the time
         grows with their square, for 5,000 ("rare", "svm"), 10,000 ("iml-score"), 100,000 ("plain")
         or 20,000 (other votes of neighbors). In a vote, the metric is learned from these rows, the
-        threshold is chosen on up to 100,000 or `max_rows`, and all rows vote.
+        threshold is chosen on up to 100,000 or `max_samples`, and all rows vote.
     max_features : int or None, default=None
         Maximum number of features, which are columns after encoding, that the metrics of "rare"
         use: see `RareClassifier`. None for 500.
@@ -139,8 +139,8 @@ def fit_table(
             "the rows to be predicted later are not: the metric of this model is learned for the "
             "training rows."
         )
-    if max_rows is None:
-        max_rows = contender.default_max_rows
+    if max_samples is None:
+        max_samples = contender.default_max_samples
         warn_limit(contender, len(y))
     if method == "rare":
         warn_features(X.shape[1], max_features or RareClassifier().max_features)
@@ -150,7 +150,7 @@ def fit_table(
         y,
         seed=seed,
         scoring=scoring if threshold is None else AtThreshold(scoring, threshold),
-        max_rows=max_rows,
+        max_samples=max_samples,
         max_features=max_features,
         weights=roles.weights,
         folds=tuning_folds(y, seed, roles),
@@ -182,7 +182,7 @@ def fit_table(
         "rows": len(y),
         "positive": int(y.sum()),
         "classes": [str(label) for label in table.classes],
-        "rows_used": _n_rows_used(model, max_rows),
+        "rows_used": _n_rows_used(model, max_samples),
         "seed": seed,
         "chosen": describe_choice(tuned.chosen),
         "folds": describe_tuning(columns, copies),
@@ -217,10 +217,10 @@ def _training_radius(model: TableModel, X: NDArray) -> float | None:
     return float(np.quantile(distances[:, 1], 0.99))
 
 
-def _n_rows_used(model: TableModel, max_rows: int | None) -> int:
+def _n_rows_used(model: TableModel, max_samples: int | None) -> int:
     """How many rows can be neighbors, or were learned from if there are no neighbors."""
     n_rows = len(model.examples())
-    return n_rows if model.has_neighbors or max_rows is None else min(n_rows, max_rows)
+    return n_rows if model.has_neighbors or max_samples is None else min(n_rows, max_samples)
 
 
 def _expected_quality(tuned: Tuned, scoring: Any) -> dict[str, Any]:
@@ -239,7 +239,7 @@ def fit_method(
     seed: int = 0,
     resampling: str = "none",
     scoring: Any = "f1",
-    max_rows: int | None = None,
+    max_samples: int | None = None,
     max_features: int | None = None,
     weights: NDArray | None = None,
     folds: Folds | None = None,
@@ -262,7 +262,7 @@ def fit_method(
         Applied to the rows that are learned from, within each fold.
     scoring : str or array of shape (2, 2), default="f1"
         What to maximize.
-    max_rows, max_features, weights, folds, queries, class_counts, on_progress
+    max_samples, max_features, weights, folds, queries, class_counts, on_progress
         See `TuningOptions`.
 
     Returns
@@ -280,7 +280,7 @@ def fit_method(
             folds=folds,
             resampling=resampling,
             scoring=scoring,
-            max_rows=max_rows,
+            max_samples=max_samples,
             max_features=max_features,
             weights=weights,
             queries=queries,

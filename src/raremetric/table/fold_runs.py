@@ -28,7 +28,7 @@ class Plan(NamedTuple):
 
     seed: int
     scoring: Any
-    max_rows: int | None
+    max_samples: int | None
     shown: NDArray[np.int64]  # rows in the scatter plots
     weights: NDArray[np.float64] | None  # of all rows
     importances: bool = False  # whether to permute the columns of the test part
@@ -58,7 +58,7 @@ def run_fold(
             seed=plan.seed,
             resampling=resampling,
             scoring=plan.scoring,
-            max_rows=plan.max_rows,
+            max_samples=plan.max_samples,
             weights=None if plan.weights is None else plan.weights[train],
             folds=inner,
             queries=X[test],  # without their labels, and for transductive methods only

@@ -34,7 +34,7 @@ DETERMINING = (
 
 
 def table_notes(
-    table: Any, copies: Copies, trains: Sequence[NDArray], max_rows: int | None, seed: int
+    table: Any, copies: Copies, trains: Sequence[NDArray], max_samples: int | None, seed: int
 ) -> list[str]:
     """All notes, one sentence or two each.
 
@@ -45,14 +45,14 @@ def table_notes(
     copies : Copies
     trains : sequence of ndarray
         Training rows of each outer fold.
-    max_rows : int or None
+    max_samples : int or None
         Maximum number of training rows that are used.
     seed : int
     """
     return [
         *_row_notes(table),
         *copy_notes(copies),
-        *_draw_notes(table.target, trains, max_rows),
+        *_draw_notes(table.target, trains, max_samples),
         *suspicious_columns(table.data, table.target, seed, copies.numbers),
     ]
 
@@ -94,18 +94,18 @@ def copy_notes(copies: Copies) -> list[str]:
     return [found]
 
 
-def _draw_notes(y: NDArray, trains: Sequence[NDArray], max_rows: int | None) -> list[str]:
+def _draw_notes(y: NDArray, trains: Sequence[NDArray], max_samples: int | None) -> list[str]:
     """How many training rows were drawn, if not all were used."""
     train = max(trains, key=len)
-    drawn = draw_training_rows(y[train], max_rows, 0)
+    drawn = draw_training_rows(y[train], max_samples, 0)
     if len(drawn) == len(train):
         return []
     n_all, n_drawn = int(y[train].sum()), int(y[train][drawn].sum())
     kept = "all" if n_drawn == n_all else f"{n_drawn} of {n_all}"
     return [
         f"Each method learned from {len(drawn)} of {len(train)} training rows per fold (--max-rows "
-        f"{max_rows}): {kept} positives, and others drawn at random. Thresholds are corrected for "
-        "the draw, and all rows were tested, so that all figures are for the whole table."
+        f"{max_samples}): {kept} positives, and others drawn at random. Thresholds are corrected "
+        "for the draw, and all rows were tested, so that all figures are for the whole table."
     ]
 
 

@@ -86,7 +86,7 @@ def tuning_folds(
     roles: RowRoles = NO_ROLES,
     *,
     quick: bool = False,
-    max_rows: int | None = None,
+    max_samples: int | None = None,
 ) -> Folds | None:
     """The inner folds on which all methods are tuned, made as the outer ones are.
 
@@ -98,7 +98,7 @@ def tuning_folds(
     roles : RowRoles
     quick : bool, default=False
         Whether three folds are enough if there are many rows of both classes.
-    max_rows : int or None, default=None
+    max_samples : int or None, default=None
         The number of rows that all methods must learn from, if there are more. `RareClassifier`
         would learn from other rows, too, if it made its folds by itself.
 
@@ -120,7 +120,7 @@ def tuning_folds(
     n_folds, n_repeats = fold_numbers(check_labels(y, "Tuning"))
     if few_folds:
         n_folds, n_repeats = N_QUICK_FOLDS, 1
-    all_learn = max_rows is None or max_rows >= len(y)
+    all_learn = max_samples is None or max_samples >= len(y)
     if groups is None and copies is None and not few_folds and all_learn:
         return None
     sizes = sets_per_class(y, join_groups(copies, groups))

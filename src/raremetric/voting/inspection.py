@@ -18,7 +18,7 @@ class NeighborsMixin:
     """The methods of MetricKNNClassifier that show the metric and its neighbors."""
 
     classes_: NDArray
-    learners_: list[Any]
+    metrics_: list[Any]  # fitted transformers
     n_neighbors_: int
     _examples: Examples
     _row_numbers: NDArray
@@ -27,9 +27,9 @@ class NeighborsMixin:
     def metric_(self):
         """The fitted learner, under which distances are measured; not with one per class."""
         check_is_fitted(self)
-        if len(self.learners_) > 1:
-            raise AttributeError("There is one metric for each class; use one of learners_.")
-        return self.learners_[0]
+        if len(self.metrics_) > 1:
+            raise AttributeError("There is one metric for each class; use one of metrics_.")
+        return self.metrics_[0]
 
     def kneighbors(self, X=None, n_neighbors=None, return_distance=True, *, label=None):
         """The nearest training examples under the learned metric.
@@ -54,7 +54,7 @@ class NeighborsMixin:
         """
         check_is_fitted(self)
         metric = 0
-        if len(self.learners_) > 1:
+        if len(self.metrics_) > 1:
             known = self.classes_.tolist()
             if label not in known:
                 raise ValueError(
@@ -72,4 +72,4 @@ class NeighborsMixin:
     def _map_queries(self, X) -> list[NDArray]:
         """Validated rows as each metric maps them; learners check column names themselves."""
         checked = validate_rows(self, X, reset=False)
-        return training.map_rows(self.learners_, X if hasattr(X, "columns") else checked)
+        return training.map_rows(self.metrics_, X if hasattr(X, "columns") else checked)

@@ -161,8 +161,22 @@ def check_aim(scoring) -> Aim:
     raise ValueError(
         "scoring must be 'f1', another F-beta such as 'f2' or 'f0.5', 'balanced_accuracy', "
         "'average_precision', a constraint such as 'precision>=0.8' or 'recall>=0.9', or 2 x 2 "
-        f"costs [[tn, fp], [fn, tp]]; got {scoring!r}."
+        f"costs [[tn, fp], [fn, tp]]; got {scoring!r}.{_what_instead(scoring)}"
     )
+
+
+def _what_instead(scoring) -> str:
+    """How to get what an invalid ``scoring`` may have meant, for the error message."""
+    if callable(scoring):
+        return (
+            " The threshold is chosen by expected numbers of errors, which a scorer does not take: "
+            "see sklearn.model_selection.TunedThresholdClassifierCV."
+        )
+    if not isinstance(scoring, str):
+        return ""
+    if scoring in ("precision", "recall"):
+        return f" The highest {scoring} alone is of no use: give the minimum of one of the two."
+    return " For accuracy, give the costs [[0, 1], [1, 0]]." if scoring == "accuracy" else ""
 
 
 def _constrained(name: str, minimum: float) -> Aim:

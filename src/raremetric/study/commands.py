@@ -1,0 +1,270 @@
+"""``raremetric study``: experiments on many data sets."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.table import Table
+
+from raremetric.terminal.commands import App
+from raremetric.terminal.common import (
+    fail,
+    note,
+    print_json,
+    print_rendered,
+    progress,
+    user_mistakes,
+)
+from raremetric.terminal.options import AsJson, split_names
+
+if TYPE_CHECKING:
+    from raremetric.study.store import Store
+    from raremetric.study.tasks import Result, Study, Task
+
+study_app = App(
+    help="Run, resume and report experiments on many data sets.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
+StorePath = Annotated[Path, typer.Option("--store", help="The file with the results.")]
+Datasets = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="NAMES", help="Only these data sets, separated by commas; may be repeated."
+    ),
+]
+Learners = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="NAMES", help="Only these learners, separated by commas; may be repeated."
+    ),
+]
+Splits = Annotated[
+    int | None,
+    typer.Option(metavar="N", help="Run N splits, the first ones, instead of the study's number."),
+]
+DEFAULT_STORE = Path("study.sqlite")
+
+
+@study_app.command(
+    "run", epilog="Example: raremetric study run mine.toml --datasets wine,glass --jobs 2"
+)
+def study_run(
+    files: Annotated[
+        list[Path],
+        typer.Argument(metavar="FILE...", help="Studies: TOML files with data sets and learners."),
+    ],
+    store: StorePath = DEFAULT_STORE,
+    datasets: Datasets = None,
+    learners: Learners = None,
+    splits: Splits = None,
+    jobs: Annotated[int, typer.Option(min=1, help="Processes, or local Dask workers.")] = 1,
+    dask: Annotated[
+        str | None, typer.Option(help="Address of a Dask scheduler, or 'local'.")
+    ] = None,
+    retry_failed: Annotated[
+        bool, typer.Option("--retry-failed", help="Try failed tasks again.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Run the tasks of studies that are missing; stop and resume at any time."""
+    from raremetric.study.execution import run_missing
+    from raremetric.study.reading import read_study, resampling_notes
+    from raremetric.study.store import Store
+    from raremetric.study.tasks import all_tasks
+
+    with user_mistakes("Stopped. Repeat the command to continue."):
+        studies = _restrict(map(read_study, files), datasets, learners, splits)
+        tasks = all_tasks(studies)
+        notes = [sentence for study in studies for sentence in resampling_notes(study)]
+        for sentence in dict.fromkeys(notes):
+            note(sentence)
+        results = Store(store, create=True)
+        _note_other_code(results, tasks)
+        n_run = 0
+        try:
+            with progress(None, "starting") as step:
+
+                def on_start(missing: list[Task]) -> None:
+                    nonlocal n_run
+                    n_run = len(missing)
+                    step.begin(n_run, "starting")
+                    text = f"{len(tasks)} tasks, {n_run} to do; results go to {store}."
+                    typer.echo(text, err=True)
+
+                def on_result(task: Task, outcome: Result | str) -> None:
+                    verdict = "failed" if isinstance(outcome, str) else f"{outcome.seconds:.1f} s"
+                    step(f"{task.dataset} {task.learner.name}", f"{task.id}: {verdict}")
+
+                run_missing(
+                    results,
+                    studies,
+                    n_jobs=jobs,
+                    dask=dask,
+                    retry_failed=retry_failed,
+                    on_start=on_start,
+                    on_result=on_result,
+                )
+        except KeyboardInterrupt:
+            left = len(results.missing(tasks, retry_failed))
+            typer.echo(f"Stopped; {left} tasks left. Repeat the command to continue.", err=True)
+            raise typer.Exit(130) from None
+    failed = list(results.failures(tasks))
+    if as_json:
+        print_json({"store": str(store), "tasks": len(tasks), "run": n_run, "failed": failed})
+    if failed:
+        fail(
+            f"{len(failed)} of the tasks failed, such as {failed[0]}. "
+            f"See: raremetric study status --store {store}"
+        )
+
+
+@study_app.command("status", epilog="Example: raremetric study status --store study.sqlite")
+def study_status(
+    files: Annotated[
+        list[Path] | None,
+        typer.Argument(
+            metavar="[FILE]...", help="As in study run. Default: the studies in the store."
+        ),
+    ] = None,
+    store: StorePath = DEFAULT_STORE,
+    datasets: Datasets = None,
+    learners: Learners = None,
+    splits: Splits = None,
+    jobs: Annotated[int, typer.Option(min=1, help="For the expected time.")] = 1,
+    as_json: AsJson = False,
+) -> None:
+    """Show how many tasks are done, failed and left, and the expected time."""
+    from raremetric.study.execution import seconds_left
+    from raremetric.study.reading import read_study
+    from raremetric.study.store import Store
+
+    with user_mistakes():
+        results = Store(store)
+        known = results.statuses()
+        found: list[dict[str, Any]] = []
+        failures: dict[str, str] = {}
+        studies = map(read_study, files) if files else results.studies()
+        for study in _restrict(studies, datasets, learners, splits):
+            tasks = study.tasks()
+            failures |= results.failures(tasks)
+            missing = [task for task in tasks if task.id not in known]
+            counts = [known[task.id] for task in tasks if task.id in known]
+            found.append(
+                {
+                    "study": study.name,
+                    "done": sum(status != "failed" for status in counts),
+                    "failed": counts.count("failed"),
+                    "left": len(missing),
+                    "seconds_left": seconds_left(results, missing, jobs) if missing else 0.0,
+                }
+            )
+    if as_json:
+        print_json({"studies": found, "failures": failures})
+        return
+    table = Table()
+    for heading in ("study", "done", "failed", "left", "expected time"):
+        table.add_column(heading, justify="left" if heading == "study" else "right")
+    for row in found:
+        cells = (str(row[key]) for key in ("study", "done", "failed", "left"))
+        table.add_row(*cells, _duration(row["seconds_left"]))
+    print_rendered(table)
+    for task_id, traceback in failures.items():
+        typer.echo(f"failed: {task_id}: {traceback.strip().splitlines()[-1]}")
+
+
+@study_app.command("report", epilog="Example: raremetric study report --out results")
+def study_report(
+    out: Annotated[Path, typer.Option(help="The directory to write to.")],
+    store: StorePath = DEFAULT_STORE,
+    title: Annotated[
+        str | None, typer.Option(help="Heading of the page. Default: that of the study.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Write tables, figures and an HTML page of the finished tasks."""
+    from raremetric.study.reading import report_title
+    from raremetric.study.report import write_report
+    from raremetric.study.store import Store
+
+    with user_mistakes():
+        source = Store(store)
+        results = source.results()
+        heading = title or report_title([each.study for each in results])
+        with progress(None, "writing the report"):
+            paths = write_report(results, out, title=heading, details=source.details())
+    if as_json:
+        print_json({"files": [str(path) for path in paths]})
+        return
+    for path in paths:
+        typer.echo(str(path))
+
+
+@study_app.command("export", epilog="Example: raremetric study export study.sqlite results.csv.gz")
+def study_export(
+    store: Annotated[Path, typer.Argument(help="The file with the results.")],
+    file: Annotated[str, typer.Argument(metavar="FILE", help="The text file to write: .csv.gz.")],
+    as_json: AsJson = False,
+) -> None:
+    """Write a store as compressed text: one row per task, and the studies."""
+    from raremetric.files import check_output
+    from raremetric.study.store import Store
+    from raremetric.study.text import export_results
+
+    with user_mistakes():
+        check_output(file, [store])
+        n_tasks = export_results(Store(store), file)
+    if as_json:
+        print_json({"file": str(file), "tasks": n_tasks})
+    else:
+        typer.echo(f"{n_tasks} tasks written to {file}.")
+
+
+@study_app.command("import", epilog="Example: raremetric study import results.csv.gz study.sqlite")
+def study_import(
+    file: Annotated[Path, typer.Argument(help="A text file that study export wrote.")],
+    store: Annotated[Path, typer.Argument(help="The store to create.")],
+    as_json: AsJson = False,
+) -> None:
+    """Create a store from exported results."""
+    from raremetric.study.text import import_results
+
+    with user_mistakes():
+        n_tasks = len(import_results(file, store).statuses())
+    if as_json:
+        print_json({"store": str(store), "tasks": n_tasks})
+    else:
+        typer.echo(f"{n_tasks} tasks imported into {store}.")
+
+
+def _note_other_code(results: Store, tasks: list[Task]) -> None:
+    from raremetric.study.execution import computed_with_other_code
+
+    if outdated := computed_with_other_code(results, tasks):
+        names = ", ".join(sorted({task.learner.name for task in outdated}))
+        note(
+            f"{len(outdated)} finished tasks of {names} were computed with other code than today's "
+            "and are kept. To compute them again, use another store."
+        )
+
+
+def _restrict(
+    studies: Iterable[Study],
+    datasets: list[str] | None,
+    learners: list[str] | None,
+    splits: int | None,
+) -> list[Study]:
+    from raremetric.study.reading import restrict
+
+    chosen = (split_names(datasets, None), split_names(learners, None), splits)
+    return [restrict(study, *chosen) for study in studies]
+
+
+def _duration(seconds: float | None) -> str:
+    if seconds is None:
+        return "unknown"
+    minutes = round(seconds / 60)
+    return f"{seconds:.0f} s" if seconds < 120 else f"{minutes // 60} h {minutes % 60} min"

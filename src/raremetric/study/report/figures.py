@@ -1,0 +1,134 @@
+"""Figures of a study: scores against the share of the minority, and rank diagrams."""
+
+from __future__ import annotations
+
+from itertools import chain
+from typing import Any
+
+from raremetric.extras import import_optional
+from raremetric.pages.drawing import INK, Figure, add_legend, new_figure, save, short_names, styles
+from raremetric.study.report.ranks import RankTests
+from raremetric.study.report.summarize import Table, slug
+from raremetric.study.report.tables import share_cell, splits_text
+
+EMPHASIZED = "IML"  # drawn with a thicker line, in front of the others
+
+
+def table_figures(
+    table: Table, tests: RankTests | None, dataset: str | None = None
+) -> list[Figure]:
+    """The figures of a table: curves over shares, or a critical-difference diagram."""
+    if table.by_share:
+        return [draw_dataset(table, dataset), draw_means(table)]
+    return [draw_ranks(table, tests)] if tests else []
+
+
+def draw_dataset(table: Table, dataset: str | None = None) -> Figure:
+    """Draw accuracy and the table's measure against the share of the minority for one data set.
+
+    Without a name, or if the table lacks it, this is the first data set.
+    """
+    if dataset not in table.datasets:
+        dataset = table.datasets[0]
+    cells = table.cells[table.cells["dataset"] == dataset]
+    shares = sorted(cells["share"].unique(), reverse=True)
+    splits = splits_text(cells["n_splits"])
+    measure = table.measure_name
+    labels = {"accuracy_mean": "Accuracy (%)", "mean": f"{_capitalized(measure)} (%)"}
+    with new_figure((9.0, 3.8), n_axes=2) as (figure, axes):
+        for ax, (column, label) in zip(axes, labels.items(), strict=True):
+            wide = cells.pivot(index="share", columns="learner", values=column)
+            _draw_curves(ax, wide.reindex(index=shares, columns=table.learners))
+            ax.set_xticks(range(len(shares)), [share_cell(share).text for share in shares])
+            ax.set(xlabel="Share of the minority", ylabel=label)
+        add_legend(figure, axes[0].get_lines(), table.learners)
+        figure.suptitle(f"{dataset}; splits: {splits}", parse_math=False, fontsize=11)
+        caption = f"Accuracy and {measure} on {dataset} as the minority shrinks. {_splits(splits)}"
+        return save(figure, f"{table.name}-{slug(dataset)}", caption)
+
+
+def draw_means(table: Table) -> Figure:
+    """Draw means against the share, over the data sets that all learners have at that share."""
+    means = {share: table.complete(share=share) for share in table.shares}
+    splits = splits_text(table.shared["n_splits"])
+    pandas = import_optional("pandas")
+    wide = pandas.DataFrame({share: part.mean() for share, part in means.items()}).T
+    with new_figure((8.0, 4.2), n_axes=1) as (figure, axes):
+        ax = axes[0]
+        _draw_curves(ax, wide)
+        labels = [f"{share_cell(share).text}\n({len(part)})" for share, part in means.items()]
+        ax.set_xticks(range(len(labels)), labels)
+        ax.set_xlabel("Share of the minority (number of data sets)")
+        ax.set_ylabel(f"Mean {table.measure_name} (%)")
+        add_legend(figure, ax.get_lines(), table.learners)
+        figure.suptitle(f"Mean over the data sets; splits: {splits}", parse_math=False, fontsize=11)
+        caption = (
+            f"Mean {table.measure_name} over the data sets as the minority shrinks. In "
+            "parentheses: the number of data sets with a result of every learner at that share. "
+            f"{_splits(splits)}"
+        )
+        return save(figure, f"{table.name}-mean", caption)
+
+
+def draw_ranks(table: Table, tests: RankTests) -> Figure:
+    """Draw a critical-difference diagram: a bar joins learners that do not differ significantly."""
+    splits = splits_text(table.complete("n_splits").to_numpy().ravel())
+    with new_figure((7.5, 1.6 + 0.28 * len(table.learners)), n_axes=1) as (figure, axes):
+        _draw_diagram(axes[0], tests)
+        title = (
+            f"Average rank over {tests.n_datasets} data sets; splits: {splits} "
+            f"(critical difference {tests.critical_difference:.2f})"
+        )
+        figure.suptitle(title, fontsize=11)
+        caption = (
+            f"Average ranks over {tests.n_datasets} data sets. Friedman's test: "
+            f"χ² = {tests.statistic:.2f}, p = {tests.p_value:.2g}. The average ranks of learners "
+            "joined by a bar differ by less than Nemenyi's critical difference of "
+            f"{tests.critical_difference:.2f} at the 5 % level. {_splits(splits)}"
+        )
+        return save(figure, f"{table.name}-ranks", caption)
+
+
+def _draw_diagram(ax: Any, tests: RankTests) -> None:
+    # Matplotlib interprets the labels as formulas, and scikit-posthocs has no option for it.
+    labels = {name: short.replace("$", r"\$") for name, short in short_names(tests.ranks).items()}
+    drawn = import_optional("scikit_posthocs").critical_difference_diagram(
+        {labels[name]: rank for name, rank in tests.ranks.items()},
+        tests.nemenyi.rename(index=labels, columns=labels),
+        ax=ax,
+        label_fmt_left="{label} ({rank:.2f}) ",
+        label_fmt_right=" ({rank:.2f}) {label}",
+        color_palette={labels[name]: color for name, (color, _) in styles(labels).items()},
+        crossbar_props={"color": INK},
+        marker_props={"s": 28},
+        text_h_margin=0.2,
+    )
+    # Each bar goes through a set of learners, whose order differs between processes.
+    for bar in chain.from_iterable(drawn["crossbars"]):
+        bar.set_xdata(sorted(bar.get_xdata()))
+    ax.grid(visible=False)
+    ax.set_xticks(range(1, len(labels) + 1))
+    ax.spines["top"].set(visible=True, bounds=(1, len(labels)))
+
+
+def _draw_curves(ax: Any, wide: Any) -> None:
+    """Draw one line per column of a frame over its rows, which are equally spaced."""
+    for learner, (color, marker) in styles(wide.columns).items():
+        emphasized = learner == EMPHASIZED
+        ax.plot(
+            range(len(wide)),
+            wide[learner].to_numpy(),
+            color=color,
+            marker=marker,
+            markersize=5,
+            linewidth=2.4 if emphasized else 1.5,
+            zorder=3 if emphasized else 2,
+        )
+
+
+def _splits(splits: str) -> str:
+    return f"Number of splits: {splits}."
+
+
+def _capitalized(text: str) -> str:
+    return text[0].upper() + text[1:]

@@ -1,0 +1,1 @@
+"""The commands for the user's own table."""

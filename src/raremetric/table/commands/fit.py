@@ -1,0 +1,259 @@
+"""``raremetric fit``: tune a model of the user's own table, and save it."""
+
+from __future__ import annotations
+
+import time as clock
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from raremetric.files import quoted
+from raremetric.method_names import METHODS
+from raremetric.table.commands.explain import weights_table
+from raremetric.table.commands.options import (
+    Categorical,
+    Ignore,
+    MinPrecision,
+    MinRecall,
+    Positive,
+    Scheduler,
+    Scoring,
+    Seed,
+    Target,
+    Weight,
+    choose_scoring,
+)
+from raremetric.terminal.commands import with_names
+from raremetric.terminal.common import (
+    fail,
+    note,
+    print_json,
+    print_rendered,
+    progress,
+    source_name,
+    table_file,
+    user_mistakes,
+)
+from raremetric.terminal.interrupts import stop_if_interrupted
+from raremetric.terminal.options import AsJson, split_names
+
+if TYPE_CHECKING:
+    from raremetric.table.model import TableModel
+
+N_SHOWN = 10  # features
+ABOUT = ("rows_used", "score", "score_std", "chosen", "folds", "weight")
+
+
+def complete_model(incomplete: str) -> list[str]:
+    """Names of the models that can be fitted, for shell completion."""
+    return [name for name in METHODS if name.startswith(incomplete)]
+
+
+def fit(
+    file: Annotated[
+        str,
+        typer.Argument(
+            metavar="FILE",
+            help="A CSV (also .gz), Parquet, ARFF or KEEL file, openml:ID, or - for CSV from "
+            "standard input. Also many files: a directory, or a pattern in quotation marks, such "
+            "as 'data/*.csv'.",
+        ),
+    ],
+    out: Annotated[
+        str, typer.Option("--out", "-o", metavar="PATH", help="File to save the model to.")
+    ],
+    target: Target = None,
+    positive: Positive = None,
+    model: Annotated[
+        str,
+        typer.Option(
+            help="A method; see the list below. Also one of the classes of scikit-learn that a "
+            "model file may contain, such as sklearn.linear_model:LogisticRegression.",
+            autocompletion=complete_model,
+        ),
+    ] = "rare",
+    scoring: Scoring = None,
+    min_precision: MinPrecision = None,
+    min_recall: MinRecall = None,
+    threshold: Annotated[
+        float | None,
+        typer.Option(min=0, max=1, help="Predict the class of interest from this probability on."),
+    ] = None,
+    max_rows: Annotated[
+        int | None,
+        typer.Option(
+            min=20,
+            help="Learn from at most this number of rows. (The boosted trees of rare learn from "
+            "about 20 times as many; in votes of neighbors, such as iml, all rows vote.) Default: "
+            "5000 for rare and svm, 10000 for iml-score, 20000 for votes, 100000 for plain, and "
+            "all rows for other models.",
+        ),
+    ] = None,
+    max_features: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            help="Maximum number of features (columns after encoding) that rare uses; it selects "
+            "them in each fold. Default: 500.",
+        ),
+    ] = None,
+    row_id: Annotated[
+        str | None,
+        typer.Option("--id", help="Column with the names of the rows; not used as a feature."),
+    ] = None,
+    no_ids: Annotated[
+        bool, typer.Option("--no-ids", help="Do not save the names of the training rows.")
+    ] = False,
+    time: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COLUMN",
+            help="Tune on rows that are later than those learned from, by this column of dates or "
+            "numbers.",
+        ),
+    ] = None,
+    group: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COLUMN",
+            help="Tune with the rows of each value in this column, such as a customer, on one "
+            "side.",
+        ),
+    ] = None,
+    weight: Weight = None,
+    ignore: Ignore = None,
+    categorical: Categorical = None,
+    reviewed: Annotated[
+        Path | None,
+        typer.Option(
+            help="CSV file exported by the page of review: rows to add, with their class."
+        ),
+    ] = None,
+    reviewed_from: Annotated[
+        str | None, typer.Option(help="With --reviewed: the file that was reviewed.")
+    ] = None,
+    seed: Seed = 0,
+    scheduler: Scheduler = None,
+    as_json: AsJson = False,
+) -> None:
+    """Tune and fit a model, and save it together with its preprocessing in one file."""
+    from raremetric.files import check_output
+    from raremetric.table import fit_collection, fit_table, save_model, with_reviewed_rows
+    from raremetric.table.files import check_method
+    from raremetric.table.reading.collections import collection_files
+
+    start = clock.perf_counter()
+    with user_mistakes():
+        check_output(out, [each for each in (file, reviewed, reviewed_from) if each])
+        check_method(model)
+        aim = choose_scoring(scoring, min_precision, min_recall)
+        if (reviewed or reviewed_from) and not (reviewed and reviewed_from and target):
+            fail("--reviewed, --reviewed-from and --target must be given together.")
+        fit_any: Any = partial(fit_table, weight=weight)
+        if collection_files(file):
+            if weight or reviewed:
+                fail("--weight and --reviewed cannot be used with several files.")
+            fit_any = partial(fit_collection, scheduler=scheduler)
+        description = f"fitting {model} on {source_name(file)}"
+        with table_file(file) as path, progress(None, description, counted=False) as step:
+            data: Any = path
+            if reviewed and reviewed_from and target:
+                data = with_reviewed_rows(path, target, reviewed, reviewed_from, row_names=row_id)
+            fitted = fit_any(
+                data,
+                target,
+                positive,
+                method=model,
+                scoring=aim,
+                threshold=threshold,
+                max_samples=max_rows,
+                max_features=max_features,
+                row_names=row_id,
+                keep_names=not no_ids,
+                seed=seed,
+                ignore=split_names(ignore),
+                categorical=split_names(categorical),
+                time=time,
+                group=group,
+                on_progress=step.reach,
+            )
+        stop_if_interrupted()
+        save_model(fitted, out)
+    seconds = clock.perf_counter() - start
+    if as_json:
+        print_json(_about(fitted, out, seconds))
+    else:
+        _print_fit(fitted, source_name(file), out, seconds)
+
+
+def _about(fitted: TableModel, out: str, seconds: float) -> dict[str, Any]:
+    from raremetric.table.aims import describe_scoring
+
+    return {
+        "file": str(out),
+        "model": fitted.method,
+        "rows": fitted.training["rows"],
+        "positive": fitted.training["positive"],
+        "positive_class": fitted.class_names[1],
+        "columns": fitted.encoder.feature_names_in_.tolist(),
+        "features": fitted.X.shape[1],
+        "scoring": describe_scoring(fitted.scoring),
+        "threshold": fitted.threshold,
+        **{key: fitted.training[key] for key in ABOUT},
+        "validation": fitted.training["validation"],
+        "seconds": round(seconds, 3),
+        "weights": fitted.weights(),
+    }
+
+
+def _print_fit(fitted: TableModel, file: str, out: str, seconds: float) -> None:
+    from raremetric.table.aims import describe_scoring
+    from raremetric.table.card import describe_measures, describe_score
+
+    training = fitted.training
+    n_rows, n_positive = training["rows"], training["positive"]
+    typer.echo(
+        f"{file}: {n_rows} rows, {n_positive} of class {quoted(fitted.class_names[1])} "
+        f"({n_positive / n_rows:.1%}); {fitted.encoder.n_features_in_} columns, "
+        f"{fitted.X.shape[1]} features."
+    )
+    if len(training["classes"]) > 2:
+        note(
+            f"the file has {len(training['classes'])} classes. The model predicts "
+            f"{quoted(fitted.class_names[1])} against all others (--positive)."
+        )
+    if training["rows_used"] < n_rows:
+        # With neighbors, other parts of a model, such as trees, may have learned from more rows.
+        typer.echo(
+            f"It {'compares new rows with' if fitted.has_neighbors else 'learned from'} "
+            f"{training['rows_used']} rows, drawn with as many of each class as possible; its "
+            "probabilities are those for all rows."
+        )
+    for sentence in training["notes"]:
+        note(sentence)
+    given = "" if fitted.fixed_threshold is None else ", as given"
+    how = "Held-out" if "held_out" in training else "Cross-validated"
+    typer.echo(
+        f"{how} {describe_scoring(fitted.scoring)}: {describe_score(training)}; "
+        f"threshold {fitted.threshold:.3g}{given}."
+    )
+    if training["validation"]:
+        typer.echo(f"At this threshold, {how.lower()}: {describe_measures(training)}.")
+    if training["folds"] != "stratified":
+        typer.echo(f"Folds of the cross-validation: {training['folds']}.")
+    if training["weight"]:
+        typer.echo(f"Rows count by their weight in {training['weight']!r}, also in all measures.")
+    typer.echo(f"Chosen: {training['chosen']}.")
+    typer.echo(f"Fitted {fitted.method} in {seconds:.1f} s; saved to {out}.")
+    if weights := fitted.weights():
+        print_rendered(weights_table(weights, N_SHOWN))
+
+
+def add_to(app: typer.Typer) -> None:
+    """Register the command."""
+    app.command(
+        cls=with_names(lambda: f"Models: {', '.join(METHODS)}."),
+        epilog="Example: raremetric fit claims.csv --target fraud -o model.skops",
+    )(fit)

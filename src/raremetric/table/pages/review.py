@@ -1,0 +1,136 @@
+"""The page for working through the alerts of a file."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+from typing import Any
+
+from raremetric.explain.contributions import MAX_BACKGROUND
+from raremetric.pages.page import to_html
+from raremetric.table.explanation import Explanation, show_value
+from raremetric.table.review import Review
+
+N_SHOWN = 8  # columns of an alert that are shown at first
+N_NAMED = 3  # columns named in the summary of an alert
+UNITS = {
+    "log-odds": "log-odds",
+    "probability": "probability",
+    "decision function": "score",
+}
+
+
+EXAMPLES_NOTE = (
+    "The columns on the right are the training examples that decide, with their class, the nearest "
+    "first: those that vote, or the nearest of each class under the metric with the largest "
+    "weight. Values that are the same as in the row are gray."
+)
+
+
+def review_page(review: Review, command: str = "") -> str:
+    """A standalone page with one entry per alert, for verdicts and notes.
+
+    Parameters
+    ----------
+    review : Review
+    command : str
+        The command that writes the page again.
+
+    Returns
+    -------
+    str
+        HTML. All texts in it are escaped.
+    """
+    first = review.alerts[0]
+    other, positive = review.class_names
+    notes = [contributions_note(review.alerts, positive)]
+    if first.examples:
+        notes.append(EXAMPLES_NOTE)
+    n_positive = f"{review.n_positive} row{'s' * (review.n_positive != 1)}"
+    return to_html(
+        "raremetric.table.pages",
+        "review.html",
+        title=f"Review of {Path(review.source).name}: {review.target_name} = {positive}",
+        overview=(
+            f"{len(review.alerts)} of {review.n_rows} rows, the most likely first; the model "
+            f"predicts {positive} for {n_positive}, from a probability of "
+            f"{first.threshold:.3g}."
+        ),
+        details={"Command": command} if command else {},
+        notes=notes,
+        key=storage_key(review.source, review.target_name),
+        labels={"yes": positive, "no": other},
+        alerts=[_alert(rank, each, positive) for rank, each in enumerate(review.alerts, 1)],
+        n_shown=N_SHOWN,
+        download=f"{Path(review.source).name.split('.')[0]}-review.csv",
+    )
+
+
+def contributions_note(alerts: list[Explanation], positive: str) -> str:
+    """What the contributions mean, and whether they are exact."""
+    scales = {each.scale for each in alerts}
+    unit = UNITS[alerts[0].scale] if len(scales) == 1 else "score"
+    how = (
+        "They are exact Shapley values"
+        if alerts[0].columns_exact
+        else "They are Shapley values, estimated from random orders of the columns, with their "
+        "standard errors"
+    )
+    return (
+        f"How much the value of a column moves the {unit} of {positive}, compared with the "
+        f"training data (a sample of at most {MAX_BACKGROUND} rows, unless the model is linear). "
+        f"{how}; their sum is the difference between the {unit} of the row and the mean of these "
+        "training rows."
+    )
+
+
+def storage_key(*parts: Any) -> str:
+    """A name under which the browser keeps something, the same for the same parts."""
+    return f"raremetric-review-{hashlib.sha256(repr(parts).encode()).hexdigest()[:16]}"
+
+
+def _alert(rank: int, evidence: Explanation, positive: str) -> dict[str, Any]:
+    largest = max([abs(each["contribution"]) for each in evidence.columns] + [1e-300])
+    moving = [each for each in evidence.columns if each["contribution"]]
+    values = sorted((each["column"], show_value(each["value"])) for each in evidence.columns)
+    return {
+        "rank": rank,
+        # A new model does not change it, but new values do: verdicts stay with what was judged.
+        "key": storage_key(evidence.row, evidence.id, values),
+        "unit": UNITS[evidence.scale],
+        "row": evidence.row,
+        "id": evidence.id or "",
+        "name": evidence.id or f"row {evidence.row}",
+        "probability": evidence.probability,
+        "is_positive": evidence.predicted == positive,
+        "predicted": evidence.predicted,
+        "unlike": evidence.unlike.replace(";", ","),
+        "for": [each["column"] for each in moving if each["contribution"] > 0][:N_NAMED],
+        "against": [each["column"] for each in moving if each["contribution"] < 0][:N_NAMED],
+        "examples": [
+            {
+                "name": each["id"] if isinstance(each["id"], str) else f"row {each['id']}",
+                "class": each["class"],
+                "distance": f"{each['distance']:.3g}",
+            }
+            for each in evidence.examples
+        ],
+        "columns": [
+            {
+                "name": each["column"],
+                "value": show_value(each["value"]),
+                "contribution": f"{each['contribution']:+.2f}".replace("-", "−"),
+                "error": f"± {each['std_error']:.2f}" if each["std_error"] >= 0.005 else "",
+                "is_for": each["contribution"] > 0,
+                "share": round(100 * abs(each["contribution"]) / largest),
+                "examples": [
+                    (
+                        text := show_value(near["values"][each["column"]]),
+                        text == show_value(each["value"]),
+                    )
+                    for near in evidence.examples
+                ],
+            }
+            for each in evidence.columns
+        ],
+    }

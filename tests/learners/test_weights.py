@@ -1,0 +1,192 @@
+"""Weights of examples in LMNN, ITML and GMML."""
+
+import numpy as np
+import pytest
+import sklearn
+from sklearn.base import clone
+
+from raremetric import GMML, ITML, LMNN, MetricKNNClassifier
+from raremetric.learners import lmnn as lmnn_module
+from raremetric.learners.grid import Fold, score_push_weights
+from raremetric.pairs import draw_pairs, draw_rows, sample_rows
+from raremetric.validation import check_labels
+from tests.conftest import make_problem
+from tests.oracles.large_margin import lmnn_loss, lmnn_optimum
+from tests.oracles.neighbors import dissimilar_lists, similar_lists
+
+LEARNERS = [
+    LMNN(2, n_components=2),
+    LMNN(2, loss="hinge", max_iter=2000),
+    LMNN(2, max_samples=20, random_state=0),
+    ITML(prior="covariance", random_state=0),
+    GMML(prior="covariance", random_state=0),
+    GMML(set_weights="balanced", random_state=0),
+    GMML(pairs="neighbors"),
+    GMML(pairs="neighbors", set_weights="balanced"),
+]
+
+
+def weighted_problem(n_samples=40, n_classes=2):
+    """Every fourth example has a weight of zero."""
+    X, y = make_problem(3, n_samples=n_samples, n_classes=n_classes)
+    return X, y, np.resize([1.0, 0.0, 2.0, 5.0], n_samples)
+
+
+@pytest.mark.parametrize("learner", LEARNERS)
+def test_equal_weights_are_no_weights(learner):
+    X, y, _ = weighted_problem()
+    expected = learner.fit(X, y).components_
+    for weight in (1.0, 0.1):
+        found = learner.fit(X, y, sample_weight=np.full(len(X), weight)).components_
+        np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize("learner", LEARNERS)
+def test_only_ratios_matter(learner):
+    X, y, w = weighted_problem()
+    expected = learner.fit(X, y, w).components_
+    assert not np.array_equal(learner.fit(X, y).components_, expected)
+    np.testing.assert_array_equal(learner.fit(X, y, 8 * w).components_, expected)
+    np.testing.assert_allclose(learner.fit(X, y, w / 3).components_, expected, rtol=0.01, atol=0.01)
+
+
+@pytest.mark.parametrize("weights", ["equal", "different"])
+@pytest.mark.parametrize("learner", LEARNERS)
+def test_an_example_of_weight_zero_is_left_out(learner, weights):
+    X, y, w = weighted_problem(n_classes=3)
+    w = w if weights == "different" else np.sign(w)
+    kept = np.flatnonzero(w)
+    learner.fit(X, y, w)
+    alone = clone(learner).fit(X[kept], y[kept], w[kept])
+    np.testing.assert_array_equal(learner.components_, alone.components_)
+    if isinstance(learner, LMNN):
+        expected = np.full((len(X), 2), -1)
+        expected[kept] = np.append(kept, -1)[alone.target_neighbors_]
+        np.testing.assert_array_equal(learner.target_neighbors_, expected)
+    elif isinstance(learner, ITML):
+        np.testing.assert_array_equal(learner.pair_indices_, kept[alone.pair_indices_])
+    else:
+        for label, sets in alone.pair_sets_.items():
+            for ours, theirs in zip(learner.pair_sets_[label], sets, strict=True):
+                np.testing.assert_array_equal(ours, kept[theirs])
+
+
+@pytest.mark.parametrize("learner", [LMNN(), ITML(), GMML()])
+def test_weights_without_meaning_are_refused(learner):
+    X, y, w = weighted_problem()
+    with pytest.raises(ValueError, match="sample_weight must not be negative; row 0 has -1"):
+        learner.fit(X, y, -w)
+    with pytest.raises(ValueError, match="only one class"):
+        learner.fit(X, y, w * y)
+
+
+@pytest.mark.parametrize("mu", [0.2, 0.8])
+@pytest.mark.parametrize("loss", ["squared_hinge", "hinge"])
+def test_lmnn_reaches_the_minimum_of_the_weighted_loss(loss, mu):
+    X, y = make_problem(7, n_samples=20)
+    w = np.resize([1.0, 2.0, 5.0], 20)
+    lmnn = LMNN(2, mu, loss=loss, max_iter=2000).fit(X, y, sample_weight=w)
+    squared, relative = loss == "squared_hinge", w / w.mean()
+    optimum = lmnn_optimum(X, y, 2, mu, squared, relative)
+    assert lmnn.objective_ == pytest.approx(optimum, rel=1e-4)
+    L, targets = lmnn.components_, lmnn.target_neighbors_
+    assert lmnn.objective_ == pytest.approx(lmnn_loss(L, X, y, targets, mu, squared, 0, relative))
+
+
+def test_weighted_anchors_estimate_the_loss_without_bias():
+    X, y = make_problem(3, n_samples=30)
+    w, L = np.resize([1.0, 2.0, 6.0], 30), np.eye(3)[:2]
+    labels, w = check_labels(y, "test"), w / w.mean()
+    full, values = lmnn_loss(L, X, y, similar_lists(X, y, 2), 0.4, True, 0, w), []
+    for seed in range(300):
+        problem = lmnn_module.make_problem(LMNN(2, max_samples=12, random_state=seed), X, labels, w)
+        values.append(problem._weighted(0.4).value_and_gradient(L * problem.unit)[0])
+    error = np.std(values, ddof=1) / np.sqrt(len(values))
+    assert abs(np.mean(values) - full) < 3.5 * error < 0.1 * full
+
+
+def test_push_weights_are_scored_with_weights():
+    X, y = make_problem(14, n_samples=120)
+    w = np.resize([1.0, 2.0, 5.0], 80)
+    fold = Fold(X[:80], check_labels(y[:80], "test"), X[80:], y[80:], w)
+    candidates = [{"push_weight": mu, "max_iter": 100} for mu in (0.3, 0.6)]
+    scores = score_push_weights(fold, candidates, lambda L, fold, k: float(np.sum(L**2)), 3)
+    singles = [LMNN(**params).fit(X[:80], y[:80], w).components_ for params in candidates]
+    np.testing.assert_allclose(scores, [np.sum(L**2) for L in singles], rtol=0.02)
+
+
+@pytest.mark.parametrize("scheme", ["uniform", "balanced"])
+def test_gmml_weights_the_pairs_of_neighbors_by_their_anchor(scheme):
+    X, y = make_problem(5, n_samples=30)
+    w = np.resize([1.0, 2.0, 5.0], 30)
+    gmml = GMML(pairs="neighbors", set_weights=scheme, n_neighbors=2).fit(X, y, w)
+    for lists, found in (
+        (similar_lists(X, y, 2), gmml.similar_scatter_),
+        (dissimilar_lists(X, y, 2), gmml.dissimilar_scatter_),
+    ):
+        share = w / np.bincount(y, w)[y] if scheme == "balanced" else w
+        share = 30 * share / share.sum()  # a mean of one
+        differences = [(share[i], X[i] - X[j]) for i in range(30) for j in lists[i]]
+        expected = np.eye(3) + sum(weight * np.outer(d, d) for weight, d in differences)
+        np.testing.assert_allclose(found, expected)
+
+
+def test_gmml_draws_pairs_as_if_rows_were_repeated():
+    X, y = make_problem(5, n_samples=30)
+    w = np.resize([1, 2, 5], 30)
+    X2, y2, n = np.repeat(X, w, axis=0), np.repeat(y, w), 200_000
+    gmml = GMML(n_pairs=n, random_state=0, similar_strength=0, dissimilar_strength=0).fit(X, y, w)
+    differences = (X2[:, np.newaxis] - X2).reshape(-1, 3)
+    same = (y2[:, np.newaxis] == y2).ravel()
+    for chosen, found in ((same, gmml.similar_scatter_), (~same, gmml.dissimilar_scatter_)):
+        expected = differences[chosen].T @ differences[chosen] / len(differences)
+        np.testing.assert_allclose(found / n, expected, rtol=0.03, atol=0.02)
+
+
+def test_rows_are_drawn_in_proportion_to_their_weights():
+    w, n = np.array([1.0, 2.0, 5.0]), 80_000
+    rng = np.random.RandomState(0)
+    for drawn in (
+        draw_rows(3, n, rng, w),
+        np.concatenate(sample_rows(10 * n, rng, np.resize(w, 10 * n))),
+    ):
+        found = np.bincount(drawn % 3, minlength=3) / len(drawn)
+        np.testing.assert_allclose(found, w / 8, atol=0.01)
+
+
+@pytest.mark.parametrize("same", [True, False])
+def test_itml_draws_both_rows_of_a_pair_in_proportion(same):
+    y, w = np.array([0, 0, 0, 1, 1, 2]), np.array([1.0, 2.0, 5.0, 3.0, 1.0, 4.0])
+    labels, rng, n = check_labels(y, "test"), np.random.RandomState(0), 20_000
+    found, expected = np.zeros((6, 6)), np.zeros((6, 6))
+    for _ in range(n):
+        (pair,) = draw_pairs(labels, 1, same, rng, w)
+        found[tuple(pair)] += 1 / n
+    for i in range(6):
+        partners = ((y == y[i]) == same) & (np.arange(6) != i)
+        if partners.any():
+            expected[i] = w[i] * w * partners / w[partners].sum()
+    np.testing.assert_allclose(found, expected / expected.sum(), atol=0.015)
+
+
+@pytest.mark.parametrize("learner", [ITML(1e-9, random_state=0), GMML(similar_strength=1e9)])
+def test_the_covariance_of_the_prior_is_that_of_repeated_rows(learner):
+    X, y = make_problem(5, n_samples=30)
+    w = np.resize([1, 2, 5], 30)
+    if isinstance(learner, GMML):
+        learner.set_params(dissimilar_strength=1e9, random_state=0)
+    M = learner.set_params(prior="covariance").fit(X, y, w).get_mahalanobis_matrix()
+    repeated = np.cov(np.repeat(X, w, axis=0), rowvar=False, ddof=0)
+    np.testing.assert_allclose(M, np.linalg.inv(repeated * 30 / 29), rtol=1e-4)
+
+
+@pytest.mark.parametrize("learner", [LMNN(), ITML(random_state=0), GMML(random_state=0)])
+def test_a_vote_passes_its_weights_on(learner):
+    X, y, w = weighted_problem()
+    alone = learner.fit(X, y, w).components_
+    model = MetricKNNClassifier(learner).fit(X, y, w)
+    np.testing.assert_array_equal(model.metric_.components_, alone)
+    with sklearn.config_context(enable_metadata_routing=True):
+        model.set_params(learner=learner.set_fit_request(sample_weight=True))
+        model.set_fit_request(sample_weight=True).fit(X, y, sample_weight=w)
+    np.testing.assert_array_equal(model.metric_.components_, alone)

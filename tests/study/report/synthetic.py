@@ -1,0 +1,183 @@
+"""Results of studies that were never run: plausible confusion counts from a seed."""
+
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from raremetric.datasets import describe_dataset, list_datasets
+from raremetric.study.report import Published, Score
+from raremetric.study.tasks import Study, StudyResults
+
+LEARNERS = ("Euclidean", "LMNN", "ITML", "GMML", "IML")
+DATASETS = list_datasets("paper")
+
+
+def made_up(seed, resampling):
+    """Scores that nobody has published."""
+    rng = np.random.RandomState(seed)
+    scores = {
+        (dataset, learner): Score(round(rng.uniform(50, 95), 1), round(rng.uniform(1, 5), 1))
+        for dataset in DATASETS
+        for learner in LEARNERS
+    }
+    return Published(source="the paper", scores=scores, resampling=resampling, note="Made up.")
+
+
+PUBLISHED = {
+    "table2": made_up(0, "none"),
+    "table3-smote": made_up(1, "smote"),
+    "table3-rus": made_up(2, "rus"),
+}
+PUBLISHED["beyond"] = PUBLISHED["table2"]
+
+SHARES = (0.5, 0.4, 0.3, 0.2, 0.1, 0.05, 0.04, 0.03, 0.02, 0.01)
+LEADER = "RareClassifier-thorough"
+BEYOND = ("Euclidean", "IML", "logistic-regression", "SVM-rbf", "SVM-laplacian")
+BEYOND += ("gradient-boosting", "balanced-forest", "IML-score", "RareClassifier-fast", LEADER)
+HALVES = ("Euclidean", "IML-30", "SVM-laplacian", "RareClassifier-fast", LEADER)
+
+
+class Learner(NamedTuple):
+    """As much of a study's learner as a report uses."""
+
+    name: str
+
+
+def results_of(rows, name="mine", **fields):
+    """The results of a study with exactly these rows; its order is that of the rows."""
+    rows = pd.DataFrame(rows)
+    shares = [None if np.isnan(share) else share for share in rows["share"].unique()]
+    learners = fields.pop("learners", rows["learner"].unique())
+    fields = {
+        "title": "",
+        "datasets": tuple(rows["dataset"].unique()),
+        "splits": int(rows["split"].max()),
+        "resamplings": tuple(rows["resampling"].unique()),
+        "shares": tuple(shares),
+        "test_size": None,
+        "measures": ("f1",),
+        "leader": None,
+        "few_positives": False,
+        **fields,
+    }
+    study = Study(name=name, learners=tuple(map(Learner, learners)), **fields)
+    return StudyResults(study, rows)
+
+
+def counts(f1, n_positive, n_negative):
+    """The confusion counts nearest to an F1 with as many false positives as false negatives."""
+    tp = round(float(np.clip(f1, 0.0, 1.0)) * n_positive)
+    fp = min(n_positive - tp, n_negative)
+    return {"tn": n_negative - fp, "fp": fp, "fn": n_positive - tp, "tp": tp}
+
+
+def row(
+    dataset, learner, split, confusion, *, share=np.nan, resampling="none", seconds=1.0, **rest
+):
+    return {
+        "dataset": dataset,
+        "share": share,
+        "resampling": resampling,
+        "split": split,
+        "learner": learner,
+        **confusion,
+        "candidate": "{}",
+        "seconds": seconds,
+        **rest,
+    }
+
+
+def published_like(name="table2", n_splits=4, seed=0, datasets=None, published=None):
+    """A table with the published means and some noise."""
+    rng = np.random.RandomState(seed)
+    known = (published or PUBLISHED)[name]
+    rows = []
+    for dataset in datasets or dict.fromkeys(dataset for dataset, _ in known.scores):
+        for split in range(1, n_splits + 1):
+            ease = rng.normal()  # of the split, for all learners
+            for learner in LEARNERS:
+                score = known.scores[dataset, learner]
+                f1 = score.mean + score.std * (0.8 * ease + 0.6 * rng.normal())
+                confusion = counts(f1 / 100, 300, 900)
+                seconds = round(rng.gamma(2.0), 3)
+                rows.append(
+                    row(
+                        dataset,
+                        learner,
+                        split,
+                        confusion,
+                        resampling=known.resampling,
+                        seconds=seconds,
+                    )
+                )
+    return results_of(rows, name)
+
+
+def share_rows(n_splits=3, seed=0, learners=(*LEARNERS, "ML1", "ML2"), n_datasets=6):
+    """F1 falls with the share of the minority, and that of IML falls least."""
+    rng = np.random.RandomState(seed)
+    names = [*DATASETS[: n_datasets - 1], "spectfheart"]
+    rows = []
+    for number, dataset in enumerate(names):
+        shares = SHARES[: 10 - number] if dataset != "spectfheart" else SHARES[:5]
+        for share in shares:
+            for split in range(1, n_splits + 1):
+                for position, learner in enumerate(learners):
+                    slope = 0.4 if learner == "IML" else 0.55 + 0.03 * position
+                    f1 = 0.85 - slope * (0.5 - share) ** 1.5 * 2 + 0.04 * rng.normal()
+                    confusion = counts(f1, round(400 * share), round(400 * (1 - share)))
+                    rows.append(row(dataset, learner, split, confusion, share=share))
+    return pd.DataFrame(rows)
+
+
+def share_studies(seed=0):
+    """Two studies of shares, which have the tasks of IML in common."""
+    rows = share_rows(seed=seed)
+    ablation = ("IML", "ML2", "ML1")
+    return [
+        results_of(rows[rows["learner"].isin(LEARNERS)], "imbalance"),
+        results_of(rows[rows["learner"].isin(ablation)], "ablation", learners=ablation),
+    ]
+
+
+def whole_paper(seed=0, published=None):
+    """Three tables with published scores, and two studies of shares."""
+    names = ("table2", "table3-smote", "table3-rus")
+    tables = [published_like(name, seed=seed, published=published) for name in names]
+    return [*tables, *share_studies(seed=seed)]
+
+
+def beyond_the_paper(n_splits=3, seed=0, datasets=None):
+    """The paper's data sets with more learners; no average precision for the paper's own."""
+    rng = np.random.RandomState(seed)
+    rows = []
+    for dataset in datasets or DATASETS:
+        for split in range(1, n_splits + 1):
+            for position, learner in enumerate(BEYOND):
+                confusion = counts(0.6 + 0.02 * position + 0.05 * rng.normal(), 300, 900)
+                known = {} if position < 2 else {"average_precision": rng.uniform(0.5, 1)}
+                rows.append(row(dataset, learner, split, confusion, **known))
+    return results_of(rows, "beyond", leader=LEADER)
+
+
+def rare_regime(datasets, name="rare-regime-odd", n_splits=2, seed=0):
+    """KEEL's data sets, halved: half of the positives are in the test part."""
+    rng = np.random.RandomState(seed)
+    rows = []
+    for dataset in datasets:
+        about = describe_dataset(dataset)
+        n_positive = about.n_positive // 2
+        for split in range(1, n_splits + 1):
+            for learner in HALVES:
+                confusion = counts(rng.uniform(), n_positive, about.n_samples // 2 - n_positive)
+                extra = {"average_precision": rng.uniform(), "test_size": 0.5}
+                rows.append(row(dataset, learner, split, confusion, **extra))
+    return results_of(
+        rows,
+        name,
+        test_size=0.5,
+        measures=("f1", "average_precision"),
+        leader=LEADER,
+        few_positives=True,
+    )

@@ -1,0 +1,245 @@
+"""Tables of studies: which there are, their order, and values computed by hand."""
+
+import dataclasses
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from raremetric.datasets import describe_dataset
+from raremetric.study.report.rows import REQUIRED, check_rows, with_scores
+from raremetric.study.report.summarize import summarize
+from raremetric.study.tasks import StudyResults
+from tests.study.report.synthetic import (
+    BEYOND,
+    LEADER,
+    LEARNERS,
+    PUBLISHED,
+    Learner,
+    beyond_the_paper,
+    counts,
+    published_like,
+    rare_regime,
+    results_of,
+    row,
+    share_studies,
+    whole_paper,
+)
+
+RARE = ["glass5", "zoo-3", "page-blocks0", "pima", "iris0", "wisconsin"]
+
+
+def confusion(tn, fp, fn, tp):
+    return {"tn": tn, "fp": fp, "fn": fn, "tp": tp}
+
+
+@pytest.fixture
+def tiny():
+    """Two splits of one data set: F1 of 0.5 and 0.75, accuracy of 0.8 and 0.9."""
+    return pd.DataFrame(
+        [
+            row("wine", "IML", 1, confusion(14, 2, 2, 2)),
+            row("wine", "IML", 2, confusion(15, 1, 1, 3)),
+        ]
+    )
+
+
+def tables_of(*results):
+    return {table.name: table for table in summarize(results, PUBLISHED).tables}
+
+
+def table_of(rows, **fields):
+    (table,) = summarize([results_of(rows, **fields)], PUBLISHED).tables
+    return table
+
+
+def test_scores_by_hand(tiny):
+    scored = with_scores(check_rows(tiny))
+    assert scored["f1"].tolist() == [50.0, 75.0]
+    assert scored["accuracy"].tolist() == [80.0, 90.0]
+
+
+def test_no_true_positive_is_an_f1_of_zero():
+    rows = pd.DataFrame(
+        [row("a", "IML", 1, confusion(9, 0, 1, 0)), row("a", "IML", 2, confusion(9, 0, 0, 0))]
+    )
+    assert with_scores(check_rows(rows))["f1"].tolist() == [0.0, 0.0]
+
+
+def test_mean_and_population_deviation(tiny):
+    cell = table_of(tiny, name="table2").cells.iloc[0]
+    assert (cell["n_splits"], cell["mean"], cell["std"]) == (2, 62.5, 12.5)
+    assert (cell["accuracy_mean"], cell["accuracy_std"]) == (85.0, 5.0)
+    published = PUBLISHED["table2"].scores["wine", "IML"]
+    assert (cell["published_mean"], cell["published_std"]) == (published.mean, published.std)
+
+
+def test_average_precision_is_its_mean_in_percent():
+    results = rare_regime(["zoo-3"])
+    table = tables_of(results)["rare-regime-odd-precision"]
+    for cell in table.cells.itertuples():
+        own = results.rows.loc[results.rows["learner"] == cell.learner, "average_precision"]
+        assert cell.mean == pytest.approx(100 * own.mean(), abs=1e-3)
+
+
+def test_tables_with_published_scores():
+    tables = tables_of(*whole_paper())
+    assert list(tables) == ["table2", "table3-smote", "table3-rus", "imbalance", "ablation"]
+    assert tables["table2"].learners == list(LEARNERS)
+    assert tables["imbalance"].learners == list(LEARNERS)
+    assert tables["ablation"].learners == ["IML", "ML2", "ML1"]
+    assert tables["table3-rus"].published == PUBLISHED["table3-rus"]
+    assert tables["imbalance"].published is None
+    assert tables["imbalance"].shares[:3] == [0.5, 0.4, 0.3]
+
+
+def test_a_task_of_two_studies_is_counted_once():
+    imbalance, ablation = share_studies()
+    shared = ablation.rows["learner"] == "IML"
+    assert shared.any()
+    summary = summarize([imbalance, ablation])
+    assert len(summary.rows) == len(imbalance.rows) + (~shared).sum()
+    assert summary.effort["learner"].tolist() == [*LEARNERS, "ML2", "ML1"]
+    assert summary.effort["tasks"].sum() == len(summary.rows)
+
+
+def test_names_titles_and_order_come_from_the_study():
+    rows = [
+        row(dataset, learner, 1, counts(0.5, 9, 9), average_precision=0.5)
+        for dataset in ("a", "b")
+        for learner in ("Euclidean", "IML", "forest")
+    ]
+    order = {"datasets": ("b", "c", "a"), "learners": ("forest", "IML", "absent", "Euclidean")}
+    table = table_of(rows, name="My study!", title="Forests against metrics", **order)
+    assert (table.name, table.title) == ("My-study", "Forests against metrics")
+    assert table.datasets == ["b", "a"]
+    assert table.learners == ["forest", "IML", "Euclidean"]
+    cells = list(zip(table.cells["dataset"], table.cells["learner"], strict=True))
+    assert cells == [(d, learner) for d in table.datasets for learner in table.learners]
+    assert table_of(rows, name="My study!").title == "My study!"
+    assert table.published is None
+
+
+def test_one_table_per_resampling_and_measure():
+    rows = [
+        row("a", "IML", 1, counts(0.5, 9, 9), resampling=resampling, average_precision=precision)
+        for resampling, precision in (("smote", 0.5), ("none", 0.5), ("mine!", np.nan))
+    ]
+    fields = {"name": "mine", "title": "Mine", "resamplings": ("none", "smote", "mine!")}
+    tables = tables_of(results_of(rows, measures=("f1", "average_precision"), **fields))
+    assert {name: table.title for name, table in tables.items()} == {
+        "mine": "Mine, without resampling (F1)",
+        "mine-precision": "Mine, without resampling (average precision)",
+        "mine-smote": "Mine, with SMOTE (F1)",
+        "mine-smote-precision": "Mine, with SMOTE (average precision)",
+        "mine-mine": "Mine, with mine! (F1)",
+    }
+    alone = results_of(rows[:1], name="mine", measures=("average_precision",))
+    assert list(tables_of(alone)) == ["mine-precision"]
+
+
+def test_two_studies_may_compare_with_the_same_scores():
+    beyond = tables_of(published_like(n_splits=3), beyond_the_paper())["beyond"]
+    assert beyond.learners == list(BEYOND)
+    known = beyond.cells.groupby("learner")["published_mean"].count()
+    assert set(known[known > 0].index) == {"Euclidean", "IML"}
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"name": "mine"},
+        {"name": "table3-smote"},  # the rows are without resampling
+        {"name": "table2", "test_size": 0.5},
+        {"name": "table2", "shares": (0.5,)},
+    ],
+)
+def test_no_comparison_under_another_protocol(tiny, fields):
+    table = table_of(tiny, **fields)
+    assert table.published is None
+    assert table.cells["published_mean"].isna().all()
+
+
+def test_the_rare_regime_has_two_measures_and_few_positives():
+    tables = tables_of(rare_regime(RARE))
+    assert list(tables) == ["rare-regime-odd", "rare-regime-odd-precision"]
+    few = {name for name in RARE if describe_dataset(name).n_positive < 40}
+    assert few == {"glass5", "zoo-3"}
+    for table in tables.values():
+        assert table.datasets == RARE
+        assert table.published is None
+        assert set(table.few) == few
+        assert table.leader == LEADER
+
+
+def test_few_positives_only_where_the_study_asks_for_them():
+    results = rare_regime(["zoo-3"])
+    study = dataclasses.replace(results.study, few_positives=False)
+    assert all(not table.few for table in tables_of(StudyResults(study, results.rows)).values())
+
+
+def test_studies_without_finished_tasks_are_named(tiny):
+    empty = results_of(tiny, name="later")
+    summary = summarize([results_of(tiny), StudyResults(empty.study, tiny[:0])])
+    assert [table.name for table in summary.tables] == ["mine"]
+    assert summary.not_started == ["later"]
+
+
+def test_order_of_rows_does_not_matter():
+    rows = published_like().rows
+    shuffled = rows.sample(frac=1, random_state=3)
+    pd.testing.assert_frame_equal(check_rows(rows), check_rows(shuffled))
+
+
+def test_rows_survive_their_own_csv(tmp_path):
+    rows = summarize(whole_paper()).rows
+    rows.to_csv(tmp_path / "results.csv", index=False)
+    pd.testing.assert_frame_equal(check_rows(pd.read_csv(tmp_path / "results.csv")), rows)
+    as_text = pd.read_csv(tmp_path / "results.csv", dtype=str, keep_default_na=False)
+    pd.testing.assert_frame_equal(check_rows(as_text), rows)
+
+
+def test_share_may_be_none_throughout(tiny):
+    assert check_rows(tiny.assign(share=None))["share"].isna().all()
+
+
+def test_means_compare_only_over_what_all_have_finished():
+    rows = published_like(datasets=["iono", "pima", "wine"]).rows
+    table = table_of(rows[~((rows["dataset"] == "iono") & (rows["learner"] == "LMNN"))])
+    assert list(table.complete().index) == ["pima", "wine"]
+    assert np.isnan(table.matrix().loc["iono", "LMNN"])
+
+
+def test_learners_that_have_not_started_do_not_count(tiny):
+    results = results_of(tiny, learners=("IML", "LMNN"))
+    assert results.study.learners == (Learner("IML"), Learner("LMNN"))
+    (table,) = summarize([results]).tables
+    assert table.complete().loc["wine"].tolist() == [62.5]
+
+
+@pytest.mark.parametrize("n_studies", [0, 1, 2])
+def test_no_rows(tiny, n_studies):
+    study = results_of(tiny).study
+    empty = [StudyResults(study, pd.DataFrame(columns=REQUIRED))] * n_studies
+    with pytest.raises(ValueError, match="There is no finished task to report: run"):
+        summarize(empty)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda rows: rows.drop(columns="tp"), "missing: tp"),
+        (lambda rows: rows.assign(fp=-1), "fp must hold whole numbers of at least 0; got -1"),
+        (lambda rows: rows.assign(fp=0.5), "fp must hold whole numbers"),
+        (lambda rows: rows.assign(tn=None), "tn must hold whole numbers"),
+        (lambda rows: rows.assign(seconds="soon"), "seconds must hold numbers"),
+        (lambda rows: rows.assign(share=5), "share must be empty or between 0 and 1"),
+        (lambda rows: rows.assign(average_precision=75), "average_precision must be empty or betw"),
+        (lambda rows: rows.assign(test_size=1.0), "test_size must be empty or between 0 and 1"),
+        (lambda rows: rows.assign(split=1), "found twice: dataset=wine"),
+        (lambda rows: rows.assign(tn=0, fp=0, fn=0, tp=0), "four counts are all 0"),
+    ],
+)
+def test_rows_that_are_not_a_study(tiny, change, message):
+    with pytest.raises(ValueError, match=message):
+        summarize([StudyResults(results_of(tiny).study, change(tiny))])

@@ -1,0 +1,446 @@
+"""The files of a report: their content for complete, incomplete and unusual studies."""
+
+import os
+import re
+import subprocess
+import sys
+from html.parser import HTMLParser
+from xml.etree import ElementTree
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from raremetric.extras import import_optional
+from raremetric.pages import Grid, Section, drawing, name_cell
+from raremetric.study.report import figures, write_report
+from raremetric.study.report.ranks import compare_ranks
+from raremetric.study.report.summarize import summarize
+from raremetric.study.tasks import StudyResults
+from raremetric.table.pages.comparison_figures import line_styles
+from tests.study.report.conftest import DETAILS
+from tests.study.report.synthetic import (
+    LEARNERS,
+    PUBLISHED,
+    beyond_the_paper,
+    counts,
+    published_like,
+    rare_regime,
+    results_of,
+    row,
+    share_rows,
+    whole_paper,
+)
+
+TABLES = ["table2", "table3-smote", "table3-rus", "imbalance", "ablation"]
+COLUMNS = ["dataset", "share", "resampling", "split", "learner"]
+COLUMNS += ["tn", "fp", "fn", "tp", "candidate", "seconds", "average_precision", "test_size"]
+COLUMNS += ["fingerprint"]
+CELL_COLUMNS = ["dataset", "learner", "n_splits", "mean", "std"]
+CELL_COLUMNS += ["published_mean", "published_std"]
+FEW = ["iono", "pima", "wine"]
+NASTY = '<script>alert("$x^$")</script>|_&%'
+
+
+def write(results, out, title="A study"):
+    options = {"published": PUBLISHED, "figure_dataset": "spectfheart"}
+    return write_report(results, out, title=title, details=DETAILS, **options)
+
+
+class Elements(HTMLParser):
+    """The elements of a page with their attributes, and its visible text."""
+
+    def __init__(self, page):
+        super().__init__()
+        self.elements, self.text, self.inside = [], "", []
+        self.feed(page)
+
+    def handle_starttag(self, tag, attrs):
+        self.elements.append((tag, dict(attrs)))
+        self.inside.append(tag)
+
+    def handle_endtag(self, tag):
+        while self.inside and self.inside.pop() != tag:
+            pass
+
+    def handle_data(self, data):
+        if not {"script", "style"} & set(self.inside):
+            self.text += data
+
+
+def read(path):
+    return path.read_text("utf-8")
+
+
+def test_exactly_the_expected_files(whole):
+    expected = {"results.csv", "report.html"}
+    for name in TABLES:
+        expected |= {f"{name}.csv", f"{name}-wide.csv", f"{name}.md", f"{name}.tex"}
+    drawn = [f"{name}-ranks" for name in TABLES[:3]]
+    drawn += [f"{name}-{what}" for name in TABLES[3:] for what in ("spectfheart", "mean")]
+    expected |= {f"{name}.{kind}" for name in drawn for kind in ("svg", "png")}
+    expected |= {f"{name}-tests.csv" for name in TABLES[:3]}
+    assert {path.name for path in whole.iterdir()} == expected
+
+
+def test_cells_from_the_confusion_counts(whole):
+    rows, cells = pd.read_csv(whole / "results.csv"), pd.read_csv(whole / "table2.csv")
+    assert list(rows.columns) == COLUMNS
+    assert list(cells.columns) == CELL_COLUMNS
+    plain = rows[rows["share"].isna() & (rows["resampling"] == "none")]
+    for cell in cells.itertuples():
+        part = plain[(plain["dataset"] == cell.dataset) & (plain["learner"] == cell.learner)]
+        f1 = [200 * r.tp / (2 * r.tp + r.fp + r.fn) for r in part.itertuples()]
+        assert cell.n_splits == len(f1) == 4
+        assert cell.mean == pytest.approx(np.mean(f1), abs=1e-4)
+        assert cell.std == pytest.approx(np.std(f1), abs=1e-4)
+
+
+def test_share_tables_have_the_share(whole):
+    cells = pd.read_csv(whole / "imbalance.csv")
+    assert list(cells.columns)[:6] == ["dataset", "share", "learner", "n_splits", "mean", "std"]
+    assert "published_mean" not in cells
+    assert set(cells.loc[cells["dataset"] == "spectfheart", "share"]) == {0.5, 0.4, 0.3, 0.2, 0.1}
+
+
+def test_wide_table(whole):
+    wide, cells = pd.read_csv(whole / "table2-wide.csv"), pd.read_csv(whole / "table2.csv")
+    assert wide["dataset"].tolist() == cells["dataset"].drop_duplicates().tolist()
+    np.testing.assert_allclose(
+        wide["IML_difference"], wide["IML_mean"] - wide["IML_published_mean"], atol=2e-4
+    )
+
+
+def test_markdown_has_two_layouts(whole):
+    lines = read(whole / "table2.md").splitlines()
+    tables = [i for i, line in enumerate(lines) if line.startswith("| Data set")]
+    assert lines[tables[0]] == "| Data set | Splits | Euclidean | LMNN | ITML | GMML | IML |"
+    assert re.match(
+        r"\| abalone \| 4 \|( (\*\*)?\d\d\.\d(\*\*)? ± \d\.\d \|){5}$", lines[tables[0] + 2]
+    )
+    labels = [line.split(" | ")[0] for line in lines if " over 22 data sets" in line]
+    assert labels[:3] == [
+        "| Mean over 22 data sets",
+        "| Average rank over 22 data sets",
+        "| Average rank over 22 data sets and the Mean row",
+    ]
+    beside = next(line for line in lines[tables[1] :] if line.startswith("| Average rank over 22"))
+    published = PUBLISHED["table2"]
+    names = {dataset for dataset, _ in published.scores}
+    ranks = np.mean([published.ranks(name, LEARNERS) for name in names], axis=0)
+    assert re.findall(r"\((\d\.\d\d)\)", beside) == [f"{rank:.2f}" for rank in ranks]
+    mean = next(line for line in lines[tables[1] :] if line.startswith("| Mean over 22"))
+    score = published.mean_over(names, "IML")
+    assert mean.endswith(f"({score.mean:.1f} ± {score.std:.1f}) |")
+    assert "Made up." in lines
+
+
+def test_latex_is_balanced(whole):
+    for path in whole.glob("*.tex"):
+        text = read(path)
+        assert text.count(r"\begin{") == text.count(r"\end{")
+        assert text.count("{") == text.count("}")
+        assert text.isascii(), [char for char in text if not char.isascii()]
+        rows = [line for line in text.splitlines() if line.endswith(r"\\")]
+        assert len(rows) >= 5
+
+
+def test_page_is_standalone(whole):
+    page = Elements(read(whole / "report.html"))
+    for tag, attributes in page.elements:
+        assert tag not in ("iframe", "object", "embed", "img")
+        for name in ("src", "href", "xlink:href"):
+            assert (attributes.get(name) or "#").startswith(("#", "data:")), (tag, attributes)
+    style = read(whole / "report.html").partition("<style>")[2].partition("</style>")[0]
+    assert "url(" not in style
+    assert "@import" not in style
+
+
+def test_page_has_no_id_twice_and_no_dead_reference(whole):
+    text = read(whole / "report.html")
+    ids = [a["id"] for _, a in Elements(text).elements if a.get("id")]
+    assert len(ids) == len(set(ids))
+    assert set(re.findall(r'(?:href="#|url\(#)([^")]+)', text)) <= set(ids)
+
+
+def test_page_says_what_was_run(whole):
+    text = Elements(read(whole / "report.html")).text
+    for part in ("A study", "pytest", "22 data sets", "3–4 splits", "Friedman's test"):
+        assert part in text
+
+
+def test_figures_are_images(whole):
+    for path in whole.glob("*.svg"):
+        assert ElementTree.parse(path).getroot().tag.endswith("svg")
+        assert path.with_suffix(".png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_same_rows_same_files(whole, tmp_path):
+    shuffled = [
+        StudyResults(each.study, each.rows.sample(frac=1, random_state=1)) for each in whole_paper()
+    ]
+    write(shuffled, tmp_path)
+    for path in whole.iterdir():
+        assert path.read_bytes() == (tmp_path / path.name).read_bytes(), path.name
+
+
+def test_same_rows_same_diagram_in_another_process():
+    code = (
+        "import sys; from raremetric.study.report import figures, ranks, summarize;"
+        "from tests.study.report.synthetic import beyond_the_paper;"
+        "(table,) = summarize.summarize([beyond_the_paper(n_splits=1)]).tables;"
+        "sys.stdout.buffer.write(figures.draw_ranks(table, ranks.compare_ranks(table)).svg)"
+    )
+    environment = {**os.environ, "PYTHONHASHSEED": "1"}
+    other = subprocess.run(
+        [sys.executable, "-c", code], env=environment, capture_output=True, check=True
+    )
+    (table,) = summarize([beyond_the_paper(n_splits=1)]).tables
+    here = figures.draw_ranks(table, compare_ranks(table)).svg
+    assert here.startswith(b"<?xml")
+    assert here == other.stdout
+
+
+@pytest.mark.usefixtures("empty_figures")
+def test_incomplete_study(tmp_path):
+    results = published_like(n_splits=3, datasets=FEW)
+    rows = results.rows
+    late = (rows["split"] == 3) & (rows["learner"] == "IML") & (rows["dataset"] == "pima")
+    absent = (rows["dataset"] == "iono") & (rows["learner"] == "LMNN")
+    write([StudyResults(results.study, rows[~late & ~absent])], tmp_path)
+    lines = read(tmp_path / "table2.md").splitlines()
+    iono = next(line for line in lines if line.startswith("| iono"))
+    assert iono.split(" | ")[3] == "–"
+    pima = next(line for line in lines if line.startswith("| pima"))
+    assert pima.split(" | ")[1] == "2–3"
+    assert [f"({n})" in pima for n in (2, 3)] == [True, True]
+    assert any(line.startswith("| Mean over 2 data sets | 2–3 |") for line in lines)
+    wide = pd.read_csv(tmp_path / "table2-wide.csv").set_index("dataset")
+    assert np.isnan(wide.loc["iono", "LMNN_mean"])
+    assert wide.loc["iono", "LMNN_n_splits"] == 0
+    assert "no finished task yet" in read(tmp_path / "report.html")
+
+
+def single():
+    return results_of([row("wine", "IML", 1, counts(0.9, 50, 90))])
+
+
+def test_a_single_row(tmp_path):
+    names = {path.name for path in write([single()], tmp_path)}
+    assert "mine.csv" in names
+    assert not any(name.endswith((".svg", "-tests.csv")) for name in names)
+    assert "needs at least three learners" in read(tmp_path / "report.html")
+
+
+@pytest.mark.usefixtures("empty_figures")
+def test_half_finished_shares(tmp_path):
+    rows = share_rows(learners=("Euclidean", "IML"), n_datasets=3)
+    rows = rows[~((rows["share"] == 0.5) & (rows["learner"] == "IML"))]
+    write([results_of(rows)], tmp_path)
+    assert "| 50 % | 0 | – | – | – |" in read(tmp_path / "mine.md")
+
+
+def nasty_study(name, resamplings, share=np.nan):
+    """A study of a user, with names that every format must escape."""
+    rng = np.random.RandomState(0)
+    rows = [
+        row(dataset, learner, split, counts(f1, 50, 150), resampling=resampling, share=share)
+        for dataset in (NASTY, "mine", "yours")
+        for learner in ("{Forest}", "$k$NN", NASTY)
+        for resampling in resamplings
+        for split, f1 in enumerate(rng.uniform(0.4, 0.8, size=2), start=1)
+    ]
+    return results_of(rows, name, title=NASTY, leader=NASTY)
+
+
+def nasty_studies():
+    return [nasty_study(NASTY, ["none", "ada/syn"]), nasty_study("shares", ["smote"], 0.25)]
+
+
+NASTY_SLUG = "script-alert-x-script"
+
+
+def test_a_study_without_published_scores_says_nothing_of_them(tmp_path):
+    names = {path.name for path in write(nasty_studies(), tmp_path, title=NASTY)}
+    assert {f"{NASTY_SLUG}.csv", f"{NASTY_SLUG}-ada-syn.csv", "shares.csv"} <= names
+    assert "cells.csv" not in names
+    wide = pd.read_csv(tmp_path / f"{NASTY_SLUG}-wide.csv")
+    assert not any("published" in column for column in wide)
+    for name in (f"{NASTY_SLUG}.md", f"{NASTY_SLUG}.tex", "report.html"):
+        assert "paper" not in read(tmp_path / name)
+
+
+def test_names_are_escaped_everywhere(tmp_path):
+    for path in write(nasty_studies(), tmp_path, title=NASTY):
+        if path.suffix in (".html", ".md", ".svg"):
+            assert "<script>alert" not in read(path), path.name
+        if path.suffix == ".svg":
+            ElementTree.parse(path)
+    page = Elements(read(tmp_path / "report.html"))
+    assert [tag for tag, _ in page.elements].count("script") == 1
+    assert NASTY in page.text
+    for line in read(tmp_path / f"{NASTY_SLUG}.md").splitlines():
+        if line.startswith("| "):
+            assert len(re.findall(r"(?<!\\)\|", line)) in (6, 8, 10)
+    latex = read(tmp_path / f"{NASTY_SLUG}.tex")
+    assert r"\textless{}script\textgreater{}" in latex
+    assert r"\textbar{}\_\&\%" in latex
+
+
+def test_many_learners_with_long_names(tmp_path):
+    learners = [f"{number} {'is a learner ' * 6}" for number in range(11)] + ["_hidden"]
+
+    def study(name, shares):
+        rows = [
+            row(dataset, learner, 1, counts(0.5 + 0.03 * number, 100, 300), share=share)
+            for dataset in ("a", "b")
+            for number, learner in enumerate(learners)
+            for share in shares
+        ]
+        return results_of(rows, name)
+
+    # Matplotlib warns if something does not fit, and warnings are errors.
+    write([study("whole", [np.nan]), study("shares", [0.5, 0.1])], tmp_path)
+
+
+@pytest.mark.parametrize("known", [[], ["IML"], list(drawing.STYLES)])
+def test_no_two_learners_look_the_same(known):
+    learners = [*known, *map(str, range(28))]
+    assert len(set(drawing.styles(learners).values())) == len(learners)
+    colors = [color for color, _ in drawing.styles(learners[:10]).values()]
+    assert len(set(colors)) == 10
+    assert all(drawing.styles(learners)[name] == drawing.STYLES[name] for name in known)
+
+
+def test_no_two_curves_look_the_same():
+    from raremetric.contenders import CONTENDERS
+
+    names = [each.alias for each in CONTENDERS.values() if each.alias]
+    keys = [(name, resampling) for name in names for resampling in ("none", "smote", "rus")]
+    looks = line_styles(keys)
+    assert len({tuple(look.values()) for look in looks.values()}) == len(keys)
+    assert looks["iml", "none"]["color"] == looks["iml", "rus"]["color"]
+
+
+def test_no_rows_writes_nothing(tmp_path):
+    with pytest.raises(ValueError, match="no finished task"):
+        write([StudyResults(single().study, single().rows[:0])], tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("step", ["figures.save", "write.to_html"])
+def test_a_step_that_fails_leaves_what_was_there(tmp_path, monkeypatch, step):
+    (tmp_path / "report.html").write_text("before")
+
+    def fail(*args, **kwargs):
+        raise RuntimeError("no more")
+
+    monkeypatch.setattr(f"raremetric.study.report.{step}", fail)
+    with pytest.raises(RuntimeError, match="no more"):
+        write([published_like(n_splits=1, datasets=FEW)], tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == ["report.html"]
+    assert read(tmp_path / "report.html") == "before"
+
+
+def test_writing_that_fails_leaves_no_temporary_files(tmp_path):
+    (tmp_path / "results.csv").mkdir()  # cannot be replaced by a file
+    with pytest.raises(OSError, match=r"results\.csv"):
+        write([published_like(n_splits=1, datasets=FEW)], tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == ["results.csv"]
+
+
+def test_out_is_a_file(tmp_path):
+    (tmp_path / "out").write_text("")
+    with pytest.raises(NotADirectoryError, match="written to a directory"):
+        write([published_like(n_splits=1, datasets=FEW)], tmp_path / "out")
+
+
+@pytest.mark.parametrize(
+    ("names", "file"),
+    [(["a b", "a-b"], "a-b.csv"), (["results"], "results.csv"), (["x", "x-wide"], "x-wide.csv")],
+)
+def test_two_files_of_the_same_name_are_refused(tmp_path, names, file):
+    results = [StudyResults(results_of(single().rows, name).study, single().rows) for name in names]
+    with pytest.raises(ValueError, match=f"written to '{file}'.*rename the study"):
+        write(results, tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+def test_names_of_studies_that_are_ids_of_the_page(tmp_path):
+    names = ("theme", "effort", "x", "x-title", "differences")
+    write([results_of(single().rows, name) for name in names], tmp_path)
+    ids = [a["id"] for _, a in Elements(read(tmp_path / "report.html")).elements if a.get("id")]
+    assert len(ids) == len(set(ids))
+    assert set(names) <= set(ids)
+
+
+def test_files_beyond_the_paper(tmp_path):
+    odd, even = ["glass5", "pima"], ["zoo-3", "iris0"]
+    studies = [beyond_the_paper(), rare_regime(odd), rare_regime(even, "rare-regime-even")]
+    names = {path.name for path in write(studies, tmp_path)}
+    wanted = {"beyond.csv", "beyond-lead.csv", "beyond-ranks.svg", "beyond.tex"}
+    wanted |= {f"rare-regime-odd{end}" for end in ("-few.csv", "-precision-few.csv", "-lead.csv")}
+    assert wanted <= names
+    assert "beyond-few.csv" not in names
+    text = read(tmp_path / "rare-regime-odd-precision.md")
+    assert "Average precision of the positive class in percent" in text
+    assert "plain 3-NN (Euclidean)." in text
+    text = read(tmp_path / "beyond.md")
+    assert "RareClassifier-thorough minus each learner" in text
+    assert "Average rank over 22 data sets and the Mean row" in text
+    assert 'id="rare-regime-even-precision"' in read(tmp_path / "report.html")
+
+
+def test_a_report_can_be_extended(tmp_path):
+    def extend(tables):
+        assert [table.name for table in tables] == ["mine"]
+        grid = Grid("More", ["Name"], [[name_cell("an added row")]])
+        return [Section("more", "One more section", [grid])], {"more.txt": b"added"}
+
+    options = {"title": "A study", "details": DETAILS}
+    write_report([single()], tmp_path, **options, extend=extend)
+    assert (tmp_path / "more.txt").read_bytes() == b"added"
+    page = Elements(read(tmp_path / "report.html"))
+    assert "One more section" in page.text
+    assert "an added row" in page.text
+    with pytest.raises(
+        ValueError, match=r"Two parts of the report would be written to 'mine\.csv'"
+    ):
+        write_report([single()], tmp_path, **options, extend=lambda tables: ([], {"mine.csv": b""}))
+
+
+def test_a_study_that_has_not_started_is_mentioned(tmp_path):
+    later = results_of(single().rows, "later").study
+    write([single(), StudyResults(later, single().rows[:0])], tmp_path)
+    assert "No finished task yet: later." in read(tmp_path / "report.html")
+
+
+def test_other_files_stay(tmp_path):
+    (tmp_path / "README.md").write_text("mine")
+    write([single()], tmp_path)
+    assert read(tmp_path / "README.md") == "mine"
+
+
+def test_missing_extra():
+    with pytest.raises(ImportError, match=r'pip install "raremetric\[study\]"'):
+        import_optional("a_package_that_is_not_there")
+
+
+def loaded_by(code):
+    """The modules in a new process after some code."""
+    code += "; import sys; print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, text=True)
+    return set(done.stdout.split())
+
+
+def test_import_is_light():
+    loaded = loaded_by(
+        "from raremetric.table import comparison_page;"
+        "from raremetric.study.report import write_report"
+    )
+    assert not {"matplotlib", "jinja2", "scikit_posthocs"} & loaded
+
+
+def test_the_page_of_a_comparison_does_not_import_the_report_of_a_study():
+    loaded = loaded_by("from raremetric.table.pages.comparison import comparison_page")
+    assert not any(name.startswith("raremetric.study") for name in loaded)

@@ -22,6 +22,8 @@ from raremetric.table.model import TableModel
 from raremetric.table.rows import pack_rows, unpack_rows
 from raremetric.table.texts import PackedTexts
 
+skops_io = import_optional("skops.io")  # one sentence if it is not installed
+
 FORMAT = 8  # increase it when files of earlier versions can no longer be loaded
 
 
@@ -44,7 +46,7 @@ def save_model(model: TableModel, path: str | Path) -> None:
         The model contains a class that the methods of raremetric do not need, so that it could not
         be loaded safely.
     """
-    data = import_optional("skops.io").dumps(packed(model), compression=ZIP_DEFLATED)
+    data = skops_io.dumps(packed(model), compression=ZIP_DEFLATED)
     refuse_unsafe_types(data, model.method)
     buffer = BytesIO(data)
     with ZipFile(buffer, "a") as archive:
@@ -79,7 +81,7 @@ def refuse_unsafe_types(data: bytes, method: str) -> None:
 def check_method(method: str) -> None:
     """Raise an error if a class of the user could not be saved; other methods always can."""
     if ":" in method:
-        refuse_unsafe_types(import_optional("skops.io").dumps(load_class(method)()), method)
+        refuse_unsafe_types(skops_io.dumps(load_class(method)()), method)
 
 
 def load_model(path: str | Path) -> TableModel:
@@ -109,7 +111,7 @@ def load_model(path: str | Path) -> TableModel:
     _check_card(_read_card(path, data), path)
     types = _trusted_types(path, data)
     try:
-        model = import_optional("skops.io").loads(data, trusted=types)
+        model = skops_io.loads(data, trusted=types)
         check_compiled(model)
         if isinstance(model, TableModel):
             model = _unpacked(model)

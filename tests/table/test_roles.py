@@ -299,7 +299,7 @@ def test_a_file_with_several_roles_is_read_once(leaking, tmp_path, monkeypatch):
     model = fit_table(tmp_path / "roles.csv", "state", method="plain", **settings)
     assert paths == [tmp_path / "roles.csv"]
     assert model.ids[:2].tolist() == ["000", "001"]
-    assert model.sample_weight.tolist() == [2.0] * 200
+    assert model.training["weight"] == "size"
     assert model.encoder.feature_names_in_.tolist() == ["a", "b", "c"]
 
 

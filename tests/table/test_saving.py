@@ -290,7 +290,7 @@ def test_an_incomplete_file_and_another_object(saved, tmp_path):
         load_model(tmp_path / "none.skops")
 
 
-@pytest.mark.parametrize("attribute", ["vote", "n_neighbors_", "metrics_"])
+@pytest.mark.parametrize("attribute", ["_examples", "n_neighbors_", "metrics_"])
 def test_an_incompatible_model_is_a_clear_error(model, tmp_path, attribute):
     path, other = tmp_path / "model.skops", copy.deepcopy(model)
     delattr(other.classifier[-1], attribute)

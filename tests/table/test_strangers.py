@@ -66,7 +66,6 @@ FIELDS = {
         ROWS.assign(weight=pd.Categorical(["heavy"] * 120)),
     ],
     "y": [None, np.array([7]), np.full(120, 7), np.zeros(120)],
-    "sample_weight": [np.zeros(3), "x"],
 }
 
 

@@ -149,12 +149,6 @@ ARRAYS: dict[str, tuple[Check, str]] = {  # checks of the model, because lengths
         "an array with 0 or 1 for each row",
     ),
     "ids": (_has_ids, "an array with a text or a number for each row"),
-    "sample_weight": (
-        lambda model: (
-            model.sample_weight is None or _is_array(model.sample_weight, (len(model.data),), "f")
-        ),
-        "None, or an array with a float for each row",
-    ),
     "columns": (_has_columns, "a list with a summary of each column"),
 }
 OTHERS: dict[str, tuple[Check, str]] = {

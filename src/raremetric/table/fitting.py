@@ -174,7 +174,6 @@ def fit_table(
         scoring=scoring,
         fixed_threshold=threshold,
         columns=summarize_columns(table.data),
-        sample_weight=roles.weights,
     )
     model.radius = _training_radius(model, X)
     quality = _expected_quality(tuned, scoring)

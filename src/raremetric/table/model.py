@@ -12,13 +12,11 @@ import pandas as pd
 from numpy.typing import NDArray
 from sklearn.pipeline import Pipeline, make_pipeline
 
-from raremetric.classifier import MetricKNNClassifier
 from raremetric.encoding import TableEncoder
 from raremetric.explain import feature_weights, has_exact_split
 from raremetric.explain.distances import model_steps
 from raremetric.performance import one_blas_thread
 from raremetric.rare import RareClassifier
-from raremetric.rare.prediction import proba_and_neighbors
 from raremetric.table.doubts import FAR, describe_rows, find_doubts
 from raremetric.table.predictions import Predictions, output_tables
 from raremetric.table.reading import iter_table
@@ -68,8 +66,6 @@ class TableModel:
         the model has no neighbors.
     training : dict
         How the model was fitted, and the quality to expect: see `fit_table`.
-    sample_weight : ndarray of shape (n_samples,) or None
-        Weights of the training examples; None for all the same.
     """
 
     method: str
@@ -86,7 +82,6 @@ class TableModel:
     columns: list[dict[str, Any]] = field(default_factory=list)
     radius: float | None = None
     training: dict[str, Any] = field(default_factory=dict)
-    sample_weight: NDArray[np.float64] | None = None
 
     @property
     def encoder(self) -> TableEncoder:
@@ -114,14 +109,12 @@ class TableModel:
     @property
     def has_neighbors(self) -> bool:
         """Whether the model decides by the distances to training examples."""
-        return hasattr(self._last, "kneighbors")
+        return hasattr(self._last, "proba_and_kneighbors")
 
     @property
     def n_neighbors(self) -> int:
         """Number of neighbors that vote, or that are reported if there is no such vote."""
-        if not self.has_neighbors:
-            return 0
-        return self._last.n_neighbors_ if self._counts_votes else N_NEIGHBORS
+        return getattr(self._last, "n_neighbors_", N_NEIGHBORS) if self.has_neighbors else 0
 
     @property
     def threshold(self) -> float:
@@ -238,35 +231,21 @@ class TableModel:
 
     def decide(self, encoded: NDArray, threshold: float | None = None) -> tuple[NDArray, ...]:
         """Class, probability, neighbors and distances of encoded rows; see `Predictions`."""
-        threshold = self.fixed_threshold if threshold is None else threshold
-        if threshold is not None:
-            check_real(threshold, "threshold", low=0, high=1)
+        cut = self.threshold if threshold is None else threshold
+        check_real(cut, "threshold", low=0, high=1)
         blocks = [encoded[low : low + BLOCK] for low in range(0, max(len(encoded), 1), BLOCK)]
-        parts = zip(*(self._decide_block(block, threshold) for block in blocks), strict=True)
+        parts = zip(*(self._decide_block(block, cut) for block in blocks), strict=True)
         return tuple(map(np.concatenate, parts))
 
     @one_blas_thread
-    def _decide_block(self, encoded: NDArray, threshold: float | None) -> tuple[NDArray, ...]:
-        probability, distances = None, np.zeros((len(encoded), 0))
-        neighbors = distances.astype(np.int64)
-        if isinstance(self.classifier, RareClassifier):
-            p, distances, neighbors = proba_and_neighbors(self.classifier, encoded, N_NEIGHBORS)
-            probability = p[:, 1]
-        elif self.has_neighbors:
-            distances, neighbors = self._kneighbors(encoded)
-        if self._counts_votes:  # count the votes of these neighbors, without a second search
-            weights = None if self.sample_weight is None else self.sample_weight[neighbors]
-            probability = np.average(self.y[neighbors], axis=1, weights=weights)
-        elif probability is None:
-            probability = self.classifier.predict_proba(encoded)[:, 1]
-        cut = getattr(self._last, "threshold_", None) if threshold is None else threshold
-        positive = self.classifier.predict(encoded) == 1 if cut is None else probability >= cut
-        return positive, probability, neighbors, distances
-
-    @property
-    def _counts_votes(self) -> bool:
-        last = self._last
-        return isinstance(last, MetricKNNClassifier) and last.vote == "majority"
+    def _decide_block(self, encoded: NDArray, threshold: float) -> tuple[NDArray, ...]:
+        X = self._mapped(encoded)
+        if self.has_neighbors:
+            p, distances, neighbors = self._last.proba_and_kneighbors(X)
+        else:
+            p, distances = self._last.predict_proba(X), np.zeros((len(X), 0))
+            neighbors = distances.astype(np.int64)
+        return p[:, 1] >= threshold, p[:, 1], neighbors, distances
 
     def predict_file(
         self, path: Any, *, block_bytes: int = 1 << 22, threshold: float | None = None

@@ -14,6 +14,7 @@ from raremetric.explain import (
     distance_contributions,
     has_exact_split,
 )
+from raremetric.rare import RareClassifier
 from raremetric.table.model import TableModel
 from raremetric.table.reading import TableError, iter_table
 from raremetric.table.reading.files import is_frame
@@ -117,7 +118,7 @@ def _examples(
     """The training examples that decide about one encoded row; see `Explanation`."""
     if not model.has_neighbors:
         return []
-    distances, nearest = model.deciding_examples(encoded, n_neighbors, PER_CLASS)
+    distances, nearest = _deciding(model, encoded, n_neighbors)
     names, rows = model.encoder.feature_names_in_.tolist(), model.data.iloc[nearest]
     parts = _parts(model, encoded[0], model.encoder.transform(rows), parts_exact)
     return [
@@ -130,6 +131,26 @@ def _examples(
         }
         for rank, (i, distance, own) in enumerate(zip(nearest, distances, parts, strict=True))
     ]
+
+
+def _deciding(
+    model: TableModel, encoded: NDArray, n_neighbors: int | None
+) -> tuple[NDArray, NDArray]:
+    """Distances and rows of the training examples that decide about one encoded row."""
+    last = model._last
+    if n_neighbors is None and isinstance(last, RareClassifier):
+        reason = last.explain(model._mapped(encoded))[0][last.ensemble_.main_member]
+        sides = [reason["positive"], reason["negative"]]
+        distances, rows = (
+            np.concatenate([side[key][:PER_CLASS] for side in sides])
+            for key in ("distances", "rows")
+        )
+        order = np.lexsort((rows, distances))
+        return distances[order], rows[order]
+    if n_neighbors is not None:
+        check_integer(n_neighbors, "The number of neighbors", low=1, high=len(model.y))
+    distances, rows = model._kneighbors(encoded, n_neighbors)
+    return distances[0], rows[0]
 
 
 def _parts(model: TableModel, row: NDArray, examples: NDArray, exact: bool) -> NDArray:

@@ -21,7 +21,7 @@ from raremetric.table.doubts import FAR, describe_rows, find_doubts
 from raremetric.table.predictions import Predictions, output_tables
 from raremetric.table.reading import iter_table
 from raremetric.table.reading.pieces import column_names
-from raremetric.validation import check_integer, check_real
+from raremetric.validation import check_real
 
 BLOCK = 2048  # rows classified at a time: RareClassifier computes thousands of numbers per row
 N_NEIGHBORS = 3  # neighbors to report if the decision is not a vote of the nearest ones
@@ -133,34 +133,12 @@ class TableModel:
         return self.classifier[-1] if isinstance(self.classifier, Pipeline) else self.classifier
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """Probabilities of the two classes for the rows of a table.
-
-        Parameters
-        ----------
-        X : DataFrame, Arrow table, str or Path
-            See `predict_table`.
-
-        Returns
-        -------
-        p : ndarray of shape (n_rows, 2)
-            In the order of `classes_`.
-        """
+        """Probabilities of `classes_`, (n_rows, 2), for a table as `predict_table` takes it."""
         p = np.concatenate([found.probability for found in self.predict_file(X)])
         return np.column_stack([1 - p, p])
 
     def predict(self, X: Any) -> NDArray:
-        """The class of each row of a table, by its name.
-
-        Parameters
-        ----------
-        X : DataFrame, Arrow table, str or Path
-            See `predict_table`.
-
-        Returns
-        -------
-        y : ndarray of shape (n_rows,)
-            Names of classes, as text.
-        """
+        """The name of the class of each row, (n_rows,), of a table as `predict_table` takes it."""
         positive = np.concatenate([found.positive for found in self.predict_file(X)])
         return self.classes_[positive.astype(np.int64)]
 
@@ -298,35 +276,6 @@ class TableModel:
         """Number of metrics that the decision averages, each of which may have several readings."""
         last = self._last
         return len(last.ensemble_.metrics) if isinstance(last, RareClassifier) else 1
-
-    def deciding_examples(
-        self, encoded: NDArray, n_neighbors: int | None = None, per_class: int = 2
-    ) -> tuple[NDArray, NDArray]:
-        """Distances and rows of the training examples that decide about an encoded row.
-
-        Parameters
-        ----------
-        encoded : ndarray of shape (1, n_features)
-        n_neighbors : int or None, default=None
-            Number of examples of any class. None for those that vote; or if the model compares the
-            classes, for the nearest of each class under the metric with the largest weight.
-        per_class : int, default=2
-            Maximum number of examples of each class.
-        """
-        last = self._last
-        if n_neighbors is None and isinstance(last, RareClassifier):
-            reason = last.explain(self._mapped(encoded))[0][last.ensemble_.main_member]
-            sides = [reason["positive"], reason["negative"]]
-            distances, rows = (
-                np.concatenate([side[key][:per_class] for side in sides])
-                for key in ("distances", "rows")
-            )
-            order = np.lexsort((rows, distances))
-            return distances[order], rows[order]
-        if n_neighbors is not None:
-            check_integer(n_neighbors, "The number of neighbors", low=1, high=len(self.y))
-        distances, rows = self._kneighbors(encoded, n_neighbors)
-        return distances[0], rows[0]
 
     def _kneighbors(self, encoded: NDArray, k: int | None = None) -> tuple[NDArray, NDArray]:
         k = self.n_neighbors if k is None else k

@@ -383,3 +383,13 @@ def test_a_start_that_is_far_too_large_is_left_or_reported(size):
         assert [each.category for each in caught] == [ConvergenceWarning]
     else:
         assert not caught
+
+
+@pytest.mark.parametrize("solver", ["lbfgs", "projected"])
+def test_a_tolerance_below_rounding_is_tried(solver):
+    X, y = make_problem(0, n_samples=40)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        found = IML(solver=solver, tol=1e-14, max_iter=500).fit(X, y)
+    assert found.n_iter_ > 1
+    assert found.objective_ <= IML().fit(X, y).objective_ * (1 + 1e-4)

@@ -133,8 +133,23 @@ def test_a_file_contains_types_of_the_package_only(method, models, predicted):
     assert not any("Tree" in name and not any(map(name.count, boosted)) for name in types)
 
 
-def test_all_trusted_classes_of_scikit_learn_are_needed(predicted):
-    found = [contents.read_contents(each.read_bytes()) for each in predicted.glob("*.skops")]
+@pytest.fixture(scope="module")
+def drawn(path, tmp_path_factory):
+    """A vote of neighbors whose metric was learned from some of the rows, and its file."""
+    model = fit_table(path, "state", method="gmml", ignore=["id"], max_samples=60)
+    file = tmp_path_factory.mktemp("drawn") / "model.skops"
+    save_model(model, file)
+    return model, file
+
+
+def test_a_vote_that_learned_from_some_of_the_rows_is_saved(drawn, path):
+    model, file = drawn
+    pd.testing.assert_frame_equal(load_model(file).predict(path), model.predict(path))
+
+
+def test_all_trusted_classes_of_scikit_learn_are_needed(predicted, drawn):
+    files = [*predicted.glob("*.skops"), drawn[1]]
+    found = [contents.read_contents(each.read_bytes()) for each in files]
     types = {name for each in found for name in each.types}
     assert {name for name in types if name.startswith("sklearn.")} == contents.SKLEARN_TYPES
     assert not any(each.untrusted for each in found)

@@ -65,7 +65,8 @@ def minimize_in_stages(
         Accuracy of the exact loss, relative to its value (but at least to a hundredth of its
         value at the start or at L = 0, whichever is lower).
     """
-    n_iter, stage_tol, proved, converged = 0, 1e-3 * tol, False, False
+    n_iter, proved, converged = 0, False, False
+    stage_tol = max(1e-3 * tol, 1e-14)  # less is rounding
     best_L, best = L, exact(L)
     floor = SMALL_VALUE * min(abs(best), abs(exact(np.zeros_like(L))))  # for a minimum of zero
     widths = list(widths)

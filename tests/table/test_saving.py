@@ -144,7 +144,7 @@ def drawn(path, tmp_path_factory):
 
 def test_a_vote_that_learned_from_some_of_the_rows_is_saved(drawn, path):
     model, file = drawn
-    pd.testing.assert_frame_equal(load_model(file).predict(path), model.predict(path))
+    pd.testing.assert_frame_equal(load_model(file).predict_table(path), model.predict_table(path))
 
 
 def test_all_trusted_classes_of_scikit_learn_are_needed(predicted, drawn):

@@ -210,7 +210,7 @@ def check_rows(model: Any, files: list[Path], out: Path) -> list[np.ndarray]:
         columns.append((p, table["y"].to_numpy(), true_probability(*truth)))
         if number % 10 == 0:
             some = np.unique(np.r_[:500, len(table) - 500 : len(table)])
-            again = model.predict(table.take(some))["probability"]
+            again = model.predict_table(table.take(some))["probability"]
             np.testing.assert_allclose(p[some], again, rtol=1e-9)
     columns = [np.concatenate(column) for column in zip(*columns, strict=True)]
     say(f"no row missing, none twice, all in order: {len(columns[0])} rows in {len(parts)} parts")

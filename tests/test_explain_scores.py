@@ -8,9 +8,7 @@ import pytest
 from scipy.special import logit
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
-from sklearn.inspection import permutation_importance
 from sklearn.linear_model import LogisticRegression, Perceptron
-from sklearn.metrics import average_precision_score
 from sklearn.model_selection import StratifiedKFold
 from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
@@ -19,7 +17,7 @@ from sklearn.svm import SVC
 
 from raremetric import KernelLandmarks, RareClassifier
 from raremetric.contenders import find_contender
-from raremetric.explain import column_contributions, column_importances
+from raremetric.explain import column_contributions
 from tests.conftest import make_problem
 
 
@@ -198,34 +196,3 @@ def test_mistakes(data, curved):
     three = GaussianNB().fit(*make_problem(0, n_classes=3))
     with pytest.raises(ValueError, match=r"has 3 classes; .* need a model with two classes"):
         column_contributions(three, X[0, :3], X[:, :3])
-
-
-@pytest.mark.parametrize("weighted", [False, True])
-def test_importances_are_those_of_scikit_learn(data, weighted):
-    X, y = data
-    model = LogisticRegression().fit(X[:30], y[:30])
-    weights = np.arange(1.0, len(X) - 29) if weighted else None
-    found = column_importances(model, X[30:], y[30:], sample_weight=weights, random_state=3)
-    options = {"scoring": "average_precision", "n_repeats": 5, "random_state": 3}
-    expected = permutation_importance(model, X[30:], y[30:], sample_weight=weights, **options)
-    np.testing.assert_allclose(found.mean, expected.importances_mean)
-    np.testing.assert_allclose(found.std, expected.importances_std)
-    scores = model.decision_function(X[30:])
-    assert found.baseline == average_precision_score(y[30:], scores, sample_weight=weights)
-
-
-def test_importances_of_groups(data):
-    X, y = data
-    model = Formula(lambda a, b, c, d, e: a - b + 0 * e)
-    found = column_importances(model, X, y, [[0, 1], [2, 3], [4]], scoring=_ap, random_state=0)
-    assert found.mean[1:].tolist() == [0, 0]
-    # A function of a − b alone is shuffled as a whole if both columns move together.
-    difference = Formula(lambda a: a)
-    whole = column_importances(difference, X[:, [0]] - X[:, [1]], y, scoring=_ap, random_state=0)
-    np.testing.assert_allclose(found.mean[0], whole.mean[0])
-    with pytest.raises(ValueError, match="groups must contain each feature from 0 to 4 once"):
-        column_importances(model, X, y, [[0]])
-
-
-def _ap(model, X, y):
-    return average_precision_score(y, model.decision_function(X))

@@ -246,7 +246,7 @@ def table_model(method: str) -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as folder:
         train, new = write_tables(Path(folder))
         model = load(FIT_TABLE)(train, "outcome", "yes", method=method, seed=0)
-        return {**model.predict(new), "threshold": model.threshold}
+        return {**model.predict_table(new), "threshold": model.threshold}
 
 
 def encoded_table() -> dict[str, Any]:

@@ -103,7 +103,7 @@ def ask(method: str, rest: Path, held_out: Path, table: OwnTable) -> dict[str, A
     ignore = table.not_features
     model = fit_table(rest, table.target, table.positive, method=method, ignore=ignore, **splits)
     seconds = time.process_time() - start
-    found = model.predict(held_out)
+    found = model.predict_table(held_out)
     return {
         "predicted": (found["class"] == model.class_names[1]).to_numpy().astype(np.int64),
         "score": found["probability"].to_numpy(),

@@ -81,7 +81,7 @@ def installed_versions() -> dict[str, str]:
 
 
 def lazy_names(
-    package: str, names_in: Mapping[str, Sequence[str]]
+    package: str, names_in: Mapping[str, Sequence[str]], needs: Sequence[str] = ()
 ) -> tuple[Callable[[str], Any], list[str]]:
     """The functions ``__getattr__`` and ``__all__`` of a package that imports names on first use.
 
@@ -91,12 +91,16 @@ def lazy_names(
         Name of the package.
     names_in : mapping of str to sequence of str
         The public names in each of its modules.
+    needs : sequence of str, default=()
+        Optional packages that all of its modules import; one sentence if one is not installed.
     """
     module_of = {name: module for module, names in names_in.items() for name in names}
 
     def find(name: str) -> Any:
         if name not in module_of:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        for each in needs:
+            import_optional(each)
         return getattr(import_module(f"{package}.{module_of[name]}"), name)
 
     return find, sorted(module_of)

@@ -138,7 +138,7 @@ def test_other_commands_report_their_steps(run, path, saved, tmp_path, recorded)
     assert recorded["total"] == 1
     assert recorded["settings"]["shown"]  # it is not a terminal
     assert run("explain", saved, path, "--importance").exit_code == 0
-    assert recorded["bar"].steps == [(i + 1, 20) for i in range(20)]  # 4 columns, 5 times
+    assert recorded["bar"].steps == [(i + 1, 21) for i in range(21)]  # 4 columns, 5 times
     assert run("review", saved, path, "--top", 3, "-o", tmp_path / "r.html").exit_code == 0
     assert recorded["bar"].steps == ["step"] * 4  # one piece, three rows
     assert recorded["total"] == 4

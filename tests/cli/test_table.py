@@ -50,9 +50,9 @@ def test_fit_predict_explain(run, path, saved, tmp_path):
     assert "the distance to the nearest example is 0" in result.stderr
     assert plot.read_bytes().startswith(b"\x89PNG")
     reasons = json.loads(run("explain", saved, path, "--row", "7", "--json").stdout)
-    assert reasons["exact"]
-    for each, parts in zip(reasons["neighbors"], reasons["parts"], strict=True):
-        assert sum(parts.values()) == pytest.approx(each["distance"] ** 2, abs=1e-10)
+    assert reasons["parts_exact"]
+    for each in reasons["examples"]:
+        assert sum(each["parts"].values()) == pytest.approx(each["distance"] ** 2, abs=1e-10)
 
 
 def test_fit_in_json(run, path, tmp_path):

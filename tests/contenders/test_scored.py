@@ -4,6 +4,7 @@ import pickle
 
 import numpy as np
 import pytest
+from scipy.spatial.distance import cdist
 from scipy.special import expit, logit
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics.pairwise import laplacian_kernel, pairwise_distances
@@ -54,6 +55,21 @@ def test_an_svm_on_computed_distances_is_scikit_learns(kernel, metric, data):
             C=params["C"], class_weight=params["class_weight"], kernel=theirs, gamma=gamma
         )
         np.testing.assert_allclose(own, machine.fit(X, y).decision_function(queries), atol=1e-2)
+
+
+@pytest.mark.parametrize("metric", ["cityblock", "sqeuclidean"])
+def test_the_values_of_plain_arrays_are_those_of_libsvm(metric, data):
+    X, y, queries = data
+    settings = [{"width": 2.0, "C": 10.0, "class_weight": "balanced"}, {"width": 0.5, "C": 0.1}]
+    fitted = KernelMachines("laplacian" if metric == "cityblock" else "rbf")
+    found = fitted.fit(X, y, settings, 0).scores(queries)
+    scaler = StandardScaler().fit(X)
+    X, queries = scaler.transform(X), scaler.transform(queries)
+    for own, params, width in zip(found, settings, fitted.widths_, strict=True):
+        params = {name: value for name, value in params.items() if name != "width"}
+        svm = SVC(kernel="precomputed", **params).fit(np.exp(-cdist(X, X, metric) / width), y)
+        theirs = svm.decision_function(np.exp(-cdist(queries, X, metric) / width))
+        np.testing.assert_allclose(own, theirs, rtol=0, atol=1e-12 * abs(theirs).max())
 
 
 @pytest.mark.parametrize("contender", ALTERNATIVES, ids=lambda each: each.name)

@@ -17,6 +17,7 @@ from raremetric.contenders.vote_threshold import (
     positive_shares,
     tune_threshold,
 )
+from raremetric.learners.euclidean import Euclidean
 from raremetric.selection import Sample, check_aim
 from raremetric.selection.cv import make_folds
 from raremetric.validation import check_labels
@@ -171,3 +172,14 @@ def test_progress(data):
         done, steps = zip(*seen, strict=True)
         assert sorted(done) == list(done)
         assert done[-1] == steps[-1] == steps[0]
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_one_search_gives_probabilities_and_neighbors(data, weighted):
+    X, y, queries, _ = data
+    weights = np.random.RandomState(1).choice([0.0, 0.5, 2.0], N) if weighted else None
+    model = VoteClassifier(Euclidean()).fit(X, y, weights)
+    p, distances, rows = model.proba_and_kneighbors(queries)
+    np.testing.assert_allclose(p, model.predict_proba(queries), atol=1e-9)
+    for found, expected in zip((distances, rows), model.kneighbors(queries), strict=True):
+        np.testing.assert_array_equal(found, expected)

@@ -59,17 +59,6 @@ def test_new_rows(table):
     np.testing.assert_array_equal(encoder.transform(new), expected)
 
 
-def test_decode_inverts_transform(table):
-    encoder = TableEncoder().fit(table)
-    encoded = encoder.transform(table)
-    assert encoder.decode(encoded[0]) == {"age": 30, "smokes": "True", "color": "red", "sex": "f"}
-    # A missing number is its median, missing text a level.
-    assert encoder.decode(encoded[1]) == {"age": 40, "smokes": "False", "color": "blue", "sex": "m"}
-    assert encoder.decode(encoded[3])["color"] == "(missing)"
-    new = encoder.transform(table.assign(color="pink", sex="x"))
-    assert encoder.decode(new[0]) == {"age": 30, "smokes": "True", "color": None, "sex": None}
-
-
 def test_column_groups(table):
     assert TableEncoder().fit(table).column_groups() == [[0], [1], [2, 3, 4, 5], [6]]
 

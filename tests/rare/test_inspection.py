@@ -10,7 +10,6 @@ from raremetric.rare.ensemble import Ensemble, Member
 from raremetric.rare.evaluation import N_SURVIVORS
 from raremetric.rare.fitting import FittedMetric
 from raremetric.rare.log_odds import LogOddsDistance
-from raremetric.rare.prediction import proba_and_neighbors
 from raremetric.voting import READINGS
 from tests.rare.conftest import rare_problem
 
@@ -46,7 +45,7 @@ def test_neighbors_are_those_under_the_members_own_pipeline(fitted):
 def test_neighbors_with_the_probabilities_are_those_of_a_search(fitted, k):
     model, X, _ = fitted
     Q = np.concatenate([rare_problem(seed=2)[0], X[:5], X[:5]])  # some at a distance of zero
-    p, distances, rows = proba_and_neighbors(model, Q, k)
+    p, distances, rows = model.proba_and_kneighbors(Q, k)
     np.testing.assert_array_equal(p, model.predict_proba(Q))
     expected, expected_rows = model.kneighbors(Q, k)
     np.testing.assert_array_equal(distances, expected)

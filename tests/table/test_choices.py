@@ -8,7 +8,7 @@ import pytest
 from sklearn.metrics import fbeta_score
 
 from raremetric.contenders import find_contender, scored
-from raremetric.table import compare_table, fit_table
+from raremetric.table import compare_table, explain_row, fit_table
 from raremetric.table.aims import describe_scoring, parse_scoring, unmet_minimum
 from raremetric.table.card import card_markdown, describe_measures
 from raremetric.table.fitting import model_names
@@ -21,7 +21,7 @@ WITHOUT_NEIGHBORS = ["logistic", "boosting", "forest", "svm"]
 @pytest.mark.parametrize("name", model_names())
 def test_every_method_predicts(name, models, path):
     model = models[name]
-    found = model.predict(path)
+    found = model.predict_table(path)
     assert ((found["class"] == "ill") == (model.classifier.predict(model.X) == 1)).all()
     p = model.classifier.predict_proba(model.X)[:, 1]
     np.testing.assert_allclose(found["probability"], p)
@@ -35,10 +35,10 @@ def test_every_method_predicts(name, models, path):
 
 
 @pytest.mark.parametrize("name", WITHOUT_NEIGHBORS)
-def test_explanations_need_neighbors(name, models, path):
+def test_models_without_neighbors_have_no_deciding_examples(name, models, path):
     assert models[name].weights() == {}
-    with pytest.raises(ValueError, match=f"The model '{name}' has no neighbors"):
-        models[name].explain_file(path, row=1)
+    found = explain_row(models[name], path, 1, n_neighbors=3)
+    assert (found.examples, found.parts_exact) == ([], False)
 
 
 @pytest.fixture
@@ -64,24 +64,24 @@ def test_the_aim_moves_the_threshold(path, few):
     assert thresholds[-1] == pytest.approx(20 / 21, abs=0.05)
     assert -5 < costs.training["score"] < 0  # per row
     model = fit(path, scoring="f2")
-    predicted = model.predict(path)["class"] == "ill"
+    predicted = model.predict_table(path)["class"] == "ill"
     assert fbeta_score(model.y, predicted, beta=2) > 0.6
 
 
 def test_a_fixed_threshold(path, few, models):
     model = fit(path, threshold=0.9)
     free = fit(path)
-    found, best = model.predict(path), free.predict(path)
+    found, best = model.predict_table(path), free.predict_table(path)
     assert model.threshold == 0.9
     assert ((found["class"] == "ill") == (found["probability"] >= 0.9)).all()
     assert (found["probability"] == best["probability"]).all()
-    again = free.predict(path, threshold=0.9)
+    again = free.predict_table(path, threshold=0.9)
     pd.testing.assert_frame_equal(again, found)
     assert ((best["class"] == "ill") == (best["probability"] >= free.threshold)).all()
-    votes = models["plain"].predict(path, threshold=1 / 3)
+    votes = models["plain"].predict_table(path, threshold=1 / 3)
     assert ((votes["class"] == "ill") == (votes["probability"] > 0.3)).all()
     with pytest.raises(ValueError, match="threshold == 2"):
-        free.predict(path, threshold=2)
+        free.predict_table(path, threshold=2)
     with pytest.raises(ValueError, match="threshold == -1"):
         fit(path, threshold=-1)
 
@@ -94,14 +94,14 @@ def test_a_number_of_alerts(path, models, tmp_path, monkeypatch, top):
     counts = write_predictions(model, path, out, pieces.append, top=top)
     assert len(pieces) > 3
     found = pd.read_csv(out)
-    expected = model.predict(path)
+    expected = model.predict_table(path)
     assert found["row"].tolist() == list(range(1, 121))
     assert found["id"].tolist() == expected["id"].tolist()
     # Votes of three neighbors have many ties, which go to the first rows.
     order = sorted(range(120), key=lambda i: (-expected["probability"][i], i))
     assert set(np.flatnonzero(found["class"] == "ill")) == set(order[:top])
     assert counts.positive == min(top, 120)
-    assert (model.predict(path, top=top)["class"] == found["class"]).all()
+    assert (model.predict_table(path, top=top)["class"] == found["class"]).all()
 
 
 def test_rows_that_are_drawn(tmp_path, few):
@@ -110,7 +110,7 @@ def test_rows_that_are_drawn(tmp_path, few):
     model = fit(path, max_samples=100)
     assert (model.training["rows"], model.training["rows_used"]) == (400, 100)
     whole = fit(path)
-    difference = model.predict(path)["probability"] - whole.predict(path)["probability"]
+    difference = model.predict_table(path)["probability"] - whole.predict_table(path)["probability"]
     assert difference.abs().mean() < 0.1  # corrected for the draw
 
 
@@ -193,8 +193,8 @@ def test_a_transductive_method_is_compared_with_a_note_and_fitted_with_a_warning
     assert not any("transductive" in each for each in plain.notes)
     with pytest.warns(UserWarning, match="the metric of this model is learned for the training"):
         model = fit_table(path, "state", method=own, ignore=["id"])
-    alone = model.predict(make_table().head(1))
-    first = model.predict(make_table()).head(1)  # does not depend on the other rows
+    alone = model.predict_table(make_table().head(1))
+    first = model.predict_table(make_table()).head(1)  # does not depend on the other rows
     pd.testing.assert_frame_equal(alone, first)
 
 

@@ -70,7 +70,7 @@ def test_files_that_fit_in_memory_give_the_model_of_one_file(tmp_path, table, su
     assert model.training["positive"] == (table["y"] == "yes").sum()
     assert model.class_names == ["no", "yes"]
     assert model.threshold == expected.threshold
-    found, single = model.predict(table), expected.predict(table)
+    found, single = model.predict_table(table), expected.predict_table(table)
     pd.testing.assert_series_equal(found["probability"], single["probability"])
     names = [f"{i}{suffix}:{row}" for i, n in enumerate(SIZES) for row in range(1, n + 1)]
     assert model.ids.tolist() == names
@@ -81,7 +81,7 @@ def test_a_sample_is_calibrated_on_the_whole_table(tmp_path, scheduler):
     folder = write_files(tmp_path / "data", table, ".parquet", (15_000, 5000, 20_000))
     model = fit_collection(folder, "y", max_samples=1000, scheduler=scheduler)
     assert (model.training["rows"], model.training["rows_used"]) == (40_000, 1000)
-    found, y = model.predict(table), (table["y"] == "yes").to_numpy()
+    found, y = model.predict_table(table), (table["y"] == "yes").to_numpy()
     p = found["probability"].to_numpy()
     assert model.training["positive"] == y.sum()
     assert p.mean() == pytest.approx(y.mean(), rel=0.03)
@@ -93,7 +93,7 @@ def test_a_sample_is_calibrated_on_the_whole_table(tmp_path, scheduler):
     assert model.training["score"] == pytest.approx(f1, abs=0.03)
     save_model(model, tmp_path / "model.skops")
     loaded = load_model(tmp_path / "model.skops")
-    pd.testing.assert_frame_equal(loaded.predict(table[:50]), found[:50])
+    pd.testing.assert_frame_equal(loaded.predict_table(table[:50]), found[:50])
     # The examples are rows of the table, under their names.
     for name, label in zip(model.ids[:20], model.y[:20], strict=True):
         file, row = name.split(":")
@@ -212,7 +212,7 @@ def test_parts_are_those_of_single_files_in_order(tmp_path, table, fitted, sched
         write_predictions(fitted, folder / f"{number}.csv", single)
         assert (out / f"part-{number:05d}.csv").read_bytes() == single.read_bytes()
     parts = [pd.read_csv(path)["probability"] for path in sorted(out.glob("part-*"))]
-    whole, found = fitted.predict(table), np.concatenate(parts).astype(float)
+    whole, found = fitted.predict_table(table), np.concatenate(parts).astype(float)
     np.testing.assert_allclose(found, whole["probability"].to_numpy(), rtol=1e-11)
     assert counts.positive == (whole["class"] == "yes").sum()
 
@@ -222,7 +222,7 @@ def test_parquet_stays_parquet(tmp_path, table, fitted, scheduler):
     predict_collection(fitted, folder, out, threshold=0.2, scheduler=scheduler)
     parts = [pq.read_table(path).to_pandas() for path in sorted(out.glob("part-*.parquet"))]
     assert [len(part) for part in parts] == list(SIZES)
-    expected = fitted.predict(table, threshold=0.2)
+    expected = fitted.predict_table(table, threshold=0.2)
     found = pd.concat(parts, ignore_index=True).drop(columns="row")
     pd.testing.assert_frame_equal(found, expected.drop(columns="row"), check_dtype=False)
 

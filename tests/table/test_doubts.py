@@ -15,7 +15,7 @@ def predict(model, tmp_path):
         path, out = tmp_path / "new.csv", tmp_path / "out.csv"
         frame.to_csv(path, index=False)
         counts = write_predictions(model, path, out)
-        return counts, model.predict(path)
+        return counts, model.predict_table(path)
 
     return predict
 

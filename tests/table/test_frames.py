@@ -29,9 +29,9 @@ def test_a_frame_is_the_same_as_its_file(models, path, kind):
     frame = make_table()
     model = fit_table(kind(frame), "state", method="plain", row_names="id")
     assert model.ids.tolist() == models["plain"].ids.tolist()
-    expected = models["plain"].predict(path)
-    pd.testing.assert_frame_equal(model.predict(kind(frame)), expected)
-    pd.testing.assert_frame_equal(model.predict(path), expected)
+    expected = models["plain"].predict_table(path)
+    pd.testing.assert_frame_equal(model.predict_table(kind(frame)), expected)
+    pd.testing.assert_frame_equal(model.predict_table(path), expected)
     assert model.unused_columns(kind(frame.assign(more=1))) == ["more"]
 
 
@@ -39,7 +39,7 @@ def test_the_columns_are_those_of_the_csv_file(model, path, tmp_path):
     out = tmp_path / "out.csv"
     write_predictions(model, path, out)
     frame = make_table().set_index(pd.Index(range(1000, 1120)))
-    found = model.predict(frame, top=3)
+    found = model.predict_table(frame, top=3)
     assert found.columns.tolist() == pd.read_csv(out).columns.tolist()
     assert found.index.tolist() == list(range(1000, 1120))
     assert (found["class"] == "ill").sum() == 3
@@ -82,9 +82,9 @@ def test_a_file_without_rows(models, tmp_path, method, top):
     make_table().head(0).to_csv(empty, index=False)
     counts = write_predictions(models[method], empty, out, top=top)
     assert (counts.rows, counts.positive) == (0, 0)
-    expected = models[method].predict(make_table())
+    expected = models[method].predict_table(make_table())
     assert pd.read_csv(out).columns.tolist() == expected.columns.tolist()
-    assert len(models[method].predict(make_table().head(0), top=top)) == 0
+    assert len(models[method].predict_table(make_table().head(0), top=top)) == 0
     make_table().head(0).drop(columns="size").to_csv(empty, index=False)
     with pytest.raises(TableError, match="'size'"):
         write_predictions(models[method], empty, out)
@@ -93,6 +93,6 @@ def test_a_file_without_rows(models, tmp_path, method, top):
 def test_names_can_be_left_out(path):
     model = fit_table(path, "state", method="plain", row_names="id", keep_names=False)
     assert model.ids.tolist() == list(range(1, 121))
-    found = model.predict(path)
+    found = model.predict_table(path)
     assert found["id"].tolist() == [f"r{i}" for i in range(120)]  # of the new rows
     assert found["neighbor_1"].dtype == np.int64

@@ -143,8 +143,8 @@ def test_dates_far_from_the_training_data_are_marked():
     frame["day"] = pd.Timestamp("2024-01-01") + pd.to_timedelta(np.arange(len(frame)), unit="D")
     model = fit_table(frame, "state", method="plain")
     later = frame.head(2).assign(day=[pd.Timestamp("2090-01-01"), frame["day"][1]])
-    assert model.predict(later)["unlike_training"].tolist()[0].split("; ")[0] == "day"
-    assert "day" not in model.predict(later)["unlike_training"].tolist()[1]
+    assert model.predict_table(later)["unlike_training"].tolist()[0].split("; ")[0] == "day"
+    assert "day" not in model.predict_table(later)["unlike_training"].tolist()[1]
 
 
 def test_weights_and_times_may_have_decimal_commas():

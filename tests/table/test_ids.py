@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from raremetric.table import fit_table
+from raremetric.table import explain_row, fit_table
 from raremetric.table.predictions import write_predictions
 from raremetric.table.spreadsheets import unguard
 from tests.table.conftest import make_table
@@ -36,7 +36,7 @@ def test_csv(tmp_path, sep):
     assert found["id"].tolist() == expected
     assert model.ids.tolist() == expected
     assert set(found["neighbor_1"]) <= set(ids)
-    assert [each["id"] in ids for each in model.explain_file(path, row=3).neighbors] == [True] * 3
+    assert [each["id"] in ids for each in explain_row(model, path, row=3).examples] == [True] * 3
 
 
 def test_parquet(tmp_path):

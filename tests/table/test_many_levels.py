@@ -5,7 +5,8 @@ import pandas as pd
 import pytest
 
 from raremetric.table import fit_table, load_model, save_model
-from raremetric.table.evidence import explain_rows, importances_of_file
+from raremetric.table.explanation import explain_rows
+from raremetric.table.importances import importances_of_file
 from raremetric.table.review import review_file
 
 pytestmark = pytest.mark.filterwarnings("ignore:Column '.*' has .* levels")
@@ -42,17 +43,17 @@ def model(request, path):
 def test_saved_and_loaded(model, path, tmp_path):
     save_model(model, tmp_path / "model.skops")
     loaded = load_model(tmp_path / "model.skops")
-    pd.testing.assert_frame_equal(loaded.predict(path), model.predict(path))
+    pd.testing.assert_frame_equal(loaded.predict_table(path), model.predict_table(path))
     assert loaded.encoder.kinds_ == ["ngrams", "number"]
 
 
 def test_words_in_common_are_used(model):
     """Levels that are not in the training data are judged by their words."""
     new = make_shops().assign(shop=["garage Z", "bakery Z"] * 100, size=0.0)
-    found = model.predict(new)
+    found = model.predict_table(new)
     assert found["probability"][0] > found["probability"][1]
     assert (found["unlike_training"].str.contains("shop")).all()
-    assert not model.predict(make_shops())["unlike_training"].str.contains("shop").any()
+    assert not model.predict_table(make_shops())["unlike_training"].str.contains("shop").any()
 
 
 def test_explained(model, path):

@@ -4,12 +4,21 @@ import copy
 
 import numpy as np
 import pytest
+from sklearn.inspection import partial_dependence, permutation_importance
+from sklearn.metrics import get_scorer, make_scorer, precision_score
+from sklearn.model_selection import cross_val_score
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.preprocessing import StandardScaler
 
 from raremetric.explain import feature_weights
 from raremetric.rare.ensemble import Ensemble
-from raremetric.table import TableError, fit_table, read_table
+from raremetric.table import (
+    TableError,
+    explain_row,
+    fit_table,
+    importances_of_file,
+    read_table,
+)
 from raremetric.table.splitting import n_tuning_folds
 from tests.table.conftest import make_table
 
@@ -38,6 +47,39 @@ def test_votes_are_counted_as_the_classifier_does(models, path, k):
     np.testing.assert_array_equal(found.positive, model.classifier.predict(model.X) == 1)
 
 
+@pytest.mark.parametrize("method", ["iml", "rare", "logistic"])
+def test_a_model_is_a_classifier_of_raw_columns(models, path, method):
+    model, frame = models[method], make_table()
+    found = model.predict_table(path)
+    assert model.classes_.tolist() == ["well", "ill"]
+    assert model.predict(frame).tolist() == model.predict(path).tolist() == found["class"].tolist()
+    p = model.predict_proba(frame)
+    np.testing.assert_array_equal(p[:, 1], found["probability"])
+    np.testing.assert_array_equal(p.sum(axis=1), 1)
+    precision = make_scorer(precision_score, pos_label="ill")
+    for scoring in ("f1_macro", "neg_log_loss", precision):
+        assert isinstance(get_scorer(scoring)(model, frame, frame["state"]), float)
+    decided = model.pipeline.predict(model.data) == 1
+    np.testing.assert_array_equal(decided, found["class"] == "ill")
+
+
+def test_tools_of_scikit_learn_take_raw_columns(models):
+    model = models["logistic"]
+    pipeline, data, y = model.pipeline, model.data, model.y
+    found = permutation_importance(
+        pipeline, data, y, scoring="average_precision", n_repeats=5, random_state=0
+    )
+    own = {each["column"]: each for each in importances_of_file(model, make_table()).columns}
+    assert [*data] == ["size", "weight", "color", "new"]
+    for j, name in enumerate(data):
+        assert own[name]["importance"] == found.importances_mean[j]
+        assert own[name]["std"] == found.importances_std[j]
+    curve = partial_dependence(pipeline, data, ["size"], kind="average")["average"][0]
+    assert (np.diff(curve) > 0).all()  # the rare class is larger
+    again = models["gmml"].pipeline
+    assert cross_val_score(again, data, y, scoring="average_precision").mean() > y.mean()
+
+
 def test_pieces_give_the_same_as_the_whole_file(model, path):
     (whole,) = model.predict_file(path)
     pieces = list(model.predict_file(path, block_bytes=1000))
@@ -63,50 +105,52 @@ def test_columns_are_found_by_name(model, path, tmp_path):
         list(model.predict_file(shuffled))
 
 
-def test_parts_sum_to_the_distance_of_each_neighbor(model, path):
-    found = model.explain_file(path, row=10, n_neighbors=5)
-    assert found.exact
-    assert found.parts.shape == (5, 4)
-    distances = np.array([each["distance"] for each in found.neighbors])
-    np.testing.assert_allclose(found.parts.sum(axis=1), distances**2, atol=1e-10)
-    assert list(found.values) == ["size", "weight", "color", "new"]
-    np.testing.assert_allclose(found.parts.shape, (5, len(found.values)))
-    assert [each["id"] for each in found.neighbors] == [
-        model.ids[i] for i in model._kneighbors(model.X[[9]], 5)[1][0]
-    ]
+def test_parts_sum_to_the_distance_of_each_example(model, path):
+    found = explain_row(model, path, 10, n_neighbors=5)
+    assert found.parts_exact
+    distances, nearest = model._kneighbors(model.X[[9]], 5)
+    for each, distance, i in zip(found.examples, distances[0], nearest[0], strict=True):
+        assert (each["id"], each["distance"]) == (model.ids[i], distance)
+        assert [*each["parts"]] == [*each["values"]] == ["size", "weight", "color", "new"]
+        assert sum(each["parts"].values()) == pytest.approx(distance**2, abs=1e-10)
+    with pytest.raises(ValueError, match=r"number of neighbors == 121, must be <= 120"):
+        explain_row(model, path, 10, n_neighbors=121)
 
 
 def test_a_metric_without_an_exact_split(models, path, monkeypatch):
     model = models["rare"]
-    names = [member.name for member in model._last.ensemble_.members]
-    curved = next(i for i, name in enumerate(names) if "laplacian" in name)
+    ensemble = model._last.ensemble_
+    curved = next(i for i, each in enumerate(ensemble.members) if "laplacian" in each.name)
     monkeypatch.setattr(Ensemble, "main_member", curved)  # whichever has the largest weight
-    found = model.explain_file(path, row=10)
-    assert not found.exact
-    assert found.weights == {}
-    assert found.n_metrics > 1
-    assert found.parts.shape == (3, 4)
-    nearest = model.X[[int(each["id"][1:]) for each in found.neighbors]]
+    found = explain_row(model, path, 10)
+    assert not found.parts_exact
+    assert model.weights() == {}
+    assert model.n_metrics > 1
+    nearest = model.X[[int(each["id"][1:]) for each in found.examples]]
     equal = nearest.copy()
     equal[:, 2:6] = model.X[9, 2:6]  # the 0/1 columns of color
     z = model.metric.transform(np.vstack([model.X[[9]], nearest, equal]))
     d2 = ((z[0] - z[1:]) ** 2).sum(axis=1)
-    np.testing.assert_allclose(found.parts[:, 2], d2[3:] - d2[:3], atol=1e-9)
+    n = len(nearest)
+    np.testing.assert_allclose(
+        [each["distance"] ** 2 for each in found.examples], d2[:n], atol=1e-9
+    )
+    changes = [each["parts"]["color"] for each in found.examples]
+    np.testing.assert_allclose(changes, d2[n:] - d2[:n], atol=1e-9)
     (predicted,) = model.predict_file(path)
     np.testing.assert_array_equal(predicted.positive, model.classifier.predict(model.X) == 1)
 
 
 def test_equal_columns_add_nothing(model, path):
-    found = model.explain_file(path, row=10)
-    for each, parts in zip(found.neighbors, found.parts, strict=True):
-        for value, other, part in zip(
-            found.values.values(), each["values"].values(), parts, strict=True
-        ):
-            assert value != other or part == 0
+    found = explain_row(model, path, 10)
+    for each in found.examples:
+        for column in found.columns:
+            name = column["column"]
+            assert column["value"] != each["values"][name] or each["parts"][name] == 0
 
 
-def test_weights_by_name(model, path):
-    weights = model.explain_file(path, row=1).weights
+def test_weights_by_name(model):
+    weights = model.weights()
     assert set(weights) == {*model.encoder.get_feature_names_out()}
     assert list(weights.values()) == sorted(weights.values(), reverse=True)
     np.testing.assert_allclose(
@@ -131,8 +175,6 @@ def test_mistakes(path, tmp_path, model):
         fit_table(path, "state", method="forrest")
     with pytest.raises(TableError, match="no column 'name'"):
         fit_table(path, "state", method="plain", row_names="name")
-    with pytest.raises(TableError, match="there is no row 121; the file has 120 rows"):
-        model.explain_file(path, row=121)
     with pytest.raises(ValueError, match="The rare class has 3 examples; at least 4"):
         n_tuning_folds(np.array([0] * 20 + [1] * 3))
     assert n_tuning_folds(np.array([0] * 20 + [1] * 5)) == 2

@@ -36,9 +36,9 @@ def test_the_file_contains_the_predictions_of_the_model(model, path, tmp_path):
 def test_eight_threads_at_once(models, path, method):
     table = pd.concat([pd.read_csv(path)] * 8, ignore_index=True)
     parts = [table.iloc[start : start + 100 + start] for start in range(8)]
-    alone = [models[method].predict(part) for part in parts]
+    alone = [models[method].predict_table(part) for part in parts]
     with ThreadPoolExecutor(8) as pool:
-        at_once = list(pool.map(models[method].predict, parts))
+        at_once = list(pool.map(models[method].predict_table, parts))
     for found, expected in zip(at_once, alone, strict=True):
         pd.testing.assert_frame_equal(found, expected, check_exact=True)
 

@@ -15,7 +15,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from raremetric.table import TableError, fit_table
-from raremetric.table.evidence import explain_row, importances_of_file, show_value
+from raremetric.table.explanation import explain_row, show_value
+from raremetric.table.importances import importances_of_file
 from raremetric.table.pages.review import review_page
 from raremetric.table.review import (
     labeled_rows,
@@ -32,7 +33,7 @@ def logistic(models):
     """A model without neighbors."""
     model = models["plain"]
     fitted = make_pipeline(StandardScaler(), LogisticRegression()).fit(model.X, model.y)
-    return replace(model, classifier=fitted, radius=None)
+    return replace(model, pipeline=make_pipeline(model.encoder, fitted), radius=None)
 
 
 def moves(evidence):
@@ -45,7 +46,7 @@ def test_a_linear_model_has_exact_contributions_of_the_original_columns(logistic
     parts = last.coef_[0] * (scaler.transform(logistic.X)[9])  # standardized: the means are 0
     expected = {"size": parts[0], "weight": parts[1], "color": parts[2:6].sum(), "new": parts[6]}
     assert moves(found) == pytest.approx(expected)
-    assert (found.exact, found.scale, found.examples) == (True, "log-odds", [])
+    assert (found.columns_exact, found.scale, found.examples) == (True, "log-odds", [])
     assert found.threshold == 0.5
     assert found.probability == logistic.classifier.predict_proba(logistic.X[[9]])[0, 1]
     assert found.predicted == ("ill" if found.probability >= 0.5 else "well")
@@ -62,6 +63,8 @@ def test_the_values_are_those_of_the_file(models, path):
             raw = frame[name].iloc[row - 1]
             assert value is None if pd.isna(raw) else value == raw
         assert found.id == f"r{row - 1}"
+        nearest = found.examples[0]
+        assert (nearest["id"], nearest["values"]) == (found.id, values)
     assert [show_value(each) for each in (None, 102521.0, 0.1 + 0.2, "0017")] == [
         *("(missing)", "102521", "0.3", "0017")
     ]
@@ -72,7 +75,7 @@ def test_neighbors_that_vote(models, path):
     found = explain_row(model, path, 10)
     assert found.scale == "probability"  # votes
     assert [each["id"] for each in found.examples] == [
-        each["id"] for each in model.explain_file(path, 10).neighbors
+        model.ids[i] for i in model._kneighbors(model.X[[9]])[1][0]
     ]
     shares = model.decide(model.X)[1]
     assert found.probability == shares[9]
@@ -85,14 +88,14 @@ def test_a_model_that_compares_the_classes_shows_both(models, path):
     found = explain_row(model, path, 10)
     assert found.threshold == model.classifier.threshold_
     assert {each["class"] for each in found.examples} == {"ill", "well"}
-    reason = model.classifier.explain(model.X[[9]])[0][0]
+    reason = model.classifier.explain(model.X[[9]])[0][model.classifier.ensemble_.main_member]
     nearest = {kind: model.ids[reason[kind]["rows"][0]] for kind in ("positive", "negative")}
     assert nearest["positive"] in [e["id"] for e in found.examples if e["class"] == "ill"]
     assert nearest["negative"] in [e["id"] for e in found.examples if e["class"] == "well"]
     log_odds = logit(model.classifier.predict_proba(model.X)[:, 1])
     assert found.scale == "log-odds"
     # Four columns: exact, for a background of 50 of the 120 rows.
-    assert found.exact
+    assert found.columns_exact
     assert sum(moves(found).values()) == pytest.approx(log_odds[9] - log_odds.mean(), abs=0.5)
     assert len(explain_row(model, path, 10, n_neighbors=5).examples) == 5
 
@@ -102,7 +105,8 @@ def test_importances_of_the_original_columns(models, path, tmp_path):
     boosted = HistGradientBoostingClassifier(max_iter=20).fit(model.X, model.y)
     new = tmp_path / "new.csv"
     make_table(seed=1, n=200).rename(columns={"state": "truth"}).to_csv(new, index=False)
-    found = importances_of_file(replace(model, classifier=boosted), new, "truth")
+    pipeline = make_pipeline(model.encoder, boosted)
+    found = importances_of_file(replace(model, pipeline=pipeline), new, "truth")
     frame = make_table(seed=1, n=200)
     X = model.encoder.transform(frame)
     expected = permutation_importance(
@@ -154,7 +158,7 @@ def test_a_review_shows_the_contributions_of_explain(tmp_path, n_columns, exact)
     frame.assign(ill=X[:, 0] > 0.3).to_csv(tmp_path / "wide.csv", index=False)
     model = fit_table(tmp_path / "wide.csv", "ill", method="plain")
     (alert,) = review_file(model, tmp_path / "wide.csv", top=1).alerts
-    assert alert.exact == exact
+    assert alert.columns_exact == exact
     assert alert == explain_row(model, tmp_path / "wide.csv", alert.row)
 
 
@@ -184,7 +188,7 @@ def test_rows_of_a_frame_are_explained_as_those_of_a_file(model, path):
 def test_a_model_without_neighbors_can_be_reviewed(logistic, path):
     found = review_file(logistic, path, 3)
     page = review_page(found)
-    assert all(each.examples == [] and each.exact for each in found.alerts)
+    assert all(each.examples == [] and each.columns_exact for each in found.alerts)
     assert "exact Shapley values" in page
     assert "training examples that decide" not in page
 

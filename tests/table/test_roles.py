@@ -43,7 +43,7 @@ def test_the_score_of_fit_is_honest_with_groups(leaking, method):
     rng = np.random.default_rng(1)
     new = pd.DataFrame(rng.normal(size=(2000, 3)), columns=list("abc"))
     actual = rng.random(2000) < 0.3
-    found = f1_score(actual, honest.predict(new)["class"] == "fraud")
+    found = f1_score(actual, honest.predict_table(new)["class"] == "fraud")
     assert found == pytest.approx(honest.training["score"], abs=0.2)
     assert found < naive.training["score"] - 0.3
 
@@ -141,7 +141,7 @@ def test_weights_in_fit(weighted, method, tmp_path):
     assert len(model.X) == 149
     assert model.training["weight"] == "times"
     assert model.encoder.feature_names_in_.tolist() == ["a", "b"]
-    found = model.predict(frame)
+    found = model.predict_table(frame)
     p = model.classifier.predict_proba(model.encoder.transform(frame[["a", "b"]]))[:, 1]
     np.testing.assert_allclose(found["probability"], p)
 
@@ -151,9 +151,9 @@ def test_heavy_rows_move_the_probabilities(weighted):
     plain = fit_table(weighted, "state", method="logistic", ignore=["times"])
     moved = fit_table(heavy, "state", method="logistic", weight="times")
     share = 20 * 0.3 / (20 * 0.3 + 0.7)
-    p = moved.predict(heavy)["probability"]
+    p = moved.predict_table(heavy)["probability"]
     assert np.average(p, weights=heavy["times"]) == pytest.approx(share, abs=0.03)
-    assert plain.predict(heavy)["probability"].mean() == pytest.approx(0.3, abs=0.05)
+    assert plain.predict_table(heavy)["probability"].mean() == pytest.approx(0.3, abs=0.05)
 
 
 @pytest.mark.parametrize(
@@ -299,7 +299,7 @@ def test_a_file_with_several_roles_is_read_once(leaking, tmp_path, monkeypatch):
     model = fit_table(tmp_path / "roles.csv", "state", method="plain", **settings)
     assert paths == [tmp_path / "roles.csv"]
     assert model.ids[:2].tolist() == ["000", "001"]
-    assert model.sample_weight.tolist() == [2.0] * 200
+    assert model.training["weight"] == "size"
     assert model.encoder.feature_names_in_.tolist() == ["a", "b", "c"]
 
 

@@ -13,13 +13,12 @@ import pytest
 from sklearn.feature_extraction.text import HashingVectorizer
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
-from sklearn.svm import SVC
 
+from raremetric import TableEncoder
 from raremetric.features import BoostedLeaves
 from raremetric.study.store import Store
 from raremetric.table import ModelFileError, contents, fit_table, load_model, save_model
 from raremetric.table.card import card_markdown, model_card
-from raremetric.table.compiled import _estimators
 from tests.table.conftest import make_table
 from tests.table.test_saving import write_unchecked
 
@@ -45,6 +44,9 @@ def edit_schema(path, edit, **members):
             archive.writestr(name, content)
 
 
+ROWS = make_table()[["size", "weight", "color", "new"]].astype(
+    {"color": "category", "new": "category"}
+)
 FIELDS = {
     "class_names": [["x"], [1, None], None, ("a", "b")],
     "ids": [None, np.array(["a"]), np.arange(3), np.arange(120.0), [*range(120)]],
@@ -57,10 +59,13 @@ FIELDS = {
     "target_name": [None, 3],
     "id_name": [3],
     "method": [None],
-    "encoder": [None, "x"],
-    "X": [None, np.array(["/etc/passwd"]), np.zeros((0, 5)), np.zeros((120, 1)), np.zeros(120)],
+    "pipeline": [None, "x", make_pipeline(LogisticRegression()), make_pipeline(TableEncoder())],
+    "data": [
+        *(None, np.array(["/etc/passwd"]), np.zeros((0, 5)), {}),
+        *(ROWS.head(0), ROWS.drop(columns="size"), ROWS.iloc[:, ::-1]),
+        ROWS.assign(weight=pd.Categorical(["heavy"] * 120)),
+    ],
     "y": [None, np.array([7]), np.full(120, 7), np.zeros(120)],
-    "sample_weight": [np.zeros(3), "x"],
 }
 
 
@@ -104,7 +109,7 @@ def test_dates_weights_and_many_levels_pass_the_checks(tmp_path):
     assert {"date", "text", "number"} == {each["kind"] for each in model.columns}
     save_model(model, tmp_path / "model.skops")
     again = load_model(tmp_path / "model.skops")
-    pd.testing.assert_frame_equal(again.predict(frame), model.predict(frame))
+    pd.testing.assert_frame_equal(again.predict_table(frame), model.predict_table(frame))
 
 
 def test_an_estimator_that_opens_files(model, tmp_path):
@@ -113,7 +118,8 @@ def test_an_estimator_that_opens_files(model, tmp_path):
     reader = HashingVectorizer(input="filename", n_features=4, norm=None)
     last = LogisticRegression().fit(np.eye(4), [0, 1, 0, 1])
     rows = np.array([str(secret)])
-    write_unchecked(changed(model, classifier=make_pipeline(reader, last), X=rows), path)
+    pipeline = make_pipeline(model.encoder, make_pipeline(reader, last))
+    write_unchecked(changed(model, pipeline=pipeline, y=rows), path)
     with pytest.raises(ModelFileError, match=r"no model .* needs: .*HashingVectorizer"):
         load_model(path)
 
@@ -181,7 +187,8 @@ def test_a_long_name_of_a_row(tmp_path):
         tracemalloc.stop()
     assert again.ids.tolist() == model.ids.tolist() == frame["id"].tolist()
     assert (
-        again.predict(frame)["neighbor_1"].tolist() == model.predict(frame)["neighbor_1"].tolist()
+        again.predict_table(frame)["neighbor_1"].tolist()
+        == model.predict_table(frame)["neighbor_1"].tolist()
     )
 
 
@@ -232,27 +239,10 @@ def test_trees_whose_numbers_lead_out_of_their_arrays(models, tmp_path, field, n
         load_model(path)
 
 
-@pytest.mark.parametrize(
-    ("name", "change"),
-    [
-        ("_n_support", lambda counts: np.full_like(counts, 10**6)),
-        ("_n_support", lambda counts: counts[:1]),
-        ("_dual_coef_", lambda values: values[:, :1]),
-        ("support_", lambda rows: rows[:1]),
-        ("support_", lambda rows: np.full_like(rows, 10**6)),
-        ("support_vectors_", lambda vectors: np.zeros((1, 1))),
-        ("shape_fit_", lambda shape: (3, 3)),
-        ("_intercept_", lambda values: values[:0]),
-        ("_probA", lambda values: np.zeros(3)),
-        ("kernel", lambda kernel: "rbf"),
-        ("_sparse", lambda sparse: True),
-    ],
-)
-def test_support_vectors_that_do_not_fit_together(models, tmp_path, name, change):
-    """Compiled code would read what is behind the arrays."""
+@pytest.mark.parametrize("name", ["vectors_", "coefficients_", "intercepts_", "scaler_"])
+def test_support_vectors_that_do_not_fit_together(models, tmp_path, name):
     model, path = copy.deepcopy(models["svm"]), tmp_path / "model.skops"
-    svc = next(each for each in _estimators(model) if isinstance(each, SVC))
-    setattr(svc, name, change(getattr(svc, name)))
+    setattr(model.classifier.family_, name, np.zeros((1, 3)))
     save_model(model, path)
-    with pytest.raises(ModelFileError, match="its support vectors do not fit together"):
+    with pytest.raises(ModelFileError, match="it cannot classify its first training example"):
         load_model(path)

@@ -110,6 +110,16 @@ class KernelMachines(ClassifierFamily):
     ----------
     kernel : {"rbf", "laplacian"}
         Squared Euclidean or Manhattan distances of standardized features.
+
+    Attributes
+    ----------
+    scaler_ : StandardScaler
+    vectors_ : ndarray of shape (n_vectors, n_features)
+        The standardized examples that are support vectors of some machine.
+    coefficients_ : ndarray of shape (n_settings, n_vectors)
+        The dual coefficients of each machine; 0 where an example is no support vector of it. Plain
+        arrays, as in `Forest`: libsvm is not protected against a model file with changed content.
+    intercepts_, widths_ : ndarray of shape (n_settings,)
     """
 
     def __init__(self, kernel="rbf"):
@@ -126,23 +136,27 @@ class KernelMachines(ClassifierFamily):
         """Fit one machine for each setting: ``width`` and the parameters of SVC."""
         with quiet_constants():
             self.scaler_ = StandardScaler().fit(X, sample_weight=weights)
-        self.X_ = self.scaler_.transform(X)
-        distances = cdist(self.X_, self.X_, KERNELS[self.kernel])
+        X = self.scaler_.transform(X)
+        distances = cdist(X, X, KERNELS[self.kernel])
         unit = median_distance(distances)
-        self.widths_ = [params.get("width", 1.0) * unit for params in settings]
-        self.machines_ = [
-            SVC(kernel="precomputed", **{k: v for k, v in params.items() if k != "width"}).fit(
-                np.exp(-distances / width), y, sample_weight=weights
-            )
-            for params, width in zip(settings, self.widths_, strict=True)
-        ]
+        self.widths_ = np.array([params.get("width", 1.0) * unit for params in settings])
+        coefficients = np.zeros((len(settings), len(X)))
+        self.intercepts_ = np.empty(len(settings))
+        for i, (params, width) in enumerate(zip(settings, self.widths_, strict=True)):
+            svm = SVC(kernel="precomputed", **{k: v for k, v in params.items() if k != "width"})
+            svm.fit(np.exp(-distances / width), y, sample_weight=weights)
+            coefficients[i, svm.support_] = svm.dual_coef_[0]
+            self.intercepts_[i] = svm.intercept_[0]
+        used = coefficients.any(axis=0)
+        self.vectors_, self.coefficients_ = X[used], coefficients[:, used]
         return self
 
     def scores(self, X: NDArray) -> NDArray:
         """Values of the decision function."""
-        distances = cdist(self.scaler_.transform(X), self.X_, KERNELS[self.kernel])
-        pairs = zip(self.machines_, self.widths_, strict=True)
-        return np.stack([svm.decision_function(np.exp(-distances / w)) for svm, w in pairs])
+        distances = cdist(self.scaler_.transform(X), self.vectors_, KERNELS[self.kernel])
+        machines = zip(self.coefficients_, self.intercepts_, self.widths_, strict=True)
+        # One product per row, so that no other row changes the last bits of its value.
+        return np.stack([np.vecdot(np.exp(-distances / w), a) + b for a, b, w in machines])
 
 
 class BoostedTrees(ClassifierFamily):

@@ -78,6 +78,27 @@ class VoteClassifier(MetricKNNClassifier):
         """
         return self.classes_[(self.predict_proba(X)[:, 1] >= self.threshold_).astype(np.int64)]
 
+    def proba_and_kneighbors(self, X) -> tuple[NDArray, NDArray, NDArray]:
+        """What ``predict_proba`` and ``kneighbors`` return, with one search for both.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        p : ndarray of shape (n_samples, 2)
+        distances, indices : ndarray of shape (n_samples, n_neighbors_)
+        """
+        labels, weights = self._examples.labels, self._examples.weights
+        (near,) = self._examples.nearest(self._map_queries(X), self.n_neighbors_)
+        p = np.average(
+            labels.codes[near.indices],
+            axis=1,
+            weights=None if weights is None else weights[near.indices],
+        )
+        return np.column_stack([1 - p, p]), near.distances, self._row_numbers[near.indices]
+
 
 def tune_threshold(
     contender: Any,

@@ -30,7 +30,3 @@ class ColumnEncoder(ABC, BaseEstimator):
     @abstractmethod
     def feature_names(self, name: str) -> list[str]:
         """Names of the encoded features of a column of this name."""
-
-    @abstractmethod
-    def decode(self, features: NDArray) -> Any:
-        """The value of an encoded row."""

@@ -52,13 +52,6 @@ class CategoryEncoder(ColumnEncoder):
         """Such as ``color=red`` for a level of a column ``color``."""
         return [f"{name}={level}" for level in self.levels_[len(self.levels_) == 2 :]]
 
-    def decode(self, features: NDArray) -> str | None:
-        """The level of a row; None if it was not seen in `fit`."""
-        if len(self.levels_) == 2:
-            return self.levels_[int(features[0])] if features[0] in (0, 1) else None
-        hits = np.flatnonzero(features)
-        return self.levels_[hits[0]] if len(hits) else None
-
     def _codes(self, column: Any) -> NDArray[np.int64]:
         """Index of each row's level; -1 for a level that was not seen in `fit`."""
         levels, codes = levels_and_codes(column)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 from typing import Any
 
 import numpy as np
@@ -66,13 +66,6 @@ class DateEncoder(ColumnEncoder):
         """Such as ``paid days`` for a column ``paid``."""
         return [f"{name} {part}" for part in self.parts_]
 
-    def decode(self, features: NDArray) -> str:
-        """The ISO date, with the time of day unless it is midnight."""
-        first = datetime.fromisoformat(self.origin_).replace(tzinfo=UTC)
-        point = first + timedelta(seconds=round(float(features[0]) * 86400))
-        is_midnight = point.hour == point.minute == point.second == 0
-        return point.strftime("%Y-%m-%d" if is_midnight else "%Y-%m-%d %H:%M:%S")
-
     def _check(self, column: Any) -> None:
         """Raise an error unless a column holds dates like those of `fit`."""
         if column.isna().all():
@@ -89,7 +82,7 @@ class DateEncoder(ColumnEncoder):
 
 def date_points(column: Any) -> NDArray[np.datetime64]:
     """A column of a DataFrame as points in time in UTC."""
-    points = pd.to_datetime(column, utc=True)
+    points = pd.to_datetime(column, utc=True, cache=False)  # the cache would cost more
     return points.dt.tz_localize(None).to_numpy(dtype="datetime64[us]")
 
 

@@ -59,10 +59,6 @@ class NumberEncoder(ColumnEncoder):
         """The name of the column."""
         return [name]
 
-    def decode(self, features: NDArray) -> float:
-        """The number itself."""
-        return float(features[0])
-
 
 def is_number(column: Any) -> bool:
     """Whether a column of a DataFrame holds numbers; booleans are a category."""

@@ -165,11 +165,6 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         stops = np.cumsum([len(group) for group in self._names_by_column()]).tolist()
         return [list(range(start, stop)) for start, stop in zip([0, *stops], stops, strict=False)]
 
-    def decode(self, row: NDArray) -> dict[str, Any]:
-        """Raw values of an encoded row by column; None for a level that was not seen in `fit`."""
-        groups = zip(self.encoders_.items(), self.column_groups(), strict=True)
-        return {name: encoder.decode(row[group]) for (name, encoder), group in groups}
-
     def _names_by_column(self) -> list[list[str]]:
         return [encoder.feature_names(name) for name, encoder in self.encoders_.items()]
 

@@ -84,12 +84,6 @@ class TextEncoder(ColumnEncoder):
         """Such as ``city text 1`` for the first direction of a column ``city``."""
         return [f"{name} text {i + 1}" for i in range(len(self.components_))]
 
-    def decode(self, features: NDArray) -> str | None:
-        """The level of an encoded row; None if it was not seen in `fit`."""
-        distances = np.abs(self.vectors_ - features).max(axis=1)
-        nearest = int(np.argmin(distances))
-        return self.levels_[nearest] if distances[nearest] < 1e-9 else None
-
     def _tfidf(self, hashed: Any) -> Any:
         """Weighted n-grams with a Euclidean norm of 1 for each text, (n_texts, n_ngrams)."""
         return normalize(hashed[:, self.buckets_] @ sparse.diags_array(self.idf_))

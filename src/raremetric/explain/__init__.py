@@ -7,14 +7,11 @@ from raremetric.explain.distances import (
     feature_weights,
     has_exact_split,
 )
-from raremetric.explain.importances import ColumnImportances, column_importances
 from raremetric.explain.pictures import plot_neighbors
 
 __all__ = [
     "ColumnContributions",
-    "ColumnImportances",
     "column_contributions",
-    "column_importances",
     "counterfactual_changes",
     "distance_contributions",
     "feature_weights",

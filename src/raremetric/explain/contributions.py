@@ -83,7 +83,7 @@ def column_contributions(
 
     See Also
     --------
-    column_importances : How much a model depends on each column, over all rows.
+    sklearn.inspection.permutation_importance : How much a model depends on each column.
     distance_contributions : What each feature adds to a learned distance.
 
     Notes

@@ -82,40 +82,36 @@ class PredictionMixin:
         first = values < 0 if self.pos_label_ == self.classes_[1] else values <= 0
         return self.classes_[np.where(first, 0, 1)]
 
+    def proba_and_kneighbors(self, X, n_neighbors=3) -> tuple[NDArray, NDArray, NDArray]:
+        """What ``predict_proba`` and ``kneighbors`` return, with one search per metric for both.
+
+        The k nearest examples are among the k nearest of each class, from which the score of a
+        member is computed.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        n_neighbors : int, default=3
+
+        Returns
+        -------
+        p : ndarray of shape (n_samples, 2)
+            There must be two classes.
+        distances, indices : ndarray of shape (n_samples, n_neighbors)
+        """
+        X, ensemble = self._check_queries(X), self.ensemble_
+        scores, neighbors = ensemble._scores(X)
+        p = self._proba_of(ensemble.calibration.log_odds(ensemble.average(scores)))
+        main = ensemble.main_member
+        near = neighbors[main]
+        if min(each.indices.shape[1] for each in near) < n_neighbors:  # the score needs fewer
+            return p, *ensemble.kneighbors(X, n_neighbors, main)
+        distances = np.concatenate([each.distances[:, :n_neighbors] for each in near], axis=1)
+        indices = np.concatenate([each.indices[:, :n_neighbors] for each in near], axis=1)
+        order = np.lexsort((indices, distances))[:, :n_neighbors]  # equal distances by their rows
+        nearest = np.take_along_axis(indices, order, axis=1)
+        return p, np.take_along_axis(distances, order, axis=1), ensemble.rows[nearest]
+
     def _check_queries(self, X) -> NDArray:
         check_is_fitted(self)
         return validate_rows(self, X, reset=False)
-
-
-def proba_and_neighbors(
-    classifier: PredictionMixin, X: Any, k: int
-) -> tuple[NDArray, NDArray, NDArray]:
-    """What ``predict_proba`` and ``kneighbors`` return, with one search per metric for both.
-
-    The k nearest examples are among the k nearest of each class, from which the score of a member
-    is computed.
-
-    Parameters
-    ----------
-    classifier : RareClassifier
-        Fitted on two classes.
-    X : array-like of shape (n_rows, n_features)
-    k : int
-
-    Returns
-    -------
-    p : ndarray of shape (n_rows, 2)
-    distances, indices : ndarray of shape (n_rows, k)
-    """
-    X, ensemble = classifier._check_queries(X), classifier.ensemble_
-    scores, neighbors = ensemble._scores(X)
-    p = classifier._proba_of(ensemble.calibration.log_odds(ensemble.average(scores)))
-    main = ensemble.main_member
-    near = neighbors[main]
-    if min(each.indices.shape[1] for each in near) < k:  # the score needs fewer
-        return p, *ensemble.kneighbors(X, k, main)
-    distances = np.concatenate([each.distances[:, :k] for each in near], axis=1)
-    indices = np.concatenate([each.indices[:, :k] for each in near], axis=1)
-    order = np.lexsort((indices, distances))[:, :k]  # equal distances by their rows
-    nearest = np.take_along_axis(indices, order, axis=1)
-    return p, np.take_along_axis(distances, order, axis=1), ensemble.rows[nearest]

@@ -8,9 +8,10 @@ from raremetric.method_names import DEFAULT_METHODS
 if TYPE_CHECKING:
     from raremetric.table.collections import fit_collection
     from raremetric.table.comparison import compare_table
-    from raremetric.table.evidence import explain_row, importances_of_file
+    from raremetric.table.explanation import explain_row
     from raremetric.table.files import ModelFileError, load_model, save_model
     from raremetric.table.fitting import fit_table
+    from raremetric.table.importances import importances_of_file
     from raremetric.table.model import TableModel
     from raremetric.table.pages.comparison import comparison_page
     from raremetric.table.pages.review import review_page
@@ -24,9 +25,10 @@ __getattr__, _names = lazy_names(
     {
         "collections": ["fit_collection"],
         "comparison": ["compare_table"],
-        "evidence": ["explain_row", "importances_of_file"],
+        "explanation": ["explain_row"],
         "files": ["ModelFileError", "load_model", "save_model"],
         "fitting": ["fit_table"],
+        "importances": ["importances_of_file"],
         "model": ["TableModel"],
         "pages.comparison": ["comparison_page"],
         "pages.review": ["review_page"],
@@ -35,5 +37,6 @@ __getattr__, _names = lazy_names(
         "results": ["Comparison"],
         "review": ["labeled_rows", "review_file", "with_reviewed_rows"],
     },
+    needs=["pandas", "pyarrow"],
 )
 __all__ = ["DEFAULT_METHODS", *_names]

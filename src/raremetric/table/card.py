@@ -20,8 +20,8 @@ LIMITS = (
     "Statements about causes: a column that the model uses need not be a cause of the class.",
 )
 CONTAINS_ROWS = (
-    "This file contains the rows of its training data, encoded as numbers. Share it only with "
-    "those who may see these data."
+    "This file contains the rows of its training data. Share it only with those who may see these "
+    "data."
 )
 
 

@@ -26,7 +26,6 @@ SKLEARN_TYPES = frozenset(
         "sklearn.linear_model._logistic.LogisticRegression",
         "sklearn.pipeline.Pipeline",
         "sklearn.preprocessing._data.StandardScaler",
-        "sklearn.svm._classes.SVC",
     }
 )
 # The modules of raremetric with classes of fitted models.
@@ -43,6 +42,7 @@ OWN_MODULES = (
     "selection",
     "table.model",
     "table.reading.written",
+    "table.rows",
     "table.texts",
     "tuning",
     "validation",

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 from scipy.stats import binom
 
 from raremetric.encoding.dates import date_points, is_date_column
-from raremetric.extras import import_optional
 
 MAX_LEVELS = 100  # in a column with more levels, new ones may be usual
 RARELY = 0.01  # share of rows with a new level, up to which one of them is unusual
@@ -142,15 +142,14 @@ def _is_unusual(missing: NDArray, share: float) -> bool:
 
 
 def _kind(column: Any) -> str:
-    pandas = import_optional("pandas")
-    if pandas.api.types.is_numeric_dtype(column):
+    if pd.api.types.is_numeric_dtype(column):
         return "number"
     if is_date_column(column) and column.notna().any():
         return "date"
-    is_text = pandas.api.types.is_string_dtype(column)
-    return "text" if is_text or isinstance(column.dtype, pandas.CategoricalDtype) else "other"
+    is_text = pd.api.types.is_string_dtype(column)
+    return "text" if is_text or isinstance(column.dtype, pd.CategoricalDtype) else "other"
 
 
 def _numbers(column: Any) -> NDArray[np.float64]:
-    numbers = import_optional("pandas").to_numeric(column, errors="coerce")
+    numbers = pd.to_numeric(column, errors="coerce")
     return numbers.to_numpy(dtype=np.float64, na_value=np.nan)

@@ -1,72 +1,216 @@
-"""Explain a decision by its neighbors: what each column contributes to the distances."""
+"""Why a model decides as it does about some rows: deciding columns and examples."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from raremetric.explain import counterfactual_changes, distance_contributions, has_exact_split
+from raremetric.explain import (
+    column_contributions,
+    counterfactual_changes,
+    distance_contributions,
+    has_exact_split,
+)
 from raremetric.rare import RareClassifier
+from raremetric.table.model import TableModel
+from raremetric.table.reading import TableError, iter_table
+from raremetric.table.reading.files import is_frame
 from raremetric.validation import check_integer
 
-if TYPE_CHECKING:
-    from raremetric.table.model import TableModel
+SAME_POINT = 1e-7  # a smaller distance is zero except for rounding
+MAX_EXACT = 8  # columns; with more, exact contributions take seconds per row
+PER_CLASS = 2  # deciding examples to show, if the model compares the classes
+SEED = 0  # the same row always gets the same explanation
 
 
 class Explanation(NamedTuple):
-    """The decision about one row, its neighbors, and what each column contributes."""
+    """The decision about one row and the reasons for it."""
 
-    row: int
+    row: int  # number in the file, starting at 1
+    id: str | None  # name of the row, if the model has an id_name and the file has that column
     predicted: str
-    probability: float
-    neighbors: list[dict[str, Any]]  # id, class, distance, values (by column)
-    values: dict[str, Any]  # of the row itself, by column
-    parts: NDArray[np.float64]  # (k, n_columns), contributions to the squared distance
-    exact: bool  # True: parts sum to the squared distance; False: see counterfactual_changes
-    weights: dict[str, float]  # share of each encoded feature, largest first; empty if not exact
-    n_metrics: int = 1  # metrics that are averaged; the neighbors belong to that of largest weight
+    probability: float  # of the positive class
+    threshold: float  # probability from which the positive class is predicted
+    unlike: str  # what is unlike the training data, as `predict` describes it
+    columns: list[dict[str, Any]]  # column, value, contribution, std_error; the largest first
+    columns_exact: bool  # False: the contributions are sampled
+    scale: str  # of the contributions: "log-odds", "probability" or "decision function"
+    # Deciding: id, class, distance, values and parts of the squared distance by column; the nearest
+    # first, none if the model has no neighbors.
+    examples: list[dict[str, Any]]
+    parts_exact: bool  # False: the parts do not sum to the distance, see counterfactual_changes
 
 
-def explain_decision(model: TableModel, X: Any, row: int, n_neighbors: int | None) -> Explanation:
-    """Explain the decision about a DataFrame with one row."""
-    if not model.has_neighbors:
-        raise ValueError(
-            f"The model {model.method!r} has no neighbors to explain its decisions by. Fit one "
-            "that has, such as 'rare' or 'iml'."
+def explain_rows(
+    model: TableModel,
+    X: Any,
+    rows: Sequence[int] | None = None,
+    *,
+    n_neighbors: int | None = None,
+    on_row: Callable[[], None] = lambda: None,
+) -> list[Explanation]:
+    """Explain the decisions about the rows of a DataFrame.
+
+    Parameters
+    ----------
+    model : TableModel
+    X : DataFrame
+        Raw columns, as `iter_table` reads them.
+    rows : sequence of int or None, default=None
+        Their numbers in the file; None to count from 1.
+    n_neighbors : int or None, default=None
+        Number of deciding examples of any class. None for those that vote; or if the model compares
+        the classes, for the nearest of each class under the metric with the largest weight.
+    on_row : callable
+        Called after each row.
+
+    Returns
+    -------
+    list of Explanation
+    """
+    found, encoded, training = model.classify(X), model.encoder.transform(X), model.X
+    names = model.encoder.feature_names_in_.tolist()
+    parts_exact = model.has_neighbors and has_exact_split(model.metric)
+    explanations = []
+    for i, row in enumerate(range(1, len(X) + 1) if rows is None else rows):
+        moved = column_contributions(
+            model.classifier,
+            encoded[[i]],
+            training,
+            model.encoder.column_groups(),
+            max_exact=MAX_EXACT,
+            random_state=SEED,
         )
-    encoded = model.encoder.transform(X)
-    k = model.n_neighbors if n_neighbors is None else n_neighbors
-    check_integer(k, "The number of neighbors", low=1, high=len(model.X))
-    positive, probability, *_ = model.decide(encoded)
-    distances, nearest = model._kneighbors(encoded, k)
-    exact, last = has_exact_split(model.metric), model._last
-    return Explanation(
-        row=row,
-        predicted=model.class_names[int(positive[0])],
-        probability=float(probability[0]),
-        neighbors=[
+        columns = [
             {
-                "id": model.ids.item(i),
-                "class": model.class_names[model.y[i]],
-                "distance": float(distance),
-                "values": model.encoder.decode(model.X[i]),
+                "column": names[j],
+                "value": _plain(X[names[j]].iloc[i]),
+                "contribution": float(moved.values[0, j]),
+                "std_error": float(moved.std_error[0, j]),
             }
-            for i, distance in zip(nearest[0], distances[0], strict=True)
-        ],
-        values=model.encoder.decode(encoded[0]),
-        parts=_contributions(model, encoded[0], model.X[nearest[0]], exact),
-        exact=exact,
-        weights=model.weights(),
-        n_metrics=len(last.ensemble_.metrics) if isinstance(last, RareClassifier) else 1,
-    )
+            for j in np.argsort(-abs(moved.values[0]), kind="stable")
+        ]
+        explanations.append(
+            Explanation(
+                row=int(row),
+                id=None if found.names is None else found.names[i],
+                predicted=model.class_names[int(found.positive[i])],
+                probability=float(found.probability[i]),
+                threshold=model.threshold,
+                unlike=str(found.unlike[i]),
+                columns=columns,
+                columns_exact=moved.exact,
+                scale=moved.scale,
+                examples=_examples(model, encoded[[i]], n_neighbors, parts_exact),
+                parts_exact=parts_exact,
+            )
+        )
+        on_row()
+    return explanations
 
 
-def _contributions(model: TableModel, row: NDArray, neighbors: NDArray, exact: bool) -> NDArray:
-    """Contribution of each raw column to the squared distances, (n_neighbors, n_columns)."""
+def _examples(
+    model: TableModel, encoded: NDArray, n_neighbors: int | None, parts_exact: bool
+) -> list[dict[str, Any]]:
+    """The training examples that decide about one encoded row; see `Explanation`."""
+    if not model.has_neighbors:
+        return []
+    distances, nearest = _deciding(model, encoded, n_neighbors)
+    names, rows = model.encoder.feature_names_in_.tolist(), model.data.iloc[nearest]
+    parts = _parts(model, encoded[0], model.encoder.transform(rows), parts_exact)
+    return [
+        {
+            "id": model.ids.item(i),
+            "class": model.class_names[model.y[i]],
+            "distance": float(distance),
+            "values": {name: _plain(rows[name].iloc[rank]) for name in names},
+            "parts": dict(zip(names, own.tolist(), strict=True)),
+        }
+        for rank, (i, distance, own) in enumerate(zip(nearest, distances, parts, strict=True))
+    ]
+
+
+def _deciding(
+    model: TableModel, encoded: NDArray, n_neighbors: int | None
+) -> tuple[NDArray, NDArray]:
+    """Distances and rows of the training examples that decide about one encoded row."""
+    last = model._last
+    if n_neighbors is None and isinstance(last, RareClassifier):
+        reason = last.explain(model._mapped(encoded))[0][last.ensemble_.main_member]
+        sides = [reason["positive"], reason["negative"]]
+        distances, rows = (
+            np.concatenate([side[key][:PER_CLASS] for side in sides])
+            for key in ("distances", "rows")
+        )
+        order = np.lexsort((rows, distances))
+        return distances[order], rows[order]
+    if n_neighbors is not None:
+        check_integer(n_neighbors, "The number of neighbors", low=1, high=len(model.y))
+    distances, rows = model._kneighbors(encoded, n_neighbors)
+    return distances[0], rows[0]
+
+
+def _parts(model: TableModel, row: NDArray, examples: NDArray, exact: bool) -> NDArray:
+    """What each raw column contributes to the squared distances, (n_examples, n_columns)."""
     groups = model.encoder.column_groups()
     if not exact:
-        return counterfactual_changes(model.metric, row, neighbors, groups=groups)
-    parts = distance_contributions(model.metric, row, neighbors)
+        return counterfactual_changes(model.metric, row, examples, groups=groups)
+    parts = distance_contributions(model.metric, row, examples)
     return np.column_stack([parts[:, group].sum(axis=1) for group in groups])
+
+
+def explain_row(
+    model: TableModel, path: Any, row: int, n_neighbors: int | None = None
+) -> Explanation:
+    """Explain the decision about one row of a table.
+
+    Parameters
+    ----------
+    model : TableModel
+    path : str, Path, DataFrame or Arrow table
+        A table with the columns of the model.
+    row : int
+        Number of the row, starting at 1.
+    n_neighbors : int or None, default=None
+        Number of deciding examples; None for those that vote.
+
+    Returns
+    -------
+    Explanation
+        With the fields ``predicted``, ``probability`` and ``threshold``; ``columns``, a list of
+        dict with the ``column``, its ``value`` and its ``contribution`` to the score, the largest
+        first; ``columns_exact``, whether the contributions are exact or sampled; ``examples``, the
+        deciding examples with their ``class``, ``values``, ``distance`` and what each column adds
+        to its square, ``parts``; ``parts_exact``, whether these sum to it; and ``unlike``, the
+        columns that are unlike the training data.
+    """
+    check_integer(row, "row", low=1)
+    seen = 0
+    for piece in iter_table(path, model.encoder, row_names=model.id_name):
+        if row <= seen + len(piece):
+            wanted = piece.iloc[[row - 1 - seen]]
+            return explain_rows(model, wanted, [row], n_neighbors=n_neighbors)[0]
+        seen += len(piece)
+    source, what = ("The table", "it") if is_frame(path) else (path, "the file")
+    raise TableError(f"{source}: there is no row {row}; {what} has {seen} rows.")
+
+
+def show_value(value: Any) -> str:
+    """A value of a table as short text: whole numbers in full, others with six digits."""
+    if value is None:
+        return "(missing)"
+    if isinstance(value, float):
+        return str(int(value)) if value.is_integer() and abs(value) < 1e15 else f"{value:.6g}"
+    return str(value)
+
+
+def _plain(value: Any) -> Any:
+    """A value of a DataFrame as a type that JSON knows; None if it is missing."""
+    if value is None or value != value:
+        return None
+    if hasattr(value, "isoformat"):
+        return value.isoformat(sep=" ").removesuffix(" 00:00:00")
+    return value.item() if isinstance(value, np.generic) else value

@@ -8,6 +8,8 @@ from reprlib import repr as short_repr
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pandas as pd
+from sklearn.pipeline import Pipeline
 
 from raremetric.encoding import TableEncoder
 from raremetric.selection import check_aim
@@ -62,18 +64,28 @@ def _is_array(value: Any, shape: tuple[int, ...], kinds: str) -> bool:
     return type(value) is np.ndarray and value.shape == shape and value.dtype.kind in kinds
 
 
-def _has_rows(model: TableModel) -> bool:
-    n_features = len(model.encoder.get_feature_names_out())
+def _is_pipeline(model: TableModel) -> bool:
+    _, encoder = model.pipeline.steps[0]
     return (
-        _is_array(model.X, (len(model.X), n_features), "f")
-        and model.X.dtype == np.float64
-        and len(model.X) > 0
+        isinstance(model.pipeline, Pipeline)
+        and len(model.pipeline) == 2
+        and isinstance(encoder, TableEncoder)
+    )
+
+
+def _has_rows(model: TableModel) -> bool:
+    encoder = model.encoder
+    return (
+        isinstance(model.data, pd.DataFrame)
+        and model.data.columns.tolist() == encoder.feature_names_in_.tolist()
+        and len(model.data) > 0
+        and bool(np.isfinite(encoder.transform(model.data)).all())
     )
 
 
 def _has_ids(model: TableModel) -> bool:
-    named = _is_array(model.ids, (len(model.X),), "O") and all(map(_is_text, model.ids))
-    return named or _is_array(model.ids, (len(model.X),), "i")
+    named = _is_array(model.ids, (len(model.data),), "O") and all(map(_is_text, model.ids))
+    return named or _is_array(model.ids, (len(model.data),), "i")
 
 
 def _has_columns(model: TableModel) -> bool:
@@ -128,19 +140,15 @@ TRAINING: dict[str, Check] = {
 REQUIRED = ("rows", "positive", "rows_used", "validation", "chosen")  # in the card of a model
 
 ARRAYS: dict[str, tuple[Check, str]] = {  # checks of the model, because lengths must agree
-    "encoder": (lambda model: isinstance(model.encoder, TableEncoder), "a TableEncoder"),
-    "X": (_has_rows, "an array of rows with all encoded features, as 64-bit floats"),
+    "pipeline": (_is_pipeline, "a pipeline of a TableEncoder and a classifier"),
+    "data": (_has_rows, "the training rows, with all columns of the encoder"),
     "y": (
-        lambda model: _is_array(model.y, (len(model.X),), "i") and {*np.unique(model.y)} <= {0, 1},
+        lambda model: (
+            _is_array(model.y, (len(model.data),), "i") and {*np.unique(model.y)} <= {0, 1}
+        ),
         "an array with 0 or 1 for each row",
     ),
     "ids": (_has_ids, "an array with a text or a number for each row"),
-    "sample_weight": (
-        lambda model: (
-            model.sample_weight is None or _is_array(model.sample_weight, (len(model.X),), "f")
-        ),
-        "None, or an array with a float for each row",
-    ),
     "columns": (_has_columns, "a list with a summary of each column"),
 }
 OTHERS: dict[str, tuple[Check, str]] = {

@@ -19,7 +19,10 @@ from raremetric.table.compiled import check_compiled
 from raremetric.table.contents import CARD, is_too_large, read_contents, unpacked_size
 from raremetric.table.fields import check_fields
 from raremetric.table.model import TableModel
+from raremetric.table.rows import pack_rows, unpack_rows
 from raremetric.table.texts import PackedTexts
+
+skops_io = import_optional("skops.io")  # one sentence if it is not installed
 
 FORMAT = 8  # increase it when files of earlier versions can no longer be loaded
 
@@ -43,14 +46,26 @@ def save_model(model: TableModel, path: str | Path) -> None:
         The model contains a class that the methods of raremetric do not need, so that it could not
         be loaded safely.
     """
-    packed: Any = PackedTexts.pack(model.ids) if model.ids.dtype == object else model.ids
-    data = import_optional("skops.io").dumps(replace(model, ids=packed), compression=ZIP_DEFLATED)
+    data = skops_io.dumps(packed(model), compression=ZIP_DEFLATED)
     refuse_unsafe_types(data, model.method)
     buffer = BytesIO(data)
     with ZipFile(buffer, "a") as archive:
         archive.writestr(CARD, json.dumps({"format": FORMAT, "versions": model.versions}))
     with atomic_write(path) as stream:
         stream.write(buffer.getbuffer())
+
+
+def packed(model: TableModel) -> TableModel:
+    """The same model, whose training rows and their names are plain arrays."""
+    ids: Any = PackedTexts.pack(model.ids) if model.ids.dtype == object else model.ids
+    return replace(model, ids=ids, data=pack_rows(model.data))
+
+
+def _unpacked(model: TableModel) -> TableModel:
+    """The model that was packed; other attributes than its fields are left behind."""
+    ids = model.ids.unpack() if isinstance(model.ids, PackedTexts) else model.ids
+    data = unpack_rows(model.data) if isinstance(model.data, dict) else model.data
+    return replace(model, ids=ids, data=data)
 
 
 def refuse_unsafe_types(data: bytes, method: str) -> None:
@@ -66,7 +81,7 @@ def refuse_unsafe_types(data: bytes, method: str) -> None:
 def check_method(method: str) -> None:
     """Raise an error if a class of the user could not be saved; other methods always can."""
     if ":" in method:
-        refuse_unsafe_types(import_optional("skops.io").dumps(load_class(method)()), method)
+        refuse_unsafe_types(skops_io.dumps(load_class(method)()), method)
 
 
 def load_model(path: str | Path) -> TableModel:
@@ -96,10 +111,10 @@ def load_model(path: str | Path) -> TableModel:
     _check_card(_read_card(path, data), path)
     types = _trusted_types(path, data)
     try:
-        model = import_optional("skops.io").loads(data, trusted=types)
+        model = skops_io.loads(data, trusted=types)
         check_compiled(model)
-        if isinstance(model, TableModel) and isinstance(model.ids, PackedTexts):
-            model.ids = model.ids.unpack()
+        if isinstance(model, TableModel):
+            model = _unpacked(model)
     except Exception as error:  # skops raises various errors on a damaged file
         raise ModelFileError(_damaged(path, error)) from error
     if not isinstance(model, TableModel):
@@ -143,8 +158,7 @@ def _damaged(path: Path, error: Exception) -> str:
 def _check_prediction(model: TableModel, path: Path) -> None:
     """Classify a training example, to detect parts that do not fit together."""
     try:
-        model.decide(model.X[:1])
-        model.encoder.decode(model.X[0])
+        model.decide(model.encoder.transform(model.data.iloc[:1]))
         model.ids[model.examples()]
     except Exception as error:
         raise ModelFileError(

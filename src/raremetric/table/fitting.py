@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.pipeline import make_pipeline
 
 import raremetric
 from raremetric.contenders import CONTENDERS, Tuned, find_contender
@@ -157,9 +158,8 @@ def fit_table(
     named = keep_names and table.row_names is not None
     model = TableModel(
         method=method,
-        encoder=table.encoder,
-        classifier=tuned.model,
-        X=X,
+        pipeline=make_pipeline(table.encoder, tuned.model),
+        data=table.data,
         y=y,
         ids=text_array(table.row_names) if named else np.arange(1, len(X) + 1),
         id_name=row_names,
@@ -169,9 +169,8 @@ def fit_table(
         scoring=scoring,
         fixed_threshold=threshold,
         columns=summarize_columns(table.data),
-        sample_weight=roles.weights,
     )
-    model.radius = _training_radius(model)
+    model.radius = _training_radius(model, X)
     quality = _expected_quality(tuned, scoring)
     model.training = {
         "rows": len(y),
@@ -202,13 +201,13 @@ def _known_model(method: str) -> str:
     return method if ":" in method else check_option(method, "model", model_names())
 
 
-def _training_radius(model: TableModel) -> float | None:
+def _training_radius(model: TableModel, X: NDArray) -> float | None:
     """99th percentile of the distances from training examples to the nearest other one."""
     if not model.has_neighbors:
         return None
     examples = model.examples()
     step = -(-len(examples) // N_RADIUS)
-    distances, _ = model._kneighbors(model.X[examples[::step]], 2)
+    distances, _ = model._kneighbors(X[examples[::step]], 2)
     return float(np.quantile(distances[:, 1], 0.99))
 
 

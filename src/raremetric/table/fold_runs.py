@@ -10,10 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logit
 from sklearn.decomposition import PCA
+from sklearn.inspection import permutation_importance
+from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from raremetric.contenders import Tuned
-from raremetric.explain import column_importances
 from raremetric.selection import Folds
 from raremetric.table.fitting import fit_method
 from raremetric.table.model import fitted_metric
@@ -65,7 +66,7 @@ def run_fold(
         seconds = clock.perf_counter() - start
         predicted, score = _answer(tuned, X[test])
         plane = _learned_plane(tuned, X, train, plan.shown) if number == 0 else None
-        decreases = _importances(tuned, encoder, X, y, test, plan) if plan.importances else None
+        decreases = _importances(tuned, encoder, data, y, test, plan) if plan.importances else None
     except Exception as error:  # one method must not lose the others
         seconds = clock.perf_counter() - start
         return Failure(method, resampling, number, _one_line(error), seconds)
@@ -96,19 +97,19 @@ def _answer(tuned: Tuned, queries: NDArray) -> tuple[NDArray, NDArray]:
 
 
 def _importances(
-    tuned: Tuned, encoder: Any, X: NDArray, y: NDArray, test: NDArray, plan: Plan
+    tuned: Tuned, encoder: Any, data: Any, y: NDArray, test: NDArray, plan: Plan
 ) -> NDArray[np.float64]:
     """Mean decrease of the average precision when each raw column is permuted."""
-    found = column_importances(
-        tuned.model,
-        X[test],
+    found = permutation_importance(
+        make_pipeline(encoder, tuned.model),
+        data.iloc[test],
         y[test],
-        encoder.column_groups(),
+        scoring="average_precision",
         sample_weight=None if plan.weights is None else plan.weights[test],
         n_repeats=N_PERMUTATIONS,
         random_state=plan.seed,
     )
-    return found.mean
+    return found.importances_mean
 
 
 def _one_line(error: Exception) -> str:

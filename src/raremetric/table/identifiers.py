@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from pandas.api import types
 
-from raremetric.extras import import_optional
 from raremetric.table.reading.row_names import EXACT_INTEGERS
 
 MIN_ROWS = 50  # with fewer, whole numbers can all be different by chance
@@ -16,7 +16,6 @@ def identifier_kind(column: Any) -> str:
     """How a column identifies rows instead of describing them; empty if it does not."""
     if len(column) < MIN_ROWS or column.isna().any():
         return ""
-    types = import_optional("pandas").api.types
     if types.is_numeric_dtype(column) and column.min() >= EXACT_INTEGERS and column.max() < 2**64:
         return "contains numbers of more than 15 digits and seems to be an identifier"
     if not column.is_unique:

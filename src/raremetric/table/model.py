@@ -8,23 +8,20 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 from sklearn.pipeline import Pipeline, make_pipeline
 
-from raremetric.classifier import MetricKNNClassifier
 from raremetric.encoding import TableEncoder
 from raremetric.explain import feature_weights, has_exact_split
 from raremetric.explain.distances import model_steps
-from raremetric.extras import import_optional
 from raremetric.performance import one_blas_thread
 from raremetric.rare import RareClassifier
-from raremetric.rare.prediction import proba_and_neighbors
 from raremetric.table.doubts import FAR, describe_rows, find_doubts
-from raremetric.table.explanation import Explanation, explain_decision
 from raremetric.table.predictions import Predictions, output_tables
-from raremetric.table.reading import TableError, iter_table
+from raremetric.table.reading import iter_table
 from raremetric.table.reading.pieces import column_names
-from raremetric.validation import check_integer, check_real
+from raremetric.validation import check_real
 
 BLOCK = 2048  # rows classified at a time: RareClassifier computes thousands of numbers per row
 N_NEIGHBORS = 3  # neighbors to report if the decision is not a vote of the nearest ones
@@ -40,12 +37,12 @@ class TableModel:
     ----------
     method : str
         Name of the method.
-    encoder : TableEncoder
-        Converts raw columns to numbers.
-    classifier : estimator
-        Classifier of encoded rows, fitted on `X` and `y`.
-    X : ndarray of shape (n_samples, n_features)
-        The encoded training examples.
+    pipeline : Pipeline
+        From raw columns to a decision: a `TableEncoder` and a classifier, fitted on `data` and `y`.
+        It takes a DataFrame with columns of the types of `data`, and its classes are 0 and 1. The
+        tools of scikit-learn work on it, such as `permutation_importance` and `cross_val_score`.
+    data : DataFrame of shape (n_samples, n_columns)
+        The training examples as they were read, without the class.
     y : ndarray of shape (n_samples,)
         1 for the positive class, 0 otherwise.
     ids : ndarray of shape (n_samples,)
@@ -69,14 +66,11 @@ class TableModel:
         the model has no neighbors.
     training : dict
         How the model was fitted, and the quality to expect: see `fit_table`.
-    sample_weight : ndarray of shape (n_samples,) or None
-        Weights of the training examples; None for all the same.
     """
 
     method: str
-    encoder: TableEncoder
-    classifier: Any
-    X: NDArray[np.float64]
+    pipeline: Pipeline
+    data: Any
     y: NDArray[np.int64]
     ids: NDArray
     id_name: str | None
@@ -88,19 +82,39 @@ class TableModel:
     columns: list[dict[str, Any]] = field(default_factory=list)
     radius: float | None = None
     training: dict[str, Any] = field(default_factory=dict)
-    sample_weight: NDArray[np.float64] | None = None
+
+    @property
+    def encoder(self) -> TableEncoder:
+        """The first step of the pipeline, which converts raw columns to numbers."""
+        return self.pipeline[0]
+
+    @property
+    def classifier(self) -> Any:
+        """The last step of the pipeline, a classifier of encoded rows."""
+        return self.pipeline[-1]
+
+    @property
+    def classes_(self) -> NDArray:
+        """The names of the classes, as `predict` returns them; the second one is positive."""
+        return np.array(self.class_names, dtype=object)
+
+    def __sklearn_tags__(self) -> Any:
+        return self.pipeline.__sklearn_tags__()  # so that the scorers of scikit-learn take a model
+
+    @property
+    def X(self) -> NDArray[np.float64]:  # noqa: N802
+        """The encoded training examples, computed from `data`."""
+        return self.encoder.transform(self.data)
 
     @property
     def has_neighbors(self) -> bool:
         """Whether the model decides by the distances to training examples."""
-        return hasattr(self._last, "kneighbors")
+        return hasattr(self._last, "proba_and_kneighbors")
 
     @property
     def n_neighbors(self) -> int:
         """Number of neighbors that vote, or that are reported if there is no such vote."""
-        if not self.has_neighbors:
-            return 0
-        return self._last.n_neighbors_ if self._counts_votes else N_NEIGHBORS
+        return getattr(self._last, "n_neighbors_", N_NEIGHBORS) if self.has_neighbors else 0
 
     @property
     def threshold(self) -> float:
@@ -118,8 +132,20 @@ class TableModel:
     def _last(self) -> Any:
         return self.classifier[-1] if isinstance(self.classifier, Pipeline) else self.classifier
 
-    def predict(self, X: Any, *, threshold: float | None = None, top: int | None = None) -> Any:
-        """Classify the rows of a table.
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+        """Probabilities of `classes_`, (n_rows, 2), for a table as `predict_table` takes it."""
+        p = np.concatenate([found.probability for found in self.predict_file(X)])
+        return np.column_stack([1 - p, p])
+
+    def predict(self, X: Any) -> NDArray:
+        """The name of the class of each row, (n_rows,), of a table as `predict_table` takes it."""
+        positive = np.concatenate([found.positive for found in self.predict_file(X)])
+        return self.classes_[positive.astype(np.int64)]
+
+    def predict_table(
+        self, X: Any, *, threshold: float | None = None, top: int | None = None
+    ) -> Any:
+        """Classify the rows of a table, with what the command ``raremetric predict`` writes.
 
         Parameters
         ----------
@@ -137,10 +163,9 @@ class TableModel:
             One row per row of `X`, with the columns of the command ``raremetric predict``: see
             `prediction_columns`. The index of a pandas DataFrame is kept.
         """
-        pandas = import_optional("pandas")
         tables = output_tables(self, X, threshold=threshold, top=top)
-        found = pandas.concat([each.to_pandas() for each in tables], ignore_index=True)
-        if isinstance(X, pandas.DataFrame):
+        found = pd.concat([each.to_pandas() for each in tables], ignore_index=True)
+        if isinstance(X, pd.DataFrame):
             found.index = X.index
         return found
 
@@ -156,7 +181,7 @@ class TableModel:
         first_row : int, default=1
             Number of the first row, for files that are read in pieces.
         threshold : float or None, default=None
-            See `predict`.
+            See `predict_table`.
         """
         n_rows = len(piece)
         if n_rows:
@@ -184,35 +209,21 @@ class TableModel:
 
     def decide(self, encoded: NDArray, threshold: float | None = None) -> tuple[NDArray, ...]:
         """Class, probability, neighbors and distances of encoded rows; see `Predictions`."""
-        threshold = self.fixed_threshold if threshold is None else threshold
-        if threshold is not None:
-            check_real(threshold, "threshold", low=0, high=1)
+        cut = self.threshold if threshold is None else threshold
+        check_real(cut, "threshold", low=0, high=1)
         blocks = [encoded[low : low + BLOCK] for low in range(0, max(len(encoded), 1), BLOCK)]
-        parts = zip(*(self._decide_block(block, threshold) for block in blocks), strict=True)
+        parts = zip(*(self._decide_block(block, cut) for block in blocks), strict=True)
         return tuple(map(np.concatenate, parts))
 
     @one_blas_thread
-    def _decide_block(self, encoded: NDArray, threshold: float | None) -> tuple[NDArray, ...]:
-        probability, distances = None, np.zeros((len(encoded), 0))
-        neighbors = distances.astype(np.int64)
-        if isinstance(self.classifier, RareClassifier):
-            p, distances, neighbors = proba_and_neighbors(self.classifier, encoded, N_NEIGHBORS)
-            probability = p[:, 1]
-        elif self.has_neighbors:
-            distances, neighbors = self._kneighbors(encoded)
-        if self._counts_votes:  # count the votes of these neighbors, without a second search
-            weights = None if self.sample_weight is None else self.sample_weight[neighbors]
-            probability = np.average(self.y[neighbors], axis=1, weights=weights)
-        elif probability is None:
-            probability = self.classifier.predict_proba(encoded)[:, 1]
-        cut = getattr(self._last, "threshold_", None) if threshold is None else threshold
-        positive = self.classifier.predict(encoded) == 1 if cut is None else probability >= cut
-        return positive, probability, neighbors, distances
-
-    @property
-    def _counts_votes(self) -> bool:
-        last = self._last
-        return isinstance(last, MetricKNNClassifier) and last.vote == "majority"
+    def _decide_block(self, encoded: NDArray, threshold: float) -> tuple[NDArray, ...]:
+        X = self._mapped(encoded)
+        if self.has_neighbors:
+            p, distances, neighbors = self._last.proba_and_kneighbors(X)
+        else:
+            p, distances = self._last.predict_proba(X), np.zeros((len(X), 0))
+            neighbors = distances.astype(np.int64)
+        return p[:, 1] >= threshold, p[:, 1], neighbors, distances
 
     def predict_file(
         self, path: Any, *, block_bytes: int = 1 << 22, threshold: float | None = None
@@ -226,7 +237,7 @@ class TableModel:
         block_bytes : int, default=4 MB
             Size of a piece in bytes of a CSV file.
         threshold : float or None, default=None
-            See `predict`.
+            See `predict_table`.
 
         Yields
         ------
@@ -244,32 +255,6 @@ class TableModel:
         known = [*self.encoder.feature_names_in_, self.target_name, self.id_name]
         return [name for name in column_names(path, str(known[0])) if name not in known]
 
-    def explain_file(
-        self, path: str | Path, row: int, n_neighbors: int | None = None
-    ) -> Explanation:
-        """Explain the decision about one row of a file.
-
-        Parameters
-        ----------
-        path : str or Path
-            A file as for `predict_file`.
-        row : int
-            Number of the row, starting at 1 below the header.
-        n_neighbors : int or None, default=None
-            Number of neighbors to report; None for those that vote.
-        """
-        check_integer(row, "row", low=1)
-        seen = 0
-        for piece in iter_table(path, self.encoder):
-            if row <= seen + len(piece):
-                return self.explain(piece.iloc[[row - 1 - seen]], row, n_neighbors)
-            seen += len(piece)
-        raise TableError(f"{path}: there is no row {row}; the file has {seen} rows.")
-
-    def explain(self, X: Any, row: int = 1, n_neighbors: int | None = None) -> Explanation:
-        """Explain the decision about a DataFrame with one row."""
-        return explain_decision(self, X, row, n_neighbors)
-
     def weights(self) -> dict[str, float]:
         """Share of each encoded feature in the diagonal of M, the largest first.
 
@@ -284,12 +269,22 @@ class TableModel:
     def examples(self) -> NDArray[np.int64]:
         """Rows of the training data that can be neighbors."""
         last = self._last
-        return last.ensemble_.rows if isinstance(last, RareClassifier) else np.arange(len(self.X))
+        return last.ensemble_.rows if isinstance(last, RareClassifier) else np.arange(len(self.y))
+
+    @property
+    def n_metrics(self) -> int:
+        """Number of metrics that the decision averages, each of which may have several readings."""
+        last = self._last
+        return len(last.ensemble_.metrics) if isinstance(last, RareClassifier) else 1
 
     def _kneighbors(self, encoded: NDArray, k: int | None = None) -> tuple[NDArray, NDArray]:
-        if isinstance(self.classifier, Pipeline):
-            encoded = self.classifier[:-1].transform(encoded)
-        return self._last.kneighbors(encoded, self.n_neighbors if k is None else k)
+        k = self.n_neighbors if k is None else k
+        return self._last.kneighbors(self._mapped(encoded), k)
+
+    def _mapped(self, encoded: NDArray) -> NDArray:
+        """Encoded rows as the last step of the classifier takes them."""
+        is_pipeline = isinstance(self.classifier, Pipeline)
+        return self.classifier[:-1].transform(encoded) if is_pipeline else encoded
 
 
 def fitted_metric(classifier: Any) -> Pipeline | None:

@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 from sklearn.metrics import f1_score
 from sklearn.tree import DecisionTreeClassifier
 
 from raremetric.copies import Copies
-from raremetric.extras import import_optional
 from raremetric.files import quoted
 from raremetric.selection import draw_rows, sets_per_class, shuffled_folds
 from raremetric.table.identifiers import identifier_kind
@@ -167,8 +167,7 @@ def determines_class(column: Any, y: NDArray, weights: NDArray, copies: NDArray)
     """Whether the class follows almost always from this column alone."""
     if sets_per_class(y, copies).min() < MIN_POSITIVES:
         return False
-    pandas = import_optional("pandas")
-    if pandas.api.types.is_numeric_dtype(column):
+    if pd.api.types.is_numeric_dtype(column):
         values = column.to_numpy(dtype=np.float64, na_value=np.nan)
         if not may_determine(values, y, weights):
             return False
@@ -176,7 +175,7 @@ def determines_class(column: Any, y: NDArray, weights: NDArray, copies: NDArray)
         tree = DecisionTreeClassifier(max_leaf_nodes=N_LEAVES, random_state=0)
         predicted = tree.fit(X, y, sample_weight=weights).predict(X)
     else:
-        codes = pandas.factorize(column.astype(str))[0]
+        codes = pd.factorize(column.astype(str))[0]
         predicted = _majority_of_level(codes, y, weights, copies)
     return bool(f1_score(y, predicted, sample_weight=weights) > DETERMINES)
 
@@ -207,7 +206,7 @@ def _majority_of_level(
 def _group(column: Any) -> str:
     """What else to consider about a column of text with many levels, which must recur."""
     counts = column.value_counts()
-    if import_optional("pandas").api.types.is_numeric_dtype(column) or len(counts) < MIN_GROUPS:
+    if pd.api.types.is_numeric_dtype(column) or len(counts) < MIN_GROUPS:
         return ""
     name = shlex.quote(str(column.name))
     return (

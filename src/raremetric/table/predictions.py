@@ -10,9 +10,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
+from pyarrow import csv as arrow_csv
 
-from raremetric.extras import import_optional
 from raremetric.files import atomic_write, check_output
 from raremetric.table.doubts import doubt_sentences
 from raremetric.table.spreadsheets import guarded_table
@@ -123,20 +125,19 @@ def output_tables(
     chosen = tables() if top is None else _with_top(model, tables(), top)
     kind = output_name(model, "class")
     for table in chosen:
-        positive = import_optional("pyarrow.compute").equal(table[kind], model.class_names[1])
+        positive = pc.equal(table[kind], model.class_names[1])
         counts.positive += int(positive.to_numpy().sum())
         yield table
 
 
 def _arrow_table(model: TableModel, found: Predictions) -> Any:
     """A table with the same types for all pieces, also if a piece has no rows."""
-    arrow = import_optional("pyarrow")
     columns = prediction_columns(model, found)
     arrays = {}
     for name, values in columns.items():
         is_text = isinstance(values, list) or values.dtype == object
-        arrays[name] = arrow.array(values, type=arrow.string() if is_text else None)
-    return arrow.table(arrays)
+        arrays[name] = pa.array(values, type=pa.string() if is_text else None)
+    return pa.table(arrays)
 
 
 def _with_top(model: TableModel, tables: Iterator[Any], top: int) -> Iterator[Any]:
@@ -145,29 +146,28 @@ def _with_top(model: TableModel, tables: Iterator[Any], top: int) -> Iterator[An
     All other columns wait in a temporary file, so that only the probabilities are in memory.
     """
     check_integer(top, "top", low=0)
-    arrow = import_optional("pyarrow")
     kind, likely = output_name(model, "class"), output_name(model, "probability")
     with tempfile.TemporaryFile() as stream:
         probabilities, writer = [], None
         for table in tables:
-            writer = arrow.ipc.new_stream(stream, table.schema) if writer is None else writer
+            writer = pa.ipc.new_stream(stream, table.schema) if writer is None else writer
             writer.write_table(table)
             probabilities.append(table[likely].to_numpy())
         if writer is None:
             return
-        writer.write_batch(arrow.RecordBatch.from_pylist([], schema=table.schema))
+        writer.write_batch(pa.RecordBatch.from_pylist([], schema=table.schema))
         writer.close()
         order = np.argsort(-np.concatenate(probabilities), kind="stable")
         positive = np.zeros(len(order), dtype=np.int64)
         positive[order[:top]] = 1
         stream.seek(0)
         start, names = 0, np.array(model.class_names, dtype=object)
-        for batch in arrow.ipc.open_stream(stream):
-            table = arrow.Table.from_batches([batch])
+        for batch in pa.ipc.open_stream(stream):
+            table = pa.Table.from_batches([batch])
             classes = names[positive[start : start + len(table)]]
             start += len(table)
             index = table.column_names.index(kind)
-            yield table.set_column(index, kind, arrow.array(classes, type=arrow.string()))
+            yield table.set_column(index, kind, pa.array(classes, type=pa.string()))
 
 
 def count_pieces(path: str | Path) -> int | None:
@@ -200,7 +200,7 @@ def write_predictions(
     on_result : callable
         Called with the predictions for each piece.
     threshold, top
-        See `TableModel.predict`.
+        See `TableModel.predict_table`.
     spreadsheet_safe : bool, default=False
         Add an apostrophe to text that a spreadsheet would run as a formula: text that begins with
         ``=``, ``+``, ``-``, ``@``, a tab or a line break. Otherwise, ids are the same as in the
@@ -215,7 +215,6 @@ def write_predictions(
         settings: Any = {"threshold": threshold, "top": top, "spreadsheet_safe": spreadsheet_safe}
         with atomic_write(out) as stream:
             return write_predictions(model, path, stream, on_result, **settings)
-    arrow_csv = import_optional("pyarrow.csv")
     counts, writer = PredictionCounts(), None
     for table in output_tables(
         model, path, threshold=threshold, top=top, counts=counts, on_result=on_result

@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+import pandas as pd
 
 from raremetric.copies import find_copies
-from raremetric.extras import import_optional
-from raremetric.table.evidence import Evidence, explain_rows
+from raremetric.table.explanation import Explanation, explain_rows
 from raremetric.table.model import TableModel
 from raremetric.table.predictions import BLOCK_BYTES
 from raremetric.table.reading import TableError, iter_table
@@ -34,7 +34,7 @@ class Review(NamedTuple):
     class_names: list[str]
     target_name: str
     id_name: str | None
-    alerts: list[Evidence]  # the most likely first
+    alerts: list[Explanation]  # the most likely first
 
 
 def review_file(
@@ -64,7 +64,6 @@ def review_file(
     Review
     """
     check_integer(top, "top", low=1)
-    pandas = import_optional("pandas")
     best: Any = None
     ranks = np.empty((0, 2))  # probability and row of the best rows so far
     n_rows = n_positive = 0
@@ -76,7 +75,7 @@ def review_file(
         rows = np.arange(n_rows + 1, n_rows + len(piece) + 1)
         n_rows, n_positive = n_rows + len(piece), n_positive + int(positive.sum())
         ranks = np.vstack([ranks, np.column_stack([probability, rows])])
-        best = piece if best is None else pandas.concat([best, piece])
+        best = piece if best is None else pd.concat([best, piece])
         order = np.lexsort((ranks[:, 1], -ranks[:, 0]))[:top]
         best, ranks = best.iloc[order], ranks[order]
     if not n_rows:
@@ -179,7 +178,6 @@ def with_reviewed_rows(
     UserWarning
         Reviewed rows were in the training file already.
     """
-    pandas = import_optional("pandas")
     verbatim = [row_names] if row_names else []
     table = read_arrow(Path(path), target=target, verbatim=verbatim).table
     if target not in table.column_names:
@@ -203,7 +201,7 @@ def with_reviewed_rows(
             f"{n_same} reviewed {what} in {path} already. The class there is replaced by that of "
             "the verdict."
         )
-    return pandas.concat([known, added], ignore_index=True).infer_objects()
+    return pd.concat([known, added], ignore_index=True).infer_objects()
 
 
 def _rows_known_already(known: Any, added: Any, target: str, same_file: bool) -> dict[int, int]:
@@ -212,12 +210,11 @@ def _rows_known_already(known: Any, added: Any, target: str, same_file: bool) ->
     In a table of categories, equal rows are different examples; then only a row of the same file
     is known already.
     """
-    pandas = import_optional("pandas")
     if same_file:
         return {row - 1: row for row in added.index}
-    rows = pandas.concat([known, added]).drop(columns=target)
+    rows = pd.concat([known, added]).drop(columns=target)
     texts = rows.map(as_text, na_action="ignore").fillna("")
-    codes = np.column_stack([pandas.factorize(texts[name])[0] for name in texts])
+    codes = np.column_stack([pd.factorize(texts[name])[0] for name in texts])
     copies = find_copies(codes, are_numbers(rows.infer_objects()))
     if not copies.together:
         return {}

@@ -7,9 +7,9 @@ from collections.abc import Collection
 from typing import Any, NamedTuple
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
-from raremetric.extras import import_optional
 from raremetric.table.reading import TableError, read_table
 from raremetric.table.reading.dates import LAYOUTS, fitting_layouts, parse_dates
 from raremetric.validation import as_names
@@ -90,8 +90,7 @@ def _without_weightless(table: Any, roles: RowRoles) -> tuple[Any, RowRoles]:
 
 def read_groups(texts: list[Any]) -> NDArray[np.int64]:
     """A number for each value; rows without a value are groups of their own."""
-    pandas = import_optional("pandas")
-    codes, distinct = pandas.factorize(pandas.Series(texts, dtype=object).replace("", None))
+    codes, distinct = pd.factorize(pd.Series(texts, dtype=object).replace("", None))
     missing = codes < 0
     codes[missing] = len(distinct) + np.arange(missing.sum())
     return codes.astype(np.int64)
@@ -102,12 +101,11 @@ def read_times(name: str, texts: list[Any]) -> NDArray[np.float64]:
 
     Dates are written as `read_table` allows it, all in the same layout.
     """
-    pandas = import_optional("pandas")
-    column = pandas.Series(texts, dtype=object)
+    column = pd.Series(texts, dtype=object)
     numbers = _as_numbers(column)
     if numbers.notna().all():
         return numbers.to_numpy(dtype=np.float64)
-    codes, distinct = pandas.factorize(column.str.strip())
+    codes, distinct = pd.factorize(column.str.strip())
     layouts = fitting_layouts(distinct)
     if len(layouts) == 1:
         return parse_dates(distinct, codes, layouts[0]).astype(np.float64)
@@ -130,20 +128,18 @@ def read_times(name: str, texts: list[Any]) -> NDArray[np.float64]:
 
 def _as_numbers(column: Any) -> Any:
     """Numbers, also with decimal commas; NaN for other texts."""
-    pandas = import_optional("pandas")
     texts = column.astype(str)
     if (
         texts.str.contains(",", regex=False).any()
         and not texts.str.contains(".", regex=False).any()
     ):
         column = texts.str.replace(",", ".", regex=False)
-    return pandas.to_numeric(column, errors="coerce")
+    return pd.to_numeric(column, errors="coerce")
 
 
 def read_weights(name: str, texts: list[Any]) -> NDArray[np.float64]:
     """One finite number per row that is not negative."""
-    pandas = import_optional("pandas")
-    column = pandas.Series(texts, dtype=object)
+    column = pd.Series(texts, dtype=object)
     weights = _as_numbers(column).to_numpy(dtype=np.float64)
     wrong = ~np.isfinite(weights) | (weights < 0)
     if wrong.any():

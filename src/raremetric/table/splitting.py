@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from raremetric.copies import Copies, find_copies, join_groups
 from raremetric.encoding.dates import is_date_column
-from raremetric.extras import import_optional
 from raremetric.selection import Folds, sets_per_class, shuffled_folds
 from raremetric.selection.cv import fold_numbers
 from raremetric.table.identifiers import identifier_kind
@@ -244,14 +244,13 @@ def copies_in(data: Any) -> Copies:
 
 def are_numbers(frame: Any) -> NDArray[np.bool_]:
     """Which columns of a DataFrame hold numbers or dates."""
-    is_numeric = import_optional("pandas").api.types.is_numeric_dtype
+    is_numeric = pd.api.types.is_numeric_dtype
     columns = [column for _, column in frame.items()]
     return np.array([is_numeric(column) or is_date_column(column) for column in columns])
 
 
 def _as_numbers(column: Any) -> NDArray:
     """The numbers of a column, or a number for each of its values."""
-    pandas = import_optional("pandas")
-    if pandas.api.types.is_numeric_dtype(column):
+    if pd.api.types.is_numeric_dtype(column):
         return column.to_numpy(np.float64, na_value=np.nan)
-    return pandas.factorize(column)[0]
+    return pd.factorize(column)[0]

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from raremetric.extras import import_optional
+import pyarrow as pa
+import pyarrow.compute as pc
 
 # A spreadsheet runs a cell that begins with one of these characters. Text that begins with
 # apostrophes and one of them gets another apostrophe, so that it can be read back.
@@ -24,12 +25,9 @@ def unguard(text: str) -> str:
 
 def guarded_table(table: Any) -> Any:
     """An Arrow table whose text and names of columns are guarded."""
-    arrow, compute = import_optional("pyarrow"), import_optional("pyarrow.compute")
     for index, field in enumerate(table.schema):
         column = table.column(index)
-        if field.type == arrow.string():
-            column = compute.replace_substring_regex(
-                column, pattern=rf"^('*{_RUN})", replacement=r"'\1"
-            )
+        if field.type == pa.string():
+            column = pc.replace_substring_regex(column, pattern=rf"^('*{_RUN})", replacement=r"'\1")
         table = table.set_column(index, guard(field.name), column)
     return table

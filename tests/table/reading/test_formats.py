@@ -174,7 +174,7 @@ def test_other_layouts_of_dates(tmp_path, dates):
     path.write_text(f"d,x\n{dates[3]},1\n")
     (piece,) = iter_table(path, encoder)
     assert encoder.transform(piece).tolist() == [[9, 6]]
-    assert encoder.decode(encoder.transform(piece)[0]) == {"d": "2024-03-10"}
+    assert piece["d"].tolist() == [pd.Timestamp("2024-03-10")]
     path.write_text("d,x\n,1\n2024-03-10,1\n")  # another layout that is unambiguous
     (piece,) = iter_table(path, encoder)
     assert encoder.transform(piece)[1].tolist() == [9, 6]
@@ -188,7 +188,6 @@ def test_dates_groups_and_constant_parts():
     assert encoder.kinds_ == ["date", "number"]
     assert encoder.get_feature_names_out().tolist() == ["d days", "e"]
     assert encoder.column_groups() == [[0], [1]]
-    assert encoder.decode(np.array([7.5, 1])) == {"d": "2024-03-08 12:00:00", "e": 1}
 
 
 def test_a_new_value_that_is_no_date(tmp_path):

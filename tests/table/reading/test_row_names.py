@@ -64,7 +64,7 @@ def test_output_of_predict(tmp_path):
             rows = list(csv.DictReader(stream))
         assert [row["key"] for row in rows] == NAMES
         assert {row["neighbor_1"] for row in rows} <= {*NAMES}
-        assert model.predict(source)["key"].tolist() == NAMES
+        assert model.predict_table(source)["key"].tolist() == NAMES
 
 
 def test_missing_names_are_empty(tmp_path):

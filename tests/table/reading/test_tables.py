@@ -331,10 +331,7 @@ def test_arff(write):
     dated = dated.replace("\n3,", "\n2024-03-03T12:30:00,")
     table = read_table(write(dated, "file.arff"))
     assert table.encoder.kinds_ == ["date", "onehot", "number"]
-    assert (
-        table.encoder.decode(table.encoder.transform(table.data)[0])["the a"]
-        == "2024-03-01 12:30:00"
-    )
+    assert str(table.data["the a"][0]) == "2024-03-01 12:30:00"
     with pytest.raises(TableError, match="Sparse ARFF"):
         read_table(write("@attribute a real\n@attribute c {u,v}\n@data\n{0 1}\n", "file.arff"))
     with pytest.raises(TableError, match="relational"):

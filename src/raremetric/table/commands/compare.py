@@ -234,7 +234,7 @@ def _json_values(
 
 def _print_importances(found: Comparison, rows: list[dict[str, Any]]) -> None:
     """Print the importances of the columns for the best method, if they were measured."""
-    from raremetric.table.commands.evidence_tables import importances_table
+    from raremetric.table.commands.explanation_tables import importances_table
     from raremetric.table.pages.comparison import best_method
 
     best = best_method(found, rows)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -24,8 +24,9 @@ from raremetric.terminal.options import AsJson
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from raremetric.table.evidence import Evidence, FileImportances
-    from raremetric.table.model import Explanation
+    from raremetric.table.explanation import Explanation
+    from raremetric.table.importances import FileImportances
+    from raremetric.table.model import TableModel
 
 N_SHOWN = 10  # features
 
@@ -62,8 +63,7 @@ def explain(
     as_json: AsJson = False,
 ) -> None:
     """Explain the prediction for a row by its columns and by the examples that decide."""
-    from raremetric.table import load_model
-    from raremetric.table.evidence import explain_row, importances_of_file
+    from raremetric.table import explain_row, importances_of_file, load_model
 
     if importance == (row is not None):
         fail("Pass either --row N, to explain one row, or --importance, for the whole model.")
@@ -76,15 +76,13 @@ def explain(
                 importances = importances_of_file(fitted, path, target, on_progress=step.reach)
             _show_importances(importances, source, features, as_json)
             return
-        near = None
         with table_file(file) as path, progress(None, f"explaining row {row}"):
             found = explain_row(fitted, path, row, neighbors)
-            if fitted.has_neighbors:
-                near = fitted.explain_file(path, row, neighbors)
         if plot is not None:
-            _draw(near, plot, features)
+            _draw(found, plot, features)
     if as_json:
-        print_json(_as_dict(found, near))
+        about = {"weights": fitted.weights(), "n_metrics": fitted.n_metrics}
+        print_json(found._asdict() | about)
         return
     name = f" ({found.id})" if found.id else ""
     typer.echo(
@@ -94,51 +92,32 @@ def explain(
     )
     if found.unlike:
         note(f"unlike the training data: {found.unlike.replace(';', ',')}.")
-    _print_evidence(found, near, fitted.class_names[1], features, distances)
+    _print_tables(found, fitted, features, distances)
     if plot is not None:
         typer.echo(f"The figure is in {plot}.")
 
 
-def _as_dict(found: Evidence, near: Explanation | None) -> dict[str, Any]:
-    """Everything that is known about the decision, for JSON."""
-    about = found._asdict()
-    about["columns_exact"] = about.pop("exact")
-    if near is None:
-        return about
-    names = list(near.values)
-    parts = [dict(zip(names, values, strict=True)) for values in near.parts.tolist()]
-    return near._asdict() | about | {"parts": parts}
+def _print_tables(found: Explanation, fitted: TableModel, n_shown: int, distances: bool) -> None:
+    from raremetric.table.commands.explanation_tables import contributions_table, examples_table
+    from raremetric.table.explanation import SAME_POINT
 
-
-def _print_evidence(
-    found: Evidence, near: Explanation | None, positive: str, n_shown: int, distances: bool
-) -> None:
-    from raremetric.table.commands.evidence_tables import (
-        contributions_table,
-        examples_table,
-        neighbors_table,
-    )
-    from raremetric.table.evidence import SAME_POINT
-
-    print_rendered(contributions_table(found, positive, n_shown))
-    if near is None:
+    print_rendered(contributions_table(found, fitted.class_names[1], n_shown))
+    if not found.examples:
         return
-    if near.n_metrics > 1:
+    if fitted.n_metrics > 1:
         typer.echo(
-            f"The prediction averages {near.n_metrics} metrics. The examples below are the nearest "
-            "ones under the metric with the largest weight."
+            f"The prediction averages {fitted.n_metrics} metrics. The examples below are the "
+            "nearest ones under the metric with the largest weight."
         )
-    print_rendered(examples_table(found, n_shown))
-    if near.neighbors[0]["distance"] < SAME_POINT:
+    print_rendered(examples_table(found, n_shown, distances))
+    if found.examples[0]["distance"] < SAME_POINT:
         note("the distance to the nearest example is 0: was this row part of the training data?")
-    if distances:
-        print_rendered(neighbors_table(near, n_shown))
-        if near.weights:
-            print_rendered(weights_table(near.weights, n_shown))
+    if distances and (weights := fitted.weights()):
+        print_rendered(weights_table(weights, n_shown))
 
 
 def _show_importances(found: FileImportances, file: str, n_shown: int, as_json: bool) -> None:
-    from raremetric.table.commands.evidence_tables import importances_table
+    from raremetric.table.commands.explanation_tables import importances_table
 
     if found.optimistic:
         note(
@@ -153,7 +132,7 @@ def _show_importances(found: FileImportances, file: str, n_shown: int, as_json: 
     print_rendered(importances_table(found.columns, n_shown))
 
 
-def _draw(found: Explanation | None, path: str, n_features: int) -> None:
+def _draw(found: Explanation, path: str, n_features: int) -> None:
     import numpy as np
 
     from raremetric.explain.pictures import draw_parts
@@ -162,12 +141,12 @@ def _draw(found: Explanation | None, path: str, n_features: int) -> None:
     formats, suffix = ("png", "svg", "pdf"), Path(path).suffix[1:]
     if suffix not in formats:
         fail(f"--plot {path}: the name must end in .{', .'.join(formats)}.")
-    if found is None:
+    if not found.examples:
         fail("--plot draws distances to neighbors, but this model has none.")
-    titles = [f"{each['id']} ({each['class']})" for each in found.neighbors]
-    figure = draw_parts(
-        found.parts, np.array(list(found.values)), titles, exact=found.exact, n_features=n_features
-    )
+    names = np.array(list(found.examples[0]["parts"]))
+    parts = np.array([list(each["parts"].values()) for each in found.examples])
+    titles = [f"{each['id']} ({each['class']})" for each in found.examples]
+    figure = draw_parts(parts, names, titles, exact=found.parts_exact, n_features=n_features)
     figure.suptitle(f"Row {found.row}: {found.predicted}", fontsize=11, parse_math=False)
     with atomic_write(path) as stream:
         figure.savefig(stream, format=suffix, dpi=150)

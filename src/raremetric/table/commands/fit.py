@@ -70,7 +70,7 @@ def fit(
         str,
         typer.Option(
             help="A method; see the list below. Also one of the classes of scikit-learn that a "
-            "model file may contain, such as sklearn.svm:SVC.",
+            "model file may contain, such as sklearn.linear_model:LogisticRegression.",
             autocompletion=complete_model,
         ),
     ] = "rare",

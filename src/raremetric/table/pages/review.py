@@ -8,7 +8,7 @@ from typing import Any
 
 from raremetric.explain.contributions import MAX_BACKGROUND
 from raremetric.pages.page import to_html
-from raremetric.table.evidence import Evidence, show_value
+from raremetric.table.explanation import Explanation, show_value
 from raremetric.table.review import Review
 
 N_SHOWN = 8  # columns of an alert that are shown at first
@@ -23,8 +23,7 @@ UNITS = {
 EXAMPLES_NOTE = (
     "The columns on the right are the training examples that decide, with their class, the nearest "
     "first: those that vote, or the nearest of each class under the metric with the largest "
-    "weight. Values that are the same as in the row are gray. A number that was missing in the "
-    "training data is shown as the median of its column."
+    "weight. Values that are the same as in the row are gray."
 )
 
 
@@ -67,13 +66,13 @@ def review_page(review: Review, command: str = "") -> str:
     )
 
 
-def contributions_note(alerts: list[Evidence], positive: str) -> str:
+def contributions_note(alerts: list[Explanation], positive: str) -> str:
     """What the contributions mean, and whether they are exact."""
     scales = {each.scale for each in alerts}
     unit = UNITS[alerts[0].scale] if len(scales) == 1 else "score"
     how = (
         "They are exact Shapley values"
-        if alerts[0].exact
+        if alerts[0].columns_exact
         else "They are Shapley values, estimated from random orders of the columns, with their "
         "standard errors"
     )
@@ -90,7 +89,7 @@ def storage_key(*parts: Any) -> str:
     return f"raremetric-review-{hashlib.sha256(repr(parts).encode()).hexdigest()[:16]}"
 
 
-def _alert(rank: int, evidence: Evidence, positive: str) -> dict[str, Any]:
+def _alert(rank: int, evidence: Explanation, positive: str) -> dict[str, Any]:
     largest = max([abs(each["contribution"]) for each in evidence.columns] + [1e-300])
     moving = [each for each in evidence.columns if each["contribution"]]
     values = sorted((each["column"], show_value(each["value"])) for each in evidence.columns)

@@ -6,12 +6,14 @@ from collections.abc import Collection, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
+import pandas as pd
+import pyarrow as pa
+from pyarrow import types
 
 from raremetric.encoding import TableEncoder
 from raremetric.encoding.categories import BOOLEANS
 from raremetric.encoding.dates import DateEncoder, date_message
 from raremetric.encoding.numbers import NumberEncoder
-from raremetric.extras import import_optional
 from raremetric.files import TableError
 from raremetric.table.reading.dates import (
     as_points,
@@ -76,11 +78,11 @@ def to_frame(
         values = converted.values
         series[name] = without_zero_decimals(values) if name in categorical else values
         found[name] = converted.written
-    import_optional("pyarrow").default_memory_pool().release_unused()
+    pa.default_memory_pool().release_unused()
     if empty:
         warn_user(f"Dropped columns without any value: {', '.join(map(repr, empty))}.")
     # Without a copy, the columns are not held twice.
-    frame = import_optional("pandas").DataFrame(series, copy=False)
+    frame = pd.DataFrame(series, copy=False)
     known = {name: how for name, how in (written or {}).items() if name in found}
     return frame, _with_one_mark(found | known)
 
@@ -104,7 +106,6 @@ def convert_column(
 
     The spellings of a missing value in a category that is written as text are `missing`.
     """
-    types = import_optional("pyarrow.types")
     column = plain_column(column)
     kind = column.type
     is_date_type = types.is_date(kind) or types.is_timestamp(kind)
@@ -173,7 +174,7 @@ def known_columns(table: Any, encoder: TableEncoder, first_row: int) -> Any:
     first_row : int
         Number of the table's first row in the file, for error messages.
     """
-    pandas, series = import_optional("pandas"), {}
+    series = {}
     for name, known in encoder.encoders_.items():
         column, written = plain_column(table.column(name)), encoder.written_.get(name)
         is_number = isinstance(known, NumberEncoder)
@@ -195,5 +196,5 @@ def known_columns(table: Any, encoder: TableEncoder, first_row: int) -> Any:
             series[name] = converted.values
         else:
             series[name] = as_known_levels(converted.values, known.levels_)
-    rows = pandas.RangeIndex(first_row, first_row + table.num_rows)
-    return pandas.DataFrame(series, index=rows, copy=False)
+    rows = pd.RangeIndex(first_row, first_row + table.num_rows)
+    return pd.DataFrame(series, index=rows, copy=False)

@@ -11,7 +11,10 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from raremetric.extras import import_optional
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyarrow import csv as arrow_csv
+
 from raremetric.files import TableError, brief
 from raremetric.table.reading.dialect import (
     MISSING_SPELLINGS,
@@ -49,7 +52,7 @@ def read_csv(path: Path, dialect: Dialect, verbatim: Collection[str] = ()) -> Ra
         try:
             with _explained(path, dialect), open_stream(path) as stream:
                 rows = _without_header(stream, dialect) if dialect.offset else stream
-                table = import_optional("pyarrow.csv").read_csv(rows, **_csv_options(dialect))
+                table = arrow_csv.read_csv(rows, **_csv_options(dialect))
                 table = _without_missing(table, dialect, verbatim)
                 return _with_decimal_commas(table, dialect, verbatim)
         except _NotANumberError as error:
@@ -63,8 +66,8 @@ def scan_csv(
     dialect = dialect._replace(numeric=frozenset())
     options = _csv_options(dialect, block_bytes)
     with _explained(path, dialect), open_stream(path) as stream:
-        for batch in import_optional("pyarrow.csv").open_csv(stream, **options):
-            table = import_optional("pyarrow").Table.from_batches([batch])
+        for batch in arrow_csv.open_csv(stream, **options):
+            table = pa.Table.from_batches([batch])
             yield _without_missing(table, dialect, verbatim)
 
 
@@ -78,25 +81,24 @@ def _without_missing(table: Any, dialect: Dialect, verbatim: Collection[str]) ->
         column if name in kept else _with_nulls(column)
         for name, column in zip(dialect.names, table.itercolumns(), strict=True)
     ]
-    return import_optional("pyarrow").table(columns, names=dialect.names)
+    return pa.table(columns, names=dialect.names)
 
 
 def _with_nulls(column: Any) -> Any:
-    arrow, compute = import_optional("pyarrow"), import_optional("pyarrow.compute")
     chunks = []
     for chunk in column.chunks:
-        missing = compute.is_in(chunk.dictionary, _missing_spellings())
+        missing = pc.is_in(chunk.dictionary, _missing_spellings())
         indices = chunk.indices
         if missing.true_count:
-            null = arrow.scalar(None, indices.type)
-            indices = compute.if_else(missing.take(indices), null, indices)
-        chunks.append(arrow.DictionaryArray.from_arrays(indices, chunk.dictionary))
-    return arrow.chunked_array(chunks, column.type)
+            null = pa.scalar(None, indices.type)
+            indices = pc.if_else(missing.take(indices), null, indices)
+        chunks.append(pa.DictionaryArray.from_arrays(indices, chunk.dictionary))
+    return pa.chunked_array(chunks, column.type)
 
 
 def _with_decimal_commas(table: Any, dialect: Dialect, verbatim: Collection[str]) -> RawTable:
     """Convert columns of text with decimal commas to numbers; say how all numbers are written."""
-    arrow, written = import_optional("pyarrow"), {}
+    written = {}
     is_feature = {*dialect.names}.difference(verbatim, dialect.text, [dialect.target])
     for index, (name, column) in enumerate(zip(dialect.names, table.itercolumns(), strict=True)):
         decimal = dialect.decimal_of(name)
@@ -107,14 +109,14 @@ def _with_decimal_commas(table: Any, dialect: Dialect, verbatim: Collection[str]
         elif decimal == "," and name in is_feature:
             numbers = parse_numbers(column, ",")
             if not numbers.n_wrong and numbers.written.decimal == ",":
-                table = table.set_column(index, name, arrow.array(numbers.values, from_pandas=True))
+                table = table.set_column(index, name, pa.array(numbers.values, from_pandas=True))
                 written[name] = numbers.written
     return RawTable(table, None, written)
 
 
 @cache
 def _missing_spellings() -> Any:
-    return import_optional("pyarrow").array(MISSING_SPELLINGS)
+    return pa.array(MISSING_SPELLINGS)
 
 
 class _NotANumberError(Exception):
@@ -126,7 +128,7 @@ class _NotANumberError(Exception):
 def open_stream(path: Path) -> Iterator[Any]:
     """Arrow's binary stream of a file, decompressed if its name ends in ``.gz``."""
     try:
-        with import_optional("pyarrow").input_stream(str(path)) as stream:
+        with pa.input_stream(str(path)) as stream:
             yield stream
     except OSError as error:
         if error.errno is not None or path.suffix.lower() != ".gz":
@@ -141,13 +143,12 @@ def _without_header(stream: Any, dialect: Dialect) -> Any:
     """The rows of an ARFF or KEEL file, without comments, which may be in any encoding."""
     stream.read(dialect.offset)
     rows = re.sub(rb"^[ \t]*%.*\n?", b"", stream.read(), flags=re.MULTILINE)
-    return import_optional("pyarrow").BufferReader(rows)
+    return pa.BufferReader(rows)
 
 
 def _csv_options(dialect: Dialect, block_bytes: int = 1 << 20) -> dict[str, Any]:
-    arrow, arrow_csv = import_optional("pyarrow"), import_optional("pyarrow.csv")
     # Dictionary-encoded, so that repeated text is held once.
-    text = arrow.dictionary(arrow.int32(), arrow.string())
+    text = pa.dictionary(pa.int32(), pa.string())
     return {
         "read_options": arrow_csv.ReadOptions(
             # With threads, a failed read can block a thread of Arrow forever (seen with 18 to 20),
@@ -168,7 +169,7 @@ def _csv_options(dialect: Dialect, block_bytes: int = 1 << 20) -> dict[str, Any]
             null_values=MISSING_SPELLINGS,  # of numbers; `_with_nulls` finds those of text
             strings_can_be_null=False,  # because a row can be called NA
             column_types={
-                name: arrow.float64() if name in dialect.numeric else text for name in dialect.names
+                name: pa.float64() if name in dialect.numeric else text for name in dialect.names
             },
             decimal_point=dialect.decimal,
         ),
@@ -180,7 +181,7 @@ def _explained(path: Path, dialect: Dialect) -> Iterator[None]:
     """Turn Arrow's errors into one that names the row and says what to do."""
     try:
         yield
-    except import_optional("pyarrow").ArrowInvalid as error:
+    except pa.ArrowInvalid as error:
         if wrong := re.search(r"In CSV column #(\d+): .*conversion error to double", str(error)):
             raise _NotANumberError(int(wrong[1])) from error
         if "straddling" in str(error):

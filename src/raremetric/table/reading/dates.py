@@ -8,10 +8,12 @@ from datetime import datetime, timedelta
 from typing import Any
 
 import numpy as np
+import pandas as pd
+import pyarrow as pa
 from numpy.typing import NDArray
+from pyarrow import types
 
 from raremetric.encoding.dates import date_message, zone_message
-from raremetric.extras import import_optional
 from raremetric.files import TableError
 from raremetric.table.reading.dialect import is_date
 from raremetric.table.reading.levels import distinct_values, tidy_levels
@@ -106,15 +108,14 @@ def parse_dates(texts: Iterable[str], codes: NDArray, layout: str) -> NDArray[np
 
 def as_points(points: NDArray[np.datetime64], in_utc: bool) -> Any:
     """Points in time as a DatetimeIndex, whose type says whether they had a time zone."""
-    index = import_optional("pandas").DatetimeIndex(points)
+    index = pd.DatetimeIndex(points)
     return index.tz_localize("UTC") if in_utc else index
 
 
 def convert_dates(column: Any) -> Any:
     """An Arrow column of dates or timestamps, in UTC if it has a time zone."""
-    arrow = import_optional("pyarrow")
-    zone = column.type.tz if arrow.types.is_timestamp(column.type) else None
-    values = column.cast(arrow.timestamp("us", tz=zone), safe=False).to_numpy()
+    zone = column.type.tz if pa.types.is_timestamp(column.type) else None
+    values = column.cast(pa.timestamp("us", tz=zone), safe=False).to_numpy()
     return as_points(values.astype("datetime64[us]"), zone is not None)
 
 
@@ -135,7 +136,6 @@ def strict_dates(name: str, column: Any, layout: str, in_utc: bool, first_row: i
     first_row : int
         Number of the first row in the file.
     """
-    types = import_optional("pyarrow.types")
     if types.is_date(column.type) or types.is_timestamp(column.type):
         points = convert_dates(column)
         if (points.tz is not None) != in_utc and not points.isna().all():

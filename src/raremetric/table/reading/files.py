@@ -7,7 +7,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from raremetric.extras import import_optional
+import pyarrow as pa
+import pyarrow.parquet as pq
+
 from raremetric.files import TableError, brief
 from raremetric.table.reading.csv_files import RawTable, find_dialect, read_csv
 from raremetric.table.reading.dialect import name_columns
@@ -75,22 +77,20 @@ def is_parquet(path: Path) -> bool:
 
 
 def _read_parquet(path: Path) -> Any:
-    parquet = import_optional("pyarrow.parquet")
     with _explained_parquet():
-        name_columns(parquet.read_schema(str(path)).names)
-        return parquet.read_table(str(path))
+        name_columns(pq.read_schema(str(path)).names)
+        return pq.read_table(str(path))
 
 
 def scan_parquet(path: Path) -> Iterator[Any]:
     """Read a Parquet file as a sequence of small Arrow tables, at least one."""
-    arrow, parquet = import_optional("pyarrow"), import_optional("pyarrow.parquet")
-    with _explained_parquet(), parquet.ParquetFile(str(path)) as stored:
+    with _explained_parquet(), pq.ParquetFile(str(path)) as stored:
         schema = stored.schema_arrow
         name_columns(schema.names)
         if not stored.metadata.num_rows:
             yield schema.empty_table()
         for batch in stored.iter_batches(BATCH_ROWS):
-            yield arrow.Table.from_batches([batch])
+            yield pa.Table.from_batches([batch])
 
 
 @contextmanager
@@ -98,7 +98,7 @@ def _explained_parquet() -> Iterator[None]:
     """Turn Arrow's errors into one that says what is wrong."""
     try:
         yield
-    except (import_optional("pyarrow").ArrowException, OSError) as error:
+    except (pa.ArrowException, OSError) as error:
         if getattr(error, "errno", None) is not None:  # such as a missing permission
             raise
         raise TableError(f"It cannot be read as a Parquet file: {brief(error)}") from error
@@ -114,16 +114,15 @@ def arrow_table(frame: Any, verbatim: Collection[str] = ()) -> Any:
 
     The columns `verbatim`, such as the names of the rows, may mix text and numbers.
     """
-    arrow = import_optional("pyarrow")
     try:
         if type(frame).__module__.startswith("pandas"):
             mixed = [name for name in verbatim if name in frame and frame[name].dtype == object]
             texts = {name: frame[name].map(as_text, na_action="ignore") for name in mixed}
             frame = frame.assign(**texts)
-            table = arrow.Table.from_pandas(frame, preserve_index=False)
+            table = pa.Table.from_pandas(frame, preserve_index=False)
         else:
-            table = arrow.table(frame)
-    except (arrow.ArrowInvalid, arrow.ArrowTypeError) as error:
+            table = pa.table(frame)
+    except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
         raise TableError(f"a column holds values of several types: {error}") from error
     name_columns(table.column_names)
     return table

@@ -6,17 +6,18 @@ from collections.abc import Collection
 from typing import Any
 
 import numpy as np
+import pandas as pd
+import pyarrow as pa
 from numpy.typing import NDArray
+from pyarrow import types
 
 from raremetric.datasets.parsers import unquote
 from raremetric.encoding.categories import BOOLEANS, known_spellings, without_zero
-from raremetric.extras import import_optional
 from raremetric.table.reading.dialect import MISSING_WORDS, is_missing
 
 
 def is_text(kind: Any) -> bool:
     """Whether an Arrow type is text, dictionary-encoded or not."""
-    types = import_optional("pyarrow.types")
     if types.is_dictionary(kind):
         kind = kind.value_type
     return types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind)
@@ -24,13 +25,12 @@ def is_text(kind: Any) -> bool:
 
 def distinct_values(column: Any) -> tuple[list[str], NDArray]:
     """Distinct values, and the index of each row's value; -1 where it is missing."""
-    arrow = import_optional("pyarrow")
-    if not arrow.types.is_dictionary(column.type):
+    if not pa.types.is_dictionary(column.type):
         column = column.dictionary_encode()
     column = column.unify_dictionaries()
     if not column.num_chunks:
         return [], np.empty(0, dtype=np.int64)
-    indices = arrow.chunked_array([chunk.indices for chunk in column.chunks])
+    indices = pa.chunked_array([chunk.indices for chunk in column.chunks])
     codes = indices.cast("int32").fill_null(-1).to_numpy()  # polars has unsigned indices
     return [str(value) for value in column.chunk(0).dictionary.to_pylist()], codes
 
@@ -41,9 +41,7 @@ def to_categorical(levels: list[str], codes: NDArray) -> Any:
     small = np.min_scalar_type(-max(len(levels), 1))
     translation = np.full(len(levels) + 1, -1, dtype=small)  # the last entry is for code -1
     translation[order] = np.arange(len(levels))
-    return import_optional("pandas").Categorical.from_codes(
-        translation[codes], categories=[levels[i] for i in order]
-    )
+    return pd.Categorical.from_codes(translation[codes], categories=[levels[i] for i in order])
 
 
 def tidy_levels(
@@ -68,8 +66,7 @@ def plain_column(column: Any) -> Any:
 
     Only text remains dictionary-encoded. String views, which polars uses, become strings.
     """
-    arrow, kind = import_optional("pyarrow"), column.type
-    types = arrow.types
+    kind = column.type
     if not types.is_dictionary(kind):
         return column.cast("string") if types.is_string_view(kind) else column
     if not is_text(kind):
@@ -77,10 +74,10 @@ def plain_column(column: Any) -> Any:
     if not types.is_string_view(kind.value_type):
         return column
     chunks = [
-        arrow.DictionaryArray.from_arrays(chunk.indices, chunk.dictionary.cast("string"))
+        pa.DictionaryArray.from_arrays(chunk.indices, chunk.dictionary.cast("string"))
         for chunk in column.chunks
     ]
-    return arrow.chunked_array(chunks, arrow.dictionary(kind.index_type, arrow.string()))
+    return pa.chunked_array(chunks, pa.dictionary(kind.index_type, pa.string()))
 
 
 def without_zero_decimals(values: Any) -> Any:

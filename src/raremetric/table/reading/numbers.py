@@ -6,10 +6,11 @@ import shlex
 from typing import Any, NamedTuple
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from raremetric.datasets.parsers import unquote
-from raremetric.extras import import_optional
 from raremetric.files import TableError
 from raremetric.table.reading.dialect import is_missing
 from raremetric.table.reading.levels import distinct_values
@@ -54,7 +55,7 @@ def _parse_column(column: Any, decimal: str) -> Numbers:
     n_wrong, wrong_row, wrong_value, start = 0, 0, "", 0
     percent, has_decimals, grouped, padded = None, False, False, ""
     for chunk in column.chunks:
-        raw, codes = distinct_values(import_optional("pyarrow").chunked_array([chunk]))
+        raw, codes = distinct_values(pa.chunked_array([chunk]))
         numbers, wrong = np.full(len(raw) + 1, np.nan), np.zeros(len(raw) + 1, dtype=bool)
         for index, text in enumerate(map(unquote, raw)):
             if is_missing(text):
@@ -137,20 +138,19 @@ def strict_numbers(name: str, column: Any, written: Written, first_row: int) -> 
 
 def _parse_quickly(column: Any, written: Written) -> NDArray[np.float64] | None:
     """Let Arrow parse plain numbers, which is fast; None if there is any other text."""
-    arrow, compute = import_optional("pyarrow"), import_optional("pyarrow.compute")
     texts = column.cast("string")
     if written.decimal == ",":
-        if compute.any(compute.match_substring(texts, "."), min_count=0).as_py():
+        if pc.any(pc.match_substring(texts, "."), min_count=0).as_py():
             return None
-        texts = compute.replace_substring(texts, ",", ".")
+        texts = pc.replace_substring(texts, ",", ".")
     if written.percent or (
         not written.has_decimals
-        and compute.any(compute.match_substring_regex(texts, AMBIGUOUS), min_count=0).as_py()
+        and pc.any(pc.match_substring_regex(texts, AMBIGUOUS), min_count=0).as_py()
     ):
         return None
     try:
         values = texts.cast("float64").to_numpy()
-    except arrow.ArrowInvalid:
+    except pa.ArrowInvalid:
         return None
     return None if np.isinf(values).any() else values
 

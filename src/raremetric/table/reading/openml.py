@@ -5,7 +5,8 @@ from __future__ import annotations
 import warnings
 from urllib.error import URLError
 
-from raremetric.extras import import_optional
+import pyarrow as pa
+
 from raremetric.files import TableError
 from raremetric.table.reading.csv_files import RawTable
 
@@ -23,7 +24,6 @@ def read_openml(source: str) -> RawTable:
     number = source.removeprefix("openml:")
     if not number.isdecimal():
         raise TableError('OpenML data sets are given by number, such as "openml:31".')
-    import_optional("pandas")
     try:
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", message="A network error")  # raised below
@@ -35,5 +35,5 @@ def read_openml(source: str) -> RawTable:
         ) from error
     except ValueError as error:  # scikit-learn's, for an unknown number
         raise TableError(f"OpenML rejected the request: {error}") from error
-    table = import_optional("pyarrow").Table.from_pandas(bunch.frame, preserve_index=False)
+    table = pa.Table.from_pandas(bunch.frame, preserve_index=False)
     return RawTable(table, bunch.target_names[0] if len(bunch.target_names) == 1 else None)

@@ -6,8 +6,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
+import pyarrow as pa
+
 from raremetric.encoding.table_encoder import TableEncoder, check_columns
-from raremetric.extras import import_optional
 from raremetric.files import TableError, existing_file
 from raremetric.table.reading.columns import known_columns
 from raremetric.table.reading.csv_files import find_dialect, scan_csv
@@ -69,7 +71,7 @@ def encoder_frame(
     frame = known_columns(table, encoder, first_row)
     if row_names in table.column_names:
         names = as_texts(table.column(row_names))
-        frame.index = import_optional("pandas").Index(names, name=row_names)
+        frame.index = pd.Index(names, name=row_names)
     return frame
 
 
@@ -113,8 +115,7 @@ def iter_arrow(
             is_empty = False
             yield table
         if is_empty:  # a header without rows
-            arrow = import_optional("pyarrow")
-            yield arrow.table({name: arrow.array([], arrow.string()) for name in dialect.names})
+            yield pa.table({name: pa.array([], pa.string()) for name in dialect.names})
     elif is_parquet(path):
         yield from scan_parquet(path)
     else:

@@ -1,0 +1,100 @@
+"""Tables of ``raremetric explain``; imported only when they are printed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rich import box
+from rich.table import Table
+from rich.text import Text
+
+from raremetric.table.explanation import SAME_POINT, Explanation, show_value
+
+
+def contributions_table(found: Explanation, positive: str, n_shown: int) -> Table:
+    """One row per column of the file: its value and how much it moves the score."""
+    unit = "score" if found.scale == "decision function" else found.scale
+    how = "exact" if found.columns_exact else "sampled, with standard errors"
+    table = _table(f"How much each column moves the {unit} of {positive!r} ({how})")
+    table.add_column("column", overflow="fold")
+    table.add_column("value", justify="right", overflow="fold")
+    table.add_column(f"moves the {unit} by", overflow="fold")
+    shown, rest = _split(found.columns, n_shown)
+    for each in shown:
+        error = "" if found.columns_exact else f" ± {each['std_error']:.2f}"
+        moved = f"{each['contribution']:+.2f}{error}"
+        table.add_row(Text(each["column"]), Text(show_value(each["value"])), moved)
+    if rest:
+        total = sum(each["contribution"] for each in rest)
+        table.add_row(f"{len(rest)} others", "", f"{total:+.2f}")
+    return table
+
+
+def examples_table(found: Explanation, n_shown: int, distances: bool) -> Table:
+    """The row beside the examples that decide, with the columns that matter most first.
+
+    With ``distances``, each value is followed by its part of the squared distance.
+    """
+    title = "The training examples that decide, the nearest first"
+    columns, examples = found.columns, found.examples
+    if distances:
+        title += (
+            ". In parentheses: what each column adds to the squared distance d²"
+            if found.parts_exact
+            else ". In parentheses: the change of the squared distance d² if the column had the "
+            "same value as in this row (the metric is nonlinear: d² is not a sum over columns)"
+        )
+
+        def size(column: dict[str, Any]) -> float:
+            return sum(abs(each["parts"][column["column"]]) for each in examples)
+
+        columns = sorted(columns, key=size, reverse=True)
+    table = _table(title)
+    table.show_footer = distances
+    table.add_column("column", footer="d²", overflow="fold")
+    table.add_column("this row", justify="right", overflow="fold")
+    for each in examples:
+        name = f"row {each['id']}" if isinstance(each["id"], int) else each["id"]
+        heading = f"{name}\n{each['class']}\ndistance {each['distance']:.3g}"
+        footer = "0" if each["distance"] < SAME_POINT else f"{each['distance'] ** 2:.3g}"
+        table.add_column(Text(heading), footer=footer, justify="right", overflow="fold")
+    shown, rest = _split(columns, n_shown)
+    for column in shown:
+        name = column["column"]
+        values = [show_value(each["values"][name]) for each in examples]
+        if distances:
+            parts = (_part(each["parts"][name]) for each in examples)
+            values = [f"{value} ({part})" for value, part in zip(values, parts, strict=True)]
+        table.add_row(Text(name), Text(show_value(column["value"])), *map(Text, values))
+    if rest and distances and found.parts_exact:
+        sums = (sum(each["parts"][column["column"]] for column in rest) for each in examples)
+        table.add_row(f"{len(rest)} others", "", *(f"({_part(part)})" for part in sums))
+    return table
+
+
+def importances_table(columns: list[dict[str, Any]], n_shown: int, title: str = "") -> Table:
+    """Decrease of the average precision when a column is permuted, the largest first."""
+    table = _table(title or "Decrease of the average precision when the column is permuted")
+    table.add_column("column", overflow="fold")
+    table.add_column("decrease", justify="right")
+    table.add_column("")
+    largest = max(columns[0]["importance"], 1e-300)
+    for each in _split(columns, n_shown)[0]:
+        bar = "█" * max(0, round(24 * each["importance"] / largest))
+        decrease = f"{each['importance']:z.3f} ± {each['std']:.3f}"
+        table.add_row(Text(each["column"]), decrease, bar)
+    return table
+
+
+def _split(columns: list[dict[str, Any]], n_shown: int) -> tuple[list, list]:
+    """The columns to show, and the rest; a rest of one is shown too."""
+    n_shown += len(columns) == n_shown + 1
+    return columns[:n_shown], columns[n_shown:]
+
+
+def _table(title: str) -> Table:
+    return Table(title=Text(title), title_justify="left", box=box.SIMPLE_HEAD)
+
+
+def _part(part: float) -> str:
+    return f"{part:+.2g}" if part else "0"

@@ -171,7 +171,7 @@ def test_several_other_classes_have_a_name(tmp_path):
 
 
 def test_mistakes(path, tmp_path, model):
-    with pytest.raises(ValueError, match=r"Unknown model 'forrest'.* Did you mean 'forest'"):
+    with pytest.raises(ValueError, match=r"model must be one of .*'forest'.*; got 'forrest'"):
         fit_table(path, "state", method="forrest")
     with pytest.raises(TableError, match="no column 'name'"):
         fit_table(path, "state", method="plain", row_names="name")

@@ -77,6 +77,18 @@ def find_layout(name: str, texts: Sequence[str]) -> tuple[str, bool]:
     found = fitting_layouts(texts)
     if not found:
         return "", False
+    in_utc = have_zone(name, texts)
+    if len(found) > 1:
+        raise TableError(
+            f"Column {name!r} contains dates or times such as {texts[0]!r}, of which day and month "
+            "cannot be distinguished. Write them as YYYY-MM-DD, or leave the column out (`ignore`, "
+            f"on the command line `--ignore {name}`)."
+        )
+    return found[0], in_utc
+
+
+def have_zone(name: str, texts: Sequence[str]) -> bool:
+    """Whether dates have a time zone; an error if only some of them have one."""
     zones = [has_zone(text) for text in texts]
     if len({*zones}) > 1:
         raise TableError(
@@ -84,13 +96,7 @@ def find_layout(name: str, texts: Sequence[str]) -> tuple[str, bool]:
             f"{texts[zones.index(True)]!r}, and without one, such as "
             f"{texts[zones.index(False)]!r}. Write all of them in the same way."
         )
-    if len(found) > 1:
-        raise TableError(
-            f"Column {name!r} contains dates or times such as {texts[0]!r}, of which day and month "
-            "cannot be distinguished. Write them as YYYY-MM-DD, or leave the column out (`ignore`, "
-            f"on the command line `--ignore {name}`)."
-        )
-    return found[0], zones[0]
+    return zones[0]
 
 
 def has_zone(text: str) -> bool:

@@ -9,7 +9,7 @@ from raremetric.contenders import scored
 from raremetric.table import TableError, compare_table, fit_table
 from raremetric.table.measures import MEASURES, best_beyond, cost_savings, measure_of
 from raremetric.table.reading import tables
-from raremetric.table.roles import RowRoles, read_times, read_weights
+from raremetric.table.roles import Roles, RowRoles, read_times, read_weights, read_with_roles
 from raremetric.table.splitting import tuning_folds
 
 
@@ -171,6 +171,19 @@ def test_invalid_weights(texts, message):
         read_weights("w", texts)
 
 
+def test_times_and_weights_are_read_as_features_are(tmp_path):
+    texts = ["990", "1,000", "2,500"]
+    assert read_times("t", texts).tolist() == read_weights("w", texts).tolist() == [990, 1000, 2500]
+    path, roles = tmp_path / "numbers.csv", Roles(time="t", weight="w")
+    english = 't,w,a,y\n"1,000","1,500","1,500",u\n7,8,8,v\n9,"2,000","2,000",u\n'
+    german = "t;w;a;y\n1.000;1,500;1,500;u\n7;8;8;v\n9;0,5;0,5;u\n"
+    for text, time in ((english, 1000), (german, 1000)):
+        path.write_text(text)
+        table, found = read_with_roles(path, "y", None, (), (), roles)
+        assert found.times.tolist() == [time, 7, 9]
+        assert found.weights.tolist() == table.data["a"].tolist()
+
+
 def test_weights_are_not_combined_with_resampling(weighted):
     settings = {"methods": ["plain"], "resamplings": ["rus"], "n_folds": 2, "weight": "times"}
     with pytest.raises(ValueError, match="Weights cannot be combined with resampling"):
@@ -261,7 +274,7 @@ def test_every_aim_in_compare(weighted, scoring, name):
         (["04.03.2024", "05.01.2024"], ["2024-03-04", "2024-01-05"]),
         (["04/03/2024", "13/01/2024"], ["2024-03-04", "2024-01-13"]),
         (["04/03/2024", "01/13/2024"], ["2024-04-03", "2024-01-13"]),
-        (["2024-03-04 01:00:00+02:00", "2024-03-04"], ["2024-03-03T23", "2024-03-04"]),
+        (["2024-03-04 01:00:00+02:00", "2024-03-04 00:00Z"], ["2024-03-03T23", "2024-03-04"]),
     ],
 )
 def test_dates_of_the_time_column(texts, days):
@@ -277,6 +290,8 @@ def test_dates_of_the_time_column(texts, days):
         (["04.03.2024", ""], "'' in row 2 is neither a number nor a date"),
         (["1", "2", "04.03.2024"], "'04.03.2024' in row 3 is neither a number"),
         (["04.03.24", "13.01.24"], "'04.03.24' in row 1 is neither a number"),
+        (["2024-03-04 01:00+02:00", "2024-03-04"], "with a time zone, .*, and without one, such"),
+        (["1", "2,5", "1.5"], "'2,5' in row 2 is neither a number"),
     ],
 )
 def test_times_that_cannot_be_read(texts, words):

@@ -89,6 +89,11 @@ def test_rows_without_a_group_are_groups_of_their_own():
     assert len(set(codes)) == 4
 
 
+def test_groups_are_tidied_as_levels_are():
+    codes = read_groups(["c1", "c1 ", "\u00a0c1", "1", "1.0", " ", "1.5"])
+    assert codes.tolist() == [0, 0, 0, 1, 1, 3, 2]
+
+
 def test_copies_have_equal_values_unless_the_table_has_few_categories():
     frame = make_table().drop(columns="id")
     found = copies_in(pd.concat([frame, frame[:40]], ignore_index=True))

@@ -129,9 +129,9 @@ def _parse_attribute(line: str) -> Attribute:
 
 
 def is_numeric(text: str) -> bool:
-    """Whether a field is a finite number with a decimal point, if any."""
+    """Whether a field is a finite number with a decimal point, if any; 1_0 is none."""
     try:
-        return abs(float(text)) < float("inf")
+        return abs(float(text)) < float("inf") and "_" not in text
     except ValueError:
         return False
 

@@ -8,10 +8,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 from numpy.typing import NDArray
 
+from raremetric.datasets.parsers import unquote
+from raremetric.encoding.categories import without_zero
 from raremetric.table.reading import TableError, read_table
-from raremetric.table.reading.dates import LAYOUTS, fitting_layouts, parse_dates
+from raremetric.table.reading.dates import LAYOUTS, fitting_layouts, have_zone, parse_dates
+from raremetric.table.reading.numbers import parse_numbers
 from raremetric.validation import as_names
 
 
@@ -60,11 +64,11 @@ def read_with_roles(
         row_names=row_names,
         verbatim=used,
     )
-    texts, (time, group, weight) = table.verbatim, roles
+    texts, marks, (time, group, weight) = table.verbatim, table.decimals, roles
     found = RowRoles(
-        times=None if time is None else read_times(time, texts[time]),
+        times=None if time is None else read_times(time, texts[time], marks[time]),
         groups=None if group is None else read_groups(texts[group]),
-        weights=None if weight is None else read_weights(weight, texts[weight]),
+        weights=None if weight is None else read_weights(weight, texts[weight], marks[weight]),
     )
     return _without_weightless(table, found)
 
@@ -89,24 +93,29 @@ def _without_weightless(table: Any, roles: RowRoles) -> tuple[Any, RowRoles]:
 
 
 def read_groups(texts: list[Any]) -> NDArray[np.int64]:
-    """A number for each value; rows without a value are groups of their own."""
-    codes, distinct = pd.factorize(pd.Series(texts, dtype=object).replace("", None))
+    """A number for each value; rows without a value are groups of their own.
+
+    As in features, spaces around a value are ignored, and 7.0 is 7.
+    """
+    values = pd.Series([without_zero(unquote(text)) for text in texts], dtype=object)
+    codes, distinct = pd.factorize(values.replace("", None))
     missing = codes < 0
     codes[missing] = len(distinct) + np.arange(missing.sum())
     return codes.astype(np.int64)
 
 
-def read_times(name: str, texts: list[Any]) -> NDArray[np.float64]:
+def read_times(name: str, texts: list[Any], decimal: str = ".") -> NDArray[np.float64]:
     """Points in time as numbers, from numbers or dates.
 
-    Dates are written as `read_table` allows it, all in the same layout.
+    Numbers and dates are written as `read_table` allows it, all dates in the same layout.
     """
-    column = pd.Series(texts, dtype=object)
-    numbers = _as_numbers(column)
-    if numbers.notna().all():
-        return numbers.to_numpy(dtype=np.float64)
-    codes, distinct = pd.factorize(column.str.strip())
+    numbers = _as_numbers(texts, decimal)
+    if not np.isnan(numbers).any():
+        return numbers
+    codes, distinct = pd.factorize(pd.Series(texts, dtype=object).str.strip())
     layouts = fitting_layouts(distinct)
+    if layouts:
+        have_zone(name, distinct.tolist())
     if len(layouts) == 1:
         return parse_dates(distinct, codes, layouts[0]).astype(np.float64)
     if layouts:
@@ -114,7 +123,7 @@ def read_times(name: str, texts: list[Any]) -> NDArray[np.float64]:
             f"Column {name!r} cannot be used as time: it contains dates such as {texts[0]!r}, of "
             "which day and month cannot be distinguished. Write them as YYYY-MM-DD."
         )
-    wrong = numbers.isna().to_numpy()
+    wrong = np.isnan(numbers)
     if wrong.mean() >= 0.5:
         dates = [parse_dates(distinct, codes, layout) for layout in LAYOUTS]
         wrong = min(map(np.isnat, dates), key=np.count_nonzero)
@@ -126,22 +135,15 @@ def read_times(name: str, texts: list[Any]) -> NDArray[np.float64]:
     )
 
 
-def _as_numbers(column: Any) -> Any:
-    """Numbers, also with decimal commas; NaN for other texts."""
-    texts = column.astype(str)
-    if (
-        texts.str.contains(",", regex=False).any()
-        and not texts.str.contains(".", regex=False).any()
-    ):
-        column = texts.str.replace(",", ".", regex=False)
-    return pd.to_numeric(column, errors="coerce")
+def _as_numbers(texts: list[Any], decimal: str) -> NDArray[np.float64]:
+    """Numbers, as features are read; NaN for other texts."""
+    return parse_numbers(pa.chunked_array([texts], "string"), decimal).values
 
 
-def read_weights(name: str, texts: list[Any]) -> NDArray[np.float64]:
+def read_weights(name: str, texts: list[Any], decimal: str = ".") -> NDArray[np.float64]:
     """One finite number per row that is not negative."""
-    column = pd.Series(texts, dtype=object)
-    weights = _as_numbers(column).to_numpy(dtype=np.float64)
-    wrong = ~np.isfinite(weights) | (weights < 0)
+    weights = _as_numbers(texts, decimal)
+    wrong = np.isnan(weights) | (weights < 0)
     if wrong.any():
         row = int(np.flatnonzero(wrong)[0])
         raise TableError(

@@ -1,5 +1,6 @@
 """CSV, Parquet and DataFrames give the same numbers for the same rows."""
 
+import re
 from decimal import Decimal
 
 import numpy as np
@@ -134,6 +135,38 @@ def test_mixed_formats_stay_text(tmp_path, values):
 
 
 DAYS = ["2024-03-04", None, "2024-03-01", "2024-03-10"]  # a Monday, a Friday, a Sunday
+
+
+@pytest.mark.parametrize("row", [0, 10, 19])
+def test_one_percent_sign_is_a_mistake(tmp_path, row):
+    texts = [f"{i}" for i in range(20)]
+    texts[row] += "%"
+    path = tmp_path / "rows.csv"
+    path.write_text("n,y\n" + "".join(f"{text},{'uv'[i % 2]}\n" for i, text in enumerate(texts)))
+    with pytest.raises(TableError, match=f"numbers, except in 1 .* row {row + 1} holds '{row}%'"):
+        read_table(path, "y")
+
+
+def test_underscores_are_no_digits(tmp_path):
+    path = tmp_path / "rows.csv"
+    path.write_text("code,y\n1_0,u\n10,v\n2_5,u\n")
+    assert read_table(path, "y").data["code"].tolist() == ["1_0", "10", "2_5"]
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    ["0001-01-01 00:00+05:00", "9999-12-31 23:59-05:00", "2024-03-01 12:00+99:99"]
+    + ["2024-03-01 12:00+15:00", "2024-03-01 12:00+01:60"],
+)
+def test_offsets_that_do_not_exist(tmp_path, wrong):
+    path = tmp_path / "rows.csv"
+    path.write_text("d,y\n2024-03-01 12:00+14:00,u\n2024-03-02 12:00-1200,v\n")
+    encoder = read_table(path, "y").encoder
+    path.write_text(f"d,y\n{wrong},u\n{wrong},v\n")
+    with pytest.raises(TableError, match=f"data row 1 holds {re.escape(repr(wrong))}"):
+        list(iter_table(path, encoder))
+    with pytest.raises(TableError, match="'d' contains dates or times that cannot be read"):
+        read_table(path, "y")
 
 
 def test_dates(same):

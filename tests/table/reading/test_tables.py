@@ -194,6 +194,7 @@ REFUSED = {
     "time": ("d,y\n10:30,u\n11:31,v\n", "y", "Column 'd' contains dates"),
     "nothing": ("", "y", "The file is empty"),
     "no rows": ("a,y\n", "y", "no rows of data"),
+    "no end of the header": ("a;y", "y", "no rows of data"),
     "no features": ("y\nu\nv\n", "y", "no usable column besides the target"),
     "binary": (b"PK\x00\x01", "y", "binary data"),
 }

@@ -99,13 +99,15 @@ def _with_nulls(column: Any) -> Any:
 def _with_decimal_commas(table: Any, dialect: Dialect, verbatim: Collection[str]) -> RawTable:
     """Convert columns of text with decimal commas to numbers; say how all numbers are written."""
     written = {}
-    is_feature = {*dialect.names}.difference(verbatim, dialect.text, [dialect.target])
+    is_feature = {*dialect.names}.difference(dialect.text, [dialect.target])
     for index, (name, column) in enumerate(zip(dialect.names, table.itercolumns(), strict=True)):
         decimal = dialect.decimal_of(name)
         if name in dialect.numeric:
             written[name] = written_as_floats(
                 column.to_numpy(), decimal, name in dialect.with_decimals
             )
+        elif name in verbatim:
+            written[name] = Written(decimal)
         elif decimal == "," and name in is_feature:
             numbers = parse_numbers(column, ",")
             if not numbers.n_wrong and numbers.written.decimal == ",":

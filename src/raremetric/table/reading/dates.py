@@ -18,9 +18,10 @@ from raremetric.files import TableError
 from raremetric.table.reading.dialect import is_date
 from raremetric.table.reading.levels import distinct_values, tidy_levels
 
+_OFFSET = r"Z|[-+](?:0\d|1[0-4]):?[0-5]\d"  # from UTC, at most 14 hours
 _TIME = (
     r"(?:(?:T| +)(?P<hour>\d{1,2}):(?P<minute>\d{2})(?::(?P<second>\d{2})(?:\.(?P<part>\d{1,9}))?)?"
-    r" ?(?P<zone>Z|[-+]\d{2}:?\d{2})?)?"
+    rf" ?(?P<zone>{_OFFSET})?)?"
 )
 LAYOUTS = {
     "Y-M-D": re.compile(r"(?P<year>\d{4})-(?P<month>\d{1,2})-(?P<day>\d{1,2})" + _TIME),
@@ -28,7 +29,7 @@ LAYOUTS = {
     "M/D/Y": re.compile(r"(?P<month>\d{1,2})/(?P<day>\d{1,2})/(?P<year>\d{4})" + _TIME),
     "D/M/Y": re.compile(r"(?P<day>\d{1,2})/(?P<month>\d{1,2})/(?P<year>\d{4})" + _TIME),
 }
-_ZONE = re.compile(r":\d{2}(\.\d+)? ?(Z|[-+]\d{2}:?\d{2})$")
+_ZONE = re.compile(rf":\d{{2}}(\.\d+)? ?({_OFFSET})$")
 _CLEAR = ("Y-M-D", "D.M.Y")  # those that cannot be confused with another
 _SHOWN = {
     "Y-M-D": "YYYY-MM-DD",
@@ -48,12 +49,12 @@ def parse_date(text: str, layout: str) -> np.datetime64 | None:
     microseconds = int((match["part"] or "0").ljust(6, "0")[:6])
     try:
         point = datetime(*fields, microseconds)  # type: ignore[arg-type, call-arg]
-    except ValueError:  # such as month 13
+        zone = match["zone"]
+        if zone and zone != "Z":
+            shift = timedelta(hours=int(zone[1:3]), minutes=int(zone[-2:]))
+            point += shift if zone[0] == "-" else -shift
+    except (ValueError, OverflowError):  # such as month 13, or year 0 in UTC
         return None
-    zone = match["zone"]
-    if zone and zone != "Z":
-        shift = timedelta(hours=int(zone[1:3]), minutes=int(zone[-2:]))
-        point += shift if zone[0] == "-" else -shift
     return np.datetime64(point, "us")
 
 
@@ -79,6 +80,18 @@ def find_layout(name: str, texts: Sequence[str]) -> tuple[str, bool]:
     found = fitting_layouts(texts)
     if not found:
         return "", False
+    in_utc = have_zone(name, texts)
+    if len(found) > 1:
+        raise TableError(
+            f"Column {name!r} contains dates or times such as {texts[0]!r}, of which day and month "
+            "cannot be distinguished. Write them as YYYY-MM-DD, or leave the column out (`ignore`, "
+            f"on the command line `--ignore {name}`)."
+        )
+    return found[0], in_utc
+
+
+def have_zone(name: str, texts: Sequence[str]) -> bool:
+    """Whether dates have a time zone; an error if only some of them have one."""
     zones = [has_zone(text) for text in texts]
     if len({*zones}) > 1:
         raise TableError(
@@ -86,13 +99,7 @@ def find_layout(name: str, texts: Sequence[str]) -> tuple[str, bool]:
             f"{texts[zones.index(True)]!r}, and without one, such as "
             f"{texts[zones.index(False)]!r}. Write all of them in the same way."
         )
-    if len(found) > 1:
-        raise TableError(
-            f"Column {name!r} contains dates or times such as {texts[0]!r}, of which day and month "
-            "cannot be distinguished. Write them as YYYY-MM-DD, or leave the column out (`ignore`, "
-            f"on the command line `--ignore {name}`)."
-        )
-    return found[0], zones[0]
+    return zones[0]
 
 
 def has_zone(text: str) -> bool:

@@ -44,7 +44,8 @@ MISSING_SPELLINGS = [
     for after in ("", " ")
 ]
 _CSV_LIMIT = Lock()
-_BLANK_LINES = re.compile(r"([ \t]*(\r\n|\n|\r))*")
+_LINE_END = r"\r\n|\n|\r"
+_BLANK_LINES = re.compile(rf"(\s*?({_LINE_END}))*")
 _BOMS = (
     (codecs.BOM_UTF8, "utf-8"),
     (codecs.BOM_UTF16_LE, "utf-16"),
@@ -127,6 +128,8 @@ def sniff(
     if not rows:
         raise TableError("The file is empty.")
     has_header = _has_header(rows, target) if header is None else header
+    if has_header and is_whole and len(rows) == 1 and not re.search(rf"({_LINE_END})$", text):
+        raise TableError("It has no rows of data.")  # Arrow does not read such a header
     names = (
         name_columns(rows[0]) if has_header else [f"column_{i + 1}" for i in range(len(rows[0]))]
     )
@@ -142,7 +145,7 @@ def sniff(
         decimal,
         comma_columns(fields) if delimiter == "," else frozenset(),
         encoding,
-        n_blank=len(_BLANK_LINES.match(text)[0].splitlines()),  # type: ignore[index]
+        n_blank=len(re.findall(_LINE_END, _BLANK_LINES.match(text)[0])),  # type: ignore[index]
         longest_line=max(map(len, lines)),
     )
 

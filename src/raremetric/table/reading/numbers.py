@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from itertools import product
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -40,29 +41,32 @@ class Numbers(NamedTuple):
 
 
 def parse_numbers(column: Any, decimal: str) -> Numbers:
-    """Parse training data with this decimal mark, or with the other one if more numbers fit."""
-    numbers = _parse_column(column, decimal)
-    return (
-        numbers
-        if not numbers.n_wrong
-        else min(numbers, _parse_column(column, MARKS[decimal]), key=lambda found: found.n_wrong)
-    )
+    """Parse training data with this decimal mark, or with the other one if more numbers fit.
+
+    Either all numbers have a percent sign, or none.
+    """
+    ways = []
+    for percent, mark in product((False, True), (decimal, MARKS[decimal])):
+        numbers = _parse_column(column, mark, percent)
+        if not numbers.n_wrong:
+            return numbers
+        ways.append(numbers)
+    return min(ways, key=lambda found: found.n_wrong)
 
 
-def _parse_column(column: Any, decimal: str) -> Numbers:
+def _parse_column(column: Any, decimal: str, percent: bool) -> Numbers:
     """Parse chunk by chunk: all distinct texts of a large column would not fit in memory."""
     values = np.full(len(column), np.nan)
     n_wrong, wrong_row, wrong_value, start = 0, 0, "", 0
-    percent, has_decimals, grouped, padded = None, False, False, ""
+    has_decimals, grouped, padded = False, False, ""
     for chunk in column.chunks:
         raw, codes = distinct_values(pa.chunked_array([chunk]))
         numbers, wrong = np.full(len(raw) + 1, np.nan), np.zeros(len(raw) + 1, dtype=bool)
         for index, text in enumerate(map(unquote, raw)):
             if is_missing(text):
                 continue
-            percent = text.endswith("%") if percent is None else percent
-            number = parse_any(text, decimal)
-            if number is None or percent != text.endswith("%"):
+            number = parse_any(text, decimal) if percent == text.endswith("%") else None
+            if number is None:
                 wrong[index] = True
                 continue
             numbers[index] = number
@@ -78,7 +82,7 @@ def _parse_column(column: Any, decimal: str) -> Numbers:
         if n_wrong > (1 - NUMERIC_SHARE) * len(column):
             break  # a column of text, whatever the rest contains
     mark = decimal if has_decimals or grouped else ""
-    written = Written(mark, has_decimals, grouped, bool(percent))
+    written = Written(mark, has_decimals, grouped, percent)
     return Numbers(values, written, n_wrong, wrong_row, wrong_value, padded)
 
 
@@ -158,8 +162,9 @@ def _parse_quickly(column: Any, written: Written) -> NDArray[np.float64] | None:
 def _describe_wrong(name: str, text: str, written: Written, row: int) -> str:
     if all(parse_any(text, decimal) is None for decimal in MARKS):
         return f"Column {name!r} must hold numbers, but data row {row} holds {text!r}."
+    numbers = "percentages as numbers, 90 for 90 %" if written.percent else "numbers"
     return (
         f"Column {name!r} must hold numbers that are written as in the training data, such as "
         f"{written.example()}, but data row {row} holds {text!r}. Write it in the same way, or "
-        "give the table as Parquet or as a data frame with numbers."
+        f"give the table as Parquet or as a data frame with {numbers}."
     )

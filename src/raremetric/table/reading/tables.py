@@ -16,6 +16,7 @@ from raremetric.table.reading.files import arrow_table, is_frame, naming, read_a
 from raremetric.table.reading.labels import choose_positive, read_labels, refuse_many_classes
 from raremetric.table.reading.openml import read_openml
 from raremetric.table.reading.row_names import as_texts
+from raremetric.table.reading.written import Written
 from raremetric.validation import Labels, as_names, check_option, did_you_mean
 
 
@@ -93,6 +94,8 @@ def read_table(
             Names of the rows, if `row_names` was given.
         verbatim : dict of list of str
             The texts of the columns `verbatim`, by name.
+        decimals : dict of str
+            The decimal marks of these columns in the file, should they hold numbers.
 
     Raises
     ------
@@ -155,6 +158,7 @@ def read_table(
             refuse_many_classes(name, labels)
         chosen = choose_positive(name, labels, positive)
         texts = {each: as_texts(columns.pop(each)) for each in as_written if each in columns}
+        decimals = {each: written.get(each, Written(".")).decimal for each in verbatim}
         frame, written = to_frame(columns, categorical, written)
         if not frame.shape[1]:
             raise TableError(f"It has no usable column besides the target {name!r}.")
@@ -163,6 +167,7 @@ def read_table(
     bunch = _bunch(frame, labels, name, chosen, original, encoder)
     bunch.row_names = None if row_names is None else texts.get(row_names)
     bunch.verbatim = {each: texts[each] for each in verbatim if each in texts}
+    bunch.decimals = decimals
     return bunch
 
 

@@ -66,10 +66,26 @@ def test_equal_rows_are_copies_if_numbers_can_tell_rows_apart(X, together, n_tim
         assert len(np.unique(found.numbers)) == (n_different if together else len(X))
 
 
-def test_only_columns_of_numbers_count():
-    X = np.tile(NOISE, (3, 1))
-    assert find_copies(X, np.array([False, True, False])).together
-    assert not find_copies(X, np.zeros(3, dtype=bool)).together
+@pytest.mark.parametrize(
+    ("X", "together"),
+    [
+        (RNG.integers(1, 11, (40, 10)), True),  # answers from 1 to 10: many combinations
+        (np.column_stack([RNG.integers(0, 10, (40, 20)), RNG.integers(0, 30, 40)]), True),
+        (np.arange(100)[:, np.newaxis], True),  # different texts
+        (np.column_stack([np.arange(180) // 15, np.arange(180) % 15]), False),  # all combinations
+        (np.column_stack([RNG.random((60, 16)) < 0.05, np.arange(60) % 3]), False),
+    ],
+)
+def test_rows_of_categories_are_copies_if_chance_cannot_explain_them(X, together):
+    X = np.tile(X, (10, 1)).astype(float)
+    for each in (X, sparse.csr_array(X)):
+        assert find_copies(each, np.zeros(X.shape[1], dtype=bool)).together == together
+
+
+def test_columns_of_numbers_count_together():
+    X = np.tile(np.array([(i, j) for i in range(12) for j in range(15)], dtype=float), (3, 1))
+    assert find_copies(X).together
+    assert not find_copies(X, np.array([False, True])).together
 
 
 @settings(deadline=None)

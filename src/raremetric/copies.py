@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from scipy.sparse import coo_array, csr_array, issparse
 from scipy.sparse.csgraph import connected_components
 
-FEW_VALUES = 10  # a column of numbers that has no more different values holds categories
+FEW_VALUES = 10  # a column that has no more different values holds categories
+BY_CHANCE = 0.01  # if fewer rows equal a given one by chance, equal rows are copies
 BLOCK = 4096  # rows that are compared at a time; bounds the memory
 DIGEST_SIZE = 16  # bytes per row: two different rows never have the same digest in practice
 
@@ -27,15 +28,17 @@ class Copies(NamedTuple):
 def find_copies(X: Any, is_number: NDArray | None = None) -> Copies:
     """Find the rows with equal values, and decide whether they are copies.
 
-    They are different examples in a table of categories, in which equal rows are to be expected.
-    They are copies if the columns of numbers can tell rows apart: if there are more than half as
-    many combinations of their values as different rows. Columns with at most `FEW_VALUES` different
-    values hold categories. How often rows are repeated makes no difference.
+    They are different examples in a table of few categories, in which equal rows are to be
+    expected. They are copies if the columns can tell rows apart: if those of numbers, or one of
+    text, have more than half as many combinations of values as there are different rows, or if
+    all columns have so many combinations that less than 1 % of the different rows would equal
+    another one by chance. For the first, only columns with more than `FEW_VALUES` different values
+    count. How often rows are repeated makes no difference.
 
     Parameters
     ----------
     X : ndarray or sparse matrix of shape (n_samples, n_features)
-        Missing values are equal to each other.
+        Missing values are equal to each other. Categories and texts are numbers, too.
     is_number : ndarray of bool of shape (n_features,) or None, default=None
         The columns of numbers; None for all.
     """
@@ -43,7 +46,7 @@ def find_copies(X: Any, is_number: NDArray | None = None) -> Copies:
     keys = (known.setdefault(key, len(known)) for key in row_keys(X))
     numbers = np.fromiter(keys, np.int64, X.shape[0])
     n_repeats = len(numbers) - len(known)
-    together = not n_repeats or _has_numbers(X, is_number, len(known))
+    together = not n_repeats or _are_copies(X, is_number, numbers)
     return Copies(numbers if together else np.arange(len(numbers)), n_repeats, together)
 
 
@@ -85,17 +88,25 @@ def _normalized(values: NDArray) -> NDArray[np.float64]:
     return values
 
 
-def _has_numbers(X: Any, is_number: NDArray | None, n_different: int) -> bool:
-    """Whether the columns of numbers have combinations for more than half of the rows."""
-    X = X.tocsc() if issparse(X) else X
-    n_combinations = 1
-    for column in np.arange(X.shape[1]) if is_number is None else np.flatnonzero(is_number):
-        values = X[:, [column]]
-        n_values = len(np.unique(values.toarray() if issparse(values) else values))
-        if n_values > FEW_VALUES:
-            n_combinations *= n_values
-            if 2 * n_combinations > n_different:
+def _are_copies(X: Any, is_number: NDArray | None, numbers: NDArray) -> bool:
+    """Whether equal rows cannot be explained by few categories: see `find_copies`."""
+    _, rows, counts = np.unique(numbers, return_index=True, return_counts=True)
+    different, shares = X[rows], counts / len(numbers)
+    different = different.tocsc() if issparse(different) else different
+    n_combinations = 1  # of the columns of numbers
+    expected = float(len(rows))  # rows equal to a given one, if the columns were independent
+    for j in range(different.shape[1]):
+        column = different[:, [j]]
+        column = column.toarray() if issparse(column) else column
+        levels, codes = np.unique(column.ravel(), return_inverse=True)
+        if len(levels) > FEW_VALUES:
+            if is_number is None or is_number[j]:
+                n_combinations *= len(levels)
+            if 2 * max(n_combinations, len(levels)) > len(rows):
                 return True
+        expected *= (np.bincount(codes, weights=shares) ** 2).sum()
+        if expected < BY_CHANCE:
+            return True
     return False
 
 

@@ -181,9 +181,11 @@ class RareClassifier(InspectionMixin, ClassifierMixin, BaseEstimator):
 
     **Copies.** Rows with equal features are copies of each other, whatever their labels, and are in
     the same fold; otherwise, a model would be tested on rows that it has learned. There are fewer
-    folds if a class has too few different rows. In a table of categories, equal rows are different
-    examples, and are treated as such: rows are copies only if the columns with more than ten
-    different values have more than half as many combinations of values as there are different rows.
+    folds if a class has too few different rows. In a table of few categories, equal rows are
+    different examples, and are treated as such: rows are copies only if the columns with more than
+    ten different values have more than half as many combinations of values as there are different
+    rows, or if all columns have so many that less than 1 % of the different rows would equal
+    another one by chance.
     Folds from a splitter or a list are used as they are.
 
     **Scores of other tools.** ``score`` is the accuracy, as of all classifiers of scikit-learn, and

@@ -86,9 +86,10 @@ def copy_notes(copies: Copies) -> list[str]:
         )
     else:
         found += (
-            " the values of an earlier row. The table has few categories and no numbers that could "
-            "tell most rows apart, so these rows were taken for different examples, which may be "
-            "in different folds. If they are copies, remove them."
+            " the values of an earlier row. The table has few categories, so that equal rows are "
+            "to be expected, and no numbers or texts that could tell most rows apart. These rows "
+            "were taken for different examples, which may be in different folds. If they are "
+            "copies, remove them."
         )
     return [found]
 

@@ -143,8 +143,8 @@ def test_whole_numbers_do_not_say_what_a_mark_means(write):
 def test_percent_signs_must_agree(write):
     encoder = read_table(write("a,y\n12 %,u\n7 %,v\n"), "y").encoder
     sentence = (
-        r"such as 1234 %, but data row 1 holds '0\.12'. Write it in the same way, or give the table "
-        "as Parquet or as a data frame with percentages as numbers, 90 for 90 %"
+        r"such as 1234 %, but data row 1 holds '0\.12'. Write it in the same way, or give the "
+        "table as Parquet or as a data frame with percentages as numbers, 90 for 90 %"
     )
     with pytest.raises(TableError, match=sentence):
         read_new(write("a\n0.12\n"), encoder)

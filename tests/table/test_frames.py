@@ -1,7 +1,10 @@
 """Tables in memory instead of files, and files without rows."""
 
+import datetime
+
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 
 from raremetric.table import TableError, compare_table, fit_table, read_table
@@ -45,10 +48,58 @@ def test_the_columns_are_those_of_the_csv_file(model, path, tmp_path):
     assert (found["class"] == "ill").sum() == 3
 
 
-def test_columns_with_several_types(path):
-    frame = make_table().assign(mixed=[1, "a"] * 60)
-    with pytest.raises(TableError, match="The table: a column holds values of several types"):
+@pytest.mark.parametrize(
+    ("values", "kinds"),
+    [
+        ([1, "a"], "int and str"),
+        ([1j, 2j], "complex"),
+        ([10**30, 1], "int"),
+        ([datetime.date(2024, 3, 1), "a"], "date and str"),
+    ],
+)
+def test_columns_that_cannot_be_read(values, kinds):
+    frame = make_table().assign(odd=values * 60)
+    sentence = (
+        rf"The table: Column 'odd' cannot be read: it holds values of type {kinds} \(.*Convert"
+    )
+    with pytest.raises(TableError, match=sentence):
         fit_table(frame, "state", method="plain", ignore=["id"])
+
+
+@pytest.mark.parametrize("source", [{"a": [1]}, np.zeros((2, 2)), None, pl.LazyFrame({"a": [1]})])
+def test_sources_that_are_no_tables(source):
+    sentence = f"must be the path of a file, .* got {type(source).__name__}. (Convert|Call its)"
+    with pytest.raises(TableError, match=sentence):
+        read_table(source, "y")
+
+
+def test_repeated_names():
+    frame = pd.DataFrame([["a", "b", "u"], ["c", "d", "v"]], columns=["a", "a", "y"])
+    with pytest.raises(TableError, match="The header repeats 'a'"):
+        read_table(frame, "y")
+
+
+DAY = datetime.date(2024, 3, 1)
+NOON = pd.Timestamp("2024-03-02 12:00")
+
+
+@pytest.mark.parametrize("values", [[DAY, NOON, None], [NOON, None, DAY]])
+def test_dates_and_times_do_not_depend_on_their_order(values):
+    """Arrow took the type of the first one: all others lost their time of day."""
+    frame = pd.DataFrame({"day": pd.Series(values, dtype=object), "y": [*"uvu"]})
+    expected = pd.to_datetime(pd.Series(values))
+    assert read_table(frame, "y").data["day"].equals(expected.astype("datetime64[us]"))
+    assert frame["day"].tolist() == values
+
+
+@pytest.mark.parametrize("other", [NOON, DAY])
+@pytest.mark.parametrize("step", [1, -1])
+def test_objects_with_and_without_a_time_zone(other, step):
+    values = pd.Series([NOON.tz_localize("UTC"), other][::step], dtype=object)
+    frame = pd.DataFrame({"day": values, "y": [*"uv"]})
+    sentence = f"'2024-03-02 12:00:00.00:00', and without one, such as '{other}'"
+    with pytest.raises(TableError, match=sentence):
+        read_table(frame, "y")
 
 
 def test_a_text_is_one_name():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from datetime import datetime, timedelta
+from datetime import date, datetime, time, timedelta
 from typing import Any
 
 import numpy as np
@@ -90,21 +90,39 @@ def find_layout(name: str, texts: Sequence[str]) -> tuple[str, bool]:
     return found[0], in_utc
 
 
-def have_zone(name: str, texts: Sequence[str]) -> bool:
+def have_zone(name: str, dates: Sequence[Any]) -> bool:
     """Whether dates have a time zone; an error if only some of them have one."""
-    zones = [has_zone(text) for text in texts]
+    zones = [has_zone(each) for each in dates]
     if len({*zones}) > 1:
         raise TableError(
             f"Column {name!r} contains dates with a time zone, such as "
-            f"{texts[zones.index(True)]!r}, and without one, such as "
-            f"{texts[zones.index(False)]!r}. Write all of them in the same way."
+            f"{str(dates[zones.index(True)])!r}, and without one, such as "
+            f"{str(dates[zones.index(False)])!r}. Write all of them in the same way."
         )
     return zones[0]
 
 
-def has_zone(text: str) -> bool:
-    """Whether a date ends with a time zone."""
-    return _ZONE.search(text) is not None
+def has_zone(each: Any) -> bool:
+    """Whether a date has a time zone, at the end of a text or as an object."""
+    if isinstance(each, str):
+        return _ZONE.search(each) is not None
+    return getattr(each, "tzinfo", None) is not None
+
+
+def with_times(column: Any) -> Any:
+    """A pandas column of objects, in which dates are midnight if others have a time of day.
+
+    Arrow would take the type of the first one.
+    """
+    if pd.api.types.infer_dtype(column) not in ("date", "datetime"):
+        return column
+    present = column.dropna()
+    if have_zone(column.name, present.tolist()) or len({*map(type, present)}) == 1:
+        return column
+    points = [
+        datetime.combine(each, time()) if type(each) is date else each for each in column.tolist()
+    ]
+    return pd.Series(points, column.index, dtype=object)
 
 
 def parse_dates(texts: Iterable[str], codes: NDArray, layout: str) -> NDArray[np.datetime64]:

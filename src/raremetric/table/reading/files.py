@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
+from os import PathLike
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ import pyarrow.parquet as pq
 
 from raremetric.files import TableError, brief
 from raremetric.table.reading.csv_files import RawTable, find_dialect, read_csv
+from raremetric.table.reading.dates import with_times
 from raremetric.table.reading.dialect import name_columns
 from raremetric.table.reading.keel_files import data_offset, read_keel
 from raremetric.table.reading.row_names import as_text
@@ -105,8 +107,21 @@ def _explained_parquet() -> Iterator[None]:
 
 
 def is_frame(source: object) -> bool:
-    """Whether a source is a table in memory, of pandas, polars, Arrow or a similar library."""
-    return hasattr(source, "__arrow_c_stream__") or hasattr(source, "to_arrow")
+    """Whether a source is a table in memory, of pandas, polars, Arrow or a similar library.
+
+    Anything but such a table and a path is an error.
+    """
+    if hasattr(source, "__arrow_c_stream__") or hasattr(source, "to_arrow"):
+        return True
+    if isinstance(source, str | PathLike):
+        return False
+    advice = (
+        "Call its method collect()" if hasattr(source, "collect") else "Convert it to one of these"
+    )
+    raise TableError(
+        "A table must be the path of a file, a data frame of pandas or polars, or an Arrow table; "
+        f"got {type(source).__name__}. {advice} first."
+    )
 
 
 def arrow_table(frame: Any, verbatim: Collection[str] = ()) -> Any:
@@ -114,15 +129,36 @@ def arrow_table(frame: Any, verbatim: Collection[str] = ()) -> Any:
 
     The columns `verbatim`, such as the names of the rows, may mix text and numbers.
     """
+    is_pandas = type(frame).__module__.startswith("pandas")
     try:
-        if type(frame).__module__.startswith("pandas"):
+        if is_pandas:
+            name_columns([*map(str, frame.columns)])
             mixed = [name for name in verbatim if name in frame and frame[name].dtype == object]
             texts = {name: frame[name].map(as_text, na_action="ignore") for name in mixed}
             frame = frame.assign(**texts)
+            for name in frame.columns:
+                if frame[name].dtype == object and name not in verbatim:
+                    frame[name] = with_times(frame[name])
             table = pa.Table.from_pandas(frame, preserve_index=False)
         else:
             table = pa.table(frame)
-    except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
-        raise TableError(f"a column holds values of several types: {error}") from error
+    except (pa.ArrowException, OverflowError) as error:
+        message = _wrong_column(frame) if is_pandas else None
+        raise TableError(message or f"It cannot be read: {brief(error)}") from error
     name_columns(table.column_names)
     return table
+
+
+def _wrong_column(frame: Any) -> str | None:
+    """Message about the first column of pandas that Arrow cannot read."""
+    for name in frame.columns:
+        try:
+            pa.array(frame[name], from_pandas=True)
+        except (pa.ArrowException, OverflowError) as error:
+            kinds = dict.fromkeys(type(value).__name__ for value in frame[name].dropna())
+            return (
+                f"Column {name!r} cannot be read: it holds values of type {' and '.join(kinds)} "
+                f"({brief(error)}). Convert all of them to numbers of at most 64 bits, to text or "
+                "to dates, or drop the column from the data frame."
+            )
+    return None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from hashlib import blake2b
 from typing import Any, NamedTuple
 
@@ -24,6 +24,7 @@ class Copies(NamedTuple):
     numbers: NDArray[np.int64]  # (n_samples,), equal for copies, in the order of appearance
     n_repeats: int  # rows with the values of an earlier row
     together: bool  # whether such rows are copies; if not, all numbers are different
+    left_out: Sequence[str] = ()  # columns that identify rows and were not compared
 
 
 def find_copies(X: Any, is_number: NDArray | None = None) -> Copies:

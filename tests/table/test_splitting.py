@@ -106,6 +106,19 @@ def test_copies_have_equal_values_unless_the_table_has_few_categories():
     assert copies_in(pd.DataFrame({"a": np.arange(200) % 3})).numbers.max() == 199
 
 
+def test_a_measurement_does_not_identify_rows():
+    rng = np.random.default_rng(0)
+    amount = rng.choice(10**7, 300, replace=False)
+    days = pd.Timestamp("2024-01-01") + pd.to_timedelta(rng.permutation(300), unit="D")
+    noise = pd.DataFrame(rng.normal(size=(300, 2)), columns=list("ab"))
+    few = pd.DataFrame(rng.integers(0, 3, (300, 3)), columns=list("abc"))
+    copied = pd.DataFrame(np.tile(noise[:100], (3, 1)), columns=list("ab"))
+    for frame in (noise.assign(amount=amount), few.assign(amount=amount), copied.assign(day=days)):
+        assert copies_in(frame)[1:] == (0, True, [])
+    assert copies_in(pd.DataFrame({"amount": amount})).n_repeats == 0
+    assert copies_in(copied.assign(amount=amount)).left_out == ["amount"]
+
+
 @pytest.fixture(scope="module")
 def frame():
     rng = np.random.default_rng(1)

@@ -22,6 +22,8 @@ MIN_RARE = 4  # examples of the rarer class that tuning needs
 MANY_ROWS = 2000
 MANY_RARE = 100
 N_QUICK_FOLDS = 3
+MANY_VALUES = 0.9  # different values per row of a column that may identify rows
+MANY_COPIES = 0.1  # share of the rows that are copies without such a column, if it does
 NO_ROLES = RowRoles()
 
 
@@ -234,12 +236,35 @@ def describe_tuning(roles: Roles, copies: Copies) -> str:
 
 
 def copies_in(data: Any) -> Copies:
-    """Rows with equal values in all columns but those that identify or count the rows."""
+    """Rows with equal values in all columns but those that identify or count the rows.
+
+    Texts or whole numbers of which nearly all are different identify rows if a large share of the
+    rows are copies without them.
+    """
     described = data[[name for name in data.columns if not identifier_kind(data[name])]]
-    if not len(described.columns):
+    found = _copies_in(described)
+    rest = described[[name for name in described if not _may_identify(described[name])]]
+    without = found if rest.shape == described.shape else _copies_in(rest)
+    if without.together and without.n_repeats - found.n_repeats >= MANY_COPIES * len(data):
+        found, described = without, rest
+    return found._replace(left_out=[name for name in data if name not in described])
+
+
+def _copies_in(data: Any) -> Copies:
+    if not len(data.columns):
         return Copies(np.arange(len(data)), 0, True)
-    values = np.column_stack([_as_numbers(column) for _, column in described.items()])
-    return find_copies(values, are_numbers(described))
+    values = np.column_stack([_as_numbers(column) for _, column in data.items()])
+    return find_copies(values, are_numbers(data))
+
+
+def _may_identify(column: Any) -> bool:
+    """Whether nearly all values are different, and texts or whole numbers."""
+    if is_date_column(column) or column.nunique() < MANY_VALUES * len(column):
+        return False
+    if not import_optional("pandas").api.types.is_numeric_dtype(column):
+        return True
+    values = column.dropna().to_numpy(np.float64)
+    return bool(np.all(values == np.floor(values)))
 
 
 def are_numbers(frame: Any) -> NDArray[np.bool_]:

@@ -180,3 +180,12 @@ def join_groups(copies: NDArray | None, groups: NDArray | None) -> Any:
     )
     _, components = connected_components(links, directed=False)
     return components[copies]
+
+
+def why_so_few(copies: NDArray | None, groups: NDArray | None) -> str:
+    """A sentence, with a space before it, if copies join groups; else nothing."""
+    if copies is None or groups is None:
+        return ""
+    if len(np.unique(join_groups(copies, groups))) == len(np.unique(groups)):
+        return ""
+    return " Groups that contain copies of the same row count as one group."

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from raremetric.copies import Copies, find_copies, join_groups
+from raremetric.copies import Copies, find_copies, join_groups, why_so_few
 from raremetric.encoding.dates import is_date_column
 from raremetric.extras import import_optional
 from raremetric.rare.tuning_set import fold_numbers
@@ -67,13 +67,14 @@ def outer_folds(
         except ValueError as error:
             raise ValueError(
                 f"{error} These are the training rows of a fold: use fewer folds."
+                f"{why_so_few(copies, groups)}"
             ) from error
     return folds
 
 
 def n_tuning_folds(y: NDArray) -> int:
     """Number of folds for tuning: two rare examples per fold, and at most `MAX_FOLDS` folds."""
-    n_rare = int(np.bincount(y).min())
+    n_rare = int(np.bincount(y, minlength=2).min())
     if n_rare < MIN_RARE:
         raise ValueError(
             f"The rare class has {n_rare} examples; at least {MIN_RARE} are needed to tune and fit "
@@ -118,7 +119,10 @@ def tuning_folds(
         copies = None  # all rows are different
     if times is not None:
         n_most = N_QUICK_FOLDS if few_folds else n_most
-        return _past_folds(y, times, n_most, join_groups(copies, groups))
+        try:
+            return _past_folds(y, times, n_most, join_groups(copies, groups))
+        except ValueError as error:
+            raise ValueError(f"{error}{why_so_few(copies, groups)}") from error
     n_folds, n_repeats = fold_numbers(check_labels(y, "Tuning"))
     if few_folds:
         n_folds, n_repeats = N_QUICK_FOLDS, 1
@@ -159,8 +163,8 @@ def random_folds(
     sizes = sets_per_class(y, join_groups(copies, groups))
     if groups is not None and sizes[1] < n_folds:
         raise ValueError(
-            f"The positive rows belong to {sizes[1]} groups, too few for {n_folds} folds. "
-            "Use fewer folds."
+            f"The positive rows belong to {sizes[1]} {'group' if sizes[1] == 1 else 'groups'}, too "
+            f"few for {n_folds} folds.{why_so_few(copies, groups)} Use fewer folds."
         )
     if groups is None and sizes.min() < n_folds:
         raise ValueError(

@@ -79,12 +79,26 @@ def test_equal_rows_of_a_table_of_categories_are_different_examples(tmp_path):
         np.testing.assert_array_equal(each.test, test)
 
 
-@pytest.mark.filterwarnings("ignore:Column 'id' has 300 levels")
-def test_copies_are_found_despite_an_identifier(tripled, tmp_path):
-    tripled.insert(0, "id", [f"k{i}" for i in range(300)])
+@pytest.mark.filterwarnings("ignore:Column 'id' has .* levels")
+@pytest.mark.parametrize(
+    "ids",
+    [
+        [f"k{i}" for i in range(300)],
+        ["k1", None, *(f"k{i}" for i in range(1, 299))],
+        range(300),
+        [None, *range(299)],
+        [3, *range(299)],
+        np.random.default_rng(0).choice(10**7, 300, replace=False),
+    ],
+    ids=["texts", "flawed texts", "numbers", "one blank", "one twice", "gaps"],
+)
+def test_copies_are_found_despite_an_identifier(tripled, tmp_path, ids):
+    tripled.insert(0, "id", ids)
     tripled.to_csv(tmp_path / "t.csv", index=False)
     found = compare_table(tmp_path / "t.csv", "state", methods=["plain"], n_folds=4)
     assert found.summary()[0]["F1"]["mean"] < 0.5
+    assert found.notes[0].startswith("200 rows repeat the values of an earlier row. Copies")
+    assert found.notes[0].endswith("Columns that identify rows were not compared: 'id'.")
 
 
 @pytest.mark.parametrize("layout", ["%d.%m.%Y", "%d/%m/%Y", "%d.%m.%Y %H:%M"])

@@ -97,7 +97,7 @@ def test_inner_folds():
         assert not set(copies[train]) & set(copies[validation])
     with pytest.raises(ValueError, match="cannot be divided into an earlier part"):
         tuning_folds(y, 0, RowRoles(times=np.zeros(300)))
-    with pytest.raises(ValueError, match="belong to 1 groups, too few for 2 folds"):
+    with pytest.raises(ValueError, match="belong to 1 group, too few for 2 folds"):
         tuning_folds(y, 0, RowRoles(groups=np.zeros(300, dtype=np.int64)))
 
 

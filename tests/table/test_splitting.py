@@ -111,6 +111,37 @@ def test_copies_have_equal_values_unless_the_table_has_few_categories():
     assert copies_in(pd.DataFrame({"a": np.arange(200) % 3})).numbers.max() == 199
 
 
+@pytest.mark.parametrize(
+    ("times", "message"),
+    [
+        (None, "The positive rows belong to 1 group, too few for 2 folds."),
+        (np.arange(300), r"The rare class has 0 examples; .* use fewer folds\."),
+    ],
+)
+def test_copies_that_join_all_groups_are_named(times, message):
+    copies, groups = np.arange(300) % 60, np.random.default_rng(0).permutation(300) % 40
+    joined = "Groups that contain copies of the same row count as one group"
+    with pytest.raises(ValueError, match=f"{message} {joined}"):
+        outer_folds(Y, 2, 0, RowRoles(times, groups, copies=copies))
+    with pytest.raises(ValueError, match=joined):
+        tuning_folds(Y, 0, RowRoles(np.arange(300), groups, copies=copies))
+    with pytest.raises(ValueError, match=r"The positive rows belong to 1 group, .* folds\. Use"):
+        outer_folds(Y, 2, 0, RowRoles(None, np.zeros(300, dtype=int), copies=np.arange(300)))
+
+
+def test_a_measurement_does_not_identify_rows():
+    rng = np.random.default_rng(0)
+    amount = rng.choice(10**7, 300, replace=False)
+    days = pd.Timestamp("2024-01-01") + pd.to_timedelta(rng.permutation(300), unit="D")
+    noise = pd.DataFrame(rng.normal(size=(300, 2)), columns=list("ab"))
+    few = pd.DataFrame(rng.integers(0, 3, (300, 3)), columns=list("abc"))
+    copied = pd.DataFrame(np.tile(noise[:100], (3, 1)), columns=list("ab"))
+    for frame in (noise.assign(amount=amount), few.assign(amount=amount), copied.assign(day=days)):
+        assert copies_in(frame)[1:] == (0, True, [])
+    assert copies_in(pd.DataFrame({"amount": amount})).n_repeats == 0
+    assert copies_in(copied.assign(amount=amount)).left_out == ["amount"]
+
+
 @pytest.fixture(scope="module")
 def frame():
     rng = np.random.default_rng(1)

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
 from sklearn.utils import check_random_state
 
-from raremetric.copies import join_groups
+from raremetric.copies import join_groups, why_so_few
 from raremetric.validation import Labels
 
 Folds = list[tuple[NDArray, NDArray]]  # rows to learn from and rows to validate on
@@ -33,7 +33,8 @@ def stratified_folds(
     """
     sizes = sets_per_class(labels.codes, join_groups(copies, groups))
     if sizes.min() < 2:
-        raise ValueError(_indivisible(labels, int(sizes.argmin()), groups is not None))
+        message = _indivisible(labels, int(sizes.argmin()), groups is not None)
+        raise ValueError(message + why_so_few(copies, groups))
     return shuffled_folds(labels.codes, int(min(n_folds, sizes.min())), rng, groups, copies)
 
 

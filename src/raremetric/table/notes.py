@@ -91,6 +91,9 @@ def copy_notes(copies: Copies) -> list[str]:
             "were taken for different examples, which may be in different folds. If they are "
             "copies, remove them."
         )
+    if copies.left_out:
+        names = ", ".join(map(repr, copies.left_out[:MAX_SINGLE]))
+        found += f" Columns that identify rows were not compared: {names}."
     return [found]
 
 

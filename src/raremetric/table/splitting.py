@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from raremetric.copies import Copies, find_copies, join_groups
+from raremetric.copies import Copies, find_copies, join_groups, why_so_few
 from raremetric.encoding.dates import is_date_column
 from raremetric.selection import Folds, sets_per_class, shuffled_folds
 from raremetric.selection.cv import fold_numbers
@@ -22,6 +22,8 @@ MIN_RARE = 4  # examples of the rarer class that tuning needs
 MANY_ROWS = 2000
 MANY_RARE = 100
 N_QUICK_FOLDS = 3
+MANY_VALUES = 0.9  # different values per row of a column that may identify rows
+MANY_COPIES = 0.1  # share of the rows that are copies without such a column, if it does
 NO_ROLES = RowRoles()
 
 
@@ -65,13 +67,14 @@ def outer_folds(
         except ValueError as error:
             raise ValueError(
                 f"{error} These are the training rows of a fold: use fewer folds."
+                f"{why_so_few(copies, groups)}"
             ) from error
     return folds
 
 
 def n_tuning_folds(y: NDArray) -> int:
     """Number of folds for tuning: two rare examples per fold, and at most `MAX_FOLDS` folds."""
-    n_rare = int(np.bincount(y).min())
+    n_rare = int(np.bincount(y, minlength=2).min())
     if n_rare < MIN_RARE:
         raise ValueError(
             f"The rare class has {n_rare} examples; at least {MIN_RARE} are needed to tune and fit "
@@ -116,7 +119,10 @@ def tuning_folds(
         copies = None  # all rows are different
     if times is not None:
         n_most = N_QUICK_FOLDS if few_folds else n_most
-        return _past_folds(y, times, n_most, join_groups(copies, groups))
+        try:
+            return _past_folds(y, times, n_most, join_groups(copies, groups))
+        except ValueError as error:
+            raise ValueError(f"{error}{why_so_few(copies, groups)}") from error
     n_folds, n_repeats = fold_numbers(check_labels(y, "Tuning"))
     if few_folds:
         n_folds, n_repeats = N_QUICK_FOLDS, 1
@@ -157,8 +163,8 @@ def random_folds(
     sizes = sets_per_class(y, join_groups(copies, groups))
     if groups is not None and sizes[1] < n_folds:
         raise ValueError(
-            f"The positive rows belong to {sizes[1]} groups, too few for {n_folds} folds. "
-            "Use fewer folds."
+            f"The positive rows belong to {sizes[1]} {'group' if sizes[1] == 1 else 'groups'}, too "
+            f"few for {n_folds} folds.{why_so_few(copies, groups)} Use fewer folds."
         )
     if groups is None and sizes.min() < n_folds:
         raise ValueError(
@@ -234,12 +240,35 @@ def describe_tuning(roles: Roles, copies: Copies) -> str:
 
 
 def copies_in(data: Any) -> Copies:
-    """Rows with equal values in all columns but those that identify or count the rows."""
+    """Rows with equal values in all columns but those that identify or count the rows.
+
+    Texts or whole numbers of which nearly all are different identify rows if a large share of the
+    rows are copies without them.
+    """
     described = data[[name for name in data.columns if not identifier_kind(data[name])]]
-    if not len(described.columns):
+    found = _copies_in(described)
+    rest = described[[name for name in described if not _may_identify(described[name])]]
+    without = found if rest.shape == described.shape else _copies_in(rest)
+    if without.together and without.n_repeats - found.n_repeats >= MANY_COPIES * len(data):
+        found, described = without, rest
+    return found._replace(left_out=[name for name in data if name not in described])
+
+
+def _copies_in(data: Any) -> Copies:
+    if not len(data.columns):
         return Copies(np.arange(len(data)), 0, True)
-    values = np.column_stack([_as_numbers(column) for _, column in described.items()])
-    return find_copies(values, are_numbers(described))
+    values = np.column_stack([_as_numbers(column) for _, column in data.items()])
+    return find_copies(values, are_numbers(data))
+
+
+def _may_identify(column: Any) -> bool:
+    """Whether nearly all values are different, and texts or whole numbers."""
+    if is_date_column(column) or column.nunique() < MANY_VALUES * len(column):
+        return False
+    if not import_optional("pandas").api.types.is_numeric_dtype(column):
+        return True
+    values = column.dropna().to_numpy(np.float64)
+    return bool(np.all(values == np.floor(values)))
 
 
 def are_numbers(frame: Any) -> NDArray[np.bool_]:

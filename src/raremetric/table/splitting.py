@@ -265,7 +265,7 @@ def _may_identify(column: Any) -> bool:
     """Whether nearly all values are different, and texts or whole numbers."""
     if is_date_column(column) or column.nunique() < MANY_VALUES * len(column):
         return False
-    if not import_optional("pandas").api.types.is_numeric_dtype(column):
+    if not pd.api.types.is_numeric_dtype(column):
         return True
     values = column.dropna().to_numpy(np.float64)
     return bool(np.all(values == np.floor(values)))

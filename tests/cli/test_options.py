@@ -64,6 +64,30 @@ def test_a_single_value_is_given_once(run, tmp_path, monkeypatch, command, path,
     assert [*tmp_path.iterdir()] == []
 
 
+@pytest.mark.parametrize(("command", "path", "option"), SINGLES)
+def test_a_single_value_is_not_empty(run, tmp_path, monkeypatch, command, path, option):
+    monkeypatch.chdir(tmp_path)
+    result = run(*path, option.opts[0], "")
+    assert result.exit_code == 2, result.output
+    sentence = f"{' / '.join(option.opts)} is empty. Give it a value, or leave it out."
+    assert result.stderr == f"Error: {sentence}\n"
+    assert [*tmp_path.iterdir()] == []
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["fit", "--threshold", "nan"], "--threshold must be a number from 0 to 1; got nan."),
+        (["fit", "--min-precision", "nan"], "must be a number from 0 to 1; got nan."),
+        (["compare", "--min-recall=NaN"], "must be a number from 0 to 1; got NaN."),
+    ],
+)
+def test_sentences_say_what_is_needed(run, path, tmp_path, words, sentence):
+    result = run(*words, path, "--target", "state", "-o", tmp_path / "out")
+    assert result.exit_code == 2
+    assert sentence in result.stderr
+
+
 @pytest.mark.parametrize(("command", "path", "option"), LISTS)
 def test_a_list_accumulates(command, path, option):
     (name,) = option.opts

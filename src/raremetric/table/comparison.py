@@ -212,7 +212,10 @@ def combine(
 ) -> tuple[list[tuple[str, str]], list[str]]:
     """Each method with each resampling that it is combined with, and a note if some are not."""
     if not resamplings:
-        raise ValueError(f"resampling must be one or more of {', '.join(RESAMPLING)}; got none.")
+        raise ValueError(
+            f"No resampling is given. Name one or more of {', '.join(map(repr, RESAMPLING))}, or "
+            "leave the option out for the default, 'none'."
+        )
     for each in resamplings:
         check_option(each, "resampling", RESAMPLING)
     fixed = [name for name in methods if find_contender(name).has_threshold]

@@ -64,15 +64,21 @@ def _discard_output() -> None:
 
 
 class Command(TyperCommand):
-    """A command that refuses an option with one value if it is given several times."""
+    """A command that refuses options with one value that are repeated, empty or not a number."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Parse the arguments; flags and lists may be repeated."""
-        _, _, given = self.make_parser(ctx).parse_args([*args])
+        values, _, given = self.make_parser(ctx).parse_args([*args])
         times: Counter[Any] = Counter() if ctx.resilient_parsing else Counter(given)
         for option, n in times.items():
+            name, value = " / ".join(option.opts), values[option.name]
             if n > 1 and not (option.multiple or option.is_flag):
-                fail(f"{' / '.join(option.opts)} takes one value, but has {n}. Give it only once.")
+                fail(f"{name} takes one value, but has {n}. Give it only once.")
+            if value == "" and option.param_type_name == "option":
+                fail(f"{name} is empty. Give it a value, or leave it out.")
+            # typer would say that NaN must be less than the maximum.
+            if getattr(option, "max", None) is not None and value.strip().lower() == "nan":
+                fail(f"{name} must be a number from {option.min} to {option.max}; got {value}.")
         return super().parse_args(ctx, args)
 
 

@@ -212,7 +212,7 @@ def test_one_file_from_start_to_end(tmp_path):
     model = fit_table(
         write_table(rest, table, tmp_path / "rest"), "class", "prämiert", method="plain"
     )
-    found = model.predict(write_table(held_out, table, tmp_path / "held-out"))
+    found = model.predict_table(write_table(held_out, table, tmp_path / "held-out"))
     y = held_out["class"] == "prämiert"
     assert row["f1"] == f1_score(y, found["class"] == "prämiert")
     assert row["ap"] == average_precision_score(y, found["probability"])

@@ -114,7 +114,7 @@ def content(path):
     if path.is_dir():
         return {each.name: each.read_bytes() for each in path.iterdir()}
     if path.suffix == ".skops":
-        return load_model(path).predict(path.with_name("table.csv")).to_csv()
+        return load_model(path).predict_table(path.with_name("table.csv")).to_csv()
     if path.suffix == ".sqlite":
         with sqlite3.connect(path) as db:
             tables = {name for (name,) in db.execute("SELECT name FROM sqlite_master")}

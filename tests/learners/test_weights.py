@@ -8,7 +8,7 @@ from sklearn.base import clone
 from raremetric import GMML, ITML, LMNN, MetricKNNClassifier
 from raremetric.learners import lmnn as lmnn_module
 from raremetric.learners.grid import Fold, score_push_weights
-from raremetric.pairs import draw_pairs, draw_rows, sample_rows
+from raremetric.pairs import draw_pairs, redraw, sample_rows
 from raremetric.validation import check_labels
 from tests.conftest import make_problem
 from tests.oracles.large_margin import lmnn_loss, lmnn_optimum
@@ -147,7 +147,7 @@ def test_rows_are_drawn_in_proportion_to_their_weights():
     w, n = np.array([1.0, 2.0, 5.0]), 80_000
     rng = np.random.RandomState(0)
     for drawn in (
-        draw_rows(3, n, rng, w),
+        redraw(3, n, rng, w),
         np.concatenate(sample_rows(10 * n, rng, np.resize(w, 10 * n))),
     ):
         found = np.bincount(drawn % 3, minlength=3) / len(drawn)

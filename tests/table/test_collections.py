@@ -157,7 +157,7 @@ def test_few_positives_are_cross_validated(tmp_path, scheduler, role):
     assert model.y.sum() == n_positive  # all are learned from
     assert "held_out" not in model.training
     new = make_table(20_000, seed=1, shift=-6.5)
-    found, y = model.predict(new), new["y"] == "yes"
+    found, y = model.predict_table(new), new["y"] == "yes"
     assert found["probability"].mean() == pytest.approx(y.mean(), rel=0.3)
     f1 = f1_score(y, found["class"] == "yes")
     assert model.training["score"] == pytest.approx(f1, abs=0.15)
@@ -174,7 +174,7 @@ def test_few_positives_are_calibrated_on_negatives_of_the_whole_table(tmp_path, 
     model = fit_collection(folder, "y", "True", max_samples=1000, scheduler=scheduler)
     assert model.training["positive"] < 500
     new = draw(300_000, 1)
-    found = model.predict(new)
+    found = model.predict_table(new)
     f1 = f1_score(new["y"], found["class"] == "True")
     assert model.training["score"] == pytest.approx(f1, abs=0.04)
     assert found["probability"].mean() == pytest.approx(new["y"].mean(), rel=0.2)
@@ -190,7 +190,7 @@ def test_a_given_threshold_of_a_sample(tmp_path, scheduler):
     recall, precision = (low.training["validation"][name] for name in ("recall", "precision"))
     assert recall > chosen.training["validation"]["recall"]
     assert precision < chosen.training["validation"]["precision"]
-    found = low.predict(make_table(4000, seed=1))
+    found = low.predict_table(make_table(4000, seed=1))
     np.testing.assert_array_equal(found["class"] == "yes", found["probability"] >= 0.02)
 
 

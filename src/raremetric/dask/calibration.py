@@ -90,15 +90,22 @@ class Decision(NamedTuple):
     missed: float | None  # the expected value of a constrained measure, if it is too low
 
     @classmethod
-    def best(cls, p: NDArray, positive: NDArray, weights: NDArray, aim: Aim) -> Decision:
-        """The best threshold for rows with probabilities, true classes and weights."""
+    def best(
+        cls,
+        p: NDArray,
+        positive: NDArray,
+        weights: NDArray,
+        aim: Aim,
+        given: float | None = None,
+    ) -> Decision:
+        """The given or the best threshold for rows with probabilities, true classes and weights."""
         sample = Sample(positive, weights)
-        threshold = aim.threshold(p, sample)
+        threshold = aim.threshold(p, sample) if given is None else given
         predicted = p >= threshold
         return cls(
             threshold,
             float(aim.value(predicted, sample)),
             standard_error(predicted[np.newaxis], sample, aim.utility),
             validate(p[np.newaxis], sample, predicted[np.newaxis]),
-            aim.missed(p, threshold, sample),
+            aim.missed(p, threshold, sample) if given is None else None,
         )

@@ -147,7 +147,8 @@ def _calibrate(model: TableModel, scores: Scores, totals: NDArray) -> None:
     sigmoid = fit_sigmoid(log_odds, positive, weights)
     calibration = sigmoid.after(classifier.ensemble_.calibration)
     classifier.ensemble_ = classifier.ensemble_._replace(calibration=calibration)
-    found = Decision.best(sigmoid(log_odds), positive, weights, check_aim(classifier.scoring))
+    aim = check_aim(classifier.scoring)
+    found = Decision.best(sigmoid(log_odds), positive, weights, aim, model.fixed_threshold)
     if found.missed is not None:
         warn_user(
             f"No threshold meets scoring={model.scoring!r} on {kind} rows. The threshold with the "

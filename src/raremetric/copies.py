@@ -12,7 +12,7 @@ from scipy.sparse import coo_array, csr_array, issparse
 from scipy.sparse.csgraph import connected_components
 
 FEW_VALUES = 10  # a column that has no more different values holds categories
-BY_CHANCE = 0.01  # if fewer rows equal a given one by chance, equal rows are copies
+BY_CHANCE = 0.005  # if fewer rows equal a given one by chance, equal rows are copies
 CLOSER = 1.1  # times as many rows, at most, are equal up to ten times the rounding errors
 BLOCK = 4096  # rows that are compared at a time; bounds the memory
 DIGEST_SIZE = 16  # bytes per row: two different rows never have the same digest in practice
@@ -33,7 +33,7 @@ def find_copies(X: Any, is_number: NDArray | None = None) -> Copies:
     They are different examples in a table of few categories, in which equal rows are to be
     expected. They are copies if the columns can tell rows apart: if those of numbers, or one of
     text, have more than half as many combinations of values as there are different rows, or if
-    all columns have so many combinations that less than 1 % of the different rows would equal
+    all columns have so many combinations that less than 0.5 % of the different rows would equal
     another one by chance. For the first, only columns with more than `FEW_VALUES` different values
     count. How often rows are repeated makes no difference.
 

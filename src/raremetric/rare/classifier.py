@@ -184,7 +184,7 @@ class RareClassifier(InspectionMixin, ClassifierMixin, BaseEstimator):
     folds if a class has too few different rows. In a table of few categories, equal rows are
     different examples, and are treated as such: rows are copies only if the columns with more than
     ten different values have more than half as many combinations of values as there are different
-    rows, or if all columns have so many that less than 1 % of the different rows would equal
+    rows, or if all columns have so many that less than 0.5 % of the different rows would equal
     another one by chance. In arrays, numbers that differ by rounding errors, as after a PCA, are
     equal.
     Folds from a splitter or a list are used as they are.

@@ -112,7 +112,7 @@ def test_the_page_never_scrolls_sideways(opened):
     assert page.evaluate(
         "document.documentElement.scrollWidth <= document.documentElement.clientWidth"
     )
-    assert page.locator("figure svg").count() == 8
+    assert page.locator("figure svg").count() == 7
     assert all(svg.bounding_box()["height"] > 100 for svg in page.locator("figure svg").all())
 
 

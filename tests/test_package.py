@@ -192,3 +192,10 @@ def test_an_audit_says_what_was_audited(output, sentence, code):
     text, found = audit.summarize(output, "Traceback\nno network")
     assert sentence in text
     assert found == code
+
+
+@pytest.mark.parametrize("name", ["raremetric", "raremetric.table", "raremetric.study"])
+def test_names_that_are_imported_on_first_use_are_completed(name):
+    code = f"import {name} as package; print({{*package.__all__}} <= {{*dir(package)}})"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "True\n"

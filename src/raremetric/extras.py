@@ -82,8 +82,8 @@ def installed_versions() -> dict[str, str]:
 
 def lazy_names(
     package: str, names_in: Mapping[str, Sequence[str]], needs: Sequence[str] = ()
-) -> tuple[Callable[[str], Any], list[str]]:
-    """The functions ``__getattr__`` and ``__all__`` of a package that imports names on first use.
+) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
+    """``__getattr__``, ``__dir__`` and ``__all__`` of a package that imports names on first use.
 
     Parameters
     ----------
@@ -103,4 +103,5 @@ def lazy_names(
             import_optional(each)
         return getattr(import_module(f"{package}.{module_of[name]}"), name)
 
-    return find, sorted(module_of)
+    names = sorted(module_of)
+    return find, lambda: sorted({*vars(import_module(package)), *names}), names

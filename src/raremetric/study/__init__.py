@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from raremetric.study.tasks import LearnerSpec, Study, StudyResults, Task
     from raremetric.study.text import export_results, import_results
 
-__getattr__, __all__ = lazy_names(
+__getattr__, __dir__, __all__ = lazy_names(
     __name__,
     {
         "execution": ["run_missing", "run_task"],

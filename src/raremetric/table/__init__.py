@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from raremetric.table.results import Comparison
     from raremetric.table.review import labeled_rows, review_file, with_reviewed_rows
 
-__getattr__, _names = lazy_names(
+__getattr__, __dir__, _names = lazy_names(
     __name__,
     {
         "collections": ["fit_collection"],

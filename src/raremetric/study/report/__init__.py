@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from raremetric.study.report.tables import progress_text, sets_text, share_cell, signed
     from raremetric.study.report.write import csv_bytes, figure_files, write_report
 
-__getattr__, __all__ = lazy_names(
+__getattr__, __dir__, __all__ = lazy_names(
     __name__,
     {
         "figures": ["draw_dataset", "draw_means"],

@@ -14,7 +14,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from raremetric import IML, IMLCV, LMNN, RareClassifier, load_dataset
-from raremetric.contenders.forests import FOREST_GRID
+from raremetric.contenders.families import FOREST_GRID
 from raremetric.learners import lmnn
 from raremetric.learners.base import initial_components
 from raremetric.losses.large_margin import make_large_margin_loss

@@ -16,8 +16,8 @@ from sklearn.model_selection import GroupKFold
 from sklearn.pipeline import Pipeline, make_pipeline
 
 from raremetric import IMLCV, Euclidean, MetricKNNClassifier, RareClassifier
-from raremetric.contenders.alternatives import LogisticRegressions
 from raremetric.contenders.averaged import AveragedClassifier
+from raremetric.contenders.families import LogisticRegressions
 from raremetric.copies import find_copies, join_groups
 from raremetric.rare.tuning_set import make_tuning_set
 from raremetric.validation import check_labels

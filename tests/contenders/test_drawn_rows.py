@@ -8,8 +8,8 @@ from sklearn.preprocessing import StandardScaler
 
 from raremetric import GMML
 from raremetric.contenders import base, find_contender
-from raremetric.contenders.alternatives import LogisticRegressions
 from raremetric.contenders.averaged import AveragedClassifier
+from raremetric.contenders.families import LogisticRegressions
 from raremetric.selection import draw_rows
 
 N, N_POSITIVE, N_DRAWN = 3000, 60, 180

@@ -1,6 +1,7 @@
 """The paper's way to tune and to vote."""
 
 import random
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -47,7 +48,7 @@ def test_the_candidates_of_iml_are_the_first_hundred_of_the_shuffled_grid():
 def test_the_paper_has_more_candidates_than_a_quick_budget(name, full, quick):
     contender = CONTENDERS[name]
     assert len(contender.candidates(1)) == full
-    assert len(contender.with_budget("quick").candidates(1)) == quick
+    assert len(replace(contender, budget="quick").candidates(1)) == quick
 
 
 @pytest.mark.parametrize(("budget", "tol"), [("full", IML().tol), ("quick", 1e-3)])
@@ -61,7 +62,7 @@ def test_a_quick_budget_compares_coarse_metrics_and_fits_a_fine_one(monkeypatch,
     score_candidates = neighbor_vote.score_candidates
     monkeypatch.setattr(neighbor_vote, "score_candidates", recorded)
     X, y = make_problem(0, n_samples=60)
-    contender = CONTENDERS["IML"].with_budget(budget)
+    contender = find_contender("IML", budget)
     folds = [*StratifiedKFold(2).split(X, y)]
     tuned = contender.fit_for_study(contender.candidates(1)[:3], X, y, seed=0, folds=folds)
     assert fitted == [tol] * 6
@@ -151,7 +152,7 @@ def test_successive_halving_ends_with_a_finalist_and_takes_fewer_fits(monkeypatc
     whole = contender.fit_for_study(tried, X, y, folds=folds, seed=0)
     assert seen == [16] * 4
     seen.clear()
-    halved = contender.with_budget("quick").fit_for_study(tried, X, y, folds=folds, seed=0)
+    halved = replace(contender, budget="quick").fit_for_study(tried, X, y, folds=folds, seed=0)
     assert seen == [16, 8, 6, 6]
     same = [name for name in halved.validation if halved.validation[name] == whole.validation[name]]
     assert len(same) >= 6

@@ -1,4 +1,5 @@
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -10,7 +11,7 @@ from sklearn.neighbors import NeighborhoodComponentsAnalysis
 from raremetric import RareClassifier
 from raremetric.contenders import CONTENDERS, find_contender, make_contender
 from raremetric.contenders.neighbor_vote import NeighborVote
-from raremetric.contenders.registry import ScoredEstimator
+from raremetric.contenders.scored import ScoredEstimator
 from tests.conftest import make_problem
 
 NCA = "sklearn.neighbors:NeighborhoodComponentsAnalysis"
@@ -83,7 +84,7 @@ def test_candidates_are_drawn_by_the_split():
         assert len({each.name for each in drawn}) == 20
         assert drawn == contender.candidates(1)
         assert drawn != contender.candidates(2)
-        assert len(contender.with_budget("quick").candidates(1)) == 10
+        assert len(replace(contender, budget="quick").candidates(1)) == 10
     assert CONTENDERS["IML-score"].candidates(3) == CONTENDERS["IML"].candidates(3)[:10]
     assert CONTENDERS["IML-30"].candidates(3) == CONTENDERS["IML"].candidates(3)[:30]
     mine = make_contender("SVM-rbf", "mine", grid={"width": [1.0], "C": [1.0, 2.0]})

@@ -14,14 +14,14 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
 from raremetric.contenders import CONTENDERS
-from raremetric.contenders.alternatives import (
+from raremetric.contenders.averaged import AveragedClassifier
+from raremetric.contenders.base import describe_params
+from raremetric.contenders.families import (
+    BalancedForests,
     BoostedTrees,
     KernelMachines,
     LogisticRegressions,
 )
-from raremetric.contenders.averaged import AveragedClassifier
-from raremetric.contenders.candidates import describe_params
-from raremetric.contenders.forests import BalancedForests
 from raremetric.contenders.scored import N_CANDIDATES, Scored, describe_average
 from raremetric.selection import best_threshold, f_utility, fit_sigmoid
 from raremetric.selection.cv import make_folds

@@ -10,12 +10,12 @@ from sklearn.preprocessing import StandardScaler
 
 from raremetric.contenders import find_contender
 from raremetric.contenders.base import Candidate, TuningOptions
-from raremetric.contenders.share_threshold import vote_threshold
 from raremetric.contenders.vote_threshold import (
     VoteClassifier,
     halved_sizes,
     positive_shares,
     tune_threshold,
+    vote_threshold,
 )
 from raremetric.learners.euclidean import Euclidean
 from raremetric.selection import Sample, check_aim
@@ -157,8 +157,8 @@ def test_neighbors_vote_with_their_weights(data):
 
 def test_shares_that_say_nothing_decide_by_majority():
     positive = np.arange(60) < 20
-    found = vote_threshold(np.where(positive, 0.0, 2 / 3), Sample(positive), check_aim("f1"))
-    assert found.threshold == 0.5
+    threshold, _ = vote_threshold(np.where(positive, 0.0, 2 / 3), Sample(positive), check_aim("f1"))
+    assert threshold == 0.5
 
 
 def test_progress(data):

@@ -4,14 +4,14 @@ import numpy as np
 import pytest
 
 from raremetric.contenders import find_contender
-from raremetric.contenders.alternatives import (
+from raremetric.contenders.averaged import AveragedClassifier
+from raremetric.contenders.families import (
+    BalancedForests,
     BoostedTrees,
     Classifiers,
     KernelMachines,
     LogisticRegressions,
 )
-from raremetric.contenders.averaged import AveragedClassifier
-from raremetric.contenders.forests import BalancedForests
 
 
 @pytest.fixture(scope="module")

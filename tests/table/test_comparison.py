@@ -12,8 +12,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from raremetric.contenders import CONTENDERS, scored
-from raremetric.contenders.alternatives import LogisticRegressions
 from raremetric.contenders.base import positive_scores
+from raremetric.contenders.families import LogisticRegressions
 from raremetric.rare import classifier
 from raremetric.selection.cv import make_folds
 from raremetric.table import DEFAULT_METHODS, Comparison, compare_table, comparison, read_table

@@ -33,14 +33,7 @@ class ClassifierFamily(BaseEstimator):
     """
 
     @abstractmethod
-    def fit(
-        self,
-        X: NDArray,
-        y: NDArray,
-        settings: Settings,
-        seed: int,
-        weights: NDArray | None = None,
-    ) -> Self:
+    def fit(self, X, y, settings, seed, weights=None) -> Self:
         """Fit one classifier for each setting; y holds 0 and 1, weights are above zero."""
 
     @abstractmethod

@@ -156,10 +156,6 @@ class Contender(ABC):
             alias=alias,
         )
 
-    def with_budget(self, budget: str) -> Self:
-        """The same contender with another budget."""
-        return replace(self, budget=budget)
-
     def candidates(self, split: int) -> list[Candidate]:
         """The settings to choose from on split number ``split``."""
         if self.grid is not None:
@@ -253,6 +249,15 @@ def grid_candidates(
         random.Random(split).shuffle(tried)
         tried = tried[:n_candidates]
     return tried
+
+
+def describe_params(params: Mapping[str, Any]) -> str:
+    """A setting in words."""
+    shown = (
+        f"{name}={value:g}" if isinstance(value, float) else f"{name}={value}"
+        for name, value in params.items()
+    )
+    return ", ".join(shown) or "the default settings"
 
 
 def positive_scores(model: Any, X: NDArray) -> NDArray:

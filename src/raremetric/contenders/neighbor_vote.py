@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
@@ -19,8 +20,8 @@ from raremetric.contenders.base import (
     Tuned,
     TuningOptions,
     check_arguments,
+    describe_params,
 )
-from raremetric.contenders.candidates import describe_params
 from raremetric.contenders.resampling import resample
 from raremetric.contenders.vote_folds import (
     N_FINALISTS,
@@ -41,6 +42,8 @@ from raremetric.validation import check_labels, quiet_repeats
 
 N_QUICK_CANDIDATES = 16
 MAX_ROWS = 20_000  # learned from by default: the time of each candidate grows with their square
+N_IML_CANDIDATES = 100
+FRACTIONS = [float(fraction) for fraction in np.arange(0, 1.01, 0.05)]
 QUICK_TOL = 1e-3  # of IML while candidates are compared: about twice as fast as its default
 
 
@@ -236,3 +239,42 @@ def better_half(means: NDArray, running: NDArray) -> NDArray:
     kept = max(N_FINALISTS, (len(running) + 1) // 2)
     order = np.argsort(-means[running], kind="stable")
     return np.sort(running[order[:kept]])
+
+
+# Candidates where no grid is given, as the authors of IML tried them.
+
+
+def euclidean_candidates(split: int) -> list[Candidate]:
+    """The plain distance has nothing to tune."""
+    return [Candidate("{'None': None}", {})]
+
+
+def lmnn_candidates(split: int) -> list[Candidate]:
+    """The weight of the push term."""
+    return [Candidate(str({"mu": mu}), {"push_weight": mu}) for mu in FRACTIONS]
+
+
+def gmml_candidates(split: int) -> list[Candidate]:
+    """The position t on the geodesic."""
+    return [Candidate(str({"t": t}), {"t": t}) for t in FRACTIONS]
+
+
+def itml_candidates(split: int) -> list[Candidate]:
+    """The program's gamma divides the bounds: see the Notes of `ITML`."""
+    gammas = [2.0**power if power < 0 else 2**power for power in range(-10, 11)]
+    return [Candidate(str({"gamma": g}), {"bound_scale": 1 / g}) for g in gammas]
+
+
+def iml_candidates(split: int) -> list[Candidate]:
+    """The first hundred of the grid of 525, shuffled by the number of the split."""
+    grid = [
+        Candidate(
+            str({"m": m, "Lambda": lam, "a": a}),
+            {"margin": float(m), "regularization": float(lam), "similar_weight": min(a, 1.0)},
+        )
+        for m in (1, 10, 100, 1000, 10000)
+        for lam in (0, 0.01, 0.1, 1, 10)
+        for a in FRACTIONS
+    ]
+    random.Random(split).shuffle(grid)
+    return grid[:N_IML_CANDIDATES]

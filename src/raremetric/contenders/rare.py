@@ -18,7 +18,7 @@ from raremetric.contenders.base import (
     TuningOptions,
     refuse_unknown,
 )
-from raremetric.contenders.candidates import iml_candidates
+from raremetric.contenders.neighbor_vote import iml_candidates
 from raremetric.contenders.scored import chosen_members, describe_average
 from raremetric.learners.iml import IML
 from raremetric.rare import RareClassifier

@@ -7,36 +7,35 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import replace
 from functools import partial
 from importlib import import_module
 from typing import Any
 
-from sklearn.utils.validation import has_fit_parameter
-
-from raremetric.contenders.alternatives import (
+from raremetric.contenders.base import Contender
+from raremetric.contenders.families import (
     BOOSTING_GRID,
+    FOREST_GRID,
     LOGISTIC_GRID,
     MAX_ROWS_OF_KERNEL,
     SVM_GRID,
+    BalancedForests,
     BoostedTrees,
-    Classifiers,
     KernelMachines,
     LogisticRegressions,
 )
-from raremetric.contenders.averaged import AveragedClassifier, Settings
-from raremetric.contenders.base import Candidate, Contender, check_arguments
-from raremetric.contenders.candidates import (
+from raremetric.contenders.neighbor_vote import (
+    IMLVote,
+    LMNNVote,
+    NeighborVote,
     euclidean_candidates,
     gmml_candidates,
     iml_candidates,
     itml_candidates,
     lmnn_candidates,
 )
-from raremetric.contenders.forests import FOREST_GRID, BalancedForests
-from raremetric.contenders.neighbor_vote import IMLVote, LMNNVote, NeighborVote
 from raremetric.contenders.rare import IMLScore, Rare
-from raremetric.contenders.scored import Averaged, Scored
+from raremetric.contenders.scored import Scored, ScoredEstimator, own_candidates
 from raremetric.contenders.vote_threshold import MAX_JUDGED
 from raremetric.learners.euclidean import Euclidean
 from raremetric.learners.gmml import GMML
@@ -151,9 +150,9 @@ def find_contender(name: str, budget: str = "full") -> Contender:
         "quick" tries fewer candidates: for a user's table, where short run times matter.
     """
     if ":" in name:
-        return custom_contender(name).with_budget(budget)
+        return replace(custom_contender(name), budget=budget)
     known = CONTENDERS | {each.alias: each for each in CONTENDERS.values() if each.alias}
-    return known[check_option(name, "method", known)].with_budget(budget)
+    return replace(known[check_option(name, "method", known)], budget=budget)
 
 
 def make_contender(
@@ -187,39 +186,6 @@ def make_contender(
     return kinds[kind].variant(name, settings, grid, n_candidates)
 
 
-@dataclass(frozen=True, kw_only=True)
-class ScoredEstimator(Averaged):
-    """Any classifier with scikit-learn's interface, tuned like the alternatives.
-
-    Parameters
-    ----------
-    estimator : type
-        Class of the classifier; ``settings`` are its arguments.
-    """
-
-    estimator: type = field(compare=False)
-
-    def _check_settings(self) -> None:
-        check_arguments(self.estimator, self.settings, self.grid, self.name)
-
-    def _default_candidates(self, split: int) -> list[Candidate]:
-        return own_candidates(self.estimator, split)[: self.n_candidates]
-
-    @property
-    def ignores_weights(self) -> str:
-        """Whether the classifier is fitted without weights."""
-        if has_fit_parameter(self.estimator(**self.settings), "sample_weight"):
-            return ""
-        return (
-            f"{self.title} cannot take weights: it is fitted without them; only its threshold and "
-            "its measures are weighted."
-        )
-
-    def _model(self, settings: Settings, **options: Any) -> AveragedClassifier:
-        family = Classifiers(self.estimator(**self.settings))
-        return AveragedClassifier(family, settings, **options)
-
-
 def custom_contender(path: str, *, name: str = "", **fields: Any) -> Contender:
     """A contender from an import path such as ``"mypackage.module:MyLearner"``.
 
@@ -241,13 +207,6 @@ def custom_contender(path: str, *, name: str = "", **fields: Any) -> Contender:
         return ScoredEstimator(name=name, kind=path, estimator=estimator, **fields)
     propose = partial(own_candidates, estimator)
     return NeighborVote(name=name, kind=path, learner=estimator, propose=propose, **fields)
-
-
-def own_candidates(estimator: type, split: int) -> list[Candidate]:
-    """What a class offers by its static method ``candidates(split)``; else its defaults alone."""
-    offered = getattr(estimator, "candidates", None)
-    tried = [{}] if offered is None else offered(split)
-    return [Candidate(str(params), params) for params in tried]
 
 
 def load_class(path: str) -> type:

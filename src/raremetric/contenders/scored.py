@@ -9,6 +9,7 @@ from math import isnan
 from typing import Any, ClassVar
 
 from numpy.typing import NDArray
+from sklearn.utils.validation import has_fit_parameter
 
 from raremetric.contenders.averaged import AveragedClassifier, ClassifierFamily, Settings
 from raremetric.contenders.base import (
@@ -17,10 +18,12 @@ from raremetric.contenders.base import (
     Quality,
     Tuned,
     TuningOptions,
+    check_arguments,
+    describe_params,
     grid_candidates,
     refuse_unknown,
 )
-from raremetric.contenders.candidates import describe_params
+from raremetric.contenders.families import Classifiers
 from raremetric.selection import Selection
 
 N_CANDIDATES = 20
@@ -100,6 +103,46 @@ class Scored(Averaged):
     def _model(self, settings: Settings, **options: Any) -> AveragedClassifier:
         quick = self.quick_family if self.budget == "quick" else None
         return AveragedClassifier(quick or self.family, settings, **self.settings, **options)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ScoredEstimator(Averaged):
+    """Any classifier with scikit-learn's interface, tuned like the alternatives.
+
+    Parameters
+    ----------
+    estimator : type
+        Class of the classifier; ``settings`` are its arguments.
+    """
+
+    estimator: type = field(compare=False)
+
+    def _check_settings(self) -> None:
+        check_arguments(self.estimator, self.settings, self.grid, self.name)
+
+    def _default_candidates(self, split: int) -> list[Candidate]:
+        return own_candidates(self.estimator, split)[: self.n_candidates]
+
+    @property
+    def ignores_weights(self) -> str:
+        """Whether the classifier is fitted without weights."""
+        if has_fit_parameter(self.estimator(**self.settings), "sample_weight"):
+            return ""
+        return (
+            f"{self.title} cannot take weights: it is fitted without them; only its threshold and "
+            "its measures are weighted."
+        )
+
+    def _model(self, settings: Settings, **options: Any) -> AveragedClassifier:
+        family = Classifiers(self.estimator(**self.settings))
+        return AveragedClassifier(family, settings, **options)
+
+
+def own_candidates(estimator: type, split: int) -> list[Candidate]:
+    """What a class offers by its static method ``candidates(split)``; else its defaults alone."""
+    offered = getattr(estimator, "candidates", None)
+    tried = [{}] if offered is None else offered(split)
+    return [Candidate(str(params), params) for params in tried]
 
 
 def chosen_members(

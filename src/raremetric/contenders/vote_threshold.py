@@ -12,14 +12,8 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils import check_random_state
 
 from raremetric.classifier import MetricKNNClassifier
-from raremetric.contenders.base import (
-    Candidate,
-    Tuned,
-    TuningOptions,
-)
-from raremetric.contenders.candidates import describe_params
+from raremetric.contenders.base import Candidate, Quality, Tuned, TuningOptions, describe_params
 from raremetric.contenders.resampling import resample
-from raremetric.contenders.share_threshold import vote_threshold
 from raremetric.contenders.vote_folds import (
     N_FINALISTS,
     N_NEIGHBORS,
@@ -30,7 +24,18 @@ from raremetric.contenders.vote_folds import (
 )
 from raremetric.neighbors import NeighborSearch
 from raremetric.performance import Progress
-from raremetric.selection import Folds, Sample, check_aim, draw_rows, evaluate, rank
+from raremetric.selection import (
+    Aim,
+    Folds,
+    Sample,
+    check_aim,
+    draw_rows,
+    evaluate,
+    fit_sigmoid,
+    rank,
+    standard_error,
+    validate,
+)
 from raremetric.selection.cv import make_folds, make_repeats, scored_rows, split_into_repeats
 from raremetric.selection.race import race
 from raremetric.validation import check_labels, quiet_constants, quiet_repeats
@@ -122,14 +127,17 @@ def tune_threshold(
         See `Contender.fit`.
     max_judged : int, default=100_000
     """
-    positive = check_labels(y, contender.name).codes == 1
+    labels = check_labels(y, contender.name)
+    positive = labels.codes == 1
     aim, rng = check_aim(how.scoring), check_random_state(how.seed)
     seed = rng.randint(2**31 - 1)
     rows = draw_rows(positive, how.max_samples, rng)
     sample = Sample.of(positive, rows, how.weights)
     own_folds = make_repeats(how.folds or None, sample.labels, rows, seed)[0]
     all_vote = len(rows) < len(y) and how.resampling == "none"
-    folds = whole_folds(y, seed, how.folds) if all_vote else own_folds
+    folds = own_folds
+    if all_vote:  # the same, of all rows
+        folds = (split_into_repeats(how.folds) if how.folds else make_folds(labels, seed))[0]
     sizes = halved_sizes(len(candidates), len(own_folds), contender.budget == "quick")
     # With one candidate, there is nothing to choose, and all rows are judged below.
     chooses = len(candidates) > 1 or not all_vote
@@ -153,14 +161,53 @@ def tune_threshold(
             sample = Sample.of(positive, judged, how.weights)
         else:
             shares = scores[first, 0]
-        chosen = vote_threshold(shares, sample, aim, how.threshold)
+        threshold, quality = vote_threshold(shares, sample, aim, how.threshold)
         with quiet_constants():
-            model = fit_vote(learner, X, y, rows, how, chosen.threshold, all_vote)
+            model = fit_vote(learner, X, y, rows, how, threshold, all_vote)
     on_step()
     utilities = utilities if len(candidates) > 1 else {}
     params = candidates[best].params
     words = describe_params(params)
-    return Tuned(model, params, utilities, len(candidates), chosen.quality, words)
+    return Tuned(model, params, utilities, len(candidates), quality, words)
+
+
+def vote_threshold(
+    shares: NDArray, sample: Sample, aim: Aim, given: float | None = None
+) -> tuple[float, Quality]:
+    """The best threshold on out-of-fold shares of votes, or the given one, and its quality.
+
+    The shares are calibrated to probabilities, as the scores of other contenders are. The
+    threshold lies halfway between two shares that occur.
+
+    Parameters
+    ----------
+    shares : ndarray of shape (n_samples,)
+        NaN for rows that were not validated, which are left out.
+    sample : Sample
+    aim : Aim
+    given : float or None, default=None
+    """
+    rows = np.isfinite(shares)
+    shares, sample = shares[rows], sample.take(rows)
+    sigmoid = fit_sigmoid(shares, sample.positive, sample.weights)
+    p = sigmoid(shares)
+    cut = aim.threshold(p, sample)
+    if given is not None:
+        threshold = given
+    elif sigmoid.slope == 0:  # higher shares do not mean more positives
+        threshold = 0.5
+    else:
+        chosen, others = shares[p >= cut], shares[p < cut]
+        above = chosen.min(initial=1 + 1 / N_NEIGHBORS)
+        threshold = float((above + others.max(initial=0.0)) / 2)
+    predicted = shares >= threshold
+    quality = Quality(
+        float(aim.value(predicted, sample)),
+        standard_error(predicted[np.newaxis], sample, aim.utility),
+        validate(shares[np.newaxis], sample, predicted[np.newaxis]),
+        aim.missed(p, cut, sample) if given is None else None,
+    )
+    return threshold, quality
 
 
 def halved_sizes(n_candidates: int, n_folds: int, halving: bool) -> list[int]:
@@ -207,12 +254,6 @@ def positive_shares(
     return np.average(
         positive[nearest], axis=1, weights=None if weights is None else weights[nearest]
     )
-
-
-def whole_folds(y: NDArray, seed: int, folds: Folds | None) -> Folds:
-    """The first repeat of the given folds, or of those that a contender makes for all rows."""
-    repeats = split_into_repeats(folds) if folds else make_folds(check_labels(y, "y"), seed)
-    return repeats[0]
 
 
 def shares_of_all(

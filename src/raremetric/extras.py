@@ -1,4 +1,4 @@
-"""Optional dependencies: imported at the moment they are needed, by this module alone."""
+"""Optional dependencies, and names that a package imports on first use."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import platform
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import cache
-from importlib import import_module, metadata
+from importlib import import_module
 from importlib.util import find_spec
 from types import ModuleType
 from typing import Any
@@ -22,15 +22,10 @@ EXTRA_OF = {
     "skl2onnx": "onnx",
     "xgboost": "trees",
 }
-# Packages that results depend on, and the distributions that may provide them.
-RESULTS_DEPEND_ON = {
-    "numpy": ["numpy"],
-    "scipy": ["scipy"],
-    "scikit-learn": ["scikit-learn"],
-    "numba": ["numba"],
-    "imbalanced-learn": ["imbalanced-learn"],
-    "xgboost": ["xgboost", "xgboost-cpu"],
-}
+# Distributions that results depend on; xgboost-cpu contains the package xgboost.
+RESULTS_DEPEND_ON = (
+    "numpy", "scipy", "scikit-learn", "numba", "imbalanced-learn", "xgboost", "xgboost-cpu",
+)  # fmt: skip
 
 
 def install_hint(package: str) -> str:
@@ -53,12 +48,10 @@ def import_optional(module: str, purpose: str | None = None) -> ModuleType:
     except (ImportError, OSError) as error:  # OSError: a shared library is missing
         package = module.partition(".")[0]
         needs = f"{purpose} needs {package}" if purpose else f"raremetric needs {package} for this"
-        missing = error.name if isinstance(error, ModuleNotFoundError) else None
-        if missing is not None and missing.partition(".")[0] == package:
-            message = f"{needs}, but it is not installed: {install_hint(package)}"
-        else:
-            message = f"{needs}, but it cannot be imported: {error}"
-        raise ImportError(message) from error
+        why = f"cannot be imported: {error}"
+        if isinstance(error, ModuleNotFoundError) and str(error.name).partition(".")[0] == package:
+            why = f"is not installed: {install_hint(package)}"
+        raise ImportError(f"{needs}, but it {why}") from error
 
 
 def is_installed(package: str) -> bool:
@@ -72,11 +65,12 @@ def is_installed(package: str) -> bool:
 @cache
 def installed_versions() -> dict[str, str]:
     """Versions of Python and of the packages that results depend on."""
+    from importlib import metadata  # here, because `import raremetric` should take no time
+
     found = {"python": platform.python_version()}
-    for package, distributions in RESULTS_DEPEND_ON.items():
-        for distribution in distributions:
-            with suppress(metadata.PackageNotFoundError):
-                found[package] = metadata.version(distribution)
+    for distribution in RESULTS_DEPEND_ON:
+        with suppress(metadata.PackageNotFoundError):
+            found[distribution.removesuffix("-cpu")] = metadata.version(distribution)
     return found
 
 

@@ -37,7 +37,7 @@ from dask.utils import key_split
 from scipy.special import expit
 
 from raremetric.dask.cluster import LOCAL_CONFIG
-from raremetric.dask.sampling import sample_sizes
+from raremetric.dask.partitions import sample_sizes
 from raremetric.table import fit_collection, iter_table, predict_collection
 from raremetric.table.doubts import find_doubts
 from raremetric.table.model import BLOCK

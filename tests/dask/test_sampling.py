@@ -3,25 +3,18 @@
 import numpy as np
 import pytest
 
-from raremetric.dask.sampling import MIN_HELD_OUT, chosen_rows, plan_sample, sample_sizes
+from raremetric.dask.partitions import MIN_HELD_OUT, plan_sample, sample_sizes
 
 
 def test_a_plan_takes_no_row_twice_and_all_of_a_small_class():
     counts = np.array([[900, 3], [0, 0], [4100, 40], [5000, 7]])
     plan = plan_sample(counts, 500, np.random.RandomState(0))
-    codes = [
-        np.random.default_rng(i).permutation(np.repeat([0, 1], n)) for i, n in enumerate(counts)
-    ]
-    learned = [chosen_rows(c, ranks) for c, ranks in zip(codes, plan[0], strict=True)]
-    held_out = [chosen_rows(c, ranks) for c, ranks in zip(codes, plan[1], strict=True)]
-    for ours, others in zip(learned, held_out, strict=True):
-        assert len({*ours, *others}) == len(ours) + len(others)
-    n_learned = sum(
-        np.bincount(c[rows], minlength=2) for c, rows in zip(codes, learned, strict=True)
-    )
-    n_held = sum(np.bincount(c[rows], minlength=2) for c, rows in zip(codes, held_out, strict=True))
-    assert n_learned.tolist() == [450, 50]
-    assert n_held.tolist() == [9550, 0]
+    for size, learned, held_out in zip(counts, *plan, strict=True):
+        for n, ours, others in zip(size, learned, held_out, strict=True):
+            assert len({*ours, *others}) == len(ours) + len(others)
+            assert {*ours, *others} <= {*range(n)}
+    n_rows = [np.sum([[len(own) for own in ranks] for ranks in part], axis=0) for part in plan]
+    assert [n.tolist() for n in n_rows] == [[450, 50], [9550, 0]]
 
 
 def test_every_row_of_a_class_has_the_same_probability():

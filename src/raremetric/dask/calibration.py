@@ -44,15 +44,13 @@ def scores_of(estimator: Any, X: Any, columns: Sequence[int]) -> NDArray[np.floa
     found = [np.empty((0, len(columns)))]
     for start in range(0, X.shape[0], BLOCK):
         block = take_rows(X, np.arange(start, min(start + BLOCK, X.shape[0])))
-        found.append(_block_scores(estimator, block)[:, columns])
+        if hasattr(estimator, "decision_function"):
+            scores = np.asarray(estimator.decision_function(block), dtype=np.float64)
+            scores = np.column_stack([-scores, scores]) if scores.ndim == 1 else scores
+        else:
+            scores = logit(np.asarray(estimator.predict_proba(block), dtype=np.float64))
+        found.append(scores[:, columns])
     return np.concatenate(found)
-
-
-def _block_scores(estimator: Any, X: Any) -> NDArray[np.float64]:
-    if hasattr(estimator, "decision_function"):
-        scores = np.asarray(estimator.decision_function(X), dtype=np.float64)
-        return np.column_stack([-scores, scores]) if scores.ndim == 1 else scores
-    return logit(np.asarray(estimator.predict_proba(X), dtype=np.float64))
 
 
 class Calibration(NamedTuple):

@@ -16,9 +16,9 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from raremetric.copies import find_copies, keys_to_leave_out, rows_without
 from raremetric.dask.calibration import Calibration, Decision, Scores, scores_of
-from raremetric.dask.partitions import as_numbers, divide, stacked
+from raremetric.dask.collections import as_numbers, divide, stacked
+from raremetric.dask.partitions import MIN_HELD_OUT, plan_sample, represent
 from raremetric.dask.prediction import PredictionMixin
-from raremetric.dask.sampling import MIN_HELD_OUT, plan_sample, represent
 from raremetric.selection import Aim, check_aim, stratified_folds
 from raremetric.validation import (
     Labels,
@@ -33,6 +33,7 @@ from raremetric.validation import (
 )
 
 TWO_CLASSES_ONLY = ("pos_label_", "best_score_", "score_std_", "validation_")
+OF_FITTED = ("n_features_in_", "feature_names_in_")  # attributes of the fitted classifier
 
 
 class DaskClassifier(PredictionMixin, ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
@@ -173,7 +174,7 @@ class DaskClassifier(PredictionMixin, ClassifierMixin, MetaEstimatorMixin, BaseE
         -------
         self : DaskClassifier
         """
-        forget_attributes(self, *TWO_CLASSES_ONLY)
+        forget_attributes(self, *TWO_CLASSES_ONLY, *OF_FITTED)
         aim, name = check_aim(self.scoring), type(self).__name__
         if self.max_samples is not None:
             check_integer(self.max_samples, "max_samples", low=4)
@@ -198,6 +199,8 @@ class DaskClassifier(PredictionMixin, ClassifierMixin, MetaEstimatorMixin, BaseE
             own = represent(codes, weights, totals)
             own = own / own.mean()
         self.estimator_ = self._fit_copy(X, codes, own)
+        for attribute in filter(partial(hasattr, self.estimator_), OF_FITTED):
+            setattr(self, attribute, getattr(self.estimator_, attribute))
         parts, self.held_out_counts_ = [], np.zeros(n_classes, dtype=np.int64)
         if len(codes) < data.counts.sum():
             keys = keys_to_leave_out(as_numbers(X))

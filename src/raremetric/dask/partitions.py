@@ -1,23 +1,23 @@
-"""Data in partitions, which are counted, sampled and scored one by one."""
+"""Data in partitions: classes are counted, rows are drawn, and other rows are scored."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from functools import partial
 from typing import Any, NamedTuple
 
-import dask.array as da
 import numpy as np
-import pandas as pd
-from dask.base import is_dask_collection
-from numpy.typing import ArrayLike, NDArray
-from scipy.sparse import issparse
-from sklearn.utils import assert_all_finite, column_or_1d
+from numpy.typing import NDArray
 
 from raremetric.dask.calibration import Scores
 from raremetric.dask.cluster import run_on_each
-from raremetric.dask.sampling import Ranks, chosen_rows, within
+from raremetric.sampling import even_quotas
 from raremetric.validation import take_rows
+
+MAX_HELD_OUT = 100_000  # rows of each class
+MIN_HELD_OUT = 100  # rows of each class; fewer do not suffice to calibrate probabilities
+HELD_OUT_SHARE = 5  # at least one row in five is held out, if that gives MIN_HELD_OUT rows
+
+Ranks = list[NDArray[np.int64]]  # for each class, which of its rows: 0 for the first
 
 
 class Partitions(NamedTuple):
@@ -25,7 +25,7 @@ class Partitions(NamedTuple):
 
     parts: list[tuple]  # what `read` needs for each partition, see `run_on_each`
     # Picklable; from one of `parts` to pieces of the partition: rows, the codes of their classes
-    # (0, 1, ...) and their weights, of which rows of weight zero are left out.
+    # (0, 1, ..., or -1 for rows to leave out) and their weights.
     read: Callable[..., Iterator[tuple[Any, NDArray, NDArray]]]
     counts: NDArray[np.int64]  # (n_partitions, n_classes), rows of each class in each partition
     sizes: NDArray[np.int64]  # (n_partitions,), all rows
@@ -40,7 +40,7 @@ class Partitions(NamedTuple):
         codes, weights, numbers : ndarrays of shape (n_rows,)
             The classes of the rows, their weights, and their numbers in the data.
         """
-        drawn = self._on_each(_draw_part, ranks)
+        drawn = self._on_each(_draw_part, ranks, self.read)
         starts = np.repeat(np.cumsum(self.sizes) - self.sizes, [len(pieces) for pieces in drawn])
         tables, codes, weights, rows = zip(*(each for own in drawn for each in own), strict=True)
         numbers = [start + own for start, own in zip(starts, rows, strict=True)]
@@ -55,182 +55,106 @@ class Partitions(NamedTuple):
         score : callable (X, *part) -> scores, rows
             Picklable; the scores of some of the rows, and which rows these are.
         """
-        found = self._on_each(_score_part, ranks, score)
+        found = self._on_each(_score_part, ranks, (self.read, score))
         return Scores.joined([each for own in found for each in own])
 
-    def _on_each(self, function: Callable, ranks: list[Ranks], *shared: Any) -> list[Any]:
+    def _on_each(self, function: Callable, ranks: list[Ranks], shared: Any) -> list[Any]:
         parts = [(own, *part) for own, part in zip(ranks, self.parts, strict=True)]
-        return self.run(function, parts, (self.read, *shared))
+        return self.run(function, parts, shared)
 
 
-def _chosen(read: Callable, ranks: Ranks, part: tuple) -> Iterator[tuple]:
-    """The chosen rows of the pieces, the codes of their classes, their weights and positions."""
+def _drawn(read: Callable, ranks: Ranks, part: tuple) -> Iterator[tuple]:
+    """For each piece: the drawn rows, the codes of their classes, their weights and positions."""
     seen, start = np.zeros(len(ranks), dtype=np.int64), 0
     for X, codes, weights in read(*part):
-        kept = np.flatnonzero(weights)
-        sizes = np.bincount(codes[kept], minlength=len(ranks))
-        own = [within(*each) for each in zip(ranks, seen, sizes, strict=True)]
-        rows = kept[chosen_rows(codes[kept], own)]
+        of_class = [np.flatnonzero(codes == c) for c in range(len(ranks))]
+        sizes = np.array([len(rows) for rows in of_class])
+        drawn = [_within(*each) for each in zip(ranks, seen, sizes, strict=True)]
+        rows = np.concatenate([rows[own] for rows, own in zip(of_class, drawn, strict=True)])
         if len(rows):
+            rows.sort()
             yield take_rows(X, rows), codes[rows], weights[rows], start + rows
         seen, start = seen + sizes, start + len(codes)
 
 
-def _draw_part(shared: tuple, ranks: Ranks, *part: Any) -> list[tuple]:
-    (read,) = shared
-    return list(_chosen(read, ranks, part))
+def _draw_part(read: Callable, ranks: Ranks, *part: Any) -> list[tuple]:
+    return list(_drawn(read, ranks, part))
 
 
 def _score_part(shared: tuple, ranks: Ranks, *part: Any) -> list[Scores]:
     read, score = shared
     found = []
-    for X, codes, weights, _ in _chosen(read, ranks, part):
+    for X, codes, weights, _ in _drawn(read, ranks, part):
         values, rows = score(X, *part)
         found.append(Scores(values, codes[rows], weights[rows]))
     return found
 
 
-def divide(X: Any, y: Any, sample_weight: Any = None) -> tuple[Partitions, NDArray, NDArray]:
-    """Count the classes of a collection of Dask, or of data in memory, which are one partition.
+def plan_sample(
+    counts: NDArray, limit: int | None, rng: np.random.RandomState
+) -> tuple[list[Ranks], list[Ranks]]:
+    """Draw rows at random, without replacement, with equal probabilities within each class.
+
+    A row is drawn by its rank among the rows of its class in the whole table, so that the rows that
+    are drawn do not depend on the partitions.
 
     Parameters
     ----------
-    X : dask.array.Array, dask.dataframe.DataFrame or array-like of shape (n_samples, n_features)
-    y : dask.array.Array, dask.dataframe.Series or array-like of shape (n_samples,)
-        Partitioned like X. In memory only if the sizes of the chunks of X are known.
-    sample_weight : like y, or None
-        Rows of weight zero are left out.
+    counts : ndarray of shape (n_partitions, n_classes)
+        Number of rows of each class in each partition.
+    limit : int or None
+        See `sample_sizes`.
+    rng : RandomState
 
     Returns
     -------
-    data : Partitions
-    classes : ndarray of shape (n_classes,)
-    totals : ndarray of shape (n_classes,)
-        Sum of the weights of the rows of each class.
+    learned, held_out : lists of Ranks
+        Which rows of each partition to learn from and to hold out.
     """
-    if is_dask_collection(X):
-        run: Callable = run_on_each
-        columns = [row_blocks(X), _blocks_like(X, y, "y")]
-        columns.append(_blocks_like(X, sample_weight, "sample_weight"))
-    else:
-        run, columns = _run_here, [[as_rows(X)], [y], [sample_weight]]
-    parts = list(zip(*columns, strict=True))
-    found = run(_count_part, parts)
-    present = [own for own, *_ in found if len(own)] or [found[0][0]]
-    classes = np.unique(np.concatenate(present))
-    counts = np.zeros((len(parts), len(classes)), dtype=np.int64)
-    totals = np.zeros(len(classes))
-    for row, (own, own_counts, own_totals, _) in zip(counts, found, strict=True):
-        codes = np.searchsorted(classes, own)
-        row[codes] = own_counts
-        totals[codes] += own_totals
-    sizes = np.array([size for *_, size in found])
-    return Partitions(parts, partial(_read_rows, classes), counts, sizes, run), classes, totals
+    totals, starts = counts.sum(axis=0), np.cumsum(counts, axis=0) - counts
+    learned, held_out = [], []  # sorted ranks of each class in the whole table
+    for total, n_learned, n_held_out in zip(totals, *sample_sizes(totals, limit), strict=True):
+        order = np.random.default_rng(rng.randint(2**31 - 1)).choice(
+            total, n_learned + n_held_out, replace=False
+        )
+        learned.append(np.sort(order[:n_learned]))
+        held_out.append(np.sort(order[n_learned:]))
 
-
-def as_rows(X: Any) -> Any:
-    """Data in memory of which rows can be taken."""
-    if issparse(X):
-        return X.tocsr()
-    return X if hasattr(X, "shape") else np.asarray(X)
-
-
-def as_numbers(X: Any) -> Any:
-    """Numbers for which rows are equal where they are in X: hashes of texts and other objects."""
-    if issparse(X) or (not hasattr(X, "columns") and X.dtype.kind in "biuf"):
-        return X
-    table = pd.DataFrame(X)
-    columns = [table.iloc[:, i] for i in range(table.shape[1])]
-    return np.column_stack(
-        [
-            each.to_numpy(np.float64, na_value=np.nan)
-            if pd.api.types.is_numeric_dtype(each)
-            else pd.util.hash_pandas_object(each, index=False).to_numpy(np.float64)
-            for each in columns
+    def divided(ranks: Ranks) -> list[Ranks]:
+        return [
+            [_within(*each) for each in zip(ranks, start, count, strict=True)]
+            for start, count in zip(starts, counts, strict=True)
         ]
-    )
+
+    return divided(learned), divided(held_out)
 
 
-def stacked(tables: tuple[Any, ...]) -> Any:
-    """One array or table of the rows of several."""
-    if len(tables) == 1:
-        return tables[0]
-    if hasattr(tables[0], "columns"):
-        return pd.concat(tables, ignore_index=True)
-    return np.concatenate(tables)
+def sample_sizes(totals: NDArray, limit: int | None) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """How many rows of each class to learn from, and how many to hold out.
+
+    Parameters
+    ----------
+    totals : ndarray of shape (n_classes,)
+        Number of rows of each class.
+    limit : int or None
+        Maximum number of rows to learn from, the same number of each class; None for all rows. Of
+        more rows than that, at least a fifth of each class is held out, unless this would be less
+        than ``MIN_HELD_OUT`` rows.
+    """
+    if limit is None or limit >= totals.sum():
+        return totals, np.zeros_like(totals)
+    quotas = np.array(even_quotas(totals, limit))
+    share = totals // HELD_OUT_SHARE
+    learned = np.where(share >= MIN_HELD_OUT, np.minimum(quotas, totals - share), quotas)
+    return learned, np.minimum(totals - learned, MAX_HELD_OUT)
 
 
-def row_blocks(X: Any) -> list[Any]:
-    """Delayed rows of each partition of a Dask collection."""
-    if hasattr(X, "rechunk"):
-        if X.ndim != 2:
-            raise ValueError(f"X must have two dimensions; got a Dask array of shape {X.shape}.")
-        X = X.rechunk({1: -1})
-    return np.ravel(np.array(X.to_delayed(), dtype=object)).tolist()
+def _within(numbers: NDArray, low: Any, count: Any) -> NDArray[np.int64]:
+    """Sorted numbers from `low` on, `count` in all, counted from `low`."""
+    first, last = np.searchsorted(numbers, [low, low + count])
+    return numbers[first:last] - low
 
 
-def _blocks_like(X: Any, values: Any, name: str) -> list[Any]:
-    """Delayed labels or weights of each partition of X."""
-    if values is None:
-        return [None] * len(row_blocks(X))
-    sizes: tuple = X.chunks[0] if hasattr(X, "rechunk") else (np.nan,)
-    if not np.isnan(sizes).any():
-        if not is_dask_collection(values):
-            values = column_or_1d(values)
-            _check_lengths(len(values), sum(sizes), name)
-            values = da.from_array(values, chunks=(sizes,))
-        elif hasattr(values, "rechunk") and not np.isnan(values.chunks[0]).any():
-            _check_lengths(values.shape[0], sum(sizes), name)
-            values = values.rechunk({0: sizes})
-    if not is_dask_collection(values):
-        raise TypeError(
-            f"X is a Dask collection, so {name} must be one with the same partitions; got "
-            f"{type(values).__name__}."
-        )
-    found = np.ravel(np.array(values.to_delayed(), dtype=object)).tolist()
-    if len(found) != (expected := len(row_blocks(X))):
-        raise ValueError(
-            f"X has {expected} partitions, but {name} has {len(found)}. Take both from the same "
-            f"data frame, or repartition {name} like X."
-        )
-    return found
-
-
-def _run_here(function: Callable, parts: list[tuple], shared: Any = None) -> list[Any]:
-    return [function(shared, *part) for part in parts]
-
-
-def _check_lengths(n_values: int, n_rows: int, name: str) -> None:
-    if n_values != n_rows:
-        raise ValueError(f"X has {n_rows} rows, but {name} has {n_values}. Give one for each row.")
-
-
-def _labels_and_weights(X: Any, y: ArrayLike, weights: Any) -> tuple[NDArray, NDArray]:
-    labels = column_or_1d(y, warn=True)
-    _check_lengths(len(labels), X.shape[0], "y")
-    if labels.dtype.kind == "f":
-        assert_all_finite(labels, input_name="y")
-    elif pd.isna(labels).any():
-        raise ValueError("Input y contains missing labels. Leave these rows out.")
-    if weights is None:
-        return labels, np.ones(len(labels))
-    weights = column_or_1d(weights, dtype=np.float64)
-    _check_lengths(len(weights), len(labels), "sample_weight")
-    if not np.isfinite(weights).all() or (weights < 0).any():
-        raise ValueError("sample_weight must be finite and not negative; 0 leaves a row out.")
-    return labels, weights
-
-
-def _count_part(_: None, X: Any, y: Any, weights: Any) -> tuple[NDArray, NDArray, NDArray, int]:
-    """The classes of a partition, their numbers of rows and their weights; the number of rows."""
-    labels, weights = _labels_and_weights(X, y, weights)
-    kept = weights > 0
-    classes, codes, counts = np.unique(labels[kept], return_inverse=True, return_counts=True)
-    return classes, counts, np.bincount(codes, weights[kept], len(classes)), len(labels)
-
-
-def _read_rows(classes: NDArray, X: Any, y: Any, weights: Any) -> Iterator[tuple]:
-    labels, weights = _labels_and_weights(X, y, weights)
-    codes = np.full(len(labels), -1)  # without a weight, a label can be unknown
-    codes[weights > 0] = np.searchsorted(classes, labels[weights > 0])
-    yield X, codes, weights
+def represent(codes: NDArray, weights: NDArray, totals: NDArray) -> NDArray[np.float64]:
+    """Weights in the same proportions within each class, of which these are the totals."""
+    return weights * (totals / np.bincount(codes, weights))[codes]

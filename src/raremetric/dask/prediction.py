@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import dask
 import dask.array as da
 import numpy as np
+from dask import delayed
 from dask.base import is_dask_collection
 from numpy.typing import NDArray
 from scipy.special import expit, logit
@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from raremetric.dask.calibration import Calibration, scores_of
 from raremetric.dask.cluster import send_once
-from raremetric.dask.partitions import as_rows, row_blocks
+from raremetric.dask.collections import as_rows, row_blocks
 
 LOWEST = -700.0  # log-odds whose probability is above zero
 
@@ -27,18 +27,6 @@ class PredictionMixin:
     pos_label_: Any
     threshold_: Any
     calibration_: Calibration
-
-    @property
-    def n_features_in_(self) -> int:
-        """Number of features that the fitted classifier has seen."""
-        check_is_fitted(self)
-        return self.estimator_.n_features_in_
-
-    @property
-    def feature_names_in_(self) -> NDArray:
-        """Names of the features that the fitted classifier has seen."""
-        check_is_fitted(self)
-        return self.estimator_.feature_names_in_
 
     def predict_proba(self, X) -> Any:
         """Calibrated probabilities; for Dask collections an array of Dask, which is not computed.
@@ -105,16 +93,12 @@ class PredictionMixin:
         """Of the calibrated classes, (n_rows, n_columns)."""
         check_is_fitted(self)
         if not is_dask_collection(X):
-            return _log_odds(self, X)
-        model, blocks, n_columns = send_once(self), row_blocks(X), len(self._columns)
+            scores = scores_of(self.estimator_, as_rows(X), self._columns)
+            return self.calibration_.log_odds(scores)
+        log_odds, model, blocks = delayed(PredictionMixin._log_odds), send_once(self), row_blocks(X)
         sizes = X.chunks[0] if hasattr(X, "chunks") else [np.nan] * len(blocks)
-        call = dask.delayed(_log_odds)
         parts = [
-            da.from_delayed(call(model, block), (size, n_columns), dtype=np.float64)
+            da.from_delayed(log_odds(model, block), (size, len(self._columns)), dtype=np.float64)
             for block, size in zip(blocks, sizes, strict=True)
         ]
         return da.concatenate(parts, allow_unknown_chunksizes=True)
-
-
-def _log_odds(model: PredictionMixin, X: Any) -> NDArray[np.float64]:
-    return model.calibration_.log_odds(scores_of(model.estimator_, as_rows(X), model._columns))

@@ -14,7 +14,7 @@ import pytest
 import paper
 from paper.report import default_title, report_store, write_paper_report
 from paper.tests.synthetic import paper_like, tables_of
-from raremetric.study import Study, StudyResults, export_results, import_results, read_study
+from raremetric.study import Store, Study, StudyResults, export_results, import_results, read_study
 from tests.study.report.synthetic import beyond_the_paper
 
 FOLDER = Path(paper.__file__).parent
@@ -101,7 +101,9 @@ def test_titles():
 @pytest.fixture(scope="module")
 def imported(tmp_path_factory):
     """The published results of the paper's experiments, in a store."""
-    return import_results(RESULTS / "paper.csv.gz", tmp_path_factory.mktemp("s") / "paper.sqlite")
+    path = tmp_path_factory.mktemp("s") / "paper.sqlite"
+    import_results(RESULTS / "paper.csv.gz", path)
+    return Store(path)
 
 
 def test_every_published_row_belongs_to_its_study(imported):
@@ -121,8 +123,8 @@ def test_nothing_published_is_run_again(imported):
 
 def test_published_results_survive_another_export(imported, tmp_path):
     export_results(imported, tmp_path / "again.csv.gz")
-    again = import_results(tmp_path / "again.csv.gz", tmp_path / "again.sqlite")
-    assert again.studies() == imported.studies()
+    import_results(tmp_path / "again.csv.gz", tmp_path / "again.sqlite")
+    assert Store(tmp_path / "again.sqlite").studies() == imported.studies()
     old, new = (
         gzip.decompress(path.read_bytes()).split(b"\n", 1)[1]
         for path in (RESULTS / "paper.csv.gz", tmp_path / "again.csv.gz")

@@ -194,13 +194,16 @@ def test_results_as_text_and_back(run, study, tmp_path):
     part = ["--datasets", "wine", "--learners", "Euclidean", "--splits", "2"]
     assert run("study", "run", study, *part, "--store", first).exit_code == 0
     assert run("study", "export", first, text).stdout == f"2 tasks written to {text}.\n"
-    assert run("study", "import", text, second).stdout == f"2 tasks imported into {second}.\n"
-    again = run("study", "import", text, second)
-    assert again.exit_code == 2
-    assert "exists already" in again.stderr
+    assert run("study", "import", text, second).stdout == f"2 tasks added to {second}.\n"
+    assert run("study", "import", text, second).stdout == f"0 tasks added to {second}.\n"
+    more = run("study", "run", study, "--datasets", "wine", "--splits", "1", "--store", first)
+    assert more.exit_code == 0, more.output
+    run("study", "export", first, text)
+    added = run("study", "import", text, second, "--json").stdout
+    assert json.loads(added) == {"store": str(second), "tasks": 1}
     status = json.loads(run("study", "status", "--store", second, "--json").stdout)
     (found,) = status["studies"]  # the store knows its studies
-    assert (found["study"], found["done"], found["left"]) == ("mine", 2, 0)
+    assert (found["study"], found["done"], found["left"]) == ("mine", 3, 1)
 
 
 def test_a_study_with_and_without_resampling(run, tmp_path):

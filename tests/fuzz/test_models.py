@@ -207,11 +207,12 @@ def try_to_import(path, folder):
     new.unlink(missing_ok=True)
     with limited_time():
         try:
-            store = import_results(path, new)
+            import_results(path, new)
         except StoreError as error:
             check_sentence(error)
             assert not new.exists()
             return
+    store = Store(new)
     use_store(store, folder)
     store.close()
 

@@ -31,14 +31,17 @@ DONE = Result(
 )
 
 
+def result_of(task, **changes):
+    return dataclasses.replace(DONE, average_precision=len(task.id) / 100, **changes)
+
+
 @pytest.fixture
 def store(tmp_path):
     store = Store(tmp_path / "study.sqlite", create=True)
     with store.writing():
         store.record([STUDY, dataclasses.replace(STUDY, name="other", shares=(None,))])
-        for number, task in enumerate(STUDY.tasks()):
-            result = dataclasses.replace(DONE, average_precision=number / 7)
-            store.save(task, Result() if number == 1 else result)
+        for task in STUDY.tasks():
+            store.save(task, Result() if task == STUDY.tasks()[1] else result_of(task))
         store.save_failure(STUDY.tasks()[2], "Traceback")
     return store
 
@@ -46,7 +49,8 @@ def store(tmp_path):
 def test_round_trip(store, tmp_path):
     path = tmp_path / "results.csv.gz"
     assert export_results(store, path) == 7  # the failure is left out
-    again = import_results(path, tmp_path / "again.sqlite")
+    import_results(path, tmp_path / "again.sqlite")
+    again = Store(tmp_path / "again.sqlite")
     for ours, theirs in zip(again.results(), store.results(), strict=True):
         pd.testing.assert_frame_equal(ours.rows, theirs.rows)
     assert {each.name for each in tmp_path.iterdir()} == {
@@ -56,7 +60,7 @@ def test_round_trip(store, tmp_path):
         "study.sqlite.lock",
     }
     assert again.studies() == store.studies() == [STUDY, again.studies()[1]]
-    assert again.provenance() == store.provenance()
+    assert again.details() | {"store": store.path.name} == store.details()
     assert [len(each.rows) for each in again.results()] == [6, 3]
     failed = STUDY.tasks()[2]
     assert again.missing(STUDY.tasks()) == [failed]
@@ -68,13 +72,15 @@ RESULTS = Path(__file__).parents[2] / "docs" / "results"
 
 @pytest.mark.parametrize("path", sorted(RESULTS.glob("*.csv.gz")), ids=lambda path: path.name)
 def test_the_results_of_the_documentation_can_be_imported(path, tmp_path):
-    assert import_results(path, tmp_path / "study.sqlite").statuses()
+    n_tasks = import_results(path, tmp_path / "study.sqlite")
+    assert len(Store(tmp_path / "study.sqlite").statuses()) == n_tasks > 0
 
 
 def test_equal_results_give_equal_bytes(store, tmp_path):
     first, second = tmp_path / "first.csv.gz", tmp_path / "second.csv.gz"
     export_results(store, first)
-    export_results(import_results(first, tmp_path / "again.sqlite"), second)
+    import_results(first, tmp_path / "again.sqlite")
+    export_results(Store(tmp_path / "again.sqlite"), second)
     assert first.read_bytes() == second.read_bytes()
 
 
@@ -88,11 +94,83 @@ def test_other_programs_can_read_it(store, tmp_path):
     assert [study["name"] for study in studies] == ["mine", "other"]
 
 
-def test_a_store_is_not_overwritten(store, tmp_path):
-    path = tmp_path / "results.csv.gz"
-    export_results(store, path)
-    with pytest.raises(StoreError, match=r"study\.sqlite exists already"):
+def split_of(store, tmp_path, number, **fields):
+    """A store with one split of the study, as another computer may have run it."""
+    part = dataclasses.replace(STUDY, first_split=number, **fields)
+    other = Store(tmp_path / f"split{number}.sqlite", create=True)
+    with other.writing():
+        other.record([part])
+        for task in part.tasks():
+            other.save(task, result_of(task))
+    return other
+
+
+def test_tasks_that_a_store_lacks_are_added(store, tmp_path):
+    path = tmp_path / "later.csv.gz"
+    export_results(split_of(store, tmp_path, 2, title="Later"), path)
+    before = {task.id for task in STUDY.tasks()}
+    import_results(path, store.path)
+    again = Store(store.path)
+    assert len(again.statuses()) == 2 * len(before)
+    whole = again.studies()[0]
+    assert (whole.first_split, whole.splits, whole.title) == (1, 2, "Müller's")
+    assert again.missing(whole.tasks()) == []
+    assert len(again.failures(whole.tasks())) == 1
+    content = store.path.read_bytes()
+    import_results(path, store.path)  # nothing is new
+    assert store.path.read_bytes() == content
+
+
+def test_results_of_a_store_are_kept_and_failures_replaced(store, tmp_path):
+    path = tmp_path / "first.csv.gz"
+    export_results(split_of(store, tmp_path, 1), path)
+    failed, absent = STUDY.tasks()[2], STUDY.tasks()[1]
+    with pytest.raises(StoreError, match=rf"{absent.id} .*status is 'absent' .* and 'done' in"):
         import_results(path, store.path)
+    assert store.failures(STUDY.tasks()).keys() == {failed.id}
+    with store.writing():
+        for number, task in enumerate(STUDY.tasks()):
+            if task != failed:
+                store.save(task, result_of(task, seconds=float(number)))
+    import_results(path, store.path)
+    assert set(store.statuses().values()) == {"done"}
+    times = dict(store.select(["id", "seconds"]))
+    assert times[STUDY.tasks()[3].id] == 3.0
+    assert times[failed.id] == DONE.seconds
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"tp": 5}, r"tp is 5 .* and 4 in"),
+        ({"candidate": {"margin": 1.0}}, r"candidate is .*1\.0"),
+    ],
+)
+def test_another_result_of_a_task_is_an_error(store, tmp_path, changes, message):
+    path, task = tmp_path / "results.csv.gz", STUDY.tasks()[-1]
+    export_results(store, path)
+    with store.writing():
+        store.save(task, result_of(task, **changes))
+    content = store.path.read_bytes()
+    with pytest.raises(StoreError, match=rf"{task.id} .*{message}.* Nothing was imported"):
+        import_results(path, store.path)
+    assert store.path.read_bytes() == content
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"test_size": 0.25}, "test_size"),
+        ({"learners": (LearnerSpec("a, b", "GMML"),)}, "learner 'a, b'"),
+    ],
+)
+def test_another_study_of_the_same_name_is_an_error(store, tmp_path, changes, message):
+    path = tmp_path / "later.csv.gz"
+    export_results(split_of(store, tmp_path, 2, **changes), path)
+    content = store.path.read_bytes()
+    with pytest.raises(StoreError, match=rf"The study 'mine' .*{message}.* Nothing was imported"):
+        import_results(path, store.path)
+    assert store.path.read_bytes() == content
 
 
 HEAD = b'{"format": "raremetric results, version 1", "studies": []}\n'
@@ -115,7 +193,7 @@ def packed(content):
         (packed(b"[" * 100_000), r"cannot be read as exported results"),
         (packed(HEAD.replace(b"[]", b"1")), r"no list of studies"),
         (packed(HEAD.replace(b"[]", b"[1]")), r"is not a table of fields; got 1"),
-        (packed(HEAD.replace(b"[]", b"[{}]")), r"must have the fields datasets and"),
+        (packed(HEAD.replace(b"[]", b"[{}]")), r"no field datasets and learners and name in"),
         (packed(HEAD + b"\xff"), r"can't decode byte"),
         (packed(HEAD)[:12] + b"\xff" * 20, r"cannot be read as exported results"),
         (packed(bytes((1 << 28) + 1)), r"would unpack to more than 256 MB"),
@@ -149,29 +227,29 @@ def edit(path, column=None, value=None, *, study=None):
 @pytest.mark.parametrize(
     ("column", "value", "message"),
     [
-        ("id", "", r"id must not be empty"),
+        ("id", "", r"id must be a name; got ''"),
         ("id", "wine/own@0.5/none/1/IML", r"dataset must be 'wine' according to the id"),
         ("dataset", "heart", r"dataset must be 'glass' according to the id; got 'heart'"),
         ("share", "0.2", r"share must be 0.1 according to the id; got 0.2"),
-        ("share", "2", r"share must be between 0 and 1"),
-        ("test_size", "nan", r"test_size must be between 0 and 1"),
+        ("share", "2", r"share must be empty, or between 0 and 1"),
+        ("test_size", "nan", r"test_size must be empty, or between 0 and 1"),
         ("resampling", "ros", r"resampling must be one of"),
         ("split", "0", r"split must be at least 1"),
         ("split", "x", r"invalid literal"),
-        ("split", "1_0", r"split must be an integer; got '1_0'"),
-        ("learner", "", r"learner must not be empty"),
-        ("status", "failed", r"status must be one of 'absent', 'done'"),
+        ("split", "1_0", r"split must be at least 1; got '1_0'"),
+        ("learner", "", r"learner must be a name"),
+        ("status", "failed", r"status must be done or absent; got 'failed'"),
         ("status", "absent", r"tn of a task that is absent must be empty"),
         ("tn", "", r"tn of a task that is done must be a number of rows"),
-        ("fp", "-1", r"fp of a task that is done must be a number of rows"),
-        ("tp", "9" * 30, r"tp of a task that is done must be a number of rows"),
-        ("average_precision", "1.5", r"average_precision must be between 0 and 1"),
-        ("seconds", "inf", r"seconds must be between 0 and"),
+        ("fp", "-1", r"fp must be empty, or a number of rows; got '-1'"),
+        ("tp", "9" * 30, r"tp must be empty, or a number of rows"),
+        ("average_precision", "1.5", r"average_precision must be empty, or between 0 and 1"),
+        ("seconds", "inf", r"seconds must be a duration; got 'inf'"),
         ("candidate", "[]", r"candidate must be a JSON object"),
         ("versions", "", r"versions must be a JSON object"),
         ("seeds", "{", r"line 3 is wrong: Expecting property name"),
         ("finished", "yesterday", r"line 3 is wrong: Invalid isoformat"),
-        ("finished", "", r"finished must not be empty"),
+        ("finished", "", r"line 3 is wrong: Invalid isoformat"),
     ],
 )
 def test_edited_rows(store, tmp_path, column, value, message):
@@ -200,7 +278,7 @@ def test_rows_that_occur_twice_or_are_cut(store, tmp_path):
 @pytest.mark.parametrize(
     ("study", "message"),
     [
-        ({"datasets": "wine"}, r"datasets in .* must be a list of names"),
+        ({"datasets": "wine"}, r"collection must be one of"),
         ({"datasets": [1]}, r"datasets in .* must be a list of names"),
         ({"splits": 10**9}, r"has 8000000000 tasks; there can be at most"),
         ({"shares": ["a"]}, r"shares in .* must be between 0 and 1"),
@@ -208,7 +286,7 @@ def test_rows_that_occur_twice_or_are_cut(store, tmp_path):
         ({"learners": {"a": {"kind": 1}}}, r"kind of learner 'a' must be a string"),
         ({"name": "../x"}, r"name in .* without slashes"),
         ({"name": "other"}, r"two studies have the same name"),
-        ({"other": 1}, r"must have the fields"),
+        ({"other": 1}, r"no field other in"),
         ({"name": "é" * 76}, r"name in .* of at most 150 bytes; it has 152"),
         ({"measures": ["f1", "f1"]}, r"measures in .* contains 'f1' twice"),
     ],
@@ -225,7 +303,8 @@ def test_fields_of_earlier_versions_are_ignored(store, tmp_path):
     path = tmp_path / "results.csv.gz"
     export_results(store, path)
     edit(path, study={"paper_table": "table2"})
-    again = import_results(path, tmp_path / "new.sqlite")
+    import_results(path, tmp_path / "new.sqlite")
+    again = Store(tmp_path / "new.sqlite")
     assert again.studies() == store.studies()
 
 
@@ -235,7 +314,8 @@ def test_classes_that_a_file_names_are_not_imported(store, tmp_path, monkeypatch
     path = tmp_path / "results.csv.gz"
     export_results(store, path)
     edit(path, study={"learners": {"a": {"kind": "trap:Trap"}}})
-    again = import_results(path, tmp_path / "new.sqlite")
+    import_results(path, tmp_path / "new.sqlite")
+    again = Store(tmp_path / "new.sqlite")
     assert again.studies()[0].learners[0].kind == "trap:Trap"
     assert [len(each.rows) for each in again.results()] == [0, 3]
 

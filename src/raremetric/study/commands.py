@@ -226,18 +226,23 @@ def study_export(
 @study_app.command("import", epilog="Example: raremetric study import results.csv.gz study.sqlite")
 def study_import(
     file: Annotated[Path, typer.Argument(help="A text file that study export wrote.")],
-    store: Annotated[Path, typer.Argument(help="The store to create.")],
+    store: Annotated[
+        Path, typer.Argument(help="The store to add to. It is created if it does not exist.")
+    ],
     as_json: AsJson = False,
 ) -> None:
-    """Create a store from exported results."""
+    """Add exported results to a store: the tasks that it lacks, or that failed in it.
+
+    If a task has another result in the store than in the file, nothing is written.
+    """
     from raremetric.study.text import import_results
 
     with user_mistakes():
-        n_tasks = len(import_results(file, store).statuses())
+        n_tasks = import_results(file, store)
     if as_json:
         print_json({"store": str(store), "tasks": n_tasks})
     else:
-        typer.echo(f"{n_tasks} tasks imported into {store}.")
+        typer.echo(f"{n_tasks} tasks added to {store}.")
 
 
 def _note_other_code(results: Store, tasks: list[Task]) -> None:

@@ -8,19 +8,31 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from weakref import finalize
 
-from raremetric.files import check_not_open
-from raremetric.study.checks import read_definition
-from raremetric.study.schema import APPLICATION, TASKS, VERSION, columns_of, upgrade
-from raremetric.study.tasks import REPORTED, Result, Study, StudyResults, Task
+from raremetric.files import check_not_open, check_output
+from raremetric.study.reading import read_definition
+from raremetric.study.tasks import COUNTS, REPORTED, Result, Study, StudyResults, Task
 
-if TYPE_CHECKING:
-    import pandas as pd
-
-IN_MEMORY = Path(":memory:")  # the path of a store that is not on disk
 BUSY_SECONDS = 5  # to wait for another process that writes
+APPLICATION = 0x524D5453  # marks the file as a store of this package
+VERSION = 2
+SCHEMA = (
+    f"PRAGMA application_id = {APPLICATION}",
+    f"PRAGMA user_version = {VERSION}",
+    """CREATE TABLE IF NOT EXISTS tasks (
+        id TEXT PRIMARY KEY, dataset TEXT NOT NULL, share REAL, test_size REAL,
+        resampling TEXT NOT NULL, split INTEGER NOT NULL, learner TEXT NOT NULL,
+        status TEXT NOT NULL CHECK (status IN ('done', 'absent', 'failed')),
+        tn INTEGER, fp INTEGER, fn INTEGER, tp INTEGER, average_precision REAL, seconds REAL,
+        candidate TEXT, scores TEXT, seeds TEXT, versions TEXT, fingerprint TEXT, traceback TEXT,
+        finished TEXT NOT NULL DEFAULT (strftime('%Y-%m-%dT%H:%M:%SZ', 'now'))
+    )""",
+    "CREATE TABLE IF NOT EXISTS studies (name TEXT PRIMARY KEY, definition TEXT NOT NULL)",
+)
+# Two results of a task must agree in these; not in when, how fast and with which code it was run.
+WHAT_COUNTS = ("status", *COUNTS, "average_precision", "candidate")
 
 
 class StoreError(ValueError):
@@ -28,10 +40,7 @@ class StoreError(ValueError):
 
 
 class Store:
-    """Studies and their results on disk. One process at a time may write.
-
-    A store of version 1, which does not know its studies, can be read. The first process that
-    writes to it upgrades it.
+    """Studies and their results on disk. One process at a time may run tasks.
 
     Parameters
     ----------
@@ -42,29 +51,24 @@ class Store:
 
     def __init__(self, path: Path, create: bool = False):
         self.path = Path(path)
-        if not create and not self.path.exists():
+        if create:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            check_output(self.path)
+        elif not self.path.exists():
             raise StoreError(f"There is no store {self.path}. Start one with: study run")
         check_not_open(self.path)
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        with _clear_errors(self.path):
+        with self._clear_errors():
             self._db = sqlite3.connect(self.path, timeout=BUSY_SECONDS)
             finalize(self, self._db.close)  # Python 3.13 warns of connections left open
             try:
                 if create and self._is_empty():
-                    self._initialize()
+                    with self._transaction() as db:
+                        for statement in SCHEMA:
+                            db.execute(statement)
                 self._check()
             except BaseException:
                 self._db.close()
                 raise
-
-    def _initialize(self) -> None:
-        """Create the tables in one transaction; of several processes, only the first does so."""
-        with self._db:
-            self._db.execute("BEGIN IMMEDIATE")  # waits for other processes
-            if self._is_empty():
-                self._db.execute(f"PRAGMA application_id = {APPLICATION}")
-                self._db.execute(TASKS)
-                upgrade(self._db)
 
     def _is_empty(self) -> bool:
         """Whether the file is new, or its creation was interrupted."""
@@ -75,9 +79,9 @@ class Store:
         (version,) = self._db.execute("PRAGMA user_version").fetchone()
         if application != APPLICATION:
             raise StoreError(f"{self.path} is not a store of raremetric. Choose another path.")
-        if not 1 <= version <= VERSION:
+        if version != VERSION:
             raise StoreError(
-                f"{self.path} is a store of version {version}; this raremetric reads versions 1 to "
+                f"{self.path} is a store of version {version}; this raremetric reads version "
                 f"{VERSION}. Use the raremetric that wrote it, or start another store."
             )
         (verdict,) = self._db.execute("PRAGMA quick_check").fetchone()
@@ -85,8 +89,35 @@ class Store:
             raise sqlite3.DatabaseError(verdict)
 
     @contextmanager
+    def _clear_errors(self) -> Iterator[None]:
+        """Turn SQLite's errors into sentences."""
+        try:
+            yield
+        except sqlite3.OperationalError as error:
+            raise StoreError(
+                f"{self.path} cannot be used now ({error}). If another program uses it, close that "
+                "program; nothing was changed."
+            ) from error
+        except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
+            raise StoreError(
+                f"{self.path} is damaged or not a store ({error}). It was not changed: restore a "
+                "copy, or choose another path."
+            ) from error
+
+    @contextmanager
+    def _transaction(self) -> Iterator[sqlite3.Connection]:
+        """Write everything in the block or, after an error, nothing."""
+        with self._clear_errors(), self._db:
+            self._db.execute("BEGIN IMMEDIATE")  # waits for other processes
+            yield self._db
+
+    def _fetch(self, query: str) -> list[tuple]:
+        with self._clear_errors():
+            return self._db.execute(query).fetchall()
+
+    @contextmanager
     def writing(self) -> Iterator[Store]:
-        """Be the only process that writes; the lock ends with the block or with the process."""
+        """Be the only process that runs tasks; the lock ends with the block or with the process."""
         try:
             import fcntl
         except ImportError:
@@ -100,28 +131,25 @@ class Store:
                 raise StoreError(
                     f"{self.path} is in use by another study run. Wait for it or stop it."
                 ) from None
-            with _clear_errors(self.path), self._db:
-                upgrade(self._db)
             yield self
 
     def record(self, studies: Iterable[Study]) -> None:
         """Keep the definitions of studies; a part of a known study is added to it."""
         known = {study.name: study for study in self.studies()}
-        with _clear_errors(self.path), self._db:
+        with self._transaction():
             for study in studies:
-                whole = known[study.name].extended(study) if study.name in known else study
-                self._db.execute(
-                    "INSERT INTO studies VALUES (:name, :definition) "
-                    "ON CONFLICT (name) DO UPDATE SET definition = :definition",
-                    {"name": whole.name, "definition": json.dumps(whole.to_dict())},
-                )
+                self._define(known[study.name].extended(study) if study.name in known else study)
+
+    def _define(self, study: Study) -> None:
+        self._db.execute(
+            "INSERT INTO studies VALUES (:name, :definition) "
+            "ON CONFLICT (name) DO UPDATE SET definition = :definition",
+            {"name": study.name, "definition": json.dumps(study.to_dict())},
+        )
 
     def studies(self) -> list[Study]:
         """The studies that were run, in the order of their first runs."""
-        with _clear_errors(self.path):
-            if not columns_of(self._db, "studies"):
-                return []  # version 1
-            found = self._db.execute("SELECT definition FROM studies ORDER BY rowid").fetchall()
+        found = self._fetch("SELECT definition FROM studies ORDER BY rowid")
         try:
             return [read_definition(json.loads(text), str(self.path)) for (text,) in found]
         except (ValueError, TypeError, RecursionError) as error:
@@ -132,14 +160,13 @@ class Store:
 
     def results(self) -> list[StudyResults]:
         """The finished tasks of each study."""
-        studies = self.studies()
-        if not studies:
-            raise StoreError(
-                f"{self.path} does not say which studies its results belong to: it is empty, or "
-                "was written by an earlier raremetric. Run the study again with this store; what "
-                "is finished is not computed again."
-            )
-        rows = self._read_rows()
+        if not (studies := self.studies()):
+            raise StoreError(f"{self.path} is empty. Run a study with this store first.")
+        import pandas as pd
+
+        columns = ["id", *REPORTED]
+        query = f"SELECT {', '.join(columns)} FROM tasks WHERE status = 'done' ORDER BY id"
+        rows = pd.DataFrame(self._fetch(query), columns=columns)
         found = []
         for study in studies:
             own = rows["id"].isin({task.id for task in study.tasks()})
@@ -151,49 +178,83 @@ class Store:
         values = asdict(result)
         for name in ("candidate", "scores", "seeds", "versions"):
             values[name] = json.dumps(values[name], sort_keys=True)
-        self._write(task, status="done" if result.exists else "absent", **values)
+        status = "done" if result.exists else "absent"
+        with self._transaction():
+            self._insert(task.columns() | {"status": status} | values)
 
     def save_failure(self, task: Task, traceback: str) -> None:
         """Keep the traceback of a task that failed."""
-        self._write(task, status="failed", traceback=traceback)
+        with self._transaction():
+            self._insert(task.columns() | {"status": "failed", "traceback": traceback})
 
-    def _write(self, task: Task, **values: Any) -> None:
-        row = {
-            "id": task.id,
-            "dataset": task.dataset,
-            "share": task.share,
-            "resampling": task.resampling,
-            "split": task.split,
-            "learner": task.learner.name,
-            "test_size": task.test_size,
-            **values,
-        }
-        self.insert([row])
+    def _insert(self, row: dict[str, Any]) -> None:
+        values = ", ".join(f":{name}" for name in row)
+        self._db.execute(f"INSERT OR REPLACE INTO tasks ({', '.join(row)}) VALUES ({values})", row)
 
-    def insert(self, rows: Iterable[dict[str, Any]]) -> None:
-        """Write rows of the table of tasks, all or none."""
-        with _clear_errors(self.path), self._db:
+    def add(self, studies: Iterable[Study], rows: Iterable[dict[str, Any]]) -> int:
+        """Add studies, and the finished tasks that the store lacks or that failed in it.
+
+        What the store has is kept. If it contradicts what is to be added, nothing is added.
+
+        Parameters
+        ----------
+        studies : iterable of Study
+        rows : iterable of dict
+            Rows of the table of tasks.
+
+        Returns
+        -------
+        int
+            Number of tasks added.
+        """
+        n_added = 0
+        with self._transaction():
+            known = {study.name: study for study in self.studies()}
+            for study in studies:
+                self._define(self._together(known.get(study.name), study))
+            found = {
+                task_id: dict(zip(WHAT_COUNTS, values, strict=True))
+                for task_id, *values in self.select(["id", *WHAT_COUNTS])
+            }
             for row in rows:
-                parameters = ", ".join(f":{name}" for name in row)
-                self._db.execute(
-                    f"INSERT OR REPLACE INTO tasks ({', '.join(row)}) VALUES ({parameters})", row
-                )
+                ours = found.get(row["id"])
+                if ours is None:
+                    self._insert(row)
+                    n_added += 1
+                elif differ := [name for name in WHAT_COUNTS if ours[name] != row[name]]:
+                    raise StoreError(
+                        f"The task {row['id']} has two results: {differ[0]} is {ours[differ[0]]!r} "
+                        f"in {self.path} and {row[differ[0]]!r} in the file. Nothing was imported."
+                    )
+        return n_added
+
+    def _together(self, known: Study | None, added: Study) -> Study:
+        """A study with all that the store and a file have of it, reported as the store says."""
+        if known is None:
+            return added
+        specs = {spec.name: spec for spec in known.learners}
+        differ = ["test_size"] * (known.test_size != added.test_size)
+        differ += [
+            f"learner {spec.name!r}"
+            for spec in added.learners
+            if spec != specs.get(spec.name, spec)
+        ]
+        if differ:
+            raise StoreError(
+                f"The study {known.name!r} has another {differ[0]} in {self.path} than in the "
+                "file. Nothing was imported. Import the file into another store."
+            )
+        return known.extended(added).reported_like(known)
 
     def select(self, columns: Sequence[str]) -> list[tuple]:
         """Columns of all tasks that did not fail, by id."""
-        with _clear_errors(self.path):
-            query = f"SELECT {self._selected(columns)} FROM tasks WHERE status <> 'failed'"
-            return self._db.execute(f"{query} ORDER BY id").fetchall()
-
-    def _selected(self, columns: Iterable[str]) -> str:
-        """Columns in SQL, empty where the store lacks them."""
-        known = columns_of(self._db, "tasks")
-        return ", ".join(name if name in known else f"NULL AS {name}" for name in columns)
+        return self._fetch(
+            f"SELECT {', '.join(columns)} FROM tasks WHERE status <> 'failed' ORDER BY id"
+        )
 
     def statuses(self) -> dict[str, str]:
         """Status of every task in the store, by id."""
-        with _clear_errors(self.path):
-            return dict(self._db.execute("SELECT id, status FROM tasks"))
+        return dict(self._fetch("SELECT id, status FROM tasks"))
 
     def missing(self, tasks: Iterable[Task], retry_failed: bool = False) -> list[Task]:
         """The tasks that remain to be run."""
@@ -203,52 +264,32 @@ class Store:
 
     def mean_seconds(self) -> dict[tuple[str, str], float]:
         """Mean duration of the finished tasks of each data set and learner."""
-        query = (
+        found = self._fetch(
             "SELECT dataset, learner, AVG(seconds) FROM tasks WHERE status = 'done' GROUP BY 1, 2"
         )
-        with _clear_errors(self.path):
-            return {(dataset, learner): s for dataset, learner, s in self._db.execute(query)}
+        return {(dataset, learner): seconds for dataset, learner, seconds in found}
 
     def failures(self, tasks: Iterable[Task]) -> dict[str, str]:
         """Tracebacks of those of the tasks that failed, by id."""
         wanted = {task.id for task in tasks}
-        query = "SELECT id, traceback FROM tasks WHERE status = 'failed' ORDER BY id"
-        with _clear_errors(self.path):
-            found = self._db.execute(query).fetchall()
+        found = self._fetch("SELECT id, traceback FROM tasks WHERE status = 'failed' ORDER BY id")
         return {task_id: traceback for task_id, traceback in found if task_id in wanted}
 
     def fingerprints(self) -> dict[str, str]:
         """Fingerprint of the code that computed each task that did not fail, by id."""
         return dict(self.select(["id", "fingerprint"]))
 
-    def _read_rows(self) -> pd.DataFrame:
-        import pandas as pd
-
-        with _clear_errors(self.path):
-            query = f"SELECT {self._selected(['id', *REPORTED])} FROM tasks WHERE status = 'done'"
-            return pd.read_sql_query(f"{query} ORDER BY id", self._db)
-
-    def provenance(self) -> list[tuple[str, str, int]]:
-        """Code fingerprint and versions of the finished tasks, and how many came from each."""
-        query = (
+    def details(self) -> dict[str, str]:
+        """What a report says about the origin of its numbers."""
+        sources = self._fetch(
             "SELECT fingerprint, versions, COUNT(*) FROM tasks WHERE status = 'done' "
             "GROUP BY 1, 2 ORDER BY 3 DESC"
         )
-        with _clear_errors(self.path):
-            return self._db.execute(query).fetchall()
-
-    def details(self) -> dict[str, str]:
-        """What a report says about the origin of its numbers."""
-        sources = self.provenance()
         return {
             "store": self.path.name,
             "code": ", ".join(f"{fingerprint} ({n} tasks)" for fingerprint, _, n in sources),
             "versions": "; ".join(sorted({_listed(versions) for _, versions, _ in sources})),
         }
-
-    def serialize(self) -> bytes:
-        """The content of the file."""
-        return self._db.serialize()
 
     def close(self) -> None:
         """Close the file."""
@@ -260,20 +301,3 @@ def _listed(versions: str) -> str:
         return ", ".join(f"{name} {version}" for name, version in json.loads(versions).items())
     except (ValueError, TypeError, AttributeError, RecursionError):
         return "unknown"  # the store was edited
-
-
-@contextmanager
-def _clear_errors(path: Path) -> Iterator[None]:
-    """Turn SQLite's errors into sentences."""
-    try:
-        yield
-    except sqlite3.OperationalError as error:
-        raise StoreError(
-            f"{path} cannot be used now ({error}). If another program uses it, close that program; "
-            "nothing was changed."
-        ) from error
-    except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
-        raise StoreError(
-            f"{path} is damaged or not a store ({error}). It was not changed: restore a copy, or "
-            "choose another path."
-        ) from error

@@ -63,13 +63,7 @@ class LearnerSpec:
     @property
     def is_registered(self) -> bool:
         """Whether this is the contender that is registered by its name."""
-        known = CONTENDERS.get(self.name)
-        return known is not None and self._identity() == (
-            known.kind,
-            known.settings,
-            known.grid,
-            known.n_candidates,
-        )
+        return self.name in CONTENDERS and self == LearnerSpec.from_dict(self.name, {})
 
     @property
     def label(self) -> str:
@@ -80,16 +74,12 @@ class LearnerSpec:
         count: it may be moved.
         """
         kind = self.kind[self.kind.find(":") :] if self.is_custom else self.kind
-        is_default = self._identity()[1:] == ({}, None, None)
-        if self.is_registered or (
-            is_default and kind.lstrip(":") == self.name and self.name not in CONTENDERS
-        ):
+        parameters = (self.settings, self.grid, self.n_candidates)
+        is_plain_class = kind.lstrip(":") == self.name and parameters == ({}, None, None)
+        if self.is_registered or (is_plain_class and self.name not in CONTENDERS):
             return self.name
-        text = json.dumps((kind, *self._identity()[1:]), sort_keys=True)
+        text = json.dumps((kind, *parameters), sort_keys=True)
         return f"{self.name}#{hashlib.sha256(text.encode()).hexdigest()[:8]}"
-
-    def _identity(self) -> tuple:
-        return self.kind, self.settings, self.grid, self.n_candidates
 
     @property
     def is_custom(self) -> bool:
@@ -121,6 +111,18 @@ class Task:
         if self.test_size is not None:
             share += f"@{self.test_size:g}"
         return f"{self.dataset}/{share}/{self.resampling}/{self.split}/{self.learner.label}"
+
+    def columns(self) -> dict[str, Any]:
+        """What a table of results says about the task."""
+        return {
+            "id": self.id,
+            "dataset": self.dataset,
+            "share": self.share,
+            "test_size": self.test_size,
+            "resampling": self.resampling,
+            "split": self.split,
+            "learner": self.learner.name,
+        }
 
 
 @dataclass(frozen=True)
@@ -253,6 +255,16 @@ class Study:
             first_split=first,
             resamplings=_union(self.resamplings, part.resamplings),
             shares=_union(self.shares, part.shares),
+        )
+
+    def reported_like(self, other: Study) -> Study:
+        """The same tasks, with what the other study says about the report."""
+        return replace(
+            self,
+            title=other.title,
+            measures=other.measures,
+            leader=other.leader,
+            few_positives=other.few_positives,
         )
 
 

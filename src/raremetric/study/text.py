@@ -13,24 +13,62 @@ import gzip
 import io
 import json
 import zlib
-from contextlib import closing
+from collections.abc import Callable
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from raremetric.contenders import RESAMPLING
 from raremetric.files import atomic_write, brief, existing_file
-from raremetric.study.checks import check_row, read_definition
-from raremetric.study.schema import COLUMNS as STORE_COLUMNS
-from raremetric.study.store import IN_MEMORY, Store, StoreError
-from raremetric.study.tasks import Study, all_tasks
+from raremetric.study.reading import read_definition
+from raremetric.study.store import Store, StoreError
+from raremetric.study.tasks import COUNTS, Study, Task, all_tasks
 
 FORMAT = "raremetric results, version 1"
 MAX_BYTES = 1 << 28  # of a file when unpacked
-_EXISTS = "{} exists already. Choose another path, or remove it."
-PARSERS: dict[str, type] = {"TEXT": str, "REAL": float, "INTEGER": int}
-COLUMNS = {
-    name: PARSERS[kind.split()[0]]
-    for name, kind in STORE_COLUMNS.items()
-    if name not in ("scores", "traceback")
+MAX_COUNT = 2**53  # of rows that a result counts
+
+
+def _is_count(value: Any) -> bool:
+    return value is None or 0 <= value <= MAX_COUNT
+
+
+def _is_share(value: Any) -> bool:
+    return value is None or 0 < value < 1
+
+
+def _is_object(text: Any) -> bool:
+    return isinstance(json.loads(text or "null"), dict)
+
+
+# The columns of the file: type, which values are possible, and what they are.
+Column = tuple[type, Callable[[Any], object], str]
+NAME: Column = (str, bool, "a name")
+SHARE: Column = (float, _is_share, "empty, or between 0 and 1")
+COUNT: Column = (int, _is_count, "empty, or a number of rows")
+OBJECT: Column = (str, _is_object, "a JSON object")
+COLUMNS: dict[str, Column] = {
+    "id": NAME,
+    "dataset": NAME,
+    "share": SHARE,
+    "test_size": SHARE,
+    "resampling": (str, RESAMPLING.__contains__, f"one of {', '.join(RESAMPLING)}"),
+    "split": (int, lambda value: value and 1 <= value <= MAX_COUNT, "at least 1"),
+    "learner": NAME,
+    "status": (str, ("done", "absent").__contains__, "done or absent"),
+    **dict.fromkeys(COUNTS, COUNT),
+    # That of scikit-learn can exceed 1 in its last digit.
+    "average_precision": (
+        float,
+        lambda value: value is None or 0 <= value <= 1 + 1e-12,
+        "empty, or between 0 and 1",
+    ),
+    "seconds": (float, lambda value: value is None or 0 <= value < float("inf"), "a duration"),
+    "candidate": OBJECT,
+    "seeds": OBJECT,
+    "versions": OBJECT,
+    "fingerprint": (str, lambda value: True, "a text"),
+    "finished": (str, lambda value: datetime.fromisoformat(value or ""), "a time"),
 }
 
 
@@ -62,45 +100,36 @@ def export_results(store: Store, path: Path | str) -> int:
     return len(rows)
 
 
-def import_results(path: Path | str, store_path: Path | str) -> Store:
-    """Make a new store from a text file that `export_results` wrote.
+def import_results(path: Path | str, store_path: Path | str) -> int:
+    """Add the results in a text file that `export_results` wrote to a store.
+
+    Tasks that the store has are kept; tasks that it lacks, or that failed in it, are added.
 
     Parameters
     ----------
     path : Path or str
     store_path : Path or str
-        Must not exist.
+        Created if it does not exist.
 
     Returns
     -------
-    Store
+    int
+        Number of tasks added.
 
     Raises
     ------
     StoreError
-        The file cannot be read, or the store exists already.
+        The file cannot be read, or it has another result of a task, or another study of the same
+        name, than the store. Then nothing is added.
     """
-    path, store_path = existing_file(path), Path(store_path)
-    if store_path.exists():
-        raise StoreError(_EXISTS.format(store_path))
+    path = existing_file(path)
     try:
         head, *lines = _unpack(path).split("\n", 1)
         studies = _parse_head(head, path)
         rows = _parse_rows("".join(lines), studies)
     except (OSError, EOFError, ValueError, RecursionError, csv.Error, zlib.error) as error:
         raise StoreError(f"{path} cannot be read as exported results: {brief(error)}") from error
-    store_path.parent.mkdir(parents=True, exist_ok=True)
-    # Made in memory, so that nothing remains if the process is killed.
-    with closing(Store(IN_MEMORY, create=True)) as store:
-        store.record(studies)
-        store.insert(rows)
-        content = store.serialize()
-    try:
-        with atomic_write(store_path, replace=False) as stream:
-            stream.write(content)
-    except FileExistsError:
-        raise StoreError(_EXISTS.format(store_path)) from None
-    return Store(store_path)
+    return Store(Path(store_path), create=True).add(studies, rows)
 
 
 def _unpack(path: Path) -> str:
@@ -136,7 +165,7 @@ def _parse_rows(text: str, studies: list[Study]) -> list[dict[str, Any]]:
     for fields in lines:
         try:
             row = _parse(dict(zip(names, fields, strict=True)))
-            check_row(row, tasks.get(row["id"]))
+            _check_row(row, tasks.get(row["id"]))
             if row["id"] in rows:
                 raise ValueError(f"the task {row['id']} has two rows.")
         except (ValueError, RecursionError) as error:
@@ -145,10 +174,25 @@ def _parse_rows(text: str, studies: list[Study]) -> list[dict[str, Any]]:
     return list(rows.values())
 
 
-def _parse(row: dict[str, str]) -> dict[str, Any]:
+def _parse(texts: dict[str, str]) -> dict[str, Any]:
     """A row with its types; an empty field is a missing value."""
-    values = {name: parse(row[name]) if row[name] else None for name, parse in COLUMNS.items()}
-    for name, value in values.items():
-        if isinstance(value, int) and str(value) != row[name]:
-            raise ValueError(f"{name} must be an integer; got {row[name]!r}.")
-    return values
+    row = {}
+    for name, (parse, is_possible, description) in COLUMNS.items():
+        text = texts[name]
+        value = parse(text) if text else None
+        is_written_otherwise = isinstance(value, int) and str(value) != text  # such as 1_0
+        if is_written_otherwise or not is_possible(value):
+            raise ValueError(f"{name} must be {description}; got {text!r}.")
+        row[name] = value
+    return row
+
+
+def _check_row(row: dict[str, Any], task: Task | None) -> None:
+    """Refuse a row that contradicts itself, or the task of its id."""
+    for name in COUNTS:
+        if (row[name] is None) == (row["status"] == "done"):
+            expected = "a number of rows" if row["status"] == "done" else "empty"
+            raise ValueError(f"{name} of a task that is {row['status']} must be {expected}.")
+    for name, value in task.columns().items() if task else ():
+        if row[name] != value:
+            raise ValueError(f"{name} must be {value!r} according to the id; got {row[name]!r}.")

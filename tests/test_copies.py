@@ -19,8 +19,7 @@ from raremetric import IMLCV, Euclidean, MetricKNNClassifier, RareClassifier
 from raremetric.contenders.averaged import AveragedClassifier
 from raremetric.contenders.families import LogisticRegressions
 from raremetric.copies import find_copies, join_groups
-from raremetric.rare.tuning_set import make_tuning_set
-from raremetric.validation import check_labels
+from tests.rare.conftest import tuning_set
 
 VALUES = st.sampled_from([0.0, -0.0, 1.0, -2.5, np.nan])
 
@@ -232,19 +231,16 @@ def test_rows_that_are_not_sampled_are_no_copies():
     rng = np.random.default_rng(0)
     X = np.tile(rng.normal(size=(600, 2)), (4, 1))
     y = np.tile(np.arange(600) % 5 == 0, 4)
-    options = {"max_samples": 300, "random_state": 0, "thorough": False}
     numbers = np.tile(np.arange(600), 4)
-    tuned = make_tuning_set(X, check_labels(y, ""), copies=find_copies(X).numbers, **options)
+    tuned = tuning_set(X, y, 300, copies=find_copies(X).numbers)
     sampled = set(numbers[tuned.rows])
-    assert tuned.more is not None
-    left = [int(np.flatnonzero((X[:600] == row).all(axis=1))[0]) for row in tuned.more.X]
+    left = [int(np.flatnonzero((X[:600] == X[row]).all(axis=1))[0]) for row in tuned.others]
     assert sorted([*left, *sampled]) == list(range(600))
     judged = tuned.with_more_validated()
     for train, validation in judged.repeats[0]:
-        learned = np.vstack([judged.X[train], judged.rows_for_trees(validation).X])
-        assert not {*map(bytes, learned)} & {*map(bytes, judged.X[validation])}
-    plain = make_tuning_set(X, check_labels(y, ""), **options)
-    assert len(plain.more.X) == 2100
+        learned = np.vstack([judged.features[train], judged.rows_for_trees(validation).X])
+        assert not {*map(bytes, learned)} & {*map(bytes, judged.features[validation])}
+    assert len(tuning_set(X, y, 300).others) == 2100
 
 
 @pytest.mark.parametrize(
@@ -253,10 +249,7 @@ def test_rows_that_are_not_sampled_are_no_copies():
 def test_there_are_fewer_folds_if_few_positives_are_different(n_different, n_folds):
     X, y = np.random.default_rng(0).normal(size=(100, 2)), np.arange(100) < n_different
     X, y = np.tile(X, (4, 1)), np.tile(y, 4)
-    tuned = make_tuning_set(
-        X, check_labels(y, ""), copies=find_copies(X).numbers, max_samples=None,
-        random_state=0, thorough=False,
-    )  # fmt: skip
+    tuned = tuning_set(X, y, copies=find_copies(X).numbers)
     assert {len(folds) for folds in tuned.repeats} == {n_folds}
     assert all(y[test].any() and y[train].any() for train, test in tuned.repeats[0])
 

@@ -20,8 +20,7 @@ from raremetric.learners.grid import Fold, Score, rare_f1, score_candidates
 from raremetric.learners.iml import IML
 from raremetric.pairs import check_max_samples
 from raremetric.performance import one_blas_thread
-from raremetric.selection import shuffled_folds, stratified_folds
-from raremetric.selection.cv import split_examples
+from raremetric.selection import shuffled_folds, split_examples, stratified_folds
 from raremetric.validation import (
     Labels,
     check_groups,

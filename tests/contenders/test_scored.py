@@ -23,8 +23,7 @@ from raremetric.contenders.families import (
     LogisticRegressions,
 )
 from raremetric.contenders.scored import N_CANDIDATES, Scored, describe_average
-from raremetric.selection import best_threshold, f_utility, fit_sigmoid
-from raremetric.selection.cv import make_folds
+from raremetric.selection import best_threshold, f_utility, fit_sigmoid, make_folds
 from raremetric.validation import check_labels
 from tests.conftest import make_problem
 

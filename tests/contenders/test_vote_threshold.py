@@ -18,8 +18,7 @@ from raremetric.contenders.vote_threshold import (
     vote_threshold,
 )
 from raremetric.learners.euclidean import Euclidean
-from raremetric.selection import Sample, check_aim
-from raremetric.selection.cv import make_folds
+from raremetric.selection import Sample, check_aim, make_folds
 from raremetric.validation import check_labels
 
 N = 400

@@ -1,54 +1,56 @@
 import numpy as np
 import pytest
+from scipy.stats import spearmanr
 
-from raremetric import IML, BalancedDiscriminant
+from raremetric import IML, BalancedDiscriminant, BoostedLeaves
 from raremetric.features.selection import DifferingFeatures
+from raremetric.neighbors import NeighborSearch
 from raremetric.rare.candidates import (
-    FEW_ROWS,
     LOG_ODDS,
-    MANY_TIMES,
     TREES,
+    LogOddsDistance,
     MetricSpec,
     default_metrics,
-    limited_metrics,
+    groups_of,
     metric_numbers,
-    prior_weights,
     with_readings,
 )
-from raremetric.rare.log_odds import LogOddsDistance
-from raremetric.rare.policy import LOG_ODDS_READINGS
+from raremetric.rare.policy import FEW_ROWS, LOG_ODDS_READINGS, MANY_TIMES
 from raremetric.validation import check_labels
-from raremetric.voting import READINGS, Reading
+from raremetric.voting import READINGS, Reading, class_scores, distance_floor
+from tests.conftest import make_problem
 
 
 def test_every_group_has_a_weight_and_every_candidate_its_own_description():
-    metrics = default_metrics()
-    assert {metric.group for metric in metrics} == set(prior_weights(10))
-    candidates = with_readings(metrics)
+    metrics, candidates = default_metrics(), with_readings(default_metrics())
+    groups = groups_of(metrics, 10, 10)
+    assert set(groups.names) == set(groups.weights)
     assert {reading for _, reading in candidates} == {*READINGS, *LOG_ODDS_READINGS}
-    described = {(m.branch, repr(m.learner), str(reading)) for m, reading in candidates}
-    assert len(described) == len(candidates)
+    for described in (
+        {(m.branch, repr(m.learner), str(reading)) for m, reading in candidates},
+        {metric.words(reading) for metric, reading in candidates},
+        {metric.name(reading) for metric, reading in candidates},
+    ):
+        assert len(described) == len(candidates)
 
 
-def test_candidates_are_numbered_by_their_metric():
+def test_trees_count_little_with_few_positives():
+    few, many = (groups_of(default_metrics(), 100, n).weights[TREES] for n in (5, 5000))
+    assert few < 0.2
+    assert many == pytest.approx(1.5, abs=0.02)
+
+
+def test_the_number_of_metrics_is_limited_with_many_rows_and_log_odds_count_as_one():
     metrics = default_metrics()
-    numbers = metric_numbers(metrics)
-    assert [metrics[number] for number in numbers] == [m for m, _ in with_readings(metrics)]
-
-
-def test_the_number_of_metrics_is_limited_with_many_rows_only():
-    metrics = [metric for metric in default_metrics() if metric.group != LOG_ODDS]
-    assert limited_metrics(metrics, FEW_ROWS - 1) is None
-    np.testing.assert_array_equal(limited_metrics(metrics, FEW_ROWS), metric_numbers(metrics))
-
-
-def test_the_log_odds_of_all_trees_count_as_one_metric():
-    metrics = default_metrics()
-    numbers = limited_metrics(metrics, FEW_ROWS)
-    in_group = np.array([metric.group == LOG_ODDS for metric, _ in with_readings(metrics)])
+    numbers, candidates = metric_numbers(metrics), with_readings(metrics)
+    assert [metrics[number] for number in numbers] == [metric for metric, _ in candidates]
+    assert groups_of(metrics, FEW_ROWS - 1, 10).metrics is None
+    limited = groups_of(metrics, FEW_ROWS, 10).metrics
+    in_group = np.array([metric.group == LOG_ODDS for metric, _ in candidates])
+    np.testing.assert_array_equal(limited[~in_group], numbers[~in_group])
     assert in_group.sum() == 4
-    (own,) = set(numbers[in_group].tolist())
-    assert own not in numbers[~in_group]
+    (own,) = set(limited[in_group].tolist())
+    assert own not in limited[~in_group]
 
 
 @pytest.mark.parametrize("many", [False, True])
@@ -63,14 +65,6 @@ def test_log_odds_are_a_group_where_trees_learn_from_many_more_rows(many):
     ]
     assert {metric.group for metric in found} == {LOG_ODDS if many else TREES}
     assert {metric.readings for metric in found} == {LOG_ODDS_READINGS if many else READINGS}
-
-
-def test_the_reading_of_log_odds_in_words():
-    metric, reading = next(each for each in with_readings(default_metrics()) if each[1].power == 1)
-    assert metric.words(reading) == (
-        "LogOddsDistance() after boosted trees of at most 5 leaves with a learning rate of 0.1, by "
-        "the difference between the means of the distances to the 80 nearest examples of each class"
-    )
 
 
 @pytest.mark.parametrize(("n_rows", "n_positive"), [(FEW_ROWS - 1, 100), (FEW_ROWS, 19)])
@@ -97,22 +91,51 @@ def test_metrics_of_many_features_begin_with_the_same_selection():
     assert described[1] == [(*names, n_steps + 1) for *names, n_steps in described[0]]
 
 
-def test_trees_count_little_with_few_positives():
-    few, many = prior_weights(5)["trees"], prior_weights(5000)["trees"]
-    assert few < 0.2
-    assert many == pytest.approx(1.5, abs=0.02)
-
-
-def test_every_candidate_is_described_in_words():
-    words = {metric.words(reading) for metric, reading in with_readings(default_metrics())}
-    assert len(words) == len({m.name(r) for m, r in with_readings(default_metrics())})
-    assert all(each.endswith("examples of each class") for each in words)
+@pytest.mark.parametrize(
+    ("reading", "what"),
+    [
+        (Reading(20, averaged=True, power=2), "mean of the squared distances to the 20"),
+        (Reading(4), "last of the distances to the 4"),
+        (LOG_ODDS_READINGS[0], "difference between the means of the distances to the 80"),
+    ],
+)
+def test_candidates_in_words(reading, what):
     kernel = MetricSpec("a", "b", (), BalancedDiscriminant(), before="a kernel")
-    assert kernel.words(Reading(20, averaged=True, power=2)) == (
-        "BalancedDiscriminant() after a kernel, by the mean of the squared distances to the 20 "
-        "nearest examples of each class"
+    expected = (
+        f"BalancedDiscriminant() after a kernel, by the {what} nearest examples of each class"
     )
-    assert kernel.words(Reading(4)) == (
-        "BalancedDiscriminant() after a kernel, by the last of the distances to the 4 nearest "
-        "examples of each class"
+    assert kernel.words(reading) == expected
+
+
+def scores_by_log_odds(examples, y, queries, reading):
+    metric = LogOddsDistance().fit(examples, y)
+    Z = metric.transform(examples)
+    search = NeighborSearch(Z, check_labels(y, "A test"))
+    found = search.nearest_of_each_class(metric.transform(queries), reading.size)
+    return class_scores([near.distances for near in found], distance_floor(Z), [reading])[0, :, 1]
+
+
+def test_rows_are_ranked_as_by_the_trees_where_the_classes_overlap():
+    X, y = make_problem(0, n_samples=400)
+    y = np.where(np.random.default_rng(0).uniform(size=400) < 0.2, 1 - y, y)
+    leaves = BoostedLeaves(20, random_state=0).fit(X[:300], y[:300])
+    learned, queries = leaves.transform(X[:300]), leaves.transform(X[300:])
+    metric = LogOddsDistance().fit(learned, y[:300])
+    np.testing.assert_allclose(
+        metric.pair_distance([[queries[0], queries[1]]])[0],
+        abs(queries[0].sum() - queries[1].sum()),
+        rtol=1e-5,
     )
+    scores = scores_by_log_odds(learned, y[:300], queries, Reading(80, averaged=True, power=2))
+    assert spearmanr(scores, queries.sum(axis=1)).statistic > 0.98
+
+
+def test_with_its_own_reading_the_score_is_nearly_the_log_odds_of_the_trees():
+    """Also where the classes do not overlap; ratios of distances saturate there."""
+    X, y = make_problem(0, n_samples=4000)
+    leaves = BoostedLeaves(20, random_state=0).fit(X[:3000], y[:3000])
+    examples, queries = leaves.transform(X[:600]), leaves.transform(X[3000:])
+    own = scores_by_log_odds(examples, y[:600], queries, *LOG_ODDS_READINGS)
+    log_odds = queries.sum(axis=1)
+    assert spearmanr(own, log_odds).statistic > 0.999
+    assert np.corrcoef(own, log_odds)[0, 1] > 0.98

@@ -12,11 +12,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler
 
 from raremetric import BoostedLeaves, RareClassifier
-from raremetric.rare.candidates import LOG_ODDS
-from raremetric.rare.log_odds import LogOddsDistance
+from raremetric.rare.candidates import LOG_ODDS, LogOddsDistance
 from raremetric.rare.policy import LOG_ODDS_READINGS
-from raremetric.rare.tuning_set import make_tuning_set
-from raremetric.validation import check_labels
 from tests.conftest import make_problem
 from tests.rare.conftest import SOON, rare_problem
 
@@ -55,21 +52,15 @@ def test_many_features_are_selected_in_each_fold():
     assert random.validation_["average_precision"] < 0.5
 
 
-def test_a_second_fit_in_two_threads_gives_the_same_result(fitted):
-    model, X, words = fitted
-    other = RareClassifier(SOON, random_state=0, n_jobs=2).fit(X, words)
-    np.testing.assert_array_equal(model.predict_proba(X), other.predict_proba(X))
-    np.testing.assert_array_equal(model.cv_results_["log_loss"], other.cv_results_["log_loss"])
-    assert model.threshold_ == other.threshold_
-
-
-def test_the_global_output_format_does_not_matter(fitted):
+def test_threads_and_the_global_output_format_do_not_matter(fitted):
     model, X, words = fitted
     with config_context(transform_output="pandas"):
-        other = RareClassifier(SOON, random_state=0).fit(X, words)
+        other = RareClassifier(SOON, random_state=0, n_jobs=2).fit(X, words)
         p, Z = other.predict_proba(X), other.metric_.transform(X)
     np.testing.assert_array_equal(p, model.predict_proba(X))
     np.testing.assert_array_equal(Z, model.metric_.transform(X))
+    np.testing.assert_array_equal(model.cv_results_["log_loss"], other.cv_results_["log_loss"])
+    assert model.threshold_ == other.threshold_
 
 
 @pytest.mark.usefixtures("few_candidates")
@@ -91,13 +82,6 @@ def test_probabilities_from_sampled_rows_are_those_for_the_whole_table():
     assert p.mean() == pytest.approx(0.05, abs=0.02)
     assert 30 < model.predict(X).sum() < 90
     assert f1_score(y, model.predict(X)) > 0.5
-
-
-@pytest.mark.parametrize("most", [3, 10.5, "all"])
-def test_invalid_numbers_of_rows_to_sample(most):
-    X, y = rare_problem()
-    with pytest.raises((TypeError, ValueError), match="max_samples"):
-        RareClassifier(SOON, max_samples=most).fit(X, y)
 
 
 def test_three_positives_and_no_warnings():
@@ -163,8 +147,7 @@ class TestWithFewCandidates:
 
     def test_a_positive_class_that_comes_first(self):
         X, y = rare_problem()
-        model = RareClassifier(SOON, random_state=0).fit(X, 1 - y)
-        other = RareClassifier(SOON, random_state=0).fit(X, y)
+        model, other = (RareClassifier(SOON, random_state=0).fit(X, each) for each in (1 - y, y))
         assert model.pos_label_ == 0
         np.testing.assert_array_equal(model.predict(X), 1 - other.predict(X))
         np.testing.assert_allclose(model.decision_function(X), -other.decision_function(X))
@@ -231,6 +214,8 @@ class TestWithFewCandidates:
             ({"budget": True}, TypeError, r"'thorough' or a number of seconds; got True"),
             ({"scoring": "roc"}, ValueError, r"scoring must be 'f1', .* got 'roc'"),
             ({"pos_label": 7}, ValueError, r"one of the classes \[0, 1\]; got 7"),
+            ({"max_samples": 3}, ValueError, r"max_samples == 3, must be >= 4"),
+            ({"max_samples": "all"}, TypeError, r"max_samples must be an instance of int"),
         ],
     )
     def test_bad_parameters(self, parameters, error, message):
@@ -279,18 +264,13 @@ def test_trees_win_where_borders_are_parallel_to_the_axes():
     assert f1_score(y[1000:], model.predict(X[1000:])) > 0.8
 
 
-@pytest.fixture(scope="module")
-def overlapping():
+@pytest.mark.long
+def test_log_odds_of_trees_are_averaged_where_trees_learn_from_many_more_rows():
     """Steps of the log-odds, parallel to the axes, that few neighbors do not show."""
     rng = np.random.default_rng(0)
     X = rng.uniform(0, 4, size=(9000, 10))
     steps = X[:, :4].astype(int).sum(axis=1) - 6
-    return X, (rng.uniform(size=9000) < expit(1.2 * steps - 4)).astype(int)
-
-
-@pytest.mark.long
-def test_log_odds_of_trees_are_averaged_where_trees_learn_from_many_more_rows(overlapping):
-    X, y = overlapping
+    y = (rng.uniform(size=9000) < expit(1.2 * steps - 4)).astype(int)
     model = RareClassifier(max_samples=1000, random_state=0).fit(X[:6000], y[:6000])
     members = [m for m in model.ensemble_.members if m.name.startswith("log-odds")]
     assert {member.reading for member in members} == set(LOG_ODDS_READINGS)
@@ -304,30 +284,3 @@ def test_log_odds_of_trees_are_averaged_where_trees_learn_from_many_more_rows(ov
     assert average_precision_score(y[6000:], p) > 0.97 * best
     total = [sum(part["weight"] * part["score"] for part in row) for row in model.explain(X[:9])]
     np.testing.assert_allclose(model.ensemble_.calibration(total), model.predict_proba(X[:9])[:, 1])
-
-
-def test_log_odds_are_no_group_where_trees_learn_from_the_sampled_rows_only(overlapping):
-    X, y = overlapping
-    options = {"max_samples": 1000, "random_state": 0, "thorough": False}
-    folds = [(np.arange(3000), np.arange(3000, 6000)), (np.arange(3000, 6000), np.arange(3000))]
-    labels = check_labels(y[:6000], "A test")
-    for given in ({"groups": np.arange(6000)}, {"cv": folds}):
-        assert make_tuning_set(X[:6000], labels, **options, **given).n_for_trees == 1000
-    assert make_tuning_set(X[:6000], labels, **options).n_for_trees == 6000
-
-
-def test_trees_are_grown_on_rows_that_are_no_neighbors():
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(600, 3))
-    y = (np.arange(600) % 10 == 0).astype(int)
-    X[y == 1] += 1
-    labels = check_labels(y, "A test")
-    options = {"max_samples": 200, "random_state": 0, "thorough": False}
-    tuned = make_tuning_set(X, labels, **options)
-    assert len(tuned.rows) == 200
-    assert tuned.sample.counts.tolist() == [140, 60]
-    together = np.concatenate([tuned.X, tuned.more.X])
-    np.testing.assert_array_equal(np.sort(together, axis=0), np.sort(X, axis=0))
-    assert (tuned.more.y == 0).all()
-    for given in ({"groups": np.arange(600) // 2}, {"cv": [(np.arange(300), np.arange(300, 600))]}):
-        assert make_tuning_set(X, labels, **options, **given).more is None

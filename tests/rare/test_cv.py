@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy.special import expit
 from sklearn.base import clone
 from sklearn.metrics import f1_score
 from sklearn.model_selection import (
@@ -14,11 +15,18 @@ from sklearn.model_selection import (
 
 from raremetric import IMLCV, Euclidean, MetricKNNClassifier, RareClassifier
 from raremetric.rare.policy import AVERAGING
-from raremetric.rare.tuning_set import make_tuning_set
-from raremetric.selection import best_threshold, check_aim, f_utility, select
-from raremetric.selection.cv import make_folds, scored_rows
+from raremetric.selection import (
+    Groups,
+    best_threshold,
+    check_aim,
+    f_utility,
+    make_folds,
+    scored_rows,
+    select,
+)
 from raremetric.validation import check_labels
 from tests.conftest import make_problem
+from tests.rare.conftest import tuning_set
 
 pytestmark = pytest.mark.usefixtures("few_candidates")
 
@@ -60,29 +68,13 @@ def test_a_splitter_is_its_list_of_folds(data):
 def test_rows_that_no_fold_validates_do_not_count(data):
     """The rest of the classifier by hand, from the probabilities of the future alone."""
     X, y = data
-    seen = []
     splitter = TimeSeriesSplit(3)
-    labels = check_labels(y, "y")
-    tuned = make_tuning_set(
-        X, labels, max_samples=None, random_state=0, thorough=False,
-        cv=list(splitter.split(X)),
-    )  # fmt: skip
-    scores = np.full((1, 1, 120), np.nan)
-    for train, test in splitter.split(X):
-        assert train.max() < test.min()
-        scores[0, 0, test] = X[test, 0]
-        seen += test.tolist()
+    tuned = tuning_set(X, y, cv=list(splitter.split(X)))
     scored = scored_rows(tuned.repeats[0])
-    assert scored.tolist() == seen == list(range(30, 120))
-    selection = select(
-        scores[:, :, scored],
-        ["linear"],
-        tuned.sample.take(scored),
-        check_aim("f1"),
-        {"linear": 1.0},
-        AVERAGING,
-    )
-    p = 1 / (1 + np.exp(-selection.log_odds(X[np.newaxis, 30:, 0])))
+    assert scored.tolist() == list(range(30, 120))
+    scores, sample = X[np.newaxis, np.newaxis, 30:, 0], tuned.sample.take(scored)
+    selection = select(scores, Groups.one(1), sample, check_aim("f1"), AVERAGING)
+    p = expit(selection.log_odds(scores[0]))
     assert selection.threshold == pytest.approx(best_threshold(p, f_utility(1.0)))
     assert selection.score == pytest.approx(f1_score(y[30:], p >= selection.threshold))
     model = RareClassifier(cv=splitter, random_state=0).fit(X, y)
@@ -129,8 +121,8 @@ def test_sampled_rows_and_weights_keep_their_folds_and_groups(leaking):
     X, y, groups = leaking
     weights = np.where(np.arange(300) % 5 == 0, 0.0, 1.0 + np.arange(300) % 3)
     settings = {"max_samples": 120, "random_state": 0}
-    model = RareClassifier(**settings).fit(X, y, weights, groups=groups)
     kept = weights > 0
+    model = RareClassifier(**settings).fit(X, y, weights, groups=groups)
     same = RareClassifier(**settings).fit(X[kept], y[kept], weights[kept], groups=groups[kept])
     assert outcome(model) == outcome(same)
     assert model.validation_["average_precision"] < 0.6

@@ -1,29 +1,41 @@
+"""What is kept, and how it is shown: members, their scores, neighbors and reasons."""
+
 import numpy as np
+import pytest
+from scipy.special import expit
+from sklearn.exceptions import NotFittedError
+from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from raremetric import BalancedDiscriminant, Euclidean
-from raremetric.rare.candidates import MetricSpec, with_readings
-from raremetric.rare.ensemble import fit_ensemble
+from raremetric import IML, BalancedDiscriminant, Euclidean, RareClassifier
+from raremetric.neighbors import Neighbors
+from raremetric.rare.candidates import (
+    LogOddsDistance,
+    MetricSpec,
+    default_metrics,
+    groups_of,
+)
+from raremetric.rare.ensemble import Ensemble, Member, fit_ensemble
 from raremetric.rare.evaluation import out_of_fold_scores
-from raremetric.rare.policy import AVERAGING
-from raremetric.rare.tuning_set import make_tuning_set
-from raremetric.selection import Sample, check_aim, select
-from raremetric.validation import check_labels
+from raremetric.rare.fitting import FittedMetric
+from raremetric.rare.policy import AVERAGING, N_SURVIVORS
+from raremetric.selection import check_aim, select
+from raremetric.voting import READINGS
 from tests.conftest import make_problem
+from tests.rare.conftest import rare_problem, tuning_set
 
 
 def test_members_with_the_same_metric_share_it_and_score_as_if_alone():
     X, y = make_problem(2, n_samples=60)
-    labels, steps = check_labels(y, "A test"), (StandardScaler(),)
+    steps = (StandardScaler(),)
     metrics = [
         MetricSpec("linear", "plain", steps, Euclidean()),
         MetricSpec("linear", "plain", steps, BalancedDiscriminant()),
     ]
-    groups = ["linear"] * len(with_readings(metrics))
-    tuned = make_tuning_set(X, labels, max_samples=None, random_state=0, thorough=False)
-    metrics, scores = out_of_fold_scores(metrics, tuned, check_aim("f1"))
-    selection = select(scores, groups, Sample(y == 1), check_aim("f1"), {"linear": 1.0}, AVERAGING)
-    ensemble = fit_ensemble(metrics, selection, X, labels, 0)
+    tuned, aim = tuning_set(X, y), check_aim("f1")
+    metrics, scores = out_of_fold_scores(metrics, tuned, aim)
+    selection = select(scores, groups_of(metrics, 60, 20), tuned.sample, aim, AVERAGING)
+    ensemble = fit_ensemble(metrics, selection, tuned, np.arange(60))
     assert len(ensemble.members) == 5
     assert len(ensemble.metrics) <= 2  # so at least two members share a metric
     queries = make_problem(3, n_samples=7)[0]
@@ -31,6 +43,101 @@ def test_members_with_the_same_metric_share_it_and_score_as_if_alone():
     for member in ensemble.members:
         Z, Q = member.pipeline.transform(X), member.pipeline.transform(queries)
         distances = np.linalg.norm(Q[:, np.newaxis] - Z, axis=2)
-        by_class = [np.sort(distances[:, y == c], axis=1) for c in (0, 1)]
+        by_class = [Neighbors(np.sort(distances[:, y == c], axis=1), None) for c in (0, 1)]
         alone.append(member.metric.scores(by_class, [member.reading])[0])
     np.testing.assert_allclose(ensemble.log_odds(queries), selection.log_odds(np.array(alone)))
+
+
+def test_explained_scores_add_up_to_the_probability(fitted):
+    model, X, words = fitted
+    reasons = model.explain(X[:5])
+    calibration = model.ensemble_.calibration
+    for reason, p in zip(reasons, model.predict_proba(X[:5])[:, 1], strict=True):
+        total = sum(part["weight"] * part["score"] for part in reason)
+        assert p == pytest.approx(expit(calibration.slope * total + calibration.intercept))
+        weights = [part["weight"] for part in reason]
+        assert weights == sorted(weights, reverse=True)
+        assert sum(weights) == pytest.approx(1)
+        assert set(words[reason[0]["positive"]["rows"]]) == {"fraud"}
+        assert set(words[reason[0]["negative"]["rows"]]) == {"fine"}
+
+
+def test_neighbors_are_those_under_the_members_own_pipeline(fitted):
+    model, X, _ = fitted
+    Q = rare_problem(seed=2)[0][:6]
+    for number, member in enumerate(model.ensemble_.members[:3]):
+        Z, mapped = member.pipeline.transform(X), member.pipeline.transform(Q)
+        distances = np.linalg.norm(mapped[:, np.newaxis] - Z, axis=2)
+        found, rows = model.kneighbors(Q, 4, member=number)
+        np.testing.assert_allclose(found, np.sort(distances, axis=1)[:, :4], rtol=1e-6)
+        np.testing.assert_array_equal(rows, np.argsort(distances, axis=1)[:, :4])
+    np.testing.assert_array_equal(model.kneighbors(Q, return_distance=False).shape, (6, 3))
+
+
+@pytest.mark.parametrize("k", [1, 3, 30])
+def test_neighbors_with_the_probabilities_are_those_of_a_search(fitted, k):
+    model, X, _ = fitted
+    Q = np.concatenate([rare_problem(seed=2)[0], X[:5], X[:5]])  # some at a distance of zero
+    found = model.proba_and_kneighbors(Q, k)
+    for ours, theirs in zip(found, (model.predict_proba(Q), *model.kneighbors(Q, k)), strict=True):
+        np.testing.assert_array_equal(ours, theirs)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"member": -1}, r"member == -1, must be"),
+        ({"member": 99}, r"member == 99, must be"),
+        ({"n_neighbors": 61}, r"n_neighbors == 61, must be <= 60"),
+    ],
+)
+def test_neighbors_that_do_not_exist(fitted, options, message):
+    with pytest.raises(ValueError, match=message):
+        fitted[0].kneighbors(fitted[1], **options)
+
+
+def test_results_of_all_candidates(fitted):
+    model, _, _ = fitted
+    table = model.cv_results_
+    (n_candidates,) = {len(column) for column in table.values()}
+    # Some metrics were dropped after the first repeat, with all their readings.
+    assert n_candidates % len(READINGS) == 0
+    assert 3 * N_SURVIVORS <= n_candidates < len(READINGS) * len(default_metrics())
+    assert table["weight"].sum() == pytest.approx(1)
+    assert np.count_nonzero(table["weight"]) == len(model.ensemble_.members)
+    assert (table["rank_in_group"][table["weight"] > 0] <= 5).all()
+    assert 0 < model.best_score_ <= 1
+    axes = pytest.importorskip("matplotlib.pyplot").figure().subplots()
+    assert model.plot_candidates(axes) is axes
+    assert axes.get_xlabel().startswith("F1 on held-out examples")
+
+
+def test_the_metric_is_the_one_with_the_largest_weight_of_all_its_members(fitted):
+    model, X, _ = fitted
+    members = model.ensemble_.members
+    assert members[0].weight == max(m.weight for m in members) == model.cv_results_["weight"].max()
+    pipelines = [metric.pipeline for metric in model.ensemble_.metrics]
+    totals = [sum(m.weight for m in members if m.pipeline is each) for each in pipelines]
+    assert model.metric_ is pipelines[int(np.argmax(totals))]
+    Z = model.metric_.transform(X)
+    np.testing.assert_allclose(
+        model.kneighbors(X[:4], 2)[0][:, 1],
+        np.sort(np.linalg.norm(Z[:4, np.newaxis] - Z, axis=2), axis=1)[:, 1],
+    )
+    with pytest.raises(NotFittedError):
+        RareClassifier().metric_  # noqa: B018
+
+
+def test_neighbors_by_log_odds_are_shown_only_if_there_are_no_others():
+    metrics = [
+        FittedMetric(make_pipeline(learner), None, 1.0)
+        for learner in (LogOddsDistance(), Euclidean(), IML())
+    ]
+
+    def main_member(*numbers_and_weights):
+        members = [Member("", weight, metrics[i], None) for i, weight in numbers_and_weights]
+        return Ensemble(members, None, None, None).main_member
+
+    assert main_member((0, 0.5), (1, 0.2), (2, 0.16), (2, 0.14)) == 2  # 0.2 against 0.3
+    assert main_member((0, 0.5), (1, 0.3), (2, 0.2)) == 1
+    assert main_member((0, 0.6), (0, 0.4)) == 0

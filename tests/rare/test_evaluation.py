@@ -6,13 +6,14 @@ from raremetric import BalancedDiscriminant, Euclidean
 from raremetric.rare import evaluation
 from raremetric.rare.candidates import MetricSpec, with_readings
 from raremetric.rare.evaluation import out_of_fold_scores, score_folds
-from raremetric.rare.tuning_set import make_tuning_set
+from raremetric.rare.policy import MIN_POSITIVES_TO_DROP_GROUPS
 from raremetric.selection import check_aim
-from raremetric.validation import check_labels
 from raremetric.voting import READINGS, Reading
 from tests.conftest import make_problem
 from tests.oracles.votes import nearness
+from tests.rare.conftest import tuning_set
 
+HALVES = np.arange(300), np.arange(300, 600)
 F1 = check_aim("f1")
 SCALED = (StandardScaler(),)
 METRICS = [
@@ -21,15 +22,25 @@ METRICS = [
 ]
 
 
-def tuning_set(X, y, **options):
-    given = {"max_samples": None, "random_state": 0, "thorough": False}
-    return make_tuning_set(X, check_labels(y, "A test"), **{**given, **options})
+@pytest.fixture
+def rounds(monkeypatch):
+    """What is scored: the metrics, the tuning set and the folds of each round."""
+    found, original = [], evaluation.score_folds
+
+    def remember(metrics, tuned, folds, *others):
+        found.append((metrics, tuned, folds))
+        return original(metrics, tuned, folds, *others)
+
+    monkeypatch.setattr(evaluation, "score_folds", remember)
+    return found
 
 
-def test_a_table_of_which_all_rows_are_used_is_not_copied():
+def test_a_table_of_which_all_rows_are_examples_is_not_copied_and_judged_as_it_is():
     X, y = make_problem(0, n_samples=40)
-    assert np.shares_memory(tuning_set(X, y).X, X)
-    assert not np.shares_memory(tuning_set(X, y, max_samples=30).X, X)
+    tuned = tuning_set(X, y)
+    assert np.shares_memory(tuned.features, X)
+    assert tuned.with_more_validated() is tuned
+    assert not np.shares_memory(tuning_set(X, y, max_samples=30).features, X)
 
 
 @pytest.mark.parametrize("weighted", [False, True])
@@ -54,21 +65,12 @@ def test_scores_come_from_examples_of_other_folds_in_the_order_of_the_candidates
 
 
 @pytest.mark.parametrize(("n_positive", "n_tried"), [(60, 2), (40, 3), (20, 5), (19, 0)])
-def test_a_first_round_on_a_sample_has_more_folds_if_positives_are_few(
-    n_positive, n_tried, monkeypatch
-):
-    monkeypatch.setattr(evaluation, "FIRST_ROWS", 500)
+def test_a_first_round_on_a_sample_has_more_folds_if_positives_are_few(n_positive, n_tried, rounds):
     y = (np.arange(1200) < n_positive).astype(int)
     tuned = tuning_set(np.random.default_rng(0).normal(size=(1200, 2)) + 3 * y[:, None], y, cv=5)
-    sizes, original = [], evaluation.score_folds
-
-    def remember(metrics, tuned, folds, *others):
-        sizes.append((len(tuned.X), len(folds)))
-        return original(metrics, tuned, folds, *others)
-
-    monkeypatch.setattr(evaluation, "score_folds", remember)
-    out_of_fold_scores(METRICS, tuned, F1)
+    out_of_fold_scores(METRICS, tuned, F1, first_rows=500)
     first = [(500, n_tried)] if n_tried else []
+    sizes = [(len(tuned.rows), len(folds)) for _, tuned, folds in rounds]
     assert sizes == [*first, (1200, 5)]
 
 
@@ -87,32 +89,24 @@ def two_rings(n_samples, share, seed=0):
     [(0.1, {"importance, laplacian"}), (0.03, {"importance, laplacian", "linear"})],
 )
 def test_a_hopeless_group_is_dropped_after_a_first_round_with_many_positives(
-    share, kept_groups, monkeypatch
+    share, kept_groups, rounds
 ):
     X, y = two_rings(2500, share)
-    assert (y.sum() >= evaluation.MIN_POSITIVES_TO_DROP_GROUPS) == (share == 0.1)
-    monkeypatch.setattr(evaluation, "FIRST_ROWS", 1000)
+    assert (y.sum() >= MIN_POSITIVES_TO_DROP_GROUPS) == (share == 0.1)
     noise = FunctionTransformer(lambda X: X[:, 2:])
     metrics = [
         *(MetricSpec("importance, laplacian", "good", SCALED, each.learner) for each in METRICS),
         MetricSpec("linear", "noise", (noise,), Euclidean()),
     ]
     tuned, done = tuning_set(X, y, cv=5), []
-    sizes, original = [], evaluation.score_folds
-
-    def remember(metrics, tuned, folds, *others):
-        sizes.append((len(metrics), len(tuned.X), len(folds)))
-        return original(metrics, tuned, folds, *others)
-
-    monkeypatch.setattr(evaluation, "score_folds", remember)
-    kept, scores = out_of_fold_scores(metrics, tuned, F1, on_step=done.append)
+    kept, scores = out_of_fold_scores(metrics, tuned, F1, on_step=done.append, first_rows=1000)
     assert {metric.group for metric in kept} == kept_groups
+    sizes = [(len(metrics), len(tuned.rows), len(folds)) for metrics, tuned, folds in rounds]
     assert sizes == [(3, 1000, 2), (len(kept), 2500, 5)]
     assert sum(done) == 3 * 5
     assert np.isfinite(scores).all()
-    np.testing.assert_array_equal(
-        scores[:, 0], original(kept, tuned, tuned.repeats[0]).astype(scores.dtype)
-    )
+    again = score_folds(kept, tuned, tuned.repeats[0]).astype(scores.dtype)
+    np.testing.assert_array_equal(scores[:, 0], again)
 
 
 def check_represents(part, y):
@@ -133,12 +127,12 @@ def test_a_restricted_tuning_set_represents_the_same_table():
     tuned = tuning_set(X, y, max_samples=600, cv=5)
     rows = np.sort(np.random.default_rng(0).permutation(600)[:300])
     part = tuned.restricted(rows)
-    np.testing.assert_array_equal(part.X, X[part.rows])
+    np.testing.assert_array_equal(part.features, X[part.rows])
     np.testing.assert_array_equal(part.sample.positive, y[part.rows])
     check_represents(part, y)
     for_trees = part.rows_for_trees(part.repeats[0][0][1])
-    assert (len(tuned.more.X), len(for_trees.X)) == (300, 150)
-    assert np.isin(for_trees.X, tuned.more.X).all()
+    assert (len(tuned.others), len(for_trees.X)) == (300, 150)
+    assert np.isin(for_trees.X, X[tuned.others]).all()
     for (train, test), (all_train, all_test) in zip(part.repeats[0], tuned.repeats[0], strict=True):
         assert set(rows[train]) == set(all_train) & set(rows)
         assert set(rows[test]) == set(all_test) & set(rows)
@@ -155,50 +149,43 @@ def test_more_rows_are_validated_than_can_be_neighbors(max_samples, n_left):
     X, y = two_rings(900, 0.1)
     tuned = tuning_set(X, y, max_samples=max_samples)
     judged = tuned.with_more_validated()
-    assert len(judged.X) == 900 - n_left
+    assert len(judged.rows) == 900 - n_left
     assert judged.n_examples == max_samples
     check_represents(judged, y)
-    np.testing.assert_array_equal(judged.sample.positive, y[numbers_of(judged.X, X)])
+    np.testing.assert_array_equal(judged.sample.positive, y[judged.rows])
     for folds, same in zip(judged.repeats, tuned.repeats, strict=True):
         validated = np.concatenate([validation for _, validation in folds])
-        np.testing.assert_array_equal(np.sort(validated), np.arange(len(judged.X)))
+        np.testing.assert_array_equal(np.sort(validated), np.arange(len(judged.rows)))
         for (train, validation), (examples, _) in zip(folds, same, strict=True):
             np.testing.assert_array_equal(train, examples)
             for_trees = judged.rows_for_trees(validation)
-            parts = [judged.X[train], judged.X[validation], for_trees.X]
+            parts = [judged.features[train], judged.features[validation], for_trees.X]
             found = np.concatenate([numbers_of(part, X) for part in parts])
             np.testing.assert_array_equal(np.sort(found), np.arange(900))
             np.testing.assert_array_equal(for_trees.y, y[numbers_of(for_trees.X, X)])
 
 
-def test_a_first_round_validates_some_of_these_rows_and_leaves_the_others_to_trees(monkeypatch):
+def test_a_first_round_validates_some_of_these_rows_and_leaves_the_others_to_trees(rounds):
     X, y = two_rings(900, 0.1)
     judged = tuning_set(X, y, max_samples=500, cv=5).with_more_validated()
-    monkeypatch.setattr(evaluation, "FIRST_ROWS", 100)
-    seen, original = [], evaluation.score_folds
-
-    def remember(metrics, tuned, folds, *others):
-        seen.append(tuned)
-        return original(metrics, tuned, folds, *others)
-
-    monkeypatch.setattr(evaluation, "score_folds", remember)
-    out_of_fold_scores(METRICS, judged, F1)
-    sample, all_rows = seen
+    out_of_fold_scores(METRICS, judged, F1, first_rows=100)
+    sample, all_rows = (tuned for _, tuned, _ in rounds)
     assert all_rows is judged
-    assert (sample.n_examples, len(sample.X)) == (100, 200)
+    assert (sample.n_examples, len(sample.rows)) == (100, 200)
     check_represents(sample, y)
     validation = sample.repeats[0][0][1]
     for_trees = numbers_of(sample.rows_for_trees(validation).X, X)
     n_left = 400 - np.sum(validation >= 100)  # neither examples nor validated
     assert len(for_trees) == pytest.approx(n_left * 100 / 500, abs=1)
-    assert not {*for_trees} & {*numbers_of(sample.X[validation], X), *judged.rows}
+    examples = sample.rows[: sample.n_examples]
+    assert not {*for_trees} & {*sample.rows[validation], *examples}
 
 
 def test_weights_of_rows_that_are_validated_too():
     X, y = two_rings(900, 0.1)
     weights = np.random.default_rng(0).uniform(0.1, 5.0, size=900)
     judged = tuning_set(X, y, max_samples=60, weights=weights).with_more_validated()
-    ratios = judged.sample.weights / weights[numbers_of(judged.X, X)]
+    ratios = judged.sample.weights / weights[judged.rows]
     np.testing.assert_allclose(ratios, ratios[0])
     np.testing.assert_allclose(
         judged.sample.stands_for
@@ -214,12 +201,22 @@ def test_weights_of_rows_that_are_validated_too():
 def test_without_a_first_round_fewer_rows_are_validated_too(n_positive, n_validated):
     y = (np.arange(900) < n_positive).astype(int)
     tuned = tuning_set(np.random.default_rng(0).normal(size=(900, 2)), y, max_samples=60)
-    assert len(tuned.with_more_validated().X) == 60 + n_validated
+    assert len(tuned.with_more_validated().rows) == 60 + n_validated
 
 
-def test_a_table_without_further_rows_is_judged_as_it_is():
-    tuned = tuning_set(*two_rings(300, 0.1))
-    assert tuned.with_more_validated() is tuned
+@pytest.mark.parametrize("given", [{"groups": np.arange(600) // 2}, {"cv": [HALVES]}, {}])
+def test_rows_that_were_not_sampled_are_for_trees_unless_folds_or_groups_are_given(given):
+    X, y = two_rings(600, 0.1)
+    tuned = tuning_set(X, y, max_samples=200, **given)
+    assert tuned.sample.counts.tolist() == [200 - y.sum(), y.sum()]
+    assert len(tuned.rows) == 200
+    if given:
+        assert tuned.rows_for_trees() is None
+    else:
+        more = tuned.rows_for_trees()
+        together = np.concatenate([tuned.features, more.X])
+        np.testing.assert_array_equal(np.sort(together, axis=0), np.sort(X, axis=0))
+        assert (more.y == 0).all()
 
 
 def test_threads_do_not_change_scores():

@@ -32,22 +32,16 @@ def fitted(data):
     return list(fit_metrics(METRICS, *data, seed=0))
 
 
-def test_the_search_is_among_the_examples_as_the_pipeline_maps_them(data, fitted):
-    X, _ = data
-    for metric in fitted:
-        Z = metric.pipeline.transform(X)
-        found = metric.search.nearest(Z[:5], 1)
-        assert found.indices[:, 0].tolist() == [0, 1, 2, 3, 4]
-        np.testing.assert_allclose(found.distances, 0, atol=1e-9)
-
-
-def test_rows_are_mapped_as_by_each_pipeline(fitted):
+def test_rows_are_mapped_and_searched_for_as_by_each_pipeline(data, fitted):
     queries = make_problem(1, n_samples=8)[0]
     mapped = SharedTransform(queries)
     for metric in fitted:
         np.testing.assert_allclose(
             mapped.project(metric.pipeline), metric.pipeline.transform(queries), atol=1e-9
         )
+        found = metric.search.nearest(metric.pipeline.transform(data[0])[:5], 1)
+        assert found.indices[:, 0].tolist() == [0, 1, 2, 3, 4]
+        np.testing.assert_allclose(found.distances, 0, atol=1e-9)
 
 
 def test_kernels_of_all_widths_share_the_distances_to_the_same_landmarks(data, monkeypatch):
@@ -89,8 +83,7 @@ def test_scores_are_higher_for_the_second_class(data, fitted):
     center = metric.pipeline.transform(X[labels.codes == 1].mean(axis=0, keepdims=True))
     Z = metric.pipeline.transform(X)
     second = [np.sort(np.linalg.norm(Z[labels.codes == c] - center, axis=1))[1] for c in (0, 1)]
-    found = metric.search.nearest_of_each_class(center, 2)
-    scores = metric.scores([near.distances for near in found], [Reading(2)])
+    scores = metric.scores(metric.search.nearest_of_each_class(center, 2), [Reading(2)])
     np.testing.assert_allclose(scores, [[np.log(second[0]) - np.log(second[1])]])
     assert scores[0, 0] > 0
 

@@ -8,7 +8,14 @@ from hypothesis import strategies as st
 from packaging.version import Version
 from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
 
-from raremetric.selection import sets_per_class, shuffled_folds, stratified_folds
+from raremetric.rare.policy import FIRST_ROUND
+from raremetric.selection import (
+    make_folds,
+    sets_per_class,
+    shuffled_folds,
+    split_into_repeats,
+    stratified_folds,
+)
 from raremetric.validation import check_labels
 
 
@@ -77,3 +84,46 @@ def test_a_set_of_copies_counts_as_its_rarest_class():
         assert (len(test), y[test].sum()) == (60, 2)
     folds = stratified_folds(check_labels(y, "A test"), 20, 0, copies=copies)
     assert [y[test].sum() for _, test in folds] == [1] * 10
+
+
+@pytest.mark.parametrize(
+    ("n_samples", "n_positive", "repeats", "n_folds"),
+    [
+        (500, 250, 2, 10),
+        (501, 39, 2, 10),
+        (2001, 39, 1, 5),
+        (501, 40, 2, 5),
+        (1000, 40, 2, 5),
+        (1001, 40, 1, 5),
+        (300, 4, 2, 4),
+    ],
+)
+def test_more_folds_where_examples_are_few(n_samples, n_positive, repeats, n_folds):
+    labels = check_labels(np.arange(n_samples) < n_positive, "A test")
+    made = make_folds(labels, 0)
+    assert [len(folds) for folds in made] == [n_folds] * repeats
+    for folds in made:
+        tested = np.sort(np.concatenate([test for _, test in folds]))
+        np.testing.assert_array_equal(tested, np.arange(n_samples))
+    thorough = make_folds(labels, 0, thorough=True)
+    assert len(thorough) == 2 * repeats
+    for folds, same in zip(made, thorough, strict=False):
+        np.testing.assert_array_equal(folds[0][1], same[0][1])
+
+
+def test_repeats_are_found_among_the_folds():
+    folds = [(np.array([2, 3]), np.array([0, 1])), (np.array([0, 1]), np.array([2, 3]))]
+    assert [len(each) for each in split_into_repeats(folds)] == [2]
+    assert [len(each) for each in split_into_repeats(folds + folds)] == [2, 2]
+    with pytest.raises(ValueError, match="ShuffleSplit"):
+        split_into_repeats([*folds, folds[0]])
+
+
+@pytest.mark.parametrize(
+    ("n_folds", "n_positive", "sizes"),
+    [(5, 60, [2, 3]), (3, 60, [1, 2]), (2, 60, [1, 1]), (3, 50, [3])],
+)
+def test_the_first_round_is_two_folds_or_one_of_three(n_folds, n_positive, sizes):
+    y = (np.arange(1200) < n_positive).astype(int)
+    folds = stratified_folds(check_labels(y, "A test"), n_folds, 0)
+    assert [len(folds) for folds in FIRST_ROUND.rounds_of(folds, y == 1)] == sizes

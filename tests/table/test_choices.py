@@ -87,10 +87,11 @@ def test_a_fixed_threshold(path, few, models):
 
 
 @pytest.mark.parametrize("top", [0, 1, 7, 119, 500])
-def test_a_number_of_alerts(path, models, tmp_path, top):
+def test_a_number_of_alerts(path, models, tmp_path, monkeypatch, top):
+    monkeypatch.setattr("raremetric.table.predictions.BLOCK_BYTES", 1000)  # several pieces
     model, out = models["plain"], tmp_path / "out.csv"
     pieces = []
-    counts = write_predictions(model, path, out, on_result=pieces.append, top=top, block_bytes=1000)
+    counts = write_predictions(model, path, out, pieces.append, top=top)
     assert len(pieces) > 3
     found = pd.read_csv(out)
     expected = model.predict_table(path)

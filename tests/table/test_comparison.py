@@ -15,7 +15,7 @@ from raremetric.contenders import CONTENDERS, scored
 from raremetric.contenders.base import positive_scores
 from raremetric.contenders.families import LogisticRegressions
 from raremetric.rare import classifier
-from raremetric.selection.cv import make_folds
+from raremetric.selection import make_folds
 from raremetric.table import DEFAULT_METHODS, Comparison, compare_table, comparison, read_table
 from raremetric.table.comparison import default_max_samples
 from raremetric.table.fitting import fit_method

@@ -10,18 +10,23 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit, logit
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from raremetric.contenders.vote_folds import N_FINALISTS
-from raremetric.copies import find_copies
 from raremetric.performance import OnProgress, Progress
-from raremetric.rare.policy import AVERAGING
+from raremetric.rare.policy import AVERAGING, FIRST_ROUND
+from raremetric.rare.tuning_set import make_tuning_set
 from raremetric.scales import validate_rows
-from raremetric.selection import Folds, Sample, check_aim, draw_rows, select
-from raremetric.selection.cv import make_repeats, resolve_cv, scored_rows
-from raremetric.selection.race import race, rounds_of
-from raremetric.validation import check_groups, check_labels, weighted_rows
+from raremetric.selection import (
+    Folds,
+    Groups,
+    Sample,
+    TrainingData,
+    check_aim,
+    race,
+    scored_rows,
+    select,
+)
 
 Settings = Sequence[Mapping[str, Any]]
 
@@ -138,28 +143,20 @@ class AveragedClassifier(ClassifierMixin, BaseEstimator):
         -------
         self : AveragedClassifier
         """
+        aim, name = check_aim(self.scoring), type(self).__name__
         X, y = validate_rows(self, X, y)
-        n_given = len(X)
-        kept, weights = weighted_rows(sample_weight, n_given)
-        groups = check_groups(groups, len(X))
-        if len(kept) < n_given:
-            X, y, groups = X[kept], y[kept], None if groups is None else groups[kept]
-        copies = find_copies(X).numbers if copies_together else None
-        labels, aim = check_labels(y, type(self).__name__), check_aim(self.scoring)
-        cv = resolve_cv(self.cv, X, y, kept, n_given, groups, copies)
-        rng = check_random_state(self.random_state)
-        seed, positive = rng.randint(2**31 - 1), labels.codes == 1
-        rows = draw_rows(positive, self.max_samples, rng)
-        sample = Sample.of(positive, rows, weights)
-        repeats = make_repeats(cv, sample.labels, rows, seed, self.thorough, groups, copies)
-        if len(rows) < len(X):
-            X, y = X[rows], y[rows]
+        data = TrainingData.of(X, y, sample_weight, groups, self.cv, name, copies_together)
+        positive = data.labels.codes == 1
+        tuned = make_tuning_set(data, positive, self.max_samples, self.random_state, self.thorough)
+        X, sample, repeats = tuned.features, tuned.sample, tuned.repeats
+        y = sample.labels.codes
         settings = list(self.settings)
         on_step = Progress(on_progress, sum(map(len, repeats)) + 1)
 
         def fit_some(chosen: NDArray, rows: NDArray) -> ClassifierFamily:
             given = [settings[int(i)] for i in chosen]
-            return clone(self.family).fit(X[rows], y[rows], given, seed, sample.take(rows).weights)
+            weights = sample.take(rows).weights
+            return clone(self.family).fit(X[rows], y[rows], given, tuned.seed, weights)
 
         def score(running: NDArray, train: NDArray, validation: NDArray) -> NDArray:
             found = fit_some(running, train).scores(X[validation])
@@ -168,15 +165,14 @@ class AveragedClassifier(ClassifierMixin, BaseEstimator):
 
         sizes = self._sizes(repeats, sample)
         finalists, scores = race(score, sizes, repeats, sample, aim)
-        scored, groups_of = scored_rows(repeats[0]), ["all"] * len(finalists)
+        scored, whole = scored_rows(repeats[0]), Groups.one(len(finalists))
         selection = select(
-            scores[:, :, scored], groups_of, sample.take(scored), aim, {"all": 1.0}, AVERAGING,
-            threshold=self.threshold,
-        )  # fmt: skip
+            scores[:, :, scored], whole, sample.take(scored), aim, AVERAGING, self.threshold
+        )
         self.validation_scores_ = np.full(len(settings), np.nan)
         self.validation_scores_[finalists] = selection.evaluation.utility
         selection = selection._replace(kept=finalists[selection.kept])
-        self.classes_ = labels.classes
+        self.classes_ = data.labels.classes
         self.family_ = fit_some(selection.kept, np.arange(len(X)))
         on_step()
         self.selection_ = selection
@@ -187,7 +183,9 @@ class AveragedClassifier(ClassifierMixin, BaseEstimator):
     def _sizes(self, repeats: Sequence[Folds], sample: Sample) -> list[int]:
         """How many settings are tried on each fold."""
         n_settings, n_folds = len(self.settings), sum(map(len, repeats))
-        rounds = repeats if len(repeats) > 1 else rounds_of(repeats[0], sample.positive)
+        rounds = repeats
+        if len(repeats) == 1:
+            rounds = FIRST_ROUND.rounds_of(repeats[0], sample.positive)
         n_first = len(rounds[0]) if self.racing else n_folds
         left = min(N_FINALISTS, n_settings)
         return [n_settings] * n_first + [left] * (n_folds - n_first)

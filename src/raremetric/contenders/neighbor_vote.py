@@ -36,8 +36,7 @@ from raremetric.contenders.vote_folds import (
 from raremetric.contenders.vote_threshold import tune_threshold
 from raremetric.learners.euclidean import Euclidean
 from raremetric.learners.grid import Score, score_candidates, score_push_weights, vote_f1
-from raremetric.selection import draw_rows
-from raremetric.selection.cv import restrict_fold
+from raremetric.selection import draw_rows, restrict_fold
 from raremetric.validation import check_labels, quiet_repeats
 
 N_QUICK_CANDIDATES = 16

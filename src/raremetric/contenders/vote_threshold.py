@@ -32,12 +32,15 @@ from raremetric.selection import (
     draw_rows,
     evaluate,
     fit_sigmoid,
+    make_folds,
+    make_repeats,
+    race,
     rank,
+    scored_rows,
+    split_into_repeats,
     standard_error,
     validate,
 )
-from raremetric.selection.cv import make_folds, make_repeats, scored_rows, split_into_repeats
-from raremetric.selection.race import race
 from raremetric.validation import check_labels, quiet_constants, quiet_repeats
 
 MAX_JUDGED = 100_000  # rows that a threshold is chosen on: a search among all rows for each one

@@ -21,47 +21,34 @@ from raremetric.learners.base import MetricLearner
 from raremetric.learners.discriminant import BalancedDiscriminant
 from raremetric.learners.euclidean import Euclidean
 from raremetric.learners.iml import IML
-from raremetric.rare.log_odds import LogOddsDistance
-from raremetric.rare.policy import (
-    FEW_ROWS,
-    HALF_TREE_WEIGHT,
-    IML_SETTINGS,
-    KERNEL_WEIGHT,
-    KERNEL_WIDTHS,
-    LINEAR_WEIGHT,
-    LOG_ODDS_READINGS,
-    MANY_TIMES,
-    MAX_FEATURES_FOR_IML,
-    MAX_QUANTILES,
-    MIN_POSITIVES_FOR_TREES,
-    N_FEW_TREES,
-    RATE_OF_FEW_TREES,
-    SHRINKAGES,
-    SHRINKAGES_AFTER_TREES,
-    STRETCH_AFTER_TREES,
-    STRETCHES,
-    TREE_SETTINGS,
-    TREE_WEIGHT,
-)
+from raremetric.rare import policy
+from raremetric.selection import Groups
 from raremetric.validation import Labels
 from raremetric.voting import READINGS, Reading
 
-TREES = "trees"
-LOG_ODDS = "log-odds of trees"
+KERNEL, LINEAR = "importance, laplacian", "linear"  # groups
+TREES, LOG_ODDS = "trees", "log-odds of trees"
 
 
-def prior_weights(n_positive: int) -> dict[str, float]:
-    """The weight of each group in the final score, before the out-of-fold scores are seen.
+class LogOddsDistance(MetricLearner):
+    """The absolute difference between the sums of two rows: after boosted trees, their log-odds.
 
-    Trees need many positives.
+    The difference of the mean distances to the classes is nearly a linear function of the log-odds:
+    this metric ranks rows as the trees do. Where trees learn from many more rows than can be
+    neighbors, their log-odds are more exact than the density of the neighbors.
     """
-    for_trees = TREE_WEIGHT * n_positive / (n_positive + HALF_TREE_WEIGHT)
-    return {
-        "importance, laplacian": KERNEL_WEIGHT,
-        "linear": LINEAR_WEIGHT,
-        TREES: for_trees,
-        LOG_ODDS: for_trees,
-    }
+
+    def fit(self, X, y) -> LogOddsDistance:
+        """Check the data.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+        """
+        X, labels = self._check_training_data(X, y)
+        self.classes_, self.components_ = labels.classes, np.ones((1, X.shape[1]))
+        return self
 
 
 class MetricSpec(NamedTuple):
@@ -99,22 +86,23 @@ def default_metrics(
     there are more than ``max_features`` features, all metrics begin with their selection.
     """
     scaled = (StandardScaler(),)
-    ranked = (NormalScores(MAX_QUANTILES), StandardScaler())
-    weighted = (*scaled, ImportanceWeights())
+    ranked = (NormalScores(policy.MAX_QUANTILES), StandardScaler())
+    weighted = (*scaled, ImportanceWeights(**policy.IMPORTANCES))
     metrics = []
-    for width in KERNEL_WIDTHS:
-        name, steps = f"importance, laplacian {width:g}", (*weighted, KernelLandmarks(width=width))
+    for width in policy.KERNEL_WIDTHS:
+        steps = (*weighted, KernelLandmarks(width=width, **policy.KERNEL_SIZE))
         before = f"a Laplacian kernel of width {width:g} of the columns weighted by importance"
         metrics += [
-            MetricSpec("importance, laplacian", name, steps, each, before=before)
+            MetricSpec(KERNEL, f"{KERNEL} {width:g}", steps, each, before=before)
             for each in _discriminants()
         ]
     n_left = n_features if max_features is None else min(n_features, max_features)
-    imls = [IML(**each) for each in IML_SETTINGS] if n_left <= MAX_FEATURES_FOR_IML else []
+    few = n_left <= policy.MAX_FEATURES_FOR_IML
+    imls = [IML(**each) for each in policy.IML_SETTINGS] if few else []
     linear = (Euclidean(), *imls, *_discriminants())
-    metrics += [MetricSpec("linear", "standard", scaled, each) for each in linear]
+    metrics += [MetricSpec(LINEAR, "standard", scaled, each) for each in linear]
     metrics += [
-        MetricSpec("linear", "rank", ranked, each, before="ranking") for each in _discriminants()
+        MetricSpec(LINEAR, "rank", ranked, each, before="ranking") for each in _discriminants()
     ]
     metrics += _tree_metrics(labels, n_for_trees) if is_installed("xgboost") else []
     if max_features is None or n_features <= max_features:
@@ -123,23 +111,33 @@ def default_metrics(
     return [metric._replace(steps=(first, *metric.steps)) for metric in metrics]
 
 
+def _discriminants() -> list[MetricLearner]:
+    return [
+        BalancedDiscriminant(shrinkage, stretch)
+        for shrinkage in policy.SHRINKAGES
+        for stretch in policy.STRETCHES
+    ]
+
+
 def _tree_metrics(labels: Labels | None, n_for_trees: int | None) -> list[MetricSpec]:
     learners: list[MetricLearner] = [Euclidean()]
-    learners += [BalancedDiscriminant(s, STRETCH_AFTER_TREES) for s in SHRINKAGES_AFTER_TREES]
-    if labels is not None and labels.counts.min() < MIN_POSITIVES_FOR_TREES:
+    learners += [
+        BalancedDiscriminant(shrinkage, policy.STRETCH_AFTER_TREES)
+        for shrinkage in policy.SHRINKAGES_AFTER_TREES
+    ]
+    if labels is not None and labels.counts.min() < policy.MIN_POSITIVES_FOR_TREES:
         return []
-    if labels is not None and len(labels.codes) < FEW_ROWS:
-        return _after_trees(
-            TREES, [BoostedLeaves(N_FEW_TREES, learning_rate=RATE_OF_FEW_TREES)], learners
-        )
-    trees = [BoostedLeaves(**each) for each in TREE_SETTINGS]
+    if labels is not None and len(labels.codes) < policy.FEW_ROWS:
+        trees = [BoostedLeaves(policy.N_SMALL_TREES, **policy.SMALL_TREES)]
+        return _after_trees(TREES, trees, learners)
+    trees = [BoostedLeaves(policy.N_TREES, **each) for each in policy.TREE_SETTINGS]
     n_rows = np.inf if labels is None else len(labels.codes)
-    with_many = n_for_trees is not None and n_for_trees >= MANY_TIMES * n_rows
+    with_many = n_for_trees is not None and n_for_trees >= policy.MANY_TIMES * n_rows
     if not with_many:
         learners.append(LogOddsDistance())
     metrics = _after_trees(TREES, trees, learners)
     if with_many or labels is None:
-        metrics += _after_trees(LOG_ODDS, trees, [LogOddsDistance()], LOG_ODDS_READINGS)
+        metrics += _after_trees(LOG_ODDS, trees, [LogOddsDistance()], policy.LOG_ODDS_READINGS)
     return metrics
 
 
@@ -159,14 +157,6 @@ def _after_trees(
     return metrics
 
 
-def _discriminants() -> list[MetricLearner]:
-    return [
-        BalancedDiscriminant(shrinkage, stretch)
-        for shrinkage in SHRINKAGES
-        for stretch in STRETCHES
-    ]
-
-
 def with_readings(metrics: Sequence[MetricSpec]) -> list[tuple[MetricSpec, Reading]]:
     """All candidates, in the order of the rows of ``out_of_fold_scores``."""
     return [(metric, reading) for metric in metrics for reading in metric.readings]
@@ -177,15 +167,21 @@ def metric_numbers(metrics: Sequence[MetricSpec]) -> NDArray[np.int64]:
     return np.repeat(np.arange(len(metrics)), [len(metric.readings) for metric in metrics])
 
 
-def limited_metrics(metrics: Sequence[MetricSpec], n_rows: int) -> NDArray[np.int64] | None:
-    """Numbers that tell the metrics of candidates apart, if a group may have only a few; else None.
+def groups_of(metrics: Sequence[MetricSpec], n_rows: int, n_positive: int) -> Groups:
+    """The groups of the candidates, and how much they count before any scores are seen.
 
-    Their number is limited with many rows, because a prediction searches the neighbors under each
-    metric. With few rows, this is cheap, and an average of more metrics is slightly better. A
-    search in one dimension is always cheap: all metrics by log-odds have the same number.
+    Trees need many positives. With many rows that can be neighbors, the number of metrics of a
+    group is limited, because a prediction searches the neighbors under each metric. With few rows,
+    this is cheap, and an average of more metrics is slightly better. A search in one dimension is
+    always cheap: all metrics by log-odds have the same number.
     """
-    if n_rows < FEW_ROWS:
-        return None
-    numbers = metric_numbers(metrics)
-    is_cheap = [metric.group == LOG_ODDS for metric, _ in with_readings(metrics)]
-    return np.where(is_cheap, len(metrics), numbers)
+    for_trees = policy.TREE_WEIGHT * n_positive / (n_positive + policy.HALF_TREE_WEIGHT)
+    weights = {
+        KERNEL: policy.KERNEL_WEIGHT,
+        LINEAR: policy.LINEAR_WEIGHT,
+        TREES: for_trees,
+        LOG_ODDS: for_trees,
+    }
+    names = [metric.group for metric, _ in with_readings(metrics)]
+    numbers = np.where(np.array(names) == LOG_ODDS, len(metrics), metric_numbers(metrics))
+    return Groups(names, weights, None if n_rows < policy.FEW_ROWS else numbers)

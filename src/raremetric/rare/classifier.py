@@ -3,54 +3,40 @@
 from __future__ import annotations
 
 import time
+from numbers import Real
 from typing import Any
 
-from sklearn.base import BaseEstimator, ClassifierMixin
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
 
-from raremetric.copies import find_copies
 from raremetric.extras import install_hint, is_installed
 from raremetric.performance import OnProgress, Progress, one_blas_thread
-from raremetric.rare.candidates import (
-    MetricSpec,
-    default_metrics,
-    limited_metrics,
-    prior_weights,
-    with_readings,
-)
+from raremetric.rare.candidates import MetricSpec, default_metrics, groups_of
 from raremetric.rare.ensemble import fit_ensemble, results_table
 from raremetric.rare.evaluation import check_budget, out_of_fold_scores
-from raremetric.rare.inspection import InspectionMixin
-from raremetric.rare.multiclass import fit_each_class
 from raremetric.rare.policy import AVERAGING
-from raremetric.rare.tuning_set import Examples, make_tuning_set
+from raremetric.rare.prediction import PredictionMixin
+from raremetric.rare.tuning_set import make_tuning_set
 from raremetric.scales import validate_rows
-from raremetric.selection import check_aim, select
-from raremetric.selection.cv import resolve_cv, scored_rows
+from raremetric.selection import TrainingData, check_aim, scored_rows, select
 from raremetric.validation import (
     Labels,
     check_class_sizes,
-    check_groups,
     check_integer,
-    check_labels,
     check_pos_label,
     forget_attributes,
     quiet_repeats,
     warn_user,
-    weighted_rows,
 )
 
-TWO_CLASSES_ONLY = (
-    "pos_label_",
-    "ensemble_",
-    "threshold_",
-    "best_score_",
-    "score_std_",
-    "validation_",
-    "n_repeats_",
+OF_ONE_FIT = (
+    *("pos_label_", "ensemble_", "threshold_", "best_score_", "score_std_", "validation_"),
+    *("n_repeats_", "estimators_"),
 )
 
 
-class RareClassifier(InspectionMixin, ClassifierMixin, BaseEstimator):
+class RareClassifier(PredictionMixin, ClassifierMixin, BaseEstimator):
     """Nearest-neighbor classifier for a rare class, with everything chosen by cross-validation.
 
     Several preprocessing steps, metric learners and ways to read distances are tried, in three
@@ -82,17 +68,16 @@ class RareClassifier(InspectionMixin, ClassifierMixin, BaseEstimator):
     cv : int, splitter, iterable or None, default=None
         Folds on which candidates, calibration and threshold are chosen. None makes 5 or 10
         stratified folds, repeated as ``budget`` says; a number makes this many, once; copies of a
-        row are in the same fold, see the notes. A splitter
-        of scikit-learn, such as ``TimeSeriesSplit``, or a list of (train, test) row numbers must
-        have test parts that do not overlap, or repeat the same rows. Rows that are in no test
-        part are learned from only.
+        row are in the same fold, see the notes. The test parts of a splitter of scikit-learn, such
+        as ``TimeSeriesSplit``, or of a list of (train, test) row numbers must not overlap, or
+        repeat the same rows. Rows that are in no test part are learned from only.
     max_samples : int or None, default=5_000
         Maximum number of training rows that can be neighbors. From a larger table, this many rows
         are sampled, the same number from each class; a class with fewer rows keeps all of them.
         Probabilities and threshold are corrected to the class frequencies of the whole table. None
         uses all rows; the time grows with the square of their number. Unless ``groups`` or the
-        folds themselves are given, trees are grown on more rows, up to 20 times as many, and
-        candidates are judged on up to 10 times as many.
+        folds themselves are given, trees are grown on up to 20 times as many rows, and candidates
+        are judged on up to 10 times as many.
     max_features : int or None, default=500
         Maximum number of features that the metrics use. From more, those whose distributions differ
         most between the classes (Kolmogorov and Smirnov's statistic) are selected, in each fold
@@ -116,10 +101,9 @@ class RareClassifier(InspectionMixin, ClassifierMixin, BaseEstimator):
         distances. ``ensemble_.calibration`` maps the average to a probability, and
         ``ensemble_.rows`` are the training rows that can be neighbors.
     metric_ : transformer
-        A fitted pipeline: it maps an array of rows with the features of ``fit`` to the space in
-        which distances are measured under the metric with the largest weight, that of all its
-        members together. It is a metric by log-odds only if there is no other: rows with similar
-        log-odds can be very different.
+        The fitted pipeline of the metric with the largest weight, that of all its members together:
+        it maps rows to the space in which distances are measured. It is a metric by log-odds only
+        if there is no other: rows with similar log-odds can be very different.
     cv_results_ : dict of arrays
         One entry per candidate that was tried on all folds: group, branch, learner, reading; the
         out-of-fold utility, log-loss and average precision; the rank within its group and the
@@ -130,8 +114,7 @@ class RareClassifier(InspectionMixin, ClassifierMixin, BaseEstimator):
         ``scoring``; the F1 for "average_precision"; the recall for a minimum precision, and the
         other way around; the negative mean cost per row for costs.
     score_std_ : float
-        Standard error of ``best_score_`` (jackknife): how much it would vary with other examples
-        of the same distribution, for the same candidates.
+        Standard error of ``best_score_`` (jackknife), for the same candidates.
     validation_ : dict of str to float
         Out-of-fold measures of the positive class at ``threshold_``, for the whole table:
         "precision", "recall", "f1", "average_precision", and "alerts_per_1000", the number of
@@ -149,9 +132,7 @@ class RareClassifier(InspectionMixin, ClassifierMixin, BaseEstimator):
     --------
     MetricKNNClassifier : A vote of neighbors under one metric.
     BalancedDiscriminant : The metric learner of most candidates.
-    KernelLandmarks : The nonlinear map before some of the metrics.
-    ImportanceWeights : Weights features by their importance to a forest.
-    BoostedLeaves : The map of boosted trees before some of the metrics.
+    KernelLandmarks, ImportanceWeights, BoostedLeaves : The maps before some of the metrics.
 
     Notes
     -----
@@ -161,54 +142,39 @@ class RareClassifier(InspectionMixin, ClassifierMixin, BaseEstimator):
     scores into probabilities. Candidates are ranked by the sum of their ranks in utility, log-loss
     and average precision, because F1 alone is too coarse a criterion with few positives. For
     scoring="average_precision" only the last is used; for a minimum precision or recall the last
-    two, because the utility jumps where the minimum is just reached. Hopeless metrics are not tried
-    further: those without a candidate among the ten best of their group after the first repeat. If
-    there is only one repeat, those that would not be in the average after two folds. With more than
-    4,000 rows, a sample of 2,000 decides, in more than two folds if positives are few.
+    two. Metrics that are hopeless after a first round are not tried further.
 
     **Groups.** The best five candidates of each group are averaged; with 1,000 rows or more, those
-    of its two best metrics, so that predictions are fast. The weights of the groups in
-    the final score are 3 (smooth), 2 (linear) and 1.5 p / (p + 40) (trees, with p positives; none
-    with fewer than 20), unless the out-of-fold scores speak against it: they are the weights w that
-    minimize the log-loss plus 3 Σ (log w − log w₀)², where w₀ are the weights above. A group that
-    only adds noise is left out, if there are enough positives to be sure.
+    of its two best metrics, so that predictions are fast. The weights of the groups are 3 (smooth),
+    2 (linear) and 1.5 p / (p + 40) (trees, and their log-odds, with p positives; none with fewer
+    than 20), unless the out-of-fold scores speak against it: they are the weights w that minimize
+    the log-loss plus 3 Σ (log w − log w₀)², where w₀ are the weights above. A group that only adds
+    noise is left out, if there are enough positives to be sure. The log-odds are a group if trees
+    learn from at least five times as many rows as can be neighbors, and these are at least 1,000.
 
-    **Very large tables.** If trees learn from at least five times as many rows as can be neighbors,
-    and these are at least 1,000, the differences of the log-odds are a group of their own, with the
-    same weight as the trees. Its score is d₋ − d₊, where d is the mean over the 80 nearest, and the
-    metrics of all four settings of the trees are averaged. There is no such group where trees learn
-    from the sampled rows only: with ``groups`` and with given folds.
+    **Copies.** Rows with equal features, up to rounding errors, are in the same fold, whatever
+    their labels; otherwise, a model would be tested on rows that it has learned. In a table of few
+    categories, equal rows are different examples: rows are copies only if the columns with more
+    than ten different values have more than half as many combinations of values as there are
+    different rows, or if all columns have so many that less than 0.5 % of the different rows would
+    equal another one by chance. Folds from a splitter or a list are used as they are.
 
-    **Copies.** Rows with equal features are copies of each other, whatever their labels, and are in
-    the same fold; otherwise, a model would be tested on rows that it has learned. There are fewer
-    folds if a class has too few different rows. In a table of few categories, equal rows are
-    different examples, and are treated as such: rows are copies only if the columns with more than
-    ten different values have more than half as many combinations of values as there are different
-    rows, or if all columns have so many that less than 0.5 % of the different rows would equal
-    another one by chance. In arrays, numbers that differ by rounding errors, as after a PCA, are
-    equal.
-    Folds from a splitter or a list are used as they are.
-
-    **Scores of other tools.** ``score`` is the accuracy, as of all classifiers of scikit-learn, and
-    the scorer "f1" of scikit-learn is about the class 1. To tune this classifier by the F1 of the
-    rare class, give ``GridSearchCV`` the scorer ``make_scorer(f1_score, pos_label=...)``.
+    **Scores of other tools.** ``score`` is the accuracy, and scikit-learn's scorer "f1" is about
+    the class 1. To tune this classifier by the F1 of the rare class, give ``GridSearchCV`` the
+    scorer ``make_scorer(f1_score, pos_label=...)``.
 
     **Constraints.** The expected precision and recall at a threshold are those of the calibrated
     out-of-fold probabilities. If no threshold has the minimum precision, the one with the highest
-    precision is used, and a warning reports that precision. A minimum recall can always be reached.
-    With more than two classes, the constraint holds for the threshold of each class against the
-    rest; ``predict`` then chooses among the classes by ``decision_function``.
+    precision is used, with a warning. With more than two classes, the constraint holds for the
+    threshold of each class against the rest; ``predict`` then chooses by ``decision_function``.
 
     **Weights.** An example of weight 0 is left out before the folds are made. Otherwise the weight
-    multiplies the example in the utility, log-loss and average precision, in the calibration and
-    in the choice of the threshold. It is passed to the preprocessing steps and metric learners
-    whose ``fit`` accepts it: `StandardScaler`, :class:`ImportanceWeights`, :class:`BoostedLeaves`,
-    :class:`BalancedDiscriminant` and :class:`IML`. Neighbors count equally. Only ratios of
-    weights matter: they are scaled to a mean of one, so that the ridge of the calibration is as
-    strong as without weights. Which class is the rarest, and which rows are sampled, does not
+    multiplies the example in all measures, in the calibration and in the choice of the threshold,
+    and it is passed to the steps and learners whose ``fit`` accepts it. Neighbors count equally.
+    Only ratios of weights matter. Which class is the rarest, and which rows are sampled, does not
     depend on them.
 
-    Examples
+    TrainingData
     --------
     >>> from sklearn.datasets import load_breast_cancer
     >>> from sklearn.metrics import f1_score
@@ -289,77 +255,72 @@ class RareClassifier(InspectionMixin, ClassifierMixin, BaseEstimator):
     ) -> list[tuple[Any, float]]:
         """Fit; return the classes whose threshold has too low a precision, with this precision.
 
-        A given ``threshold`` is used instead of the best one.
-        Copies are kept together only by folds that are given as ``cv`` if not ``copies_together``.
+        A given ``threshold`` is used instead of the best one. If not ``copies_together``, copies
+        may be in different folds.
         """
-        start = time.perf_counter()
-        forget_attributes(self, *TWO_CLASSES_ONLY, "estimators_")
+        start, name = time.perf_counter(), type(self).__name__
+        forget_attributes(self, *OF_ONE_FIT)
         X, y = validate_rows(self, X, y, ensure_min_samples=4)
-        n_given = len(X)
-        kept, weights = weighted_rows(sample_weight, n_given)
-        groups = check_groups(groups, len(X))
-        if len(kept) < n_given:
-            X, y, groups = X[kept], y[kept], None if groups is None else groups[kept]
-        labels = check_labels(y, type(self).__name__)
+        data = TrainingData.of(X, y, sample_weight, groups, self.cv, name, copies_together)
+        check_class_sizes(data.labels, 2, name)
         check_budget(self.budget)
         if self.max_features is not None:
             check_integer(self.max_features, "max_features", low=1)
-        check_class_sizes(labels, 2, type(self).__name__)
-        copies = find_copies(X).numbers if copies_together else None
-        cv = resolve_cv(self.cv, X, y, kept, n_given, groups, copies)
-        examples = Examples(X, labels, weights, kept, groups, cv, copies)
-        self.classes_ = labels.classes
-        if len(labels.classes) > 2:
-            return fit_each_class(self, examples, on_progress)
-        return self._fit_two_classes(examples, start, on_progress, threshold)
+        self.classes_, codes, counts = data.labels
+        positive = check_pos_label(self.pos_label, self.classes_, counts)
+        if len(self.classes_) == 2:
+            self.pos_label_ = positive
+            of_class = (self.classes_ == positive)[codes]
+            missed = self._fit_one_class(data, of_class, start, on_progress, threshold)
+            return [] if missed is None else [(positive, missed)]
+        self.estimators_, found = [], {}
+        for c, label in enumerate(self.classes_.tolist()):
+            each, start = clone(self).set_params(pos_label=True), time.perf_counter()
+            if isinstance(self.budget, Real):
+                each.set_params(budget=self.budget / len(counts))
+            each.classes_, each.pos_label_ = np.array([False, True]), True
+            each.n_features_in_ = self.n_features_in_
+            report = _of_class(on_progress, c, len(counts))
+            found[label] = each._fit_one_class(data, codes == c, start, report)
+            self.estimators_.append(each)
+        results = [each.cv_results_ for each in self.estimators_]
+        self.cv_results_ = {
+            "class": np.repeat(self.classes_, [len(each["branch"]) for each in results]),
+            **{key: np.concatenate([each[key] for each in results]) for key in results[0]},
+        }
+        return [(label, missed) for label, missed in found.items() if missed is not None]
 
-    def _fit_two_classes(
+    def _fit_one_class(
         self,
-        examples: Examples,
+        data: TrainingData,
+        positive: NDArray[np.bool_],
         start: float,
         on_progress: OnProgress | None,
-        threshold: float | None,
-    ) -> list[tuple[Any, float]]:
-        labels = examples.labels
-        self.pos_label_ = check_pos_label(self.pos_label, labels.classes, labels.counts)
-        is_positive, aim = labels.classes == self.pos_label_, check_aim(self.scoring)
-        tuned = make_tuning_set(
-            examples.X,
-            check_labels(is_positive[labels.codes], type(self).__name__),
-            max_samples=self.max_samples,
-            random_state=self.random_state,
-            thorough=self.budget != "fast",
-            cv=examples.cv,
-            groups=examples.groups,
-            copies=examples.copies,
-            weights=examples.weights,
-        )
-        metrics = self._metrics_to_try(tuned.sample.labels, tuned.X.shape[1], tuned.n_for_trees)
+        threshold: float | None = None,
+    ) -> float | None:
+        """What is tried, how it is judged, and what is kept; return `Selection.missed`."""
+        aim, thorough = check_aim(self.scoring), self.budget != "fast"
+        tuned = make_tuning_set(data, positive, self.max_samples, self.random_state, thorough)
+        labels, n_for_trees = tuned.sample.labels, len(tuned.rows) + len(tuned.others)
+        metrics = self._metrics_to_try(labels, data.X.shape[1], n_for_trees)
         on_step = Progress(on_progress, len(metrics) * tuned.n_folds)
         judged = tuned.with_more_validated()
         with quiet_repeats():
             metrics, scores = out_of_fold_scores(
                 metrics, judged, aim, self.budget, start, self.n_jobs, on_step
             )
-            groups = [metric.group for metric, _ in with_readings(metrics)]
-            limited = limited_metrics(metrics, len(tuned.X))
             scored = scored_rows(judged.repeats[0])
-            selection = select(
-                scores[:, :, scored], groups, judged.sample.take(scored), aim,
-                prior_weights(int(judged.sample.counts.min())), AVERAGING, limited, threshold,
-            )  # fmt: skip
-            self.ensemble_ = fit_ensemble(
-                metrics, selection, tuned.X, tuned.sample.labels, tuned.seed,
-                examples.row_numbers[tuned.rows], tuned.sample.weights, tuned.more,
-            )  # fmt: skip
+            sample = judged.sample.take(scored)
+            groups = groups_of(metrics, tuned.n_examples, int(judged.sample.counts.min()))
+            selection = select(scores[:, :, scored], groups, sample, aim, AVERAGING, threshold)
+            self.ensemble_ = fit_ensemble(metrics, selection, tuned, data.row_numbers)
         found = selection.log_odds(scores[selection.kept, 0][:, scored])
-        codes = judged.sample.take(scored).positive.astype(int)
-        self._out_of_fold = found, codes  # of one repeat
+        self._out_of_fold = found, sample.positive.astype(int)  # of one repeat
         self.cv_results_ = results_table(metrics, selection)
         self.n_repeats_ = scores.shape[1]
         self.threshold_, self.best_score_ = selection.threshold, selection.score
         self.score_std_, self.validation_ = selection.score_std, selection.validation
-        return [] if selection.missed is None else [(self.pos_label_, selection.missed)]
+        return selection.missed
 
     def __getstate__(self) -> dict[str, Any]:
         """Without the out-of-fold log-odds, which are used only right after a fit."""
@@ -369,3 +330,10 @@ class RareClassifier(InspectionMixin, ClassifierMixin, BaseEstimator):
         self, labels: Labels, n_features: int, n_for_trees: int
     ) -> list[MetricSpec]:
         return default_metrics(labels, n_features, n_for_trees, self.max_features)
+
+
+def _of_class(on_progress: OnProgress | None, c: int, n_classes: int) -> OnProgress | None:
+    """Report the progress of the c-th of several classifiers as that of all of them."""
+    if on_progress is None:
+        return None
+    return lambda n_done, n_steps: on_progress(c * n_steps + n_done, n_classes * n_steps)

@@ -1,4 +1,4 @@
-"""The fitted members of an average of candidates."""
+"""What RareClassifier keeps: the fitted members of an average of candidates."""
 
 from __future__ import annotations
 
@@ -11,28 +11,11 @@ from sklearn.pipeline import Pipeline
 
 from raremetric.neighbors import Neighbors
 from raremetric.performance import one_blas_thread
-from raremetric.rare.candidates import MetricSpec, with_readings
-from raremetric.rare.fitting import FittedMetric, MoreRows, SharedTransform, fit_metrics
-from raremetric.rare.log_odds import LogOddsDistance
+from raremetric.rare.candidates import LogOddsDistance, MetricSpec, with_readings
+from raremetric.rare.fitting import FittedMetric, SharedTransform, fit_metrics
+from raremetric.rare.tuning_set import TuningSet
 from raremetric.selection import Average, Selection, Sigmoid
-from raremetric.validation import Labels
 from raremetric.voting import Reading
-
-
-def results_table(metrics: Sequence[MetricSpec], selection: Selection) -> dict[str, NDArray]:
-    """One entry per candidate: what it is, how it was judged, and its weight in the average."""
-    candidates = with_readings(metrics)
-    weights = np.zeros(len(candidates))
-    weights[selection.kept] = selection.average.weights
-    return {
-        "group": np.array([metric.group for metric, _ in candidates]),
-        "branch": np.array([metric.branch for metric, _ in candidates]),
-        "learner": np.array([repr(metric.learner) for metric, _ in candidates]),
-        "reading": np.array([str(reading) for _, reading in candidates]),
-        **selection.evaluation._asdict(),
-        "rank_in_group": selection.ranks,
-        "weight": weights,
-    }
 
 
 class Member(NamedTuple):
@@ -91,32 +74,47 @@ class Ensemble(NamedTuple):
         found = metric.search.nearest(SharedTransform(X).project(metric.pipeline), k)
         return found.distances, self.rows[found.indices]
 
+    def log_odds_and_kneighbors(self, X: NDArray, k: int) -> tuple[NDArray, NDArray, NDArray]:
+        """Log-odds, distances and rows of the k nearest under the main metric, by one search.
+
+        They are among the k nearest of each class, from which the score of a member is computed.
+        """
+        scores, neighbors = self._scores(X)
+        log_odds = self.calibration.log_odds(self.average(scores))
+        near = neighbors[self.main_member]
+        if min(each.indices.shape[1] for each in near) < k:  # the score needs fewer
+            return log_odds, *self.kneighbors(X, k, self.main_member)
+        distances = np.concatenate([each.distances[:, :k] for each in near], axis=1)
+        indices = np.concatenate([each.indices[:, :k] for each in near], axis=1)
+        order = np.lexsort((indices, distances))[:, :k]  # equal distances by their rows
+        nearest = np.take_along_axis(indices, order, axis=1)
+        return log_odds, np.take_along_axis(distances, order, axis=1), self.rows[nearest]
+
     def explain(self, X: NDArray) -> list[list[dict[str, Any]]]:
         """For each row one entry per member; see ``RareClassifier.explain``."""
         scores, neighbors = self._scores(X)
-        reasons: list[list[dict[str, Any]]] = [[] for _ in X]
-        for member, own, near, mean, scale in zip(
-            self.members, scores, neighbors, self.average.means, self.average.scales, strict=True
-        ):
-            for i, score in enumerate((own - mean) / scale):
-                negative, positive = (self._used(c, i, member.reading) for c in near)
-                reasons[i].append(
-                    {
-                        "member": member.name,
-                        "weight": member.weight,
-                        "score": float(score),
-                        "positive": positive,
-                        "negative": negative,
-                    }
-                )
-        return reasons
+        means, scales = (column[:, np.newaxis] for column in self.average[1:])
+        scores = (scores - means) / scales
 
-    def _used(self, near: Neighbors, i: int, reading: Reading) -> dict[str, NDArray]:
-        """The examples of one class that the score of row i was computed from."""
-        return {
-            "rows": self.rows[near.indices[i, : reading.size]],
-            "distances": near.distances[i, : reading.size],
-        }
+        def used(i: int, number: int, c: int) -> dict[str, NDArray]:
+            """The examples of class c that the score of row i was computed from."""
+            near, size = neighbors[number][c], self.members[number].reading.size
+            rows = self.rows[near.indices[i, :size]]
+            return {"rows": rows, "distances": near.distances[i, :size]}
+
+        return [
+            [
+                {
+                    "member": member.name,
+                    "weight": member.weight,
+                    "score": float(scores[number, i]),
+                    "positive": used(i, number, 1),
+                    "negative": used(i, number, 0),
+                }
+                for number, member in enumerate(self.members)
+            ]
+            for i in range(len(X))
+        ]
 
     @one_blas_thread
     def _scores(self, X: NDArray) -> tuple[NDArray, list[list[Neighbors]]]:
@@ -132,34 +130,43 @@ class Ensemble(NamedTuple):
             readings = [self.members[i].reading for i in own]
             k = max(reading.size for reading in readings)
             found = metric.search.nearest_of_each_class(queries.project(metric.pipeline), k)
-            scores[own] = metric.scores([near.distances for near in found], readings)
+            scores[own] = metric.scores(found, readings)
             for i in own:
                 neighbors[i] = found
         return scores, neighbors
 
 
 def fit_ensemble(
-    metrics: Sequence[MetricSpec],
-    selection: Selection,
-    X: NDArray,
-    labels: Labels,
-    seed: int,
-    rows: NDArray | None = None,
-    weights: NDArray | None = None,
-    more: MoreRows | None = None,
+    metrics: Sequence[MetricSpec], selection: Selection, tuned: TuningSet, row_numbers: NDArray
 ) -> Ensemble:
     """Fit the metrics of the kept candidates on all examples.
 
-    ``rows`` are the row numbers of the examples in the training data, by default 0, 1, 2, ...
-    ``weights`` are those of the examples; None for all the same.
+    ``row_numbers`` are those of the rows of the tuning set in the training data.
     """
     candidates = with_readings(metrics)
     kept = [candidates[number] for number in selection.kept]
     needed = sorted({metric for metric, _ in kept}, key=list(metrics).index)
-    fitted = dict(zip(needed, fit_metrics(needed, X, labels, seed, weights, more), strict=True))
+    sample, more = tuned.sample, tuned.rows_for_trees()
+    found = fit_metrics(needed, tuned.features, sample.labels, tuned.seed, sample.weights, more)
+    fitted = dict(zip(needed, found, strict=True))
     members = [
         Member(m.name(reading), float(weight), fitted[m], reading, m.words(reading))
         for (m, reading), weight in zip(kept, selection.average.weights, strict=True)
     ]
-    rows = np.arange(len(X)) if rows is None else rows
-    return Ensemble(members, selection.average, selection.calibration, rows)
+    return Ensemble(members, selection.average, selection.calibration, row_numbers[tuned.rows])
+
+
+def results_table(metrics: Sequence[MetricSpec], selection: Selection) -> dict[str, NDArray]:
+    """One entry per candidate: what it is, how it was judged, and its weight in the average."""
+    candidates = with_readings(metrics)
+    weights = np.zeros(len(candidates))
+    weights[selection.kept] = selection.average.weights
+    return {
+        "group": np.array([metric.group for metric, _ in candidates]),
+        "branch": np.array([metric.branch for metric, _ in candidates]),
+        "learner": np.array([repr(metric.learner) for metric, _ in candidates]),
+        "reading": np.array([str(reading) for _, reading in candidates]),
+        **selection.evaluation._asdict(),
+        "rank_in_group": selection.ranks,
+        "weight": weights,
+    }

@@ -5,35 +5,28 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from numbers import Real
-from typing import NamedTuple
 
 import numpy as np
 from joblib import Parallel, delayed
 from numpy.typing import NDArray
 
-from raremetric.rare.candidates import (
-    MetricSpec,
-    limited_metrics,
-    metric_numbers,
-    prior_weights,
-    with_readings,
-)
+from raremetric.rare.candidates import MetricSpec, groups_of, metric_numbers
 from raremetric.rare.fitting import SharedTransform, fit_metrics
 from raremetric.rare.policy import (
     AVERAGING,
     EVALUATION_SHARE,
+    FIRST_ROUND,
     FIRST_ROWS,
     MIN_POSITIVES_TO_DROP_GROUPS,
     N_SURVIVORS,
 )
 from raremetric.rare.tuning_set import TuningSet
 from raremetric.sampling import draw_evenly
-from raremetric.selection import Aim, Folds, average_best, rank_by_aim
-from raremetric.selection.cv import scored_rows
-from raremetric.selection.race import rounds_of, with_enough_positives
+from raremetric.selection import Aim, Folds, average_best, rank_by_aim, scored_rows
 from raremetric.validation import check_labels, check_option, check_real
 
 BUDGETS = ("fast", "thorough")
+OnStep = Callable[[int], None]  # of a number of finished pairs of a metric and a fold
 
 
 def check_budget(budget: str | float) -> None:
@@ -48,15 +41,6 @@ def check_budget(budget: str | float) -> None:
         )
 
 
-class OutOfFold(NamedTuple):
-    """The metrics that saw all folds, and the scores of their candidates."""
-
-    metrics: list[MetricSpec]
-    # (n_candidates, n_repeats, n_samples), in the order of ``with_readings(metrics)``; NaN for
-    # examples that no fold validates
-    scores: NDArray[np.float32]
-
-
 def out_of_fold_scores(
     metrics: Sequence[MetricSpec],
     tuned: TuningSet,
@@ -64,13 +48,14 @@ def out_of_fold_scores(
     budget: str | float = "fast",
     start: float = 0.0,
     n_jobs: int | None = None,
-    on_step: Callable[[int], None] = lambda n_steps: None,
-) -> OutOfFold:
+    on_step: OnStep = lambda n_steps: None,
+    first_rows: int = FIRST_ROWS,
+) -> tuple[list[MetricSpec], NDArray[np.float32]]:
     """Scores of each example by candidates that were fitted on other folds.
 
-    Candidates race: after the first repeat, or after the first folds if there is one repeat only,
-    hopeless metrics are dropped, see `best_metrics`. If there are many examples, the first folds
-    are those of a sample.
+    Candidates race: metrics that are hopeless in a first round are not tried further. It is the
+    first repeat, or the first folds if there is one repeat only, of a sample if there are many
+    examples.
 
     Parameters
     ----------
@@ -87,66 +72,61 @@ def out_of_fold_scores(
     on_step : callable (n_steps)
         Called with the number of finished pairs of a metric and a fold, by the thread that has
         fitted them.
+    first_rows : int, default=FIRST_ROWS
+        Number of examples in a sample for the first round.
+
+    Returns
+    -------
+    metrics : list of MetricSpec
+        The metrics that saw all folds.
+    scores : ndarray of shape (n_candidates, n_repeats, n_samples)
+        In the order of ``with_readings(metrics)``; NaN for examples that no fold validates.
     """
     end = np.inf if isinstance(budget, str) else start + EVALUATION_SHARE * budget
     began = time.perf_counter()
-    metrics, scores, left = _race(list(metrics), tuned, aim, n_jobs, on_step)
+    metrics, left = list(metrics), tuned.repeats[0]
+    scores: NDArray = np.full((1, len(tuned.rows)), np.nan, dtype=np.float32)
+    sample, folds = _first_round(tuned, first_rows)
+    if folds:
+        is_part = sample is tuned  # the scores of a round on a sample are not used again
+        found = score_folds(metrics, sample, folds, n_jobs, on_step if is_part else None)
+        many = is_part or sample.sample.counts.min() >= MIN_POSITIVES_TO_DROP_GROUPS
+        drop_groups = bool(many and len(tuned.repeats) == 1)
+        survivors = _survivors(metrics, found, folds, sample, aim, drop_groups)
+        n_folds_left = tuned.n_folds - (len(folds) if is_part else 0)
+        on_step((len(metrics) - len(survivors)) * n_folds_left)
+        if is_part:
+            scores, left = found[np.isin(metric_numbers(metrics), survivors)], left[len(folds) :]
+        metrics = [metrics[i] for i in survivors]
     if left:
         rest = score_folds(metrics, tuned, left, n_jobs, on_step)
         scores = np.where(np.isnan(scores), rest, scores)
-    found = [scores]
+    repeats = [scores]
     for folds in tuned.repeats[1:]:
         now = time.perf_counter()
-        if now + (now - began) / len(found) > end:
+        if now + (now - began) / len(repeats) > end:
             break
-        found.append(score_folds(metrics, tuned, folds, n_jobs, on_step))
-    return OutOfFold(metrics, np.stack(found, axis=1))
+        repeats.append(score_folds(metrics, tuned, folds, n_jobs, on_step))
+    return metrics, np.stack(repeats, axis=1)
 
 
-def _race(
-    metrics: list[MetricSpec],
-    tuned: TuningSet,
-    aim: Aim,
-    n_jobs: int | None,
-    on_step: Callable[[int], None],
-) -> tuple[list[MetricSpec], NDArray, Folds]:
-    """Drop the metrics that are hopeless in a first round.
-
-    Returns the others, their scores of what this round validates, NaN elsewhere, and the folds of
-    the first repeat that are left. The scores of a round on a sample are not used again.
-    """
+def _first_round(tuned: TuningSet, first_rows: int) -> tuple[TuningSet, Folds]:
+    """The examples and folds of a first round; no folds if there is none."""
     first, *others = tuned.repeats
-    unknown = np.full((1, len(tuned.X)), np.nan, dtype=np.float32)
-    if not others and tuned.n_examples > 2 * FIRST_ROWS:
-        sample = tuned.restricted(_first_rows(tuned))
-        folds = with_enough_positives(sample.repeats[0], sample.sample.positive)
-        if not folds:
-            return metrics, unknown, first
-        scores = score_folds(metrics, sample, folds, n_jobs)
-        drop_groups = bool(sample.sample.counts.min() >= MIN_POSITIVES_TO_DROP_GROUPS)
-        survivors = best_metrics(metrics, scores, folds, sample, aim, drop_groups)
-        on_step((len(metrics) - len(survivors)) * tuned.n_folds)
-        return [metrics[i] for i in survivors], unknown, first
-    rounds = [first] if others else rounds_of(first, tuned.sample.positive)
-    if len(rounds) == 1 and not others:
-        return metrics, unknown, first
-    scores = score_folds(metrics, tuned, rounds[0], n_jobs, on_step)
-    survivors = best_metrics(metrics, scores, rounds[0], tuned, aim, drop_groups=not others)
-    on_step((len(metrics) - len(survivors)) * (tuned.n_folds - len(rounds[0])))
-    scores = scores[np.isin(metric_numbers(metrics), survivors)]
-    left = [fold for folds in rounds[1:] for fold in folds]
-    return [metrics[i] for i in survivors], scores, left
-
-
-def _first_rows(tuned: TuningSet) -> NDArray[np.int64]:
-    """The rows of a first round on a sample: examples, and as many that are only validated."""
+    if others:
+        return tuned, first
+    if tuned.n_examples <= 2 * first_rows:
+        rounds = FIRST_ROUND.rounds_of(first, tuned.sample.positive)
+        return tuned, rounds[0] if len(rounds) > 1 else []
     rng, n_examples = np.random.RandomState(tuned.seed), tuned.n_examples
-    examples = draw_evenly(n_examples, tuned.sample.positive[:n_examples], FIRST_ROWS, rng)
-    others = rng.permutation(np.arange(n_examples, len(tuned.X)))[:FIRST_ROWS]
-    return np.concatenate([examples, np.sort(others)])
+    examples = draw_evenly(n_examples, tuned.sample.positive[:n_examples], first_rows, rng)
+    # As many rows that are only validated.
+    more = rng.permutation(np.arange(n_examples, len(tuned.rows)))[:first_rows]
+    sample = tuned.restricted(np.concatenate([examples, np.sort(more)]))
+    return sample, FIRST_ROUND.with_enough_positives(sample.repeats[0], sample.sample.positive)
 
 
-def best_metrics(
+def _survivors(
     metrics: Sequence[MetricSpec],
     scores: NDArray,
     folds: Folds,
@@ -159,22 +139,14 @@ def best_metrics(
     If groups may be dropped, those that would be averaged go on: no group that only adds noise.
     Otherwise, and so with few examples, those with a candidate among the best of their group.
     """
-    groups = [metric.group for metric, _ in with_readings(metrics)]
-    numbers = metric_numbers(metrics)
+    n_positive = int(tuned.sample.counts.min())
+    numbers, groups = metric_numbers(metrics), groups_of(metrics, tuned.n_examples, n_positive)
     rows = scored_rows(folds)
     sample = tuned.sample.take(rows)
-    ranks = rank_by_aim(scores[:, rows], groups, sample, aim)
+    ranks = rank_by_aim(scores[:, rows], groups.names, sample, aim)
     if not drop_groups:
         return np.unique(numbers[ranks <= N_SURVIVORS])
-    kept, _ = average_best(
-        scores[:, np.newaxis, rows],
-        groups,
-        ranks,
-        sample,
-        prior_weights(int(tuned.sample.counts.min())),
-        AVERAGING,
-        limited_metrics(metrics, tuned.n_examples),
-    )
+    kept, _ = average_best(scores[:, np.newaxis, rows], groups, ranks, sample, AVERAGING)
     return np.unique(numbers[kept])
 
 
@@ -183,37 +155,29 @@ def score_folds(
     tuned: TuningSet,
     folds: Folds,
     n_jobs: int | None = None,
-    on_step: Callable[[int], None] = lambda n_steps: None,
+    on_step: OnStep | None = None,
 ) -> NDArray[np.float32]:
     """Scores of what these folds validate, NaN for other examples: (n_candidates, n_samples)."""
-    parts = Parallel(n_jobs=n_jobs, prefer="threads")(
-        delayed(_score_fold)(metrics, tuned, train, validation, on_step)
-        for train, validation in folds
-    )
-    scores = np.full((len(parts[0]), len(tuned.X)), np.nan, dtype=np.float32)
+    X = tuned.features
+
+    def score(train: NDArray, validation: NDArray) -> NDArray[np.float64]:
+        """Fit all metrics on ``train``, score ``validation``: (n_candidates, n_validation)."""
+        own = check_labels(tuned.sample.positive[train], "A fold of RareClassifier")
+        weights = tuned.sample.take(train).weights
+        queries, more = SharedTransform(X[validation]), tuned.rows_for_trees(validation)
+        scores = []
+        fitted = fit_metrics(metrics, X[train], own, tuned.seed, weights, more)
+        for spec, metric in zip(metrics, fitted, strict=True):
+            k = max(reading.size for reading in spec.readings)
+            mapped = queries.project(metric.pipeline)
+            found = metric.search.nearest_of_each_class(mapped, k, exact=False)
+            scores.append(metric.scores(found, spec.readings))
+            if on_step is not None:
+                on_step(1)
+        return np.concatenate(scores)
+
+    parts = Parallel(n_jobs=n_jobs, prefer="threads")(delayed(score)(*fold) for fold in folds)
+    scores = np.full((len(parts[0]), len(X)), np.nan, dtype=np.float32)
     for (_, validation), part in zip(folds, parts, strict=True):
         scores[:, validation] = part
     return scores
-
-
-def _score_fold(
-    metrics: Sequence[MetricSpec],
-    tuned: TuningSet,
-    train: NDArray,
-    validation: NDArray,
-    on_step: Callable[[int], None],
-) -> NDArray[np.float64]:
-    """Fit all metrics on ``train``, score ``validation``: (n_candidates, n_validation)."""
-    own = check_labels(tuned.sample.positive[train], "A fold of RareClassifier")
-    weights = tuned.sample.take(train).weights
-    queries = SharedTransform(tuned.X[validation])
-    scores = []
-    more = tuned.rows_for_trees(validation)
-    fitted = fit_metrics(metrics, tuned.X[train], own, tuned.seed, weights, more)
-    for spec, metric in zip(metrics, fitted, strict=True):
-        mapped = queries.project(metric.pipeline)
-        k = max(reading.size for reading in spec.readings)
-        found = metric.search.nearest_of_each_class(mapped, k, exact=False)
-        scores.append(metric.scores([near.distances for near in found], spec.readings))
-        on_step(1)
-    return np.concatenate(scores)

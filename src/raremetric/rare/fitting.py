@@ -18,7 +18,7 @@ from sklearn.pipeline import Pipeline
 from raremetric.features import BoostedLeaves, KernelLandmarks
 from raremetric.features.trees import BinnedRows, bin_rows
 from raremetric.learners.base import MetricLearner
-from raremetric.neighbors import NeighborSearch
+from raremetric.neighbors import Neighbors, NeighborSearch
 from raremetric.rare.candidates import MetricSpec
 from raremetric.validation import Labels, accepted_weights, quiet_constants
 from raremetric.voting import Reading, class_scores, distance_floor
@@ -31,35 +31,6 @@ class MoreRows(NamedTuple):
     y: NDArray
     weights: NDArray | None
 
-    def take(self, rows: NDArray[np.int64]) -> MoreRows:
-        """Some of the examples, by position."""
-        return MoreRows(
-            self.X[rows], self.y[rows], None if self.weights is None else self.weights[rows]
-        )
-
-    def thinned(self, share: float) -> MoreRows:
-        """About this share of the examples, evenly spaced."""
-        if share >= 1:
-            return self
-        return self.take(np.arange(0, len(self.X), 1 / share).astype(np.int64))
-
-    def joined(self, other: MoreRows) -> MoreRows:
-        """These examples and others."""
-        weights = join_weights(self.weights, other.weights, len(self.X), len(other.X))
-        return MoreRows(
-            np.concatenate([self.X, other.X]), np.concatenate([self.y, other.y]), weights
-        )
-
-
-def join_weights(
-    first: NDArray | None, second: NDArray | None, n_first: int, n_second: int
-) -> NDArray | None:
-    """The weights of some rows and then of others; None if all are the same."""
-    if first is None and second is None:
-        return None
-    given = ((first, n_first), (second, n_second))
-    return np.concatenate([np.ones(size) if part is None else part for part, size in given])
-
 
 class FittedMetric(NamedTuple):
     """A fitted metric, and the search for neighbors among the examples it was fitted on."""
@@ -68,8 +39,9 @@ class FittedMetric(NamedTuple):
     search: NeighborSearch
     floor: float  # shorter distances are not distinguished
 
-    def scores(self, distances: list[NDArray], readings: Sequence[Reading]) -> NDArray:
-        """How much closer the positive class is than the other one, (n_readings, n_rows)."""
+    def scores(self, found: Sequence[Neighbors], readings: Sequence[Reading]) -> NDArray:
+        """How much nearer the positive class is, (n_readings, n_rows), from each one's nearest."""
+        distances = [near.distances for near in found]
         return class_scores(distances, self.floor, readings)[:, :, 1]
 
 
@@ -90,8 +62,14 @@ def fit_metrics(
 
     @cache
     def binned(before: tuple[BaseEstimator, ...]) -> BinnedRows:
-        others = None if more is None else more._replace(X=SharedTransform(more.X)(before))
-        return _bin_rows(MoreRows(mapped(before), y, weights), others)
+        """All rows that trees learn from, after the steps before the trees."""
+        rows, classes, own = mapped(before), y, weights
+        if more is not None:
+            rows = np.concatenate([rows, SharedTransform(more.X)(before)])
+            classes = np.concatenate([y, more.y])
+            if more.weights is not None:
+                own = np.concatenate([np.ones(len(X)) if own is None else own, more.weights])
+        return bin_rows(rows, classes, own, BoostedLeaves.__name__)
 
     fitted: dict[tuple, tuple] = {(): ()}  # from unfitted steps to fitted steps
     for templates, group in groupby(metrics, key=lambda metric: metric.steps):
@@ -115,10 +93,24 @@ def fit_metrics(
             yield FittedMetric(pipeline, search, distance_floor(projected))
 
 
-def _bin_rows(rows: MoreRows, more: MoreRows | None) -> BinnedRows:
-    """All examples that trees learn from."""
-    found = rows if more is None else rows.joined(more)
-    return bin_rows(found.X, found.y, found.weights, BoostedLeaves.__name__)
+def _prepare(template: BaseEstimator, seed: int, n_samples: int) -> BaseEstimator:
+    """An unfitted copy with the seed, whose output is an array whatever ``set_config`` says."""
+    step = clone(template).set_output(transform="default")
+    if "random_state" in step.get_params():
+        step.set_params(random_state=seed)
+    if "n_quantiles" in step.get_params():
+        step.set_params(n_quantiles=min(step.n_quantiles, n_samples))
+    return step
+
+
+def _fit_learners(
+    templates: Sequence[MetricLearner], Z: NDArray, y: NDArray, weights: NDArray | None
+) -> list[MetricLearner]:
+    """Fitted copies, in the same order; those of one kind can share work."""
+    learners = [clone(template).set_output(transform="default") for template in templates]
+    for kind in dict.fromkeys(type(each) for each in learners):
+        kind.fit_settings([each for each in learners if type(each) is kind], Z, y, weights)
+    return learners
 
 
 class SharedTransform:
@@ -150,25 +142,3 @@ class SharedTransform:
         """The rows after a whole pipeline, which ends in a metric learner."""
         *steps, learner = (step for _, step in pipeline.steps)
         return self(tuple(steps)) @ learner.components_.T
-
-
-def _fit_learners(
-    templates: Sequence[MetricLearner], Z: NDArray, y: NDArray, weights: NDArray | None
-) -> list[MetricLearner]:
-    """Fitted copies, in the same order; those of one kind can share work."""
-    learners = [clone(template).set_output(transform="default") for template in templates]
-    kinds: dict[type[MetricLearner], None] = dict.fromkeys(type(each) for each in learners)
-    for kind in kinds:
-        own = [learner for learner in learners if type(learner) is kind]
-        kind.fit_settings(own, Z, y, weights)
-    return learners
-
-
-def _prepare(template: BaseEstimator, seed: int, n_samples: int) -> BaseEstimator:
-    """An unfitted copy with the seed, whose output is an array whatever ``set_config`` says."""
-    step = clone(template).set_output(transform="default")
-    if "random_state" in step.get_params():
-        step.set_params(random_state=seed)
-    if "n_quantiles" in step.get_params():
-        step.set_params(n_quantiles=min(step.n_quantiles, n_samples))
-    return step

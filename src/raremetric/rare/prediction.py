@@ -1,4 +1,4 @@
-"""How a fitted RareClassifier decides: probabilities, decision function, classes."""
+"""What a user can ask a fitted RareClassifier: predictions, neighbors, reasons, candidates."""
 
 from __future__ import annotations
 
@@ -7,20 +7,25 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit, logit
+from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
+from raremetric.extras import import_optional
 from raremetric.rare.ensemble import Ensemble
 from raremetric.scales import validate_rows
+from raremetric.validation import check_integer
 
 
 class PredictionMixin:
-    """The methods of RareClassifier that classify rows."""
+    """The methods of a fitted RareClassifier."""
 
     classes_: NDArray
     pos_label_: Any
     threshold_: float
     ensemble_: Ensemble
     estimators_: list[Any]
+    cv_results_: dict[str, NDArray]
+    scoring: Any
 
     def predict_proba(self, X) -> NDArray:
         """Calibrated probabilities.
@@ -38,12 +43,6 @@ class PredictionMixin:
             p = np.column_stack([each.predict_proba(X)[:, 1] for each in self.estimators_])
             return p / p.sum(axis=1, keepdims=True)
         return self._proba_of(self.ensemble_.log_odds(X))
-
-    def _proba_of(self, log_odds: NDArray) -> NDArray:
-        """Probabilities of both classes, from the log-odds of the positive one."""
-        p = expit(log_odds)
-        columns = [1 - p, p] if self.pos_label_ == self.classes_[1] else [p, 1 - p]
-        return np.column_stack(columns)
 
     def decision_function(self, X) -> NDArray:
         """Difference between the log-odds of a row and those of the threshold.
@@ -82,11 +81,35 @@ class PredictionMixin:
         first = values < 0 if self.pos_label_ == self.classes_[1] else values <= 0
         return self.classes_[np.where(first, 0, 1)]
 
+    def kneighbors(self, X, n_neighbors=3, return_distance=True, *, member=None, label=None):
+        """The nearest training examples under ``metric_``, or under the metric of one member.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_queries, n_features)
+        n_neighbors : int, default=3
+        return_distance : bool, default=True
+        member : int or None, default=None
+            Position in ``ensemble_.members``; None for the metric with the largest weight.
+        label : class label or None, default=None
+            With more than two classes: the class whose members to use.
+
+        Returns
+        -------
+        distances : ndarray of shape (n_queries, n_neighbors)
+            Only with ``return_distance``.
+        indices : ndarray of shape (n_queries, n_neighbors)
+            Rows of the training data.
+        """
+        X, ensemble = self._check_queries(X), self._ensemble_of(label)
+        member = ensemble.main_member if member is None else member
+        check_integer(member, "member", low=0, high=len(ensemble.members) - 1)
+        k = check_integer(n_neighbors, "n_neighbors", low=1, high=len(ensemble.rows))
+        distances, indices = ensemble.kneighbors(X, k, member)
+        return (distances, indices) if return_distance else indices
+
     def proba_and_kneighbors(self, X, n_neighbors=3) -> tuple[NDArray, NDArray, NDArray]:
         """What ``predict_proba`` and ``kneighbors`` return, with one search per metric for both.
-
-        The k nearest examples are among the k nearest of each class, from which the score of a
-        member is computed.
 
         Parameters
         ----------
@@ -99,19 +122,90 @@ class PredictionMixin:
             There must be two classes.
         distances, indices : ndarray of shape (n_samples, n_neighbors)
         """
-        X, ensemble = self._check_queries(X), self.ensemble_
-        scores, neighbors = ensemble._scores(X)
-        p = self._proba_of(ensemble.calibration.log_odds(ensemble.average(scores)))
-        main = ensemble.main_member
-        near = neighbors[main]
-        if min(each.indices.shape[1] for each in near) < n_neighbors:  # the score needs fewer
-            return p, *ensemble.kneighbors(X, n_neighbors, main)
-        distances = np.concatenate([each.distances[:, :n_neighbors] for each in near], axis=1)
-        indices = np.concatenate([each.indices[:, :n_neighbors] for each in near], axis=1)
-        order = np.lexsort((indices, distances))[:, :n_neighbors]  # equal distances by their rows
-        nearest = np.take_along_axis(indices, order, axis=1)
-        return p, np.take_along_axis(distances, order, axis=1), ensemble.rows[nearest]
+        X = self._check_queries(X)
+        log_odds, distances, rows = self.ensemble_.log_odds_and_kneighbors(X, n_neighbors)
+        return self._proba_of(log_odds), distances, rows
+
+    def explain(self, X, *, label=None) -> list[list[dict[str, Any]]]:
+        """For each row, the score of every member and the neighbors it was computed from.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_features)
+        label : class label or None, default=None
+            With more than two classes: the class whose members to use.
+
+        Returns
+        -------
+        reasons : list of lists of dict
+            For each row one entry per member, largest weight first: its name as ``member``, its
+            ``weight``, its standardized ``score`` (higher for the positive class), and the rows
+            and distances of the ``positive`` and ``negative`` examples that it was computed from.
+            The probability is a function of the sum of weight · score.
+        """
+        X = self._check_queries(X)
+        return self._ensemble_of(label).explain(X)
+
+    @property
+    def metric_(self) -> Pipeline:
+        """The fitted pipeline of the metric with the largest weight, see the class."""
+        check_is_fitted(self)
+        if len(self.classes_) > 2:
+            raise AttributeError(
+                f"This RareClassifier has separate metrics for each of its {len(self.classes_)} "
+                "classes: use estimators_[i].metric_, where i is the position in classes_."
+            )
+        return self.ensemble_.members[self.ensemble_.main_member].pipeline
+
+    def plot_candidates(self, ax=None):
+        """Draw the out-of-fold utility of each candidate by branch, and mark those that are kept.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes or None, default=None
+            Where to draw; None makes a new figure.
+
+        Returns
+        -------
+        ax : matplotlib Axes
+        """
+        check_is_fitted(self)
+        plt = import_optional("matplotlib.pyplot")
+        branches, utility, weight = (
+            self.cv_results_[name] for name in ("branch", "utility", "weight")
+        )
+        names = list(dict.fromkeys(branches.tolist()))
+        if ax is None:
+            _, ax = plt.subplots(figsize=(7, 1 + 0.45 * len(names)), layout="constrained")
+        heights = np.array([names.index(name) for name in branches.tolist()], dtype=float)
+        kept = weight > 0
+        circles = {"facecolor": "none", "edgecolor": "tab:red", "label": "kept (area: weight)"}
+        ax.scatter(utility, heights, s=12, color="0.65", label="tried")
+        ax.scatter(utility[kept], heights[kept], s=600 * weight[kept], **circles)
+        ax.set_yticks(range(len(names)), names)
+        ax.set_ylim(len(names) - 0.4, -0.6)  # the first branch on top, none at the border
+        aim = "F1" if str(self.scoring) in ("f1", "average_precision") else "Utility"
+        ax.set_xlabel(f"{aim} on held-out examples, at the candidate's own threshold")
+        ax.legend(fontsize="small")
+        return ax
 
     def _check_queries(self, X) -> NDArray:
         check_is_fitted(self)
         return validate_rows(self, X, reset=False)
+
+    def _proba_of(self, log_odds: NDArray) -> NDArray:
+        """Probabilities of both classes, from the log-odds of the positive one."""
+        p = expit(log_odds)
+        columns = [1 - p, p] if self.pos_label_ == self.classes_[1] else [p, 1 - p]
+        return np.column_stack(columns)
+
+    def _ensemble_of(self, label) -> Ensemble:
+        """The ensemble for one class against the rest; with two classes, the only one."""
+        if len(self.classes_) == 2:
+            return self.ensemble_
+        known = self.classes_.tolist()
+        if label not in known:
+            raise ValueError(
+                f"Each class has its own metrics: label must be one of {known}; got {label!r}."
+            )
+        return self.estimators_[known.index(label)].ensemble_

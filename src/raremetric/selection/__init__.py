@@ -3,10 +3,21 @@
 Nothing here knows where scores come from.
 """
 
-from raremetric.selection.averaging import Average, Averaging, average_best, weigh_groups
 from raremetric.selection.calibration import Sigmoid, fit_sigmoid
-from raremetric.selection.choice import Selection, select
-from raremetric.selection.folds import Folds, sets_per_class, shuffled_folds, stratified_folds
+from raremetric.selection.choice import Average, Averaging, Groups, Selection, average_best, select
+from raremetric.selection.folds import (
+    Folds,
+    make_folds,
+    make_repeats,
+    resolve_cv,
+    restrict_fold,
+    scored_rows,
+    sets_per_class,
+    shuffled_folds,
+    split_examples,
+    split_into_repeats,
+    stratified_folds,
+)
 from raremetric.selection.measures import (
     Evaluation,
     evaluate,
@@ -15,7 +26,8 @@ from raremetric.selection.measures import (
     standard_error,
     validate,
 )
-from raremetric.selection.sample import Sample, draw_rows
+from raremetric.selection.race import FirstRound, race
+from raremetric.selection.sample import Sample, TrainingData, draw_rows
 from raremetric.selection.thresholds import (
     Aim,
     best_threshold,
@@ -25,29 +37,10 @@ from raremetric.selection.thresholds import (
 )
 
 __all__ = [
-    "Aim",
-    "Average",
-    "Averaging",
-    "Evaluation",
-    "Folds",
-    "Sample",
-    "Selection",
-    "Sigmoid",
-    "average_best",
-    "best_threshold",
-    "check_aim",
-    "draw_rows",
-    "evaluate",
-    "f_utility",
-    "fit_sigmoid",
-    "observed_utility",
-    "rank",
-    "rank_by_aim",
-    "select",
-    "sets_per_class",
-    "shuffled_folds",
-    "standard_error",
-    "stratified_folds",
-    "validate",
-    "weigh_groups",
+    *("Aim", "Average", "Averaging", "Evaluation", "FirstRound", "Folds", "Groups", "Sample"),
+    *("Selection", "Sigmoid", "TrainingData", "average_best", "best_threshold", "check_aim"),
+    *("draw_rows", "evaluate", "f_utility", "fit_sigmoid", "make_folds", "make_repeats"),
+    *("observed_utility", "race", "rank", "rank_by_aim", "resolve_cv", "restrict_fold"),
+    *("scored_rows", "select", "sets_per_class", "shuffled_folds", "split_examples"),
+    *("split_into_repeats", "standard_error", "stratified_folds", "validate"),
 ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,31 +13,32 @@ from raremetric.selection.measures import rank_by_aim
 from raremetric.selection.sample import Sample
 from raremetric.selection.thresholds import Aim
 
-FIRST_FOLDS = 2  # are the first round, if there is one repeat only; one of up to three folds
-# In a first round. If its folds have fewer, a sample gets more folds. Without a sample, or with
-# fewer in all folds, all candidates see all folds.
-MIN_POSITIVES = 20
 
+class FirstRound(NamedTuple):
+    """After which folds hopeless candidates are dropped, if there is one repeat only."""
 
-def with_enough_positives(folds: Folds, positive: NDArray[np.bool_]) -> Folds:
-    """The first folds, as many as validate enough positives; none if all of them have too few."""
-    found = np.cumsum([np.count_nonzero(positive[validation]) for _, validation in folds])
-    if found[-1] < MIN_POSITIVES:
-        return []
-    return folds[: max(n_first_folds(folds), int(np.searchsorted(found, MIN_POSITIVES)) + 1)]
+    n_folds: int  # of more than n_folds + 1; else one
+    # In these folds. If they have fewer, a sample gets more folds. Without a sample, or with fewer
+    # in all folds, all candidates see all folds.
+    min_positives: int
 
+    def _n_first(self, folds: Folds) -> int:
+        return self.n_folds if len(folds) > self.n_folds + 1 else 1
 
-def n_first_folds(folds: Folds) -> int:
-    """How many folds are the first round, if they validate enough positives."""
-    return FIRST_FOLDS if len(folds) > FIRST_FOLDS + 1 else 1
+    def with_enough_positives(self, folds: Folds, positive: NDArray[np.bool_]) -> Folds:
+        """The first folds, as many as validate enough positives; none if all have too few."""
+        found = np.cumsum([np.count_nonzero(positive[validation]) for _, validation in folds])
+        if found[-1] < self.min_positives:
+            return []
+        enough = int(np.searchsorted(found, self.min_positives)) + 1
+        return folds[: max(self._n_first(folds), enough)]
 
-
-def rounds_of(folds: Folds, positive: NDArray[np.bool_]) -> list[Folds]:
-    """The folds of one repeat in two rounds, or in one if a first round would say too little."""
-    n_first = n_first_folds(folds)
-    if len(folds) == n_first or len(with_enough_positives(folds, positive)) != n_first:
-        return [folds]
-    return [folds[:n_first], folds[n_first:]]
+    def rounds_of(self, folds: Folds, positive: NDArray[np.bool_]) -> list[Folds]:
+        """The folds of one repeat in two rounds, or in one if the first would say too little."""
+        n_first = self._n_first(folds)
+        if len(folds) == n_first or len(self.with_enough_positives(folds, positive)) != n_first:
+            return [folds]
+        return [folds[:n_first], folds[n_first:]]
 
 
 def race(

@@ -3,16 +3,58 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
+from raremetric.copies import find_copies
 from raremetric.sampling import draw_evenly
-from raremetric.validation import Labels, check_integer
+from raremetric.selection.folds import resolve_cv
+from raremetric.validation import (
+    Labels,
+    check_groups,
+    check_integer,
+    check_labels,
+    weighted_rows,
+)
 
 Utility = Callable[[NDArray, NDArray, NDArray, NDArray], NDArray]  # of tn, fp, fn, tp
+
+
+class TrainingData(NamedTuple):
+    """The examples that ``fit`` was given, without those of weight zero."""
+
+    X: NDArray[np.float64]
+    labels: Labels
+    weights: NDArray[np.float64] | None
+    row_numbers: NDArray[np.int64]  # in the data that ``fit`` was given
+    groups: NDArray | None = None  # examples of one group are in the same fold
+    cv: Any = None  # None, a number of folds, or a list of folds of these examples
+    copies: NDArray[np.int64] | None = None  # see `Copies`; None: all rows are different examples
+
+    @classmethod
+    def of(
+        cls,
+        X: NDArray,
+        y: NDArray,
+        sample_weight,
+        groups,
+        cv,
+        owner: str,
+        copies_together: bool = True,
+    ) -> TrainingData:
+        """Check what a ``fit`` with folds was given, apart from X and y."""
+        n_given = len(X)
+        kept, weights = weighted_rows(sample_weight, n_given)
+        groups = check_groups(groups, n_given)
+        if len(kept) < n_given:
+            X, y, groups = X[kept], y[kept], None if groups is None else groups[kept]
+        labels = check_labels(y, owner)
+        copies = find_copies(X).numbers if copies_together else None
+        cv = resolve_cv(cv, X, y, kept, n_given, groups, copies)
+        return cls(X, labels, weights, kept, groups, cv, copies)
 
 
 class Sample(NamedTuple):

@@ -30,7 +30,7 @@ COMMON = (
 # A majority vote of neighbors, as in the paper.
 VOTES = (
     *("contenders/neighbor_vote.py", "contenders/vote_folds.py"),
-    *("classifier.py", "selection/cv.py", "selection/sample.py"),
+    *("classifier.py", "selection/folds.py", "selection/sample.py"),
     *("voting/fitting.py", "voting/training.py", "voting/votes.py"),
 )
 # Calibrated scores and a threshold.

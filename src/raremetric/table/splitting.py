@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from raremetric.copies import Copies, find_copies, join_groups, why_so_few
 from raremetric.encoding.dates import is_date_column
 from raremetric.selection import Folds, sets_per_class, shuffled_folds
-from raremetric.selection.cv import fold_numbers
+from raremetric.selection.folds import fold_numbers
 from raremetric.table.identifiers import identifier_kind
 from raremetric.table.roles import Roles, RowRoles
 from raremetric.validation import check_integer, check_labels

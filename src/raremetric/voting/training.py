@@ -15,8 +15,7 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.utils.metadata_routing import process_routing
 from sklearn.utils.parallel import Parallel, delayed
 
-from raremetric.selection import stratified_folds
-from raremetric.selection.cv import split_examples
+from raremetric.selection import split_examples, stratified_folds
 from raremetric.validation import (
     Labels,
     accepted_weights,

@@ -1,12 +1,11 @@
 """Run exported models, and compare them with Python."""
 
 import numpy as np
-import pytest
+import onnx
+import onnxruntime
 
 from raremetric.export import to_onnx
-
-onnxruntime = pytest.importorskip("onnxruntime")
-onnx = pytest.importorskip("onnx")
+from raremetric.export.graph import Graph, Tensor
 
 
 def session(content):
@@ -20,14 +19,11 @@ def run(model, X, **options):
     return session(to_onnx(model, **options)).run(None, {"X": X})
 
 
-def run_graph(build, X, n_columns=None):
-    """The output of a function that adds operators to a graph."""
-    from raremetric.export.graph import Graph
-
+def run_tensor(build, X):
+    """What a function of a tensor computes."""
     graph = Graph()
-    tensor = build(graph, "X")
-    content = graph.serialize(X.shape[1], {"found": (tensor, np.zeros(0), [None, n_columns])}, {})
-    return session(content).run(None, {"X": X})[0]
+    outputs = {"found": (build(Tensor(graph, "X")), np.float64, [None, None])}
+    return session(graph.serialize(X.shape[1], outputs, {})).run(None, {"X": X})[0]
 
 
 def assert_same(model, X, atol=1e-9):

@@ -30,7 +30,7 @@ from raremetric.rare.candidates import default_metrics
 from raremetric.rare.fitting import fit_metrics
 from raremetric.validation import check_labels
 from tests.conftest import make_problem
-from tests.export.conftest import run, run_graph
+from tests.export.conftest import run, run_tensor
 
 UNITS = [1, 10, 100, 0.1, 1]
 
@@ -76,7 +76,7 @@ def test_a_scaler_and_a_metric(data, learner, scaler):
 def test_steps(data, step):
     X, y, X_test = data
     step = step.fit(X / UNITS, y)
-    found = run_graph(lambda graph, rows: map_rows(graph, rows, step), X_test / UNITS)
+    found = run_tensor(lambda rows: map_rows(rows, step), X_test / UNITS)
     np.testing.assert_allclose(found, step.transform(X_test / UNITS), rtol=1e-10, atol=1e-10)
 
 
@@ -107,5 +107,5 @@ def test_one_feature_in_double_precision(step, learner):
 def test_quantiles_of_the_normal_distribution():
     tail = np.geomspace(1e-7, 0.4, 200)
     p = np.concatenate([tail, np.linspace(0.1, 0.9, 401), 1 - tail])[:, np.newaxis]
-    found = run_graph(normal_quantile, p)
+    found = run_tensor(normal_quantile, p)
     np.testing.assert_allclose(found, ndtri(p), rtol=1e-13, atol=1e-15)

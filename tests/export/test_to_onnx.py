@@ -2,17 +2,19 @@
 
 import json
 import sys
+from importlib import import_module
 
 import numpy as np
 import pytest
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import FunctionTransformer, MinMaxScaler, StandardScaler
+from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
 from raremetric import GMML, Euclidean, MetricKNNClassifier
 from raremetric.contenders.scored import AveragedClassifier
-from raremetric.export import graph, to_onnx
+from raremetric.export import to_onnx
+from raremetric.export.graph import Graph
 from tests.conftest import make_problem
 from tests.export.conftest import onnx, run, session
 
@@ -125,17 +127,18 @@ def test_labels_that_onnx_does_not_have():
         to_onnx(model)
 
 
-def test_too_many_examples(monkeypatch):
-    monkeypatch.setattr(graph, "MAX_BYTES", 100)
+def test_too_many_examples():
+    graph = Graph()
+    graph.n_bytes = 2**31
     with pytest.raises(ValueError, match=r"an ONNX file can hold 2 GB\. Fit the model on fewer"):
-        to_onnx(fitted()[0])
+        graph.serialize(1, {}, {})
 
 
 @pytest.mark.parametrize("package", ["onnx", "skl2onnx"])
 def test_without_the_extra(monkeypatch, package):
     monkeypatch.setitem(sys.modules, package, None)
-    model = make_pipeline(MinMaxScaler(), Euclidean()).fit(*make_problem(0))
+    monkeypatch.delitem(sys.modules, "raremetric.export")
     with pytest.raises(
         ImportError, match=rf'ONNX export needs {package},.*pip install "raremetric\[onnx\]"'
     ):
-        to_onnx(model)
+        import_module("raremetric.export")

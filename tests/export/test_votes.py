@@ -13,7 +13,7 @@ from raremetric.export.neighbors import nearest, unit_of_examples
 from raremetric.neighbors import NeighborSearch
 from raremetric.voting import READINGS, Reading
 from tests.conftest import make_problem
-from tests.export.conftest import assert_same, run, run_graph
+from tests.export.conftest import assert_same, run, run_tensor
 
 VOTES = ("majority", "adjusted", "score")
 
@@ -103,9 +103,7 @@ def test_distances_without_cancellation(exact, offset, scale):
     Z, queries = (offset + scale * rng.normal(size=(n, 3)) for n in (50, 20))
     queries[:5] = Z[:5]
     queries[5] = 1e4 * queries[5]
-    found = run_graph(
-        lambda graph, X: nearest(graph, X, Z, 7, unit_of_examples(Z), exact=exact)[0], queries
-    )
+    found = run_tensor(lambda X: nearest(X, Z, 7, unit_of_examples(Z), exact=exact)[0], queries)
     expected = NeighborSearch(Z).nearest(queries, 7).distances
     np.testing.assert_allclose(found, expected, rtol=1e-15 if exact else 1e-8)
 

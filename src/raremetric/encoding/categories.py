@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-
-from raremetric.encoding.base import ColumnEncoder
+from sklearn.base import BaseEstimator
 
 MISSING_LEVEL = "(missing)"
 # The levels of truth values, in all file formats and spellings.
@@ -17,7 +16,7 @@ BOOLEANS = {"false": "False", "true": "True"}
 _BINARY = {"0": "False", "1": "True", "0.0": "False", "1.0": "True"}
 
 
-class CategoryEncoder(ColumnEncoder):
+class CategoryEncoder(BaseEstimator):
     """Encode a column of text as one 0/1 column per level, in alphabetical order.
 
     If there are two levels, there is one column, for the second. A level that was not seen in
@@ -30,8 +29,6 @@ class CategoryEncoder(ColumnEncoder):
     """
 
     kind = "onehot"
-
-    levels_: list[str]
 
     def fit(self, column: Any) -> CategoryEncoder:
         """Learn the levels."""

@@ -9,8 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 from pandas.api.types import is_datetime64_any_dtype as is_date_column
-
-from raremetric.encoding.base import ColumnEncoder
+from sklearn.base import BaseEstimator
 
 __all__ = ["DateEncoder", "date_message", "date_points", "is_date_column", "zone_message"]
 
@@ -18,7 +17,7 @@ _HOUR = 3_600_000_000  # in microseconds
 _DAY = 24 * _HOUR
 
 
-class DateEncoder(ColumnEncoder):
+class DateEncoder(BaseEstimator):
     """Encode a date as the days since the first day, the weekday (0 for Monday) and the hour.
 
     A weekday or hour that is always the same in `fit` is left out. A missing date becomes the
@@ -37,11 +36,6 @@ class DateEncoder(ColumnEncoder):
     """
 
     kind = "date"
-
-    origin_: str
-    parts_: list[str]
-    median_: float
-    has_zone_: bool
 
     def fit(self, column: Any) -> DateEncoder:
         """Learn the first day, the features that vary, and the median."""

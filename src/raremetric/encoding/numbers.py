@@ -8,12 +8,12 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 from pandas.api.types import is_bool_dtype, is_numeric_dtype, is_timedelta64_dtype
+from sklearn.base import BaseEstimator
 
-from raremetric.encoding.base import ColumnEncoder
 from raremetric.encoding.dates import date_message, is_date_column
 
 
-class NumberEncoder(ColumnEncoder):
+class NumberEncoder(BaseEstimator):
     """Keep numbers; a missing one becomes the median.
 
     Attributes
@@ -23,8 +23,6 @@ class NumberEncoder(ColumnEncoder):
     """
 
     kind = "number"
-
-    median_: float
 
     def fit(self, column: Any) -> NumberEncoder:
         """Learn the median."""

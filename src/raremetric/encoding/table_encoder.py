@@ -11,7 +11,6 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from raremetric.encoding.base import ColumnEncoder
 from raremetric.encoding.categories import CategoryEncoder, count_levels
 from raremetric.encoding.dates import DateEncoder, is_date_column
 from raremetric.encoding.numbers import NumberEncoder, is_number
@@ -20,6 +19,9 @@ from raremetric.files import TableError
 from raremetric.validation import check_integer, check_option, warn_user
 
 MISSING_OPTIONS = ("impute", "refuse")
+# Each is fitted on a Series and encodes it, (n_rows, n_features); unlike a transformer of
+# scikit-learn, it is told the name of its column only to name the encoded features.
+ColumnEncoder = NumberEncoder | DateEncoder | CategoryEncoder | TextEncoder
 
 
 class TableEncoder(TransformerMixin, BaseEstimator):
@@ -74,11 +76,6 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     ['age', 'sex=m']
     """
 
-    feature_names_in_: NDArray
-    n_features_in_: int
-    encoders_: dict[str, ColumnEncoder]
-    written_: dict[str, Any]
-
     def __init__(self, *, missing: str = "impute", max_levels: int = 20):
         self.missing = missing
         self.max_levels = max_levels
@@ -104,8 +101,10 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         self.feature_names_in_ = np.array([str(name) for name in X.columns], dtype=object)
         self.n_features_in_ = len(self.feature_names_in_)
         self._check_missing(X)
-        self.encoders_ = {str(name): self._choose(X[name]).fit(X[name]) for name in X.columns}
-        self.written_ = {}
+        self.encoders_: dict[str, ColumnEncoder] = {
+            str(name): self._choose(X[name]).fit(X[name]) for name in X.columns
+        }
+        self.written_: dict[str, Any] = {}
         return self
 
     def transform(self, X: Any) -> NDArray[np.float64]:

@@ -7,18 +7,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
+from sklearn.base import BaseEstimator
 from sklearn.decomposition import TruncatedSVD
 from sklearn.feature_extraction.text import HashingVectorizer
 from sklearn.preprocessing import normalize
 
-from raremetric.encoding.base import ColumnEncoder
 from raremetric.encoding.categories import MISSING_LEVEL, count_levels, levels_and_codes
 
 N_COMPONENTS = 10
 N_BUCKETS = 2**12  # of hashed n-grams, so that a model has a limited size
 
 
-class TextEncoder(ColumnEncoder):
+class TextEncoder(BaseEstimator):
     """Encode text by its n-grams of characters, on their directions of largest variance.
 
     Levels that are written alike, such as a level and its misspelling, or levels with a word in
@@ -45,12 +45,6 @@ class TextEncoder(ColumnEncoder):
     """
 
     kind = "ngrams"
-
-    levels_: list[str]
-    buckets_: NDArray[np.int64]
-    idf_: NDArray[np.float64]
-    components_: NDArray[np.float64]
-    vectors_: NDArray[np.float64]
 
     def fit(self, column: Any) -> TextEncoder:
         """Learn the n-grams, their weights and the directions."""

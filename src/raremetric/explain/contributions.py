@@ -11,10 +11,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import logit
 from sklearn.base import BaseEstimator
-from sklearn.pipeline import Pipeline
 from sklearn.utils import check_array, check_random_state
 
-from raremetric.explain.distances import COLUMNWISE, quiet_names
+from raremetric.explain.distances import COLUMNWISE, model_steps, quiet_names
 from raremetric.validation import check_integer
 
 MAX_EXACT = 10  # columns up to which all 2^n subsets are evaluated
@@ -117,14 +116,14 @@ def column_contributions(
     check_integer(n_samples, "n_samples", low=2)
     check_integer(max_exact, "max_exact", low=0, high=20)
     rows, reference = _check_points(x, background)
-    groups = check_groups(groups, rows.shape[1])
+    groups = _check_groups(groups, rows.shape[1])
     found = _linear_contributions(model, rows, reference, groups)
     if found is not None:
         return found
     rng = check_random_state(random_state)
     if len(reference) > MAX_BACKGROUND:
         reference = reference[rng.choice(len(reference), MAX_BACKGROUND, replace=False)]
-    score, scale = score_function(model, np.vstack([rows, reference]))
+    score, scale = _score_function(model, np.vstack([rows, reference]))
     exact = len(groups) <= max_exact
     column = np.empty(rows.shape[1], dtype=np.int64)  # that each feature belongs to
     for g, group in enumerate(groups):
@@ -139,15 +138,8 @@ def column_contributions(
     return ColumnContributions(values, errors, score(rows), baseline, exact, scale)
 
 
-def score_function(model: Any, X: NDArray) -> tuple[Score, str]:
-    """The score of a classifier that its columns explain, in batches, and the name of its scale.
-
-    Parameters
-    ----------
-    model : fitted classifier
-    X : ndarray of shape (n_samples, n_features)
-        Rows that decide whether the log-odds of the probabilities are finite.
-    """
+def _score_function(model: Any, X: NDArray) -> tuple[Score, str]:
+    """The score of a classifier, in batches, and its scale, which depends on the given rows."""
     if hasattr(model, "decision_function"):
         return partial(_in_batches, model.decision_function), _decision_scale(model, X)
     if not hasattr(model, "predict_proba"):
@@ -198,8 +190,7 @@ def _linear_contributions(
     model: Any, rows: NDArray, background: NDArray, groups: Groups
 ) -> ColumnContributions | None:
     """w_j (x_j − mean_j), summed in each group; None if the model is not linear."""
-    steps = [step for _, step in model.steps] if isinstance(model, Pipeline) else [model]
-    *scalers, last = [step for step in steps if step not in (None, "passthrough")]
+    *scalers, last = model_steps(model)
     coef = getattr(last, "coef_", None) if hasattr(last, "decision_function") else None
     if coef is None or not all(isinstance(step, COLUMNWISE) for step in scalers):
         return None
@@ -214,14 +205,8 @@ def _linear_contributions(
             rows, background = map(step.transform, (rows, background))
     parts = coef.ravel() * (rows - background.mean(axis=0))
     values = np.column_stack([parts[:, list(group)].sum(axis=1) for group in groups])
-    return ColumnContributions(
-        values,
-        np.zeros_like(values),
-        scores,
-        float(np.mean(at_background)),
-        exact=True,
-        scale=scale,
-    )
+    baseline = float(np.mean(at_background))
+    return ColumnContributions(values, np.zeros_like(values), scores, baseline, True, scale)
 
 
 def _all_subsets(score: Score, row: NDArray, background: NDArray, column: NDArray) -> NDArray:
@@ -276,8 +261,8 @@ def _random_orders(
 
 
 def _check_points(x: ArrayLike, background: ArrayLike) -> tuple[NDArray, NDArray]:
-    rows: NDArray = check_array(np.atleast_2d(x), dtype=np.float64, input_name="x")
-    reference: Any = check_array(background, dtype=np.float64, input_name="background")
+    rows = check_array(np.atleast_2d(x), dtype=np.float64, input_name="x")
+    reference = check_array(background, dtype=np.float64, input_name="background")
     if rows.shape[1] != reference.shape[1]:
         raise ValueError(
             f"x has {rows.shape[1]} features and the background {reference.shape[1]}; both need "
@@ -286,7 +271,7 @@ def _check_points(x: ArrayLike, background: ArrayLike) -> tuple[NDArray, NDArray
     return rows, reference
 
 
-def check_groups(groups: Groups | None, n_features: int) -> list[list[int]]:
+def _check_groups(groups: Groups | None, n_features: int) -> list[list[int]]:
     """The features of each column as lists; each feature must belong to one column."""
     if groups is None:
         return [[j] for j in range(n_features)]

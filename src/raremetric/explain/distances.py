@@ -87,8 +87,8 @@ def distance_contributions(learner: BaseEstimator, a: ArrayLike, b: ArrayLike) -
     >>> bool(abs(parts.sum() - ((z[0] - z[1]) ** 2).sum()) < 1e-10)
     True
     """
-    scalers, metric = _split_model(learner)
-    a, b, single = _pairs(a, b, _n_features(scalers, metric))
+    *scalers, metric = steps = _exact_steps(learner)
+    a, b, single = _pairs(a, b, steps[0].n_features_in_)
     differences = _transform(scalers, a) - _transform(scalers, b)
     L = metric.components_
     parts = differences * (differences @ L.T @ L)
@@ -132,7 +132,7 @@ def feature_weights(learner: BaseEstimator) -> NDArray:
     >>> weights.shape, round(float(weights.sum()), 6)
     ((13,), 1.0)
     """
-    return axis_shares(_split_model(learner)[1].components_)
+    return axis_shares(_exact_steps(learner)[-1].components_)
 
 
 def counterfactual_changes(
@@ -202,14 +202,11 @@ def counterfactual_changes(
 def has_exact_split(model: BaseEstimator) -> bool:
     """Whether :func:`distance_contributions` can split this model's distance."""
     *scalers, metric = metric_steps(model)
-    return isinstance(metric, MetricLearner) and all(_is_columnwise(step) for step in scalers)
+    return isinstance(metric, MetricLearner) and all(isinstance(s, COLUMNWISE) for s in scalers)
 
 
 def model_steps(model: Any) -> list:
-    """The estimators of a model in order, without pipelines, frozen estimators and "passthrough".
-
-    A model that is no pipeline is its own single step.
-    """
+    """The estimators of a model in order, out of pipelines and frozen estimators."""
     if isinstance(model, Pipeline):
         steps = [step for _, step in model.steps if step not in (None, "passthrough")]
         return [each for step in steps for each in model_steps(step)]
@@ -217,44 +214,34 @@ def model_steps(model: Any) -> list:
 
 
 def metric_steps(model: Any) -> list:
-    """The transformers that lead to the metric of a model, in order.
-
-    A classifier is replaced by the steps of its ``metric_``.
-    """
-    return [each for step in model_steps(model) for each in _transformers(step)]
-
-
-def _transformers(model: Any) -> list:
-    # Asking the type does not call a property, whose error says what to do instead.
-    if hasattr(type(model), "metric_") or hasattr(model, "metric_"):
-        return metric_steps(model.metric_)
-    if not hasattr(model, "transform"):
-        raise TypeError(
-            f"Cannot explain a {type(model).__name__}: it has no learned distance. Pass a fitted "
-            "learner, a MetricKNNClassifier, or a pipeline that ends in one."
-        )
-    return [model]
+    """The transformers that lead to the metric of a model: of a classifier, its ``metric_``."""
+    found = []
+    for step in model_steps(model):
+        # Asking the type does not call a property, whose error says what to do instead.
+        if hasattr(type(step), "metric_") or hasattr(step, "metric_"):
+            found += metric_steps(step.metric_)
+        elif hasattr(step, "transform"):
+            found.append(step)
+        else:
+            raise TypeError(
+                f"Cannot explain a {type(step).__name__}: it has no learned distance. Pass a "
+                "fitted learner, a MetricKNNClassifier, or a pipeline that ends in one."
+            )
+    return found
 
 
-def _split_model(model: Any) -> tuple[list, MetricLearner]:
-    *scalers, metric = metric_steps(model)
-    wrong = [step for step in scalers if not _is_columnwise(step)]
-    if wrong or not isinstance(metric, MetricLearner):
-        name = type(wrong[0] if wrong else metric).__name__
+def _exact_steps(model: Any) -> list:
+    """The scalers and the metric of a model, in order, if its distance can be split exactly."""
+    *scalers, metric = steps = metric_steps(model)
+    if not has_exact_split(model):
+        mixing = next((step for step in scalers if not isinstance(step, COLUMNWISE)), metric)
         raise ValueError(
-            f"The distance has no exact split by features after {name}, which mixes the features. "
-            "Use counterfactual_changes, which says what would change if a feature were equal."
+            f"The distance has no exact split by features after {type(mixing).__name__}, which "
+            "mixes the features. Use counterfactual_changes, which says what would change if a "
+            "feature were equal."
         )
     check_is_fitted(metric)
-    return scalers, metric
-
-
-def _is_columnwise(step: Any) -> bool:
-    return isinstance(step, COLUMNWISE)
-
-
-def _n_features(scalers: list, metric: MetricLearner) -> int:
-    return (scalers[0] if scalers else metric).n_features_in_
+    return steps
 
 
 def _pairs(a: ArrayLike, b: ArrayLike, n_features: int) -> tuple[NDArray, NDArray, bool]:

@@ -78,7 +78,10 @@ def plot_neighbors(
     exact = has_exact_split(model)
     split = distance_contributions if exact else counterfactual_changes
     parts = split(model, x, np.atleast_2d(neighbors))
-    names = _names(model, feature_names, parts.shape[1])
+    given = names_of_features(metric_steps(model)[0]) if feature_names is None else feature_names
+    names = np.asarray(given, dtype=object)
+    if len(names) != parts.shape[1]:
+        raise ValueError(f"feature_names has {len(names)} entries for {parts.shape[1]} features.")
     titles = [f"neighbor {i + 1}" for i in range(len(parts))] if labels is None else list(labels)
     if len(titles) != len(parts):
         raise ValueError(f"labels has {len(titles)} entries for {len(parts)} neighbors.")
@@ -105,7 +108,10 @@ def draw_parts(
     bars = bars if with_rest else bars[:, :-1]
     ticks = [str(names[j]) for j in shown] + [f"{len(others)} others"] * with_rest
     if axes is None:
-        axes = _new_axes(len(parts), len(ticks))
+        figure = import_optional("matplotlib.figure", "Drawing").Figure(
+            figsize=(2.5 + 2.6 * len(parts), 1.2 + 0.3 * len(ticks)), layout="constrained"
+        )
+        axes = figure.subplots(1, len(parts), squeeze=False, sharex=True, sharey=True)[0]
     for ax, row, title in zip(axes, bars, titles, strict=True):
         colors = np.where(row < 0, NEGATIVE_COLOR, POSITIVE_COLOR)
         ax.barh(range(len(row)), row, color=colors)
@@ -125,23 +131,3 @@ def draw_parts(
         fontsize=10,
     )
     return figure
-
-
-def _names(model: Any, given: Sequence[str] | None, n_features: int) -> NDArray:
-    names = (
-        names_of_features(metric_steps(model)[0])
-        if given is None
-        else np.asarray(given, dtype=object)
-    )
-    if len(names) != n_features:
-        raise ValueError(f"feature_names has {len(names)} entries for {n_features} features.")
-    return names
-
-
-def _new_axes(n_panels: int, n_bars: int) -> Any:
-    size = (2.5 + 2.6 * n_panels, 1.2 + 0.3 * n_bars)
-    figure = import_optional("matplotlib.figure", "Drawing").Figure(
-        figsize=size, layout="constrained"
-    )
-    import_optional("matplotlib.backends.backend_agg", "Drawing").FigureCanvasAgg(figure)
-    return figure.subplots(1, n_panels, squeeze=False, sharex=True, sharey=True)[0]

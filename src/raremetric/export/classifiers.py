@@ -1,55 +1,217 @@
-"""The classifiers of this package as ONNX operators."""
+"""The classifiers of this package as ONNX operators: from distances to decisions.
+
+The functions have the names of their counterparts in `raremetric.voting` and `raremetric.rare`.
+Tables are (n_queries, n_classes).
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from functools import singledispatch
+from typing import Any
+
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import logit
 
 from raremetric.classifier import MetricKNNClassifier
-from raremetric.export.graph import Graph
+from raremetric.export.graph import Tensor, side_by_side
 from raremetric.export.maps import map_rows
-from raremetric.export.neighbors import nearest_of_each_class
-from raremetric.export.votes import class_scores, shares, vote_outputs
+from raremetric.export.neighbors import Sorted, nearest, nearest_of_each_class, unit_of_examples
 from raremetric.rare import RareClassifier
 from raremetric.rare.ensemble import Ensemble
+from raremetric.scales import unit_of
+from raremetric.voting import Reading
+from raremetric.voting.readings import FAR
+from raremetric.voting.votes import (
+    TIE,
+    TINY,
+    AdjustedVote,
+    Calibration,
+    Examples,
+    MajorityVote,
+    ScoreVote,
+    majority_reading,
+)
 
 
-def classify(graph: Graph, X: str, model: MetricKNNClassifier | RareClassifier) -> tuple[str, str]:
+def classify(X: Tensor, model: MetricKNNClassifier | RareClassifier) -> tuple[Tensor, Tensor]:
     """The index of the predicted class, (n_rows,), and probabilities, (n_rows, n_classes)."""
     if isinstance(model, MetricKNNClassifier):
-        queries = [map_rows(graph, X, learner) for learner in model.metrics_]
-        values, p = vote_outputs(model._vote, graph, model._examples, queries)
-        return graph.ArgMax(values, axis=1, keepdims=0), p
+        queries = [map_rows(X, metric) for metric in model.metrics_]
+        values, p = vote_outputs(model._vote, model._examples, queries)
+        return values.ArgMax(axis=1, keepdims=0), p
     if len(model.classes_) == 2:
-        return _two_classes(graph, X, model)
-    odds = [log_odds(graph, X, each.ensemble_) for each in model.estimators_]
+        return _two_classes(X, model)
+    odds = side_by_side([_ensemble_odds(X, each.ensemble_) for each in model.estimators_])
     cuts = logit([each.threshold_ for each in model.estimators_])
-    table = graph.Concat(*odds, axis=1)
-    winners = graph.ArgMax(graph.Sub(table, cuts), axis=1, keepdims=0)
-    return winners, shares(graph, graph.expit(table))
+    return (odds - cuts).ArgMax(axis=1, keepdims=0), shares(odds.expit())
 
 
-def _two_classes(graph: Graph, X: str, model: RareClassifier) -> tuple[str, str]:
-    odds = log_odds(graph, X, model.ensemble_)
+def _two_classes(X: Tensor, model: RareClassifier) -> tuple[Tensor, Tensor]:
+    odds = _ensemble_odds(X, model.ensemble_)
     positive = int(model.pos_label_ == model.classes_[1])
-    found = graph.GreaterOrEqual(graph.Sub(odds, logit(model.threshold_)), 0.0)
-    winners = graph.Squeeze(graph.Where(found, positive, 1 - positive), [1])
-    p = graph.expit(odds)
-    columns = [graph.Sub(1.0, p), p]
-    return winners, graph.Concat(*(columns if positive else columns[::-1]), axis=1)
+    winners = (odds - logit(model.threshold_) >= 0.0).Where(positive, 1 - positive)
+    p = odds.expit()
+    return winners.Squeeze([1]), side_by_side([1.0 - p, p] if positive else [p, 1.0 - p])
 
 
-def log_odds(graph: Graph, X: str, ensemble: Ensemble) -> str:
+def _ensemble_odds(X: Tensor, ensemble: Ensemble) -> Tensor:
     """Log-odds of the positive class, (n_rows, 1)."""
     scores = []
     for member in ensemble.members:
         metric = member.metric
         k = max(each.reading.size for each in ensemble.members if each.metric is metric)
-        queries = map_rows(graph, X, metric.pipeline)
-        distances = nearest_of_each_class(graph, queries, metric.search, k, exact=False)
-        table = class_scores(graph, distances, metric.floor, member.reading)
-        scores.append(graph.columns(table, 1, 2))
+        distances = nearest_of_each_class(
+            map_rows(X, metric.pipeline), metric.search, k, exact=False
+        )
+        scores.append(class_scores(distances, metric.floor, member.reading).columns(1, 2))
     weights, means, scales = ensemble.average
-    standardized = graph.Div(graph.Sub(graph.Concat(*scores, axis=1), means), scales)
     slope, intercept = ensemble.calibration
-    return graph.Add(graph.MatMul(standardized, slope * weights[:, np.newaxis]), intercept)
+    return (side_by_side(scores) - means) / scales @ (slope * weights[:, np.newaxis]) + intercept
+
+
+@singledispatch
+def vote_outputs(vote: Any, examples: Examples, queries: Sequence[Tensor]) -> tuple[Tensor, Tensor]:
+    """Values of which the largest belongs to the predicted class, and probabilities."""
+    raise ValueError(f"{type(vote).__name__} cannot be exported to ONNX. Choose another vote.")
+
+
+@vote_outputs.register
+def _(vote: MajorityVote, examples: Examples, queries: Sequence[Tensor]) -> tuple[Tensor, Tensor]:
+    labels, weights = examples.labels, examples.weights
+    ballots = np.eye(len(labels.classes))[labels.codes]  # (n_examples, n_classes)
+    if weights is not None:
+        ballots *= weights[:, np.newaxis]
+    votes = []
+    for mapped, search in zip(queries, examples.searches, strict=True):
+        _, rows = nearest(mapped, search.Z, vote.k, unit_of_examples(search.Z))
+        votes.append(mapped.graph.as_tensor(ballots).Gather(rows).sum(1))
+    if len(votes) > 1:
+        resolution = 1.0 if weights is None else TIE * weights.min()
+        total = votes[0].Sum(*votes[1:])
+        ties = total * resolution / (total.sum(1, keepdims=True) + resolution)
+        votes = [_own_columns(votes) + ties]
+    return shares(votes[0]), shares(votes[0])
+
+
+@vote_outputs.register
+def _(vote: ScoreVote, examples: Examples, queries: Sequence[Tensor]) -> tuple[Tensor, Tensor]:
+    distances = _class_distances(examples, queries, vote.reading.size, exact=False)
+    odds = log_odds(_scores(distances, examples.floors, vote.reading), vote.calibration)
+    above = odds - logit(vote.thresholds)
+    return _both_classes(above, vote.calibration.classes), probabilities(odds, vote.calibration)
+
+
+@vote_outputs.register
+def _(vote: AdjustedVote, examples: Examples, queries: Sequence[Tensor]) -> tuple[Tensor, Tensor]:
+    distances = [
+        [
+            Sorted(part.table * factor, part.width)
+            for part, factor in zip(parts, vote.gamma, strict=True)
+        ]
+        for parts in _class_distances(examples, queries, vote.k, exact=True)
+    ]
+    odds = log_odds(_scores(distances, examples.floors, majority_reading(vote.k)), vote.calibration)
+    return _adjusted_decision(distances, vote.k), probabilities(odds, vote.calibration)
+
+
+def _class_distances(
+    examples: Examples, queries: Sequence[Tensor], k: int, exact: bool
+) -> list[list[Sorted]]:
+    """Distances to the k nearest examples of each class, under each metric."""
+    return [
+        nearest_of_each_class(mapped, search, k, exact=exact)
+        for mapped, search in zip(queries, examples.searches, strict=True)
+    ]
+
+
+def _scores(distances: list[list[Sorted]], floors: Sequence[float], reading: Reading) -> Tensor:
+    """How much nearer each class is than all others, under its own or the only metric."""
+    return _own_columns(
+        [class_scores(*each, reading) for each in zip(distances, floors, strict=True)]
+    )
+
+
+def class_scores(parts: Sequence[Sorted], floor: float, reading: Reading) -> Tensor:
+    """How much nearer each class is than all others."""
+    parts = [
+        Sorted(table.columns(0, reading.size).Max(floor), min(width, reading.size))
+        for table, width in parts
+    ]
+    unit = float(unit_of(floor, -40, 40))
+    own = [_read(part, reading, unit) for part in parts]
+    if len(parts) == 2:
+        others = own[::-1]
+    else:
+        rest = [_merge([*parts[:c], *parts[c + 1 :]]) for c in range(len(parts))]
+        others = [_read(part, reading, unit) for part in rest]
+    return side_by_side([other - one for other, one in zip(others, own, strict=True)])
+
+
+def _read(part: Sorted, reading: Reading, unit: float) -> Tensor:
+    """A power of the distance to a class in a unit, or its logarithm: (n_queries, 1)."""
+    m = min(reading.size, part.width)
+    used = part.table.columns(0 if reading.averaged else m - 1, m)
+    if reading.power == 0:
+        values = used.Log()
+    else:
+        values = (used / unit).Min(float(np.exp(FAR)))
+        values = values * values if reading.power == 2 else values
+    return values.ReduceMean([1], keepdims=1)
+
+
+def _merge(parts: Sequence[Sorted]) -> Sorted:
+    """The distances of several classes, sorted."""
+    width = sum(part.width for part in parts)
+    return Sorted(side_by_side([part.table for part in parts]).smallest(width)[0], width)
+
+
+def _adjusted_decision(distances: list[list[Sorted]], k: int) -> Tensor:
+    """See ``raremetric.voting.votes.adjusted_decision``; the distances are already scaled."""
+    reading = majority_reading(k)
+    nearness = _scores(distances, [TINY] * len(distances), reading)
+    if len(distances[0]) > 2:
+        votes = _own_columns([_count_nearest(parts, k) for parts in distances])
+        return votes + nearness / ((nearness.Abs() + 1.0) * 2.0)
+    for c, part in enumerate(distances[0]):
+        if part.width < reading.size:  # it can never have a majority
+            nearness = _both_classes(nearness.columns(c, c + 1).Min(-TINY), np.array([c]))
+    return nearness
+
+
+def _count_nearest(parts: list[Sorted], k: int) -> Tensor:
+    """Classes of the k nearest, counted; ties are broken by the order of the classes."""
+    owners = np.repeat(np.eye(len(parts)), [part.width for part in parts], axis=0)
+    _, columns = side_by_side([part.table for part in parts]).smallest(k)
+    return columns.graph.as_tensor(owners).Gather(columns).sum(1)
+
+
+def log_odds(scores: Tensor, calibration: Calibration) -> Tensor:
+    """Calibrated log-odds of the classes that have a sigmoid, one column for each of them."""
+    slope, intercept = calibration.sigmoid
+    return scores.Gather(calibration.classes, axis=1) * slope + intercept
+
+
+def probabilities(log_odds: Tensor, calibration: Calibration) -> Tensor:
+    """Probabilities that sum to one."""
+    return shares(_both_classes(log_odds, calibration.classes).expit())
+
+
+def shares(values: Tensor) -> Tensor:
+    """The values of each row divided by their sum."""
+    return values / values.sum(1, keepdims=True)
+
+
+def _own_columns(tables: Sequence[Tensor]) -> Tensor:
+    """Column c of the table of class c, or all columns of the only table."""
+    if len(tables) == 1:
+        return tables[0]
+    return side_by_side([table.columns(c, c + 1) for c, table in enumerate(tables)])
+
+
+def _both_classes(values: Tensor, classes: NDArray) -> Tensor:
+    """With one of two classes, (n_queries, 1), add the other: it has the opposite value."""
+    if len(classes) > 1:
+        return values
+    return side_by_side([-values, values] if classes[0] == 1 else [values, -values])

@@ -1,150 +1,186 @@
-"""A small language for ONNX graphs: operators are called as methods, arrays become constants."""
+"""ONNX graphs as expressions: operators are methods of tensors, and arrays become constants."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from onnx import TensorProto, compose, helper, numpy_helper
 
-from raremetric.extras import import_optional
-
-OPSET = 18  # of onnxruntime 1.14 and later
-ML, OPSET_ML = "ai.onnx.ml", 3  # the operators of classical machine learning
-IR_VERSION = 8  # the file format of this opset
+ML = "ai.onnx.ml"  # the operators of classical machine learning
+OPSETS = {"": 18, ML: 3}  # of onnxruntime 1.14 and later
+IR_VERSION = 8  # the file format of these
 MAX_BYTES = 2**31 - 2**24  # a file holds less than 2 GB; the rest is for the nodes
+INTEGER, SINGLE, DOUBLE = TensorProto.INT64, TensorProto.FLOAT, TensorProto.DOUBLE
 
 
 class Graph:
-    """Nodes of an ONNX graph, added by calling an operator: ``graph.Add("a", 1.0)``.
+    """The nodes and constants of a model.
 
-    An input is the name of an earlier output, or an array or a number, which becomes a constant.
-    A call returns the name of the output; with ``n_outputs``, a list of names. The same operator
-    is applied to the same inputs only once, so that steps that several metrics share are computed
-    once.
+    The same operator is applied to the same inputs only once, so that steps that several metrics
+    share are computed once.
     """
 
     def __init__(self) -> None:
-        self.onnx = import_optional("onnx", "ONNX export")
         self.nodes: list[Any] = []
         self.constants: list[Any] = []
-        self.domains = {"": OPSET}
-        self._known: dict[tuple, Any] = {}  # from what was added to the names of its outputs
-        self._n_names = self._n_bytes = 0
+        self.n_bytes = 0  # of the constants
+        self._known: dict[tuple, Any] = {}  # from what was added to its outputs
+        self._n_names = 0
 
-    def __getattr__(self, operator: str) -> Callable[..., Any]:
-        if not operator[0].isupper():
-            raise AttributeError(operator)
-        return partial(self._add, operator)
-
-    def _add(self, operator: str, *inputs: Any, n_outputs: int = 1, **attributes: Any) -> Any:
-        names = [each if isinstance(each, str) else self._constant(each) for each in inputs]
+    def add(self, operator: str, *inputs: Any, n_outputs: int = 1, **attributes: Any) -> Any:
+        """The output of an operator, or several; inputs are tensors, arrays or numbers."""
+        names = [self.as_tensor(each).name for each in inputs]
         key = (operator, *names, *sorted(attributes.items()))
         if key not in self._known:
-            outputs = [self.new_name() for _ in range(n_outputs)]
-            self.nodes.append(self.onnx.helper.make_node(operator, names, outputs, **attributes))
-            if attributes.get("domain") == ML:
-                self.domains[ML] = OPSET_ML
+            outputs = [self._new_tensor() for _ in range(n_outputs)]
+            named = [each.name for each in outputs]
+            self.nodes.append(helper.make_node(operator, names, named, **attributes))
             self._known[key] = outputs[0] if n_outputs == 1 else outputs
         return self._known[key]
 
-    def _constant(self, value: Any) -> str:
+    def as_tensor(self, value: Any) -> Tensor:
+        """A tensor as it is, or an array or a number as a constant."""
+        if isinstance(value, Tensor):
+            return value
         array = np.asarray(value)
-        key = (array.dtype.str, array.shape, array.tobytes())
-        if array.dtype.kind == "O":
-            key = (array.dtype.str, array.shape, *array.tolist())
+        content = tuple(array.tolist()) if array.dtype.kind == "O" else array.tobytes()
+        key = (array.dtype.str, array.shape, content)
         if key not in self._known:
-            name = self.new_name()
-            self.constants.append(self.onnx.numpy_helper.from_array(array, name))
-            self._known[key] = name
-            self._n_bytes += array.nbytes
+            self._known[key] = self._new_tensor()
+            self.constants.append(numpy_helper.from_array(array, self._known[key].name))
+            self.n_bytes += array.nbytes
         return self._known[key]
 
-    def new_name(self) -> str:
-        """A name that no other tensor has."""
+    def _new_tensor(self) -> Tensor:
         self._n_names += 1
-        return f"t{self._n_names}"
+        return Tensor(self, f"t{self._n_names}")
 
-    def columns(self, table: str, low: int, high: int) -> str:
-        """Columns ``low`` to ``high`` − 1 of a table."""
-        return self.Slice(table, [low], [high], [1])
-
-    def smallest(self, table: str, k: int) -> tuple[str, str]:
-        """The k smallest values of each row in order, and their columns; ties: lowest column."""
-        values, columns = self.TopK(table, [k], axis=1, largest=0, n_outputs=2)
-        return values, columns
-
-    def scaled(self, table: str, factors: NDArray) -> str:
-        """Columns multiplied by factors.
-
-        onnxruntime merges the multiplication by a single constant into a matrix product before or
-        after it, and rounds the constant to single precision. Therefore a single column is
-        multiplied by a matrix.
-        """
-        if len(factors) == 1:
-            return self.MatMul(table, factors[:, np.newaxis])
-        return self.Mul(table, factors)
-
-    def expit(self, values: str) -> str:
-        """1 / (1 + exp(−values)); the operator Sigmoid of onnxruntime has single precision."""
-        return self.Reciprocal(self.Add(self.Exp(self.Neg(values)), 1.0))
-
-    def include(self, model: Any, X: str) -> str:
+    def include(self, model: Any, X: Tensor) -> Tensor:
         """Add the nodes of another model with one input and one output; returns the output."""
-        prefix = f"{self.new_name()}_"
-        other = self.onnx.compose.add_prefix(model, prefix)
+        other = compose.add_prefix(model, f"{self._new_tensor().name}_")
         (given,), (result,) = other.graph.input, other.graph.output
-        self.nodes.append(self.onnx.helper.make_node("Identity", [X], [given.name]))
+        self.nodes.append(helper.make_node("Identity", [X.name], [given.name]))
         self.nodes.extend(other.graph.node)
         self.constants.extend(other.graph.initializer)
-        self.domains |= {each.domain: each.version for each in other.opset_import if each.domain}
-        return self.Cast(result.name, to=self.onnx.TensorProto.DOUBLE)
+        return Tensor(self, result.name).Cast(to=DOUBLE)
 
     def serialize(
         self,
         n_features: int,
-        outputs: Mapping[str, tuple[str, NDArray, list]],
+        outputs: Mapping[str, tuple[Tensor, Any, list]],
         metadata: Mapping[str, str],
     ) -> bytes:
         """The content of a file, for a model whose input is ``X``.
 
-        Parameters
-        ----------
-        n_features : int
-            Number of columns of ``X``.
-        outputs : mapping of str to (name, array, shape)
-            For each output, the name of its tensor in the graph, an array of the same type, and
-            its shape; the number of rows is ``None``.
-        metadata : mapping of str to str
-            Properties of the model.
+        Each output has a tensor, the type of its numbers, and its shape with None for the number
+        of rows. The metadata are properties of the model.
         """
-        if self._n_bytes > MAX_BYTES:
+        if self.n_bytes > MAX_BYTES:
             raise ValueError(
-                f"The examples of this model need {self._n_bytes / 1e9:.1f} GB, and an ONNX file "
+                f"The examples of this model need {self.n_bytes / 1e9:.1f} GB, and an ONNX file "
                 "can hold 2 GB. Fit the model on fewer rows: see max_samples of RareClassifier."
             )
-        helper = self.onnx.helper
         for name, (tensor, _, _) in outputs.items():
-            self.nodes.append(helper.make_node("Identity", [tensor], [name]))
+            self.nodes.append(helper.make_node("Identity", [tensor.name], [name]))
         graph = helper.make_graph(
             self.nodes,
             "raremetric",
-            [self._info("X", np.zeros(0), [None, n_features])],
-            [self._info(name, like, shape) for name, (_, like, shape) in outputs.items()],
+            [_describe("X", np.float64, [None, n_features])],
+            [_describe(name, kind, shape) for name, (_, kind, shape) in outputs.items()],
             self.constants,
         )
         model = helper.make_model(
             graph,
             producer_name="raremetric",
             ir_version=IR_VERSION,
-            opset_imports=[helper.make_opsetid(*each) for each in self.domains.items()],
+            opset_imports=[helper.make_opsetid(*each) for each in OPSETS.items()],
         )
         helper.set_model_props(model, dict(metadata))
         return model.SerializeToString()
 
-    def _info(self, name: str, like: NDArray, shape: list) -> Any:
-        helper = self.onnx.helper
-        kind = helper.np_dtype_to_tensor_dtype(np.asarray(like).dtype)
-        return helper.make_tensor_value_info(name, kind, shape)
+
+def _describe(name: str, kind: Any, shape: list) -> Any:
+    return helper.make_tensor_value_info(
+        name, helper.np_dtype_to_tensor_dtype(np.dtype(kind)), shape
+    )
+
+
+class Tensor:
+    """A value in a graph, with the operators of Python; those of ONNX are methods: ``x.Sqrt()``."""
+
+    __array_ufunc__ = None  # an array on the left side lets the methods below decide
+
+    def __init__(self, graph: Graph, name: str):
+        self.graph, self.name = graph, name
+
+    def __getattr__(self, operator: str) -> Callable[..., Any]:
+        if not operator[0].isupper():
+            raise AttributeError(operator)
+        return partial(self.graph.add, operator, self)
+
+    def __add__(self, other: Any) -> Tensor:
+        return self.Add(other)
+
+    def __sub__(self, other: Any) -> Tensor:
+        return self.Sub(other)
+
+    def __rsub__(self, other: Any) -> Tensor:
+        return self.graph.add("Sub", other, self)
+
+    def __mul__(self, other: Any) -> Tensor:
+        return self.Mul(other)
+
+    def __truediv__(self, other: Any) -> Tensor:
+        return self.Div(other)
+
+    def __matmul__(self, other: Any) -> Tensor:
+        return self.MatMul(other)
+
+    def __neg__(self) -> Tensor:
+        return self.Neg()
+
+    def __lt__(self, other: Any) -> Tensor:
+        return self.Less(other)
+
+    def __le__(self, other: Any) -> Tensor:
+        return self.LessOrEqual(other)
+
+    def __gt__(self, other: Any) -> Tensor:
+        return self.Greater(other)
+
+    def __ge__(self, other: Any) -> Tensor:
+        return self.GreaterOrEqual(other)
+
+    def sum(self, axis: int, keepdims: bool = False) -> Tensor:
+        """Sums along an axis."""
+        return self.ReduceSum([axis], keepdims=int(keepdims))
+
+    def columns(self, low: int, high: int) -> Tensor:
+        """Columns ``low`` to ``high`` − 1 of a table."""
+        return self.Slice([low], [high], [1])
+
+    def smallest(self, k: int) -> tuple[Tensor, Tensor]:
+        """The k smallest values of each row in order, and their columns; ties: lowest column."""
+        return self.TopK([k], axis=1, largest=0, n_outputs=2)
+
+    def scaled(self, factors: NDArray) -> Tensor:
+        """Columns multiplied by factors.
+
+        onnxruntime merges the multiplication by a single constant into a matrix product before or
+        after it, and rounds the constant to single precision. Therefore a single column is
+        multiplied by a matrix.
+        """
+        return self @ factors[:, np.newaxis] if len(factors) == 1 else self * factors
+
+    def expit(self) -> Tensor:
+        """1 / (1 + exp(−values)); the operator Sigmoid of onnxruntime has single precision."""
+        return ((-self).Exp() + 1.0).Reciprocal()
+
+
+def side_by_side(tables: Sequence[Tensor]) -> Tensor:
+    """One table with the columns of all tables."""
+    return tables[0].Concat(*tables[1:], axis=1)

@@ -6,12 +6,13 @@ from functools import reduce, singledispatch
 from typing import Any
 
 import numpy as np
+import skl2onnx
+from skl2onnx.common.data_types import DoubleTensorType
 from sklearn.preprocessing import QuantileTransformer, StandardScaler
 from sklearn.utils.validation import check_is_fitted
 
 from raremetric.explain.distances import model_steps
-from raremetric.export.graph import ML, OPSET, OPSET_ML, Graph
-from raremetric.extras import import_optional
+from raremetric.export.graph import DOUBLE, INTEGER, ML, OPSETS, SINGLE, Tensor
 from raremetric.features import BoostedLeaves, ImportanceWeights, KernelLandmarks
 from raremetric.features.normal_scores import CLOSEST, NormalScores
 from raremetric.features.selection import DifferingFeatures
@@ -37,154 +38,143 @@ TAIL = (
 )  # fmt: skip
 
 
-def map_rows(graph: Graph, X: str, model: Any) -> str:
+def map_rows(X: Tensor, model: Any) -> Tensor:
     """The rows after all transformers of a model, which may be a pipeline."""
     for step in model_steps(model):
         check_is_fitted(step)
-        X = map_step(step, graph, X)
+        X = map_step(step, X)
     return X
 
 
 @singledispatch
-def map_step(step: Any, graph: Graph, X: str) -> str:
+def map_step(step: Any, X: Tensor) -> Tensor:
     """The rows after one transformer; those of other libraries are converted by skl2onnx."""
-    skl2onnx = import_optional("skl2onnx", "ONNX export")
-    types = import_optional("skl2onnx.common.data_types", "ONNX export")
+    rows = DoubleTensorType([None, step.n_features_in_])
     try:
-        converted = skl2onnx.to_onnx(
-            step,
-            initial_types=[("X", types.DoubleTensorType([None, step.n_features_in_]))],
-            target_opset={"": OPSET, ML: OPSET_ML},
-        )
+        converted = skl2onnx.to_onnx(step, initial_types=[("X", rows)], target_opset=OPSETS)
     except (NotImplementedError, RuntimeError) as error:
         raise ValueError(
             f"{type(step).__name__} cannot be exported to ONNX: skl2onnx has no converter for it. "
             "Apply this step before the exported model, or use another one, such as "
             "StandardScaler."
         ) from error
-    return graph.include(converted, X)
+    return X.graph.include(converted, X)
 
 
 @map_step.register
-def _(step: MetricLearner, graph: Graph, X: str) -> str:
-    return graph.MatMul(X, step.components_.T)
+def _(step: MetricLearner, X: Tensor) -> Tensor:
+    return X @ step.components_.T
 
 
 @map_step.register
-def _(step: StandardScaler, graph: Graph, X: str) -> str:
-    X = graph.Sub(X, step.mean_) if step.with_mean else X
-    return graph.scaled(X, 1 / step.scale_) if step.with_std else X
+def _(step: StandardScaler, X: Tensor) -> Tensor:
+    X = X - step.mean_ if step.with_mean else X
+    return X.scaled(1 / step.scale_) if step.with_std else X
 
 
 @map_step.register
-def _(step: ImportanceWeights, graph: Graph, X: str) -> str:
-    return graph.scaled(X, step.weights_)
+def _(step: ImportanceWeights, X: Tensor) -> Tensor:
+    return X.scaled(step.weights_)
 
 
 @map_step.register
-def _(step: DifferingFeatures, graph: Graph, X: str) -> str:
-    return graph.Gather(X, np.flatnonzero(step.support_), axis=1)
+def _(step: DifferingFeatures, X: Tensor) -> Tensor:
+    return X.Gather(np.flatnonzero(step.support_), axis=1)
 
 
 @map_step.register
-def _(step: KernelLandmarks, graph: Graph, X: str) -> str:
-    differences = graph.Sub(graph.Unsqueeze(X, [1]), step.landmarks_[np.newaxis])
-    if step.kernel == "laplacian":
-        terms = graph.Abs(differences)
-    else:
-        terms = graph.Mul(differences, differences)
-    distances = graph.ReduceSum(terms, [2], keepdims=0)  # (n_rows, n_landmarks)
-    return graph.MatMul(graph.Exp(graph.Div(distances, -step.width_)), step.projection_)
+def _(step: KernelLandmarks, X: Tensor) -> Tensor:
+    differences = X.Unsqueeze([1]) - step.landmarks_[np.newaxis]
+    terms = differences.Abs() if step.kernel == "laplacian" else differences * differences
+    distances = terms.sum(2)  # (n_rows, n_landmarks)
+    return (distances / -step.width_).Exp() @ step.projection_
 
 
 @map_step.register
-def _(step: BoostedLeaves, graph: Graph, X: str) -> str:
+def _(step: BoostedLeaves, X: Tensor) -> Tensor:
     trees = step.trees_
     number = np.repeat(np.arange(len(trees.root)), np.diff([*trees.root, len(trees.feature)]))
     node = np.arange(len(number))
     is_leaf = trees.feature < 0
     left = np.where(is_leaf, 0, trees.left)
-    single = graph.Cast(graph.Div(X, step.units_), to=graph.onnx.TensorProto.FLOAT)
-    values = graph.TreeEnsembleRegressor(
-        single,
-        domain=ML,
-        n_targets=len(trees.root),
-        nodes_treeids=tuple(number.tolist()),
-        nodes_nodeids=tuple(node.tolist()),
-        nodes_modes=tuple(np.where(is_leaf, "LEAF", "BRANCH_LT").tolist()),
-        nodes_featureids=tuple(np.where(is_leaf, 0, trees.feature).tolist()),
-        nodes_values=tuple(trees.threshold.tolist()),
-        nodes_truenodeids=tuple(left.tolist()),
-        nodes_falsenodeids=tuple(np.where(is_leaf, 0, left + 1).tolist()),
-        nodes_missing_value_tracks_true=tuple(trees.missing_left.astype(int).tolist()),
-        target_treeids=tuple(number[is_leaf].tolist()),
-        target_nodeids=tuple(node[is_leaf].tolist()),
-        target_ids=tuple(number[is_leaf].tolist()),
-        target_weights=tuple(trees.value[is_leaf].tolist()),
-    )
-    return graph.Cast(values, to=graph.onnx.TensorProto.DOUBLE)
+    nodes: dict[str, Any] = {
+        "treeids": number,
+        "nodeids": node,
+        "modes": np.where(is_leaf, "LEAF", "BRANCH_LT"),
+        "featureids": np.where(is_leaf, 0, trees.feature),
+        "values": trees.threshold,
+        "truenodeids": left,
+        "falsenodeids": np.where(is_leaf, 0, left + 1),
+        "missing_value_tracks_true": trees.missing_left.astype(int),
+    }
+    targets: dict[str, Any] = {
+        "treeids": number,
+        "nodeids": node,
+        "ids": number,
+        "weights": trees.value,
+    }
+    attributes = {f"nodes_{name}": tuple(values.tolist()) for name, values in nodes.items()}
+    attributes |= {
+        f"target_{name}": tuple(values[is_leaf].tolist()) for name, values in targets.items()
+    }
+    single = (X / step.units_).Cast(to=SINGLE)
+    values = single.TreeEnsembleRegressor(domain=ML, n_targets=len(trees.root), **attributes)
+    return values.Cast(to=DOUBLE)
 
 
 @map_step.register
-def _(step: NormalScores, graph: Graph, X: str) -> str:
-    return normal_quantile(graph, graph.Clip(_level(step, graph, X), CLOSEST, 1 - CLOSEST))
+def _(step: NormalScores, X: Tensor) -> Tensor:
+    return normal_quantile(_level(step, X).Clip(CLOSEST, 1 - CLOSEST))
 
 
 @map_step.register
-def _(step: QuantileTransformer, graph: Graph, X: str) -> str:
-    p = _level(step, graph, X)
+def _(step: QuantileTransformer, X: Tensor) -> Tensor:
+    p = _level(step, X)
     if step.output_distribution == "uniform":
         return p
-    p = graph.Where(graph.Greater(graph.Add(X, BOUND), step.quantiles_[-1]), 1.0, p)
-    p = graph.Where(graph.Less(graph.Sub(X, BOUND), step.quantiles_[0]), 0.0, p)
-    return normal_quantile(graph, graph.Clip(p, CLOSEST, 1 - CLOSEST))
+    p = (X + BOUND).Greater(step.quantiles_[-1]).Where(1.0, p)
+    p = (X - BOUND).Less(step.quantiles_[0]).Where(0.0, p)
+    return normal_quantile(p.Clip(CLOSEST, 1 - CLOSEST))
 
 
-def _level(step: QuantileTransformer, graph: Graph, X: str) -> str:
+def _level(step: QuantileTransformer, X: Tensor) -> Tensor:
     """The share of the training values of a feature that are below a value, interpolated."""
-    quantiles = step.quantiles_  # (n_quantiles, n_features)
-    levels = step.references_  # (n_quantiles,)
-    last = len(levels) - 1
-    column = graph.Unsqueeze(X, [1])  # (n_rows, 1, n_features)
+    quantiles = X.graph.as_tensor(step.quantiles_)  # (n_quantiles, n_features)
+    levels = X.graph.as_tensor(step.references_)  # (n_quantiles,)
+    last = len(step.references_) - 1
+    column = X.Unsqueeze([1])  # (n_rows, 1, n_features)
 
-    def count(comparison: str) -> str:
+    def count(comparison: Tensor) -> Tensor:
         """How many quantiles of each feature are below a value: (n_rows, n_features)."""
-        below = graph.Cast(comparison, to=graph.onnx.TensorProto.INT64)
-        return graph.ReduceSum(below, [1], keepdims=0)
+        return comparison.Cast(to=INTEGER).sum(1)
 
     # The last quantile that is not greater, and the first that is not smaller. They are the ends
     # of an interval, or, if a value is equal to several quantiles, the last and first of these.
-    low = graph.Sub(count(graph.LessOrEqual(quantiles[np.newaxis], column)), 1)
-    low = graph.Clip(low, 0, last)
-    high = graph.Clip(count(graph.Less(quantiles[np.newaxis], column)), 0, last)
-    left, right = (graph.GatherElements(quantiles, each, axis=0) for each in (low, high))
-    width = graph.Sub(right, left)
-    share = graph.Where(graph.Greater(width, 0.0), graph.Div(graph.Sub(X, left), width), 0.5)
-    start, end = (graph.Gather(levels, each) for each in (low, high))
-    p = graph.Add(start, graph.Mul(share, graph.Sub(end, start)))
-    p = graph.Where(graph.Equal(X, quantiles[-1]), 1.0, p)
-    return graph.Where(graph.Equal(X, quantiles[0]), 0.0, p)
+    low = (count(column >= step.quantiles_[np.newaxis]) - 1).Clip(0, last)
+    high = count(column > step.quantiles_[np.newaxis]).Clip(0, last)
+    left, right = (quantiles.GatherElements(each, axis=0) for each in (low, high))
+    width = right - left
+    share = (width > 0.0).Where((X - left) / width, 0.5)
+    start, end = levels.Gather(low), levels.Gather(high)
+    p = start + share * (end - start)
+    p = X.Equal(step.quantiles_[-1]).Where(1.0, p)
+    return X.Equal(step.quantiles_[0]).Where(0.0, p)
 
 
-def normal_quantile(graph: Graph, p: str) -> str:
+def normal_quantile(p: Tensor) -> Tensor:
     """The inverse of the normal distribution function, for p from 1e-7 to 1 − 1e-7."""
-    y = graph.Sub(p, 0.5)
-    squares = graph.Mul(y, y)
-    middle = graph.Add(y, graph.Mul(graph.Mul(y, squares), _fraction(graph, squares, MIDDLE)))
-    middle = graph.Mul(middle, np.sqrt(2 * np.pi))
-    outside = graph.Min(p, graph.Sub(1.0, p))
-    r = graph.Sqrt(graph.Mul(graph.Log(outside), -2.0))
-    z = graph.Reciprocal(r)
-    tail = graph.Sub(graph.Mul(graph.Log(r), z), r)
-    tail = graph.Add(tail, graph.Mul(z, _fraction(graph, z, TAIL)))
-    tail = graph.Where(graph.Less(p, 0.5), tail, graph.Neg(tail))
-    return graph.Where(graph.Greater(outside, np.exp(-2.0)), middle, tail)
+    y = p - 0.5
+    squares = y * y
+    middle = (y + y * squares * _fraction(squares, MIDDLE)) * np.sqrt(2 * np.pi)
+    outside = p.Min(1.0 - p)
+    r = (outside.Log() * -2.0).Sqrt()
+    z = r.Reciprocal()
+    tail = r.Log() * z - r + z * _fraction(z, TAIL)
+    tail = (p < 0.5).Where(tail, -tail)
+    return (outside > np.exp(-2.0)).Where(middle, tail)
 
 
-def _fraction(graph: Graph, x: str, coefficients: tuple[tuple, tuple]) -> str:
+def _fraction(x: Tensor, coefficients: tuple[tuple, tuple]) -> Tensor:
     """A fraction of two polynomials, by Horner's rule."""
-    numerator, denominator = (
-        reduce(lambda value, c: graph.Add(graph.Mul(value, x), c), rest, first)
-        for first, *rest in coefficients
-    )
-    return graph.Div(numerator, denominator)
+    numerator, denominator = (reduce(lambda value, c: x * value + c, each) for each in coefficients)
+    return numerator / denominator

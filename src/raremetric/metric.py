@@ -48,13 +48,16 @@ def axis_shares(L: NDArray) -> NDArray:
     return diagonal / trace if trace else diagonal
 
 
-def project_psd(M: NDArray, rank: int | None = None) -> tuple[NDArray, NDArray]:
+def project_psd(
+    M: NDArray, rank: int | None = None, largest: float = np.inf
+) -> tuple[NDArray, NDArray]:
     """The nearest PSD matrix in Frobenius norm, and an L with LᵀL equal to it.
 
-    With ``rank``, the nearest of at most that rank; L then has that many rows.
+    With ``rank``, the nearest of at most that rank; L then has that many rows. No eigenvalue of
+    the matrix is above ``largest``.
     """
     values, vectors = symmetric_eigen((M + M.T) / 2)
-    L = np.sqrt(np.maximum(values, 0.0))[:, np.newaxis] * vectors.T
+    L = np.sqrt(np.clip(values, 0.0, largest))[:, np.newaxis] * vectors.T
     if rank is not None:
         L = np.ascontiguousarray(L[len(L) - rank :])  # eigenvalues are in ascending order
     return matrix_from_components(L), L

@@ -19,6 +19,7 @@ ZERO = 1e-200  # smaller values at the start are zero, so that quotients do not 
 SMALL_VALUE = 1e-2  # times the initial value: accuracy is relative to at least this
 MAX_HALVINGS = 100  # of a step: it is then too short to change anything
 ITERATION_LIMIT = 1  # SciPy's status when maxiter or maxfun ended the run
+CHECKED_EVERY = 10  # iterations, whether the accuracy is proved already
 PATIENCE = 5  # iterations in a row with a gain below the tolerance that end the descent
 
 
@@ -159,6 +160,8 @@ def minimize_projected(
     max_iter: int,
     tol: float,
     report: Callable[[int, float], None] | None = None,
+    largest: float = np.inf,
+    is_enough: Callable[[NDArray], bool] = lambda L: False,
 ) -> Solution:
     """Minimize a smooth convex function of M = LᵀL over M ⪰ 0.
 
@@ -174,6 +177,10 @@ def minimize_projected(
     tol : float
         Stop when several iterations in a row gain less than this fraction of the value.
     report : callable (iteration, value) or None
+    largest : float, default=np.inf
+        The largest eigenvalue that M may have.
+    is_enough : callable L -> bool
+        Asked every ten iterations whether to stop.
     """
     M = matrix_from_components(L)
     value, gradient = evaluate(L)
@@ -182,7 +189,7 @@ def minimize_projected(
     step = 0.1 * size / max(slope, 1e-100 * size, np.finfo(float).tiny)
     ahead, ahead_L, momentum, idle = M, L, 1.0, 0
     for iteration in range(1, max_iter + 1):
-        new_M, new_L, new_value, step = _descend(evaluate, ahead, ahead_L, step)
+        new_M, new_L, new_value, step = _descend(evaluate, ahead, ahead_L, step, largest)
         gained = value - new_value
         idle = idle + 1 if gained <= tol * abs(value) else 0
         if gained < 0 and momentum > 1:
@@ -190,24 +197,24 @@ def minimize_projected(
         else:
             new_momentum = (1 + np.sqrt(1 + 4 * momentum**2)) / 2
             push = (momentum - 1) / new_momentum
-            ahead, ahead_L = project_psd(new_M + push * (new_M - M), len(L))
+            ahead, ahead_L = project_psd(new_M + push * (new_M - M), len(L), largest)
             momentum = new_momentum
             if gained >= 0:
                 M, L, value = new_M, new_L, new_value
         if report is not None:
             report(iteration, value)
-        if idle >= PATIENCE:
+        if idle >= PATIENCE or (iteration % CHECKED_EVERY == 0 and is_enough(L)):
             return Solution(L, value, iteration, True)
     return Solution(L, value, max_iter, False)
 
 
 @np.errstate(over="ignore", invalid="ignore")
-def _descend(evaluate, M: NDArray, L: NDArray, step: float):
+def _descend(evaluate, M: NDArray, L: NDArray, step: float, largest: float):
     """One projected step from M, shortened until the quadratic model is an upper bound."""
     value, gradient = evaluate(L)
     slack = 1e-13 * abs(value)  # near the minimum, rounding must not shorten the steps without end
     for _ in range(MAX_HALVINGS):  # also if numbers overflow: the condition is false then
-        new_M, new_L = project_psd(M - step * gradient, len(L))
+        new_M, new_L = project_psd(M - step * gradient, len(L), largest)
         change = new_M - M
         new_value, _ = evaluate(new_L)
         model = value + np.sum(gradient * change) + np.sum(change**2) / (2 * step)

@@ -1,0 +1,125 @@
+import numpy as np
+import pytest
+from scipy.optimize import approx_fprime
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from raremetric.learners.mlfp import MLFP, make_loss
+from raremetric.metric import matrix_from_components
+from tests.conftest import make_problem
+from tests.oracles.few_positives import mlfp_loss, mlfp_optimum
+
+
+@pytest.mark.filterwarnings("ignore:MLFP uses n_neighbors")  # a check leaves out rows of a class
+@parametrize_with_checks([MLFP()])
+def test_sklearn_checks(estimator, check):
+    check(estimator)
+
+
+def rare_problem(seed=0, n_samples=40, d=3):
+    """Every fifth example is positive."""
+    X, _ = make_problem(seed, n_samples=n_samples)
+    X = np.column_stack([X, np.random.default_rng(seed).normal(size=(n_samples, d))])[:, :d]
+    return X, (np.arange(n_samples) % 5 == 0).astype(int)
+
+
+def test_a_case_solved_by_hand():
+    """Positives at 0 and 2, negatives at 3 and 5, one feature: M is a number from 0 to 1.
+
+    With k = 1, the terms are, for the example at 0: [s + 4M − 9]₊ = 0 and at 2: [s + 4M − 1]₊;
+    at 3: [s + 4 − M]₊ and at 5: [s + 4 − 9M]₊. Each has the weight 1/2 · 1/4.
+    """
+    X, y = np.array([[0.0], [2.0], [3.0], [5.0]]), [1, 1, 0, 0]
+    for s, mu in ((0.5, 0.01), (1.0, 1.0), (0.2, 0.1)):
+        grid = np.linspace(0, 1, 100_001)
+        hinges = [s + 4 * grid - 9, s + 4 * grid - 1, s + 4 - grid, s + 4 - 9 * grid]
+        values = np.maximum(hinges, 0).sum(axis=0) / 8 + mu * (grid - 1) ** 2
+        mlfp = MLFP(1, s, mu, pos_label=1, tol=1e-4, max_iter=5000).fit(X, y)
+        assert mlfp.objective_ == pytest.approx(values.min(), rel=1e-4)
+        assert mlfp.get_mahalanobis_matrix().item() == pytest.approx(
+            grid[values.argmin()], abs=1e-2
+        )
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("k", [1, 3, 12])  # more than there are positives
+@pytest.mark.filterwarnings("ignore:MLFP uses n_neighbors")
+def test_the_loss_is_that_of_the_formula(k, weighted):
+    X, y = rare_problem(3)
+    weights = np.resize([1.0, 2.0, 0.5], len(X)) if weighted else None
+    mlfp = MLFP(k, margin=0.7, regularization=0.2).fit(X, y, weights)
+    assert mlfp.pos_label_ == 1
+    expected = mlfp_loss(mlfp.get_mahalanobis_matrix(), X, y == 1, k, 0.7, 0.2, weights)
+    assert mlfp.objective_ == pytest.approx(expected, rel=1e-9)
+
+
+@pytest.mark.parametrize("width", [0.0, 0.5])
+def test_the_gradient_is_that_of_the_value(width):
+    X, y = rare_problem(5)
+    loss = make_loss(MLFP(2, 0.3, 0.1), X, y == 1, np.ones(len(X)))
+    L = np.random.default_rng(0).normal(size=(3, 3)) / 2
+    _, over_M = loss.value_and_gradient(L, width)
+    found = approx_fprime(
+        L.ravel(), lambda x: loss.value_and_gradient(x.reshape(3, 3), width)[0], 1e-7
+    )
+    np.testing.assert_allclose(found.reshape(3, 3), 2 * L @ over_M, rtol=1e-3, atol=1e-4)
+
+
+def test_the_loss_is_convex_and_its_bound_holds():
+    X, y = rare_problem(7)
+    rng = np.random.default_rng(1)
+    for mu in (0.0, 0.1):
+        loss = make_loss(MLFP(2, 0.5, mu), X, y == 1, np.ones(len(X)))
+        metrics = []
+        for _ in range(20):
+            axes, _ = np.linalg.qr(rng.normal(size=(3, 3)))
+            metrics.append(np.sqrt(rng.random(3))[:, np.newaxis] * axes)
+        values = [loss.value_and_gradient(L)[0] for L in metrics]
+        for L, value in zip(metrics[1:], values[1:], strict=True):
+            middle = matrix_from_components(metrics[0]) + matrix_from_components(L)
+            root = np.linalg.cholesky(middle / 2).T
+            assert loss.value_and_gradient(root)[0] <= (values[0] + value) / 2 + 1e-12
+        for width in (0.0, 0.1):
+            assert max(loss.lower_bound(L, width) for L in metrics) <= min(values)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_reaches_the_conic_optimum(seed):
+    X, y = rare_problem(seed, n_samples=25)
+    k, s, mu = 1 + seed % 3, [0.0, 0.5, 1.0][seed % 3], [0.01, 0.1, 1.0][seed // 2]
+    optimum = mlfp_optimum(X, y == 1, k, s, mu)
+    mlfp = MLFP(k, s, mu, tol=1e-4, max_iter=5000).fit(X, y)
+    assert mlfp.objective_ == pytest.approx(optimum, rel=2e-4)
+    assert mlfp.objective_ - mlfp.duality_gap_ <= optimum * (1 + 1e-6)
+    assert mlfp.duality_gap_ <= 1e-4 * mlfp.objective_
+    values = np.linalg.eigvalsh(mlfp.get_mahalanobis_matrix())
+    assert values.min() >= -1e-12
+    assert values.max() <= 1 + 1e-12
+
+
+def test_names_of_classes_and_order_of_rows_do_not_matter():
+    X, y = rare_problem(2)
+    expected = MLFP(tol=1e-5, max_iter=5000).fit(X, y).get_mahalanobis_matrix()
+    order = np.random.default_rng(0).permutation(len(X))
+    names = np.array(["ok", "bad"])[y]
+    found = MLFP(tol=1e-5, max_iter=5000).fit(X[order], names[order])
+    assert found.pos_label_ == "bad"
+    np.testing.assert_allclose(found.get_mahalanobis_matrix(), expected, atol=1e-3)
+
+
+def test_an_example_of_weight_zero_is_left_out_and_only_ratios_matter():
+    X, y = rare_problem(4)
+    weights = np.resize([1.0, 2.0, 0.0, 3.0], len(X))
+    kept = weights > 0
+    expected = MLFP().fit(X[kept], y[kept], weights[kept]).components_
+    for scale in (1.0, 8.0):
+        np.testing.assert_array_equal(MLFP().fit(X, y, scale * weights).components_, expected)
+    assert not np.array_equal(MLFP().fit(X[kept], y[kept]).components_, expected)
+
+
+def test_says_what_is_wrong():
+    X, y = rare_problem(0)
+    with pytest.raises(ValueError, match=r"pos_label must be one of the classes \[0, 1\]; got 7"):
+        MLFP(pos_label=7).fit(X, y)
+    with pytest.warns(ConvergenceWarning, match="MLFP stopped after 3 iterations"):
+        MLFP(max_iter=3, regularization=0).fit(X, y)

@@ -1,26 +1,25 @@
 """The loss of MLFP term by term, and its optimum by a conic solver."""
 
+from itertools import product
+
 import cvxpy as cp
 import numpy as np
 
 
 def triplets(X, positive, k):
-    """Per term: sign of the learned distance, the learned pair and the plain pair, share of class.
+    """Per term: the sign of the learned distance, its two rows, and the squared plain distance.
 
     The learned pair ends at a positive, the plain one at a negative.
     """
     plain = ((X[:, np.newaxis] - X) ** 2).sum(axis=2)
     np.fill_diagonal(plain, np.inf)
-    terms = []
     for i in range(len(X)):
-        nearest = [
+        negatives, positives = (
             [j for j in np.argsort(plain[i], kind="stable") if positive[j] == c and j != i][:k]
             for c in (False, True)
-        ]
-        for negative in nearest[0]:
-            for other in nearest[1]:
-                terms.append((1.0 if positive[i] else -1.0, i, other, plain[i, negative]))
-    return terms
+        )
+        for negative, other in product(negatives, positives):
+            yield 1.0 if positive[i] else -1.0, i, other, plain[i, negative]
 
 
 def mlfp_terms(X, positive, k, margin, weights=None):

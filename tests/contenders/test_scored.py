@@ -12,6 +12,7 @@ from sklearn.model_selection import ParameterGrid, cross_val_predict
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
+from sklearn.tree import DecisionTreeRegressor
 
 from raremetric.contenders import CONTENDERS
 from raremetric.contenders.averaged import AveragedClassifier
@@ -19,8 +20,10 @@ from raremetric.contenders.base import describe_params
 from raremetric.contenders.families import (
     BalancedForests,
     BoostedTrees,
+    Forest,
     KernelMachines,
     LogisticRegressions,
+    mean_of_trees,
 )
 from raremetric.contenders.scored import N_CANDIDATES, Scored, describe_average
 from raremetric.selection import best_threshold, f_utility, fit_sigmoid, make_folds
@@ -113,6 +116,15 @@ def test_the_forest_is_imbalanced_learns():
     assert p.std() > 0.1
     assert np.abs(ours.mean(axis=0) - p).max() < 0.1
     assert np.abs(ours.mean(axis=0) - p).mean() < 0.025
+
+
+@pytest.mark.kernels
+def test_a_forest_is_the_mean_of_its_trees(data):
+    X, y, queries = data
+    X, queries = X.astype(np.float32), queries.astype(np.float32)
+    trees = [DecisionTreeRegressor(max_depth=d, random_state=0).fit(X, y) for d in (1, 3, None)]
+    expected = np.mean([tree.predict(queries) for tree in trees], axis=0)
+    np.testing.assert_allclose(mean_of_trees(queries, *Forest.pack(trees)), expected, rtol=1e-15)
 
 
 def test_the_boosting_is_xgboosts(data):

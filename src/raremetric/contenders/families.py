@@ -22,6 +22,7 @@ from raremetric.contenders.averaged import ClassifierFamily
 from raremetric.contenders.base import positive_scores
 from raremetric.extras import import_optional
 from raremetric.features.landmarks import KERNELS, median_distance
+from raremetric.performance import jit
 from raremetric.validation import quiet_constants
 
 CERTAIN = 1e-6  # probabilities are kept this far from 0 and 1
@@ -30,6 +31,8 @@ LOGISTIC_GRID: dict[str, list] = {
     "C": np.logspace(-3, 3, 13).round(6).tolist(),
     "class_weight": CLASS_WEIGHTS,
 }
+MAX_ROWS_OF_TREES = 200_000  # that boosted trees learn from by default
+MAX_PER_CLASS = 5000  # examples of a tree of a balanced forest
 MAX_ROWS_OF_KERNEL = 5000  # learned from by default: all pairwise distances are computed
 SVM_GRID: dict[str, list] = {
     "width": [0.5, 1.0, 2.0, 4.0, 8.0, 16.0],
@@ -229,23 +232,27 @@ class Forest(NamedTuple):
             parts.append((left, right, feature, each.threshold, each.value[:, 0, 0]))
         return cls(starts[:-1], *map(np.concatenate, zip(*parts, strict=True)))
 
-    def predict(self, X: NDArray[np.float32]) -> NDArray[np.float64]:
-        """The value of each row in each tree, (n_estimators, n_rows)."""
-        node = np.repeat(self.roots[:, np.newaxis], len(X), axis=1)
-        rows = np.arange(len(X))
-        for _ in range(len(self.left)):  # at most; usually the depth of the deepest tree
-            is_left = X[rows, self.feature[node]] <= self.threshold[node]
-            following = np.where(is_left, self.left[node], self.right[node])
-            if np.array_equal(following, node):
-                break
-            node = following
-        return self.value[node]
+
+@jit
+def mean_of_trees(X, roots, left, right, feature, threshold, value):
+    """The mean over the trees of a `Forest`, of the value of each row of single precision."""
+    p = np.zeros(len(X))
+    for i in range(len(X)):
+        for root in roots:
+            node, following = -1, root
+            while following != node:
+                node = following
+                goes_left = X[i, feature[node]] <= threshold[node]
+                following = left[node] if goes_left else right[node]
+            p[i] += value[node] / len(roots)
+    return p
 
 
 class BalancedForests(ClassifierFamily):
     """The balanced random forest of Chen, Liaw and Breiman (2004).
 
-    Each tree learns from as many examples of one class as of the other, drawn with replacement.
+    Each tree learns from as many examples of one class as of the other, drawn with replacement; of
+    each class, no more than `MAX_PER_CLASS`, because the time of a tree grows with their number.
     imbalanced-learn's forest is the same but takes several times as long, because it prepares and
     validates the sample of every tree. Why regression trees: see ``mean_importances``.
 
@@ -264,7 +271,7 @@ class BalancedForests(ClassifierFamily):
         """
         X, values = X.astype(np.float32), y.astype(np.float64)  # the types that trees work with
         classes = [np.flatnonzero(y == label) for label in (0, 1)]
-        size = min(map(len, classes))
+        size = min(MAX_PER_CLASS, *map(len, classes))
         shares = [
             None if weights is None else weights[rows] / weights[rows].sum() for rows in classes
         ]
@@ -288,9 +295,6 @@ class BalancedForests(ClassifierFamily):
 
     def scores(self, X: NDArray) -> NDArray:
         """Log-odds of the mean over the trees, kept half a tree away from 0 and 1."""
-        X = X.astype(np.float32)
-        p = np.zeros((len(self.forests_), len(X)))
-        for i, forest in enumerate(self.forests_):
-            for values in forest.predict(X):
-                p[i] += values / self.n_estimators
+        X = np.ascontiguousarray(X, dtype=np.float32)
+        p = np.stack([mean_of_trees(X, *forest) for forest in self.forests_])
         return logit(np.clip(p, 0.5 / self.n_estimators, 1 - 0.5 / self.n_estimators))

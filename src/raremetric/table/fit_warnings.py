@@ -20,8 +20,8 @@ def warn_limit(contender: Contender, n_rows: int) -> None:
     vote = " All rows vote." if contender.has_neighbors else ""
     warn_user(
         f"{contender.title} learns from {limit} of the {n_rows} rows, drawn with as many of each "
-        f"class as possible, because its time grows with the square of their number.{vote} For "
-        "another number, use `max_samples` (on the command line `--max-rows`)."
+        f"class as possible, to limit its time.{vote} For another number, use `max_samples` (on "
+        "the command line `--max-rows`)."
     )
 
 

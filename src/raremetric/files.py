@@ -13,18 +13,11 @@ import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from types import ModuleType
 from typing import Any, BinaryIO
-
-fcntl: ModuleType | None
-try:
-    import fcntl
-except ImportError:  # Windows
-    fcntl = None
 
 DESCRIPTORS = Path("/proc/self/fd")  # where Linux shows the open files of a process
 MAX_QUOTED = 200  # characters of an error message of a library
-ABANDONED = re.compile(r"\.raremetric-[0-9a-f]{16}")
+TEMPORARY = re.compile(r"\.raremetric-[0-9a-f]{16}")
 OPEN_FILES = re.compile(r"/proc/[^/]+(/task/[^/]+)?/fd|/dev/fd")  # also of other processes
 MAX_LINKS = 40  # as in Linux
 FULL = frozenset({errno.ENOSPC, errno.EFBIG, errno.EDQUOT})
@@ -60,13 +53,8 @@ def _shortened(text: str) -> str:
 def check_output(path: str | Path, inputs: Iterable[str | Path] = ()) -> Path:
     """The regular file that is written when a path is written: the target of a symbolic link.
 
-    Raises
-    ------
-    OSError
-        If the directory does not exist, or if the path is a directory, a device or a pipe, or may
-        not be written.
-    ValueError
-        If the path is one of the inputs, "-", or an open file such as /dev/stdout.
+    An error if the path cannot or must not be written, as if it is one of the inputs; of these,
+    what is not a file, such as ``"openml:31"``, is skipped.
     """
     text, path = os.fspath(path), Path(path)
     if text == "-":
@@ -81,7 +69,14 @@ def check_output(path: str | Path, inputs: Iterable[str | Path] = ()) -> Path:
         raise FileNotFoundError(f"There is no directory {str(target.parent)!r} to write to.")
     if os.path.lexists(target) or path.exists():  # the target of /dev/stdout may have no name
         _check_regular(path)
-    check_not_input(target, inputs)
+    if any(target.exists() and Path(each).exists() and target.samefile(each) for each in inputs):
+        raise ValueError(
+            f"The output {str(target)!r} is also an input, which would be overwritten. Give the "
+            "name of another file."
+        )
+    for place in (target.parent, target):  # a file is replaced, which changes its directory
+        if place.exists() and not os.access(place, os.W_OK):
+            raise PermissionError(f"There is no permission to write to {str(place)!r}.")
     return target
 
 
@@ -119,71 +114,49 @@ def _check_regular(path: Path) -> None:
         raise OSError(f"{str(path)!r} is a device, a pipe or a loop of links, not a regular file.")
 
 
-def check_not_input(path: Path, inputs: Iterable[str | Path] = ()) -> None:
-    """Raise an error if a file to write is one of those to read, or must not be written.
-
-    Parameters
-    ----------
-    path : Path
-        A file in an existing directory; the file itself does not need to exist.
-    inputs : iterable of str or Path
-        The files to read; what is not a file, such as ``"openml:31"``, is skipped.
-    """
-    if any(path.exists() and Path(each).exists() and path.samefile(each) for each in inputs):
-        raise ValueError(
-            f"The output {str(path)!r} is also an input, which would be overwritten. Give the name "
-            "of another file."
-        )
-    for place in (path.parent, path):  # a file is replaced, which changes its directory
-        if place.exists() and not os.access(place, os.W_OK):
-            raise PermissionError(f"There is no permission to write to {str(place)!r}.")
-
-
 @contextmanager
 def atomic_write(path: str | Path, *, replace: bool = True) -> Iterator[BinaryIO]:
     """Open a new file that gets the name ``path`` if the block ends without an error.
 
     The owner and the permissions of an existing file are kept, and the target of a symbolic link is
-    replaced instead of the link. If there is an error, an existing file is left unchanged.
-
-    Parameters
-    ----------
-    path : str or Path
-    replace : bool, default=True
-        Whether to replace an existing file; otherwise, FileExistsError is raised at the end.
+    replaced instead of the link. If there is an error, an existing file is left unchanged. Without
+    `replace`, FileExistsError is raised at the end if there is one.
 
     Notes
     -----
     On Linux, the new file has no name until it is complete, so that nothing remains of it if the
     process is killed. File systems without such files, such as NFS, and other operating systems
-    need a temporary name, ``.raremetric-`` and 16 digits, in the same directory. The file is locked
-    while it is written, and the next call for the same directory deletes those without a lock.
+    need a temporary name, ``.raremetric-`` and 16 digits, in the same directory.
     """
     target = check_output(path)
-    _remove_abandoned(target.parent)
-    with _naming(target):
-        descriptor, temporary = _new_file(target.parent)
+    temporary = target.with_name(f".raremetric-{secrets.token_hex(8)}")
     try:
-        with _naming(target), os.fdopen(descriptor, "wb") as stream:
-            yield stream
-            stream.flush()
-            os.fsync(descriptor)  # a full disk is noticed here at the latest
-            if replace and target.exists():
-                _copy_permissions(target, descriptor)
-            if temporary is None and not _link(descriptor, target):
-                if not replace:
-                    raise FileExistsError(f"{str(target)!r} exists already.")
-                temporary = _temporary_name(target.parent)
-                _lock(descriptor)
-                _link(descriptor, temporary)
-            if temporary is not None:
-                if fcntl is None:
-                    stream.close()  # Windows does not rename open files
-                _rename(temporary, target, replace)
-    except BaseException:
-        if temporary is not None:
-            temporary.unlink(missing_ok=True)
-        raise
+        with _naming(target):
+            with os.fdopen(_new_file(temporary), "wb") as stream:
+                yield stream
+                stream.flush()
+                os.fsync(stream.fileno())  # a full disk is noticed here at the latest
+                if replace and target.exists():
+                    _copy_permissions(target, stream.fileno())
+                if not temporary.exists():
+                    # Python follows the link only if it is given a directory, which is not used.
+                    unnamed = DESCRIPTORS / str(stream.fileno())
+                    os.link(unnamed, temporary, src_dir_fd=stream.fileno(), follow_symlinks=True)
+            if replace:
+                temporary.replace(target)
+            else:
+                os.link(temporary, target)  # unlike a rename, it never replaces a file
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def _new_file(temporary: Path) -> int:
+    """The descriptor of a new file, which has no name where this is possible."""
+    if hasattr(os, "O_TMPFILE") and DESCRIPTORS.is_dir():
+        with suppress(OSError):  # the file system has no such files
+            return os.open(temporary.parent, os.O_WRONLY | os.O_TMPFILE, 0o666)
+    # Unlike tempfile, this gives a new file the same permissions as `open`.
+    return os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
 
 
 @contextmanager
@@ -192,47 +165,10 @@ def _naming(target: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        if error.errno in FULL or ABANDONED.fullmatch(Path(str(error.filename)).name):
+        if error.errno in FULL or TEMPORARY.fullmatch(Path(str(error.filename)).name):
             message = f"{str(target)!r} cannot be written: {error.strerror}."
             raise type(error)(message) from error
         raise
-
-
-def _new_file(folder: Path) -> tuple[int, Path | None]:
-    """The descriptor of a new file, and its temporary name; None if it has no name."""
-    if hasattr(os, "O_TMPFILE") and DESCRIPTORS.is_dir():
-        with suppress(OSError):  # the file system has no such files
-            return os.open(folder, os.O_WRONLY | os.O_TMPFILE, 0o666), None
-    while True:
-        # Unlike tempfile, this gives a new file the same permissions as `open`.
-        temporary = _temporary_name(folder)
-        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
-        _lock(descriptor)
-        if os.fstat(descriptor).st_nlink:  # not deleted as abandoned before it was locked
-            return descriptor, temporary
-        os.close(descriptor)
-
-
-def _temporary_name(folder: Path) -> Path:
-    return folder / f".raremetric-{secrets.token_hex(8)}"
-
-
-def _link(descriptor: int, target: Path) -> bool:
-    """Give a file without a name its name; False if there is a file of that name."""
-    source = DESCRIPTORS / str(descriptor)
-    try:  # Python follows the link in /proc only if it is given a directory, which is not used
-        os.link(source, target, src_dir_fd=descriptor, follow_symlinks=True)
-    except FileExistsError:
-        return False
-    return True
-
-
-def _rename(temporary: Path, target: Path, replace: bool) -> None:
-    if replace:
-        temporary.replace(target)
-    else:
-        os.link(temporary, target)  # unlike a rename, it never replaces a file
-        temporary.unlink()
 
 
 def _copy_permissions(source: Path, descriptor: int) -> None:
@@ -242,33 +178,6 @@ def _copy_permissions(source: Path, descriptor: int) -> None:
     with suppress(PermissionError):  # only the system's administrator can give files to others
         os.fchown(descriptor, found.st_uid, found.st_gid)
     os.fchmod(descriptor, stat.S_IMODE(found.st_mode))
-
-
-def _lock(descriptor: int) -> bool:
-    """Lock a file as long as its descriptor is open; False if that is not possible."""
-    if fcntl is None:
-        return False
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        return False
-    return True
-
-
-def _remove_abandoned(folder: Path) -> None:
-    """Delete the temporary files of processes that were killed."""
-    if fcntl is None:
-        return
-    for path in folder.glob(".raremetric-*"):
-        if not ABANDONED.fullmatch(path.name):
-            continue
-        with suppress(OSError):  # another user's, or deleted by another process
-            descriptor = os.open(path, os.O_RDWR | os.O_NONBLOCK | os.O_NOFOLLOW)
-            try:
-                if stat.S_ISREG(os.fstat(descriptor).st_mode) and _lock(descriptor):
-                    path.unlink()
-            finally:
-                os.close(descriptor)
 
 
 @contextmanager

@@ -33,11 +33,12 @@ class Form(NamedTuple):
 
     delimiter: str = ","
     decimal: str = "."
-    groups: bool = False
+    groups: str = ""  # between thousands; "mark" for the mark that is not that of decimals
     percent: bool = False
     days: str = "Y-M-D"
     zone: bool = False
     flags: str = "True"
+    missing: str = ""
     encoding: str = "utf-8"
     blank: str = ""
     newline: str = "\n"
@@ -53,7 +54,7 @@ def make_rows(seed, n):
             "amount": rng.randint(1, 10**7, size=n) / 100,
             "weight": rng.randint(1, 10**5, size=n) / 1000,  # three decimals
             "count": rng.randint(0, 10**5, size=n),
-            "share": rng.randint(0, 1000, size=n) / 10,
+            "share": np.where(rng.rand(n) < 0.1, np.nan, rng.randint(0, 1000, size=n) / 10),
             "day": pd.Timestamp("2023-01-01") + pd.to_timedelta(rng.randint(700, size=n), "D"),
             "seen": pd.Timestamp("2024-03-01")
             + pd.to_timedelta(rng.randint(2 * 10**5, size=n), "m"),
@@ -64,8 +65,10 @@ def make_rows(seed, n):
 
 
 def write_number(value, form, decimals):
-    text = f"{value:,.{decimals}f}" if form.groups else f"{value:.{decimals}f}"
-    return text if form.decimal == "." else text.translate(str.maketrans(",.", ".,"))
+    if np.isnan(value):
+        return form.missing
+    separator = {"mark": "," if form.decimal == "." else "."}.get(form.groups, form.groups)
+    return f"{value:,.{decimals}f}".translate({ord("."): form.decimal, ord(","): separator})
 
 
 def write_csv(frame, path, form):
@@ -74,7 +77,9 @@ def write_csv(frame, path, form):
     decimals = {"amount": 2, "weight": 3, "count": 0, "share": 1}
     for name, column in frame.items():
         if name in decimals:
-            rows[name] = [write_number(value, form, decimals[name]) for value in column]
+            texts = [write_number(value, form, decimals[name]) for value in column]
+            signs = " %" if form.percent and name == "share" else ""
+            rows[name] = [text + signs if text != form.missing else text for text in texts]
         elif name == "day":
             rows[name] = column.dt.strftime(DAYS[form.days])
         elif name == "seen":
@@ -83,8 +88,6 @@ def write_csv(frame, path, form):
             rows[name] = [FLAGS[form.flags][value] for value in column]
         else:
             rows[name] = column
-    if form.percent:
-        rows["share"] += " %"
     stream = io.StringIO()
     rows.to_csv(stream, index=False, sep=form.delimiter, quoting=form.quoting)
     content = (form.blank + stream.getvalue()).replace("\n", form.newline).encode(form.encoding)
@@ -112,17 +115,19 @@ def in_memory(frame, kind, zone):
 
 def meaning(form):
     """What must agree with the training data; everything else is detected."""
-    return form.decimal, form.groups, form.percent, form.days, form.zone
+    return form.decimal, form.groups == "mark", form.percent, form.days, form.zone
 
 
 TRAINING = {
     "pandas": None,
     "plain": Form(),
-    "grouped": Form(groups=True, days="M/D/Y"),
+    "grouped": Form(groups="mark", days="M/D/Y"),
     "percent": Form("\t", percent=True, days="D/M/Y"),
-    "zone": Form("|", days="D.M.Y", zone=True),
+    "zone": Form("|", days="D.M.Y", zone=True, missing="-nan"),
+    "apostrophes": Form(groups="'", missing="NA"),
     "comma": Form(";", ",", days="D.M.Y"),
-    "comma, grouped": Form(";", ",", groups=True, days="D/M/Y"),
+    "comma, spaces": Form(";", ",", groups="\u00a0", percent=True),
+    "comma, grouped": Form(";", ",", groups="mark", days="D/M/Y"),
 }
 
 
@@ -148,11 +153,12 @@ forms = st.builds(
     Form,
     st.sampled_from(",;\t|"),
     st.sampled_from(".,"),
-    st.booleans(),
+    st.sampled_from(["", "mark", " ", "\u00a0", "'", "\u2019"]),
     st.booleans(),
     st.sampled_from(sorted(DAYS)),
     st.booleans(),
     st.sampled_from(sorted(FLAGS)),
+    st.sampled_from(["", "NA", "nan", "-nan"]),
     st.sampled_from(["utf-8", "utf-8-sig", "utf-16", "cp1252"]),
     st.sampled_from(["", "\n", " \n", "\n\n"]),
     st.sampled_from(["\n", "\r\n"]),

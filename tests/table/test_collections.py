@@ -19,7 +19,7 @@ from raremetric.table import (
 )
 from raremetric.table.aims import unmet_minimum
 from raremetric.table.predictions import write_predictions
-from raremetric.table.reading.collections import collection_files
+from raremetric.table.reading.files import collection_files
 
 distributed = pytest.importorskip("dask.distributed")
 SIZES = (700, 1, 0, 1200, 600)

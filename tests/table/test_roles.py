@@ -1,5 +1,7 @@
 """Columns with a role: groups and times in the tuning, weights in everything."""
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -177,10 +179,13 @@ def test_times_and_weights_are_read_as_features_are(tmp_path):
     path, roles = tmp_path / "numbers.csv", Roles(time="t", weight="w")
     english = 't,w,a,y\n"1,000","1,500","1,500",u\n7,8,8,v\n9,"2,000","2,000",u\n'
     german = "t;w;a;y\n1.000;1,500;1,500;u\n7;8;8;v\n9;0,5;0,5;u\n"
-    for text, time in ((english, 1000), (german, 1000)):
+    for text, n_notes in ((english, 3), (german, 0)):
         path.write_text(text)
-        table, found = read_with_roles(path, "y", None, (), (), roles)
-        assert found.times.tolist() == [time, 7, 9]
+        with warnings.catch_warnings(record=True) as notes:
+            warnings.simplefilter("always")
+            table, found = read_with_roles(path, "y", None, (), (), roles)
+        assert [str(note.message).count("a thousands separator") for note in notes] == [1] * n_notes
+        assert found.times.tolist() == [1000, 7, 9]
         assert found.weights.tolist() == table.data["a"].tolist()
 
 

@@ -24,7 +24,7 @@ from raremetric.table.aims import check_scoring, quality_figures, unmet_minimum
 from raremetric.table.file_partitions import count_labels, join_tables, read_file
 from raremetric.table.fitting import MAX_SAMPLES, fit_table
 from raremetric.table.model import TableModel
-from raremetric.table.reading.collections import collection_files
+from raremetric.table.reading.files import collection_files
 from raremetric.table.reading.pieces import encoder_frame, iter_table
 from raremetric.table.texts import text_array
 from raremetric.validation import check_option, warn_user

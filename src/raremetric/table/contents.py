@@ -41,7 +41,7 @@ OWN_MODULES = (
     "rare",
     "selection",
     "table.model",
-    "table.reading.written",
+    "table.reading.numbers",
     "table.rows",
     "table.texts",
     "tuning",

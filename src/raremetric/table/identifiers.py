@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from pandas.api import types
 
-from raremetric.table.reading.row_names import EXACT_INTEGERS
+from raremetric.table.reading.levels import EXACT_INTEGERS
 
 MIN_ROWS = 50  # with fewer, whole numbers can all be different by chance
 

@@ -15,8 +15,7 @@ from raremetric.extras import import_optional
 from raremetric.files import atomic_write
 from raremetric.table.model import TableModel
 from raremetric.table.predictions import PredictionCounts, output_tables, write_predictions
-from raremetric.table.reading.collections import collection_files, table_suffix
-from raremetric.table.reading.files import is_parquet
+from raremetric.table.reading.files import collection_files, is_parquet, table_suffix
 
 FORMAT = 1
 MANIFEST = "raremetric.json"  # in the directory of the output: what belongs to what

@@ -17,7 +17,7 @@ from raremetric.table.predictions import BLOCK_BYTES
 from raremetric.table.reading import TableError, iter_table
 from raremetric.table.reading.files import read_arrow
 from raremetric.table.reading.labels import read_labels
-from raremetric.table.reading.row_names import as_text
+from raremetric.table.reading.levels import MISSING_SPELLINGS, as_text
 from raremetric.table.splitting import are_numbers
 from raremetric.table.spreadsheets import unguard
 from raremetric.validation import check_integer, warn_user
@@ -121,14 +121,14 @@ def labeled_rows(
         The review does not belong to the source, or has other verdicts.
     """
     verdicts = read_verdicts(review)
-    table = read_arrow(Path(source), verbatim=[row_names] if row_names else []).table
+    table = read_arrow(Path(source), text=[row_names] if row_names else []).table
     rows = sorted(verdicts)
     if rows and rows[-1] > table.num_rows:
         raise TableError(
             f"{review} has a verdict about row {rows[-1]}, but {source} has {table.num_rows} rows: "
             "give the file that was reviewed."
         )
-    frame = table.take([row - 1 for row in rows]).to_pandas()
+    frame = _to_pandas(table.take([row - 1 for row in rows]), row_names)
     frame.index = rows
     if row_names is not None:
         for row, name in frame[row_names].items():
@@ -178,12 +178,12 @@ def with_reviewed_rows(
     UserWarning
         Reviewed rows were in the training file already.
     """
-    verbatim = [row_names] if row_names else []
-    table = read_arrow(Path(path), target=target, verbatim=verbatim).table
+    text = [row_names] if row_names else []
+    table = read_arrow(Path(path), target=target, text=text).table
     if target not in table.column_names:
         raise TableError(f"{path}: there is no column {target!r} with the class.")
     labels = read_labels(target, table.column(target))
-    known = table.to_pandas()
+    known = _to_pandas(table, target, row_names)
     known[target] = [str(labels.classes[code]) for code in labels.codes]
     added = labeled_rows(review, source, target, row_names=row_names)
     absent = [name for name in known.columns if name not in added.columns]
@@ -202,6 +202,13 @@ def with_reviewed_rows(
             "the verdict."
         )
     return pd.concat([known, added], ignore_index=True).infer_objects()
+
+
+def _to_pandas(table: Any, *as_written: str | None) -> Any:
+    """A DataFrame of an Arrow table, in which text such as "NA" is missing in the other columns."""
+    frame = table.to_pandas()
+    others = frame.columns.difference([name for name in as_written if name is not None])
+    return frame.mask(frame.isin(dict.fromkeys(others, MISSING_SPELLINGS)))
 
 
 def _rows_known_already(known: Any, added: Any, target: str, same_file: bool) -> dict[int, int]:

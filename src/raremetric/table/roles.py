@@ -109,7 +109,7 @@ def read_times(name: str, texts: list[Any], decimal: str = ".") -> NDArray[np.fl
 
     Numbers and dates are written as `read_table` allows it, all dates in the same layout.
     """
-    numbers = _as_numbers(texts, decimal)
+    numbers = _as_numbers(name, texts, decimal)
     if not np.isnan(numbers).any():
         return numbers
     codes, distinct = pd.factorize(pd.Series(texts, dtype=object).str.strip())
@@ -135,14 +135,14 @@ def read_times(name: str, texts: list[Any], decimal: str = ".") -> NDArray[np.fl
     )
 
 
-def _as_numbers(texts: list[Any], decimal: str) -> NDArray[np.float64]:
+def _as_numbers(name: str, texts: list[Any], decimal: str) -> NDArray[np.float64]:
     """Numbers, as features are read; NaN for other texts."""
-    return parse_numbers(pa.chunked_array([texts], "string"), decimal).values
+    return parse_numbers(name, pa.chunked_array([texts], "string"), decimal).values
 
 
 def read_weights(name: str, texts: list[Any], decimal: str = ".") -> NDArray[np.float64]:
     """One finite number per row that is not negative."""
-    weights = _as_numbers(texts, decimal)
+    weights = _as_numbers(name, texts, decimal)
     wrong = np.isnan(weights) | (weights < 0)
     if wrong.any():
         row = int(np.flatnonzero(wrong)[0])

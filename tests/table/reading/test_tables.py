@@ -188,7 +188,7 @@ REFUSED = {
     "late bad number": ("a,y\n" + "1,u\n2,v\n" * 5000 + "x7,u\n", "y", "row 10001 holds 'x7'"),
     "bad decimal": ("a;y\n" + "1,5;u\n2,5;v\n" * 500 + "x7;u\n", "y", "row 1001 holds 'x7'"),
     "repeated header": ("a,a,y\n1,2,u\n1,3,v\n", "y", r"repeats 'a' \('a' in columns 1 and 2\)"),
-    "ragged": ("a,b,y\n1,2,u\n1,2\n3,4,v\n", "y", "Line 3 has 2 fields, but the first line has 3"),
+    "ragged": ("a,b,y\n1,2,u\n1,2\n3,4,v\n", "y", "Data row 2 has 2 fields instead of 3"),
     "ambiguous date": ("d,y\n01/02/2020,u\n03/04/2020,v\n", "y", "Column 'd' contains dates.* day"),
     "month": ("d,y\n3 March 2020,u\n4 May 2020,v\n", "y", "Column 'd' contains dates"),
     "time": ("d,y\n10:30,u\n11:31,v\n", "y", "Column 'd' contains dates"),
@@ -228,7 +228,7 @@ def test_no_file(tmp_path):
 def test_compressed_files_with_errors(write):
     content = "a,b,y\n" + "1,2,u\n3,4,v\n" * 150 + "1,2\n"
     packed = gzip.compress(content.encode())
-    with pytest.raises(TableError, match=r"Line 302 has 2 fields, but the first line has 3"):
+    with pytest.raises(TableError, match=r"Data row 301 has 2 fields instead of 3"):
         read_table(write(packed, "file.csv.gz"), target="y")
     encoder = read_table(write(PLAIN), target="y").encoder
     for damaged in (content.encode(), packed[:-30]):
@@ -262,7 +262,7 @@ def test_long_fields(write, size):
     assert table.data["b"].tolist() == [1, 2, 3]
     (piece,) = iter_table(path, table.encoder, block_bytes=1000)
     assert piece["b"].tolist() == [1, 2, 3]
-    with pytest.raises(TableError, match="Line 3 has 2 fields"):
+    with pytest.raises(TableError, match="Data row 2 has 2 fields"):
         read_table(write(f"{header}{long},1,u\nshort,2\n{long},1,v\n"), target="y")
     assert csv.field_size_limit() == 131_072
 
@@ -348,7 +348,7 @@ def test_arff_comments_in_any_encoding(write):
         assert encoded(table) == [[1, 0, 1], [2, 1, 2], [3, 1, 3]]
     packed = gzip.compress(content.encode())
     assert encoded(read_table(write(packed, "file.arff.gz"))) == encoded(table)
-    with pytest.raises(TableError, match=r"Line 11 has 3 fields, but the header declares 4"):
+    with pytest.raises(TableError, match=r"Data row 3 has 3 fields instead of 4"):
         read_table(write(content.replace("3, r, 3, u", "3, r, 3"), "file.arff"))
 
 

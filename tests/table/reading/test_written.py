@@ -1,6 +1,8 @@
 """A new file is read as the training file was written, whatever else it contains."""
 
 import datetime
+import re
+import warnings
 
 import numpy as np
 import pandas as pd
@@ -9,7 +11,8 @@ import pytest
 
 from raremetric import TableEncoder
 from raremetric.table import TableError, iter_table, read_table
-from raremetric.table.reading.written import Written, parse_as
+from raremetric.table.reading.numbers import Written, parse_as
+from raremetric.table.roles import Roles, read_with_roles
 
 POINT, COMMA = Written(".", has_decimals=True), Written(",", has_decimals=True)
 ENGLISH = Written(".", has_decimals=True, grouped=True)
@@ -141,6 +144,62 @@ def test_whole_numbers_do_not_say_what_a_mark_means(write):
     assert read_new(write("a\n95.000\n"), with_zeros).tolist() == [[95]]
 
 
+@pytest.mark.parametrize(
+    ("text", "expected", "noted"),
+    [
+        ("a;y\n1,000;u\n12,500;v\n950;u\n", [1000, 12500, 950], "'1,000', .* thousands separator"),
+        ("a;y\n1.000;u\n12.500;v\n950;u\n", [1, 12.5, 950], "'1.000', .* for a decimal mark"),
+        ('a,y\n"1,000",u\n"12,500",v\n', [1000, 12500], "'1,000', .* for a thousands separator"),
+        ("a;y\n1,000;u\n1,000,000;v\n", [1000, 10**6], None),
+        ("a;y\n1,000;u\n0,500;v\n", [1, 0.5], None),
+        ("a;b;y\n1,000;2.5;u\n2,000;3;v\n", [1000, 2000], None),
+        ("a;b;y\n1,000;2,5;u\n2,000;3;v\n", [1, 2], None),
+        ("a;b;y\n1.000;2,5;u\n2.000;3;v\n", [1000, 2000], None),
+        ("a;b;y\n1,000;7 250,5;u\n2,000;3;v\n", [1, 2], None),
+    ],
+)
+@pytest.mark.parametrize("kind", ["csv", "frame"])
+def test_a_mark_that_three_digits_always_follow(write, text, expected, noted, kind):
+    """What decides is noted, or another number of the table; `;` alone made 1,000 one."""
+    header, *rows = text.splitlines()
+    source = write("\n".join([f"z{text[1]}{header}", *(f"9{text[1]}{row}" for row in rows)]) + "\n")
+    if kind == "frame":
+        source = pd.read_csv(source, sep=None, engine="python", dtype=str)
+    with warnings.catch_warnings(record=True) as notes:
+        warnings.simplefilter("always")
+        table = read_table(source, "y", ignore=["b"] if "b" in header else [])
+        times = read_with_roles(source, "y", None, (), (), Roles(time="a"))[1].times
+    assert table.data["a"].tolist() == times.tolist() == expected
+    assert len(notes) == 2 * (noted is not None)
+    assert all(re.search(f"^Column 'a' has numbers such as {noted}", str(n.message)) for n in notes)
+
+
+@pytest.mark.parametrize("separator", [" ", "\u00a0", "\u202f", "'", "\u2019"])
+@pytest.mark.parametrize("mark", [".", ","])
+def test_spaces_and_apostrophes_separate_thousands(write, separator, mark):
+    rows = f"1{separator}234{mark}5;u\n12{separator}345{separator}678;v\n7;u\n"
+    table = read_table(write(f"a;y\n{rows}"), "y")
+    assert table.data["a"].tolist() == [1234.5, 12345678, 7]
+    assert table.encoder.written_ == {"a": Written(mark, has_decimals=True)}
+    assert read_new(write(f"a\n2{separator}000\n"), table.encoder).tolist() == [[2000]]
+    for wrong in (f"1{separator}23", f"12{separator}34{separator}567", f"0{separator}123"):
+        with pytest.raises(TableError, match="must hold numbers, but data row 1 holds"):
+            read_new(write(f"a;b\n{wrong};1\n"), table.encoder)
+
+
+@pytest.mark.parametrize("cell", ["nan", "-nan", "NaN", "+nan", "-nan(ind)"])
+@pytest.mark.parametrize("number", ["1234.5", "1,234.5"])
+def test_what_is_not_a_number_in_c_is_missing(write, cell, number):
+    """Arrow reads -nan as a number, but beside 1,234.5 the whole column became text."""
+    table = read_table(write(f"a;y\n{number};u\n{cell};v\n7;u\n" + "8;u\n" * 300), "y")
+    np.testing.assert_array_equal(table.data["a"][:3], [1234.5, np.nan, 7])
+    for rows in (f"{number}\n{cell}\n", f"{cell}\n7\n"):
+        (piece,) = iter_table(write("a;b\n" + rows.replace("\n", ";1\n")), table.encoder)
+        assert piece["a"].isna().sum() == 1
+    late = read_table(write("a;y\n" + f"{number};u\n7;v\n" * 300 + f"{cell};u\n"), "y")
+    assert late.data["a"].isna().sum() == 1
+
+
 def test_percent_signs_must_agree(write):
     encoder = read_table(write("a,y\n12 %,u\n7 %,v\n"), "y").encoder
     sentence = (
@@ -165,8 +224,7 @@ def test_blank_lines_before_the_header(write, blank):
     assert [len(piece) for piece in pieces] == [20]
     assert pieces[0].index[0] == 1
     ragged = write(blank + text + "red\n")
-    n_lines = blank.count("\n") + 22
-    with pytest.raises(TableError, match=f"Line {n_lines} has 1 fields"):
+    with pytest.raises(TableError, match="Data row 21 has 1 fields instead of 3"):
         read_table(ragged, "y")
 
 

@@ -142,7 +142,7 @@ def fit(
     from raremetric.files import check_output
     from raremetric.table import fit_collection, fit_table, save_model, with_reviewed_rows
     from raremetric.table.files import check_method
-    from raremetric.table.reading.collections import collection_files
+    from raremetric.table.reading.files import collection_files
 
     start = clock.perf_counter()
     with user_mistakes():

@@ -88,7 +88,7 @@ def predict(
         output_tables,
         write_predictions,
     )
-    from raremetric.table.reading.collections import collection_files
+    from raremetric.table.reading.files import collection_files
 
     start = time.perf_counter()
     with user_mistakes():

@@ -19,12 +19,13 @@ from raremetric.table.reading.dates import (
     as_points,
     convert_dates,
     find_layout,
+    is_date_type,
     parse_dates,
     refuse_dates,
     strict_dates,
 )
-from raremetric.table.reading.dialect import MISSING_WORDS
 from raremetric.table.reading.levels import (
+    MISSING_WORDS,
     as_known_levels,
     distinct_values,
     is_text,
@@ -34,14 +35,13 @@ from raremetric.table.reading.levels import (
     without_zero_decimals,
 )
 from raremetric.table.reading.numbers import (
-    NUMERIC_SHARE,
+    UNKNOWN,
+    Written,
     note_leading_zeros,
     parse_numbers,
     refuse_mistake,
     strict_numbers,
-    written_as_floats,
 )
-from raremetric.table.reading.written import Written
 from raremetric.validation import warn_user
 
 
@@ -54,37 +54,28 @@ class Converted(NamedTuple):
 
 
 def to_frame(
-    columns: dict[str, Any],
-    categorical: Collection[str] = (),
-    written: Mapping[str, Written] | None = None,
+    columns: dict[str, Any], categorical: Collection[str], written: Mapping[str, Written]
 ) -> tuple[Any, dict[str, Any]]:
-    """A DataFrame of numeric and categorical columns, and how each column is written.
+    """A DataFrame of numbers, dates and categories, and how each column is written.
 
-    Parameters
-    ----------
-    columns : dict of pyarrow.ChunkedArray
-        Columns by name. The dictionary is emptied during the conversion to save memory.
-    categorical : collection of str
-        Columns to convert to categories even if they hold numbers.
-    written : mapping of str to Written, optional
-        How columns of numbers were written, as far as it is known.
+    The dictionary of Arrow columns is emptied during the conversion to save memory. What a file
+    shows about its numbers is in `written`.
     """
     series, empty, found = {}, [], {}
     for name in list(columns):
-        converted = convert_column(name, columns.pop(name), as_category=name in categorical)
+        as_category = name in categorical
+        hint = written.get(name, UNKNOWN)
+        converted = convert_column(name, columns.pop(name), as_category=as_category, hint=hint)
         if converted is None:
             empty.append(name)
             continue
-        values = converted.values
-        series[name] = without_zero_decimals(values) if name in categorical else values
-        found[name] = converted.written
+        values, found[name] = converted
+        series[name] = without_zero_decimals(values) if as_category else values
     pa.default_memory_pool().release_unused()
     if empty:
         warn_user(f"Dropped columns without any value: {', '.join(map(repr, empty))}.")
     # Without a copy, the columns are not held twice.
-    frame = pd.DataFrame(series, copy=False)
-    known = {name: how for name, how in (written or {}).items() if name in found}
-    return frame, _with_one_mark(found | known)
+    return pd.DataFrame(series, copy=False), _with_one_mark(found)
 
 
 def _with_one_mark(written: dict[str, Any]) -> dict[str, Any]:
@@ -100,7 +91,12 @@ def _with_one_mark(written: dict[str, Any]) -> dict[str, Any]:
 
 
 def convert_column(
-    name: str, column: Any, *, as_category: bool, missing: Collection[str] = MISSING_WORDS
+    name: str,
+    column: Any,
+    *,
+    as_category: bool,
+    hint: Written = UNKNOWN,
+    missing: Collection[str] = MISSING_WORDS,
 ) -> Converted | None:
     """A column as features; None if it has no value.
 
@@ -108,15 +104,14 @@ def convert_column(
     """
     column = plain_column(column)
     kind = column.type
-    is_date_type = types.is_date(kind) or types.is_timestamp(kind)
     if column.null_count == len(column):
         return None
-    if types.is_temporal(kind) and (as_category or not is_date_type):
+    if types.is_temporal(kind) and (as_category or not is_date_type(kind)):
         raise TableError(date_message(name))
-    if is_date_type:
+    if is_date_type(kind):
         return Converted(convert_dates(column), "")
     if is_text(kind):
-        return _convert_text(name, column, as_category, missing)
+        return _convert_text(name, column, as_category, hint.decimal, missing)
     accepted = (types.is_boolean, types.is_integer, types.is_floating, types.is_decimal)
     if not any(accepts(kind) for accepts in accepted):
         raise TableError(
@@ -131,21 +126,24 @@ def convert_column(
     if types.is_decimal(kind):  # through text, because Arrow's own conversion is not exact
         column = column.cast("string").cast("float64")
     values = column.to_numpy()
+    if values.dtype.kind != "f":
+        return Converted(values, UNKNOWN)
     # In Arrow and polars, NaN is different from a missing value.
-    if values.dtype.kind == "f" and np.isnan(values).all():
+    if np.isnan(values).all():
         return None
-    return Converted(values, written_as_floats(values))
+    # Text such as 95.000, which Arrow parsed, has decimals although its value is a whole number.
+    has_decimals = hint.has_decimals or bool((values[np.isfinite(values)] % 1).any())
+    return Converted(values, Written((hint.decimal or ".") * has_decimals, has_decimals))
 
 
 def _convert_text(
-    name: str, column: Any, as_category: bool, missing: Collection[str]
+    name: str, column: Any, as_category: bool, decimal: str, missing: Collection[str]
 ) -> Converted | None:
     if not as_category:
-        numbers = parse_numbers(column, ".")
-        n_present = np.count_nonzero(~np.isnan(numbers.values)) + numbers.n_wrong
-        if not n_present:
-            return None
-        if numbers.n_wrong <= (1 - NUMERIC_SHARE) * n_present:
+        numbers = parse_numbers(name, column, decimal)
+        if numbers.is_numeric:
+            if not numbers.n_wrong and np.isnan(numbers.values).all():
+                return None
             refuse_mistake(name, numbers)
             note_leading_zeros(name, numbers)
             return Converted(numbers.values, numbers.written)
@@ -166,13 +164,7 @@ def _convert_text(
 def known_columns(table: Any, encoder: TableEncoder, first_row: int) -> Any:
     """A DataFrame of the columns of a fitted encoder, with their types in the training data.
 
-    Parameters
-    ----------
-    table : pyarrow.Table
-        Has all of the columns.
-    encoder : TableEncoder
-    first_row : int
-        Number of the table's first row in the file, for error messages.
+    The first row of the Arrow table has the number `first_row` in its file.
     """
     series = {}
     for name, known in encoder.encoders_.items():
@@ -182,7 +174,7 @@ def known_columns(table: Any, encoder: TableEncoder, first_row: int) -> Any:
             series[name] = strict_dates(name, column, written or "", known.has_zone_, first_row)
             continue
         if is_number and is_text(column.type):
-            series[name] = strict_numbers(name, column, written or Written(), first_row)
+            series[name] = strict_numbers(name, column, written or UNKNOWN, first_row)
             continue
         if is_number and column.type == "bool" and column.null_count < len(column):
             raise TableError(

@@ -1,4 +1,4 @@
-"""Dates: from text and Arrow columns to datetime64."""
+"""Dates: from text and Arrow columns to points in time."""
 
 from __future__ import annotations
 
@@ -15,7 +15,6 @@ from pyarrow import types
 
 from raremetric.encoding.dates import date_message, zone_message
 from raremetric.files import TableError
-from raremetric.table.reading.dialect import is_date
 from raremetric.table.reading.levels import distinct_values, tidy_levels
 
 _OFFSET = r"Z|[-+](?:0\d|1[0-4]):?[0-5]\d"  # from UTC, at most 14 hours
@@ -23,20 +22,20 @@ _TIME = (
     r"(?:(?:T| +)(?P<hour>\d{1,2}):(?P<minute>\d{2})(?::(?P<second>\d{2})(?:\.(?P<part>\d{1,9}))?)?"
     rf" ?(?P<zone>{_OFFSET})?)?"
 )
+_PARTS = {"Y": r"(?P<year>\d{4})", "M": r"(?P<month>\d{1,2})", "D": r"(?P<day>\d{1,2})"}
 LAYOUTS = {
-    "Y-M-D": re.compile(r"(?P<year>\d{4})-(?P<month>\d{1,2})-(?P<day>\d{1,2})" + _TIME),
-    "D.M.Y": re.compile(r"(?P<day>\d{1,2})\.(?P<month>\d{1,2})\.(?P<year>\d{4})" + _TIME),
-    "M/D/Y": re.compile(r"(?P<month>\d{1,2})/(?P<day>\d{1,2})/(?P<year>\d{4})" + _TIME),
-    "D/M/Y": re.compile(r"(?P<day>\d{1,2})/(?P<month>\d{1,2})/(?P<year>\d{4})" + _TIME),
+    layout: re.compile("".join(_PARTS.get(each, re.escape(each)) for each in layout) + _TIME)
+    for layout in ("Y-M-D", "D.M.Y", "M/D/Y", "D/M/Y")
 }
-_ZONE = re.compile(rf":\d{{2}}(\.\d+)? ?({_OFFSET})$")
 _CLEAR = ("Y-M-D", "D.M.Y")  # those that cannot be confused with another
-_SHOWN = {
-    "Y-M-D": "YYYY-MM-DD",
-    "D.M.Y": "DD.MM.YYYY",
-    "M/D/Y": "MM/DD/YYYY",
-    "D/M/Y": "DD/MM/YYYY",
-}
+_ZONE = re.compile(rf":\d{{2}}(\.\d+)? ?({_OFFSET})$")
+_MONTH = r"(jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*"
+_LIKE_A_DATE = re.compile(
+    rf"(\d{{4}}[-/.]\d{{1,2}}[-/.]\d{{1,2}}|\d{{1,2}}[-/.]\d{{1,2}}[-/.](\d{{4}}|\d{{2}})"
+    rf"|\d{{1,2}}[-. ]+{_MONTH}[-., ]+\d{{2,4}}|{_MONTH} \d{{1,2}},? \d{{4}})"
+    r"([T ]+\d{1,2}:\d{2}.*)?|\d{1,2}:\d{2}(:\d{2}(\.\d+)?)?( ?[ap]m)?",
+    flags=re.IGNORECASE,
+)
 
 
 def parse_date(text: str, layout: str) -> np.datetime64 | None:
@@ -45,14 +44,13 @@ def parse_date(text: str, layout: str) -> np.datetime64 | None:
     if not match:
         return None
     names = ("year", "month", "day", "hour", "minute", "second")
-    fields = [int(match[name] or 0) for name in names]
-    microseconds = int((match["part"] or "0").ljust(6, "0")[:6])
+    microseconds = (match["part"] or "").ljust(6, "0")[:6]
     try:
-        point = datetime(*fields, microseconds)  # type: ignore[arg-type, call-arg]
+        fields = [int(match[name] or 0) for name in names]
+        point = datetime(*fields, int(microseconds))  # type: ignore[arg-type, call-arg]
         zone = match["zone"]
         if zone and zone != "Z":
-            shift = timedelta(hours=int(zone[1:3]), minutes=int(zone[-2:]))
-            point += shift if zone[0] == "-" else -shift
+            point -= timedelta(hours=int(zone[:3]), minutes=int(zone[0] + zone[-2:]))
     except (ValueError, OverflowError):  # such as month 13, or year 0 in UTC
         return None
     return np.datetime64(point, "us")
@@ -66,17 +64,7 @@ def fitting_layouts(texts: Sequence[str]) -> list[str]:
 
 
 def find_layout(name: str, texts: Sequence[str]) -> tuple[str, bool]:
-    """The layout in which all texts are dates, and whether they have a time zone.
-
-    The layout is empty if there is none.
-
-    Parameters
-    ----------
-    name : str
-        The column, for the error message.
-    texts : sequence of str
-        Distinct values.
-    """
+    """The layout in which all texts are dates, empty if there is none; whether they have a zone."""
     found = fitting_layouts(texts)
     if not found:
         return "", False
@@ -128,18 +116,22 @@ def with_times(column: Any) -> Any:
 def parse_dates(texts: Iterable[str], codes: NDArray, layout: str) -> NDArray[np.datetime64]:
     """The date of each row; code -1 means that it is missing."""
     points = [parse_date(text, layout) for text in texts]
-    return np.array([*points, np.datetime64("NaT", "us")], dtype="datetime64[us]")[codes]
+    return np.array([*points, "NaT"], dtype="datetime64[us]")[codes]
 
 
 def as_points(points: NDArray[np.datetime64], in_utc: bool) -> Any:
     """Points in time as a DatetimeIndex, whose type says whether they had a time zone."""
-    index = pd.DatetimeIndex(points)
-    return index.tz_localize("UTC") if in_utc else index
+    return pd.DatetimeIndex(points, tz="UTC" if in_utc else None)
+
+
+def is_date_type(kind: Any) -> bool:
+    """Whether an Arrow type has dates."""
+    return types.is_date(kind) or types.is_timestamp(kind)
 
 
 def convert_dates(column: Any) -> Any:
     """An Arrow column of dates or timestamps, in UTC if it has a time zone."""
-    zone = column.type.tz if pa.types.is_timestamp(column.type) else None
+    zone = column.type.tz if types.is_timestamp(column.type) else None
     values = column.cast(pa.timestamp("us", tz=zone), safe=False).to_numpy()
     return as_points(values.astype("datetime64[us]"), zone is not None)
 
@@ -148,31 +140,22 @@ def strict_dates(name: str, column: Any, layout: str, in_utc: bool, first_row: i
     """The dates of a column that had dates in the training data; an error for any other value.
 
     Every value is read by itself, so that it does not depend on other rows: in the layout of the
-    training data, or in one that cannot be confused with another.
-
-    Parameters
-    ----------
-    name : str
-    column : pyarrow.ChunkedArray
-    layout : str
-        The layout of the training data; empty if these were not text.
-    in_utc : bool
-        Whether the training data had a time zone.
-    first_row : int
-        Number of the first row in the file.
+    training data, which is empty if these were not text, or in one that cannot be confused with
+    another.
     """
-    if types.is_date(column.type) or types.is_timestamp(column.type):
+    if is_date_type(column.type):
         points = convert_dates(column)
         if (points.tz is not None) != in_utc and not points.isna().all():
             raise TableError(zone_message(name, in_utc))
         return points
     levels, codes = tidy_levels(*distinct_values(column.cast("string")))
-    readable = [layout] if layout and layout not in _CLEAR else []
-    points = [_parse_first(level, [*readable, *_CLEAR]) for level in levels]
+    layouts = [*_CLEAR] if layout in ("", *_CLEAR) else [layout, *_CLEAR]
+    ways = [[parse_date(level, each) for each in layouts] for level in levels]
+    points = [next((point for point in way if point is not None), None) for way in ways]
     wrong = np.array([point is None for point in points] + [False])[codes]
     if wrong.any():
         row = int(np.argmax(wrong))
-        shown = " or ".join(_SHOWN[each] for each in [*readable, *_CLEAR])
+        shown = " or ".join(map(_shown, layouts))
         raise TableError(
             f"Column {name!r} must hold dates written as {shown}, but data row {first_row + row} "
             f"holds {levels[codes[row]]!r}."
@@ -182,13 +165,13 @@ def strict_dates(name: str, column: Any, layout: str, in_utc: bool, first_row: i
     return as_points(np.array([*points, "NaT"], dtype="datetime64[us]")[codes], in_utc)
 
 
-def _parse_first(text: str, layouts: Sequence[str]) -> np.datetime64 | None:
-    points = (parse_date(text, layout) for layout in layouts)
-    return next((point for point in points if point is not None), None)
+def _shown(layout: str) -> str:
+    """A layout as it is usually written, such as YYYY-MM-DD."""
+    return layout.replace("Y", "YYYY").replace("M", "MM").replace("D", "DD")
 
 
 def refuse_dates(name: str, levels: list[str]) -> None:
     """Raise an error if nearly all levels look like dates or times."""
     sample = levels[:1000]
-    if sum(map(is_date, sample)) > 0.9 * len(sample):
+    if sum(_LIKE_A_DATE.fullmatch(level) is not None for level in sample) > 0.9 * len(sample):
         raise TableError(date_message(name))

@@ -1,14 +1,13 @@
-"""Detect the encoding, delimiter, header and decimal separator of a CSV file."""
+"""Detect the encoding, delimiter, header and decimal marks of a CSV file."""
 
 from __future__ import annotations
 
 import codecs
 import csv
-import re
+import io
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from itertools import islice
+from collections.abc import Collection, Mapping, Sequence
+from itertools import islice, takewhile
 from threading import Lock
 from typing import Any, NamedTuple
 
@@ -16,12 +15,8 @@ import numpy as np
 
 from raremetric.datasets.parsers import is_numeric
 from raremetric.files import TableError
-from raremetric.table.reading.written import (
-    is_ambiguous,
-    is_padded,
-    is_whole,
-    parse_any,
-)
+from raremetric.table.reading.levels import is_missing, is_text
+from raremetric.table.reading.numbers import MARKS, Written, decimal_mark, is_padded, parse_any
 
 SAMPLE_BYTES = 1 << 18
 SAMPLE_ROWS = 200
@@ -29,67 +24,34 @@ MIN_SAMPLE_LINES = 10  # of any length
 
 # The first that fits is chosen: a decimal comma must not be taken for a delimiter.
 DELIMITERS = ("\t", ";", "|", ",", " ")
-
-# Spellings of a missing value, compared without regard to case.
-MISSING_WORDS = frozenset({"", "?", "na", "n/a", "#n/a", "nan", "null", "<null>", "none", "<na>"})
-# Those that can also be the name of a class, such as North America, or no injury.
-AMBIGUOUS_WORDS = frozenset({"na", "n/a", "nan", "null", "none"})
-
-# Arrow compares literally: list all usual spellings, also with a space next to the delimiter.
-MISSING_SPELLINGS = [
-    before + spelling + after
-    for word in sorted(MISSING_WORDS)
-    for spelling in sorted({word, word.upper(), word.capitalize(), word.replace("nan", "NaN")})
-    for before in ("", " ")
-    for after in ("", " ")
-]
-_CSV_LIMIT = Lock()
-_LINE_END = r"\r\n|\n|\r"
-_BLANK_LINES = re.compile(rf"(\s*?({_LINE_END}))*")
 _BOMS = (
     (codecs.BOM_UTF8, "utf-8"),
     (codecs.BOM_UTF16_LE, "utf-16"),
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
-_MONTH = r"(jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*"
-_DATE = re.compile(
-    rf"(\d{{4}}[-/.]\d{{1,2}}[-/.]\d{{1,2}}|\d{{1,2}}[-/.]\d{{1,2}}[-/.](\d{{4}}|\d{{2}})"
-    rf"|\d{{1,2}}[-. ]+{_MONTH}[-., ]+\d{{2,4}}|{_MONTH} \d{{1,2}},? \d{{4}})"
-    r"([T ]+\d{1,2}:\d{2}.*)?|\d{1,2}:\d{2}(:\d{2}(\.\d+)?)?( ?[ap]m)?",
-    flags=re.IGNORECASE,
-)
+_CSV_LIMIT = Lock()
 
 
 class Dialect(NamedTuple):
     """What is needed to read a CSV file."""
 
     names: list[str]
-    has_header: bool
-    numeric: frozenset[str] = frozenset()  # columns with nothing but numbers in the sample
-    with_decimals: frozenset[str] = frozenset()  # those of them with a decimal mark in the sample
+    has_header: bool = True
     delimiter: str = ","
-    decimal: str = "."
-    # In a file that is separated by commas: columns with quoted numbers such as "1,5".
-    comma_columns: frozenset[str] = frozenset()
+    decimal: str = "."  # of the columns that Arrow parses
+    numeric: frozenset[str] = frozenset()  # columns with nothing but such numbers in the sample
+    written: Mapping[str, Written] = {}  # what the sample shows about the numbers of each column
     encoding: str = "utf-8"
     quote: str = '"'
     offset: int = 0  # bytes before the first row; not 0 in ARFF and KEEL files
-    text: frozenset[str] = frozenset()  # columns to read as text, whatever they look like
     n_blank: int = 0  # blank lines before the first row
     longest_line: int = 0  # characters, in the sample
-    target: str | None = None  # its labels are read as they are written
 
-    def with_text(self, text: Collection[str], target: object) -> Dialect:
+    def with_text(self, names: Collection[str], target: object) -> Dialect:
         """Read some columns as text; the target too, because a float cannot hold all integers."""
         if isinstance(target, int | np.integer) and -len(self.names) <= target < len(self.names):
             target = self.names[target]
-        name = target if isinstance(target, str) else None
-        numeric = self.numeric.difference([*text, target])
-        return self._replace(numeric=numeric, text=frozenset(text), target=name)
-
-    def decimal_of(self, name: str) -> str:
-        """The decimal mark of a column."""
-        return "," if name in self.comma_columns else self.decimal
+        return self._replace(numeric=self.numeric.difference([*names, target]))
 
 
 def read_sample(stream: Any) -> tuple[bytes, bool]:
@@ -106,21 +68,13 @@ def read_sample(stream: Any) -> tuple[bytes, bool]:
 def sniff(
     sample: bytes, header: bool | None = None, target: object = None, *, is_whole: bool = True
 ) -> Dialect:
-    """Detect the dialect of a CSV file.
+    """Detect the dialect of a CSV file from its beginning, whose last line may be incomplete.
 
-    Parameters
-    ----------
-    sample : bytes
-        The beginning of the file.
-    header : bool or None, default=None
-        Whether the first row contains the column names; None to detect it.
-    target : object, default=None
-        Name of a column; if the first row contains it, that row is the header.
-    is_whole : bool, default=True
-        Whether the sample is the whole file, so that its last line is complete.
+    The first row is the header if `header` says so, or if it contains the name of the target; if
+    `header` is None, it is detected.
     """
     encoding, text = _decode(sample)
-    lines = text.splitlines(keepends=True)
+    lines = list(io.StringIO(text, newline=""))
     if not is_whole:
         lines = lines[:-1]
     delimiter = _find_delimiter(lines)
@@ -128,71 +82,78 @@ def sniff(
     if not rows:
         raise TableError("The file is empty.")
     has_header = _has_header(rows, target) if header is None else header
-    if has_header and is_whole and len(rows) == 1 and not re.search(rf"({_LINE_END})$", text):
+    if has_header and is_whole and len(rows) == 1 and not text.endswith(("\n", "\r")):
         raise TableError("It has no rows of data.")  # Arrow does not read such a header
     names = (
         name_columns(rows[0]) if has_header else [f"column_{i + 1}" for i in range(len(rows[0]))]
     )
-    decimal = "," if delimiter != "," and _has_decimal_comma(rows[1:]) else "."
-    fields = _present_fields(names, rows[has_header:])
-    numeric = numeric_columns(fields, decimal)
+    columns = {
+        name: [row[index] for row in rows[has_header:] if index < len(row)]
+        for index, name in enumerate(names)
+    }
+    columns = {name: [each for each in columns[name] if not is_missing(each)] for name in names}
+    marks, decimal = _decimal_marks(columns, delimiter)
     return Dialect(
         names,
         has_header,
-        numeric,
-        frozenset(name for name in numeric if any(decimal in field for field in fields[name])),
         delimiter,
-        decimal,
-        comma_columns(fields) if delimiter == "," else frozenset(),
+        decimal or ".",
+        frozenset(name for name in names if _is_numeric(columns[name], marks[name], decimal)),
+        {
+            name: Written(mark, mark != "" and any(mark in field for field in columns[name]))
+            for name, mark in marks.items()
+        },
         encoding,
-        n_blank=len(re.findall(_LINE_END, _BLANK_LINES.match(text)[0])),  # type: ignore[index]
+        n_blank=len(list(takewhile(str.isspace, lines))),
         longest_line=max(map(len, lines)),
     )
 
 
-def numeric_columns(columns: Mapping[str, Sequence[str]], decimal: str) -> frozenset[str]:
-    """The columns that have values, all of which are numbers without leading zeros."""
-    found = []
-    for name, fields in columns.items():
-        plain = [field.replace(decimal, ".") for field in fields]
-        if fields and all(is_numeric(field) and not is_padded(field) for field in plain):
-            found.append(name)
-    return frozenset(found)
+def sample_marks(table: Any) -> dict[str, Written]:
+    """The decimal marks of the columns of text in an Arrow table, by its first rows."""
+    columns = {}
+    for name, column in zip(table.column_names, table.slice(0, SAMPLE_ROWS).columns, strict=True):
+        if is_text(column.type):
+            columns[name] = [each for each in column.to_pylist() if each and not is_missing(each)]
+    marks, _ = _decimal_marks(columns, "")
+    return {name: Written(mark) for name, mark in marks.items()}
 
 
-def comma_columns(columns: Mapping[str, Sequence[str]]) -> frozenset[str]:
-    """The columns of a file separated by commas whose numbers have a decimal comma.
+def _decimal_marks(
+    columns: Mapping[str, Sequence[str]], delimiter: str
+) -> tuple[dict[str, str], str]:
+    """The decimal mark of each column, and of the file; empty if nothing shows it.
 
-    The comma of 1,234 separates thousands, unless other columns of the file have decimal commas,
-    and none has a decimal point.
+    A number such as 1,234 does not show it. If columns have different marks, that of the file is
+    the comma, unless there is a number such as 1,234.5, or a decimal point between commas.
     """
-    certain, possible, has_point = set(), set(), False
+    own, has_point = {}, False
     for name, fields in columns.items():
-        commas = [field for field in fields if _has_decimal_mark(field, ",")]
-        has_point |= any("." in field and parse_any(field, ".") is not None for field in fields)
-        if commas and all(is_whole(field) for field in fields if field not in commas):
-            possible.add(name)
-            if not all(is_ambiguous(field) for field in commas):
-                certain.add(name)
-    return frozenset(possible if certain and not has_point else certain)
+        found = {decimal_mark(field) for field in fields}
+        own[name] = next((mark for mark in ",." if mark in found), "")
+        has_point = has_point or any(
+            "." in field
+            and (delimiter == "," or "," in field)
+            and parse_any(field, ".") is not None
+            for field in fields
+        )
+    decimal = next((mark for mark in ",." if mark in own.values()), "")
+    if has_point:
+        decimal = "."
+    return {name: mark or decimal for name, mark in own.items()}, decimal
 
 
-def _present_fields(names: Sequence[str], rows: Sequence[Sequence[str]]) -> dict[str, list[str]]:
-    """The fields of each column that are not missing."""
-    return {
-        name: [row[index] for row in rows if index < len(row) and not is_missing(row[index])]
-        for index, name in enumerate(names)
-    }
-
-
-def is_missing(text: str, words: Collection[str] = MISSING_WORDS) -> bool:
-    """Whether a field is a spelling of a missing value."""
-    return text.strip().lower() in words
-
-
-def is_date(text: str) -> bool:
-    """Whether a field looks like a date or a time."""
-    return _DATE.fullmatch(text) is not None
+def _is_numeric(fields: Sequence[str], mark: str, decimal: str) -> bool:
+    """Whether all values of a column are plain numbers, which Arrow can parse."""
+    decimal = decimal or "."
+    if not fields or (not mark and any("." in field for field in fields)):
+        return False  # Arrow would not say whether 1.234 was a number with decimals
+    return all(
+        MARKS[decimal] not in field
+        and is_numeric(field.replace(decimal, "."))
+        and not is_padded(field)
+        for field in fields
+    )
 
 
 def name_columns(header: Sequence[str]) -> list[str]:
@@ -222,21 +183,14 @@ def _decode(sample: bytes) -> tuple[str, str]:
         return "cp1252", sample.decode("cp1252", errors="replace")
 
 
-@contextmanager
-def long_fields() -> Iterator[None]:
-    """Let the csv module read fields of any length; its limit of 128 kB is a global setting."""
-    with _CSV_LIMIT:
-        limit = csv.field_size_limit(2**31 - 1)
-        try:
-            yield
-        finally:
-            csv.field_size_limit(limit)
-
-
 def _split(lines: Sequence[str], delimiter: str) -> list[list[str]]:
     reader = csv.reader((line for line in lines if line.strip()), delimiter=delimiter)
-    with long_fields():
-        return list(islice(reader, SAMPLE_ROWS))
+    with _CSV_LIMIT:  # of the length of a field, 128 kB, which is a global setting
+        limit = csv.field_size_limit(2**31 - 1)
+        try:
+            return list(islice(reader, SAMPLE_ROWS))
+        finally:
+            csv.field_size_limit(limit)
 
 
 def _find_delimiter(lines: Sequence[str]) -> str:
@@ -258,19 +212,11 @@ def _has_header(rows: list[list[str]], target: object) -> bool:
     for index, name in enumerate(first):
         below = [row[index].strip() for row in rows[1:] if index < len(row)]
         present = [value for value in below if not is_missing(value)]
-        numeric = sum(is_numeric(value.replace(",", ".")) for value in present)
-        if present and numeric > 0.5 * len(present):
-            votes += 1 if not is_numeric(name.replace(",", ".")) and not is_missing(name) else -1
+        if present and sum(map(_is_number, present)) > 0.5 * len(present):
+            votes += 1 if not _is_number(name) and not is_missing(name) else -1
         recurs += name in present
     return votes > 0 or (votes == 0 and recurs < 0.5 * len(first))
 
 
-def _has_decimal_comma(rows: list[list[str]]) -> bool:
-    fields = [field for row in rows for field in row if "," in field]
-    if any("." in field and parse_any(field, ".") is not None for field in fields):
-        return False  # 1,234.56: the comma separates thousands
-    return any(_has_decimal_mark(field, ",") for field in fields)
-
-
-def _has_decimal_mark(field: str, decimal: str) -> bool:
-    return decimal in field and parse_any(field, decimal) is not None
+def _is_number(text: str) -> bool:
+    return "%" not in text and any(parse_any(text, mark) is not None for mark in MARKS)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import glob
+import warnings
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from os import PathLike
 from pathlib import Path
 from typing import Any
+from urllib.error import URLError
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -16,42 +19,10 @@ from raremetric.table.reading.csv_files import RawTable, find_dialect, read_csv
 from raremetric.table.reading.dates import with_times
 from raremetric.table.reading.dialect import name_columns
 from raremetric.table.reading.keel_files import data_offset, read_keel
-from raremetric.table.reading.row_names import as_text
+from raremetric.table.reading.levels import as_text
 
-PARQUET = frozenset({".parquet", ".pq"})
+SUFFIXES = (".parquet", ".pq", ".csv", ".csv.gz", ".tsv", ".tsv.gz", ".arff", ".dat")
 BATCH_ROWS = 1 << 16  # of a Parquet file that is read in pieces
-
-
-def read_arrow(
-    path: Path,
-    *,
-    target: object = None,
-    header: bool | None = None,
-    text: Collection[str] = (),
-    verbatim: Collection[str] = (),
-) -> RawTable:
-    """Read a file as an Arrow table.
-
-    Parameters
-    ----------
-    path : Path
-        A ``.parquet``, ``.arff`` or ``.dat`` (KEEL) file; any other file is read as CSV.
-    target : object, default=None
-        The target column; helps to detect a header.
-    header : bool or None, default=None
-        Whether a CSV file has a header; None to detect it.
-    text : collection of str, default=()
-        Columns to read as text even if they look like numbers.
-    verbatim : collection of str, default=()
-        Columns, such as identifiers, that are read as text without any change.
-    """
-    if is_parquet(path):
-        return RawTable(_read_parquet(path))
-    if not is_csv(path):
-        return read_keel(path, target, verbatim)
-    dialect = find_dialect(path, header, target)
-    dialect = dialect.with_text([*text, *verbatim], target)
-    return read_csv(path, dialect, verbatim)
 
 
 @contextmanager
@@ -63,25 +34,38 @@ def naming(source: object) -> Iterator[None]:
         raise TableError(f"{source}: {error}") from error
 
 
+def read_arrow(
+    path: Path,
+    *,
+    target: object = None,
+    header: bool | None = None,
+    text: Collection[str] = (),
+) -> RawTable:
+    """Read a file as an Arrow table; the target and the columns `text` are text in a CSV file.
+
+    The name of the target, and `header`, help to detect the header of a CSV file.
+    """
+    if is_parquet(path):
+        with _explained_parquet():
+            name_columns(pq.read_schema(str(path)).names)
+            return RawTable(pq.read_table(str(path)))
+    if not is_csv(path):
+        return read_keel(path, target, text)
+    return read_csv(path, find_dialect(path, header, target).with_text(text, target))
+
+
 def is_csv(path: Path) -> bool:
     """Whether to read a file as CSV; this includes ``.dat`` files without an ``@data`` line."""
-    suffix = _suffix(path)
-    return suffix not in PARQUET and not (suffix in {".arff", ".dat"} and data_offset(path))
-
-
-def _suffix(path: Path) -> str:
-    return next((s.lower() for s in reversed(path.suffixes) if s.lower() != ".gz"), "")
+    return not is_parquet(path) and not (_suffix(path) in {".arff", ".dat"} and data_offset(path))
 
 
 def is_parquet(path: Path) -> bool:
     """Whether to read a file as Parquet."""
-    return _suffix(path) in PARQUET
+    return _suffix(path) in {".parquet", ".pq"}
 
 
-def _read_parquet(path: Path) -> Any:
-    with _explained_parquet():
-        name_columns(pq.read_schema(str(path)).names)
-        return pq.read_table(str(path))
+def _suffix(path: Path) -> str:
+    return next((s.lower() for s in reversed(path.suffixes) if s.lower() != ".gz"), "")
 
 
 def scan_parquet(path: Path) -> Iterator[Any]:
@@ -104,6 +88,31 @@ def _explained_parquet() -> Iterator[None]:
         if getattr(error, "errno", None) is not None:  # such as a missing permission
             raise
         raise TableError(f"It cannot be read as a Parquet file: {brief(error)}") from error
+
+
+def read_openml(source: str) -> RawTable:
+    """Read ``"openml:31"`` from openml.org, with its default target if it has one."""
+    from sklearn.datasets import fetch_openml
+
+    number = source.removeprefix("openml:")
+    if not number.isdecimal():
+        raise TableError('OpenML data sets are given by number, such as "openml:31".')
+    try:
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", message="A network error")  # raised below
+            bunch = fetch_openml(data_id=int(number), as_frame=True, parser="auto", n_retries=1)
+    except (URLError, ConnectionError, TimeoutError) as error:
+        raise TableError(
+            f"openml.org could not be reached ({error}). Connect to the internet, or download the "
+            "file elsewhere and pass its path."
+        ) from error
+    except ValueError as error:  # scikit-learn's, for an unknown number
+        raise TableError(f"OpenML rejected the request: {error}") from error
+    table = pa.Table.from_pandas(bunch.frame, preserve_index=False)
+    return RawTable(table, bunch.target_names[0] if len(bunch.target_names) == 1 else None)
+
+
+# Tables in memory
 
 
 def is_frame(source: object) -> bool:
@@ -133,11 +142,11 @@ def arrow_table(frame: Any, verbatim: Collection[str] = ()) -> Any:
     try:
         if is_pandas:
             name_columns([*map(str, frame.columns)])
-            mixed = [name for name in verbatim if name in frame and frame[name].dtype == object]
-            texts = {name: frame[name].map(as_text, na_action="ignore") for name in mixed}
-            frame = frame.assign(**texts)
+            frame = frame.copy(deep=False)
             for name in frame.columns:
-                if frame[name].dtype == object and name not in verbatim:
+                if frame[name].dtype == object and name in verbatim:
+                    frame[name] = frame[name].map(as_text, na_action="ignore")
+                elif frame[name].dtype == object:
                     frame[name] = with_times(frame[name])
             table = pa.Table.from_pandas(frame, preserve_index=False)
         else:
@@ -162,3 +171,45 @@ def _wrong_column(frame: Any) -> str | None:
                 "to dates, or drop the column from the data frame."
             )
     return None
+
+
+# Tables of many files
+
+
+def collection_files(source: Any) -> list[Path]:
+    """The files of a directory or of a pattern such as ``"data/*.csv"``, sorted by name.
+
+    An empty list if the source is one file, or a table in memory. Of a directory, these are the
+    files with a suffix of a table, all with the same one; names that begin with a point or an
+    underscore are skipped.
+    """
+    if is_frame(source) or Path(source).is_file():
+        return []
+    if Path(source).is_dir():
+        inside = [path for path in sorted(Path(source).iterdir()) if path.is_file()]
+        tables = {path: table_suffix(path) for path in inside if path.name[0] not in "._"}
+        tables = {path: suffix for path, suffix in tables.items() if suffix}
+        if not tables:
+            raise FileNotFoundError(
+                f"The directory {str(source)!r} contains no table: no file whose name ends in "
+                f"{', '.join(SUFFIXES)}."
+            )
+        if len(kinds := sorted({*tables.values()})) > 1:
+            raise ValueError(
+                f"The directory {str(source)!r} contains files of several formats: "
+                f"{', '.join(kinds)}. Choose one with a pattern, such as "
+                f"{str(Path(source, '*' + kinds[0]))!r}."
+            )
+        return list(tables)
+    if not glob.has_magic(str(source)):
+        return []
+    names = sorted(glob.glob(str(source)))  # noqa: PTH207, of any directory
+    files = [Path(name) for name in names if Path(name).is_file()]
+    if not files:
+        raise FileNotFoundError(f"No file matches the pattern {str(source)!r}.")
+    return files
+
+
+def table_suffix(path: Path) -> str:
+    """The ending by which a file of a directory is known to be a table; empty for other files."""
+    return next((each for each in SUFFIXES if path.name.lower().endswith(each)), "")

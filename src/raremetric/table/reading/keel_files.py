@@ -7,7 +7,7 @@ import re
 from collections.abc import Collection
 from pathlib import Path
 
-from raremetric.datasets.parsers import Attribute, parse_header
+from raremetric.datasets.parsers import parse_header
 from raremetric.files import TableError
 from raremetric.table.reading.csv_files import RawTable, open_stream, read_csv
 from raremetric.table.reading.dialect import SAMPLE_BYTES, Dialect, name_columns
@@ -27,7 +27,7 @@ def data_offset(path: Path) -> int:
     return 0
 
 
-def read_keel(path: Path, target: object, verbatim: Collection[str]) -> RawTable:
+def read_keel(path: Path, target: object, text: Collection[str]) -> RawTable:
     """The table of a file; its target column is the output, or the last attribute."""
     offset = data_offset(path)
     with open_stream(path) as stream:
@@ -37,18 +37,19 @@ def read_keel(path: Path, target: object, verbatim: Collection[str]) -> RawTable
         attributes, output = parse_header(lines)
     except ValueError as error:
         raise TableError(str(error)) from error
+    kinds = dict(zip(name_columns([each.name for each in attributes]), attributes, strict=True))
+    for name, attribute in kinds.items():
+        if attribute.kind == "relational":
+            raise TableError(f"Attribute {name!r} is relational, which is not supported.")
     if re.match(r"\s*\{", sample):
         raise TableError("Sparse ARFF files are not supported. Save it as dense ARFF.")
-    names = name_columns([attribute.name for attribute in attributes])
-    numeric = frozenset(attribute.name for attribute in attributes if not _is_text(attribute))
-    numeric = numeric.difference(verbatim)
-    quote = "'" if sample.count("'") > sample.count('"') else '"'
-    dialect = Dialect(names, has_header=False, numeric=numeric, quote=quote, offset=offset)
-    dialect = dialect.with_text((output,), output if target is None else target)
-    return read_csv(path, dialect, verbatim)._replace(target=output)
-
-
-def _is_text(attribute: Attribute) -> bool:
-    if attribute.kind == "relational":
-        raise TableError(f"Attribute {attribute.name!r} is relational, which is not supported.")
-    return attribute.kind in {"nominal", "string", "date"}
+    is_text = {"nominal", "string", "date"}
+    dialect = Dialect(
+        [*kinds],
+        has_header=False,
+        numeric=frozenset(name for name, each in kinds.items() if each.kind not in is_text),
+        quote="'" if sample.count("'") > sample.count('"') else '"',
+        offset=offset,
+    )
+    dialect = dialect.with_text([*text, output], output if target is None else target)
+    return read_csv(path, dialect)._replace(target=output)

@@ -9,10 +9,10 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
+from raremetric.datasets.parsers import is_numeric
 from raremetric.files import TableError
 from raremetric.table.reading.columns import convert_column
-from raremetric.table.reading.dialect import AMBIGUOUS_WORDS, MISSING_WORDS, is_missing
-from raremetric.table.reading.written import is_numeric
+from raremetric.table.reading.levels import AMBIGUOUS_WORDS, MISSING_WORDS, is_missing
 from raremetric.validation import Labels, check_class_count, warn_user
 
 # A target with more classes, some of which occur once, is not a target for classification.

@@ -1,8 +1,10 @@
-"""Columns of text as levels: distinct values, tidied, and the level of each row."""
+"""Columns of text: missing values, distinct values, and levels."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -13,7 +15,50 @@ from pyarrow import types
 
 from raremetric.datasets.parsers import unquote
 from raremetric.encoding.categories import BOOLEANS, known_spellings, without_zero
-from raremetric.table.reading.dialect import MISSING_WORDS, is_missing
+
+# Spellings of a missing value, compared without regard to case.
+MISSING_WORDS = frozenset({"", "?", "na", "n/a", "#n/a", "nan", "null", "<null>", "none", "<na>"})
+# Those that can also be the name of a class, such as North America, or no injury.
+AMBIGUOUS_WORDS = frozenset({"na", "n/a", "nan", "null", "none"})
+_NAN = re.compile(r"[-+]?nan(\(\w*\))?")  # as C writes it, and Arrow reads it
+# Arrow compares literally: list all usual spellings, also with a space next to the delimiter.
+MISSING_SPELLINGS = [
+    before + spelling + after
+    for word in sorted(MISSING_WORDS)
+    for spelling in sorted({word, word.upper(), word.capitalize(), word.replace("nan", "NaN")})
+    for before in ("", " ")
+    for after in ("", " ")
+]
+EXACT_INTEGERS = 2**53  # floats below it hold all integers
+
+
+def is_missing(text: str, words: Collection[str] = MISSING_WORDS) -> bool:
+    """Whether a field is a spelling of a missing value."""
+    word = text.strip().lower()
+    return word in words or ("nan" in words and _NAN.fullmatch(word) is not None)
+
+
+def as_texts(column: Any) -> list[str]:
+    """The values of an Arrow column, such as names of rows; empty where a value is missing.
+
+    They are the same in all formats.
+    """
+    return ["" if value is None else as_text(value) for value in column.to_pylist()]
+
+
+def as_text(value: Any) -> str:
+    """A value as text.
+
+    pandas writes integers with missing values as floats: these are written as integers again.
+    """
+    if isinstance(value, float):
+        if value != value:
+            return ""
+        whole = value.is_integer() and abs(value) < EXACT_INTEGERS
+        return str(int(value)) if whole else str(value)
+    if isinstance(value, Decimal):
+        return f"{value:f}"  # without an exponent
+    return value.decode(errors="replace") if isinstance(value, bytes) else str(value)
 
 
 def is_text(kind: Any) -> bool:
@@ -21,44 +66,6 @@ def is_text(kind: Any) -> bool:
     if types.is_dictionary(kind):
         kind = kind.value_type
     return types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind)
-
-
-def distinct_values(column: Any) -> tuple[list[str], NDArray]:
-    """Distinct values, and the index of each row's value; -1 where it is missing."""
-    if not pa.types.is_dictionary(column.type):
-        column = column.dictionary_encode()
-    column = column.unify_dictionaries()
-    if not column.num_chunks:
-        return [], np.empty(0, dtype=np.int64)
-    indices = pa.chunked_array([chunk.indices for chunk in column.chunks])
-    codes = indices.cast("int32").fill_null(-1).to_numpy()  # polars has unsigned indices
-    return [str(value) for value in column.chunk(0).dictionary.to_pylist()], codes
-
-
-def to_categorical(levels: list[str], codes: NDArray) -> Any:
-    """A Categorical with sorted levels and the smallest integer codes."""
-    order = np.argsort(np.array(levels, dtype=object))
-    small = np.min_scalar_type(-max(len(levels), 1))
-    translation = np.full(len(levels) + 1, -1, dtype=small)  # the last entry is for code -1
-    translation[order] = np.arange(len(levels))
-    return pd.Categorical.from_codes(translation[codes], categories=[levels[i] for i in order])
-
-
-def tidy_levels(
-    raw: list[str],
-    codes: NDArray,
-    *,
-    as_boolean: bool = False,
-    missing: Collection[str] = MISSING_WORDS,
-) -> tuple[list[str], NDArray]:
-    """Levels without quotes, spaces and spellings of a missing value, and the codes of the rows."""
-    tidy = [unquote(value) for value in raw]
-    if as_boolean:
-        tidy = [BOOLEANS.get(value.lower(), value) for value in tidy]
-    levels = sorted({value for value in tidy if not is_missing(value, missing)})
-    position = {level: index for index, level in enumerate(levels)}
-    translation = np.array([*(position.get(value, -1) for value in tidy), -1], dtype=np.int64)
-    return levels, translation[codes]
 
 
 def plain_column(column: Any) -> Any:
@@ -78,6 +85,40 @@ def plain_column(column: Any) -> Any:
         for chunk in column.chunks
     ]
     return pa.chunked_array(chunks, pa.dictionary(kind.index_type, pa.string()))
+
+
+def distinct_values(column: Any) -> tuple[list[str], NDArray]:
+    """Distinct values, and the index of each row's value; -1 where it is missing."""
+    if not pa.types.is_dictionary(column.type):
+        column = column.dictionary_encode()
+    column = column.unify_dictionaries()
+    if not column.num_chunks:
+        return [], np.empty(0, dtype=np.int64)
+    indices = pa.chunked_array([chunk.indices for chunk in column.chunks])
+    codes = indices.cast("int32").fill_null(-1).to_numpy()  # polars has unsigned indices
+    return [str(value) for value in column.chunk(0).dictionary.to_pylist()], codes
+
+
+def tidy_levels(
+    raw: list[str],
+    codes: NDArray,
+    *,
+    as_boolean: bool = False,
+    missing: Collection[str] = MISSING_WORDS,
+) -> tuple[list[str], NDArray]:
+    """Levels without quotes, spaces and spellings of a missing value, and the codes of the rows."""
+    tidy = [unquote(value) for value in raw]
+    if as_boolean:
+        tidy = [BOOLEANS.get(value.lower(), value) for value in tidy]
+    levels = sorted({value for value in tidy if not is_missing(value, missing)})
+    position = {level: index for index, level in enumerate(levels)}
+    translation = np.array([*(position.get(value, -1) for value in tidy), -1], dtype=np.int64)
+    return levels, translation[codes]
+
+
+def to_categorical(levels: list[str], codes: NDArray) -> Any:
+    """A Categorical of sorted levels; -1 where a value is missing."""
+    return pd.Categorical.from_codes(codes, categories=levels)
 
 
 def without_zero_decimals(values: Any) -> Any:

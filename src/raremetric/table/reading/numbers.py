@@ -1,7 +1,8 @@
-"""Columns of text as numbers, also with thousands separators or percent signs."""
+"""Numbers as text: how a column is written, and its values."""
 
 from __future__ import annotations
 
+import re
 import shlex
 from itertools import product
 from typing import Any, NamedTuple
@@ -11,22 +12,90 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from raremetric.datasets.parsers import unquote
+from raremetric.datasets.parsers import is_numeric, unquote
 from raremetric.files import TableError
-from raremetric.table.reading.dialect import is_missing
-from raremetric.table.reading.levels import distinct_values
-from raremetric.table.reading.written import (
-    AMBIGUOUS,
-    MARKS,
-    Written,
-    is_padded,
-    parse_any,
-    parse_as,
-)
+from raremetric.table.reading.levels import MISSING_SPELLINGS, distinct_values, is_missing
 from raremetric.validation import warn_user
 
 # A column with at least this share of numbers is a column of numbers; any text in it is an error.
 NUMERIC_SHARE = 0.9
+MARKS = {".": ",", ",": "."}  # each decimal mark, and what can separate thousands beside it
+_PADDED = re.compile(r"\s*0\d{2,}\s*")  # 00123; 07 is more often an age or a month than a code
+_GROUPED = {
+    mark: re.compile(rf"[-+]?[1-9]\d{{0,2}}(\{MARKS[mark]}\d{{3}})+(\{mark}\d+)?") for mark in MARKS
+}
+# Spaces, also those without a line break, and apostrophes separate thousands in any case.
+_SPACES = "[ \u00a0\u2009\u202f'\u2019]"
+_SPACED = re.compile(rf"[-+]?[1-9]\d{{0,2}}({_SPACES}\d{{3}})+([.,]\d+)?")
+# One mark that three digits follow: 1.234 can be 1234, or one and a bit.
+_AMBIGUOUS = r"^\s*[-+]?[1-9]\d{0,2}[.,]\d{3}\s*%?\s*$"
+
+
+class Written(NamedTuple):
+    """How the numbers of a column are written."""
+
+    decimal: str = ""  # the decimal mark, "." or ","; empty if it is not known
+    has_decimals: bool = False  # whether some numbers have decimals
+    grouped: bool = False  # whether some numbers have the other mark between thousands
+    percent: bool = False  # whether all numbers have a percent sign
+
+    def example(self) -> str:
+        """A number that is written in this way."""
+        thousands = MARKS[self.decimal] if self.grouped else ""
+        decimals = f"{self.decimal}5" if self.has_decimals else ""
+        return f"1{thousands}234{decimals}{' %' * self.percent}"
+
+
+UNKNOWN = Written()
+
+
+def is_padded(text: str) -> bool:
+    """Whether a field is a whole number of three or more digits with leading zeros: 00123."""
+    return _PADDED.fullmatch(text) is not None
+
+
+def is_ambiguous(text: str) -> bool:
+    """Whether the only mark of a number can be a decimal mark or separate thousands."""
+    return re.match(_AMBIGUOUS, text) is not None
+
+
+def parse_any(text: str, decimal: str) -> float | None:
+    """The value of a field with this decimal mark; None if it is not such a number.
+
+    The other mark, spaces or apostrophes can separate thousands, and a percent sign can follow.
+    """
+    text, other = text.strip().removesuffix("%").rstrip(), MARKS[decimal]
+    if _SPACED.fullmatch(text):
+        text = re.sub(_SPACES, "", text)
+    if other in text:
+        if not _GROUPED[decimal].fullmatch(text):
+            return None
+        text = text.replace(other, "")
+    text = text.replace(decimal, ".")
+    return float(text) if is_numeric(text) else None
+
+
+def decimal_mark(text: str) -> str:
+    """The decimal mark with which alone a number can be read; empty if there is none."""
+    if not any(mark in text for mark in MARKS) or is_ambiguous(text):
+        return ""
+    return next((mark for mark in MARKS if parse_any(text, mark) is not None), "")
+
+
+def parse_as(text: str, written: Written) -> float | None:
+    """The value of a field of a new file; None if it is not written as the training data were.
+
+    Where the training data had only whole numbers without separators, every number is accepted
+    that can be read in one way only.
+    """
+    if text.endswith("%") != written.percent:
+        return None
+    if is_ambiguous(text):
+        mark = written.decimal if written.has_decimals else ""
+        if not (mark and mark in text) and not (written.grouped and MARKS[written.decimal] in text):
+            return None
+    ways = (parse_any(text, mark) for mark in written.decimal or MARKS)
+    return next((value for value in ways if value is not None), None)
 
 
 class Numbers(NamedTuple):
@@ -37,28 +106,38 @@ class Numbers(NamedTuple):
     n_wrong: int
     wrong_row: int
     wrong_value: str
-    padded: str = ""  # a whole number with leading zeros, if there is one
+    padded: str  # a whole number with leading zeros, if there is one
+    ambiguous: str  # a number that can be read in two ways, if no other shows which is right
+
+    @property
+    def is_numeric(self) -> bool:
+        """Whether nearly all values that are not missing are numbers."""
+        n_present = int(np.count_nonzero(~np.isnan(self.values))) + self.n_wrong
+        return self.n_wrong <= (1 - NUMERIC_SHARE) * n_present
 
 
-def parse_numbers(column: Any, decimal: str) -> Numbers:
+def parse_numbers(name: str, column: Any, decimal: str) -> Numbers:
     """Parse training data with this decimal mark, or with the other one if more numbers fit.
 
-    Either all numbers have a percent sign, or none.
+    Without a mark, which is that of the file, a point is one, and a note says so if nothing in the
+    column shows it. Either all numbers have a percent sign, or none.
     """
-    ways = []
-    for percent, mark in product((False, True), (decimal, MARKS[decimal])):
-        numbers = _parse_column(column, mark, percent)
-        if not numbers.n_wrong:
-            return numbers
-        ways.append(numbers)
-    return min(ways, key=lambda found: found.n_wrong)
+    first, ways = decimal or ".", []
+    for percent, mark in product((False, True), (first, MARKS[first])):
+        ways.append(_parse_column(column, mark, percent))
+        if not ways[-1].n_wrong:
+            break
+    numbers = min(ways, key=lambda found: found.n_wrong)
+    if numbers.ambiguous and not decimal and numbers.is_numeric:
+        _note_ambiguous(name, numbers)
+    return numbers
 
 
 def _parse_column(column: Any, decimal: str, percent: bool) -> Numbers:
     """Parse chunk by chunk: all distinct texts of a large column would not fit in memory."""
     values = np.full(len(column), np.nan)
     n_wrong, wrong_row, wrong_value, start = 0, 0, "", 0
-    has_decimals, grouped, padded = False, False, ""
+    has_decimals, grouped, padded, ambiguous, is_clear = False, False, "", "", False
     for chunk in column.chunks:
         raw, codes = distinct_values(pa.chunked_array([chunk]))
         numbers, wrong = np.full(len(raw) + 1, np.nan), np.zeros(len(raw) + 1, dtype=bool)
@@ -73,6 +152,9 @@ def _parse_column(column: Any, decimal: str, percent: bool) -> Numbers:
             has_decimals |= decimal in text or number % 1 != 0
             grouped |= MARKS[decimal] in text
             padded = padded or (text if is_padded(text) else "")
+            if "." in text or "," in text:
+                ambiguous = ambiguous or text
+                is_clear = is_clear or not is_ambiguous(text)
         if wrong[codes].any() and not n_wrong:
             row = int(np.argmax(wrong[codes]))
             wrong_row, wrong_value = start + row, unquote(raw[codes[row]])
@@ -83,17 +165,19 @@ def _parse_column(column: Any, decimal: str, percent: bool) -> Numbers:
             break  # a column of text, whatever the rest contains
     mark = decimal if has_decimals or grouped else ""
     written = Written(mark, has_decimals, grouped, percent)
-    return Numbers(values, written, n_wrong, wrong_row, wrong_value, padded)
+    ambiguous = "" if is_clear else ambiguous
+    return Numbers(values, written, n_wrong, wrong_row, wrong_value, padded, ambiguous)
 
 
-def written_as_floats(values: NDArray, decimal: str = ".", has_decimals: bool = False) -> Written:
-    """How numbers are written that Arrow parsed, or that were never text.
-
-    Text such as 95.000 `has_decimals` although its value is a whole number.
-    """
-    if values.dtype.kind == "f":
-        has_decimals |= bool((values[np.isfinite(values)] % 1).any())
-    return Written(decimal if has_decimals else "", has_decimals)
+def _note_ambiguous(name: str, numbers: Numbers) -> None:
+    mark = "," if "," in numbers.ambiguous else "."
+    taken = "decimal mark" if mark == numbers.written.decimal else "thousands separator"
+    warn_user(
+        f"Column {name!r} has numbers such as {numbers.ambiguous!r}, and nothing in the table "
+        f"shows whether {mark!r} separates thousands or decimals: it is taken for a {taken}. If "
+        "that is wrong, write the numbers without thousands separators and with a decimal point, "
+        "or give the table as Parquet or as a data frame with numbers."
+    )
 
 
 def note_leading_zeros(name: str, numbers: Numbers) -> None:
@@ -143,13 +227,14 @@ def strict_numbers(name: str, column: Any, written: Written, first_row: int) -> 
 def _parse_quickly(column: Any, written: Written) -> NDArray[np.float64] | None:
     """Let Arrow parse plain numbers, which is fast; None if there is any other text."""
     texts = column.cast("string")
+    texts = pc.if_else(pc.is_in(texts, pa.array(MISSING_SPELLINGS)), None, texts)
     if written.decimal == ",":
         if pc.any(pc.match_substring(texts, "."), min_count=0).as_py():
             return None
         texts = pc.replace_substring(texts, ",", ".")
     if written.percent or (
         not written.has_decimals
-        and pc.any(pc.match_substring_regex(texts, AMBIGUOUS), min_count=0).as_py()
+        and pc.any(pc.match_substring_regex(texts, _AMBIGUOUS), min_count=0).as_py()
     ):
         return None
     try:

@@ -10,7 +10,7 @@ import pandas as pd
 import pyarrow as pa
 
 from raremetric.encoding.table_encoder import TableEncoder, check_columns
-from raremetric.files import TableError, existing_file
+from raremetric.files import existing_file
 from raremetric.table.reading.columns import known_columns
 from raremetric.table.reading.csv_files import find_dialect, scan_csv
 from raremetric.table.reading.files import (
@@ -22,7 +22,7 @@ from raremetric.table.reading.files import (
     read_arrow,
     scan_parquet,
 )
-from raremetric.table.reading.row_names import as_texts
+from raremetric.table.reading.levels import as_texts
 
 
 def iter_table(
@@ -52,15 +52,11 @@ def iter_table(
         Some of the rows, for ``encoder.transform`` or a pipeline that starts with the encoder.
         The index contains the numbers of the rows in the file, starting at 1, or their names.
     """
-    source = "The table" if is_frame(path) else existing_file(path)
-    known = list(encoder.feature_names_in_)
-    first_row = 1
-    try:
-        for table in iter_arrow(path, known[0], block_bytes, row_names):
+    first_row, known = 1, str(encoder.feature_names_in_[0])
+    with naming("The table" if is_frame(path) else existing_file(path)):
+        for table in iter_arrow(path, known, block_bytes, row_names):
             yield encoder_frame(table, encoder, first_row, row_names)
             first_row += table.num_rows
-    except TableError as error:
-        raise TableError(f"{source}: {error}") from error
 
 
 def encoder_frame(
@@ -95,23 +91,14 @@ def iter_arrow(
 ) -> Iterator[Any]:
     """Read a file or table as a sequence of Arrow tables, at least one.
 
-    Parameters
-    ----------
-    path, block_bytes, row_names
-        See `iter_table`.
-    known : str
-        A column that the file probably has: helps to detect a header.
-    target : str or None, default=None
-        Column with the class, in which ``NA`` is not a missing value.
+    That it probably has a column `known` helps to detect a header. See also `iter_table`.
     """
     verbatim = [] if row_names is None else [row_names]
     if is_frame(path):
         yield arrow_table(path, verbatim)
     elif is_csv(path := Path(path)):
         dialect, is_empty = find_dialect(path, target=known), True
-        if target is not None:
-            dialect = dialect.with_text([], target)
-        for table in scan_csv(path, dialect, block_bytes, verbatim):
+        for table in scan_csv(path, dialect, block_bytes):
             is_empty = False
             yield table
         if is_empty:  # a header without rows
@@ -119,4 +106,4 @@ def iter_arrow(
     elif is_parquet(path):
         yield from scan_parquet(path)
     else:
-        yield read_arrow(path, target=target, verbatim=verbatim).table
+        yield read_arrow(path, target=target, text=verbatim).table

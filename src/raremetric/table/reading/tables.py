@@ -12,11 +12,17 @@ from raremetric.encoding import TableEncoder
 from raremetric.files import TableError, existing_file
 from raremetric.table.reading.columns import to_frame
 from raremetric.table.reading.csv_files import RawTable
-from raremetric.table.reading.files import arrow_table, is_frame, naming, read_arrow
+from raremetric.table.reading.dialect import sample_marks
+from raremetric.table.reading.files import (
+    arrow_table,
+    is_frame,
+    naming,
+    read_arrow,
+    read_openml,
+)
 from raremetric.table.reading.labels import choose_positive, read_labels, refuse_many_classes
-from raremetric.table.reading.openml import read_openml
-from raremetric.table.reading.row_names import as_texts
-from raremetric.table.reading.written import Written
+from raremetric.table.reading.levels import as_texts
+from raremetric.table.reading.numbers import UNKNOWN
 from raremetric.validation import Labels, as_names, check_option, did_you_mean
 
 
@@ -95,7 +101,8 @@ def read_table(
         verbatim : dict of list of str
             The texts of the columns `verbatim`, by name.
         decimals : dict of str
-            The decimal marks of these columns in the file, should they hold numbers.
+            The decimal marks of these columns in the file, should they hold numbers; empty if
+            nothing shows them.
 
     Raises
     ------
@@ -145,10 +152,9 @@ def read_table(
                 existing_file(path),
                 target=target,
                 header=header,
-                text=categorical,
-                verbatim=as_written,
+                text=[*categorical, *as_written],
             )
-        table, written = read.table, read.written
+        table, written = read.table, read.written or sample_marks(read.table)
         name = find_target(table.column_names, read.target if target is None else target)
         _check_names(table, name, categorical, ignore, as_written)
         columns = {key: table.column(key) for key in table.column_names if key not in ignore}
@@ -158,7 +164,7 @@ def read_table(
             refuse_many_classes(name, labels)
         chosen = choose_positive(name, labels, positive)
         texts = {each: as_texts(columns.pop(each)) for each in as_written if each in columns}
-        decimals = {each: written.get(each, Written(".")).decimal for each in verbatim}
+        decimals = {each: written.get(each, UNKNOWN).decimal for each in verbatim}
         frame, written = to_frame(columns, categorical, written)
         if not frame.shape[1]:
             raise TableError(f"It has no usable column besides the target {name!r}.")

@@ -27,10 +27,10 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.preprocessing import StandardScaler
 
 from raremetric.datasets import load_dataset
-from raremetric.learners.base import initial_components
 from raremetric.learners.itml import ITML
 from raremetric.learners.lmnn import LMNN
 from raremetric.losses.large_margin import make_large_margin_loss, target_table
+from raremetric.metric import initial_components
 from raremetric.neighbors import ClassSearch
 from raremetric.validation import check_labels
 

@@ -16,8 +16,8 @@ from sklearn.preprocessing import StandardScaler
 from raremetric import IML, IMLCV, LMNN, RareClassifier, load_dataset
 from raremetric.contenders.families import FOREST_GRID
 from raremetric.learners import lmnn
-from raremetric.learners.base import initial_components
 from raremetric.losses.large_margin import make_large_margin_loss
+from raremetric.metric import initial_components
 from raremetric.solvers.reference import minimize_lbfgs
 from raremetric.study import read_study
 from raremetric.study.execution import run_task

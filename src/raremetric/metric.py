@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy import linalg
+from sklearn.utils import check_array
 
 from raremetric.scales import unit_of
+from raremetric.validation import check_integer, check_option
 
 
 def symmetric_eigen(M: NDArray) -> tuple[NDArray, NDArray]:
@@ -76,3 +78,66 @@ def spd_geodesic(A: NDArray, B: NDArray, t: float) -> NDArray:
     factor = R.T @ vectors
     point = (factor * np.maximum(values, 0.0) ** t) @ factor.T
     return (point + point.T) / 2
+
+
+def initial_components(
+    init: str | ArrayLike,
+    X: NDArray,
+    n_components: int | None = None,
+    weights: NDArray | None = None,
+) -> NDArray[np.float64]:
+    """Where a solver starts: unit axes, principal axes or a given matrix, (n_components, d)."""
+    n_features = X.shape[1]
+    if n_components is not None:
+        check_integer(n_components, "n_components", low=1, high=n_features)
+    shape = (n_components or n_features, n_features)
+    if isinstance(init, str):
+        check_option(init, "init", ("auto", "identity", "pca"))
+        if init == "identity" or (init == "auto" and shape[0] == n_features):
+            return np.eye(*shape)
+        _, axes = symmetric_eigen(_covariance(X, weights))
+        return np.ascontiguousarray(axes.T[::-1][: shape[0]])  # largest variance first
+    L = check_array(init, dtype=np.float64, input_name="init", copy=True)
+    if L.shape != shape:
+        raise ValueError(
+            f"init.shape == {L.shape}, expected (n_components, n_features) == {shape}."
+        )
+    return L
+
+
+def prior_components(
+    prior: str | ArrayLike, X: NDArray, weights: NDArray | None = None
+) -> NDArray[np.float64]:
+    """L₀ with L₀ᵀL₀ the prior metric of ITML or GMML: the inverse covariance, or a given one."""
+    n_features = X.shape[1]
+    if isinstance(prior, str):
+        check_option(prior, "prior", ("covariance", "identity"))
+        if prior == "identity":
+            return np.eye(n_features)
+        values, vectors = symmetric_eigen(_covariance(X, weights))
+        is_singular = values[0] <= values[-1] * n_features * np.finfo(float).eps
+        if is_singular or (np.ptp(X, axis=0) == 0).any():
+            raise ValueError(
+                "prior='covariance' needs a covariance of full rank, but some features are "
+                "constant or follow from others. Drop them, or use prior='identity'."
+            )
+        return (vectors / np.sqrt(values)) @ vectors.T
+    M = check_array(prior, dtype=np.float64, input_name="prior")
+    if M.shape != (n_features, n_features):
+        raise ValueError(
+            f"prior.shape == {M.shape}, expected (n_features, n_features) == "
+            f"{(n_features, n_features)}."
+        )
+    if not np.allclose(M, M.T) or linalg.eigvalsh(M)[0] <= 0:
+        raise ValueError(
+            "prior must be symmetric and positive definite. Add a small multiple of the identity."
+        )
+    return components_from_matrix(M)
+
+
+def _covariance(X: NDArray, weights: NDArray | None) -> NDArray[np.float64]:
+    """The covariance of examples; their weights have a mean of one."""
+    if weights is None:
+        return np.cov(X, rowvar=False).reshape(X.shape[1], X.shape[1])
+    centered = X - weights @ X / len(X)
+    return (centered.T * weights) @ centered / (len(X) - 1)

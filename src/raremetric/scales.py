@@ -21,11 +21,6 @@ def unit_of(size: ArrayLike, low: int = 0, high: int = 0) -> NDArray[np.float64]
     return np.where(moderate, 1.0, np.ldexp(1.0, exponents))
 
 
-def spread_of(X: NDArray) -> NDArray[np.float64]:
-    """The largest difference between two values of each feature."""
-    return X.max(axis=0) - X.min(axis=0)
-
-
 def validate_rows(estimator, X, y="no_validation", *, reset=True, any_unit=False, **checks):
     """scikit-learn's ``validate_data`` in double precision, and a check of the features' scale.
 
@@ -47,7 +42,7 @@ def validate_rows(estimator, X, y="no_validation", *, reset=True, any_unit=False
     rows = checked[0] if isinstance(checked, tuple) else checked
     check_size(rows)
     if reset and not any_unit:
-        spread = spread_of(rows)
+        spread = np.ptp(rows, axis=0)
         smallest = float(spread.min(where=spread > 0, initial=np.inf))
         if smallest < SMALLEST:
             subject = "The features of X differ" if spread.max() < SMALLEST else "A feature differs"

@@ -6,11 +6,11 @@ from sklearn.datasets import load_iris
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from raremetric.learners.base import initial_components
 from raremetric.learners.grid import Fold, score_push_weights
 from raremetric.learners.lmnn import LMNN, start_of
 from raremetric.learners.lmnn import make_problem as make_problem_of
 from raremetric.losses.large_margin import make_large_margin_loss
+from raremetric.metric import initial_components
 from raremetric.solvers.reference import minimize_lbfgs
 from raremetric.validation import check_labels
 from tests.conftest import make_problem

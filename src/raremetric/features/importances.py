@@ -14,7 +14,7 @@ from sklearn.base import (
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from raremetric.scales import spread_of, unit_of, validate_rows
+from raremetric.scales import unit_of, validate_rows
 from raremetric.validation import (
     Labels,
     check_integer,
@@ -143,7 +143,7 @@ def mean_importances(
 
     n_samples = len(X)
     # Trees round to single precision, and to them values that differ by less than 1e-7 are equal.
-    spread = spread_of(X)
+    spread = np.ptp(X, axis=0)
     X = np.where(spread > 0, X / unit_of(spread, -10, 60), 0.0).astype(np.float32)
     indicators = labels.codes.astype(np.float64)  # one column suffices for two classes
     if len(labels.classes) > 2:

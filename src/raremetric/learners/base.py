@@ -1,4 +1,4 @@
-"""The base class of all metric learners, and where they start from."""
+"""The base class of all metric learners."""
 
 from __future__ import annotations
 
@@ -7,29 +7,21 @@ import sys
 from collections.abc import Callable, Sequence
 from functools import partial
 from html import escape
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import linalg
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
-from raremetric.metric import (
-    axis_shares,
-    components_from_matrix,
-    matrix_from_components,
-    squared_lengths,
-    symmetric_eigen,
-)
-from raremetric.scales import check_size, spread_of, validate_rows
+from raremetric.metric import axis_shares, matrix_from_components, squared_lengths
+from raremetric.performance import one_blas_thread
+from raremetric.scales import check_size, validate_rows
 from raremetric.validation import (
     Labels,
     accepted_weights,
-    check_integer,
     check_labels,
-    check_option,
     relative_weights,
     weighted_rows,
 )
@@ -38,9 +30,9 @@ logger = logging.getLogger("raremetric")
 
 N_SHOWN = 10  # features in the table of weights
 _ROW = (
-    '<tr><th style="text-align:left;font-weight:normal;padding:0 .6em 0 0">{name}</th>'
-    '<td style="text-align:right;padding:0 .6em 0 0">{share:.1%}</td>'
-    '<td style="text-align:left;width:12em"><div style="width:{width:.1f}%;height:.7em;'
+    '<tr><th style="text-align:left;font-weight:normal;padding:0 .6em 0 0">{}</th>'
+    '<td style="text-align:right;padding:0 .6em 0 0">{:.1%}</td>'
+    '<td style="text-align:left;width:12em"><div style="width:{:.1f}%;height:.7em;'
     'background:#d9541e"></div></td></tr>'
 )
 
@@ -48,20 +40,43 @@ _ROW = (
 class MetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """Base of all learners of a Mahalanobis metric d²(x, x') = ‖L(x − x')‖².
 
-    A subclass sets ``components_`` (L) in ``fit``.
+    A subclass sets ``components_`` (L) and ``classes_`` in ``_fit``.
     """
+
+    @one_blas_thread
+    def fit(self, X, y, sample_weight=None) -> Self:
+        """Learn the metric.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Training examples; standardize them first.
+        y : array-like of shape (n_samples,)
+            Class labels.
+        sample_weight : array-like of shape (n_samples,) or None, default=None
+            Weights of the examples: see the notes of the class.
+
+        Returns
+        -------
+        self : estimator
+        """
+        X, labels = self._check_training_data(X, y)
+        self._fit(X, labels, sample_weight)
+        return self
+
+    def _fit(self, X: NDArray, labels: Labels, sample_weight: ArrayLike | None) -> None:
+        """Check parameters and weights, and learn from rows and labels that are checked already."""
+        raise NotImplementedError
 
     @classmethod
     def fit_settings(cls, learners: Sequence[Any], X, y, sample_weight=None) -> None:
-        """Fit several settings to the same data; a subclass can share work between them.
+        """Fit several learners of this class to the same data; a subclass can share work.
 
         Parameters
         ----------
         learners : sequence of learners of this class
-        X, y
-            See ``fit``.
-        sample_weight : array-like of shape (n_samples,) or None, default=None
-            For learners whose ``fit`` accepts it.
+        X, y, sample_weight
+            See ``fit``. The weights are for learners whose ``fit`` accepts them.
         """
         for learner in learners:
             learner.fit(X, y, **accepted_weights(learner, sample_weight))
@@ -177,55 +192,18 @@ class MetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
     @property
     def _repr_html_(self):
         diagram = super()._repr_html_  # raises AttributeError if diagrams are turned off
-        return lambda: diagram() + self._weights_html()
+        return lambda: diagram() + weights_html(self)
 
     def _repr_mimebundle_(self, **kwargs):
         bundle = super()._repr_mimebundle_(**kwargs)
         if "text/html" in bundle:  # absent if diagrams are turned off
-            bundle["text/html"] += self._weights_html()
+            bundle["text/html"] += weights_html(self)
         return bundle
-
-    def _weights_html(self) -> str:
-        L = getattr(self, "components_", None)
-        return "" if L is None else weights_html(L, feature_names(self))
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.target_tags.required = True
         return tags
-
-
-def initial_components(
-    init: str | ArrayLike,
-    X: NDArray,
-    n_components: int | None = None,
-    weights: NDArray | None = None,
-) -> NDArray[np.float64]:
-    """Where a solver starts: unit axes, principal axes or a given matrix, (n_components, d)."""
-    n_features = X.shape[1]
-    if n_components is not None:
-        check_integer(n_components, "n_components", low=1, high=n_features)
-    shape = (n_components or n_features, n_features)
-    if isinstance(init, str):
-        check_option(init, "init", ("auto", "identity", "pca"))
-        if init == "identity" or (init == "auto" and shape[0] == n_features):
-            return np.eye(*shape)
-        _, axes = symmetric_eigen(_covariance(X, weights))
-        return np.ascontiguousarray(axes.T[::-1][: shape[0]])  # largest variance first
-    L = check_array(init, dtype=np.float64, input_name="init", copy=True)
-    if L.shape != shape:
-        raise ValueError(
-            f"init.shape == {L.shape}, expected (n_components, n_features) == {shape}."
-        )
-    return L
-
-
-def _covariance(X: NDArray, weights: NDArray | None) -> NDArray[np.float64]:
-    """The covariance of examples; their weights have a mean of one."""
-    if weights is None:
-        return np.cov(X, rowvar=False).reshape(X.shape[1], X.shape[1])
-    centered = X - weights @ X / len(X)
-    return (centered.T * weights) @ centered / (len(X) - 1)
 
 
 def _distance(u: ArrayLike, v: ArrayLike, squared: bool = False, *, components: NDArray) -> float:
@@ -234,60 +212,24 @@ def _distance(u: ArrayLike, v: ArrayLike, squared: bool = False, *, components: 
     return length if squared else float(np.sqrt(length))
 
 
-def prior_components(
-    prior: str | ArrayLike, X: NDArray, weights: NDArray | None = None
-) -> NDArray[np.float64]:
-    """L₀ with L₀ᵀL₀ the prior metric of ITML or GMML: the inverse covariance, or a given one."""
-    n_features = X.shape[1]
-    if isinstance(prior, str):
-        check_option(prior, "prior", ("covariance", "identity"))
-        if prior == "identity":
-            return np.eye(n_features)
-        values, vectors = symmetric_eigen(_covariance(X, weights))
-        is_singular = values[0] <= values[-1] * n_features * np.finfo(float).eps
-        if is_singular or (spread_of(X) == 0).any():
-            raise ValueError(
-                "prior='covariance' needs a covariance of full rank, but some features are "
-                "constant or follow from others. Drop them, or use prior='identity'."
-            )
-        return (vectors / np.sqrt(values)) @ vectors.T
-    M = check_array(prior, dtype=np.float64, input_name="prior")
-    if M.shape != (n_features, n_features):
-        raise ValueError(
-            f"prior.shape == {M.shape}, expected (n_features, n_features) == "
-            f"{(n_features, n_features)}."
-        )
-    if not np.allclose(M, M.T) or linalg.eigvalsh(M)[0] <= 0:
-        raise ValueError(
-            "prior must be symmetric and positive definite. Add a small multiple of the identity."
-        )
-    return components_from_matrix(M)
-
-
 def feature_names(learner) -> NDArray:
     """The names seen in ``fit``, or x0, x1, …"""
     given = getattr(learner, "feature_names_in_", None)
     return np.array([f"x{j}" for j in range(learner.n_features_in_)]) if given is None else given
 
 
-def weights_html(L: NDArray, names: NDArray) -> str:
+def weights_html(learner: MetricLearner) -> str:
     """A small table with bars: the share of each feature in the trace of M, largest first.
 
-    Parameters
-    ----------
-    L : ndarray of shape (n_components, n_features)
-    names : ndarray of shape (n_features,)
-        They are escaped here.
+    Nothing before the learner is fitted.
     """
-    shares = axis_shares(L)
+    L = getattr(learner, "components_", None)
+    if L is None:
+        return ""
+    names, shares = feature_names(learner), axis_shares(L)
     order = np.argsort(-shares, kind="stable")[:N_SHOWN]
-    largest = max(float(shares[order[0]]), 1e-300)
-    rows = "".join(
-        _ROW.format(
-            name=escape(str(names[j])), share=shares[j], width=100 * float(shares[j]) / largest
-        )
-        for j in order
-    )
+    widths = 100 * shares / max(float(shares.max()), 1e-300)
+    rows = "".join(_ROW.format(escape(str(names[j])), shares[j], widths[j]) for j in order)
     rest = len(shares) - len(order)
     more = f" The other {rest} share {shares.sum() - shares[order].sum():.1%}." if rest else ""
     return (

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Sequence
+from functools import cache
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy import linalg
 
 from raremetric.learners.base import MetricLearner
 from raremetric.metric import symmetric_eigen
-from raremetric.performance import one_blas_thread
-from raremetric.scales import spread_of
 from raremetric.validation import Labels, check_labels, check_real, weighted_rows
+
+# By a shrinkage: the covariance and its inverse square root. Cost: n_features³.
+Shrunk = Callable[[float], tuple[NDArray, NDArray]]
 
 ROUNDING = 8 * np.finfo(np.float64).eps  # of the means: not a variance within classes
 
@@ -64,6 +66,9 @@ class BalancedDiscriminant(MetricLearner):
 
         d^2(x, x') = \|W\Delta\|^2 + (g^2 - 1)\,(u^\top W\Delta)^2, \qquad \Delta = x - x'.
 
+    **Weights.** They multiply the examples in the mean and the covariance of their class; each
+    class has the same weight as before. An example of weight 0 is left out.
+
     See Also
     --------
     GMML : A closed form from pairs of examples.
@@ -82,86 +87,49 @@ class BalancedDiscriminant(MetricLearner):
         self.shrinkage = shrinkage
         self.stretch = stretch
 
-    @one_blas_thread
-    def fit(self, X, y, sample_weight=None) -> BalancedDiscriminant:
-        """Compute the metric.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Training examples; standardize them first, because the shrinkage depends on scales.
-        y : array-like of shape (n_samples,)
-            Class labels.
-        sample_weight : array-like of shape (n_samples,) or None, default=None
-            Weights of the examples in the mean and covariance of their class. Each class has the
-            same weight as before; an example of weight 0 is left out.
-
-        Returns
-        -------
-        self : BalancedDiscriminant
-        """
-        self.fit_settings([self], X, y, sample_weight)
-        return self
+    def _fit(self, X: NDArray, labels: Labels, sample_weight: ArrayLike | None) -> None:
+        self._fit_spectrum(*find_spectrum(X, labels, sample_weight, type(self).__name__))
 
     @classmethod
     def fit_settings(cls, learners: Sequence[Any], X, y, sample_weight=None) -> None:
-        """Fit several settings to the same data.
+        """Fit several settings to the same data; see `MetricLearner.fit_settings`.
 
         One eigendecomposition serves them all, and one whitening those with the same shrinkage.
-
-        Parameters
-        ----------
-        learners : sequence of BalancedDiscriminant
-        X, y, sample_weight
-            See `fit`.
         """
-        first = learners[0]
-        X, labels = first._check_training_data(X, y)
-        weights = None
-        if sample_weight is not None:
-            rows, weights = weighted_rows(sample_weight, len(X))
-            X, labels = X[rows], check_labels(labels.classes[labels.codes[rows]], cls.__name__)
-        means, covariance = class_moments(X, labels, weights)
-        variances, axes = symmetric_eigen(covariance)
-        if variances.max() <= (ROUNDING * np.abs(X).max()) ** 2:
-            variances = np.zeros_like(variances)
-        spectrum = Spectrum(means, variances, axes)
-        known: dict[float, Shrunk] = {}
+        X, labels = learners[0]._check_training_data(X, y)
+        labels, means, shrunk = find_spectrum(X, labels, sample_weight, cls.__name__)
         for learner in learners:
-            learner.classes_, learner.n_features_in_ = labels.classes, first.n_features_in_
-            learner._fit_spectrum(spectrum, known)
+            learner.n_features_in_ = X.shape[1]
+            learner._fit_spectrum(labels, means, shrunk)
 
-    def _fit_spectrum(self, spectrum: Spectrum, known: dict[float, Shrunk]) -> None:
+    def _fit_spectrum(self, labels: Labels, means: NDArray, shrunk: Shrunk) -> None:
+        """Set the attributes, from the means of the classes and their shrunk mean covariance."""
         shrinkage = check_real(self.shrinkage, "shrinkage", low=0, high=1, closed="right")
         stretch = check_real(self.stretch, "stretch", low=1)
-        if shrinkage not in known:
-            known[shrinkage] = spectrum.shrunk(shrinkage)
-        self.covariance_, whitening = known[shrinkage]
-        between = between_directions(spectrum.means @ whitening)
+        self.classes_ = labels.classes
+        self.covariance_, whitening = shrunk(shrinkage)
+        between = between_directions(means @ whitening)
         self.components_ = whitening + (stretch - 1) * between @ (between.T @ whitening)
 
 
-class Shrunk(NamedTuple):
-    """A shrunk covariance and its inverse square root."""
+def find_spectrum(
+    X: NDArray, labels: Labels, sample_weight: ArrayLike | None, owner: str
+) -> tuple[Labels, NDArray, Shrunk]:
+    """Labels and class means of the examples with weight, and their covariance by its shrinkage."""
+    weights = None
+    if sample_weight is not None:
+        rows, weights = weighted_rows(sample_weight, len(X))
+        X, labels = X[rows], check_labels(labels.classes[labels.codes[rows]], owner)
+    means, covariance = class_moments(X, labels, weights)
+    variances, axes = symmetric_eigen(covariance)
+    if variances.max() <= (ROUNDING * np.abs(X).max()) ** 2:
+        variances = np.zeros_like(variances)
 
-    covariance: NDArray[np.float64]
-    whitening: NDArray[np.float64]
+    def shrunk(shrinkage: float) -> tuple[NDArray, NDArray]:
+        values = shrink_variances(variances, shrinkage)
+        return (axes * values) @ axes.T, (axes / np.sqrt(values)) @ axes.T
 
-
-class Spectrum(NamedTuple):
-    """Means of the classes, (n_classes, n_features), and the mean covariance's axes."""
-
-    means: NDArray[np.float64]
-    variances: NDArray[np.float64]
-    axes: NDArray[np.float64]
-
-    def shrunk(self, shrinkage: float) -> Shrunk:
-        """The covariance with shrunk eigenvalues. Cost: n_features³."""
-        variances = shrink_variances(self.variances, shrinkage)
-        return Shrunk(
-            (self.axes * variances) @ self.axes.T,
-            (self.axes / np.sqrt(variances)) @ self.axes.T,
-        )
+    return labels, means, cache(shrunk)
 
 
 def class_moments(
@@ -176,7 +144,7 @@ def class_moments(
         shares = weights / (n_classes * np.bincount(codes, weights)[codes])
         means = np.stack([n_classes * (shares * (codes == c)) @ X for c in range(n_classes)])
     centered = (X - means[codes]) * np.sqrt(shares)[:, np.newaxis]
-    centered[:, spread_of(X) == 0] = 0.0  # without the rounding of the means
+    centered[:, np.ptp(X, axis=0) == 0] = 0.0  # without the rounding of the means
     return means, centered.T @ centered
 
 

@@ -36,7 +36,7 @@ class Euclidean(MetricLearner):
     array([5.])
     """
 
-    def fit(self, X, y) -> Euclidean:
+    def fit(self, X, y) -> Euclidean:  # type: ignore[override]  # it has no use for weights
         """Check the data and set the identity.
 
         Parameters
@@ -49,6 +49,5 @@ class Euclidean(MetricLearner):
         self : Euclidean
         """
         X, labels = self._check_training_data(X, y)
-        self.classes_ = labels.classes
-        self.components_ = np.eye(X.shape[1])
+        self.classes_, self.components_ = labels.classes, np.eye(X.shape[1])
         return self

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy import linalg
 from sklearn.utils import check_random_state
 
-from raremetric.learners.base import MetricLearner, prior_components
-from raremetric.metric import components_from_matrix, matrix_from_components, spd_geodesic
+from raremetric.learners.base import MetricLearner
+from raremetric.metric import (
+    components_from_matrix,
+    matrix_from_components,
+    prior_components,
+    spd_geodesic,
+)
 from raremetric.pairs import (
     Pairs,
     PairSet,
@@ -18,7 +23,6 @@ from raremetric.pairs import (
     redraw,
     split_by_label,
 )
-from raremetric.performance import one_blas_thread
 from raremetric.scales import unit_of
 from raremetric.validation import (
     Labels,
@@ -163,24 +167,7 @@ class GMML(MetricLearner):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    @one_blas_thread
-    def fit(self, X, y, sample_weight=None) -> GMML:
-        """Learn the metric.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Training examples; standardize them first.
-        y : array-like of shape (n_samples,)
-            Class labels.
-        sample_weight : array-like of shape (n_samples,) or None, default=None
-            Weights of the examples, see the notes.
-
-        Returns
-        -------
-        self : GMML
-        """
-        X, labels = self._check_training_data(X, y)
+    def _fit(self, X: NDArray, labels: Labels, sample_weight: ArrayLike | None) -> None:
         X, labels, rows, weights = self._weighted_data(X, labels, sample_weight)
         self._check_parameters()
         similar, dissimilar = self._select_pairs(X, labels, weights)
@@ -202,7 +189,6 @@ class GMML(MetricLearner):
         self.objective_ = self.t * (1 - self.t) * _squared_path_length(S, D, unit)
         sets = pair_sets(labels, similar, dissimilar)
         self.pair_sets_ = {c: PairSet(rows[s.similar], rows[s.dissimilar]) for c, s in sets.items()}
-        return self
 
     def _check_parameters(self) -> None:
         check_real(self.t, "t", low=0, high=1)

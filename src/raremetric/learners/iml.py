@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from joblib import effective_n_jobs
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from raremetric.learners.base import MetricLearner, initial_components
+from raremetric.learners.base import MetricLearner
 from raremetric.learners.guarantees import FitFacts, GuaranteeMixin
 from raremetric.learners.problem import PairSetProblem, SolverOptions
+from raremetric.metric import initial_components
 from raremetric.pairs import check_max_samples, draw_anchors, pair_sets, select_pairs
-from raremetric.performance import one_blas_thread
 from raremetric.validation import (
     Labels,
     check_class_weights,
@@ -140,6 +140,9 @@ class IML(GuaranteeMixin, MetricLearner):
     (``init="identity"`` is the paper's start); the corners of the hinges are rounded during the
     descent, less and less (the reported objective is exact).
 
+    **Weights.** The weight of an example multiplies the pairs of which it is the anchor. The total
+    weight of each set of pairs does not change.
+
     **Large data.** Each set of pairs is a mean over its anchors. Beyond ``max_samples`` examples it
     is estimated without bias from a sample: the same number of anchors of each class, or all
     examples of a class that has fewer, with chances proportional to ``sample_weight``. Neighbors
@@ -219,25 +222,7 @@ class IML(GuaranteeMixin, MetricLearner):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    @one_blas_thread
-    def fit(self, X, y, sample_weight=None) -> IML:
-        """Learn the metric.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Training examples; standardize them first.
-        y : array-like of shape (n_samples,)
-            Class labels.
-        sample_weight : array-like of shape (n_samples,) or None, default=None
-            The weight of an example multiplies the pairs of which it is the anchor. The total
-            weight of each set of pairs does not change.
-
-        Returns
-        -------
-        self : IML
-        """
-        X, labels = self._check_training_data(X, y)
+    def _fit(self, X: NDArray, labels: Labels, sample_weight: ArrayLike | None) -> None:
         check_parameters(self)
         weights = check_weights(sample_weight, len(X))
         check_class_weights(labels, weights)
@@ -259,7 +244,6 @@ class IML(GuaranteeMixin, MetricLearner):
             labels.counts, *problem.extent(), self.n_neighbors, *loss_parameters[:2],
             self.pairs, self.set_weights, bool((weights != weights[0]).any()),
         )  # fmt: skip
-        return self
 
     def _start(self, X: NDArray) -> tuple[NDArray, SolverOptions]:
         if not (self.warm_start and hasattr(self, "components_")):

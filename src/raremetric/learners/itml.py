@@ -6,17 +6,18 @@ from contextlib import suppress
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy import linalg
 from sklearn.utils import check_array, check_random_state
 
-from raremetric.learners.base import MetricLearner, prior_components
-from raremetric.metric import squared_lengths
+from raremetric.learners.base import MetricLearner
+from raremetric.metric import prior_components, squared_lengths
 from raremetric.pairs import check_signs, draw_pairs, sample_rows
 from raremetric.performance import one_blas_thread
 from raremetric.scales import unit_of, validate_rows
 from raremetric.solvers.bregman import project_bregman
 from raremetric.validation import (
+    Labels,
     check_integer,
     check_option,
     check_real,
@@ -165,24 +166,7 @@ class ITML(MetricLearner):
         self.tol = tol
         self.random_state = random_state
 
-    @one_blas_thread
-    def fit(self, X, y, sample_weight=None) -> ITML:
-        """Draw pairs by their labels and learn the metric.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Training examples; standardize them first.
-        y : array-like of shape (n_samples,)
-            Class labels.
-        sample_weight : array-like of shape (n_samples,) or None, default=None
-            Weights of the examples, see the notes.
-
-        Returns
-        -------
-        self : ITML
-        """
-        X, labels = self._check_training_data(X, y)
+    def _fit(self, X: NDArray, labels: Labels, sample_weight: ArrayLike | None) -> None:
         X, labels, rows, weights = self._weighted_data(X, labels, sample_weight)
         self._check_parameters()
         random_state = check_random_state(self.random_state)
@@ -198,7 +182,7 @@ class ITML(MetricLearner):
         prior = prior_components(self.prior, X, weights)
         bounds = self._resolve_bounds(X[first] - X[second], prior)
         differences = X[pairs[:, 0]] - X[pairs[:, 1]]
-        return self._learn(differences, signs, bounds, prior)
+        self._learn(differences, signs, bounds, prior)
 
     @one_blas_thread
     def fit_pairs(self, pairs, labels) -> ITML:
@@ -226,7 +210,8 @@ class ITML(MetricLearner):
         forget_attributes(self, "classes_", "pair_indices_")
         differences = pairs[:, 0] - pairs[:, 1]
         prior = prior_components(self.prior, points)
-        return self._learn(differences, signs, self._resolve_bounds(differences, prior), prior)
+        self._learn(differences, signs, self._resolve_bounds(differences, prior), prior)
+        return self
 
     def _check_parameters(self) -> None:
         if self.gamma != np.inf:
@@ -251,7 +236,7 @@ class ITML(MetricLearner):
 
     def _learn(
         self, differences: NDArray, signs: NDArray, bounds: tuple[float, float], prior: NDArray
-    ) -> ITML:
+    ) -> None:
         unit = unit_of(np.sqrt(bounds[1]), -100, 100)
         unit_bounds = np.where(signs > 0, *bounds) / unit**2
         with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
@@ -276,7 +261,6 @@ class ITML(MetricLearner):
         self.pair_bounds_ = projection.bounds * unit**2
         self.multipliers_ = projection.multipliers / unit**2
         self.n_iter_ = projection.n_iter
-        return self
 
 
 def _check_bounds(bounds: Any) -> tuple[float, float]:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from raremetric.learners.base import MetricLearner, initial_components
+from raremetric.learners.base import MetricLearner
 from raremetric.learners.lmnn_problem import LargeMarginProblem
 from raremetric.learners.problem import SolverOptions
+from raremetric.metric import initial_components
 from raremetric.pairs import check_max_samples, draw_anchors
-from raremetric.performance import one_blas_thread
 from raremetric.validation import (
     Labels,
     check_integer,
@@ -177,24 +177,7 @@ class LMNN(MetricLearner):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    @one_blas_thread
-    def fit(self, X, y, sample_weight=None) -> LMNN:
-        """Learn the metric.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Training examples; standardize them first.
-        y : array-like of shape (n_samples,)
-            Class labels.
-        sample_weight : array-like of shape (n_samples,) or None, default=None
-            Weights of the examples, see the notes.
-
-        Returns
-        -------
-        self : LMNN
-        """
-        X, labels = self._check_training_data(X, y)
+    def _fit(self, X: NDArray, labels: Labels, sample_weight: ArrayLike | None) -> None:
         n_samples = len(X)
         X, labels, rows, weights = self._weighted_data(X, labels, sample_weight)
         check_parameters(self)
@@ -215,7 +198,6 @@ class LMNN(MetricLearner):
         self.n_iter_ = solution.n_iter
         self.target_neighbors_ = np.full((n_samples, self.n_neighbors), -1)
         self.target_neighbors_[rows] = np.append(rows, -1)[problem.targets]
-        return self
 
 
 def check_parameters(learner: LMNN) -> None:

@@ -13,7 +13,6 @@ from raremetric.losses.large_margin import make_large_margin_loss, target_table
 from raremetric.losses.sampled_large_margin import AnyLargeMarginLoss, make_sampled_loss
 from raremetric.neighbors import ClassSearch
 from raremetric.pairs import Anchors
-from raremetric.scales import spread_of
 from raremetric.solvers.reference import PATIENCE, Solution, minimize_in_stages, minimize_lbfgs
 from raremetric.validation import Labels
 
@@ -197,7 +196,7 @@ def _descend(
 
 def unit_of_features(X: NDArray) -> float:
     """The power of two nearest to the root mean square of the centered features."""
-    if not spread_of(X).any():  # equal examples; centered, they can differ from 0 by rounding
+    if not np.ptp(X, axis=0).any():  # equal examples; centered, they can differ from 0 by rounding
         return 1.0
     centered = X - X.mean(axis=0)
     largest = float(np.abs(centered).max())

@@ -18,7 +18,6 @@ from raremetric.losses.large_margin_kernels import estimate_large_margin
 from raremetric.losses.pair_sets_kernels import hinge
 from raremetric.neighbors.self_join import row_distance
 from raremetric.performance import jit
-from raremetric.scales import spread_of
 from raremetric.validation import Labels
 
 TILE_ROWS = 128
@@ -58,7 +57,7 @@ class LargeMarginLoss(NamedTuple):
         With the squared hinge and weights of one only.
         """
         centered = self.X - self.X.mean(axis=0)  # the loss depends on differences only
-        centered[:, spread_of(self.X) == 0] = 0.0  # rounding of the mean of large numbers
+        centered[:, np.ptp(self.X, axis=0) == 0] = 0.0  # rounding of the mean of large numbers
         return self._replace(X=centered.astype(np.float32))
 
     def value_and_gradient(self, L: NDArray, width: float = 0.0) -> tuple[float, NDArray]:

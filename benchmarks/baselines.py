@@ -29,9 +29,8 @@ from sklearn.preprocessing import StandardScaler
 from raremetric.datasets import load_dataset
 from raremetric.learners.itml import ITML
 from raremetric.learners.lmnn import LMNN
-from raremetric.losses.large_margin import make_large_margin_loss, target_table
+from raremetric.losses.large_margin import find_targets, make_large_margin_loss
 from raremetric.metric import initial_components
-from raremetric.neighbors import ClassSearch
 from raremetric.validation import check_labels
 
 PINNED = (
@@ -143,7 +142,7 @@ def f1(task: dict, components: np.ndarray) -> float:
 def large_margin_loss(task: dict, components: np.ndarray, squared: bool) -> float:
     """The exact loss of LMNN at the given components, with a push weight of one half."""
     labels = check_labels(task["y"], "benchmark")
-    targets = target_table(labels, ClassSearch(task["X"], labels).within(3), 3)
+    targets = find_targets(task["X"], labels, 3)
     loss = make_large_margin_loss(task["X"], labels, targets, push_weight=0.5, squared=squared)
     return loss.value_and_gradient(components)[0]
 

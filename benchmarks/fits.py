@@ -18,7 +18,7 @@ from raremetric.contenders.families import FOREST_GRID
 from raremetric.learners import lmnn
 from raremetric.losses.large_margin import make_large_margin_loss
 from raremetric.metric import initial_components
-from raremetric.solvers.reference import minimize_lbfgs
+from raremetric.solvers.smooth import minimize_lbfgs
 from raremetric.study import read_study
 from raremetric.study.execution import run_task
 from raremetric.study.tasks import Task

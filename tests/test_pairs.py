@@ -25,10 +25,9 @@ def three_classes():
 def test_duplicates_and_threads(n_jobs):
     rng = np.random.RandomState(0)
     X, y = rng.randint(3, size=(300, 2)).astype(float), rng.randint(2, size=300)
-    found = ClassSearch(X, check_labels(y, "test"), n_jobs).within(5)
-    expected = similar_lists(X, y, 5)
-    for c in (0, 1):
-        np.testing.assert_array_equal(found[c], [expected[i] for i in np.flatnonzero(y == c)])
+    search = ClassSearch(X, check_labels(y, "test"), n_jobs)
+    expected = np.array(similar_lists(X, y, 5))
+    np.testing.assert_array_equal(search.within(5), expected[search.rows])
 
 
 @pytest.mark.parametrize("n_jobs", [None, 2])
@@ -39,34 +38,28 @@ def test_neighbors_of_some_anchors_are_found_among_all_rows(n_jobs):
     order = np.argsort(y, kind="stable")  # equal rows of other classes come class by class
     labels, anchors = check_labels(y, "test"), np.flatnonzero(rng.uniform(size=300) < 0.3)
     search = ClassSearch(X, labels, n_jobs, anchors)
-    within, across = search.within(5), search.across(5)
-    similar, dissimilar = similar_lists(X, y, 5), dissimilar_lists(X[order], y[order], 5)
-    for c in range(3):
-        rows = anchors[y[anchors] == c]
-        np.testing.assert_array_equal(within[c], [similar[i] for i in rows])
-        others = [order[dissimilar[np.flatnonzero(order == i)[0]]] for i in rows]
-        np.testing.assert_array_equal(across[c], others)
+    np.testing.assert_array_equal(search.rows, order[np.isin(order, anchors)])
+    np.testing.assert_array_equal(search.within(5), np.array(similar_lists(X, y, 5))[search.rows])
+    across = order[dissimilar_lists(X[order], y[order], 5)]
+    np.testing.assert_array_equal(search.across(5), across[np.isin(order, anchors)])
 
 
-def test_lists_are_shortened_to_what_there_is():
+def test_lists_end_where_there_are_no_more_rows():
     X, labels = np.arange(4.0)[:, np.newaxis], check_labels(np.array([0, 1, 1, 1]), "test")
     search = ClassSearch(X, labels)
-    assert [lists.shape for lists in search.within(9)] == [(1, 0), (3, 2)]
-    assert [lists.shape for lists in search.across(9)] == [(1, 3), (3, 1)]
+    np.testing.assert_array_equal(search.within(9), [[-1, -1], [2, 3], [1, 3], [2, 1]])
+    across = [[1, 2, 3], [0, -1, -1], [0, -1, -1], [0, -1, -1]]
+    np.testing.assert_array_equal(search.across(9), across)
+    alone = ClassSearch(X[:2], check_labels(np.array([0, 1]), "test"))
+    np.testing.assert_array_equal(alone.within(3), [[-1], [-1]])
 
 
 def test_neighbors_within_and_across_classes(three_classes):
     X, labels = three_classes
-    search = ClassSearch(X, labels)
-    within, across = search.within(2), search.across(2)
-    for c in range(3):
-        rows = np.flatnonzero(labels.codes == c)
-        similar, dissimilar = (
-            similar_lists(X, labels.codes, 2),
-            dissimilar_lists(X, labels.codes, 2),
-        )
-        np.testing.assert_array_equal(within[c], [similar[i] for i in rows])
-        np.testing.assert_array_equal(across[c], [dissimilar[i] for i in rows])
+    search, y = ClassSearch(X, labels), labels.codes
+    np.testing.assert_array_equal(search.within(2), np.array(similar_lists(X, y, 2))[search.rows])
+    across = np.array(dissimilar_lists(X, y, 2))[search.rows]
+    np.testing.assert_array_equal(search.across(2), across)
 
 
 def test_random_pairs_are_reproducible_and_of_two_different_rows(three_classes):

@@ -127,11 +127,15 @@ def neighbor_pairs(
 ) -> tuple[Pairs, Pairs]:
     """Each anchor with its k nearest of its own class, and with its k nearest of the others."""
     search = ClassSearch(X, labels, n_jobs, anchors)
-    rows = np.arange(len(X)) if anchors is None else anchors
     return (
-        _pairs_from_lists(labels, rows, search.within(k)),
-        _pairs_from_lists(labels, rows, search.across(k)),
+        _listed_pairs(search.rows, search.within(k)),
+        _listed_pairs(search.rows, search.across(k)),
     )
+
+
+def _listed_pairs(rows: NDArray[np.int64], lists: NDArray[np.int64]) -> Pairs:
+    """Each row with all that its list holds; -1 is no row."""
+    return Pairs(np.repeat(rows, np.count_nonzero(lists >= 0, axis=1)), lists[lists >= 0])
 
 
 def random_pairs(
@@ -266,23 +270,14 @@ def merge_mutual(pairs: Pairs, weights: NDArray, n_samples: int) -> tuple[Pairs,
 
 def pair_sets(labels: Labels, similar: Pairs, dissimilar: Pairs) -> dict:
     """The pairs by class label, as (n_pairs, 2) arrays of row indices."""
+
+    def of_class(pairs: Pairs, c: int) -> NDArray[np.int64]:
+        return np.column_stack(pairs)[labels.codes[pairs.anchors] == c]
+
     return {
-        label: PairSet(_of_class(labels, similar, c), _of_class(labels, dissimilar, c))
+        label: PairSet(of_class(similar, c), of_class(dissimilar, c))
         for c, label in enumerate(labels.classes.tolist())
     }
-
-
-def _of_class(labels: Labels, pairs: Pairs, c: int) -> NDArray[np.int64]:
-    chosen = labels.codes[pairs.anchors] == c
-    return np.column_stack([pairs.anchors[chosen], pairs.others[chosen]])
-
-
-def _pairs_from_lists(
-    labels: Labels, rows: NDArray[np.int64], neighbors: list[NDArray[np.int64]]
-) -> Pairs:
-    codes = labels.codes[rows]
-    anchors = [np.repeat(rows[codes == c], lists.shape[1]) for c, lists in enumerate(neighbors)]
-    return Pairs(np.concatenate(anchors), np.concatenate([lists.ravel() for lists in neighbors]))
 
 
 def split_by_label(labels: Labels, anchors: NDArray, others: NDArray) -> tuple[Pairs, Pairs]:

@@ -7,6 +7,7 @@ from sklearn.model_selection import StratifiedKFold
 
 from raremetric import IML, IMLCV, LMNN, Euclidean, MetricKNNClassifier
 from raremetric.learners import iml, lmnn
+from raremetric.learners.problem import LossParameters
 from raremetric.pairs import draw_anchors
 from raremetric.validation import check_labels
 from tests.conftest import make_problem
@@ -25,7 +26,7 @@ def make_rare_problem(n_samples=60, n_rare=5, seed=0):
 
 def sampled_loss(X, y, w, *, m=5.0, a=0.3, lam=0.1, **parameters):
     problem = iml.make_problem(IML(**parameters), X, check_labels(y, "test"), w)
-    return problem.loss(m, a, lam).value(METRIC)
+    return problem.loss(LossParameters(m, a, lam)).value(METRIC)
 
 
 def anchor_rows(learner, kind="similar"):
@@ -179,7 +180,7 @@ def test_lmnn_estimates_the_full_loss_without_bias(squared):
     for seed in range(300):
         learner = LMNN(2, loss=name, max_samples=12, random_state=seed)
         problem = lmnn.make_problem(learner, X, labels)
-        value, _ = problem._weighted(0.4).value_and_gradient(L * problem.unit)
+        value, _ = problem.loss(0.4).value_and_gradient(L * problem.unit)
         values.append(value)
     error = np.std(values, ddof=1) / np.sqrt(len(values))
     assert abs(np.mean(values) - full) < 3.5 * error < 0.1 * full
@@ -208,7 +209,7 @@ def test_lmnn_reports_the_loss_of_its_anchors():
 def test_gradient_of_the_sampled_large_margin_loss(squared):
     X, y = make_problem(2, n_samples=50, n_classes=3)
     learner = LMNN(2, loss="squared_hinge" if squared else "hinge", max_samples=20, random_state=0)
-    loss = lmnn.make_problem(learner, X, check_labels(y, "test"))._weighted(0.6)
+    loss = lmnn.make_problem(learner, X, check_labels(y, "test")).loss(0.6)
     _, gradient = loss.value_and_gradient(METRIC, 0.1)
     for i, j in np.ndindex(METRIC.shape):
         step = np.zeros_like(METRIC)

@@ -11,7 +11,7 @@ from raremetric.learners.lmnn import LMNN, start_of
 from raremetric.learners.lmnn import make_problem as make_problem_of
 from raremetric.losses.large_margin import make_large_margin_loss
 from raremetric.metric import initial_components
-from raremetric.solvers.reference import minimize_lbfgs
+from raremetric.solvers.smooth import minimize_lbfgs
 from raremetric.validation import check_labels
 from tests.conftest import make_problem
 from tests.oracles.large_margin import lmnn_loss, lmnn_optimum

@@ -100,7 +100,7 @@ def test_weighted_anchors_estimate_the_loss_without_bias():
     full, values = lmnn_loss(L, X, y, similar_lists(X, y, 2), 0.4, True, 0, w), []
     for seed in range(300):
         problem = lmnn_module.make_problem(LMNN(2, max_samples=12, random_state=seed), X, labels, w)
-        values.append(problem._weighted(0.4).value_and_gradient(L * problem.unit)[0])
+        values.append(problem.loss(0.4).value_and_gradient(L * problem.unit)[0])
     error = np.std(values, ddof=1) / np.sqrt(len(values))
     assert abs(np.mean(values) - full) < 3.5 * error < 0.1 * full
 

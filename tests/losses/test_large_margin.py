@@ -5,8 +5,7 @@ from hypothesis import strategies as st
 
 from raremetric.losses import large_margin as kernels
 from raremetric.losses import large_margin_kernels as fast
-from raremetric.losses.large_margin import make_large_margin_loss, target_table
-from raremetric.neighbors import ClassSearch
+from raremetric.losses.large_margin import find_targets, make_large_margin_loss
 from raremetric.validation import check_labels
 from tests.conftest import make_problem
 from tests.oracles.large_margin import lmnn_loss
@@ -16,8 +15,7 @@ LINE_LABELS = np.array([0, 0, 1, 1])
 
 
 def make_targets(X, y, k):
-    labels = check_labels(y, "test")
-    return target_table(labels, ClassSearch(X, labels).within(k), k)
+    return find_targets(X, check_labels(y, "test"), k)
 
 
 def make_loss(X, y, *, k=3, mu=0.5, squared=True, weights=None):
@@ -67,7 +65,7 @@ def test_the_result_does_not_depend_on_the_tile_size(monkeypatch):
     monkeypatch.setattr(kernels, "TILE_ROWS", 3)
     monkeypatch.setattr(kernels, "TILE_COLUMNS", 2)
     run = getattr(kernels.impostor_terms, "py_func", kernels.impostor_terms)
-    loss = make_loss(X, y)
+    (loss,) = make_loss(X, y).parts
     radii, slots = kernels.target_radii(loss.X, loss.targets)
     laplacian, pulls = np.zeros_like(X), np.zeros(slots.shape)
     push = run(loss.X, loss.starts, radii, slots, np.ones(20), True, 0.0, pulls, laplacian)

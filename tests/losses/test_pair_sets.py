@@ -5,6 +5,7 @@ from hypothesis import strategies as st
 
 from raremetric import IML
 from raremetric.learners import iml
+from raremetric.learners.problem import LossParameters
 from raremetric.losses.dual import DualBound, DualPoint, dual_value
 from raremetric.losses.pair_sets import best_multiple
 from raremetric.validation import check_labels
@@ -19,7 +20,7 @@ def make_loss(X, y, *, k=3, m=1.0, a=0.5, lam=0.01, refreshed=True, scheme="bala
     labels = check_labels(y, "test")
     weights = np.ones(len(X)) if w is None else np.asarray(w, dtype=float)
     learner = IML(k, dissimilar="refreshed" if refreshed else "fixed", set_weights=scheme)
-    return iml.make_problem(learner, X, labels, weights).loss(m, a, lam)
+    return iml.make_problem(learner, X, labels, weights).loss(LossParameters(m, a, lam))
 
 
 def scaled(L, loss):

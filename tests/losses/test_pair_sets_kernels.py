@@ -107,6 +107,7 @@ def make_loss(rng, dtype, refresh):
         regularization=0.1,
         n_refreshed=refresh,
         n_nearest=refresh or 1,
+        units=np.ones(3),
         scales=np.ones(3),
         others=np.array([rng.permutation(np.delete(np.arange(n), i))[:size] for i in range(n)]),
     )

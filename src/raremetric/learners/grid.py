@@ -18,7 +18,7 @@ from raremetric.learners.iml import (
     start_of,
 )
 from raremetric.learners.lmnn import LMNN
-from raremetric.learners.problem import PairSetProblem
+from raremetric.learners.problem import LossParameters, PairSetProblem
 from raremetric.neighbors import NeighborSearch
 from raremetric.pairs import draw_anchors
 from raremetric.performance import one_blas_thread
@@ -126,8 +126,8 @@ def score_candidates(
     def fit_and_score(learner: IML, problem: PairSetProblem) -> tuple[float, float]:
         start = time.perf_counter()
         L, options = start_of(learner, fold.X)
-        loss_parameters = (learner.margin, learner.similar_weight, learner.regularization)
-        L = problem.minimize(*loss_parameters, L, options)
+        parameters = LossParameters(learner.margin, learner.similar_weight, learner.regularization)
+        L = problem.minimize(parameters, L, options)
         seconds = time.perf_counter() - start
         return score(L, fold, k), seconds
 

@@ -187,6 +187,26 @@ def _checked_radius(radius: float | None, facts: FitFacts) -> float:
     return radius
 
 
+def extent(X: NDArray) -> tuple[float, float]:
+    """The radius of a ball that contains all examples, and the distance of two of them.
+
+    The ball is around their mean, or around the middle between the example that is farthest
+    from the mean and the one that is farthest from that: the smaller one of the two balls.
+    """
+    X = X - X.mean(axis=0)
+    first, from_mean = _farthest(X)
+    second, distance = _farthest(X - X[first])
+    _, from_middle = _farthest(X - (X[first] + X[second]) / 2)
+    return min(from_mean, from_middle), distance
+
+
+def _farthest(X: NDArray) -> tuple[int, float]:
+    """The longest row and its length."""
+    squares = np.einsum("ij,ij->i", X, X)
+    longest = int(squares.argmax())
+    return longest, float(np.sqrt(squares[longest]))
+
+
 def _diameter(facts: FitFacts) -> np.float64:
     return np.float64(2 * facts.radius)
 

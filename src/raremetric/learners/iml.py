@@ -6,10 +6,11 @@ from joblib import effective_n_jobs
 from numpy.typing import ArrayLike, NDArray
 
 from raremetric.learners.base import MetricLearner
-from raremetric.learners.guarantees import FitFacts, GuaranteeMixin
-from raremetric.learners.problem import PairSetProblem, SolverOptions
+from raremetric.learners.guarantees import FitFacts, GuaranteeMixin, extent
+from raremetric.learners.problem import LossParameters, PairSetProblem
 from raremetric.metric import initial_components
 from raremetric.pairs import check_max_samples, draw_anchors, pair_sets, select_pairs
+from raremetric.solvers.smooth import SolverOptions
 from raremetric.validation import (
     Labels,
     check_class_weights,
@@ -227,9 +228,9 @@ class IML(GuaranteeMixin, MetricLearner):
         weights = check_weights(sample_weight, len(X))
         check_class_weights(labels, weights)
         problem = make_problem(self, X, labels, weights)
-        loss_parameters = (self.margin, self.similar_weight, self.regularization)
         L, options = self._start(X)
-        found = problem.solve(*loss_parameters, L, options)
+        parameters = LossParameters(self.margin, self.similar_weight, self.regularization)
+        found = problem.solve(parameters, L, options)
         if not found.converged:
             goal = f"the objective was known to be within tol={self.tol:g} of its minimum"
             others = {"lbfgs": "", "projected": ", or use solver='lbfgs'"}
@@ -241,7 +242,7 @@ class IML(GuaranteeMixin, MetricLearner):
         self.pair_sets_ = pair_sets(labels, problem.pairs[0], found.dissimilar)
         self._bound = found.bound
         self._facts = FitFacts(
-            labels.counts, *problem.extent(), self.n_neighbors, *loss_parameters[:2],
+            labels.counts, *extent(X), self.n_neighbors, self.margin, self.similar_weight,
             self.pairs, self.set_weights, bool((weights != weights[0]).any()),
         )  # fmt: skip
 

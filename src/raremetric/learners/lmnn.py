@@ -7,9 +7,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from raremetric.learners.base import MetricLearner
 from raremetric.learners.lmnn_problem import LargeMarginProblem
-from raremetric.learners.problem import SolverOptions
 from raremetric.metric import initial_components
 from raremetric.pairs import check_max_samples, draw_anchors
+from raremetric.solvers.smooth import SolverOptions
 from raremetric.validation import (
     Labels,
     check_integer,

@@ -3,17 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cached_property
+from functools import cached_property, partial
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from raremetric.learners.problem import SolverOptions
-from raremetric.losses.large_margin import make_large_margin_loss, target_table
-from raremetric.losses.sampled_large_margin import AnyLargeMarginLoss, make_sampled_loss
-from raremetric.neighbors import ClassSearch
+from raremetric.losses.large_margin import (
+    LargeMarginLoss,
+    find_targets,
+    make_large_margin_loss,
+    make_sampled_loss,
+)
 from raremetric.pairs import Anchors
-from raremetric.solvers.reference import PATIENCE, Solution, minimize_in_stages, minimize_lbfgs
+from raremetric.solvers.smooth import (
+    PATIENCE,
+    Solution,
+    SolverOptions,
+    minimize_in_stages,
+    minimize_lbfgs,
+)
 from raremetric.validation import Labels
 
 STEP_TOLERANCE = 1e-3  # gain of one iteration that ends a plain descent, as a share of tol
@@ -43,8 +52,6 @@ class LargeMarginProblem:
         Threads in the search for the target neighbors. The result does not depend on it.
     """
 
-    _loss: AnyLargeMarginLoss
-
     def __init__(
         self,
         X: NDArray,
@@ -55,8 +62,7 @@ class LargeMarginProblem:
         anchors: Anchors,
         n_jobs: int | None,
     ):
-        neighbors = ClassSearch(X, labels, n_jobs, anchors.rows).within(n_neighbors)
-        self.targets = target_table(labels, neighbors, n_neighbors, anchors.rows)
+        self.targets = find_targets(X, labels, n_neighbors, n_jobs, anchors.rows)
         self.unit = unit_of_features(X)
         data = (X / self.unit, labels, self.targets, anchors.weights)
         if anchors.rows is None:
@@ -70,20 +76,25 @@ class LargeMarginProblem:
         n_targets = np.bincount(labels.codes, (self.targets >= 0).sum(axis=1) * anchors.weights)
         self._n_targets = max(np.sum(n_targets / anchors.shares), 1)
 
+    def loss(self, push_weight: float, tol: float = 0.0) -> LargeMarginLoss:
+        """The loss for a push weight, in the lowest precision that is enough for a tolerance."""
+        single = self._allows_single_precision and tol >= SINGLE_PRECISION_TOL
+        return (self._in_single_precision if single else self._loss).weighted(push_weight)
+
     def solve(self, push_weight: float, L: NDArray, options: SolverOptions) -> Solution:
         """Minimize from the start L; the value of the solution is that of the exact loss.
 
         With ``scale_start`` only the directions of the start matter, not its scale.
         """
         found, _ = self.minimize(push_weight, L, options)
-        loss = self._weighted(push_weight)
         if not self._allows_single_precision or options.tol < SINGLE_PRECISION_TOL:
             return found
-        value, _ = loss.value_and_gradient(found.L * self.unit)
+        loss, L = self.loss(push_weight), found.L * self.unit
+        value, _ = loss.value_and_gradient(L)
         if abs(value - found.value) <= options.tol * abs(value):
             return found._replace(value=value)
         # Single precision is not enough: some examples are far from all others.
-        return self._in_unit(_descend(loss, found.L * self.unit, self._inverse_root, options))
+        return self._in_unit(_descend(loss, L, self._inverse_root, options))
 
     def minimize(
         self, push_weight: float, L: NDArray, options: SolverOptions, *, plain: bool = False
@@ -97,12 +108,15 @@ class LargeMarginProblem:
         """
         L = L if options.scale_start else L * self.unit
         if push_weight > 0 and not plain:
-            loss = self._weighted(push_weight, options.tol)
+            loss = self.loss(push_weight, options.tol)
             start = self._scaled(L) if options.scale_start else L
             found = _descend(loss, start, self._inverse_root, options)
-            if not options.scale_start or not _is_separated(loss, start, found):
+            is_separated = options.scale_start and (
+                found.value <= SEPARATED * loss.value_and_gradient(start)[0]
+            )
+            if not is_separated:
                 return self._in_unit(found), True
-        return self._in_unit(_descend(self._weighted(push_weight), L, None, options)), False
+        return self._in_unit(_descend(self.loss(push_weight), L, None, options)), False
 
     def path(
         self, push_weights: Sequence[float], L: NDArray, options: SolverOptions
@@ -124,12 +138,6 @@ class LargeMarginProblem:
             metrics[i] = solution.L
         return metrics
 
-    def _weighted(self, push_weight: float, tol: float = 0.0) -> AnyLargeMarginLoss:
-        """The loss for a push weight, in the lowest precision that is enough for a tolerance."""
-        single = self._allows_single_precision and tol >= SINGLE_PRECISION_TOL
-        loss = self._in_single_precision if single else self._loss
-        return loss.weighted(push_weight)
-
     def _in_unit(self, solution: Solution) -> Solution:
         """A solution in the units of the features."""
         return solution._replace(L=solution.L / self.unit)
@@ -140,7 +148,7 @@ class LargeMarginProblem:
         return L / np.sqrt(mean) if mean > 0 else L
 
     @cached_property
-    def _in_single_precision(self) -> AnyLargeMarginLoss:
+    def _in_single_precision(self) -> LargeMarginLoss:
         return self._loss.in_single_precision()
 
     @cached_property
@@ -151,13 +159,8 @@ class LargeMarginProblem:
         return (vectors * np.sqrt(values.mean() / values)) @ vectors.T
 
 
-def _is_separated(loss: AnyLargeMarginLoss, start: NDArray, found: Solution) -> bool:
-    """Whether hardly any of the loss at the start is left."""
-    return found.value <= SEPARATED * loss.value_and_gradient(start)[0]
-
-
 def _descend(
-    loss: AnyLargeMarginLoss, L: NDArray, inverse: NDArray | None, options: SolverOptions
+    loss: LargeMarginLoss, L: NDArray, inverse: NDArray | None, options: SolverOptions
 ) -> Solution:
     """Minimize over L' with L = L'·inverse, or without an inverse over L itself."""
     patience, factor = (1, STEP_TOLERANCE) if inverse is None else (PATIENCE, 1.0)
@@ -170,26 +173,13 @@ def _descend(
         value, gradient = loss.value_and_gradient(mapped(point), width)
         return value, mapped(gradient)
 
-    def minimize(point: NDArray, width: float, max_iter: int, tol: float) -> Solution:
-        return minimize_lbfgs(
-            lambda point: evaluate(point, width),
-            point,
-            max_iter=max_iter,
-            tol=tol,
-            patience=patience,
-            report=options.report,
-        )
-
+    solve = partial(minimize_lbfgs, patience=patience)
+    limits: dict[str, Any] = {"max_iter": options.max_iter, "report": options.report}
     if loss.squared:
-        solution = minimize(start, 0.0, options.max_iter, factor * options.tol)
+        solution = solve(evaluate, start, tol=factor * options.tol, **limits)
     else:
         solution = minimize_in_stages(
-            minimize,
-            lambda point: evaluate(point)[0],
-            lambda point, width: -np.inf,  # no dual bound for this loss
-            start,
-            max_iter=options.max_iter,
-            tol=options.tol,
+            solve, evaluate, lambda point: evaluate(point)[0], start, tol=options.tol, **limits
         )
     return solution._replace(L=mapped(solution.L))
 

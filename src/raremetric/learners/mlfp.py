@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from raremetric.learners.base import MetricLearner
 from raremetric.losses.few_positives import FewPositivesLoss
 from raremetric.metric import components_from_matrix, matrix_from_components
 from raremetric.neighbors import NeighborSearch
-from raremetric.performance import one_blas_thread
-from raremetric.solvers.reference import Solution, minimize_in_stages, minimize_projected
+from raremetric.solvers.smooth import Solution, minimize_in_stages, minimize_projected
 from raremetric.validation import (
     Labels,
     check_integer,
@@ -132,24 +132,7 @@ class MLFP(MetricLearner):
         self.tol = tol
         self.verbose = verbose
 
-    @one_blas_thread
-    def fit(self, X, y, sample_weight=None) -> MLFP:
-        """Learn the metric.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Training examples; standardize them first.
-        y : array-like of shape (n_samples,)
-            Class labels.
-        sample_weight : array-like of shape (n_samples,) or None, default=None
-            Weights of the examples, see the notes.
-
-        Returns
-        -------
-        self : MLFP
-        """
-        X, labels = self._check_training_data(X, y)
+    def _fit(self, X: NDArray, labels: Labels, sample_weight: ArrayLike | None) -> None:
         X, labels, _, weights = self._weighted_data(X, labels, sample_weight)
         check_integer(self.n_neighbors, "n_neighbors", low=1)
         check_real(self.margin, "margin", low=0)
@@ -167,7 +150,6 @@ class MLFP(MetricLearner):
         # The symmetric root does not depend on how the eigenvectors are ordered.
         self.components_ = components_from_matrix(matrix_from_components(found.L))
         self.objective_, self.duality_gap_, self.n_iter_ = found.value, gap, found.n_iter
-        return self
 
     def _minimize(self, loss: FewPositivesLoss, n_features: int) -> tuple[Solution, float]:
         """The minimum, and how far it can be above that over all metrics."""
@@ -180,25 +162,14 @@ class MLFP(MetricLearner):
             bounds.append(loss.lower_bound(L, width))
             return max(bounds)
 
-        def minimize_stage(L: NDArray, width: float, max_iter: int, tol: float) -> Solution:
-            return minimize_projected(
-                lambda L: loss.value_and_gradient(L, width),
-                L,
-                max_iter=max_iter,
-                tol=tol,
-                report=report,
-                largest=1.0,
-                is_enough=lambda L: (1 - self.tol) * exact(L) <= lower_bound(L, width),
-            )
+        def is_enough(L: NDArray, width: float) -> bool:
+            return (1 - self.tol) * exact(L) <= lower_bound(L, width)
 
         found = minimize_in_stages(
-            minimize_stage,
-            exact,
-            lower_bound,
-            np.eye(n_features),
-            max_iter=self.max_iter,
-            tol=self.tol,
-        )
+            partial(minimize_projected, largest=1.0), loss.value_and_gradient, exact,
+            np.eye(n_features), lower_bound=lower_bound, is_enough=is_enough,
+            max_iter=self.max_iter, tol=self.tol, report=report,
+        )  # fmt: skip
         return found, max(found.value - max(bounds), 0.0)
 
 

@@ -3,23 +3,41 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from raremetric.learners.accuracy import SolverOptions, minimize_proved, not_proved, polish
 from raremetric.losses.dual import DualBound
 from raremetric.losses.pair_sets import PairSetLoss, Ray, best_multiple
+from raremetric.neighbors import group_by_class
 from raremetric.pairs import Anchors, Pairs, merge_mutual, pair_weights
 from raremetric.scales import unit_of
-from raremetric.solvers.reference import Solution, minimize_lbfgs
+from raremetric.solvers.smooth import (
+    PROVED_FACTOR,
+    WIDTHS,
+    Solution,
+    SolverOptions,
+    minimize_lbfgs,
+    minimize_proved,
+    not_proved,
+)
 from raremetric.solvers.windowed import minimize_windowed, windowed_multipliers
 from raremetric.validation import Labels
 
 CANDIDATES_PER_NEIGHBOR = 2  # rows of other classes kept between two searches, times k
 MODERATE = 16  # examples of up to 2^16 in size are used as they are
 TINY = 40  # examples, for which a proof of the accuracy takes milliseconds
+POLISH_FACTOR = 5  # times max_iter: iterations for a result that was not proved
+POLISH_WIDTHS = WIDTHS[2:]  # the fast solver ends with the first of these
+
+
+class LossParameters(NamedTuple):
+    """m, a and λ."""
+
+    margin: float
+    similar_weight: float
+    regularization: float
 
 
 class Minimum(NamedTuple):
@@ -70,32 +88,28 @@ class PairSetProblem:
         self.pairs = pairs
         # The weights of "inverse" have no a: the factor cancels a = 1 − a = ½.
         factor = 2.0 if set_weights == "inverse" else 1.0
-        similar_weights, dissimilar_weights = (
+        similar_weights, anchor_weights = (
             factor * pair_weights(each, labels, anchors.weights, set_weights, anchors.shares)
             for each in pairs
         )
-        self.order = np.argsort(labels.codes, kind="stable")
+        self.order, starts = group_by_class(labels)
         position = np.argsort(self.order, kind="stable")
         similar, dissimilar = (
             Pairs(position[each.anchors], position[each.others]) for each in pairs
         )
         similar, similar_weights = merge_mutual(similar, similar_weights, len(X))
-        owners, anchor_weights, others = dissimilar.anchors, dissimilar_weights, dissimilar.others
+        owners, others = dissimilar.anchors, dissimilar.others[:, np.newaxis]
         if n_refreshed:
             first = np.flatnonzero(np.diff(owners, prepend=-1))  # they are sorted
-            anchor_weights = dissimilar_weights[first]  # all pairs of an anchor have the same one
             others = _neighbor_lists(dissimilar, first, CANDIDATES_PER_NEIGHBOR * n_refreshed)
-            owners = owners[first]
-        else:
-            others = others[:, np.newaxis]
+            # All pairs of an anchor have the same weight.
+            owners, anchor_weights = owners[first], anchor_weights[first]
         means, high, low = X.mean(axis=0), X.max(axis=0), X.min(axis=0)
-        centered = X[self.order] - means  # the loss depends on differences only
         # Without the rounding of the means, constant features have no size.
         self._sizes = np.where(high > low, np.maximum(high - means, means - low), 0.0)
-        self._is_tiny = len(X) <= TINY
         self._template = PairSetLoss(
-            X=centered,
-            starts=np.concatenate([[0], np.cumsum(labels.counts)]),
+            X=X[self.order] - means,  # the loss depends on differences only
+            starts=starts,
             similar_anchors=similar.anchors,
             similar_others=similar.others,
             similar_weights=similar_weights,
@@ -106,26 +120,22 @@ class PairSetProblem:
             regularization=0.0,
             n_refreshed=int(n_refreshed),
             n_nearest=max(int(n_refreshed), 1),
+            units=np.ones(X.shape[1]),
             scales=np.ones(X.shape[1]),
             n_threads=n_threads,
         )
 
-    def loss(
-        self,
-        margin: float,
-        similar_weight: float,
-        regularization: float,
-        *,
-        smooth_exchange: bool = False,
-    ) -> PairSetLoss:
+    def loss(self, parameters: LossParameters, *, smooth_exchange: bool = False) -> PairSetLoss:
         """The loss for given m, a and λ; it shares all large arrays with the problem.
 
         With ``smooth_exchange`` the rounded loss also looks at rows that are about to become
         neighbors, so that it is smooth where two neighbors exchange ranks.
         """
-        template, units = self._template, self._units(similar_weight, regularization)
+        template, (margin, similar_weight, regularization) = self._template, parameters
+        units = self._units(similar_weight, regularization)
         return template._replace(
             X=template.X if (units == 1).all() else template.X / units,
+            units=units,
             scales=1 / units if regularization > 0 else template.scales,
             similar_weights=similar_weight * template.similar_weights,
             anchor_weights=(1 - similar_weight) * template.anchor_weights,
@@ -141,73 +151,68 @@ class PairSetProblem:
         and nothing attracts, as beside small features or for a = 0, M is about the identity.
         """
         if regularization == 0:
-            return self._common_unit
-        return self._own_units if similar_weight > 0 else np.ones_like(self._sizes)
-
-    @cached_property
-    def _common_unit(self) -> NDArray:
-        return np.full_like(self._sizes, unit_of(self._sizes.max(), -MODERATE, MODERATE))
-
-    @cached_property
-    def _own_units(self) -> NDArray:
+            return np.full_like(self._sizes, unit_of(self._sizes.max(), -MODERATE, MODERATE))
+        if similar_weight == 0:
+            return np.ones_like(self._sizes)
         return unit_of(self._sizes, -1074, MODERATE)
 
-    def solve(
-        self,
-        margin: float,
-        similar_weight: float,
-        regularization: float,
-        L: NDArray,
-        options: SolverOptions,
-    ) -> Minimum:
-        """Minimize the loss for m, a and λ from the start L, and bound its minimum from below."""
-        smooth, bound = options.solver != "auto", DualBound(regularization)
-        loss = self.loss(margin, similar_weight, regularization, smooth_exchange=smooth)
-        L, candidates = self._start(L, loss, similar_weight, options.scale_start)
+    def solve(self, parameters: LossParameters, L: NDArray, options: SolverOptions) -> Minimum:
+        """Minimize the loss from the start L, and bound its minimum from below."""
+        bound = DualBound(parameters.regularization)
         if options.solver == "auto":
-            found = self._minimize_fast(loss, similar_weight, L, candidates, options)
+            loss, found = self._minimize_fast(parameters, L, options)
             nearest = loss.candidates(found.L)
             value = loss.value(found.L, nearest)
             is_sensible = value <= 1.001 * loss.value_of_zero()  # not if rounding prevents descent
             found = found._replace(value=value, converged=found.converged and is_sensible)
-            if regularization > 0:
+            if loss.regularization > 0:
                 multipliers = windowed_multipliers(loss, found.L, nearest, options.tol)
                 bound.add(loss.dual_point(multipliers))
-            if self._is_tiny and not_proved(found, bound, options):
-                smooth_loss = loss._replace(n_nearest=loss.others.shape[1])
-                found = polish(smooth_loss, bound, found, options)
+            if len(loss.X) <= TINY and not_proved(found, bound, options):
+                found = self._polish(loss, bound, found, options)
                 nearest = loss.candidates(found.L)
         else:
-            found = minimize_proved(loss, bound, L, options)
+            loss = self.loss(parameters, smooth_exchange=True)
+            start, _ = self._start(L, loss, options.scale_start)
+            found = minimize_proved(loss, bound, start, options)
             nearest = loss.candidates(found.L)
-        L = found.L / self._units(similar_weight, regularization)
         pairs = self._dissimilar_pairs(nearest)
-        return Minimum(L, found.value, found.n_iter, found.converged, bound, pairs)
+        return Minimum(
+            found.L / loss.units, found.value, found.n_iter, found.converged, bound, pairs
+        )
 
-    def minimize(
-        self,
-        margin: float,
-        similar_weight: float,
-        regularization: float,
-        L: NDArray,
-        options: SolverOptions,
-    ) -> NDArray:
+    def minimize(self, parameters: LossParameters, L: NDArray, options: SolverOptions) -> NDArray:
         """The metric of ``solve`` alone: faster, because its exact loss is not evaluated."""
         if options.solver != "auto":
-            return self.solve(margin, similar_weight, regularization, L, options).L
-        loss = self.loss(margin, similar_weight, regularization)
-        L, candidates = self._start(L, loss, similar_weight, options.scale_start)
-        found = self._minimize_fast(loss, similar_weight, L, candidates, options)
-        return found.L / self._units(similar_weight, regularization)
+            return self.solve(parameters, L, options).L
+        loss, found = self._minimize_fast(parameters, L, options)
+        return found.L / loss.units
+
+    def _minimize_fast(
+        self, parameters: LossParameters, L: NDArray, options: SolverOptions
+    ) -> tuple[PairSetLoss, Solution]:
+        """Minimize a rounded loss; the value of the solution is that of the rounded loss."""
+        loss, similar_weight = self.loss(parameters), parameters.similar_weight
+        L, candidates = self._start(L, loss, options.scale_start)
+        limits: dict[str, Any] = {"max_iter": options.max_iter, "tol": options.tol}
+        limits["report"] = options.report
+        if similar_weight == 0 and loss.regularization == 0:
+            # Any metric that is large enough has no loss: the path decides which one is found.
+            # Take the path of the paper's program.
+            return loss, minimize_lbfgs(loss.value_and_gradient, L, **limits)
+        of_similar, of_dissimilar = self._scatters
+        hessian = 2 * similar_weight * of_similar + 2 * (1 - similar_weight) * of_dissimilar
+        hessian = hessian / np.outer(loss.units, loss.units)
+        return loss, minimize_windowed(loss, L, candidates, hessian, **limits)
 
     def _start(
-        self, L: NDArray, loss: PairSetLoss, similar_weight: float, scale: bool
+        self, L: NDArray, loss: PairSetLoss, scale: bool
     ) -> tuple[NDArray, NDArray[np.int64] | None]:
         """Where to start, and the candidates for neighbors there if they are known.
 
         In other units, L is only a direction: its largest entry is about 1.
         """
-        if (self._units(similar_weight, loss.regularization) != 1).any():
+        if (loss.units != 1).any():
             L = L / unit_of(np.abs(L).max())
         elif np.array_equal(L, np.eye(L.shape[1])):
             return (best_multiple(L, self._identity_ray, loss) if scale else L), loss.others
@@ -216,41 +221,16 @@ class PairSetProblem:
         candidates = loss.candidates(L)
         return best_multiple(L, loss.ray(L, candidates), loss), candidates
 
-    def _minimize_fast(
-        self,
-        loss: PairSetLoss,
-        similar_weight: float,
-        L: NDArray,
-        candidates: NDArray[np.int64] | None,
-        options: SolverOptions,
+    def _polish(
+        self, loss: PairSetLoss, bound: DualBound, found: Solution, options: SolverOptions
     ) -> Solution:
-        """Minimize a rounded loss; the value of the solution is that of the rounded loss."""
-        max_iter, tol, report = options.max_iter, options.tol, options.report
-        if similar_weight == 0 and loss.regularization == 0:
-            # Any metric that is large enough has no loss: the path decides which one is found.
-            # Take the path of the paper's program.
-            return minimize_lbfgs(
-                loss.value_and_gradient, L, max_iter=max_iter, tol=tol, report=report
-            )
-        of_similar, of_dissimilar = self._scatters
-        hessian = 2 * similar_weight * of_similar + 2 * (1 - similar_weight) * of_dissimilar
-        units = self._units(similar_weight, loss.regularization)
-        hessian = hessian / np.outer(units, units)
-        return minimize_windowed(
-            loss, L, candidates, hessian, max_iter=max_iter, tol=tol, report=report
+        """Continue until the bound proves the solution; without a proof, it has not converged."""
+        smooth_loss = loss._replace(n_nearest=loss.others.shape[1])
+        options = options._replace(
+            max_iter=POLISH_FACTOR * options.max_iter, tol=PROVED_FACTOR * options.tol
         )
-
-    def extent(self) -> tuple[float, float]:
-        """The radius of a ball that contains all examples, and the distance of two of them.
-
-        The ball is around their mean, or around the middle between the example that is farthest
-        from the mean and the one that is farthest from that: the smaller one of the two balls.
-        """
-        X = self._template.X  # the mean is zero
-        first, from_mean = _farthest(X)
-        second, distance = _farthest(X - X[first])
-        _, from_middle = _farthest(X - (X[first] + X[second]) / 2)
-        return min(from_mean, from_middle), distance
+        polished = minimize_proved(smooth_loss, bound, found.L, options, POLISH_WIDTHS)
+        return polished._replace(n_iter=found.n_iter + polished.n_iter)
 
     @cached_property
     def _identity_ray(self) -> Ray:
@@ -278,13 +258,6 @@ class PairSetProblem:
         others = candidates[:, :n_nearest].ravel()
         anchors = np.repeat(template.anchors, n_nearest)[others >= 0]
         return Pairs(self.order[anchors], self.order[others[others >= 0]])
-
-
-def _farthest(X: NDArray) -> tuple[int, float]:
-    """The longest row and its length."""
-    squares = np.einsum("ij,ij->i", X, X)
-    longest = int(squares.argmax())
-    return longest, float(np.sqrt(squares[longest]))
 
 
 def _neighbor_lists(pairs: Pairs, first: NDArray, size: int) -> NDArray[np.int64]:

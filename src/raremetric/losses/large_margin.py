@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from raremetric.losses.large_margin_kernels import estimate_large_margin
 from raremetric.losses.pair_sets_kernels import hinge
+from raremetric.neighbors import ClassSearch, group_by_class
 from raremetric.neighbors.self_join import row_distance
 from raremetric.performance import jit
 from raremetric.validation import Labels
@@ -24,10 +25,36 @@ TILE_ROWS = 128
 TILE_COLUMNS = 1024
 
 
+class Part(NamedTuple):
+    """Anchors with their targets, and the rows among which their impostors are; all by class."""
+
+    X: NDArray  # (n_samples, n_features)
+    starts: NDArray  # (n_classes + 1,), first row of each class
+    targets: NDArray  # (n_samples, k); rows end in -1 for small classes, all of them for no anchor
+    weights: NDArray  # (n_samples,), w
+    push_weight: float  # μ
+    squared: bool  # whether h is the squared hinge
+
+    def in_single_precision(self) -> Part:
+        """The same part with rows in single precision."""
+        centered = self.X - self.X.mean(axis=0)  # the loss depends on differences only
+        centered[:, np.ptp(self.X, axis=0) == 0] = 0.0  # rounding of the mean of large numbers
+        return self._replace(X=centered.astype(np.float32))
+
+    def scatter_of_targets(self) -> NDArray:
+        """Σ w δδᵀ over the pairs of anchors and their target neighbors."""
+        rows, slots = np.nonzero(self.targets >= 0)
+        differences = self.X[rows] - self.X[self.targets[rows, slots]]
+        differences *= np.sqrt(self.weights[rows])[:, np.newaxis]
+        return differences.T @ differences
+
+
 class LargeMarginLoss(NamedTuple):
     """F and its gradient over L, exact (width 0) or with the corner of the hinge rounded.
 
-    Rows are grouped by class; see ``make_large_margin_loss``.
+    If the anchors i are a sample, F is estimated by Σ_c F_c / s_c, with F_c the terms of the
+    anchors that were drawn of class c, one part for each class, and s_c their share of the class:
+    if they are drawn at random, the expectation is F. Otherwise there is one part.
 
     Notes
     -----
@@ -40,38 +67,52 @@ class LargeMarginLoss(NamedTuple):
     hinge has no corner and is not rounded.
     """
 
-    X: NDArray  # (n_samples, n_features)
-    starts: NDArray  # (n_classes + 1,), first row of each class
-    targets: NDArray  # (n_samples, k), rows end in -1 for small classes
-    weights: NDArray  # (n_samples,), w
-    push_weight: float  # μ
-    squared: bool  # whether h is the squared hinge
+    parts: tuple[Part, ...]
+    shares: tuple[float, ...]
+
+    @property
+    def squared(self) -> bool:
+        """Whether h is the squared hinge."""
+        return self.parts[0].squared
 
     def weighted(self, push_weight: float) -> LargeMarginLoss:
         """The same loss with another μ."""
-        return self._replace(push_weight=float(push_weight))
+        parts = (part._replace(push_weight=float(push_weight)) for part in self.parts)
+        return self._replace(parts=tuple(parts))
 
     def in_single_precision(self) -> LargeMarginLoss:
-        """The same loss, evaluated from rows in single precision.
-
-        With the squared hinge and weights of one only.
-        """
-        centered = self.X - self.X.mean(axis=0)  # the loss depends on differences only
-        centered[:, np.ptp(self.X, axis=0) == 0] = 0.0  # rounding of the mean of large numbers
-        return self._replace(X=centered.astype(np.float32))
+        """The same loss in single precision; with the squared hinge and weights of one only."""
+        return self._replace(parts=tuple(part.in_single_precision() for part in self.parts))
 
     def value_and_gradient(self, L: NDArray, width: float = 0.0) -> tuple[float, NDArray]:
         """F and its gradient over L, shape (n_components, n_features)."""
-        if self.X.dtype == np.float32:
-            return estimate_large_margin(np.ascontiguousarray(L), self)
-        return evaluate_large_margin(np.ascontiguousarray(L), self, float(width))
+        L, total, slope = np.ascontiguousarray(L), 0.0, np.zeros(L.shape)
+        for part, share in zip(self.parts, self.shares, strict=True):
+            if part.X.dtype == np.float32:
+                value, gradient = estimate_large_margin(L, part)
+            else:
+                value, gradient = evaluate_large_margin(L, part, float(width))
+            total, slope = total + value / share, slope + gradient / share
+        return total, slope
 
     def scatter_of_targets(self) -> NDArray:
         """Σ w δδᵀ over the pairs of examples and their target neighbors."""
-        rows, slots = np.nonzero(self.targets >= 0)
-        differences = self.X[rows] - self.X[self.targets[rows, slots]]
-        differences *= np.sqrt(self.weights[rows])[:, np.newaxis]
-        return differences.T @ differences
+        parts = zip(self.parts, self.shares, strict=True)
+        return np.sum([part.scatter_of_targets() / share for part, share in parts], axis=0)
+
+
+def find_targets(
+    X: NDArray,
+    labels: Labels,
+    k: int,
+    n_jobs: int | None = None,
+    anchors: NDArray | None = None,
+) -> NDArray[np.int64]:
+    """The k nearest rows of the class of each anchor, (n_samples, k); -1 is no row."""
+    search = ClassSearch(X, labels, n_jobs, anchors)
+    nearest, targets = search.within(k), np.full((len(X), k), -1)
+    targets[search.rows, : nearest.shape[1]] = nearest
+    return targets
 
 
 def make_large_margin_loss(
@@ -88,33 +129,47 @@ def make_large_margin_loss(
     ``weights`` None is a weight of one for each example.
     """
     weights = np.ones(len(X)) if weights is None else weights
-    order = np.argsort(labels.codes, kind="stable")
+    order, starts = group_by_class(labels)
     position = np.append(np.argsort(order, kind="stable"), -1)  # -1 stays -1
-    return LargeMarginLoss(
-        X=np.ascontiguousarray(X[order], dtype=np.float64),
-        starts=np.concatenate([[0], np.cumsum(labels.counts)]),
-        targets=position[targets[order]],
-        weights=np.ascontiguousarray(weights[order], dtype=np.float64),
-        push_weight=float(push_weight),
-        squared=bool(squared),
+    part = Part(
+        np.ascontiguousarray(X[order], dtype=np.float64),
+        starts,
+        position[targets[order]],
+        np.ascontiguousarray(weights[order], dtype=np.float64),
+        float(push_weight),
+        bool(squared),
     )
+    return LargeMarginLoss((part,), (1.0,))
 
 
-def target_table(
+def make_sampled_loss(
+    X: NDArray,
     labels: Labels,
-    neighbors: list[NDArray[np.int64]],
-    k: int,
-    anchors: NDArray[np.int64] | None = None,
-) -> NDArray[np.int64]:
-    """The neighbor lists of all classes as one table (n_samples, k), filled with -1.
+    targets: NDArray,
+    weights: NDArray,
+    anchors: NDArray,
+    shares: NDArray,
+    *,
+    push_weight: float,
+    squared: bool,
+) -> LargeMarginLoss:
+    """The loss of a share of the rows of each class, the anchors, estimated for all of them.
 
-    ``anchors`` are the rows that have a list, in increasing order; None means all.
+    A part holds the anchors of one class, their targets, and all rows of other classes.
     """
-    table = np.full((len(labels.codes), k), -1, dtype=np.int64)
-    rows = np.arange(len(table)) if anchors is None else anchors
-    for c, lists in enumerate(neighbors):
-        table[rows[labels.codes[rows] == c], : lists.shape[1]] = lists
-    return table
+    parts = []
+    for c in range(len(labels.classes)):
+        is_own = labels.codes == c
+        rows = anchors[is_own[anchors]]
+        own = np.setdiff1d(np.append(rows, targets[rows]), [-1])
+        chosen = np.append(own, np.flatnonzero(~is_own))
+        table = np.full((len(chosen), targets.shape[1]), -1)
+        found = np.searchsorted(own, targets[rows])
+        table[np.searchsorted(own, rows)] = np.where(targets[rows] < 0, -1, found)
+        starts = np.array([0, len(own), len(chosen)])
+        data = np.ascontiguousarray(X[chosen], dtype=np.float64), starts, table, weights[chosen]
+        parts.append(Part(*data, float(push_weight), bool(squared)))
+    return LargeMarginLoss(tuple(parts), tuple(shares.tolist()))
 
 
 @jit

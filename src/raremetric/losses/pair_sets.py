@@ -24,8 +24,7 @@ from raremetric.losses.pair_sets_kernels import (
     scaled_loss,
 )
 from raremetric.metric import matrix_from_components
-from raremetric.neighbors import neighbors_of_anchors, search_in_parts
-from raremetric.neighbors.self_join import class_neighbors
+from raremetric.neighbors import nearest_by_class
 from raremetric.scales import unit_of
 
 LOG_SCALES = (-15.0, 15.0)  # the range in which the best multiple of a metric is searched
@@ -80,7 +79,8 @@ class PairSetLoss(NamedTuple):
     regularization: float
     n_refreshed: int  # k, or 0 for fixed pairs
     n_nearest: int  # candidates that enter the terms: 1, k, or more for a smoother rounded loss
-    scales: NDArray  # (n_features,), S: in the units of X, M = SLᵀLS is what is regularized
+    units: NDArray  # (n_features,), what the features were divided by
+    scales: NDArray  # (n_features,), S = 1/units: M = SLᵀLS is what is regularized; 1 for λ = 0
     n_threads: int = 1  # in the search for candidates; no result depends on it
 
     def in_precision(self, dtype: DTypeLike) -> PairSetLoss:
@@ -94,21 +94,15 @@ class PairSetLoss(NamedTuple):
         """
         if not self.n_refreshed:
             return self.others
-        exact, is_sample = self.X.dtype == np.float64, len(self.anchors) < len(self.X)
-        Z = self.project(L)
+        Z, exact = self.project(L), self.X.dtype == np.float64
         if exact:  # an exact division, so that squares do not overflow in single precision
             Z = Z / unit_of(np.abs(Z).max(), -50, 50)
-        if is_sample:
-            size = self.others.shape[1]
-            return neighbors_of_anchors(Z, self.starts, self.anchors, size, False, self.n_threads)
-        rows = Z.astype(np.float32, copy=False)
-        Z = Z if exact else np.empty((0, 0))  # compiled for double precision only
-        k, n_parts = self.others.shape[1], self.n_threads
-        lists, _ = search_in_parts(
-            lambda part: class_neighbors(Z, rows, self.starts, k, False, exact, part, n_parts),
-            n_parts,
-        )
-        return lists
+        return nearest_by_class(
+            Z, self.starts, self.others.shape[1], within=False, exact=exact,
+            rounded=Z.astype(np.float32, copy=False),
+            anchors=self.anchors if len(self.anchors) < len(self.X) else None,
+            n_threads=self.n_threads,
+        )  # fmt: skip
 
     def value(self, L: NDArray, candidates: NDArray | None = None) -> float:
         """F, exactly."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import cached_property
 from itertools import pairwise
 from math import frexp
 from typing import NamedTuple
@@ -28,14 +29,6 @@ class Neighbors(NamedTuple):
     indices: NDArray[np.int64]  # (n_queries, k), rows of the examples
 
 
-class _GroupedExamples(NamedTuple):
-    """Examples grouped by class and rounded to single precision, for the compiled search."""
-
-    order: NDArray[np.int64]  # (n_samples,), rows of Z class by class
-    starts: NDArray[np.int64]  # (n_classes + 1,), class c is order[starts[c] : starts[c + 1]]
-    rounded: tuple  # see queries.round_examples
-
-
 class NeighborSearch:
     """Nearest neighbors of queries among fixed examples, over all classes or for each class.
 
@@ -52,13 +45,12 @@ class NeighborSearch:
         Number of threads. The result does not depend on it.
     """
 
-    _grouped: _GroupedExamples | None = None
-
     def __init__(self, Z: NDArray, labels: Labels | None = None, n_jobs: int | None = None):
         self.Z = np.ascontiguousarray(Z, dtype=np.float64)
         self.labels, self.n_jobs = labels, n_jobs
 
     def __getstate__(self) -> dict:
+        # Compiled code does not check indices, so none may come from a file.
         return {"Z": self.Z, "labels": self.labels, "n_jobs": self.n_jobs}
 
     def nearest(self, queries: NDArray | None, k: int, *, exact: bool = True) -> Neighbors:
@@ -110,7 +102,7 @@ class NeighborSearch:
             raise ValueError("nearest_of_each_class needs labels, but NeighborSearch got none.")
         if k < 1:
             raise ValueError(f"k must be at least 1; got {k}.")
-        starts = self._group().starts
+        _, starts = self._grouped
         classes = [slice(low, high) for low, high in pairwise(starts)]
         return self._search(queries, classes, np.minimum(k, np.diff(starts)).tolist(), exact)
 
@@ -118,7 +110,8 @@ class NeighborSearch:
         self, queries: NDArray | None, groups: Sequence[slice], sizes: Sequence[int], exact: bool
     ) -> list[Neighbors]:
         """The nearest examples of each group, in blocks of queries, one block per thread."""
-        order, _, (rows, norms, center, scale) = self._group()
+        order, _ = self._grouped
+        rows, norms, center, scale = self._rounded
         points = self.Z if queries is None else self._check_queries(queries)
         found = [
             Neighbors(np.empty((len(points), k)), np.empty((len(points), k), dtype=np.int64))
@@ -149,23 +142,23 @@ class NeighborSearch:
             )
         return queries
 
-    def _group(self) -> _GroupedExamples:
-        """The examples grouped by class, computed at the first call.
+    @cached_property
+    def _grouped(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """The rows class by class, and the starts of the classes."""
+        if self.labels is None:
+            return np.arange(len(self.Z)), np.array([0, len(self.Z)])
+        if len(self.labels.codes) != len(self.Z):
+            n_labels = len(self.labels.codes)
+            raise ValueError(f"There are {len(self.Z)} examples but {n_labels} labels.")
+        return group_by_class(self.labels)
 
-        They are not saved: compiled code does not check indices, so none may come from a file.
-        """
-        if self._grouped is None:
-            if self.labels is None:
-                order, starts = np.arange(len(self.Z)), np.array([0, len(self.Z)])
-            else:
-                order, starts = _group_by_class(self.labels)
-                if len(order) != len(self.Z):
-                    raise ValueError(f"There are {len(self.Z)} examples but {len(order)} labels.")
-            self._grouped = _GroupedExamples(order, starts, round_examples(self.Z, order))
-        return self._grouped
+    @cached_property
+    def _rounded(self) -> tuple[NDArray, NDArray, NDArray, float]:
+        """The grouped examples in single precision: see `round_examples`."""
+        return round_examples(self.Z, self._grouped[0])
 
 
-def _group_by_class(labels: Labels) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def group_by_class(labels: Labels) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Rows class by class, and the start of each class, followed by the end of the last."""
     order = np.argsort(labels.codes, kind="stable")
     return order, np.searchsorted(labels.codes[order], np.arange(len(labels.classes) + 1))
@@ -193,7 +186,12 @@ class ClassSearch:
     n_jobs : int or None, default=None
         Number of threads. The result does not depend on it.
     anchors : ndarray of shape (n_anchors,) or None, default=None
-        The rows, in increasing order, whose neighbors are searched, among all rows. None means all.
+        The rows whose neighbors are searched, among all rows. None means all.
+
+    Attributes
+    ----------
+    rows : ndarray of shape (n_anchors,)
+        The rows whose neighbors are searched, class by class.
     """
 
     def __init__(
@@ -204,7 +202,7 @@ class ClassSearch:
         anchors: NDArray[np.int64] | None = None,
     ):
         self.counts, self.n_threads = labels.counts, effective_n_jobs(n_jobs)
-        self.order, self.starts = _group_by_class(labels)
+        self.order, self.starts = group_by_class(labels)
         grouped = X[self.order]
         centered = grouped - X.mean(axis=0)
         # Division by a power of two is exact; in single precision no square overflows afterwards.
@@ -214,61 +212,68 @@ class ClassSearch:
         self.anchors = None
         if anchors is not None:
             self.anchors = np.flatnonzero(np.isin(self.order, anchors, assume_unique=True))
+        self.rows = self.order if self.anchors is None else self.order[self.anchors]
 
-    def within(self, k: int) -> list[NDArray[np.int64]]:
-        """For each class, the k nearest rows of that class to each of its rows, nearest first.
+    def within(self, k: int) -> NDArray[np.int64]:
+        """The k nearest rows of the same class, nearest first, (n_anchors, ≤ k).
 
-        Lists are shortened to the number of other rows in the class. A row is never its own
-        neighbor, even if it has duplicates.
+        A row is never its own neighbor, even if it has duplicates. Where there are too few rows,
+        -1 follows.
         """
-        return self._search(np.minimum(k, self.counts - 1), within=True)
+        return self._search(min(k, self.counts.max() - 1), within=True)
 
-    def across(self, k: int) -> list[NDArray[np.int64]]:
-        """For each class, the k nearest rows of all other classes to each of its rows.
+    def across(self, k: int) -> NDArray[np.int64]:
+        """The k nearest rows of all other classes, (n_anchors, ≤ k).
 
         Rows at the same distance are ordered by class, then by row number.
         """
-        return self._search(np.minimum(k, self.counts.sum() - self.counts), within=False)
+        return self._search(min(k, self.counts.sum() - self.counts.min()), within=False)
 
-    def _search(self, sizes: NDArray, *, within: bool) -> list[NDArray[np.int64]]:
-        k, n_parts, starts = int(sizes.max()), self.n_threads, self.starts
-        if self.anchors is None:
-            lists, _ = search_in_parts(
-                lambda part: class_neighbors(
-                    self.Z, self.rounded, starts, k, within, True, part, n_parts
-                ),
-                n_parts,
-            )
-        else:
-            lists = neighbors_of_anchors(self.Z, starts, self.anchors, k, within, n_parts)
-            starts = np.searchsorted(self.anchors, starts)
-        return [
-            self.order[lists[low:high, :size]]
-            for (low, high), size in zip(pairwise(starts), sizes, strict=True)
-        ]
+    def _search(self, k: int, *, within: bool) -> NDArray[np.int64]:
+        lists = nearest_by_class(
+            self.Z, self.starts, max(int(k), 1), within=within, rounded=self.rounded,
+            anchors=self.anchors, n_threads=self.n_threads,
+        )  # fmt: skip
+        return np.where(lists < 0, -1, self.order[lists])
 
 
-def search_in_parts(
-    search: Callable[[int], tuple[NDArray, NDArray]], n_parts: int
-) -> tuple[NDArray, NDArray]:
-    """Run each part of a search in its own thread and merge the lists (indices, distances)."""
-    if n_parts == 1:
-        return search(0)
-    with ThreadPoolExecutor(n_parts) as threads:
-        (lists, distances), *others = threads.map(search, range(n_parts))
+def nearest_by_class(
+    Z: NDArray,
+    starts: NDArray,
+    k: int,
+    *,
+    within: bool,
+    rounded: NDArray,
+    exact: bool = True,
+    anchors: NDArray | None = None,
+    n_threads: int = 1,
+) -> NDArray[np.int64]:
+    """The k nearest rows of Z to each row, of its own class or of all others.
+
+    Class c consists of rows starts[c] to starts[c + 1] − 1. ``rounded`` is Z in single precision,
+    centered so that little is lost; unless ``exact``, it alone decides. ``anchors`` are the rows
+    that get a list, in increasing order; None means all. A list that is too short ends with -1.
+    """
+    if anchors is not None:
+        return _nearest_to_anchors(Z, starts, k, within, anchors, n_threads)
+    Z = Z if exact else np.empty((0, 0))  # it is not read, and compiled for double precision only
+
+    def search(part: int) -> tuple[NDArray, NDArray]:
+        return class_neighbors(Z, rounded, starts, k, within, exact, part, n_threads)
+
+    if n_threads == 1:
+        return search(0)[0]
+    with ThreadPoolExecutor(n_threads) as threads:
+        (lists, distances), *others = threads.map(search, range(n_threads))
     for more in others:
         lists, distances = merge_lists(lists, distances, *more)
-    return lists, distances
+    return lists
 
 
-def neighbors_of_anchors(
-    Z: NDArray, starts: NDArray, anchors: NDArray, k: int, within: bool, n_jobs: int | None
+def _nearest_to_anchors(
+    Z: NDArray, starts: NDArray, k: int, within: bool, anchors: NDArray, n_jobs: int
 ) -> NDArray[np.int64]:
-    """The k nearest rows to some of the rows, of their own class or of all others, (n_anchors, k).
-
-    The same as ``class_neighbors``, for the anchors only, which are in increasing order: class c
-    consists of rows starts[c] to starts[c + 1] − 1, and lists shorter than k end with -1.
-    """
+    """`nearest_by_class` for some of the rows, as queries."""
     lists = np.full((len(anchors), k), -1, dtype=np.int64)
     bounds = np.searchsorted(anchors, starts)
     for c, (low, high) in enumerate(pairwise(starts)):

@@ -44,6 +44,14 @@ def round_row(row, center, scale, rounded):
 
 
 @jit
+def round_rows(Z, order, center, scale):
+    """`round_row` of the rows of Z in the given order: the rounded rows and their norms."""
+    rows, norms = np.empty(Z.shape, np.float32), np.empty(Z.shape[0], np.float32)
+    for i in range(Z.shape[0]):
+        norms[i] = round_row(Z[order[i]], center, scale, rows[i])
+    return rows, norms
+
+
 def round_examples(Z, order):
     """The rows of Z in the given order, centered, scaled and rounded to single precision.
 
@@ -51,28 +59,12 @@ def round_examples(Z, order):
     coordinate is about 1, so that squares do not overflow. Returns the rows, their squared norms,
     the center and the scale.
     """
-    n_samples, n_dims = Z.shape
-    center, spread = np.empty(n_dims, np.float64), np.empty(n_dims, np.float64)
-    for t in range(n_dims):
-        center[t], spread[t] = 0.0, 0.0
-    for i in range(n_samples):
-        for t in range(n_dims):
-            center[t] += Z[i, t]
-    for t in range(n_dims):
-        center[t] /= n_samples
-    for i in range(n_samples):
-        for t in range(n_dims):
-            size = abs(Z[i, t] - center[t])
-            spread[t] = size if size > spread[t] else spread[t]
-    largest = 0.0
-    for t in range(n_dims):
-        largest = max(largest, spread[t])
+    with np.errstate(over="ignore", invalid="ignore"):
+        center = Z.mean(axis=0)
+        largest = np.abs(Z - center).max(initial=0.0)
     exponent = math.frexp(largest)[1] if largest < np.inf else 500
     scale = 2.0 ** min(max(exponent, -500), 500)
-    rows, norms = np.empty((n_samples, n_dims), np.float32), np.empty(n_samples, np.float32)
-    for i in range(n_samples):
-        norms[i] = round_row(Z[order[i]], center, scale, rows[i])
-    return rows, norms, center, scale
+    return *round_rows(Z, order, center, scale), center, scale
 
 
 @internal

@@ -38,7 +38,7 @@ class LogOddsDistance(MetricLearner):
     neighbors, their log-odds are more exact than the density of the neighbors.
     """
 
-    def fit(self, X, y) -> LogOddsDistance:
+    def fit(self, X, y) -> LogOddsDistance:  # type: ignore[override]
         """Check the data.
 
         Parameters

@@ -6,7 +6,6 @@ candidates are found again by a search through all rows.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -15,7 +14,7 @@ from numpy.typing import DTypeLike, NDArray
 from raremetric.losses.pair_sets import Multipliers, PairSetLoss
 from raremetric.losses.pair_sets_kernels import evaluate_pair_sets
 from raremetric.performance import internal, internal_any_order, jit, merged
-from raremetric.solvers.reference import SMALL_VALUE, Solution
+from raremetric.solvers.smooth import SMALL_VALUE, Report, Solution
 
 WIDTHS = (1e-2, 1e-3)  # how far the corners of the loss are rounded, one stage for each
 WINDOW_SIZES = (1, 40)  # fewest and most iterations between two searches for candidates
@@ -71,7 +70,7 @@ def minimize_windowed(
     *,
     max_iter: int,
     tol: float,
-    report: Callable[[int, float], None] | None = None,
+    report: Report | None = None,
 ) -> Solution:
     """Minimize the loss in two stages, rounded less in the second one.
 
@@ -120,7 +119,7 @@ def _in_fast_precision(loss: PairSetLoss, tol: float) -> PairSetLoss:
 class _Descent:
     """The working state of both stages."""
 
-    def __init__(self, loss: PairSetLoss, inverse: NDArray, max_iter: int, report: Callable | None):
+    def __init__(self, loss: PairSetLoss, inverse: NDArray, max_iter: int, report: Report | None):
         self.loss, self.inverse, self.max_iter, self.report = loss, inverse, max_iter, report
         self.window = WINDOW_SIZES[0]
 

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from raremetric.solvers.reference import minimize_lbfgs
+from raremetric.solvers.smooth import minimize_lbfgs
 
 CURVATURES = np.logspace(0, 4, 12).reshape(3, 4)
 

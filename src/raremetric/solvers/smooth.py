@@ -1,4 +1,4 @@
-"""The reference solvers: SciPy's L-BFGS over L, projected gradient descent over M, and stages.
+"""Solvers of smooth functions: SciPy's L-BFGS over L, and projected gradient descent over M.
 
 A nonsmooth loss is minimized by a sequence of smooth approximations, one stage for each.
 """
@@ -6,6 +6,7 @@ A nonsmooth loss is minimized by a sequence of smooth approximations, one stage 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -13,14 +14,31 @@ from numpy.typing import NDArray
 from scipy import linalg
 from scipy.optimize import minimize
 
+from raremetric.losses.dual import DualBound
+from raremetric.losses.pair_sets import PairSetLoss
 from raremetric.metric import matrix_from_components, project_psd
 
+WIDTHS = (1e-1, 1e-2, 1e-3, 1e-4, 1e-5)  # how far the corners are rounded, one stage for each
+PROVED_FACTOR = 10  # times tol: what a bound must prove about the fast solver's result
 ZERO = 1e-200  # smaller values at the start are zero, so that quotients do not overflow
 SMALL_VALUE = 1e-2  # times the initial value: accuracy is relative to at least this
 MAX_HALVINGS = 100  # of a step: it is then too short to change anything
 ITERATION_LIMIT = 1  # SciPy's status when maxiter or maxfun ended the run
 CHECKED_EVERY = 10  # iterations, whether the accuracy is proved already
 PATIENCE = 5  # iterations in a row with a gain below the tolerance that end the descent
+
+Report = Callable[[int, float], None]  # called with the iteration and the value
+Evaluate = Callable[[NDArray], tuple[float, NDArray]]  # from L to the value and the gradient
+
+
+class SolverOptions(NamedTuple):
+    """How to minimize; see the parameters of :class:`raremetric.IML`."""
+
+    solver: str = "auto"
+    max_iter: int = 200
+    tol: float = 1e-4
+    scale_start: bool = False  # whether to start from the best multiple of the given L
+    report: Report | None = None
 
 
 class Solution(NamedTuple):
@@ -34,14 +52,17 @@ class Solution(NamedTuple):
 
 
 def minimize_in_stages(
-    minimize_stage: Callable[[NDArray, float, int, float], Solution],
+    solve: Callable[..., Solution],
+    evaluate: Callable[..., tuple[float, NDArray]],
     exact: Callable[[NDArray], float],
-    lower_bound: Callable[[NDArray, float], float],
     L: NDArray,
     *,
-    widths: Sequence[float] = (1e-1, 1e-2, 1e-3, 1e-4, 1e-5),
+    lower_bound: Callable[[NDArray, float], float] = lambda L, width: -np.inf,
+    is_enough: Callable[..., bool] | None = None,
+    widths: Sequence[float] = WIDTHS,
     max_iter: int,
     tol: float,
+    report: Report | None = None,
 ) -> Solution:
     """Minimize losses with less and less rounding, each one from the minimum of the last.
 
@@ -51,13 +72,17 @@ def minimize_in_stages(
 
     Parameters
     ----------
-    minimize_stage : callable (L, width, max_iter, tol) -> Solution
-        Minimizes the loss rounded by ``width``, from L, until steps gain less than ``tol``.
+    solve : callable
+        `minimize_lbfgs` or `minimize_projected`.
+    evaluate : callable (L, width=...) -> (value, gradient)
+        The rounded loss.
     exact : callable L -> float
         The loss with width 0.
+    L : ndarray of shape (n_components, n_features)
     lower_bound : callable (L, width) -> float
         A lower bound on the exact loss, from the end of a stage; minus infinity if there is none.
-    L : ndarray of shape (n_components, n_features)
+    is_enough : callable (L, width=...) -> bool, or None
+        See `minimize_projected`.
     widths : sequence of float
         Decreasing widths.
     max_iter : int
@@ -72,11 +97,17 @@ def minimize_in_stages(
     floor = SMALL_VALUE * min(abs(best), abs(exact(np.zeros_like(L))))  # for a minimum of zero
     widths = list(widths)
     while widths and stage_tol > 1e-15:
-        stage = minimize_stage(L, widths[0], max_iter - n_iter, stage_tol)
+        width, more = widths[0], {}
+        if is_enough is not None:
+            more["is_enough"] = partial(is_enough, width=width)
+        stage = solve(
+            partial(evaluate, width=width), L,
+            max_iter=max_iter - n_iter, tol=stage_tol, report=report, **more,
+        )  # fmt: skip
         L, n_iter, value = stage.L, n_iter + stage.n_iter, exact(stage.L)
         if value <= best:
             best_L, best = L, value
-        bound = lower_bound(L, widths[0])
+        bound = lower_bound(L, width)
         allowed = tol * max(abs(best), floor)
         rounded_off = value - stage.value <= allowed / 2
         proved = best - bound <= allowed
@@ -90,15 +121,55 @@ def minimize_in_stages(
     return Solution(best_L, best, n_iter, converged, proved)
 
 
+def minimize_proved(
+    loss: PairSetLoss,
+    bound: DualBound,
+    L: NDArray,
+    options: SolverOptions,
+    widths: tuple[float, ...] = WIDTHS,
+) -> Solution:
+    """Less and less rounding, until the bound proves the accuracy.
+
+    A solution that can be proved counts as converged only if it is.
+    """
+    is_projected = options.solver == "projected"
+
+    def lower_bound(L: NDArray, width: float) -> float:
+        multipliers = loss.multipliers(L, width)
+        bound.add(loss.dual_point(multipliers))
+        if options.solver != "auto":  # features on larger scales than one
+            bound.add(loss.dual_point(multipliers, balanced=True))
+        return bound.value
+
+    found = minimize_in_stages(
+        minimize_projected if is_projected else minimize_lbfgs,
+        loss.value_and_matrix_gradient if is_projected else loss.value_and_gradient,
+        loss.value, L, lower_bound=lower_bound,
+        widths=widths, max_iter=options.max_iter, tol=options.tol, report=options.report,
+    )  # fmt: skip
+    return found._replace(converged=found.proved) if can_be_proved(bound, L) else found
+
+
+def can_be_proved(bound: DualBound, L: NDArray) -> bool:
+    """Whether a proof is to be expected: not for λ = 0, nor for a metric of lower rank."""
+    return bound.regularization > 0 and L.shape[0] >= L.shape[1]
+
+
+def not_proved(found: Solution, bound: DualBound, options: SolverOptions) -> bool:
+    """Whether the bound leaves open that the fast solver missed the minimum."""
+    if not found.converged or not can_be_proved(bound, found.L):
+        return False
+    return found.value - bound.value > PROVED_FACTOR * options.tol * found.value
+
+
 def minimize_lbfgs(
-    evaluate: Callable[[NDArray], tuple[float, NDArray]],
+    evaluate: Evaluate,
     L: NDArray,
     *,
     max_iter: int,
     tol: float,
     patience: int = 1,
-    memory: int = 10,
-    report: Callable[[int, float], None] | None = None,
+    report: Report | None = None,
 ) -> Solution:
     """Minimize a function of L by L-BFGS-B.
 
@@ -113,8 +184,6 @@ def minimize_lbfgs(
     patience : int
         If greater than one: stop instead when this number of iterations gains less than the
         fraction ``tol`` of the value, or of a hundredth of the initial value.
-    memory : int
-        Number of corrections kept.
     report : callable (iteration, value) or None
     """
     shape = L.shape
@@ -145,7 +214,7 @@ def minimize_lbfgs(
         jac=True,
         method="L-BFGS-B",
         callback=watch,
-        options={"maxiter": max_iter, "ftol": ftol, "gtol": 0.0, "maxcor": memory},
+        options={"maxiter": max_iter, "ftol": ftol, "gtol": 0.0},
     )
     if not np.isfinite(result.fun):  # the first step went too far for numbers of these sizes
         return Solution(L, start[0], int(result.nit), False)
@@ -154,12 +223,12 @@ def minimize_lbfgs(
 
 
 def minimize_projected(
-    evaluate: Callable[[NDArray], tuple[float, NDArray]],
+    evaluate: Evaluate,
     L: NDArray,
     *,
     max_iter: int,
     tol: float,
-    report: Callable[[int, float], None] | None = None,
+    report: Report | None = None,
     largest: float = np.inf,
     is_enough: Callable[[NDArray], bool] = lambda L: False,
 ) -> Solution:

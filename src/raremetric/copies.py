@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from hashlib import blake2b
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -118,15 +119,12 @@ def row_keys(X: Any) -> Iterator[bytes]:
             block = csr_array(block, dtype=np.float64, copy=True)
             block.sum_duplicates()
             block.eliminate_zeros()
-            data, columns = _normalized(block.data), block.indices.astype(np.float64)
-            for start, stop in zip(block.indptr[:-1], block.indptr[1:], strict=True):
-                yield _digest(np.concatenate([columns[start:stop], data[start:stop]]))
+            both = np.stack([block.indices, _normalized(block.data)])
+            rows: Any = (both[:, slice(*ends)].ravel() for ends in pairwise(block.indptr))
         else:
-            yield from map(_digest, _normalized(block))
-
-
-def _digest(values: NDArray[np.float64]) -> bytes:
-    return blake2b(values.data, digest_size=DIGEST_SIZE).digest()
+            rows = _normalized(block)
+        for row in rows:
+            yield blake2b(row.data, digest_size=DIGEST_SIZE).digest()
 
 
 def keys_to_leave_out(X: Any) -> set[bytes]:
@@ -186,6 +184,5 @@ def why_so_few(copies: NDArray | None, groups: NDArray | None) -> str:
     """A sentence, with a space before it, if copies join groups; else nothing."""
     if copies is None or groups is None:
         return ""
-    if len(np.unique(join_groups(copies, groups))) == len(np.unique(groups)):
-        return ""
-    return " Groups that contain copies of the same row count as one group."
+    are_joined = len(np.unique(join_groups(copies, groups))) < len(np.unique(groups))
+    return " Groups that contain copies of the same row count as one group." if are_joined else ""

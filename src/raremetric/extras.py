@@ -36,12 +36,7 @@ def install_hint(package: str) -> str:
 def import_optional(module: str, purpose: str | None = None) -> ModuleType:
     """Import a module of an optional package, or say how to install it, or why it does not work.
 
-    Parameters
-    ----------
-    module : str
-        Name of the module, such as ``"matplotlib.figure"``.
-    purpose : str or None, default=None
-        What needs it, as the subject of the error message, where the user would not know.
+    The purpose is what needs it, as the subject of the error message.
     """
     try:
         return import_module(module)
@@ -79,14 +74,8 @@ def lazy_names(
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
     """``__getattr__``, ``__dir__`` and ``__all__`` of a package that imports names on first use.
 
-    Parameters
-    ----------
-    package : str
-        Name of the package.
-    names_in : mapping of str to sequence of str
-        The public names in each of its modules.
-    needs : sequence of str, default=()
-        Optional packages that all of its modules import; one sentence if one is not installed.
+    Given are the public names in each of its modules, and the optional packages that all of these
+    import; one sentence says if one is not installed.
     """
     module_of = {name: module for module, names in names_in.items() for name in names}
 

@@ -33,15 +33,7 @@ class Labels(NamedTuple):
 
 
 def check_labels(y: ArrayLike, owner: str) -> Labels:
-    """Encode the labels and refuse fewer than two classes.
-
-    Parameters
-    ----------
-    y : array-like of shape (n_samples,)
-        Class labels, already of the right length.
-    owner : str
-        Name of the caller, for the error message.
-    """
+    """Encode the labels and refuse fewer than two classes; the error names the owner."""
     if np.asarray(y).dtype.kind not in "biuSU":  # these are always labels; the check takes time
         check_classification_targets(y)
     classes, codes, counts = np.unique(y, return_inverse=True, return_counts=True)
@@ -205,18 +197,7 @@ def check_class_sizes(
     owner: str,
     advice: str = "Add examples, or leave that class out.",
 ) -> None:
-    """Refuse classes with fewer examples than are needed to hold some out for validation.
-
-    Parameters
-    ----------
-    labels : Labels
-    minimum : int
-        Number of examples that each class must have.
-    owner : str
-        What needs them: the subject of the error message.
-    advice : str
-        What the user can do about it: the end of the error message.
-    """
+    """Refuse classes with fewer examples than are needed to hold some out for validation."""
     rarest = int(np.argmin(labels.counts))
     if labels.counts[rarest] < minimum:
         raise ValueError(
@@ -293,15 +274,13 @@ def quiet_repeats() -> Iterator[None]:
         yield
 
 
-@contextmanager
-def quiet_constants() -> Iterator[None]:
+def quiet_constants() -> np.errstate:
     """Fit StandardScaler with weights without a warning for each constant column.
 
     Its weighted variance may be rounded to a negative number, whose square root scikit-learn
     computes before it sets the scale of the column to 1.
     """
-    with np.errstate(invalid="ignore"):
-        yield
+    return np.errstate(invalid="ignore")
 
 
 def accepted_weights(estimator: Any, weights: NDArray | None) -> dict[str, NDArray]:

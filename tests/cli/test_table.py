@@ -17,8 +17,7 @@ from rich.console import Console
 
 from raremetric.cli import app
 from raremetric.contenders import scored
-from raremetric.method_names import DEFAULT_METHODS, METHODS
-from raremetric.table import Comparison, comparison
+from raremetric.table import DEFAULT_METHODS, METHODS, Comparison, comparison
 from raremetric.table.commands import compare, fit
 from raremetric.table.commands.comparison_tables import comparison_table
 from raremetric.table.fitting import model_names

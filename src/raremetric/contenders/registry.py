@@ -1,6 +1,6 @@
 """Everything that can be compared, by name or import path.
 
-A new learner is one entry here, and its alias in ``method_names.py``.
+A new learner is one entry here, and its alias in ``table/__init__.py``.
 """
 
 from __future__ import annotations

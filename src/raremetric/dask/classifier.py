@@ -15,10 +15,16 @@ from sklearn.utils import check_random_state, get_tags
 from sklearn.utils.multiclass import check_classification_targets
 
 from raremetric.copies import find_copies, keys_to_leave_out, rows_without
-from raremetric.dask.calibration import Calibration, Decision, Scores, scores_of
-from raremetric.dask.collections import as_numbers, divide, stacked
-from raremetric.dask.partitions import MIN_HELD_OUT, plan_sample, represent
-from raremetric.dask.prediction import PredictionMixin
+from raremetric.dask.calibration import Calibration, Decision, PredictionMixin, scores_of
+from raremetric.dask.partitions import (
+    MIN_HELD_OUT,
+    Scores,
+    as_numbers,
+    divide,
+    plan_sample,
+    represent,
+    stacked,
+)
 from raremetric.selection import Aim, check_aim, stratified_folds
 from raremetric.validation import (
     Labels,
@@ -101,17 +107,14 @@ class DaskClassifier(PredictionMixin, ClassifierMixin, MetaEstimatorMixin, BaseE
     Notes
     -----
     The data are read three times: to count the classes, to draw the sample and to score held-out
-    rows. A worker needs memory for a partition, the sample and the fitted classifier. The sample
-    and the scores are collected in this process, where the classifier is fitted. Work of workers
-    that are lost is repeated by others.
+    rows, at most 100,000 of each class. A worker needs memory for a partition, the sample and the
+    fitted classifier. The sample and the scores are collected in this process, where the
+    classifier is fitted. Work of workers that are lost is repeated by others.
 
-    At most 100,000 rows of each class are held out. Copies of rows that the classifier was fitted
-    on are left out, and copies are in the same fold. Which rows are copies is described for
-    :class:`raremetric.RareClassifier`; texts and other objects count as numbers here.
-
-    Which rows are drawn depends on their order, their classes and ``random_state``, but not on
-    how they are divided into partitions. Within a class, all rows are drawn with the same
-    probability, whatever their weights.
+    Copies of rows that the classifier was fitted on are not scored, and copies are in the same
+    fold. Which rows are copies is described for :class:`raremetric.RareClassifier`; texts and
+    other objects count as numbers here. Which rows are drawn depends on their order, their classes
+    and ``random_state``, not on partitions and weights.
 
     The score of a class is the decision function, or log-odds if the classifier has none. For a
     probability of 0 or 1, they are just beyond those of all other rows that were scored. A

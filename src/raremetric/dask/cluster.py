@@ -8,7 +8,7 @@ import signal
 import threading
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import cloudpickle
@@ -33,14 +33,10 @@ LOCAL_CONFIG = {
 
 @contextmanager
 def dask_client(address: str | None, n_workers: int | None = None) -> Iterator[Any]:
-    """A client of the scheduler at an address, or of a new local cluster.
+    """A client of the scheduler at an address, or of a new local cluster of one process per core.
 
-    Parameters
-    ----------
-    address : str or None
-        None or "local" for a local cluster, which ends with the block.
-    n_workers : int or None, default=None
-        Number of processes of a local cluster; None for one per core.
+    The local cluster, for None or "local", ends with the block; it can have another number of
+    processes.
     """
     if address not in (None, "local"):
         try:
@@ -53,17 +49,16 @@ def dask_client(address: str | None, n_workers: int | None = None) -> Iterator[A
         with client:
             yield client
         return
-    settings: Any = {
-        "n_workers": n_workers,
-        "threads_per_worker": 1,
-        "dashboard_address": ":0",
-        "silence_logs": logging.ERROR,
-    }
-    with ExitStack() as stack:
-        stack.enter_context(dask.config.set(LOCAL_CONFIG))
+    with dask.config.set(LOCAL_CONFIG):
         with _without_interrupts():
-            cluster = stack.enter_context(distributed.LocalCluster(**settings))
-        yield stack.enter_context(distributed.Client(cluster))
+            cluster = distributed.LocalCluster(
+                n_workers=n_workers,
+                threads_per_worker=1,
+                dashboard_address=":0",
+                silence_logs=logging.ERROR,
+            )
+        with cluster, distributed.Client(cluster) as client:
+            yield client
 
 
 @contextmanager

@@ -11,9 +11,14 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from raremetric.encoding.categories import CategoryEncoder, count_levels
-from raremetric.encoding.dates import DateEncoder, is_date_column
-from raremetric.encoding.numbers import NumberEncoder, is_number
+from raremetric.encoding.columns import (
+    CategoryEncoder,
+    DateEncoder,
+    NumberEncoder,
+    count_levels,
+    is_date_column,
+    is_number,
+)
 from raremetric.encoding.texts import TextEncoder
 from raremetric.files import TableError
 from raremetric.validation import check_integer, check_option, warn_user

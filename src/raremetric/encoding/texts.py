@@ -12,7 +12,7 @@ from sklearn.decomposition import TruncatedSVD
 from sklearn.feature_extraction.text import HashingVectorizer
 from sklearn.preprocessing import normalize
 
-from raremetric.encoding.categories import MISSING_LEVEL, count_levels, levels_and_codes
+from raremetric.encoding.columns import MISSING_LEVEL, count_levels, levels_and_codes
 
 N_COMPONENTS = 10
 N_BUCKETS = 2**12  # of hashed n-grams, so that a model has a limited size

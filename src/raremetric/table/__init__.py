@@ -3,7 +3,6 @@
 from typing import TYPE_CHECKING
 
 from raremetric.extras import lazy_names
-from raremetric.method_names import DEFAULT_METHODS
 
 if TYPE_CHECKING:
     from raremetric.table.collections import fit_collection
@@ -19,6 +18,14 @@ if TYPE_CHECKING:
     from raremetric.table.reading import TableError, iter_table, read_table
     from raremetric.table.results import Comparison
     from raremetric.table.review import labeled_rows, review_file, with_reviewed_rows
+
+# The short names of `raremetric.contenders.CONTENDERS`, in its order; a test compares them.
+METHODS = (
+    "plain", "lmnn", "itml", "gmml", "iml", "logistic", "boosting", "forest", "svm", "iml-score",
+    "rare",
+)  # fmt: skip
+# Not the slow ones: LMNN and ITML can take a minute per fold, SVMs need all pairwise distances.
+DEFAULT_METHODS = ("plain", "iml", "rare", "gmml", "logistic", "boosting", "forest")
 
 __getattr__, __dir__, _names = lazy_names(
     __name__,

@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
 from raremetric.copies import keys_to_leave_out, rows_without
-from raremetric.dask.calibration import BLOCK, Decision, Scores
+from raremetric.dask.calibration import BLOCK, Decision
 from raremetric.dask.cluster import dask_client, run_on_each
-from raremetric.dask.partitions import MIN_HELD_OUT, Partitions, plan_sample, represent
+from raremetric.dask.partitions import MIN_HELD_OUT, Partitions, Scores, plan_sample, represent
 from raremetric.files import TableError
 from raremetric.performance import OnProgress
 from raremetric.selection import check_aim, fit_sigmoid

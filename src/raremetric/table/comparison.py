@@ -12,8 +12,8 @@ from sklearn.base import clone
 
 from raremetric.contenders import RESAMPLING, find_contender
 from raremetric.contenders.resampling import check_resamplings
-from raremetric.method_names import DEFAULT_METHODS
 from raremetric.selection import draw_rows
+from raremetric.table import DEFAULT_METHODS
 from raremetric.table.aims import check_scoring
 from raremetric.table.fold_runs import Plan, plain_plane, run_fold
 from raremetric.table.measures import measure_of

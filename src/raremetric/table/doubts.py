@@ -9,7 +9,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.stats import binom
 
-from raremetric.encoding.dates import date_points, is_date_column
+from raremetric.encoding.columns import date_points, is_date_column
 
 MAX_LEVELS = 100  # in a column with more levels, new ones may be usual
 RARELY = 0.01  # share of rows with a new level, up to which one of them is unusual

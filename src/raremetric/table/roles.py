@@ -12,7 +12,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from raremetric.datasets.parsers import unquote
-from raremetric.encoding.categories import without_zero
+from raremetric.encoding.columns import without_zero
 from raremetric.table.reading import TableError, read_table
 from raremetric.table.reading.dates import LAYOUTS, fitting_layouts, have_zone, parse_dates
 from raremetric.table.reading.numbers import parse_numbers

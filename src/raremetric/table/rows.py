@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from raremetric.encoding.dates import date_points, is_date_column
+from raremetric.encoding.columns import date_points, is_date_column
 from raremetric.table.reading.dates import as_points
 from raremetric.table.texts import PackedTexts, text_array
 

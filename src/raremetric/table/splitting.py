@@ -9,7 +9,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from raremetric.copies import Copies, find_copies, join_groups, why_so_few
-from raremetric.encoding.dates import is_date_column
+from raremetric.encoding.columns import is_date_column
 from raremetric.selection import Folds, sets_per_class, shuffled_folds
 from raremetric.selection.folds import fold_numbers
 from raremetric.table.identifiers import identifier_kind

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from raremetric.method_names import DEFAULT_METHODS, METHODS
+from raremetric.table import DEFAULT_METHODS, METHODS
 from raremetric.table.commands.options import (
     Categorical,
     Ignore,

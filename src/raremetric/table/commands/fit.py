@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from raremetric.files import quoted
-from raremetric.method_names import METHODS
+from raremetric.table import METHODS
 from raremetric.table.commands.explain import weights_table
 from raremetric.table.commands.options import (
     Categorical,

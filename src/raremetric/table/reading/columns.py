@@ -11,9 +11,7 @@ import pyarrow as pa
 from pyarrow import types
 
 from raremetric.encoding import TableEncoder
-from raremetric.encoding.categories import BOOLEANS
-from raremetric.encoding.dates import DateEncoder, date_message
-from raremetric.encoding.numbers import NumberEncoder
+from raremetric.encoding.columns import BOOLEANS, DateEncoder, NumberEncoder, date_message
 from raremetric.files import TableError
 from raremetric.table.reading.dates import (
     as_points,

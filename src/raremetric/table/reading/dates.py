@@ -13,7 +13,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 from pyarrow import types
 
-from raremetric.encoding.dates import date_message, zone_message
+from raremetric.encoding.columns import date_message, zone_message
 from raremetric.files import TableError
 from raremetric.table.reading.levels import distinct_values, tidy_levels
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from pyarrow import types
 
 from raremetric.datasets.parsers import unquote
-from raremetric.encoding.categories import BOOLEANS, known_spellings, without_zero
+from raremetric.encoding.columns import BOOLEANS, known_spellings, without_zero
 
 # Spellings of a missing value, compared without regard to case.
 MISSING_WORDS = frozenset({"", "?", "na", "n/a", "#n/a", "nan", "null", "<null>", "none", "<na>"})

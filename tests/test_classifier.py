@@ -12,7 +12,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from raremetric import IML, BalancedDiscriminant, Euclidean, MetricKNNClassifier, RareClassifier
-from raremetric.voting.training import TrainingSet
+from raremetric.selection import TrainingData
+from raremetric.voting.training import LearnerFits
 from tests.conftest import make_problem
 
 
@@ -200,6 +201,8 @@ def test_the_learner_must_be_a_transformer(learner):
 
 def test_the_examples_are_copied_only_if_some_are_left_out():
     X, y = make_problem(0, n_samples=20)
-    weights = np.arange(20.0)
-    assert TrainingSet.of(X, y, None, {}, "A test").X is X
-    np.testing.assert_array_equal(TrainingSet.of(X, y, weights, {}, "A test").X, X[1:])
+    for weights, left in ((None, X), (np.arange(20.0), X[1:])):
+        data = TrainingData.of(X, y, weights, None, None, "A test")
+        for found in (data.X, LearnerFits.of(IML(), X, data, {}, "joint").X):
+            np.testing.assert_array_equal(found, left)
+            assert (found is X) == (weights is None)

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
@@ -12,13 +9,11 @@ from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from raremetric.copies import find_copies
-from raremetric.learners.iml import IML
 from raremetric.performance import one_blas_thread
 from raremetric.scales import validate_rows
-from raremetric.validation import check_option, check_weights, forget_attributes
+from raremetric.selection import TrainingData
+from raremetric.validation import check_integer, check_option, forget_attributes
 from raremetric.voting import fitting, training
-from raremetric.voting.inspection import NeighborsMixin
 from raremetric.voting.votes import Examples
 
 MULTICLASS = ("joint", "one_vs_rest")
@@ -26,19 +21,17 @@ VOTES = ("majority", "adjusted", "score")
 
 
 def _has_decision(classifier) -> bool:
-    if classifier.vote == "majority":
-        raise AttributeError(
-            "A majority vote has no decision function; use vote='adjusted' or vote='score'."
-        )
-    return True
+    if classifier.vote != "majority":
+        return True
+    raise AttributeError(
+        "A majority vote has no decision function; use vote='adjusted' or vote='score'."
+    )
 
 
-class MetricKNNClassifier(NeighborsMixin, ClassifierMixin, BaseEstimator):
+class MetricKNNClassifier(ClassifierMixin, BaseEstimator):
     """Vote of the k nearest neighbors under a learned metric.
 
-    A majority vote seldom predicts a rare class. ``vote="adjusted"`` multiplies the distances to
-    each class by a factor before the vote; ``vote="score"`` compares how much nearer a class is
-    than the others with a threshold. Both are tuned on held-out examples.
+    A majority vote seldom predicts a rare class. Two other votes are tuned on held-out examples.
 
     .. versionadded:: 0.1
 
@@ -46,17 +39,16 @@ class MetricKNNClassifier(NeighborsMixin, ClassifierMixin, BaseEstimator):
     ----------
     learner : metric learner or None, default=None
         Any transformer that learns a metric, such as :class:`IML`; a copy of it is fitted. None
-        is ``IML()``. To use a learner that is already fitted, pass
-        ``sklearn.frozen.FrozenEstimator(learner)``, with ``multiclass="joint"``. Votes are then
-        tuned on the distances of each example to all others (if there are copies, in other folds).
-        The learner has seen all of them: this is optimistic, with probabilities near 0 and 1.
+        is ``IML()``. For a learner that is already fitted, pass ``FrozenEstimator(learner)`` of
+        ``sklearn.frozen``, with ``multiclass="joint"``. Votes are then tuned on the distances of
+        each example to all others, which the learner has seen: this is optimistic.
     n_neighbors : int or "auto", default=3
         Number k of neighbors that vote. "auto" chooses it on the folds of ``cv``: by F1 among 3,
         7, 15 and 31, or for the score among twelve readings of the distances, see the notes.
     vote : {"majority", "adjusted", "score"}, default="majority"
         Which class wins: the class of most of the k nearest examples; the same after the
-        distances to each class have been multiplied by its ``gamma``; or the class whose score is
-        highest above its own threshold, see the notes.
+        distances to each class have been multiplied by its ``gamma``; or the class whose score,
+        how much nearer it is than the others, is highest above its own threshold, see the notes.
     gamma : "auto", float or dict, default="auto"
         Factors of the adjusted vote; a factor below 1 makes a class more frequent. A number is
         for the rarest class, a dict maps labels to factors; other classes have 1. "auto" finds
@@ -76,8 +68,7 @@ class MetricKNNClassifier(NeighborsMixin, ClassifierMixin, BaseEstimator):
     Attributes
     ----------
     metric_ : transformer
-        The fitted learner: it maps rows as ``fit`` takes them to the space in which distances are
-        measured. With one metric per class, use ``metrics_``.
+        The fitted learner, which maps rows to the space in which distances are measured.
     metrics_ : list of transformers
         The fitted learner, or one for each class.
     n_neighbors_ : int
@@ -110,29 +101,23 @@ class MetricKNNClassifier(NeighborsMixin, ClassifierMixin, BaseEstimator):
     per class, the votes for a class are counted under its own metric, and ties are first broken by
     the votes under all metrics together. Shares of votes are not calibrated probabilities.
 
-    **Adjusted** (Viola et al., 2019). Ties are broken by how much smaller γ·d(m) is than for the
-    other classes. So of two classes, the one with the smaller γ·d(m) wins.
+    **Adjusted** (Viola et al. An adjusted nearest neighbor algorithm maximizing the F-measure from
+    imbalanced data. ICTAI 2019). Ties are broken by how much smaller γ·d(m) is than for the other
+    classes. So of two classes, the one with the smaller γ·d(m) wins.
 
-    **Score.** s = log d(m) of the rest − log d(m) of the class. A logistic regression with a small
-    ridge turns it into a probability, and the threshold maximizes the F1 that is expected from
-    these probabilities. ``n_neighbors="auto"`` also tries, in place of log d(m), the means of
-    log d(1), ..., log d(m) and of d(1)², ..., d(m)², for twelve readings in all. The best one has
-    the lowest sum of ranks in F1, log-loss and average precision.
+    **Score.** s = log d(m) of the rest − log d(m) of the class, under the metric of the class if
+    each has one. A logistic regression with a small ridge turns it into a probability, and the
+    threshold maximizes the F1 that is expected from these. ``n_neighbors="auto"`` also tries, in
+    place of log d(m), the means of log d(1), ..., log d(m) and of d(1)², ..., d(m)², for twelve
+    readings in all. The best one has the lowest sum of ranks in F1, log-loss and average precision.
 
     With the last two, ``predict_proba`` is calibrated on held-out examples, and ``predict`` follows
-    ``decision_function``, not the largest probability. With one metric per class, the distances
-    to a class and to the rest are measured under the metric of the class.
+    ``decision_function``, not the largest probability.
 
     **Weights.** An example of weight 0 is left out altogether. In the majority vote, the weight of
-    an example multiplies its vote. When votes are tuned, it multiplies the held-out example in F1,
-    calibration and thresholds, while neighbors count equally. The learner receives the weights if
-    its ``fit`` has a parameter ``sample_weight``; with metadata routing enabled, if it requests
-    them: ``IML().set_fit_request(sample_weight=True)``.
-
-    References
-    ----------
-    R. Viola, R. Emonet, A. Habrard, G. Metzler, S. Riou, M. Sebban. An adjusted nearest neighbor
-    algorithm maximizing the F-measure from imbalanced data. ICTAI 2019.
+    an example multiplies its vote; in the tuning of others, the held-out example in all measures.
+    The learner receives the weights if its ``fit`` has a parameter ``sample_weight``; with metadata
+    routing enabled, if it requests them.
 
     Examples
     --------
@@ -176,7 +161,7 @@ class MetricKNNClassifier(NeighborsMixin, ClassifierMixin, BaseEstimator):
         X : array-like of shape (n_samples, n_features)
         y : array-like of shape (n_samples,)
         sample_weight : array-like of shape (n_samples,) or None, default=None
-            Weights of the examples, see the notes of the class.
+            See the notes of the class.
         **fit_params : dict
             Parameters for the ``fit`` of the learner. Only with metadata routing enabled.
 
@@ -187,48 +172,35 @@ class MetricKNNClassifier(NeighborsMixin, ClassifierMixin, BaseEstimator):
         forget_attributes(self, "gamma_", "reading_", "threshold_")
         check_option(self.multiclass, "multiclass", MULTICLASS)
         check_option(self.vote, "vote", VOTES)
+        learner = training.check_learner(self.learner)
+        params = training.learner_params(self, learner, sample_weight, fit_params)
         table = X
         X, y = validate_rows(self, X, y)
         table = table if hasattr(table, "columns") else X  # the learner checks column names
-        if sample_weight is not None:
-            sample_weight = check_weights(sample_weight, len(X))
-        learner = self._template()
-        params = training.learner_params(self, learner, sample_weight, fit_params)
         has_folds = self.vote != "majority" or self.n_neighbors == "auto"
-        own = find_copies(X).numbers if has_folds else None
-        data = training.TrainingSet.of(table, y, sample_weight, params, type(self).__name__, own)
-        k = fitting.check_neighbors(self.n_neighbors, len(data.y))
+        cv = (5 if self.cv is None else self.cv) if has_folds else None  # scikit-learn's default
+        data = TrainingData.of(X, y, sample_weight, None, cv, type(self).__name__, has_folds)
+        k = fitting.check_neighbors(self.n_neighbors, len(data.X))
         gamma = fitting.check_gamma(self.gamma, self.vote, data.labels)
+        fits = training.LearnerFits.of(learner, table, data, params, self.multiclass)
         self.classes_, self._row_numbers = data.labels.classes, data.row_numbers
-        self.metrics_ = training.fit_learners(learner, data, self.multiclass)
-        mapped = training.map_rows(self.metrics_, data.X)
+        self.metrics_ = fits.fit()
+        mapped = training.map_rows(self.metrics_, fits.X)
         self._examples = Examples.of(mapped, data.labels, data.weights, self.n_jobs)
-        hold_out = partial(
-            training.hold_out, learner, data, self.multiclass, self._examples,
-            cv=self.cv, random_state=self.random_state, n_jobs=self.n_jobs,
-        )  # fmt: skip
-        tuning = fitting.Tuning(data.labels, data.weights, hold_out)
-        self._vote = fitting.fit_vote(self.vote, tuning, k, gamma)
+
+        def hold_out(k: int) -> training.HeldOut:
+            return training.hold_out(fits, data, self._examples, k, self.random_state, self.n_jobs)
+
+        self._vote = fitting.fit_vote(self.vote, data.labels, hold_out, k, gamma)
         for name, value in self._vote.attributes().items():
             setattr(self, name, value)
         return self
-
-    def _template(self) -> Any:
-        """The learner of which copies are fitted."""
-        if self.learner is None:
-            return IML()
-        if not hasattr(self.learner, "fit") or not hasattr(self.learner, "transform"):
-            raise TypeError(
-                "learner must be a transformer that learns a metric, such as IML(), or None; got "
-                f"{self.learner!r}."
-            )
-        return self.learner
 
     def get_metadata_routing(self) -> MetadataRouter:
         """Metadata of ``fit``: weights for this classifier, anything that the learner requests."""
         router = MetadataRouter(owner=type(self).__name__).add_self_request(self)
         to_fit = MethodMapping().add(caller="fit", callee="fit")
-        return router.add(learner=self._template(), method_mapping=to_fit)
+        return router.add(learner=training.check_learner(self.learner), method_mapping=to_fit)
 
     @available_if(_has_decision)
     def decision_function(self, X) -> NDArray:
@@ -276,6 +248,56 @@ class MetricKNNClassifier(NeighborsMixin, ClassifierMixin, BaseEstimator):
         check_is_fitted(self)
         return self._vote.probabilities(self._examples, self._map_queries(X))
 
+    @property
+    def metric_(self):
+        """The fitted learner, under which distances are measured; not with one per class."""
+        check_is_fitted(self)
+        if len(self.metrics_) > 1:
+            raise AttributeError("There is one metric for each class; use one of metrics_.")
+        return self.metrics_[0]
+
+    def kneighbors(self, X=None, n_neighbors=None, return_distance=True, *, label=None):
+        """The nearest training examples under the learned metric.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_queries, n_features) or None, default=None
+            None for the training examples, of which none is its own neighbor.
+        n_neighbors : int or None, default=None
+            None for ``n_neighbors_``.
+        return_distance : bool, default=True
+            Whether to return the distances, too.
+        label : class label or None, default=None
+            With one metric per class: the class whose metric to use.
+
+        Returns
+        -------
+        distances : ndarray of shape (n_queries, n_neighbors)
+            Learned distances; only with ``return_distance``.
+        indices : ndarray of shape (n_queries, n_neighbors)
+            Rows of the training data; at equal distances the lower number comes first.
+        """
+        check_is_fitted(self)
+        metric, known = 0, self.classes_.tolist()
+        if len(self.metrics_) > 1:
+            if label not in known:
+                raise ValueError(
+                    f"Each class has its own metric: label must be one of {known}; got {label!r}."
+                )
+            metric = known.index(label)
+        k = self.n_neighbors_ if n_neighbors is None else n_neighbors
+        k = check_integer(k, "n_neighbors", low=1, high=len(self._row_numbers) - (X is None))
+        queries = None if X is None else self._map_queries(X)[metric]
+        distances, indices = self._examples.searches[metric].nearest(queries, k)
+        indices = self._row_numbers[indices]
+        return (distances, indices) if return_distance else indices
+
     def _decide(self, X) -> NDArray:
         check_is_fitted(self)
         return self._vote.decide(self._examples, self._map_queries(X))
+
+    @one_blas_thread
+    def _map_queries(self, X) -> list[NDArray]:
+        """Validated rows as each metric maps them; learners check column names themselves."""
+        checked = validate_rows(self, X, reset=False)
+        return training.map_rows(self.metrics_, X if hasattr(X, "columns") else checked)

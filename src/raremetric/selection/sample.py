@@ -56,6 +56,11 @@ class TrainingData(NamedTuple):
         cv = resolve_cv(cv, X, y, kept, n_given, groups, copies)
         return cls(X, labels, weights, kept, groups, cv, copies)
 
+    @property
+    def has_copies(self) -> bool:
+        """Whether a row is a copy of another one."""
+        return self.copies is not None and len(np.unique(self.copies)) < len(self.copies)
+
 
 class Sample(NamedTuple):
     """Rows of a table, of which one class may be more frequent than in the table.

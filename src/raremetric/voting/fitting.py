@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Mapping
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,7 +27,6 @@ from raremetric.voting.votes import (
     MajorityVote,
     ScoreVote,
     Vote,
-    adjusted_decision,
     majority_reading,
 )
 
@@ -36,13 +34,7 @@ GAMMAS = np.geomspace(0.1, 10, 41)  # tried for each class; 1 is among them
 ROUNDS = 3  # of the search for the factors, which changes one class at a time
 F1 = check_aim("f1")
 
-
-class Tuning(NamedTuple):
-    """What votes are tuned on."""
-
-    labels: Labels
-    weights: NDArray[np.float64] | None  # how much each row counts; None for all the same
-    hold_out: Callable[[int], list[HeldOut]]  # distances to the k nearest examples of each class
+Measure = Callable[[int], HeldOut]  # held-out distances to the k nearest examples of each class
 
 
 def check_neighbors(n_neighbors, n_samples: int) -> int | None:
@@ -88,65 +80,66 @@ def check_gamma(gamma, vote: str, labels: Labels) -> NDArray[np.float64] | None:
     return factors
 
 
-def fit_vote(kind: str, tuning: Tuning, k: int | None, gamma: NDArray | None) -> Vote:
+def fit_vote(
+    kind: str, labels: Labels, hold_out: Measure, k: int | None, gamma: NDArray | None
+) -> Vote:
     """Fit a vote, of the kind that the ``vote`` parameter asks for.
 
     Parameters
     ----------
     kind : {"majority", "adjusted", "score"}
-    tuning : Tuning
-        Examples are held out only if there is something to tune.
+    labels : Labels
+    hold_out : callable (k) -> HeldOut
+        Called only if there is something to tune.
     k : int or None
         Number of neighbors; None to choose it.
     gamma : ndarray of shape (n_classes,) or None
         Factors of the adjusted vote; None to choose them.
     """
     if kind == "score":
-        return fit_score(tuning, k)
-    if kind == "adjusted":
-        return fit_adjusted(tuning, k, gamma)
-    if k is None:  # by the F1 of the adjusted vote with all factors 1
-        k, _, _ = _tune_adjusted(tuning, k, gamma)
-    return MajorityVote(k)
+        return _fit_score(labels, hold_out, k)
+    if kind == "majority" and k is not None:
+        return MajorityVote(k)
+    k, gamma, held_out = _tune_adjusted(labels, hold_out, k, gamma)
+    if kind == "majority":  # by the F1 of the adjusted vote with all factors 1
+        return MajorityVote(k)
+    scores = held_out.scaled(gamma).scores(majority_reading(k))
+    return AdjustedVote(k, gamma, _calibrate(scores, held_out, labels))
 
 
-def fit_adjusted(tuning: Tuning, k: int | None, gamma: NDArray | None) -> AdjustedVote:
+def _tune_adjusted(
+    labels: Labels, hold_out: Measure, k: int | None, gamma: NDArray | None
+) -> tuple[int, NDArray, HeldOut]:
     """Choose k and the factors, unless they are given, by the F1 on held-out examples.
 
     With two classes it is the F1 of the rarer one, with more the mean over all.
     """
-    k, gamma, held_out = _tune_adjusted(tuning, k, gamma)
-    reading = majority_reading(k)
-    scores = [part.distances.scaled(gamma).scores(reading) for part in held_out]
-    return AdjustedVote(k, gamma, _calibrate(np.concatenate(scores), _rows(held_out), tuning))
-
-
-def _tune_adjusted(
-    tuning: Tuning, k: int | None, gamma: NDArray | None
-) -> tuple[int, NDArray, list[HeldOut]]:
-    sizes = [k] if k is not None else _sizes(len(tuning.labels.codes))
-    held_out = tuning.hold_out(max(sizes))
-    tried = [tune_gamma(held_out, tuning, size, gamma) for size in sizes]
+    sizes = [k] if k is not None else _sizes(len(labels.codes))
+    held_out = hold_out(max(sizes))
+    tried = [tune_gamma(held_out, labels, size, gamma) for size in sizes]
     best = int(np.argmax([f1 for _, f1 in tried]))  # the first of several
     return sizes[best], tried[best][0], held_out
 
 
+def _sizes(n_samples: int) -> list[int]:
+    """Numbers of neighbors to try: those for which the majority is one of the readings."""
+    sizes = [2 * reading.size - 1 for reading in READINGS if not reading.averaged]
+    return [k for k in sizes if k <= n_samples] or [1]
+
+
 def tune_gamma(
-    held_out: Sequence[HeldOut], tuning: Tuning, k: int, gamma: NDArray | None
+    held_out: HeldOut, labels: Labels, k: int, gamma: NDArray | None
 ) -> tuple[NDArray, float]:
     """The best factors for k neighbors, one class after the other, and their held-out F1.
 
     The most frequent class keeps the factor 1, because only ratios matter. Among equally good
     factors, the one nearest to the current one is chosen, which at first is 1.
     """
-    labels, rows = tuning.labels, _rows(held_out)
-    codes, weights = labels.codes[rows], _weights_of(tuning, rows)
 
     def mean_f1(factors: NDArray) -> float:
-        decisions = [adjusted_decision(part.distances, k, factors) for part in held_out]
-        predicted = np.concatenate(decisions).argmax(axis=1)
+        predicted = held_out.winners(k, factors)
         values = [
-            observed_utility(predicted == c, codes == c, F1.utility, weights)
+            observed_utility(predicted == c, held_out.codes == c, F1.utility, held_out.weights)
             for c in calibrated_classes(labels)
         ]
         return float(np.mean(values))
@@ -166,27 +159,24 @@ def tune_gamma(
     return best, best_f1
 
 
-def fit_score(tuning: Tuning, k: int | None) -> ScoreVote:
+def _fit_score(labels: Labels, hold_out: Measure, k: int | None) -> ScoreVote:
     """Choose the reading with the best rank sum, calibrate it, and choose thresholds for F1."""
     readings = READINGS if k is None else (majority_reading(k),)
-    held_out = tuning.hold_out(max(reading.size for reading in readings))
-    rows = _rows(held_out)
-    codes, weights = tuning.labels.codes[rows], _weights_of(tuning, rows)
-    scores = np.stack(
-        [np.concatenate([part.distances.scores(each) for part in held_out]) for each in readings]
-    )
+    held_out = hold_out(max(reading.size for reading in readings))
+    codes, weights = held_out.codes, held_out.weights
+    scores = np.stack([held_out.scores(each) for each in readings])
     best = 0
     if len(readings) > 1:
         of_classes = [
             evaluate(scores[:, np.newaxis, :, c], Sample(codes == c, weights), F1)
-            for c in calibrated_classes(tuning.labels)
+            for c in calibrated_classes(labels)
         ]
         mean = Evaluation(*(np.mean(parts, axis=0) for parts in zip(*of_classes, strict=True)))
         best = int(np.argmin(rank(mean, [""] * len(readings))))
-    calibration = _calibrate(scores[best], rows, tuning)
+    calibration = _calibrate(scores[best], held_out, labels)
     p = calibration.sigmoid(scores[best][:, calibration.classes].T)
     thresholds = np.array([best_threshold(row, F1.utility, weights) for row in p])
-    n_neighbors = k or min(2 * readings[best].size - 1, len(tuning.labels.codes))
+    n_neighbors = k or min(2 * readings[best].size - 1, len(labels.codes))
     return ScoreVote(readings[best], calibration, thresholds, n_neighbors)
 
 
@@ -197,24 +187,9 @@ def calibrated_classes(labels: Labels) -> NDArray[np.int64]:
     return np.arange(len(labels.classes))
 
 
-def _calibrate(scores: NDArray, rows: NDArray, tuning: Tuning) -> Calibration:
+def _calibrate(scores: NDArray, held_out: HeldOut, labels: Labels) -> Calibration:
     """Fit a sigmoid to the scores, (n_rows, n_classes), of each class against the rest."""
-    classes, codes = calibrated_classes(tuning.labels), tuning.labels.codes[rows]
-    weights = _weights_of(tuning, rows)
-    sigmoids = [fit_sigmoid(scores[:, c], codes == c, weights) for c in classes]
+    classes, codes = calibrated_classes(labels), held_out.codes
+    sigmoids = [fit_sigmoid(scores[:, c], codes == c, held_out.weights) for c in classes]
     slopes, intercepts = (np.array(values) for values in zip(*sigmoids, strict=True))
     return Calibration(classes, Sigmoid(slopes, intercepts))
-
-
-def _sizes(n_samples: int) -> list[int]:
-    """Numbers of neighbors to try: those for which the majority is one of the readings."""
-    sizes = [2 * reading.size - 1 for reading in READINGS if not reading.averaged]
-    return [k for k in sizes if k <= n_samples] or [1]
-
-
-def _rows(held_out: Sequence[HeldOut]) -> NDArray[np.int64]:
-    return np.concatenate([part.rows for part in held_out])
-
-
-def _weights_of(tuning: Tuning, rows: NDArray) -> NDArray[np.float64] | None:
-    return None if tuning.weights is None else tuning.weights[rows]

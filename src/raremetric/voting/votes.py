@@ -1,9 +1,12 @@
-"""How neighbors decide on a class: majority, adjusted and score, three votes with one interface."""
+"""How neighbors decide on a class: majority, adjusted and score, three votes with one interface.
+
+Queries are given as each metric maps them, and values are (n_queries, n_classes).
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -84,19 +87,6 @@ class Examples(NamedTuple):
         return ClassDistances(by_metric, self.floors)
 
 
-class Vote(Protocol):
-    """What the classifier asks of a vote. Queries are given as each metric maps them."""
-
-    def decide(self, examples: Examples, queries: Sequence[NDArray]) -> NDArray:
-        """Values of which the largest belongs to the predicted class, (n_queries, n_classes)."""
-
-    def probabilities(self, examples: Examples, queries: Sequence[NDArray]) -> NDArray:
-        """Probabilities that sum to one, (n_queries, n_classes)."""
-
-    def attributes(self) -> dict[str, Any]:
-        """The fitted attributes of a classifier with this vote."""
-
-
 class MajorityVote(NamedTuple):
     """The class with most votes among the k nearest; each example votes with its weight."""
 
@@ -153,12 +143,8 @@ class AdjustedVote(NamedTuple):
 
     def probabilities(self, examples: Examples, queries: Sequence[NDArray]) -> NDArray:
         """Calibrated probabilities of the classes."""
-        return self.calibration.probabilities(self.scores(examples, queries))
-
-    def scores(self, examples: Examples, queries: Sequence[NDArray]) -> NDArray:
-        """What the calibration is applied to, (n_queries, n_classes)."""
         distances = examples.class_distances(queries, self.k).scaled(self.gamma)
-        return distances.scores(majority_reading(self.k))
+        return self.calibration.probabilities(distances.scores(majority_reading(self.k)))
 
     def attributes(self) -> dict[str, Any]:
         """The number of neighbors and the factors."""
@@ -176,12 +162,15 @@ class ScoreVote(NamedTuple):
     def decide(self, examples: Examples, queries: Sequence[NDArray]) -> NDArray:
         """How far the log-odds of each class are above its threshold."""
         classes = self.calibration.classes
-        values = self.calibration.log_odds(self.scores(examples, queries))[:, classes]
+        values = self.calibration.log_odds(self._scores(examples, queries))[:, classes]
         return _both_classes(values - logit(self.thresholds), classes)
 
     def probabilities(self, examples: Examples, queries: Sequence[NDArray]) -> NDArray:
         """Calibrated probabilities of the classes."""
-        return self.calibration.probabilities(self.scores(examples, queries))
+        return self.calibration.probabilities(self._scores(examples, queries))
+
+    def _scores(self, examples: Examples, queries: Sequence[NDArray]) -> NDArray:
+        return examples.class_distances(queries, self.reading.size).scores(self.reading)
 
     def attributes(self) -> dict[str, Any]:
         """The number of neighbors, the reading and the thresholds."""
@@ -192,9 +181,9 @@ class ScoreVote(NamedTuple):
             "threshold_": self.thresholds if several else self.thresholds.item(),
         }
 
-    def scores(self, examples: Examples, queries: Sequence[NDArray]) -> NDArray:
-        """What the calibration is applied to, (n_queries, n_classes)."""
-        return examples.class_distances(queries, self.reading.size).scores(self.reading)
+
+# Each decides by the largest of the values for the classes, and has probabilities that sum to one.
+Vote = MajorityVote | AdjustedVote | ScoreVote
 
 
 def majority_reading(k: int) -> Reading:

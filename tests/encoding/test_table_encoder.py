@@ -68,16 +68,6 @@ def test_target_has_no_influence(table):
     np.testing.assert_array_equal(first, TableEncoder().fit_transform(table, [1, 1, 0, 0]))
 
 
-def test_refuse_missing(table):
-    encoder = TableEncoder(missing="refuse")
-    with pytest.raises(ValueError, match=r"missing in 'age' \(1\), 'color' \(1\)"):
-        encoder.fit(table)
-    whole = table.iloc[[0, 2]]
-    encoder.fit(whole)
-    with pytest.raises(ValueError, match="missing in 'age'"):
-        encoder.transform(table)
-
-
 def test_missing_columns_are_named(table):
     encoder = TableEncoder().fit(table)
     with pytest.raises(ValueError, match=r"2 of the 4 columns .* are missing: 'age', 'color'"):
@@ -108,8 +98,6 @@ def test_bad_input_and_parameters(table):
         TableEncoder().fit(np.zeros((2, 2)))
     with pytest.raises(ValueError, match="names that are strings"):
         TableEncoder().fit(pd.DataFrame(np.zeros((2, 2))))
-    with pytest.raises(ValueError, match="missing must be one of"):
-        TableEncoder(missing="drop").fit(table)
     with pytest.raises(ValueError, match="max_levels"):
         TableEncoder(max_levels=0).fit(table)
 

@@ -86,9 +86,6 @@ def _as_floats(column: Any) -> NDArray[np.float64]:
 class DateEncoder(BaseEstimator):
     """Encode a date as the days since the first day, the weekday (0 for Monday) and the hour.
 
-    A weekday or hour that is always the same in `fit` is left out. A missing date becomes the
-    median.
-
     Attributes
     ----------
     origin_ : str
@@ -118,26 +115,20 @@ class DateEncoder(BaseEstimator):
 
     def transform(self, column: Any) -> NDArray[np.float64]:
         """Encode a column of dates, with a time zone if they had one in `fit`."""
-        self._check(column)
+        if not is_date_column(column) and not column.isna().all():
+            raise ValueError(
+                f"Column {column.name!r} held dates when the encoder was fitted, but now its type "
+                f"is {column.dtype}. Convert it to dates, with pandas.to_datetime and the format "
+                "in which it is written."
+            )
+        if not column.isna().all() and (column.dt.tz is not None) != self.has_zone_:
+            raise ValueError(zone_message(column.name, self.has_zone_))
         features = _features(date_points(column), self.origin_, self.median_)
         return np.column_stack([features[part] for part in self.parts_])
 
     def feature_names(self, name: str) -> list[str]:
         """Such as ``paid days`` for a column ``paid``."""
         return [f"{name} {part}" for part in self.parts_]
-
-    def _check(self, column: Any) -> None:
-        """Raise an error unless a column holds dates like those of `fit`."""
-        if column.isna().all():
-            return
-        if not is_date_column(column):
-            raise ValueError(
-                f"Column {column.name!r} held dates when the encoder was fitted, but now its type "
-                f"is {column.dtype}. Convert it to dates, with pandas.to_datetime and the format "
-                "in which it is written."
-            )
-        if (column.dt.tz is not None) != self.has_zone_:
-            raise ValueError(zone_message(column.name, self.has_zone_))
 
 
 def date_points(column: Any) -> NDArray[np.datetime64]:
@@ -179,10 +170,7 @@ def _features(
 
 
 class CategoryEncoder(BaseEstimator):
-    """Encode a column of text as one 0/1 column per level, in alphabetical order.
-
-    If there are two levels, there is one column, for the second. A level that was not seen in
-    `fit` is encoded as 0 in all columns, or as 0.5 if there were two levels.
+    """Encode a column of text as one 0/1 column per level, or for the second of two levels.
 
     Attributes
     ----------
@@ -198,26 +186,18 @@ class CategoryEncoder(BaseEstimator):
         return self
 
     def transform(self, column: Any) -> NDArray[np.float64]:
-        """Encode a column."""
-        codes = self._codes(column)
-        if len(self.levels_) == 2:
-            return np.where(codes < 0, 0.5, codes)[:, np.newaxis]
-        encoded = np.zeros((len(codes), len(self.levels_)))
-        rows = np.flatnonzero(codes >= 0)
-        encoded[rows, codes[rows]] = 1.0
-        return encoded
+        """Encode a column; a level that was not seen in `fit` is 0, or 0.5 beside two levels."""
+        levels, codes = levels_and_codes(column)
+        known = {level: index for index, level in enumerate(self.levels_)}
+        levels = [*known_spellings(levels, known), MISSING_LEVEL]  # the last one is for code -1
+        found = np.array([known.get(level, -1) for level in levels], dtype=np.int64)[codes]
+        if len(known) == 2:
+            return np.where(found < 0, 0.5, found)[:, np.newaxis]
+        return (found[:, np.newaxis] == np.arange(len(known))).astype(np.float64)
 
     def feature_names(self, name: str) -> list[str]:
         """Such as ``color=red`` for a level of a column ``color``."""
         return [f"{name}={level}" for level in self.levels_[len(self.levels_) == 2 :]]
-
-    def _codes(self, column: Any) -> NDArray[np.int64]:
-        """Index of each row's level; -1 for a level that was not seen in `fit`."""
-        levels, codes = levels_and_codes(column)
-        position = {level: index for index, level in enumerate(self.levels_)}
-        levels = known_spellings(levels, self.levels_)
-        translation = [position.get(level, -1) for level in [*levels, MISSING_LEVEL]]
-        return np.array(translation, dtype=np.int64)[codes]  # code -1 selects the last entry
 
 
 def levels_and_codes(column: Any) -> tuple[list[str], NDArray]:

@@ -21,9 +21,8 @@ from raremetric.encoding.columns import (
 )
 from raremetric.encoding.texts import TextEncoder
 from raremetric.files import TableError
-from raremetric.validation import check_integer, check_option, warn_user
+from raremetric.validation import check_integer, warn_user
 
-MISSING_OPTIONS = ("impute", "refuse")
 # Each is fitted on a Series and encodes it, (n_rows, n_features); unlike a transformer of
 # scikit-learn, it is told the name of its column only to name the encoded features.
 ColumnEncoder = NumberEncoder | DateEncoder | CategoryEncoder | TextEncoder
@@ -42,14 +41,13 @@ class TableEncoder(TransformerMixin, BaseEstimator):
       the same way, by the n-grams that were seen.
     - A date becomes the days since the first day in `fit`, the weekday (0 for Monday) and the
       hour. A weekday or hour that is always the same in `fit` is left out.
+    - A missing number or date becomes the median of the column in `fit`, and missing text is a
+      level of its own.
 
     Columns are found by name: their order does not matter, and additional columns are ignored.
 
     Parameters
     ----------
-    missing : {"impute", "refuse"}, default="impute"
-        "impute" replaces a missing number or date by the median of the column in `fit`, and
-        treats missing text as a separate level. "refuse" raises an error that names the columns.
     max_levels : int, default=20
         Maximum number of levels for a column of text to become 0/1 columns.
 
@@ -81,8 +79,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     ['age', 'sex=m']
     """
 
-    def __init__(self, *, missing: str = "impute", max_levels: int = 20):
-        self.missing = missing
+    def __init__(self, *, max_levels: int = 20):
         self.max_levels = max_levels
 
     def fit(self, X: Any, y: ArrayLike | None = None) -> TableEncoder:
@@ -100,15 +97,11 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         TableEncoder
             The fitted encoder.
         """
-        check_option(self.missing, "missing", MISSING_OPTIONS)
         check_integer(self.max_levels, "max_levels", low=1)
         _check_frame(X)
-        self.feature_names_in_ = np.array([str(name) for name in X.columns], dtype=object)
+        self.feature_names_in_ = np.array(X.columns, dtype=object)
         self.n_features_in_ = len(self.feature_names_in_)
-        self._check_missing(X)
-        self.encoders_: dict[str, ColumnEncoder] = {
-            str(name): self._choose(X[name]).fit(X[name]) for name in X.columns
-        }
+        self.encoders_ = {name: self._choose(X[name]).fit(X[name]) for name in X.columns}
         self.written_: dict[str, Any] = {}
         return self
 
@@ -127,13 +120,11 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         check_is_fitted(self)
         _check_frame(X)
         check_columns(X.columns, self.feature_names_in_.tolist())
-        self._check_missing(X)
         # Filled column by column, so that the table is not held twice.
         encoded = np.empty((len(X), len(self.get_feature_names_out())))
-        for (name, encoder), group in zip(
-            self.encoders_.items(), self.column_groups(), strict=True
-        ):
-            encoded[:, group[0] : group[-1] + 1] = encoder.transform(X[name])
+        groups = self.column_groups()
+        for (name, encoder), group in zip(self.encoders_.items(), groups, strict=True):
+            encoded[:, group] = encoder.transform(X[name])
         return encoded
 
     def get_feature_names_out(self, input_features: ArrayLike | None = None) -> NDArray:
@@ -181,32 +172,18 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         counts = count_levels(column)
         if len(counts) <= self.max_levels:
             return CategoryEncoder()
-        self._warn_many_levels(str(column.name), len(counts), sum(counts.values()))
-        return TextEncoder()
-
-    def _warn_many_levels(self, column: str, n_levels: int, n_rows: int) -> None:
-        name = shlex.quote(column)
+        name = shlex.quote(column.name)
         advice = f"leave it out (`ignore`, on the command line `--ignore {name}`)"
-        if 2 * n_levels <= n_rows:  # most levels recur
+        if 2 * len(counts) <= sum(counts.values()):  # most levels recur
             advice += (
                 "; if it names groups of rows, such as customers, use it as `group` (`--group "
                 f"{name}`)"
             )
         warn_user(
-            f"Column {column!r} has {n_levels} levels, more than {self.max_levels}, and is "
+            f"Column {column.name!r} has {len(counts)} levels, more than {self.max_levels}, and is "
             f"encoded by parts of its text. If it is an identifier, {advice}."
         )
-
-    def _check_missing(self, X: Any) -> None:
-        if self.missing == "impute":
-            return
-        counts = [(name, int(X[name].isna().sum())) for name in self.feature_names_in_]
-        incomplete = [f"{name!r} ({count})" for name, count in counts if count]
-        if incomplete:
-            raise ValueError(
-                f"Values are missing in {', '.join(incomplete[:10])}. Fill them in, or pass "
-                'missing="impute".'
-            )
+        return TextEncoder()
 
 
 def check_columns(columns: Sequence[str], known: Sequence[str]) -> None:

@@ -21,9 +21,7 @@ N_BUCKETS = 2**12  # of hashed n-grams, so that a model has a limited size
 class TextEncoder(BaseEstimator):
     """Encode text by its n-grams of characters, on their directions of largest variance.
 
-    Levels that are written alike, such as a level and its misspelling, or levels with a word in
-    common, are encoded alike. A level that was not seen in `fit` is encoded by the n-grams that
-    were.
+    Levels that are written alike, such as a level and its misspelling, are encoded alike.
 
     Attributes
     ----------

@@ -145,10 +145,6 @@ def test_missing_values(write):
         [5, 0, 1, 0],
         [3, 0, 1, 0],
     ]
-    with pytest.raises(TableError, match=r"missing in 'a' \(3\), 'c' \(1\)"):
-        read_table(path, target="y", missing="refuse")
-    with pytest.raises(ValueError, match="missing must be one of"):
-        read_table(path, target="y", missing="drop")
 
 
 def test_the_target_has_no_other_use(write):

@@ -23,7 +23,7 @@ from raremetric.table.reading.files import (
 from raremetric.table.reading.labels import choose_positive, read_labels, refuse_many_classes
 from raremetric.table.reading.levels import as_texts
 from raremetric.table.reading.numbers import UNKNOWN
-from raremetric.validation import Labels, as_names, check_option, did_you_mean
+from raremetric.validation import Labels, as_names, did_you_mean
 
 
 def read_table(
@@ -31,7 +31,6 @@ def read_table(
     target: str | int | None = None,
     positive: Any = None,
     *,
-    missing: str = "impute",
     max_levels: int = 20,
     categorical: Collection[str] = (),
     ignore: Collection[str] = (),
@@ -53,8 +52,6 @@ def read_table(
         allowed for ARFF and KEEL files (the output, or the last attribute) and for OpenML.
     positive : label, list of labels or None, default=None
         The labels that count as positive; None for the rarest class.
-    missing : {"impute", "refuse"}, default="impute"
-        How the encoder handles missing values; see `TableEncoder`.
     max_levels : int, default=20
         Text with at most this number of levels becomes 0/1 columns; see `TableEncoder`.
     categorical : str or collection of str, default=()
@@ -138,7 +135,6 @@ def read_table(
            [45.,  1.],
            [28.,  1.]])
     """
-    check_option(missing, "missing", ("impute", "refuse"))
     source = "The table" if is_frame(path) else str(path)
     categorical, ignore, verbatim = map(as_names, (categorical, ignore, verbatim))
     as_written = as_names([*([row_names] if row_names else []), *verbatim])
@@ -168,7 +164,7 @@ def read_table(
         frame, written = to_frame(columns, categorical, written)
         if not frame.shape[1]:
             raise TableError(f"It has no usable column besides the target {name!r}.")
-        encoder = TableEncoder(missing=missing, max_levels=max_levels).fit(frame)
+        encoder = TableEncoder(max_levels=max_levels).fit(frame)
         encoder.written_ = written
     bunch = _bunch(frame, labels, name, chosen, original, encoder)
     bunch.row_names = None if row_names is None else texts.get(row_names)

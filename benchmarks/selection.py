@@ -19,7 +19,7 @@ from sklearn.preprocessing import StandardScaler
 
 from raremetric import BoostedLeaves, ImportanceWeights, KernelLandmarks
 from raremetric.features.importances import mean_importances
-from raremetric.features.selection import DifferingFeatures
+from raremetric.features.ranks import DifferingFeatures
 from raremetric.validation import check_labels
 
 N_KEPT = 500

@@ -25,7 +25,7 @@ from raremetric import (
     KernelLandmarks,
 )
 from raremetric.export.maps import map_rows, normal_quantile
-from raremetric.features.selection import DifferingFeatures
+from raremetric.features.ranks import DifferingFeatures
 from raremetric.rare.candidates import default_metrics
 from raremetric.rare.fitting import fit_metrics
 from raremetric.validation import check_labels

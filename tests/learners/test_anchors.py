@@ -171,15 +171,16 @@ def test_imlcv_scores_the_weighted_sample_of_each_test_fold():
     assert search.best_learner_.max_samples == 40
 
 
-@pytest.mark.parametrize("squared", [True, False])
-def test_lmnn_estimates_the_full_loss_without_bias(squared):
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("name", ["squared_hinge", "hinge"])
+def test_lmnn_estimates_the_full_loss_without_bias(name, weighted):
     X, y = make_rare_problem(30, 4)
-    labels, L = check_labels(y, "test"), METRIC / 2
-    full = lmnn_loss(L, X, y, similar_lists(X, y, 2), 0.4, squared)
-    name, values = "squared_hinge" if squared else "hinge", []
+    w = np.resize([1.0, 2.0, 6.0], 30) / 3 if weighted else None
+    labels, L, squared = check_labels(y, "test"), METRIC / 2, name == "squared_hinge"
+    full, values = lmnn_loss(L, X, y, similar_lists(X, y, 2), 0.4, squared, 0, w), []
     for seed in range(300):
         learner = LMNN(2, loss=name, max_samples=12, random_state=seed)
-        problem = lmnn.make_problem(learner, X, labels)
+        problem = lmnn.make_problem(learner, X, labels, w)
         value, _ = problem.loss(0.4).value_and_gradient(L * problem.unit)
         values.append(value)
     error = np.std(values, ddof=1) / np.sqrt(len(values))

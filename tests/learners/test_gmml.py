@@ -3,26 +3,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import linalg
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from raremetric.learners.gmml import GMML
 from raremetric.learners.iml import IML
 from tests.conftest import make_problem
-
-WEIGHTS = {
-    "check_sample_weight_equivalence_on_dense_data": "Random pairs are drawn in proportion to the "
-    "weights, as if rows were repeated, but by other random numbers; pairs of neighbors are "
-    "weighted, while copies of a repeated row would be its neighbors."
-}
-
-
-@pytest.mark.filterwarnings("ignore:GMML uses n_neighbors")  # a check leaves out rows of a class
-@parametrize_with_checks(
-    [GMML(), GMML(pairs="neighbors", set_weights="balanced", t=0.3)],
-    expected_failed_checks=lambda learner: WEIGHTS,
-)
-def test_sklearn_checks(estimator, check):
-    check(estimator)
 
 
 @settings(max_examples=25, deadline=None)

@@ -4,26 +4,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.datasets import load_iris
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from raremetric.learners.itml import ITML
 from raremetric.pairs import draw_pairs, sample_rows
 from raremetric.validation import check_labels
 from tests.conftest import make_problem
-
-WEIGHTS = {
-    "check_sample_weight_equivalence_on_dense_data": "Examples are drawn in proportion to their "
-    "weights, as if rows were repeated, but by other random numbers."
-}
-
-
-@pytest.mark.filterwarnings("ignore:ITML stopped after")  # the toy data are pure noise
-@parametrize_with_checks(
-    [ITML(), ITML(bounds="histogram", prior="identity", gamma=0.01)],
-    expected_failed_checks=lambda learner: WEIGHTS,
-)
-def test_sklearn_checks(estimator, check):
-    check(estimator)
 
 
 def squared_distances(itml, X):

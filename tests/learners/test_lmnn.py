@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_iris
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from raremetric.learners.grid import Fold, score_push_weights
 from raremetric.learners.lmnn import LMNN, start_of
@@ -15,20 +14,6 @@ from raremetric.solvers.smooth import minimize_lbfgs
 from raremetric.validation import check_labels
 from tests.conftest import make_problem
 from tests.oracles.large_margin import lmnn_loss, lmnn_optimum
-
-WEIGHTS = {
-    "check_sample_weight_equivalence_on_dense_data": "sample_weight multiplies the terms of an "
-    "example, as documented. Copies of a repeated row would be its own target neighbors, and an "
-    "impostor twice."
-}
-
-
-@pytest.mark.filterwarnings("ignore:LMNN stopped after")  # the toy data are pure noise
-@parametrize_with_checks(
-    [LMNN(), LMNN(loss="hinge")], expected_failed_checks=lambda learner: WEIGHTS
-)
-def test_sklearn_checks(estimator, check):
-    check(estimator)
 
 
 @pytest.mark.parametrize("mu", [0.2, 0.8])

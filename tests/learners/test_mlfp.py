@@ -2,18 +2,11 @@ import numpy as np
 import pytest
 from scipy.optimize import approx_fprime
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from raremetric.learners.mlfp import MLFP, make_loss
 from raremetric.metric import matrix_from_components
 from tests.conftest import make_problem
 from tests.oracles.few_positives import mlfp_loss, mlfp_optimum
-
-
-@pytest.mark.filterwarnings("ignore:MLFP uses n_neighbors")  # a check leaves out rows of a class
-@parametrize_with_checks([MLFP()])
-def test_sklearn_checks(estimator, check):
-    check(estimator)
 
 
 def rare_problem(seed=0, n_samples=40, d=3):
@@ -105,16 +98,6 @@ def test_names_of_classes_and_order_of_rows_do_not_matter():
     found = MLFP(tol=1e-4, max_iter=5000).fit(X[order], names[order])
     assert found.pos_label_ == "bad"
     np.testing.assert_allclose(found.get_mahalanobis_matrix(), expected, atol=0.02)
-
-
-def test_an_example_of_weight_zero_is_left_out_and_only_ratios_matter():
-    X, y = rare_problem(4)
-    weights = np.resize([1.0, 2.0, 0.0, 3.0], len(X))
-    kept = weights > 0
-    expected = MLFP().fit(X[kept], y[kept], weights[kept]).components_
-    for scale in (1.0, 8.0):
-        np.testing.assert_array_equal(MLFP().fit(X, y, scale * weights).components_, expected)
-    assert not np.array_equal(MLFP().fit(X[kept], y[kept]).components_, expected)
 
 
 def test_says_what_is_wrong():

@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 from raremetric.losses import large_margin as kernels
 from raremetric.losses import large_margin_kernels as fast
 from raremetric.losses.large_margin import find_targets, make_large_margin_loss
+from raremetric.pairs import Anchors
 from raremetric.validation import check_labels
 from tests.conftest import make_problem
 from tests.oracles.large_margin import lmnn_loss
@@ -19,8 +20,10 @@ def make_targets(X, y, k):
 
 
 def make_loss(X, y, *, k=3, mu=0.5, squared=True, weights=None):
+    labels = check_labels(y, "test")
+    anchors = None if weights is None else Anchors(None, weights, np.ones(len(labels.classes)))
     return make_large_margin_loss(
-        X, check_labels(y, "test"), make_targets(X, y, k), weights, push_weight=mu, squared=squared
+        X, labels, make_targets(X, y, k), anchors, push_weight=mu, squared=squared
     )
 
 

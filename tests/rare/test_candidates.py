@@ -3,7 +3,7 @@ import pytest
 from scipy.stats import spearmanr
 
 from raremetric import IML, BalancedDiscriminant, BoostedLeaves
-from raremetric.features.selection import DifferingFeatures
+from raremetric.features.ranks import DifferingFeatures
 from raremetric.neighbors import NeighborSearch
 from raremetric.rare.candidates import (
     LOG_ODDS,

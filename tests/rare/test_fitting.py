@@ -4,7 +4,7 @@ from sklearn.base import clone
 from sklearn.preprocessing import StandardScaler
 
 from raremetric import BalancedDiscriminant, BoostedLeaves, Euclidean, KernelLandmarks
-from raremetric.features.selection import DifferingFeatures
+from raremetric.features.ranks import DifferingFeatures
 from raremetric.rare.candidates import MetricSpec
 from raremetric.rare.fitting import MoreRows, SharedTransform, fit_metrics
 from raremetric.validation import check_labels

@@ -14,8 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from raremetric.explain.distances import model_steps
 from raremetric.export.graph import DOUBLE, INTEGER, ML, OPSETS, SINGLE, Tensor
 from raremetric.features import BoostedLeaves, ImportanceWeights, KernelLandmarks
-from raremetric.features.normal_scores import CLOSEST, NormalScores
-from raremetric.features.selection import DifferingFeatures
+from raremetric.features.ranks import CLOSEST, DifferingFeatures, NormalScores
 from raremetric.learners.base import MetricLearner
 
 BOUND = 1e-7  # from which QuantileTransformer treats a value as the smallest or largest one

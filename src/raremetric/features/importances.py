@@ -6,22 +6,12 @@ import numpy as np
 from joblib import Parallel, delayed
 from numpy.typing import NDArray
 from sklearn import config_context
-from sklearn.base import (
-    BaseEstimator,
-    OneToOneFeatureMixin,
-    TransformerMixin,
-)
+from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from raremetric.scales import unit_of, validate_rows
-from raremetric.validation import (
-    Labels,
-    check_integer,
-    check_labels,
-    check_real,
-    weighted_rows,
-)
+from raremetric.validation import Labels, check_integer, check_labels, check_real, weighted_rows
 
 
 class ImportanceWeights(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
@@ -91,10 +81,8 @@ class ImportanceWeights(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         self : ImportanceWeights
         """
         X, y = validate_rows(self, X, y, any_unit=True)
-        example_weights = None
-        if sample_weight is not None:
-            rows, example_weights = weighted_rows(sample_weight, len(X))
-            X, y = X[rows], y[rows]
+        rows, example_weights = weighted_rows(sample_weight, len(X))
+        X, y = X[rows], y[rows]
         power = check_real(self.power, "power", low=0)
         labels = check_labels(y, type(self).__name__)
         n_estimators = check_integer(self.n_estimators, "n_estimators", low=1)

@@ -6,11 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg
 from scipy.spatial.distance import cdist
-from sklearn.base import (
-    BaseEstimator,
-    ClassNamePrefixFeaturesOutMixin,
-    TransformerMixin,
-)
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
@@ -85,13 +81,7 @@ class KernelLandmarks(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
     """
 
     def __init__(
-        self,
-        kernel="laplacian",
-        width=1.0,
-        *,
-        n_landmarks=500,
-        n_components=100,
-        random_state=None,
+        self, kernel="laplacian", width=1.0, *, n_landmarks=500, n_components=100, random_state=None
     ):
         self.kernel = kernel
         self.width = width
@@ -122,8 +112,7 @@ class KernelLandmarks(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         n_landmarks = check_integer(self.n_landmarks, "n_landmarks", low=1)
         n_components = check_integer(self.n_components, "n_components", low=1)
         rng = check_random_state(self.random_state)
-        rows = draw_evenly(len(X), y, n_landmarks, rng)
-        self.landmarks_ = X[rows]
+        self.landmarks_ = X[draw_evenly(len(X), y, n_landmarks, rng)]
         distances = self._distances(self.landmarks_)
         self.width_ = width * median_distance(distances)
         self.projection_ = kernel_projection(self._kernel(distances), n_components)

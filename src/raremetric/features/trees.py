@@ -41,20 +41,12 @@ class BinnedRows(NamedTuple):
 def bin_rows(X: NDArray, y: NDArray, weights: NDArray | None, owner: str) -> BinnedRows:
     """Sort examples into the bins of XGBoost's histograms.
 
-    Parameters
-    ----------
-    X : ndarray of shape (n_samples, n_features)
-        NaN where a value is missing.
-    y : ndarray of shape (n_samples,)
-    weights : ndarray of shape (n_samples,) or None
-        An example of weight zero is left out.
-    owner : str
-        Subject of error messages.
+    NaN in X is a missing value, an example of weight zero is left out, and ``owner`` is the
+    subject of error messages.
     """
     xgboost = import_optional("xgboost", owner)
-    if weights is not None:
-        rows, weights = weighted_rows(weights, len(X))
-        X, y = X[rows], y[rows]
+    rows, weights = weighted_rows(weights, len(X))
+    X, y = X[rows], y[rows]
     labels = check_labels(y, owner)
     units = unit_of(np.abs(np.nan_to_num(X)).max(axis=0), -60, 60)
     data = xgboost.QuantileDMatrix(
@@ -171,12 +163,7 @@ class BoostedLeaves(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         return self.fit_binned(bin_rows(X, y, sample_weight, type(self).__name__))
 
     def fit_binned(self, rows: BinnedRows) -> BoostedLeaves:
-        """Grow the trees on rows that models with other settings share.
-
-        Parameters
-        ----------
-        rows : BinnedRows
-        """
+        """Grow the trees on rows that models with other settings share."""
         xgboost = import_optional("xgboost", type(self).__name__)
         n_rounds, parameters = self._parameters(rows.n_classes)
         self.n_features_in_, self.units_ = len(rows.units), rows.units
@@ -202,23 +189,19 @@ class BoostedLeaves(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
 
     def _parameters(self, n_classes: int) -> tuple[int, dict[str, Any]]:
         """Number of rounds and parameters of XGBoost, checked."""
-        rng = check_random_state(self.random_state)
+        share: dict[str, Any] = {"low": 0, "high": 1, "closed": "right"}
         parameters = {
-            "learning_rate": check_real(
-                self.learning_rate, "learning_rate", low=0, high=1, closed="right"
-            ),
+            "learning_rate": check_real(self.learning_rate, "learning_rate", **share),
             "max_leaves": check_integer(self.max_leaves, "max_leaves", low=2),
             "min_child_weight": check_real(self.min_child_weight, "min_child_weight", low=0),
-            "subsample": check_real(self.subsample, "subsample", low=0, high=1, closed="right"),
-            "colsample_bynode": check_real(
-                self.max_features, "max_features", low=0, high=1, closed="right"
-            ),
+            "subsample": check_real(self.subsample, "subsample", **share),
+            "colsample_bynode": check_real(self.max_features, "max_features", **share),
             "reg_lambda": check_real(self.reg_lambda, "reg_lambda", low=0),
             "grow_policy": "lossguide",
             "max_depth": 0,  # only the number of leaves is limited
             "objective": "binary:logistic",
             "nthread": 1,
-            "seed": int(rng.randint(2**31 - 1)),
+            "seed": int(check_random_state(self.random_state).randint(2**31 - 1)),
         }
         if n_classes > 2:
             parameters |= {"objective": "multi:softprob", "num_class": n_classes}

@@ -3,26 +3,24 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 from joblib import Parallel, delayed
 from numpy.typing import NDArray
 
-from raremetric.learners import lmnn
-from raremetric.learners.iml import (
-    IML,
-    check_parameters,
-    make_problem,
-    start_of,
-)
+from raremetric.learners import iml, lmnn
+from raremetric.learners.iml import IML
 from raremetric.learners.lmnn import LMNN
 from raremetric.learners.problem import LossParameters, PairSetProblem
 from raremetric.neighbors import NeighborSearch
 from raremetric.pairs import draw_anchors
 from raremetric.performance import one_blas_thread
 from raremetric.validation import Labels, check_weights, quiet_repeats, relative_weights
+
+# The parameters of IML on which its problem depends; the others are m, a, λ and the solver's.
+OF_PROBLEM = ("pairs", "dissimilar", "set_weights", "max_samples", "random_state")
 
 
 class Fold(NamedTuple):
@@ -37,9 +35,8 @@ class Fold(NamedTuple):
 
     def with_fewer_test_rows(self, max_samples: int, random_state: int) -> Fold:
         """The fold with at most that many test rows, which by their weights stand for all."""
-        n_test, weights = len(self.y_test), self.weights_test
         labels = Labels(*np.unique(self.y_test, return_inverse=True, return_counts=True))
-        weights = np.ones(n_test) if weights is None else weights
+        weights = check_weights(self.weights_test, len(self.y_test))
         rows, weights, _ = draw_anchors(labels, weights, max_samples, random_state)
         if rows is None:
             return self
@@ -73,21 +70,9 @@ def vote_f1(
 ) -> float:
     """The F1 of one class if the majority of the k nearest neighbors decides.
 
-    Parameters
-    ----------
-    train, test : ndarray
-        Examples and queries, in the space in which distances are Euclidean.
-    labels : Labels
-        Classes of the examples.
-    actual : ndarray of bool of shape (n_test,)
-        Which queries are of the class.
-    k : int
-        Number of neighbors, or all examples if there are fewer.
-    positive : class label
-    weights : ndarray of shape (n_train,) or None, default=None
-        Weights of the votes of the examples; None for all the same.
-    weights_test : ndarray of shape (n_test,) or None, default=None
-        Weights of the queries in the F1; None for all the same.
+    Examples and queries are in the space in which distances are Euclidean, and ``actual`` says
+    which queries are of the class. ``weights`` are those of the votes of the examples, and
+    ``weights_test`` those of the queries in the F1; None for all the same.
     """
     nearest = NeighborSearch(train).nearest(test, min(k, len(train))).indices
     votes = labels.codes[nearest][:, :, np.newaxis] == np.arange(len(labels.classes))
@@ -106,26 +91,24 @@ def vote_f1(
 def score_candidates(
     fold: Fold, candidates: Sequence[dict], score: Score, k: int, n_jobs: int | None = None
 ) -> list[tuple[float, float]]:
-    """Score and seconds of each candidate on one fold; candidates share one problem.
+    """Score and seconds of each candidate, parameters of IML, on one fold.
 
-    Parameters
-    ----------
-    fold : Fold
-    candidates : sequence of dict
-        Parameters of IML.
-    score : callable (L, fold, k) -> float
-    k : int
-        Number of neighbors in the loss and in the vote.
-    n_jobs : int or None
-        Threads.
+    Candidates that differ in m, a, λ and the solver only share one problem. k is the number of
+    neighbors in the loss and in the vote, and ``n_jobs`` that of threads.
     """
     learners = [IML(n_neighbors=k, **candidate) for candidate in candidates]
     for learner in learners:
-        check_parameters(learner)
+        iml.check_parameters(learner)
+    weights = check_weights(fold.weights, len(fold.X))
+    problems: dict[Hashable, PairSetProblem] = {}
+    keys = [tuple(getattr(learner, name) for name in OF_PROBLEM) for learner in learners]
+    for key, learner in zip(keys, learners, strict=True):
+        if key not in problems:
+            problems[key] = iml.make_problem(learner, fold.X, fold.labels, weights)
 
     def fit_and_score(learner: IML, problem: PairSetProblem) -> tuple[float, float]:
         start = time.perf_counter()
-        L, options = start_of(learner, fold.X)
+        L, options = iml.start_of(learner, fold.X)
         parameters = LossParameters(learner.margin, learner.similar_weight, learner.regularization)
         L = problem.minimize(parameters, L, options)
         seconds = time.perf_counter() - start
@@ -133,41 +116,17 @@ def score_candidates(
 
     with quiet_repeats():
         return Parallel(n_jobs=n_jobs, prefer="threads")(
-            delayed(fit_and_score)(learner, problem)
-            for learner, problem in zip(learners, _shared_problems(learners, fold), strict=True)
+            delayed(fit_and_score)(learner, problems[key])
+            for key, learner in zip(keys, learners, strict=True)
         )
-
-
-def _shared_problems(learners: Sequence[IML], fold: Fold) -> list[PairSetProblem]:
-    """The problem of each learner: one object for all that differ in m, a, λ and the solver."""
-    weights, problems = check_weights(fold.weights, len(fold.X)), {}
-    for learner in learners:
-        key = _problem_key(learner)
-        if key not in problems:
-            problems[key] = make_problem(learner, fold.X, fold.labels, weights)
-    return [problems[_problem_key(learner)] for learner in learners]
-
-
-def _problem_key(learner: IML) -> tuple:
-    names = ("pairs", "dissimilar", "set_weights", "max_samples", "random_state")
-    return tuple(getattr(learner, name) for name in names)
 
 
 @one_blas_thread
 def score_push_weights(fold: Fold, candidates: Sequence[dict], score: Score, k: int) -> list[Any]:
-    """Score of each candidate of LMNN on one fold.
+    """Score of each candidate, parameters of LMNN, on one fold; k neighbors vote.
 
     Candidates that differ in ``push_weight`` only share one problem, and each one starts from the
     metric of another: see `LargeMarginProblem.path`.
-
-    Parameters
-    ----------
-    fold : Fold
-    candidates : sequence of dict
-        Parameters of LMNN.
-    score : callable (L, fold, k) -> float
-    k : int
-        Number of neighbors in the vote.
     """
     learners = [LMNN(**candidate) for candidate in candidates]
     groups: dict[tuple, list[int]] = {}

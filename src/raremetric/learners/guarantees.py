@@ -17,31 +17,13 @@ from raremetric.validation import check_real
 
 
 class GeneralizationBound(NamedTuple):
-    """What :meth:`raremetric.IML.generalization_bound` returns.
-
-    Attributes
-    ----------
-    risk : float
-        With probability 1 − δ, the expected loss is at most this: ``empirical_risk + gap``.
-    empirical_risk : float
-        The loss on the training examples, without the regularization.
-    gap : float
-        How much the bound adds to it.
-    trivial_risk : float
-        The expected loss of the metric M = 0: a bound above this one says nothing.
-    worst_change : dict
-        For each class label, β: the loss of no pair changes by more than this when an example of
-        the class is replaced by any other one.
-    mean_change : dict
-        For each class label, the same for a random example that is replaced by a new one, in the
-        mean.
-    """
+    """What :meth:`raremetric.IML.generalization_bound` returns, and explains."""
 
     risk: float
     empirical_risk: float
     gap: float
     trivial_risk: float
-    worst_change: dict
+    worst_change: dict  # by class label
     mean_change: dict
 
 
@@ -57,6 +39,11 @@ class FitFacts(NamedTuple):
     pairs: str
     set_weights: str
     is_weighted: bool  # whether the examples have different weights
+
+    @property
+    def diameter(self) -> np.float64:
+        """Of the ball."""
+        return np.float64(2 * self.radius)
 
 
 class GuaranteeMixin:
@@ -97,12 +84,13 @@ class GuaranteeMixin:
         Returns
         -------
         bound : GeneralizationBound
-            A named tuple. ``risk`` is the bound on the expected loss: ``empirical_risk``, the loss
-            on the training examples, plus ``gap``. ``trivial_risk`` is the expected loss of the
-            metric M = 0; a bound above it says nothing. ``worst_change`` holds for each class
-            the constant β of uniform stability: the loss of no pair changes by more than β when an
-            example of the class is replaced by any other one. ``mean_change`` is the same for a
-            random example that is replaced by a new one, in the mean.
+            A named tuple. ``risk`` bounds the expected loss. It is ``empirical_risk``, the loss on
+            the training examples without the regularization, plus ``gap``. ``trivial_risk`` is the
+            expected loss of the metric M = 0; a bound above it says nothing. ``worst_change``
+            holds for each class the constant β of uniform stability: the loss of no pair changes
+            by more than β when an example of the class is replaced by any other one.
+            ``mean_change`` is the same for a random example that is replaced by a new one, in the
+            mean.
 
         Notes
         -----
@@ -136,7 +124,7 @@ class GuaranteeMixin:
             worst, mean = changes(facts, regularization)
             sampling = sampling_gap(facts, regularization, delta)
             # The loss at the metric that was found, against that at the minimum.
-            optimization = _diameter(facts) ** 2 * np.sqrt(self.duality_gap_ / regularization)
+            optimization = facts.diameter**2 * np.sqrt(self.duality_gap_ / regularization)
             gap = float(np.nan_to_num(sampling + optimization, nan=np.inf, posinf=np.inf))
         labels = self.classes_.tolist()
         return GeneralizationBound(
@@ -193,29 +181,23 @@ def extent(X: NDArray) -> tuple[float, float]:
     The ball is around their mean, or around the middle between the example that is farthest
     from the mean and the one that is farthest from that: the smaller one of the two balls.
     """
+
+    def farthest(center: NDArray) -> tuple[NDArray, float]:
+        squares = np.einsum("ij,ij->i", X - center, X - center)
+        return X[squares.argmax()], float(np.sqrt(squares.max()))
+
     X = X - X.mean(axis=0)
-    first, from_mean = _farthest(X)
-    second, distance = _farthest(X - X[first])
-    _, from_middle = _farthest(X - (X[first] + X[second]) / 2)
+    first, from_mean = farthest(np.zeros(X.shape[1]))
+    second, distance = farthest(first)
+    _, from_middle = farthest((first + second) / 2)
     return min(from_mean, from_middle), distance
-
-
-def _farthest(X: NDArray) -> tuple[int, float]:
-    """The longest row and its length."""
-    squares = np.einsum("ij,ij->i", X, X)
-    longest = int(squares.argmax())
-    return longest, float(np.sqrt(squares[longest]))
-
-
-def _diameter(facts: FitFacts) -> np.float64:
-    return np.float64(2 * facts.radius)
 
 
 def changes(facts: FitFacts, regularization: float) -> tuple[NDArray, NDArray]:
     """The worst and the mean change of a pair's loss when an example is replaced, by class."""
     n_c, n_classes, a = facts.counts, len(facts.counts), facts.similar_weight
     n_others = n_c.sum() - n_c
-    unit = _diameter(facts) ** 4 / (2 * n_classes * regularization)
+    unit = facts.diameter**4 / (2 * n_classes * regularization)
     if facts.pairs == "all":
         own, elsewhere = 2 * a / n_c + (1 - a) / n_c, 1 / n_others
     else:
@@ -233,7 +215,7 @@ def changes(facts: FitFacts, regularization: float) -> tuple[NDArray, NDArray]:
 def largest_losses(facts: FitFacts, regularization: float) -> tuple[float, float]:
     """Bounds on the loss of any similar and of any dissimilar pair under a minimizer of F."""
     pushed, limit = 1 - facts.similar_weight, 1 + facts.margin
-    square = _diameter(facts) ** 2
+    square = facts.diameter**2
     eigenvalue = min(
         1 + pushed * square / (4 * regularization),
         (1 + np.sqrt(1 + pushed * limit / regularization)) / 2,

@@ -13,7 +13,6 @@ from raremetric.losses.large_margin import (
     LargeMarginLoss,
     find_targets,
     make_large_margin_loss,
-    make_sampled_loss,
 )
 from raremetric.pairs import Anchors
 from raremetric.solvers.smooth import (
@@ -64,13 +63,9 @@ class LargeMarginProblem:
     ):
         self.targets = find_targets(X, labels, n_neighbors, n_jobs, anchors.rows)
         self.unit = unit_of_features(X)
-        data = (X / self.unit, labels, self.targets, anchors.weights)
-        if anchors.rows is None:
-            self._loss = make_large_margin_loss(*data, push_weight=0.5, squared=squared)
-        else:
-            self._loss = make_sampled_loss(
-                *data, anchors.rows, anchors.shares, push_weight=0.5, squared=squared
-            )
+        self._loss = make_large_margin_loss(
+            X / self.unit, labels, self.targets, anchors, push_weight=0.5, squared=squared
+        )
         is_weighted = bool((anchors.weights != 1).any())
         self._allows_single_precision = squared and not is_weighted
         n_targets = np.bincount(labels.codes, (self.targets >= 0).sum(axis=1) * anchors.weights)

@@ -66,13 +66,7 @@ def _dual_value_of_large(point: DualPoint, regularization: float) -> float:
 
 
 def balanced_share(similar: NDArray, dissimilar: NDArray) -> float:
-    """A t from 0 to 1, close to the largest one with similar − t·dissimilar ⪰ 0.
-
-    Parameters
-    ----------
-    similar, dissimilar : ndarray of shape (n_features, n_features)
-        Two PSD matrices.
-    """
+    """A t from 0 to 1, close to the largest one with similar − t·dissimilar ⪰ 0; both are PSD."""
     values, axes = linalg.eigh(similar)
     kept = values > 10 * len(values) * EPSILON * max(values[-1], np.finfo(float).tiny)
     axes, values = axes[:, kept], values[kept]
@@ -86,15 +80,10 @@ def balanced_share(similar: NDArray, dissimilar: NDArray) -> float:
 
 
 class DualBound:
-    """The best lower bound on F that a few dual points prove.
+    """The best lower bound on F that a few dual points prove, for a λ.
 
     The dual problem is concave, so each point is mixed with the best mixture of the points before
     it. This takes a few eigendecompositions, which are postponed until the value is needed.
-
-    Parameters
-    ----------
-    regularization : float
-        λ.
     """
 
     def __init__(self, regularization: float):
@@ -117,15 +106,13 @@ class DualBound:
         return max(self._value, 0.0)
 
     def _mix(self, new: DualPoint) -> None:
-        if self._best is None:
+        best = self._best
+        if best is None:
             self._best, self._value = new, dual_value(new, self.regularization)
             return
-        best = self._best
         found = minimize_scalar(
             lambda share: -dual_value(best.mixed(new, share), self.regularization),
-            bounds=(0.0, 1.0),
-            method="bounded",
-            options={"maxiter": 15},
-        )
+            bounds=(0.0, 1.0), method="bounded", options={"maxiter": 15},
+        )  # fmt: skip
         if -found.fun > self._value:
             self._best, self._value = best.mixed(new, found.x), float(-found.fun)

@@ -18,6 +18,7 @@ from raremetric.losses.large_margin_kernels import estimate_large_margin
 from raremetric.losses.pair_sets_kernels import hinge
 from raremetric.neighbors import ClassSearch, group_by_class
 from raremetric.neighbors.self_join import row_distance
+from raremetric.pairs import Anchors
 from raremetric.performance import jit
 from raremetric.validation import Labels
 
@@ -119,57 +120,38 @@ def make_large_margin_loss(
     X: NDArray,
     labels: Labels,
     targets: NDArray,
-    weights: NDArray | None = None,
+    anchors: Anchors | None = None,
     *,
     push_weight: float,
     squared: bool,
 ) -> LargeMarginLoss:
-    """The loss of some examples with their target neighbors, (n_samples, k), rows ending in -1.
+    """The loss of anchors, None for all rows, with their target neighbors, (n_samples, k).
 
-    ``weights`` None is a weight of one for each example.
+    With a sample of anchors, a part holds those of one class, their targets, and all rows of other
+    classes.
     """
-    weights = np.ones(len(X)) if weights is None else weights
-    order, starts = group_by_class(labels)
-    position = np.append(np.argsort(order, kind="stable"), -1)  # -1 stays -1
-    part = Part(
-        np.ascontiguousarray(X[order], dtype=np.float64),
-        starts,
-        position[targets[order]],
-        np.ascontiguousarray(weights[order], dtype=np.float64),
-        float(push_weight),
-        bool(squared),
-    )
-    return LargeMarginLoss((part,), (1.0,))
-
-
-def make_sampled_loss(
-    X: NDArray,
-    labels: Labels,
-    targets: NDArray,
-    weights: NDArray,
-    anchors: NDArray,
-    shares: NDArray,
-    *,
-    push_weight: float,
-    squared: bool,
-) -> LargeMarginLoss:
-    """The loss of a share of the rows of each class, the anchors, estimated for all of them.
-
-    A part holds the anchors of one class, their targets, and all rows of other classes.
-    """
+    if anchors is None:
+        anchors = Anchors(None, np.ones(len(X)), np.ones(len(labels.classes)))
+    if anchors.rows is None:
+        pieces, shares = [(*group_by_class(labels), np.arange(len(X)))], (1.0,)
+    else:
+        pieces, shares = [], tuple(anchors.shares.tolist())
+        for c in range(len(labels.classes)):
+            is_own = labels.codes == c
+            rows = anchors.rows[is_own[anchors.rows]]
+            own = np.setdiff1d(np.append(rows, targets[rows]), [-1])
+            chosen = np.append(own, np.flatnonzero(~is_own))
+            pieces.append((chosen, np.array([0, len(own), len(chosen)]), rows))
     parts = []
-    for c in range(len(labels.classes)):
-        is_own = labels.codes == c
-        rows = anchors[is_own[anchors]]
-        own = np.setdiff1d(np.append(rows, targets[rows]), [-1])
-        chosen = np.append(own, np.flatnonzero(~is_own))
+    for chosen, starts, rows in pieces:
+        position = np.full(len(X) + 1, -1)  # the last one for -1, no row
+        position[chosen] = np.arange(len(chosen))
         table = np.full((len(chosen), targets.shape[1]), -1)
-        found = np.searchsorted(own, targets[rows])
-        table[np.searchsorted(own, rows)] = np.where(targets[rows] < 0, -1, found)
-        starts = np.array([0, len(own), len(chosen)])
-        data = np.ascontiguousarray(X[chosen], dtype=np.float64), starts, table, weights[chosen]
-        parts.append(Part(*data, float(push_weight), bool(squared)))
-    return LargeMarginLoss(tuple(parts), tuple(shares.tolist()))
+        table[position[rows]] = position[targets[rows]]
+        data = np.ascontiguousarray(X[chosen], dtype=np.float64), starts, table
+        weights = np.ascontiguousarray(anchors.weights[chosen], dtype=np.float64)
+        parts.append(Part(*data, weights, float(push_weight), bool(squared)))
+    return LargeMarginLoss(tuple(parts), shares)
 
 
 @jit

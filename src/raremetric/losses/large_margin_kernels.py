@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from raremetric.losses.pair_sets_kernels import LANES, add_pull
+from raremetric.losses.pair_sets_kernels import add_pull, over_components, project
 from raremetric.neighbors.self_join import row_distance, squared_norms
 from raremetric.performance import inlined, internal, internal_any_order, jit, merged
 
@@ -122,11 +122,8 @@ def add_degrees(coefficients, degrees):
 def add_whole_rows(coefficients, dense, first, Z, sums):
     """Add the matrix products of the rows ``dense`` of a tile to the sums."""
     n_dense, width = coefficients.shape
-    own, gathered = (
-        np.empty((n_dense, Z.shape[1]), Z.dtype),
-        np.empty((n_dense, Z.shape[1]), Z.dtype),
-    )
-    others = np.empty((width, Z.shape[1]), Z.dtype)
+    own, others = np.empty((n_dense, Z.shape[1]), Z.dtype), np.empty((width, Z.shape[1]), Z.dtype)
+    gathered = np.empty((n_dense, Z.shape[1]), Z.dtype)
     for a in range(n_dense):
         for t in range(Z.shape[1]):
             gathered[a, t] = Z[dense[a], t]
@@ -217,28 +214,17 @@ def finish_laplacian(Z, targets, push_weight, sums):
 def estimate_large_margin(L, loss):
     """The large-margin loss with the squared hinge and its gradient over L: 2 (Lap Z)ᵀX.
 
-    ``loss`` is a ``LargeMarginLoss`` in single precision.
+    ``loss`` is a `Part` in single precision.
     """
-    (n_samples, n_features), n_components, mu = loss.X.shape, L.shape[0], loss.push_weight
-    k, dtype, whole = loss.targets.shape[1], loss.X.dtype, -(-n_components // LANES) * LANES
-    axes, product = np.empty((n_features, whole), dtype), np.empty((whole, n_features), dtype)
-    for j in range(n_features):
-        for i in range(whole):
-            axes[j, i] = L[i, j] if i < n_components else 0.0
-    Z = np.empty((n_samples, whole), dtype)
-    np.dot(loss.X, axes, Z)
+    mu, k, dtype = loss.push_weight, loss.targets.shape[1], loss.X.dtype
+    _, Z = project(loss.X, L)
+    n_samples = Z.shape[0]
     sums = PushSums(
         np.empty(n_samples, dtype), np.empty((k, n_samples), dtype), np.empty(n_samples, dtype),
-        np.zeros((k, n_samples), dtype), np.zeros(n_samples, dtype),
-        np.zeros((n_samples, whole), dtype),
+        np.zeros((k, n_samples), dtype), np.zeros(n_samples, dtype), np.zeros(Z.shape, dtype),
     )  # fmt: skip
     value = (1.0 - mu) * pull_terms(Z, loss.targets, sums)
     if mu > 0.0:
         value += mu * push_terms(Z, loss.starts, sums)
     finish_laplacian(Z, loss.targets, mu, sums)
-    np.dot(sums.products.T, loss.X, product)
-    gradient = np.empty((n_components, n_features), np.float64)
-    for i in range(n_components):
-        for j in range(n_features):
-            gradient[i, j] = 2.0 * product[i, j]
-    return value, gradient
+    return value, over_components(sums.products, loss.X, L)

@@ -94,7 +94,7 @@ class PairSetLoss(NamedTuple):
         """
         if not self.n_refreshed:
             return self.others
-        Z, exact = self.project(L), self.X.dtype == np.float64
+        Z, exact = self._project(L), self.X.dtype == np.float64
         if exact:  # an exact division, so that squares do not overflow in single precision
             Z = Z / unit_of(np.abs(Z).max(), -50, 50)
         return nearest_by_class(
@@ -106,7 +106,7 @@ class PairSetLoss(NamedTuple):
 
     def value(self, L: NDArray, candidates: NDArray | None = None) -> float:
         """F, exactly."""
-        return loss_on_ray(self.ray(L, candidates), self)(1.0)
+        return self.on_ray(self.ray(L, candidates))(1.0)
 
     def value_of_zero(self) -> float:
         """F at M = 0."""
@@ -124,10 +124,10 @@ class PairSetLoss(NamedTuple):
     ) -> tuple[float, NDArray]:
         """F and its gradient over M at M = LᵀL, shape (n_features, n_features)."""
         value, _, *multipliers = self._evaluate(L, width, candidates)
+        similar, dissimilar = self._scatters(Multipliers(*multipliers))
         S = np.outer(self.scales, self.scales)
         residual = S * matrix_from_components(L) - np.eye(L.shape[1])
-        A = self._multiplied_scatter(Multipliers(*multipliers))
-        return value, A + 2 * self.regularization * S * residual
+        return value, similar - dissimilar + 2 * self.regularization * S * residual
 
     def multipliers(
         self, L: NDArray, width: float, candidates: NDArray | None = None
@@ -142,8 +142,7 @@ class PairSetLoss(NamedTuple):
         negative eigenvalue. In other units than those of M, and if ``balanced``, the multipliers of
         dissimilar pairs are lowered accordingly.
         """
-        similar = self.scatter_of_similar(multipliers.similar)
-        dissimilar = self.scatter_of_dissimilar(multipliers.others, multipliers.dissimilar)
+        similar, dissimilar = self._scatters(multipliers)
         balanced = balanced or bool((self.scales != 1).any())
         share = balanced_share(similar, dissimilar) if balanced else 1.0
         pushed = share * multipliers.dissimilar.sum()
@@ -154,9 +153,31 @@ class PairSetLoss(NamedTuple):
     def ray(self, L: NDArray, candidates: NDArray | None = None) -> Ray:
         """What F(s·LᵀL) depends on, for every s > 0: the neighbors are the same for all s."""
         candidates = self.candidates(L) if candidates is None else candidates
-        return measure_ray(L, self.project(L), self, candidates)
+        M = np.outer(self.scales, self.scales) * matrix_from_components(L)
+        Z, others = self._project(L), candidates[:, : max(self.n_refreshed, 1)]
+        owners, slots = np.nonzero(others >= 0)
+        return Ray(
+            pair_distances(Z, self.similar_anchors, self.similar_others),
+            pair_distances(Z, self.anchors[owners], others[owners, slots]),
+            owners,
+            float(np.sum(M * M)),
+            float(np.trace(M)),
+        )
 
-    def project(self, L: NDArray) -> NDArray:
+    def on_ray(self, ray: Ray) -> Callable[[float], float]:
+        """F(s·LᵀL) as a function of s, convex."""
+        n_features, weights = self.X.shape[1], self.anchor_weights[ray.owners]
+        limit = 1.0 + self.margin
+
+        def value(s: float) -> float:
+            penalty = self.regularization * (s * s * ray.square - 2 * s * ray.trace + n_features)
+            return penalty + scaled_loss(
+                s, ray.similar, self.similar_weights, ray.dissimilar, weights, limit
+            )
+
+        return value
+
+    def _project(self, L: NDArray) -> NDArray:
         """XLᵀ, in the precision of X."""
         return self.X @ L.T.astype(self.X.dtype, copy=False)
 
@@ -173,10 +194,11 @@ class PairSetLoss(NamedTuple):
         candidates = self.candidates(L) if candidates is None else candidates
         return evaluate_pair_sets(np.ascontiguousarray(L), self, candidates, width)
 
-    def _multiplied_scatter(self, multipliers: Multipliers) -> NDArray:
-        """Σ_sim α δδᵀ − Σ_dis α δδᵀ."""
-        return self.scatter_of_similar(multipliers.similar) - self.scatter_of_dissimilar(
-            multipliers.others, multipliers.dissimilar
+    def _scatters(self, multipliers: Multipliers) -> tuple[NDArray, NDArray]:
+        """Σ α δδᵀ of the similar and of the dissimilar pairs."""
+        return (
+            self.scatter_of_similar(multipliers.similar),
+            self.scatter_of_dissimilar(multipliers.others, multipliers.dissimilar),
         )
 
 
@@ -186,37 +208,6 @@ def scatter(X: NDArray, first: NDArray, second: NDArray, weights: NDArray) -> ND
     return (A + A.T) / 2
 
 
-# The loss along a ray of metrics s·LᵀL, s > 0, on which the neighbors do not change.
-
-
-def measure_ray(L: NDArray, Z: NDArray, loss: PairSetLoss, candidates: NDArray) -> Ray:
-    """The ray through LᵀL, from Z = XLᵀ and candidates that begin with the neighbors under L."""
-    M = np.outer(loss.scales, loss.scales) * matrix_from_components(L)
-    others = candidates[:, : max(loss.n_refreshed, 1)]
-    owners, slots = np.nonzero(others >= 0)
-    return Ray(
-        pair_distances(Z, loss.similar_anchors, loss.similar_others),
-        pair_distances(Z, loss.anchors[owners], others[owners, slots]),
-        owners,
-        float(np.sum(M * M)),
-        float(np.trace(M)),
-    )
-
-
-def loss_on_ray(ray: Ray, loss: PairSetLoss) -> Callable[[float], float]:
-    """F(s·LᵀL) as a function of s, convex."""
-    weights, limit = loss.anchor_weights[ray.owners], 1.0 + loss.margin
-    n_features = loss.X.shape[1]
-
-    def value(s: float) -> float:
-        penalty = loss.regularization * (s * s * ray.square - 2 * s * ray.trace + n_features)
-        return penalty + scaled_loss(
-            s, ray.similar, loss.similar_weights, ray.dissimilar, weights, limit
-        )
-
-    return value
-
-
 def best_multiple(L: NDArray, ray: Ray, loss: PairSetLoss) -> NDArray:
     """The multiple of L with the lowest F, within 5 % in LᵀL; or L itself.
 
@@ -224,17 +215,13 @@ def best_multiple(L: NDArray, ray: Ray, loss: PairSetLoss) -> NDArray:
     learned from there; and where the best multiple is hardly better than the metric 0, which is a
     stationary point: the first steps would gain so little that the descent would stop.
     """
-    value, scale = loss_on_ray(ray, loss), best_on_ray(ray, loss)
+    value = loss.on_ray(ray)
+    exponent = golden_section(lambda t: value(np.exp(t)), *LOG_SCALES, accuracy=0.05)
+    scale = float(np.exp(exponent))
     lowest = value(scale)
     if lowest <= 0 or lowest >= value(1.0) or lowest > (1 - COLLAPSE) * value(0.0):
         return L
     return np.sqrt(scale) * L
-
-
-def best_on_ray(ray: Ray, loss: PairSetLoss) -> float:
-    """The s with the lowest F(s·LᵀL), within 5 %."""
-    value = loss_on_ray(ray, loss)
-    return float(np.exp(golden_section(lambda t: value(np.exp(t)), *LOG_SCALES, accuracy=0.05)))
 
 
 def golden_section(f: Callable[[float], float], low: float, high: float, accuracy: float) -> float:

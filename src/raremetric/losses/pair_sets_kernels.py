@@ -191,6 +191,34 @@ def add_regularization(value, gradient, axes, regularization, scales):
     return value + regularization * squares
 
 
+@internal
+def project(X, L):
+    """Lᵀ and Z = XLᵀ in the precision of X.
+
+    Columns of zeros make rows of whole vectors, for which distances are computed faster.
+    """
+    (n_components, n_features), n_samples = L.shape, X.shape[0]
+    whole = -(-n_components // LANES) * LANES
+    axes, Z = np.empty((n_features, whole), X.dtype), np.empty((n_samples, whole), X.dtype)
+    for j in range(n_features):
+        for i in range(whole):
+            axes[j, i] = L[i, j] if i < n_components else 0.0
+    np.dot(X, axes, Z)
+    return axes, Z
+
+
+@internal
+def over_components(laplacian, X, L):
+    """2 (Lap Z)ᵀX in double precision, without the columns of zeros."""
+    product = np.empty((laplacian.shape[1], X.shape[1]), X.dtype)
+    np.dot(laplacian.T, X, product)
+    gradient = np.empty(L.shape, np.float64)
+    for i in range(L.shape[0]):
+        for j in range(L.shape[1]):
+            gradient[i, j] = 2.0 * product[i, j]
+    return gradient
+
+
 @jit
 def evaluate_pair_sets(L, loss, candidates, width):
     """The pair-set loss and its gradient over L: 2 (Lap Z)ᵀX + 4λLS(SLᵀLS − I)S.
@@ -200,25 +228,14 @@ def evaluate_pair_sets(L, loss, candidates, width):
     candidates contain the nearest rows. Returns also the multipliers of the similar pairs, those of
     the dissimilar pairs, and for the latter the other rows, nearest first.
     """
-    n_samples, (n_components, n_features), dtype = loss.X.shape[0], L.shape, loss.X.dtype
-    # Columns of zeros make rows of whole vectors, for which distances are computed faster.
-    whole = -(-n_components // LANES) * LANES
-    axes, product = np.empty((n_features, whole), dtype), np.empty((whole, n_features), dtype)
-    Z, laplacian = np.empty((n_samples, whole), dtype), np.zeros((n_samples, whole), dtype)
-    for j in range(n_features):
-        for i in range(whole):
-            axes[j, i] = L[i, j] if i < n_components else 0.0
-    np.dot(loss.X, axes, Z)
+    axes, Z = project(loss.X, L)
+    laplacian = np.zeros(Z.shape, Z.dtype)
     attract = np.empty(loss.similar_anchors.shape[0], np.float64)
     shape = (loss.anchors.shape[0], loss.n_nearest)
     others, repel = np.empty(shape, np.int64), np.empty(shape, np.float64)
     value = similar_terms(Z, loss, width, attract, laplacian)
     value += dissimilar_terms(Z, loss, candidates, width, others, repel, laplacian)
-    np.dot(laplacian.T, loss.X, product)
-    gradient = np.empty((n_components, n_features), np.float64)
-    for i in range(n_components):
-        for j in range(n_features):
-            gradient[i, j] = 2.0 * product[i, j]
+    gradient = over_components(laplacian, loss.X, L)
     value = add_regularization(value, gradient, axes, loss.regularization, loss.scales)
     return value, gradient, attract, repel, others
 

@@ -15,8 +15,7 @@ from sklearn.preprocessing import StandardScaler
 
 from raremetric.extras import is_installed
 from raremetric.features import BoostedLeaves, ImportanceWeights, KernelLandmarks
-from raremetric.features.normal_scores import NormalScores
-from raremetric.features.selection import DifferingFeatures
+from raremetric.features.ranks import DifferingFeatures, NormalScores
 from raremetric.learners.base import MetricLearner
 from raremetric.learners.discriminant import BalancedDiscriminant
 from raremetric.learners.euclidean import Euclidean

@@ -41,22 +41,10 @@ def project_bregman(
     sign·(δᵀMδ − ξ) ≤ 0 for each pair. At the minimum M⁻¹ = M₀⁻¹ + Σ sign·λ δδᵀ,
     ξ⁻¹ = ξ₀⁻¹ − sign·λ/γ, λ ≥ 0, and λ > 0 only where the bound is met with equality.
 
-    Parameters
-    ----------
-    differences : ndarray of shape (n_pairs, n_features)
-        δ; pairs with δ = 0 are skipped.
-    signs : ndarray of shape (n_pairs,)
-        +1 for an upper bound, -1 for a lower one.
-    bounds : ndarray of shape (n_pairs,)
-        ξ₀ > 0.
-    L : ndarray of shape (n_features, n_features)
-        M₀ = LᵀL, positive definite.
-    gamma : float
-        γ > 0, the price of slack; infinity forbids slack.
-    max_iter : int
-        Maximum number of sweeps through all pairs.
-    tol : float
-        Stop when a sweep changes the multipliers by less than this fraction.
+    ``differences`` are the δ, (n_pairs, n_features); pairs with δ = 0 are skipped. ``signs`` are +1
+    for an upper bound and -1 for a lower one, ``bounds`` are ξ₀ > 0, and M₀ = LᵀL is positive
+    definite. An infinite γ forbids slack. There are at most ``max_iter`` sweeps through all pairs,
+    until one changes the multipliers by less than the fraction ``tol``.
     """
     n_features = differences.shape[1]
     # Columns of zeros make rows of whole vectors, which are processed faster.
@@ -65,15 +53,10 @@ def project_bregman(
     slack_bounds = np.array(bounds, dtype=np.float64)
     multipliers = np.zeros(len(differences))
     n_iter, change = bregman_sweeps(
-        learned,
-        np.pad(np.asarray(differences, dtype=np.float64), padding),
-        np.ascontiguousarray(signs, dtype=np.float64),
-        slack_bounds,
-        multipliers,
-        float(gamma),
-        int(max_iter),
-        float(tol),
-    )
+        learned, np.pad(np.asarray(differences, dtype=np.float64), padding),
+        np.ascontiguousarray(signs, dtype=np.float64), slack_bounds, multipliers,
+        float(gamma), int(max_iter), float(tol),
+    )  # fmt: skip
     learned = np.ascontiguousarray(learned[:, :n_features])
     objective = logdet_divergence(learned, L)
     if np.isfinite(gamma):

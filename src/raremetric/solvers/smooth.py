@@ -78,15 +78,10 @@ def minimize_in_stages(
         The rounded loss.
     exact : callable L -> float
         The loss with width 0.
-    L : ndarray of shape (n_components, n_features)
     lower_bound : callable (L, width) -> float
         A lower bound on the exact loss, from the end of a stage; minus infinity if there is none.
     is_enough : callable (L, width=...) -> bool, or None
         See `minimize_projected`.
-    widths : sequence of float
-        Decreasing widths.
-    max_iter : int
-        Maximum number of iterations of all stages together.
     tol : float
         Accuracy of the exact loss, relative to its value (but at least to a hundredth of its
         value at the start or at L = 0, whichever is lower).
@@ -130,7 +125,8 @@ def minimize_proved(
 ) -> Solution:
     """Less and less rounding, until the bound proves the accuracy.
 
-    A solution that can be proved counts as converged only if it is.
+    A solution that can be proved counts as converged only if it is. Of the loss it calls `value`,
+    its gradient over L or over M, `multipliers` and `dual_point`.
     """
     is_projected = options.solver == "projected"
 
@@ -173,18 +169,9 @@ def minimize_lbfgs(
 ) -> Solution:
     """Minimize a function of L by L-BFGS-B.
 
-    Parameters
-    ----------
-    evaluate : callable L -> (value, gradient)
-    L : ndarray of shape (n_components, n_features)
-        The start.
-    max_iter : int
-    tol : float
-        Stop when an iteration gains less than this fraction of the initial value.
-    patience : int
-        If greater than one: stop instead when this number of iterations gains less than the
-        fraction ``tol`` of the value, or of a hundredth of the initial value.
-    report : callable (iteration, value) or None
+    It ends when an iteration gains less than the fraction ``tol`` of the initial value; or, with a
+    ``patience`` above one, when this number of iterations gains less than that fraction of the
+    value, or of a hundredth of the initial value.
     """
     shape = L.shape
     # SciPy's tolerances are relative only to values above one, so scale the value to one.
@@ -234,7 +221,8 @@ def minimize_projected(
 ) -> Solution:
     """Minimize a smooth convex function of M = LᵀL over M ⪰ 0.
 
-    Nesterov's momentum, restarted when the value rises; step lengths by backtracking.
+    Nesterov's momentum, restarted when the value rises; step lengths by backtracking. It ends when
+    several iterations in a row gain less than the fraction ``tol`` of the value.
 
     Parameters
     ----------
@@ -242,10 +230,6 @@ def minimize_projected(
         The function receives a factor L of M, which the projection computes anyway.
     L : ndarray of shape (n_components, n_features)
         The start. With fewer rows than columns, M has at most that rank: not convex.
-    max_iter : int
-    tol : float
-        Stop when several iterations in a row gain less than this fraction of the value.
-    report : callable (iteration, value) or None
     largest : float, default=np.inf
         The largest eigenvalue that M may have.
     is_enough : callable L -> bool

@@ -1,7 +1,8 @@
 """The fast solver of the pair-set loss: compiled L-BFGS over L, in windows of many iterations.
 
 Within a window the neighbors are searched among a few candidates only. Between two windows the
-candidates are found again by a search through all rows.
+candidates are found again by a search through all rows. Of the loss, the solver calls `candidates`,
+`value_and_gradient` and `value_of_zero`, and in the window the compiled `evaluate_pair_sets`.
 """
 
 from __future__ import annotations
@@ -50,12 +51,6 @@ class Candidates(NamedTuple):
         return self._replace(lists=np.hstack([self.lists, np.where(known, -1, found)]))
 
 
-def _inverse(hessian: NDArray, regularization: float) -> NDArray:
-    """The inverse of a Hessian for each row of L, with the curvature 8λ of the regularization."""
-    extra = 8 * regularization + RIDGE * np.trace(hessian) / len(hessian)
-    return np.linalg.inv(hessian + max(extra, SMALLEST_CURVATURE) * np.eye(len(hessian)))
-
-
 def empty_history(shape: tuple[int, int], dtype: DTypeLike) -> tuple[NDArray, ...]:
     """No corrections yet: steps, changes of the gradient, curvatures, [number stored, newest]."""
     steps, changes = np.zeros((2, MEMORY, *shape), dtype)
@@ -76,23 +71,15 @@ def minimize_windowed(
 
     The value of the solution is that of the rounded loss.
 
-    Parameters
-    ----------
-    loss : PairSetLoss
-    L : ndarray of shape (n_components, n_features)
-        The start.
-    candidates : ndarray of shape (n_anchors, n_candidates) or None
-        Candidates for neighbors under the start; None to search for them.
-    hessian : ndarray of shape (n_features, n_features)
-        Approximate Hessian of the pairs' terms for each row of L.
-    max_iter : int
-        Bound on the sum of both stages' iterations.
-    tol : float
-        The last stage ends when a few iterations gain less than this fraction of the value.
-    report : callable (iteration, value) or None
-        Called after each window.
+    ``candidates`` are those for neighbors under the start L; None searches for them. ``hessian``,
+    (n_features, n_features), is an approximate Hessian of the pairs' terms for each row of L.
+    ``max_iter`` bounds the iterations of both stages together. The last stage ends when a few
+    iterations gain less than the fraction ``tol`` of the value; ``report`` is called after each
+    window.
     """
-    inverse = _inverse(hessian, loss.regularization)
+    # The regularization has the curvature 8λ.
+    extra = 8 * loss.regularization + RIDGE * np.trace(hessian) / len(hessian)
+    inverse = np.linalg.inv(hessian + max(extra, SMALLEST_CURVATURE) * np.eye(len(hessian)))
     loss = _in_fast_precision(loss, tol)
     descent = _Descent(loss, inverse.astype(loss.X.dtype, copy=False), max_iter, report)
     candidates = loss.candidates(L) if candidates is None else candidates

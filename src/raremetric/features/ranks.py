@@ -1,15 +1,44 @@
-"""The features whose distributions differ most between two classes."""
+"""Maps by the ranks of a feature's values: normal scores, and the features that differ most."""
 
 from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import ndtri
 from sklearn.base import BaseEstimator
 from sklearn.feature_selection import SelectorMixin
+from sklearn.preprocessing import QuantileTransformer
 from sklearn.utils.validation import check_is_fitted
 
 from raremetric.scales import validate_rows
 from raremetric.validation import check_integer, check_labels, weighted_rows
+
+CLOSEST = 1e-7 - np.spacing(1)  # to 0 and 1, as in scikit-learn
+LARGEST = float(-ndtri(CLOSEST))
+
+
+class NormalScores(QuantileTransformer):
+    """`QuantileTransformer` with normal output, which maps all features at once.
+
+    scikit-learn's calls the quantile function three times per feature: ten times slower.
+
+    Parameters
+    ----------
+    n_quantiles : int, default=1000
+    random_state : int, RandomState instance or None, default=None
+    """
+
+    def __init__(self, n_quantiles=1000, *, random_state=None):
+        super().__init__(n_quantiles=n_quantiles, random_state=random_state)
+
+    def transform(self, X) -> NDArray[np.float64]:
+        """The normal score of each value.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        """
+        return np.clip(ndtri(super().transform(X)), -LARGEST, LARGEST)
 
 
 class DifferingFeatures(SelectorMixin, BaseEstimator):
@@ -36,7 +65,7 @@ class DifferingFeatures(SelectorMixin, BaseEstimator):
         self.max_features = max_features
 
     def fit(self, X, y, sample_weight=None) -> DifferingFeatures:
-        """Compare the distributions.
+        """Compare the distributions, in which examples count by their weights.
 
         Parameters
         ----------
@@ -44,7 +73,6 @@ class DifferingFeatures(SelectorMixin, BaseEstimator):
         y : array-like of shape (n_samples,)
             Labels of two classes.
         sample_weight : array-like of shape (n_samples,) or None, default=None
-            How much each example counts in the distribution of its class.
 
         Returns
         -------

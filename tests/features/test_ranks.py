@@ -1,8 +1,9 @@
 import numpy as np
 import pytest
 from scipy.stats import ks_2samp
+from sklearn.preprocessing import QuantileTransformer
 
-from raremetric.features.selection import DifferingFeatures, largest_difference
+from raremetric.features.ranks import DifferingFeatures, NormalScores, largest_difference
 
 
 def example(seed=0, n_features=12):
@@ -50,3 +51,16 @@ def test_a_weight_counts_as_copies():
 def test_a_number_of_features_that_has_no_meaning_is_refused():
     with pytest.raises(ValueError, match="max_features == 0, must be >= 1"):
         DifferingFeatures(0).fit(*example())
+
+
+@pytest.mark.parametrize("n_quantiles", [20, 200])
+def test_the_scores_are_scikit_learns(n_quantiles):
+    rng = np.random.RandomState(0)
+    X = np.column_stack([rng.normal(size=200), rng.randint(0, 4, 200), np.zeros(200)])
+    queries = np.vstack([X, 100 * rng.normal(size=(50, 3))])
+    ours = NormalScores(n_quantiles, random_state=0).fit(X)
+    theirs = QuantileTransformer(
+        n_quantiles=n_quantiles, output_distribution="normal", random_state=0
+    ).fit(X)
+    np.testing.assert_allclose(ours.transform(queries), theirs.transform(queries), atol=1e-9)
+    np.testing.assert_allclose(ours.transform(queries[:1]), ours.transform(queries)[:1])

@@ -9,7 +9,6 @@ from raremetric import (
     IMLCV,
     ITML,
     LMNN,
-    MLFP,
     BalancedDiscriminant,
     BoostedLeaves,
     Euclidean,
@@ -18,6 +17,7 @@ from raremetric import (
     MetricKNNClassifier,
     RareClassifier,
 )
+from raremetric.learners.mlfp import MLFP
 
 # Why a weight and as many repetitions of a row differ, by design.
 PAIRS = (

@@ -5,8 +5,9 @@ import pytest
 import sklearn
 from sklearn.base import clone
 
-from raremetric import GMML, ITML, LMNN, MLFP, MetricKNNClassifier
+from raremetric import GMML, ITML, LMNN, MetricKNNClassifier
 from raremetric.learners.grid import Fold, score_push_weights
+from raremetric.learners.mlfp import MLFP
 from raremetric.pairs import draw_pairs, redraw, sample_rows
 from raremetric.validation import check_labels
 from tests.conftest import make_problem

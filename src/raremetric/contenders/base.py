@@ -50,7 +50,8 @@ class TuningOptions(NamedTuple):
     # Maximum number of rows to learn from. From more rows, the same number is drawn from each
     # class; a class with fewer rows keeps all. Thresholds and probabilities are those for all rows.
     max_samples: int | None = None
-    # Maximum number of features that RareClassifier selects from; None for its default.
+    # Maximum number of features that a metric is learned from; None for all, or for the default of
+    # RareClassifier.
     max_features: int | None = None
     weights: NDArray | None = None  # of the rows, above zero; None for all the same
     # Features of the rows to be classified, if they are known. Only transductive methods look at
@@ -113,6 +114,8 @@ class Contender(ABC):
     default_max_samples : int or None
         Maximum number of rows that a model of the user's table learns from unless the user gives
         another one; None for all rows, or for the default of the class.
+    default_max_features : int or None
+        The same for the features, of which a method selects some; None if it selects none.
     """
 
     name: str
@@ -124,6 +127,7 @@ class Contender(ABC):
     title: str = field(default="", compare=False)
     alias: str = field(default="", compare=False)
     default_max_samples: int | None = field(default=None, compare=False)
+    default_max_features: int | None = field(default=None, compare=False)
 
     has_neighbors: ClassVar[bool]  # whether a decision can be explained by its neighbors
     has_threshold: ClassVar[bool]  # whether it tunes a threshold instead of resampling, always

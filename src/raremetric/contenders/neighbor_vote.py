@@ -41,6 +41,7 @@ from raremetric.validation import check_labels, quiet_repeats
 
 N_QUICK_CANDIDATES = 16
 MAX_ROWS = 20_000  # learned from by default: the time of each candidate grows with their square
+MAX_FEATURES = 300  # selected by default: the time of an iteration grows with their cube
 N_IML_CANDIDATES = 100
 FRACTIONS = [float(fraction) for fraction in np.arange(0, 1.01, 0.05)]
 QUICK_TOL = 1e-3  # of IML while candidates are compared: about twice as fast as its default
@@ -65,6 +66,7 @@ class NeighborVote(Contender):
     propose: Callable[[int], list[Candidate]] | None = field(default=None, compare=False)
     step: int = field(default=1, compare=False)
     default_max_samples: int | None = field(default=MAX_ROWS, compare=False)
+    default_max_features: int | None = field(default=MAX_FEATURES, compare=False)
 
     has_neighbors: ClassVar[bool] = True
     has_threshold: ClassVar[bool] = False

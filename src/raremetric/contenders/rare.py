@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from numpy.typing import NDArray
@@ -18,8 +18,9 @@ from raremetric.contenders.base import (
     TuningOptions,
     refuse_unknown,
 )
-from raremetric.contenders.neighbor_vote import iml_candidates
+from raremetric.contenders.neighbor_vote import MAX_FEATURES, iml_candidates
 from raremetric.contenders.scored import chosen_members, describe_average
+from raremetric.features.selection import DifferingFeatures
 from raremetric.learners.iml import IML
 from raremetric.rare import RareClassifier
 from raremetric.rare.candidates import MetricSpec
@@ -36,7 +37,7 @@ class ScoredIML(RareClassifier):
     ----------
     metrics : sequence of dict
         Settings of IML.
-    budget, scoring, pos_label, cv, max_samples, random_state, n_jobs
+    budget, scoring, pos_label, cv, max_samples, max_features, random_state, n_jobs
         See `RareClassifier`.
     """
 
@@ -51,6 +52,7 @@ class ScoredIML(RareClassifier):
         pos_label=None,
         cv=None,
         max_samples=MAX_SAMPLES,
+        max_features=None,
         random_state=None,
         n_jobs=None,
     ):
@@ -60,6 +62,7 @@ class ScoredIML(RareClassifier):
             pos_label=pos_label,
             cv=cv,
             max_samples=max_samples,
+            max_features=max_features,
             random_state=random_state,
             n_jobs=n_jobs,
         )
@@ -68,13 +71,17 @@ class ScoredIML(RareClassifier):
     def _metrics_to_try(
         self, labels: Labels, n_features: int, n_for_trees: int
     ) -> list[MetricSpec]:
-        steps = (StandardScaler(),)
+        steps: tuple = (StandardScaler(),)
+        if self.max_features is not None and n_features > self.max_features:
+            steps = (DifferingFeatures(self.max_features), *steps)
         return [MetricSpec("linear", "standard", steps, IML(**each)) for each in self.metrics]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Rare(Contender):
     """RareClassifier; it chooses by itself, so there are no candidates to give it."""
+
+    default_max_features: int | None = field(default=RareClassifier().max_features, compare=False)
 
     has_neighbors: ClassVar[bool] = True
     has_threshold: ClassVar[bool] = True
@@ -132,6 +139,8 @@ class Rare(Contender):
 @dataclass(frozen=True, kw_only=True)
 class IMLScore(Rare):
     """The paper's metric in RareClassifier's procedure: readings, average, threshold."""
+
+    default_max_features: int | None = field(default=MAX_FEATURES, compare=False)
 
     def _check_settings(self) -> None:
         known = inspect.signature(IML).parameters

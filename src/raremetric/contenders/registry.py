@@ -97,6 +97,7 @@ CONTENDERS: dict[str, Contender] = {
             learner=Euclidean,
             propose=euclidean_candidates,
             default_max_samples=MAX_JUDGED,
+            default_max_features=None,  # there is nothing to learn
             title="plain distance",
             alias="plain",
         ),

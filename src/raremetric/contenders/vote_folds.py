@@ -11,6 +11,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.validation import has_fit_parameter
 
 from raremetric.contenders.resampling import resample
+from raremetric.features.selection import DifferingFeatures
 from raremetric.learners.grid import Fold
 from raremetric.validation import accepted_weights, check_labels, quiet_constants
 
@@ -75,19 +76,32 @@ def prepare_fold(
     resampling: str = "none",
     weights: NDArray | None = None,
     *,
+    max_features: int | None = None,
     transductive: bool = False,
 ) -> PreparedFold:
-    """Resample the rows that are learned from, then standardize by them.
+    """Select features and resample the rows that are learned from, then standardize by them.
 
     If ``transductive``, methods may look at the features of the rows to validate on.
     """
     train, validation = fold
-    X_train, y_train = resample(X[train], y[train], resampling)
     own = None if weights is None else weights[train]
+    X_train, X_validation = X[train], X[validation]
+    if selection := select_features(X_train, y[train], own, max_features):
+        X_train, X_validation = selection.transform(X_train), selection.transform(X_validation)
+    X_train, y_train = resample(X_train, y[train], resampling)
     with quiet_constants():
         scaler = StandardScaler().fit(X_train, sample_weight=own)
-    X_validation = scaler.transform(X[validation])
+    X_validation = scaler.transform(X_validation)
     queries = X_validation if transductive else None
     return PreparedFold(
         scaler.transform(X_train), y_train, X_validation, y[validation], own, queries
     )
+
+
+def select_features(
+    X: NDArray, y: NDArray, weights: NDArray | None, max_features: int | None
+) -> DifferingFeatures | None:
+    """A fitted selection of features; None if all are used."""
+    if max_features is None or X.shape[1] <= max_features:
+        return None
+    return DifferingFeatures(max_features).fit(X, y, weights)

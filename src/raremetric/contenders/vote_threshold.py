@@ -21,6 +21,7 @@ from raremetric.contenders.vote_folds import (
     is_transductive,
     learn_first,
     prepare_fold,
+    select_features,
 )
 from raremetric.neighbors import NeighborSearch
 from raremetric.performance import Progress
@@ -235,8 +236,9 @@ def share_scorer(
 
     def score(running: NDArray, train: NDArray, validation: NDArray) -> NDArray:
         fold = prepare_fold(
-            X, y, (train, validation), how.resampling, sample.weights, transductive=known
-        )
+            X, y, (train, validation), how.resampling, sample.weights,
+            max_features=how.max_features, transductive=known,
+        )  # fmt: skip
 
         def read(train: NDArray, validation: NDArray) -> NDArray:
             return positive_shares(train, fold.y == 1, validation, fold.weights)
@@ -276,7 +278,10 @@ def shares_of_all(
     shares, is_drawn = np.full(len(y), np.nan), np.isin(np.arange(len(y)), drawn)
     for train, held_out in folds:
         known, validation = how.queries is not None, np.intersect1d(held_out, judged)
-        fold = prepare_fold(X, y, (train, validation), weights=how.weights, transductive=known)
+        fold = prepare_fold(
+            X, y, (train, validation), weights=how.weights,
+            max_features=how.max_features, transductive=known,
+        )  # fmt: skip
         own = is_drawn[train]
         drawn_weights = None if fold.weights is None else fold.weights[own]
         fitted = fit_learner(learner, fold.X[own], fold.y[own], fold.queries, drawn_weights)
@@ -296,15 +301,22 @@ def fit_vote(
     all_vote: bool,
 ) -> Pipeline:
     """Fit the chosen metric on the rows to learn from; these vote, or all rows do."""
-    weights, given = how.weights, {}
+    weights, queries, given = how.weights, how.queries, {}
     own = None if weights is None else weights[rows]
+    selection = select_features(X, y, weights, how.max_features)
+    if selection is not None:
+        X, queries = (
+            selection.transform(X),
+            None if queries is None else selection.transform(queries),
+        )
     if all_vote:
-        learner = learn_first(learner, X[rows], y[rows], X, how.queries, own, weights)
+        learner = learn_first(learner, X[rows], y[rows], X, queries, own, weights)
     else:
         (X, y), weights = resample(X[rows], y[rows], how.resampling), own
         if is_transductive(learner):
-            learner = learn_first(learner, X, y, X, how.queries, weights, weights)
+            learner = learn_first(learner, X, y, X, queries, weights, weights)
     if weights is not None:
         given = {"scale__sample_weight": weights, "model__sample_weight": weights}
     vote = VoteClassifier(learner, N_NEIGHBORS, threshold=threshold)
-    return Pipeline([("scale", StandardScaler()), ("model", vote)]).fit(X, y, **given)
+    model = Pipeline([("scale", StandardScaler()), ("model", vote)]).fit(X, y, **given)
+    return model if selection is None else Pipeline([("select", selection), *model.steps])

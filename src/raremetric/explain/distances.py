@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
+from sklearn.feature_selection import SelectorMixin
 from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import (
@@ -30,6 +31,7 @@ from raremetric.metric import axis_shares
 # Each output column depends on one input column only, so that the split remains exact.
 COLUMNWISE = (
     ImportanceWeights,
+    SelectorMixin,
     MaxAbsScaler,
     MinMaxScaler,
     PowerTransformer,
@@ -91,7 +93,7 @@ def distance_contributions(learner: BaseEstimator, a: ArrayLike, b: ArrayLike) -
     a, b, single = _pairs(a, b, steps[0].n_features_in_)
     differences = _transform(scalers, a) - _transform(scalers, b)
     L = metric.components_
-    parts = differences * (differences @ L.T @ L)
+    parts = _of_all_features(differences * (differences @ L.T @ L), scalers)
     return parts[0] if single else parts
 
 
@@ -132,7 +134,8 @@ def feature_weights(learner: BaseEstimator) -> NDArray:
     >>> weights.shape, round(float(weights.sum()), 6)
     ((13,), 1.0)
     """
-    return axis_shares(_exact_steps(learner)[-1].components_)
+    *scalers, metric = _exact_steps(learner)
+    return _of_all_features(axis_shares(metric.components_)[np.newaxis], scalers)[0]
 
 
 def counterfactual_changes(
@@ -242,6 +245,13 @@ def _exact_steps(model: Any) -> list:
         )
     check_is_fitted(metric)
     return steps
+
+
+def _of_all_features(parts: NDArray, scalers: list) -> NDArray:
+    """The parts of all features, of which those that were not selected have none."""
+    for step in reversed(scalers):
+        parts = step.inverse_transform(parts) if isinstance(step, SelectorMixin) else parts
+    return parts
 
 
 def _pairs(a: ArrayLike, b: ArrayLike, n_features: int) -> tuple[NDArray, NDArray, bool]:

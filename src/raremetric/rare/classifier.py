@@ -32,7 +32,7 @@ from raremetric.validation import (
 
 OF_ONE_FIT = (
     *("pos_label_", "ensemble_", "threshold_", "best_score_", "score_std_", "validation_"),
-    *("n_repeats_", "estimators_"),
+    *("out_of_fold_", "n_repeats_", "estimators_"),
 )
 
 
@@ -119,6 +119,9 @@ class RareClassifier(PredictionMixin, ClassifierMixin, BaseEstimator):
         Out-of-fold measures of the positive class at ``threshold_``, for the whole table:
         "precision", "recall", "f1", "average_precision", and "alerts_per_1000", the number of
         rows in 1000 that are predicted positive.
+    out_of_fold_ : tuple of two ndarrays of shape (n_validated,)
+        Log-odds of the examples that were validated, by metrics that have not learned from them, in
+        the first repeat; and 1 for the positive class, 0 otherwise.
     n_repeats_ : int
         How many times the cross-validation was repeated.
     estimators_ : list of RareClassifier
@@ -315,16 +318,12 @@ class RareClassifier(PredictionMixin, ClassifierMixin, BaseEstimator):
             selection = select(scores[:, :, scored], groups, sample, aim, AVERAGING, threshold)
             self.ensemble_ = fit_ensemble(metrics, selection, tuned, data.row_numbers)
         found = selection.log_odds(scores[selection.kept, 0][:, scored])
-        self._out_of_fold = found, sample.positive.astype(int)  # of one repeat
+        self.out_of_fold_ = found, sample.positive.astype(int)
         self.cv_results_ = results_table(metrics, selection)
         self.n_repeats_ = scores.shape[1]
         self.threshold_, self.best_score_ = selection.threshold, selection.score
         self.score_std_, self.validation_ = selection.score_std, selection.validation
         return selection.missed
-
-    def __getstate__(self) -> dict[str, Any]:
-        """Without the out-of-fold log-odds, which are used only right after a fit."""
-        return {k: v for k, v in super().__getstate__().items() if k != "_out_of_fold"}
 
     def _metrics_to_try(
         self, labels: Labels, n_features: int, n_for_trees: int

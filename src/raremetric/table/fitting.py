@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time as clock
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from typing import Any
 
 import numpy as np
@@ -11,28 +11,18 @@ from numpy.typing import NDArray
 from sklearn.pipeline import make_pipeline
 
 import raremetric
-from raremetric.contenders import CONTENDERS, Tuned, find_contender
+from raremetric.contenders import CONTENDERS, Contender, Tuned, find_contender
 from raremetric.extras import installed_versions
+from raremetric.files import quoted
 from raremetric.performance import OnProgress, one_blas_thread
-from raremetric.rare import RareClassifier
-from raremetric.selection import Folds
 from raremetric.table.aims import check_scoring, quality_figures, unmet_minimum
 from raremetric.table.doubts import summarize_columns
-from raremetric.table.fit_warnings import (
-    warn_chance,
-    warn_features,
-    warn_few_positives,
-    warn_limit,
-    warn_missed,
-)
 from raremetric.table.model import TableModel
-from raremetric.table.notes import copy_notes, suspicious_columns
+from raremetric.table.notes import FEW_POSITIVES, copy_notes, suspicious_columns
 from raremetric.table.roles import Roles, class_names, read_with_roles
 from raremetric.table.splitting import copies_in, describe_tuning, tuning_folds
-from raremetric.table.texts import text_array
 from raremetric.validation import check_option, check_real, quiet_repeats, warn_user
 
-MAX_SAMPLES = RareClassifier().max_samples  # rows of a collection
 N_RADIUS = 2000  # training examples whose nearest neighbor is found, to know what is far
 
 
@@ -79,8 +69,10 @@ def fit_table(
         or 20,000 (other votes of neighbors). In a vote, the metric is learned from these rows, the
         threshold is chosen on up to 100,000 or `max_samples`, and all rows vote.
     max_features : int or None, default=None
-        Maximum number of features, which are columns after encoding, that the metrics of "rare"
-        use: see `RareClassifier`. None for 500.
+        Maximum number of features, which are columns after encoding, that metrics are learned
+        from: of more features, those are selected, in each fold again, whose distributions differ
+        most between the classes. None for 500 ("rare"), 300 (other methods that learn a metric) or
+        all features (other methods, which refuse a number).
     row_names : str or None, default=None
         Column with the names of the rows; None to number them.
     keep_names : bool, default=True
@@ -118,28 +110,19 @@ def fit_table(
     if threshold is not None:
         check_real(threshold, "threshold", low=0, high=1)
     if max_features is not None:
-        check_option(method, "model with max_features", ("rare",))
+        with_limit = [name for name in model_names() if find_contender(name).default_max_features]
+        if contender.default_max_features is None:
+            check_option(method, "model with max_features", with_limit)
     start = clock.perf_counter()
     columns = Roles(time, group, weight)
     table, roles = read_with_roles(path, target, positive, categorical, ignore, columns, row_names)
     X, y = table.encoder.transform(table.data), table.target
-    warn_few_positives(y, table)
     copies = copies_in(table.data)
     roles = roles._replace(copies=copies.numbers)
     weights = roles.weights if represented is None else represented
-    if weight is not None and contender.ignores_weights:
-        warn_user(contender.ignores_weights)
-    if contender.looks_at_queries:
-        warn_user(
-            f"{contender.title} is made for rows that are known when it learns its metric, which "
-            "the rows to be predicted later are not: the metric of this model is learned for the "
-            "training rows."
-        )
-    if max_samples is None:
-        max_samples = contender.default_max_samples
-        warn_limit(contender, len(y))
-    if method == "rare":
-        warn_features(X.shape[1], max_features or RareClassifier().max_features)
+    for sentence in _cautions(contender, table, X.shape, max_samples, max_features, weight):
+        warn_user(sentence)
+    max_samples = contender.default_max_samples if max_samples is None else max_samples
     tuned = fit_method(
         method,
         X,
@@ -148,20 +131,20 @@ def fit_table(
         scoring=scoring,
         threshold=threshold,
         max_samples=max_samples,
-        max_features=max_features,
+        max_features=max_features or contender.default_max_features,
         weights=weights,
         folds=tuning_folds(y, seed, roles),
         on_progress=on_progress,
     )
-    warn_missed(tuned, table, scoring)
-    warn_chance(tuned, float(np.average(y, weights=weights)))
+    for sentence in _disappointments(tuned, table, scoring, float(np.average(y, weights=weights))):
+        warn_user(sentence)
     named = keep_names and table.row_names is not None
     model = TableModel(
         method=method,
         pipeline=make_pipeline(table.encoder, tuned.model),
         data=table.data,
         y=y,
-        ids=text_array(table.row_names) if named else np.arange(1, len(X) + 1),
+        ids=np.array(table.row_names, dtype=object) if named else np.arange(1, len(X) + 1),
         id_name=row_names,
         target_name=table.target_name,
         class_names=class_names(table),
@@ -171,7 +154,9 @@ def fit_table(
         columns=summarize_columns(table.data),
     )
     model.radius = _training_radius(model, X)
-    quality = _expected_quality(tuned, scoring)
+    quality: dict[str, Any] = {"score": None, "score_std": None, "validation": {}}
+    if tuned.quality is not None:
+        quality = quality_figures(scoring, *tuned.quality[:3])
     model.training = {
         "rows": len(y),
         "positive": int(y.sum()),
@@ -201,6 +186,91 @@ def _known_model(method: str) -> str:
     return method if ":" in method else check_option(method, "model", model_names())
 
 
+@one_blas_thread
+def fit_method(name: str, X: NDArray, y: NDArray, *, seed: int = 0, **options: Any) -> Tuned:
+    """Tune a method by cross-validation and fit it on all rows.
+
+    Parameters
+    ----------
+    name : str
+        Name of a contender, or the import path of a class; see `find_contender`.
+    X : ndarray of shape (n_samples, n_features)
+        Encoded rows.
+    y : ndarray of shape (n_samples,)
+        0 or 1.
+    seed : int, default=0
+    **options
+        The other fields of `TuningOptions`.
+
+    Returns
+    -------
+    Tuned
+        With a fitted classifier of encoded rows.
+    """
+    contender = find_contender(name, budget="quick")
+    with quiet_repeats():
+        return contender.fit(contender.candidates(seed), X, y, seed=seed, **options)
+
+
+def _cautions(
+    contender: Contender,
+    table: Any,
+    shape: tuple[int, int],
+    max_samples: int | None,
+    max_features: int | None,
+    weight: str | None,
+) -> Iterator[str]:
+    """What a user should know before the fit starts."""
+    (n_rows, n_features), n_positive = shape, table.target.sum()
+    if n_positive < FEW_POSITIVES:
+        yield (
+            f"Only {n_positive} rows are {table.target_names[1]!r}. The quality of the model and "
+            "its threshold are very uncertain."
+        )
+    if weight is not None and contender.ignores_weights:
+        yield contender.ignores_weights
+    if contender.looks_at_queries:
+        yield (
+            f"{contender.title} is made for rows that are known when it learns its metric, which "
+            "the rows to be predicted later are not: the metric of this model is learned for the "
+            "training rows."
+        )
+    limit = contender.default_max_samples
+    if max_samples is None and limit is not None and limit < n_rows:
+        vote = " All rows vote." if contender.has_neighbors else ""
+        yield (
+            f"{contender.title} learns from {limit} of the {n_rows} rows, drawn with as many of "
+            f"each class as possible, to limit its time.{vote} For another number, use "
+            "`max_samples` (on the command line `--max-rows`)."
+        )
+    limit = max_features or contender.default_max_features
+    if limit is not None and limit < n_features:
+        yield (
+            f"{contender.alias or contender.title} selects {limit} of the {n_features} features, "
+            "those whose distributions differ most between the classes, in each fold again, to "
+            "save time. For another number, use `max_features` (on the command line "
+            "`--max-features`)."
+        )
+
+
+def _disappointments(tuned: Tuned, table: Any, scoring: Any, share: float) -> Iterator[str]:
+    """What a user should know about the quality of the fit."""
+    if tuned.quality is None:
+        return
+    if tuned.quality.missed is not None:
+        yield (
+            f"No threshold for class {quoted(table.target_names[1])} meets scoring={scoring!r}. "
+            "The threshold with the highest expected value is used; this value is "
+            f"{tuned.quality.missed:.3g}."
+        )
+    precision = tuned.quality.measures.get("average_precision", 1.0)
+    if precision <= share:
+        yield (
+            "The model is no better than chance: its cross-validated average precision is "
+            f"{precision:.3f}, and the share of positive rows is {share:.3f}."
+        )
+
+
 def _training_radius(model: TableModel, X: NDArray) -> float | None:
     """99th percentile of the distances from training examples to the nearest other one."""
     if not model.has_neighbors:
@@ -215,69 +285,3 @@ def _n_rows_used(model: TableModel, max_samples: int | None) -> int:
     """How many rows can be neighbors, or were learned from if there are no neighbors."""
     n_rows = len(model.examples())
     return n_rows if model.has_neighbors or max_samples is None else min(n_rows, max_samples)
-
-
-def _expected_quality(tuned: Tuned, scoring: Any) -> dict[str, Any]:
-    """The cross-validated score, its standard error, and other measures, if they are known."""
-    if tuned.quality is None:
-        return {"score": None, "score_std": None, "validation": {}}
-    return quality_figures(scoring, *tuned.quality[:3])
-
-
-@one_blas_thread
-def fit_method(
-    name: str,
-    X: NDArray,
-    y: NDArray,
-    *,
-    seed: int = 0,
-    resampling: str = "none",
-    scoring: Any = "f1",
-    threshold: float | None = None,
-    max_samples: int | None = None,
-    max_features: int | None = None,
-    weights: NDArray | None = None,
-    folds: Folds | None = None,
-    queries: NDArray | None = None,
-    on_progress: OnProgress | None = None,
-) -> Tuned:
-    """Tune a method by cross-validation and fit it on all rows.
-
-    Parameters
-    ----------
-    name : str
-        Name of a contender, or the import path of a class; see `find_contender`.
-    X : ndarray of shape (n_samples, n_features)
-        Encoded rows.
-    y : ndarray of shape (n_samples,)
-        0 or 1.
-    seed : int, default=0
-    resampling : {"none", "smote", "rus"}, default="none"
-        Applied to the rows that are learned from, within each fold.
-    scoring : str or array of shape (2, 2), default="f1"
-        What to maximize.
-    threshold, max_samples, max_features, weights, folds, queries, on_progress
-        See `TuningOptions`.
-
-    Returns
-    -------
-    Tuned
-        With a fitted classifier of encoded rows.
-    """
-    contender = find_contender(name, budget="quick")
-    with quiet_repeats():
-        return contender.fit(
-            contender.candidates(seed),
-            X,
-            y,
-            seed=seed,
-            folds=folds,
-            resampling=resampling,
-            scoring=scoring,
-            threshold=threshold,
-            max_samples=max_samples,
-            max_features=max_features,
-            weights=weights,
-            queries=queries,
-            on_progress=on_progress,
-        )

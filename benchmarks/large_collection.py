@@ -41,8 +41,7 @@ from raremetric.dask.partitions import sample_sizes
 from raremetric.table import fit_collection, iter_table, predict_collection
 from raremetric.table.doubts import find_doubts
 from raremetric.table.model import BLOCK
-from raremetric.table.parts import _write_parquet
-from raremetric.table.predictions import _arrow_table
+from raremetric.table.predictions import output_table, write_predictions
 
 N_FEATURES = 20
 N_BINS = 20  # of the calibration error
@@ -251,10 +250,10 @@ def profile_prediction(model: Any, path: Path) -> None:
     encoded = np.concatenate([model.encoder.transform(piece) for piece in pieces])
     blocks = [encoded[low : low + BLOCK] for low in range(0, len(encoded), BLOCK)]
     found = list(model.predict_file(path))
-    out = path.with_suffix(".out")
+    out = path.with_suffix(".out.parquet")
 
     def write() -> None:
-        pq.write_table(pa.concat_tables([_arrow_table(model, each) for each in found]), out)
+        pq.write_table(pa.concat_tables([output_table(model, each) for each in found]), out)
 
     parts = {
         "reading": lambda: list(iter_table(path, model.encoder)),
@@ -265,7 +264,7 @@ def profile_prediction(model: Any, path: Path) -> None:
             find_doubts(model.columns, piece) for piece in pieces
         ],
         "output": write,
-        "all": lambda: _write_parquet(model, path, out, None),
+        "all": lambda: write_predictions(model, path, out),
     }
     for name, call in parts.items():
         started = time.process_time()

@@ -8,7 +8,7 @@ import pytest
 from sklearn.metrics import fbeta_score
 
 from raremetric.contenders import find_contender, scored
-from raremetric.table import compare_table, explain_row, fit_table
+from raremetric.table import compare_table, explain_row, fit_table, load_model, save_model
 from raremetric.table.aims import describe_scoring, parse_scoring, unmet_minimum
 from raremetric.table.card import card_markdown, describe_measures
 from raremetric.table.fitting import model_names
@@ -87,11 +87,10 @@ def test_a_fixed_threshold(path, few, models):
 
 
 @pytest.mark.parametrize("top", [0, 1, 7, 119, 500])
-def test_a_number_of_alerts(path, models, tmp_path, monkeypatch, top):
-    monkeypatch.setattr("raremetric.table.predictions.BLOCK_BYTES", 1000)  # several pieces
+def test_a_number_of_alerts(path, models, tmp_path, top):
     model, out = models["plain"], tmp_path / "out.csv"
     pieces = []
-    counts = write_predictions(model, path, out, pieces.append, top=top)
+    counts = write_predictions(model, path, out, on_result=pieces.append, top=top, block_bytes=1000)
     assert len(pieces) > 3
     found = pd.read_csv(out)
     expected = model.predict_table(path)
@@ -138,12 +137,37 @@ def test_a_limit_on_the_rows_is_said_before_the_fit():
 
 
 @pytest.mark.usefixtures("few_candidates")
-def test_a_selection_of_features_is_said(path):
-    with pytest.warns(UserWarning, match="rare selects 2 of the [0-9]+ features.*--max-features"):
-        model = fit_table(path, "state", ignore=["id"], max_features=2)
-    assert model.classifier.max_features == 2
-    with pytest.raises(ValueError, match="model with max_features must be one of 'rare'"):
-        fit(path, max_features=2)
+@pytest.mark.parametrize("method", ["rare", "iml-score", "gmml", "iml"])
+def test_a_selection_of_features_is_said(path, tmp_path, method):
+    with pytest.warns(UserWarning, match=f"^{method} selects 2 of the 7 features.*--max-features"):
+        model = fit_table(path, "state", method=method, ignore=["id"], max_features=2)
+    save_model(model, tmp_path / "model.skops")
+    found = model.predict_table(make_table())
+    pd.testing.assert_frame_equal(
+        load_model(tmp_path / "model.skops").predict_table(make_table()), found
+    )
+    if method in ("gmml", "iml"):  # one metric, of which each distance is a sum over columns
+        assert np.count_nonzero([*model.weights().values()]) == 2
+        explained = explain_row(model, path, 1)
+        assert explained.parts_exact
+        for each in explained.examples:
+            assert sum(each["parts"].values()) == pytest.approx(each["distance"] ** 2, abs=1e-10)
+
+
+def test_features_are_selected_in_each_fold_again():
+    """Of many features without a meaning, some fit the classes of all rows by chance."""
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(rng.normal(size=(120, 301))).add_prefix("c")
+    table["state"] = rng.choice(["ill", "well"], 120, p=[0.3, 0.7])
+    own = "sklearn.preprocessing:StandardScaler"
+    with pytest.warns(UserWarning, match="^StandardScaler selects 300 of the 301 features"):
+        fit_table(table, "state", method=own)
+    with pytest.warns(UserWarning, match="selects 5 of the 301"):
+        model = fit_table(table, "state", method=own, max_features=5)
+    assert model.training["validation"]["average_precision"] < 0.4
+    assert (model.predict_table(table)["class"] == table["state"]).mean() > 0.7
+    with pytest.raises(ValueError, match=r"model with max_features must be one of .*'rare'"):
+        fit_table(table, "state", method="plain", max_features=2)
 
 
 @pytest.mark.parametrize(
@@ -201,7 +225,7 @@ def test_a_transductive_method_is_compared_with_a_note_and_fitted_with_a_warning
 def test_measures_in_words():
     measures = {"f1": 0.5, "average_precision": 0.12345, "alerts_per_1000": 1000.0}
     found = describe_measures({"validation": measures})
-    assert found == "F1: 0.5, average precision: 0.123, alerts per 1000 rows: 1000"
+    assert found == ["F1: 0.5", "average precision: 0.123", "alerts per 1000 rows: 1000"]
 
 
 @pytest.mark.parametrize("method", ["plain", "logistic"])

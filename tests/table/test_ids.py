@@ -5,8 +5,7 @@ import pandas as pd
 import pytest
 
 from raremetric.table import explain_row, fit_table
-from raremetric.table.predictions import write_predictions
-from raremetric.table.spreadsheets import unguard
+from raremetric.table.predictions import unguard, write_predictions
 from tests.table.conftest import make_table
 
 IDS = ["102521", "007", "9007199254740993", "1e5", "12.50", "-3"]

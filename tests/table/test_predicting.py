@@ -14,7 +14,7 @@ from raremetric.table.predictions import output_tables, write_predictions
 
 def test_the_file_contains_the_predictions_of_the_model(model, path, tmp_path):
     out, pieces = tmp_path / "out.csv", []
-    counts = write_predictions(model, path, out, pieces.append)
+    counts = write_predictions(model, path, out, on_result=pieces.append)
     (found,) = pieces
     table = pd.read_csv(out, float_precision="round_trip", keep_default_na=False)
     assert (counts.rows, counts.positive) == (120, found.positive.sum())

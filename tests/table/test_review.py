@@ -18,13 +18,13 @@ from raremetric.table import TableError, fit_table
 from raremetric.table.explanation import explain_row, show_value
 from raremetric.table.importances import importances_of_file
 from raremetric.table.pages.review import review_page
+from raremetric.table.predictions import guard, unguard
 from raremetric.table.review import (
     labeled_rows,
     read_verdicts,
     review_file,
     with_reviewed_rows,
 )
-from raremetric.table.spreadsheets import guard, unguard
 from tests.table.conftest import make_table
 
 

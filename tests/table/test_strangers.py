@@ -75,7 +75,7 @@ FIELDS = {
 def test_changed_fields(model, tmp_path, field, value):
     path = tmp_path / "model.skops"
     write_unchecked(changed(model, **{field: value}), path, model.versions)
-    with pytest.raises(ModelFileError, match=rf"is damaged: '{field}' of the model is .* must be"):
+    with pytest.raises(ModelFileError, match=rf"is damaged: '{field}' of the model cannot be "):
         load_model(path)
 
 
@@ -195,12 +195,12 @@ def test_a_long_name_of_a_row(tmp_path):
 def test_names_of_rows_that_do_not_fit_together(model, tmp_path):
     path = tmp_path / "model.skops"
     save_model(model, path)
-    edit_schema(
-        path,
-        lambda schema: schema["content"]["content"]["ids"]["content"]["content"].update(
-            ends=schema["content"]["content"]["ids"]["content"]["content"]["content"]
-        ),
-    )
+
+    def edit(schema):
+        ids = schema["content"]["content"]["ids"]["content"]
+        ids[1] = ids[0]
+
+    edit_schema(path, edit)
     with pytest.raises(ModelFileError, match="is damaged"):
         load_model(path)
 

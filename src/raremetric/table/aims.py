@@ -54,7 +54,7 @@ def describe_scoring(scoring: Any) -> str:
 
 def quality_figures(
     scoring: Any, score: float, spread: float | None, measures: Mapping[str, float]
-) -> dict[str, Any]:
+) -> Any:
     """What a model records of its expected quality: the score is the value of what was maximized.
 
     For the average precision, a classifier reports the F1 at its threshold, which is not that.

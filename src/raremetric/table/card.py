@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Required, TypedDict
 
 from raremetric.table.aims import describe_scoring
 from raremetric.table.doubts import describe_dates
@@ -25,14 +25,40 @@ CONTAINS_ROWS = (
 )
 
 
-def model_card(model: TableModel) -> dict[str, Any]:
-    """Everything that `raremetric info` prints, as plain types.
+class Training(TypedDict, total=False):
+    """How a model was fitted, and the quality to expect."""
 
-    Parameters
-    ----------
-    model : TableModel
-    """
-    training = model.training
+    rows: Required[int]  # of the table
+    positive: Required[int]
+    rows_used: Required[int]  # that can be neighbors; without neighbors, that were learned from
+    chosen: Required[str]  # candidates, in words
+    validation: Required[dict[str, float]]  # measures at the threshold; empty if not known
+    score: float | None  # the value of what was maximized, and its standard error
+    score_std: float | None
+    classes: list[str]
+    seed: int
+    folds: str  # how they were made
+    notes: list[str]
+    weight: str | None  # column with the weights of the rows
+    seconds: float
+    files: int  # of a table of many files
+    held_out: int  # rows that the quality was measured on, if there were enough
+
+
+class Column(TypedDict, total=False):
+    """What the training data holds in a column: see `summarize_columns`."""
+
+    name: Required[str]
+    kind: Required[str]  # "number", "date", "text" or "other"
+    missing: Required[float]  # share of the rows
+    min: float | str  # of a number or a date
+    max: float | str
+    levels: list[str]  # of a text
+    once: float  # share of the rows whose level occurs once
+
+
+def model_card(model: TableModel) -> dict[str, Any]:
+    """Everything that `raremetric info` prints, as plain types."""
     return {
         "method": model.method,
         "target": model.target_name,
@@ -41,7 +67,7 @@ def model_card(model: TableModel) -> dict[str, Any]:
         "scoring": describe_scoring(model.scoring),
         "threshold": model.threshold,
         "threshold_fixed_by_user": model.fixed_threshold is not None,
-        "training": training,
+        "training": model.training,
         "columns": model.columns,
         "id_column": model.id_name,
         "contains_ids": model.ids.dtype == object,
@@ -51,7 +77,7 @@ def model_card(model: TableModel) -> dict[str, Any]:
     }
 
 
-def describe_score(training: dict[str, Any]) -> str:
+def describe_score(training: Training) -> str:
     """The cross-validated score with its standard error, if they are known."""
     if training.get("score") is None:
         return "not known"
@@ -59,12 +85,8 @@ def describe_score(training: dict[str, Any]) -> str:
     return f"{training['score']:.3f}" + ("" if spread is None else f" ± {spread:.3f}")
 
 
-def describe_measures(training: dict[str, Any]) -> str:
-    """The cross-validated measures at the threshold, in one line."""
-    return ", ".join(_measures(training))
-
-
-def _measures(training: dict[str, Any]) -> list[str]:
+def describe_measures(training: Training) -> list[str]:
+    """The cross-validated measures at the threshold, each in words."""
     names = {"f1": "F1", "alerts_per_1000": "alerts per 1000 rows"}
     return [
         f"{names.get(name, name.replace('_', ' '))}: {value:{'.0f' if value >= 100 else '.3g'}}"
@@ -91,7 +113,7 @@ def card_markdown(model: TableModel) -> str:
         f"- Cross-validated score: {describe_score(training)}",
         f"- Folds of the cross-validation: {training.get('folds', 'stratified')}",
         *([f"- Weights of the rows: {_code(weight)}"] if weight else []),
-        *(f"- Expected {measure}" for measure in _measures(training)),
+        *(f"- Expected {measure}" for measure in describe_measures(training)),
         *(f"- Note: {sentence}" for sentence in training.get("notes", [])),
         f"- Names of the training rows: {'included' if model.ids.dtype == object else 'no'}",
         f"- Versions: {', '.join(f'{name} {number}' for name, number in model.versions.items())}",
@@ -116,7 +138,7 @@ def card_markdown(model: TableModel) -> str:
     return "\n".join(lines)
 
 
-def describe_values(column: dict[str, Any]) -> str:
+def describe_values(column: Column) -> str:
     """The range of a number or a date, or the levels of a text."""
     if column["kind"] == "number":
         return f"{column['min']:.6g} to {column['max']:.6g}"

@@ -42,8 +42,7 @@ OWN_MODULES = (
     "selection",
     "table.model",
     "table.reading.numbers",
-    "table.rows",
-    "table.texts",
+    "table.packing",
     "tuning",
     "validation",
     "voting",
@@ -90,7 +89,6 @@ def read_contents(data: bytes) -> Contents:
         sizes = {each.filename: each.file_size for each in archive.infolist()}
         nodes = list(_nodes(json.loads(archive.read(SCHEMA))))
     found = {(each["__loader__"], f"{each['__module__']}.{each['__class__']}") for each in nodes}
-    untrusted = {name for loader, name in found if not is_trusted(loader, name)}
     references = {
         (str(each["file"]), each.get("__id__") or (number,))
         for number, each in enumerate(nodes)
@@ -99,7 +97,9 @@ def read_contents(data: bytes) -> Contents:
     counts = Counter(name for name, _ in references)
     repeated = sum((count - 1) * sizes.get(name, 0) for name, count in counts.items())
     return Contents(
-        sorted({name for _, name in found}), sorted(untrusted), unpacked_size(data) + repeated
+        types=sorted({name for _, name in found}),
+        untrusted=sorted({name for loader, name in found if not is_trusted(loader, name)}),
+        n_bytes=unpacked_size(data) + repeated,
     )
 
 
@@ -118,15 +118,7 @@ def _nodes(schema: Any) -> Iterator[dict[str, Any]]:
 
 
 def is_trusted(loader: str, name: str) -> bool:
-    """Whether a node may be in a model.
-
-    Parameters
-    ----------
-    loader : str
-        Name of a loader of skops.
-    name : str
-        Full name of a type.
-    """
+    """Whether a model may have a node with this loader of skops and full name of a type."""
     if loader == "JsonNode":  # a number or a text, of whatever type it says it is
         return True
     allowed = LOADERS.get(loader, frozenset())

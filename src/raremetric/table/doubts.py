@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,7 @@ FAR_ROW = "(far from all examples)"
 FAR = "are farther from all training examples than 99% of these are from their nearest"
 
 
-def summarize_columns(frame: Any) -> list[dict[str, Any]]:
+def summarize_columns(frame: Any) -> list[Any]:
     """What the training data holds in each column.
 
     Parameters
@@ -57,7 +58,7 @@ def summarize_columns(frame: Any) -> list[dict[str, Any]]:
     return summaries
 
 
-def find_doubts(summaries: list[dict[str, Any]], frame: Any) -> dict[tuple[str, str], NDArray]:
+def find_doubts(summaries: Sequence[Any], frame: Any) -> dict[tuple[str, str], NDArray]:
     """The rows of a table that differ from the training data.
 
     Parameters
@@ -108,7 +109,7 @@ def _new_levels(summary: dict[str, Any], column: Any) -> NDArray[np.bool_]:
     return new if binom.sf(n_new - 1, len(new), share) < UNLIKELY else np.zeros_like(new)
 
 
-def describe_dates(summary: dict[str, Any]) -> str:
+def describe_dates(summary: Any) -> str:
     """The first and the last day of a column of dates."""
     return f"{summary['min'][:10]} to {summary['max'][:10]}"
 

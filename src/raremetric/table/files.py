@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import warnings
 from dataclasses import replace
-from importlib import import_module
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -13,18 +12,16 @@ from zipfile import ZIP_DEFLATED, ZipFile
 
 import raremetric
 from raremetric.contenders.registry import load_class
-from raremetric.extras import import_optional
+from raremetric.extras import import_optional, installed_versions
 from raremetric.files import atomic_write, brief, existing_file
-from raremetric.table.compiled import check_compiled
+from raremetric.table.checks import check_compiled, check_fields
 from raremetric.table.contents import CARD, is_too_large, read_contents, unpacked_size
-from raremetric.table.fields import check_fields
 from raremetric.table.model import TableModel
-from raremetric.table.rows import pack_rows, unpack_rows
-from raremetric.table.texts import PackedTexts
+from raremetric.table.packing import PackedTexts, pack_rows, unpack_rows
 
 skops_io = import_optional("skops.io")  # one sentence if it is not installed
 
-FORMAT = 8  # increase it when files of earlier versions can no longer be loaded
+FORMAT = 9  # increase it when files of earlier versions can no longer be loaded
 
 
 class ModelFileError(ValueError):
@@ -116,15 +113,66 @@ def load_model(path: str | Path) -> TableModel:
         if isinstance(model, TableModel):
             model = _unpacked(model)
     except Exception as error:  # skops raises various errors on a damaged file
-        raise ModelFileError(_damaged(path, error)) from error
+        raise _damaged(path, error) from error
     if not isinstance(model, TableModel):
         raise ModelFileError(f"{path} contains a {type(model).__name__}, not a model of a table.")
     try:
         check_fields(model)
     except ValueError as error:
         raise ModelFileError(f"{path} is damaged: {error} Fit the model again.") from error
-    _check_prediction(model, path)
+    try:  # classify a training example, to detect parts that do not fit together
+        model.decide(model.encoder.transform(model.data.iloc[:1]))
+        model.ids[model.examples()]
+    except Exception as error:
+        raise ModelFileError(
+            f"{path} was read, but it cannot classify its first training example. It is damaged, "
+            f"or it was saved with an incompatible version. Fit the model again. ({brief(error)})"
+        ) from error
     return model
+
+
+def _read_card(path: Path, data: bytes) -> dict[str, Any]:
+    """The card of a file, after a check of its size."""
+    no_model = ModelFileError(
+        f"{path} is not a model saved by raremetric. Create one with: raremetric fit FILE "
+        "--target COLUMN -o model.skops"
+    )
+    try:
+        _check_size(path, unpacked_size(data), len(data))
+        with ZipFile(BytesIO(data)) as archive:
+            card = json.loads(archive.read(CARD))
+    except ModelFileError:
+        raise
+    except Exception as error:  # zipfile and json raise various errors on damaged files
+        raise no_model from error
+    if not isinstance(card, dict) or not isinstance(card.get("versions", {}), dict):
+        raise no_model
+    return card
+
+
+def _check_card(card: dict[str, Any], path: Path) -> None:
+    """Refuse another format, and warn of other versions."""
+    saved, ours = card.get("versions", {}), raremetric.__version__
+    if card.get("format") != FORMAT:
+        newer = isinstance(card.get("format"), int) and card["format"] > FORMAT
+        raise ModelFileError(
+            f"{path} was saved with {'a newer' if newer else 'an older'} raremetric "
+            f"({saved.get('raremetric', 'unknown')}), in format {card.get('format')}; this version "
+            f"({ours}) reads format {FORMAT}. Fit the model again, or install that version."
+        )
+    installed = {"raremetric": ours, **installed_versions()}
+    changed = [
+        f"{name} {saved.get(name, 'unknown')} (installed: {installed[name]})"
+        for name in ("raremetric", "scikit-learn")
+        if saved.get(name) != installed[name]
+    ]
+    if changed:
+        warnings.warn(
+            f"{path} was saved with {' and '.join(changed)}: its predictions may be different. Fit "
+            "the model again to be sure.",
+            UserWarning,
+            stacklevel=3,
+        )
 
 
 def _trusted_types(path: Path, data: bytes) -> list[str]:
@@ -132,7 +180,7 @@ def _trusted_types(path: Path, data: bytes) -> list[str]:
     try:
         contents = read_contents(data)
     except Exception as error:  # of a file that somebody else may have made
-        raise ModelFileError(_damaged(path, error)) from error
+        raise _damaged(path, error) from error
     if contents.untrusted:
         raise ModelFileError(
             f"{path} contains types that no model of raremetric needs: "
@@ -151,70 +199,5 @@ def _check_size(path: Path, n_bytes: int, n_packed: int) -> None:
         )
 
 
-def _damaged(path: Path, error: Exception) -> str:
-    return f"{path} is damaged and cannot be read as a model: {brief(error)}"
-
-
-def _check_prediction(model: TableModel, path: Path) -> None:
-    """Classify a training example, to detect parts that do not fit together."""
-    try:
-        model.decide(model.encoder.transform(model.data.iloc[:1]))
-        model.ids[model.examples()]
-    except Exception as error:
-        raise ModelFileError(
-            f"{path} was read, but it cannot classify its first training example. It is damaged, "
-            f"or it was saved with an incompatible version. Fit the model again. ({brief(error)})"
-        ) from error
-
-
-def _read_card(path: Path, data: bytes) -> dict[str, Any]:
-    """The card of a file, after a check of its size."""
-    try:
-        _check_size(path, unpacked_size(data), len(data))
-        with ZipFile(BytesIO(data)) as archive:
-            card = json.loads(archive.read(CARD))
-    except ModelFileError:
-        raise
-    except Exception as error:  # zipfile and json raise various errors on damaged files
-        raise ModelFileError(_not_a_model(path)) from error
-    if not isinstance(card, dict) or not isinstance(card.get("versions", {}), dict):
-        raise ModelFileError(_not_a_model(path))
-    return card
-
-
-def _not_a_model(path: Path) -> str:
-    return (
-        f"{path} is not a model saved by raremetric. Create one with: raremetric fit FILE "
-        "--target COLUMN -o model.skops"
-    )
-
-
-def _check_card(card: dict[str, Any], path: Path) -> None:
-    saved = card.get("versions", {})
-    theirs, ours = saved.get("raremetric", "unknown"), raremetric.__version__
-    if card.get("format") != FORMAT:
-        newer = isinstance(card.get("format"), int) and card["format"] > FORMAT
-        raise ModelFileError(
-            f"{path} was saved with {'a newer' if newer else 'an older'} raremetric ({theirs}), in "
-            f"format {card.get('format')}; this version ({ours}) reads format {FORMAT}. Fit the "
-            "model again, or install that version."
-        )
-    changed = [
-        f"{name} {version} (installed: {now})"
-        for name, version, now in (
-            ("raremetric", theirs, ours),
-            ("scikit-learn", saved.get("scikit-learn"), _installed("sklearn")),
-        )
-        if version != now
-    ]
-    if changed:
-        warnings.warn(
-            f"{path} was saved with {' and '.join(changed)}: its predictions may be different. Fit "
-            "the model again to be sure.",
-            UserWarning,
-            stacklevel=3,
-        )
-
-
-def _installed(module: str) -> str:
-    return import_module(module).__version__
+def _damaged(path: Path, error: Exception) -> ModelFileError:
+    return ModelFileError(f"{path} is damaged and cannot be read as a model: {brief(error)}")

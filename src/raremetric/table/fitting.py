@@ -154,10 +154,10 @@ def fit_table(
         columns=summarize_columns(table.data),
     )
     model.radius = _training_radius(model, X)
-    quality: dict[str, Any] = {"score": None, "score_std": None, "validation": {}}
+    quality: Any = {"score": None, "score_std": None, "validation": {}}
     if tuned.quality is not None:
         quality = quality_figures(scoring, *tuned.quality[:3])
-    model.training = {
+    training: Any = {
         "rows": len(y),
         "positive": int(y.sum()),
         "classes": [str(label) for label in table.classes],
@@ -174,6 +174,7 @@ def fit_table(
         **quality,
         "seconds": round(clock.perf_counter() - start, 3),
     }
+    model.training = training
     return model
 
 
@@ -188,24 +189,10 @@ def _known_model(method: str) -> str:
 
 @one_blas_thread
 def fit_method(name: str, X: NDArray, y: NDArray, *, seed: int = 0, **options: Any) -> Tuned:
-    """Tune a method by cross-validation and fit it on all rows.
+    """Tune a method by cross-validation, and fit it on all rows.
 
-    Parameters
-    ----------
-    name : str
-        Name of a contender, or the import path of a class; see `find_contender`.
-    X : ndarray of shape (n_samples, n_features)
-        Encoded rows.
-    y : ndarray of shape (n_samples,)
-        0 or 1.
-    seed : int, default=0
-    **options
-        The other fields of `TuningOptions`.
-
-    Returns
-    -------
-    Tuned
-        With a fitted classifier of encoded rows.
+    ``name`` is that of a contender, or the import path of a class, `X` are encoded rows, `y` is 0
+    or 1, and ``options`` are the other fields of `TuningOptions`.
     """
     contender = find_contender(name, budget="quick")
     with quiet_repeats():

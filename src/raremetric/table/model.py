@@ -17,6 +17,7 @@ from raremetric.explain import feature_weights, has_exact_split
 from raremetric.explain.distances import model_steps
 from raremetric.performance import one_blas_thread
 from raremetric.rare import RareClassifier
+from raremetric.table.card import Column, Training
 from raremetric.table.doubts import FAR, describe_rows, find_doubts
 from raremetric.table.predictions import Predictions, output_tables
 from raremetric.table.reading import iter_table
@@ -29,14 +30,12 @@ N_NEIGHBORS = 3  # neighbors to report if the decision is not a vote of the near
 
 @dataclass(eq=False, repr=False)
 class TableModel:
-    """A classifier for the rows of a table, with everything that is needed to use it later.
+    """A classifier for the rows of a table: a pipeline, its training rows, and what is known of it.
 
     Created by :func:`fit_table`, or read from a file by :func:`load_model`.
 
     Parameters
     ----------
-    method : str
-        Name of the method.
     pipeline : Pipeline
         From raw columns to a decision: a `TableEncoder` and a classifier, fitted on `data` and `y`.
         It takes a DataFrame with columns of the types of `data`, and its classes are 0 and 1. The
@@ -47,6 +46,8 @@ class TableModel:
         1 for the positive class, 0 otherwise.
     ids : ndarray of shape (n_samples,)
         Names of the training examples, as objects, or their row numbers, starting at 1.
+    method : str
+        Name of the method.
     id_name : str or None
         The column that the names were read from.
     target_name : str
@@ -65,23 +66,23 @@ class TableModel:
         99th percentile of the distance from a training example to the nearest other one; None if
         the model has no neighbors.
     training : dict
-        How the model was fitted, and the quality to expect: see `fit_table`.
+        How the model was fitted, and the quality to expect: see `Training`.
     """
 
-    method: str
     pipeline: Pipeline
-    data: Any
+    data: pd.DataFrame
     y: NDArray[np.int64]
     ids: NDArray
+    method: str
     id_name: str | None
     target_name: str
     class_names: list[str]
     versions: dict[str, str]
     scoring: Any = "f1"
     fixed_threshold: float | None = None
-    columns: list[dict[str, Any]] = field(default_factory=list)
+    columns: list[Column] = field(default_factory=list)
     radius: float | None = None
-    training: dict[str, Any] = field(default_factory=dict)
+    training: Training = field(default_factory=dict)  # type: ignore[assignment]
 
     @property
     def encoder(self) -> TableEncoder:
@@ -172,28 +173,16 @@ class TableModel:
     def classify(
         self, piece: Any, first_row: int = 1, threshold: float | None = None
     ) -> Predictions:
-        """Classify the rows of a DataFrame that `iter_table` read.
+        """Classify the rows of a DataFrame that `iter_table` read, of which the first has a number.
 
-        Parameters
-        ----------
-        piece : DataFrame
-            If the model has an ``id_name``, an index of that name contains the names of the rows.
-        first_row : int, default=1
-            Number of the first row, for files that are read in pieces.
-        threshold : float or None, default=None
-            See `predict_table`.
+        If the model has an ``id_name``, an index of that name contains the names of the rows.
         """
         n_rows = len(piece)
-        if n_rows:
-            positive, probability, neighbors, distances = self.decide(
-                self.encoder.transform(piece), threshold
-            )
-        else:
-            positive, probability = np.zeros(0, dtype=bool), np.zeros(0)
-            distances = np.zeros((0, self.n_neighbors))
-            neighbors = distances.astype(np.int64)
+        positive, probability, neighbors, distances = self.decide(
+            self.encoder.transform(piece) if n_rows else np.empty((0, 0)), threshold
+        )
         doubts = find_doubts(self.columns, piece) if n_rows else {}
-        if n_rows and self.radius is not None and (distances[:, 0] > self.radius).any():
+        if self.radius is not None and (distances[:, 0] > self.radius).any():
             doubts["", FAR] = distances[:, 0] > self.radius
         named = self.id_name is not None and piece.index.name == self.id_name
         return Predictions(
@@ -211,19 +200,22 @@ class TableModel:
         """Class, probability, neighbors and distances of encoded rows; see `Predictions`."""
         cut = self.threshold if threshold is None else threshold
         check_real(cut, "threshold", low=0, high=1)
-        blocks = [encoded[low : low + BLOCK] for low in range(0, max(len(encoded), 1), BLOCK)]
-        parts = zip(*(self._decide_block(block, cut) for block in blocks), strict=True)
-        return tuple(map(np.concatenate, parts))
+        starts = range(0, len(encoded), BLOCK)
+        blocks = [self._score_block(encoded[low : low + BLOCK]) for low in starts]
+        shape = (0, self.n_neighbors)  # of no rows
+        blocks = blocks or [(np.empty(0), np.empty(shape), np.empty(shape, dtype=np.int64))]
+        p, distances, neighbors = map(np.concatenate, zip(*blocks, strict=True))
+        return p >= cut, p, neighbors, distances
 
     @one_blas_thread
-    def _decide_block(self, encoded: NDArray, threshold: float) -> tuple[NDArray, ...]:
+    def _score_block(self, encoded: NDArray) -> tuple[NDArray, NDArray, NDArray]:
+        """Probabilities of the positive class, distances and neighbors."""
         X = self._mapped(encoded)
         if self.has_neighbors:
             p, distances, neighbors = self._last.proba_and_kneighbors(X)
-        else:
-            p, distances = self._last.predict_proba(X), np.zeros((len(X), 0))
-            neighbors = distances.astype(np.int64)
-        return p[:, 1] >= threshold, p[:, 1], neighbors, distances
+            return p[:, 1], distances, neighbors
+        none = np.empty((len(X), 0))
+        return self._last.predict_proba(X)[:, 1], none, none.astype(np.int64)
 
     def predict_file(
         self, path: Any, *, block_bytes: int = 1 << 22, threshold: float | None = None

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -11,10 +12,9 @@ from typing import Any
 import joblib
 
 from raremetric.dask.cluster import dask_client, run_on_each
-from raremetric.extras import import_optional
 from raremetric.files import atomic_write
 from raremetric.table.model import TableModel
-from raremetric.table.predictions import PredictionCounts, output_tables, write_predictions
+from raremetric.table.predictions import PredictionCounts, write_predictions
 from raremetric.table.reading.files import collection_files, is_parquet, table_suffix
 
 FORMAT = 1
@@ -64,107 +64,33 @@ def predict_collection(
     if not files:
         raise FileNotFoundError(f"There is no directory {str(source)!r}.")
     out = Path(out).absolute()
-    parts = [_part_name(number, file) for number, file in enumerate(files)]
-    options: dict[str, Any] = {"threshold": threshold, "spreadsheet_safe": spreadsheet_safe}
-    manifest = _open_manifest(out, model, files, options)
+    parts = {
+        f"part-{number:05d}{'.parquet' if is_parquet(file) else '.csv'}": file.absolute()
+        for number, file in enumerate(files)
+    }
+    options = {"threshold": threshold, "spreadsheet_safe": spreadsheet_safe}
+    manifest = _open_manifest(out, model, parts, options)
     done: dict[str, Any] = manifest["done"]
-    left = [number for number, part in enumerate(parts) if not _is_finished(out, part, done)]
-    on_start(len(files) - len(left), len(files))
+    left = [part for part in parts if not _is_finished(out / part, done.get(part))]
+    on_start(len(parts) - len(left), len(parts))
 
     def save(number: int, result: dict[str, Any]) -> None:
-        done[parts[left[number]]] = result
+        done[left[number]] = result
         _write_manifest(out, manifest)
         on_part()
 
     if left:
         with dask_client(scheduler) as client:
-            wanted = [(files[number].absolute(), out / parts[number]) for number in left]
-            run_on_each(partial(_predict_part, **options), wanted, model, client, save)
-    return _total(done[part] for part in parts)
+            wanted = [(parts[part], out / part) for part in left]
+            run_on_each(partial(_predict_part, options), wanted, model, client, save)
+    counts = _total(done[part] for part in parts)
+    counts.empty_files = [str(file) for part, file in parts.items() if not done[part]["rows"]]
+    return counts
 
 
-def _part_name(number: int, file: Path) -> str:
-    return f"part-{number:05d}{'.parquet' if is_parquet(file) else '.csv'}"
-
-
-def _open_manifest(
-    out: Path, model: TableModel, files: Sequence[Path], options: dict[str, Any]
-) -> dict[str, Any]:
-    """The manifest of the output directory; a new one if it is empty or does not exist."""
-    inputs = [(str(file.absolute()), file.stat()) for file in files]
-    expected: dict[str, Any] = {
-        "format": FORMAT,
-        "model": joblib.hash(model),
-        "options": options,
-        "inputs": [[name, info.st_size, info.st_mtime_ns] for name, info in inputs],
-        "done": {},
-    }
-    if not out.is_dir() and (out.exists() or table_suffix(out)):
-        raise NotADirectoryError(
-            f"{str(out)!r} is {'a file' if out.exists() else 'the name of a file'}. The "
-            "predictions for several files are written to a directory: give the name of a new one."
-        )
-    if not out.is_dir() or not any(out.iterdir()):
-        out.mkdir(parents=True, exist_ok=True)
-        _write_manifest(out, expected)
-        return expected
-    try:
-        found = json.loads((out / MANIFEST).read_text(encoding="utf-8"))
-        done = found.pop("done")
-    except (OSError, ValueError, KeyError, AttributeError):
-        raise ValueError(
-            f"The directory {str(out)!r} contains something other than predictions. Give the name "
-            "of a new or empty one."
-        ) from None
-    if found != {key: value for key, value in expected.items() if key != "done"}:
-        raise ValueError(
-            f"The directory {str(out)!r} contains predictions of another model, for other files or "
-            "with other options. Give the name of a new directory, or remove this one."
-        )
-    parts = {_part_name(number, file) for number, file in enumerate(files)}
-    if not isinstance(done, dict) or not all(
-        part in parts and _is_result(each) for part, each in done.items()
-    ):
-        raise ValueError(
-            f"{str(out / MANIFEST)!r} is damaged. Give the name of a new directory, or remove "
-            "this one."
-        )
-    return {**expected, "done": done}
-
-
-def _is_result(value: Any) -> bool:
-    """Whether this is what `_predict_part` returns."""
-    try:
-        counts = [value[name] for name in ("rows", "positive", "unlike", "bytes")]
-        counts += [count for _, _, count in value["doubts"]]
-        texts = [text for *each, _ in value["doubts"] for text in each]
-    except (TypeError, KeyError, ValueError, IndexError):
-        return False
-    return all(type(each) is int and each >= 0 for each in counts) and all(
-        isinstance(each, str) for each in texts
-    )
-
-
-def _write_manifest(out: Path, manifest: dict[str, Any]) -> None:
-    with atomic_write(out / MANIFEST) as stream:
-        stream.write(json.dumps(manifest, indent=1).encode())
-
-
-def _is_finished(out: Path, part: str, done: dict[str, Any]) -> bool:
-    path = out / part
-    return part in done and path.is_file() and path.stat().st_size == done[part]["bytes"]
-
-
-def _predict_part(
-    model: TableModel, path: Path, out: Path, *, threshold: float | None, spreadsheet_safe: bool
-) -> dict[str, Any]:
+def _predict_part(options: dict, model: TableModel, path: Path, out: Path) -> dict[str, Any]:
     """Write the predictions for a file as a whole or not at all; return their numbers."""
-    if is_parquet(path):
-        counts = _write_parquet(model, path, out, threshold)
-    else:
-        counts = write_predictions(
-            model, path, out, threshold=threshold, spreadsheet_safe=spreadsheet_safe
-        )
+    counts = write_predictions(model, path, out, **options)
     return {
         "rows": counts.rows,
         "positive": counts.positive,
@@ -174,25 +100,68 @@ def _predict_part(
     }
 
 
-def _write_parquet(
-    model: TableModel, path: Path, out: Path, threshold: float | None
-) -> PredictionCounts:
-    parquet, counts, writer = import_optional("pyarrow.parquet"), PredictionCounts(), None
-    with atomic_write(out) as stream:
-        for table in output_tables(model, path, threshold=threshold, counts=counts):
-            if writer is None:
-                writer = parquet.ParquetWriter(stream, table.schema)
-            writer.write_table(table)
-        if writer is not None:
-            writer.close()
-    return counts
-
-
-def _total(results: Any) -> PredictionCounts:
-    counts = PredictionCounts()
+def _total(results: Iterable[dict[str, Any]]) -> PredictionCounts:
+    """The sum of what `_predict_part` returns."""
+    total = PredictionCounts()
     for each in results:
-        counts.rows += each["rows"]
-        counts.positive += each["positive"]
-        counts.unlike += each["unlike"]
-        counts.doubts.update({(name, text): count for name, text, count in each["doubts"]})
-    return counts
+        total.rows += each["rows"]
+        total.positive += each["positive"]
+        total.unlike += each["unlike"]
+        total.doubts += Counter({(name, text): count for name, text, count in each["doubts"]})
+    return total
+
+
+def _is_finished(path: Path, result: dict[str, Any] | None) -> bool:
+    return result is not None and path.is_file() and path.stat().st_size == result["bytes"]
+
+
+def _open_manifest(
+    out: Path, model: TableModel, parts: dict[str, Path], options: dict[str, Any]
+) -> dict[str, Any]:
+    """The manifest of the output directory; a new one if it is empty or does not exist."""
+    inputs = [(str(file), file.stat()) for file in parts.values()]
+    expected: dict[str, Any] = {
+        "format": FORMAT,
+        "model": joblib.hash(model),
+        "options": options,
+        "inputs": [[name, info.st_size, info.st_mtime_ns] for name, info in inputs],
+    }
+    if not out.is_dir() and (out.exists() or table_suffix(out)):
+        raise NotADirectoryError(
+            f"{str(out)!r} is {'a file' if out.exists() else 'the name of a file'}. The "
+            "predictions for several files are written to a directory: give the name of a new one."
+        )
+    if not out.is_dir() or not any(out.iterdir()):
+        out.mkdir(parents=True, exist_ok=True)
+        new = {**expected, "done": {}}
+        _write_manifest(out, new)
+        return new
+    try:
+        found = json.loads((out / MANIFEST).read_text(encoding="utf-8"))
+        done = found.pop("done")
+    except (OSError, ValueError, KeyError, AttributeError):
+        raise ValueError(
+            f"The directory {str(out)!r} contains something other than predictions. Give the name "
+            "of a new or empty one."
+        ) from None
+    if found != expected:
+        raise ValueError(
+            f"The directory {str(out)!r} contains predictions of another model, for other files or "
+            "with other options. Give the name of a new directory, or remove this one."
+        )
+    try:
+        _total(done.values())
+        sizes = [each["bytes"] for each in done.values()]
+    except (AttributeError, TypeError, KeyError, ValueError):
+        sizes = [None]
+    if not all(isinstance(size, int) for size in sizes):
+        raise ValueError(
+            f"{str(out / MANIFEST)!r} is damaged. Give the name of a new directory, or remove "
+            "this one."
+        )
+    return {**expected, "done": done}
+
+
+def _write_manifest(out: Path, manifest: dict[str, Any]) -> None:
+    with atomic_write(out / MANIFEST) as stream:
+        stream.write(json.dumps(manifest, indent=1).encode())

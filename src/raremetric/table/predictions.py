@@ -1,29 +1,37 @@
-"""The predictions for the rows of a table, as the columns of a CSV file or a DataFrame."""
+"""The predictions for the rows of a table: pieces of rows in, pieces of the output out."""
 
 from __future__ import annotations
 
+import re
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.parquet as pq
 from numpy.typing import NDArray
 from pyarrow import csv as arrow_csv
 
 from raremetric.files import atomic_write, check_output
 from raremetric.table.doubts import doubt_sentences
-from raremetric.table.spreadsheets import guarded_table
+from raremetric.table.reading.files import is_parquet
 from raremetric.validation import check_integer
 
 if TYPE_CHECKING:
     from raremetric.table.model import TableModel
 
 BLOCK_BYTES = 1 << 22  # Arrow reads up to 32 blocks ahead
+
+# A spreadsheet runs a cell that begins with one of these characters. Text that begins with
+# apostrophes and one of them gets another apostrophe, so that it can be read back.
+_RUN = r"[=+\-@\t\r\n]"
 
 
 class Predictions(NamedTuple):
@@ -47,12 +55,7 @@ class PredictionCounts:
     positive: int = 0
     unlike: int = 0  # rows that are unlike the training data
     doubts: Counter[tuple[str, str]] = field(default_factory=Counter)
-
-    def add(self, found: Predictions) -> None:
-        """Count some rows."""
-        self.rows += len(found.rows)
-        self.unlike += int((found.unlike != "").sum())
-        self.doubts.update(found.doubts)
+    empty_files: list[str] = field(default_factory=list)  # of many files, those without rows
 
     def sentences(self) -> list[str]:
         """What is unlike the training data, one sentence for each column and reason."""
@@ -69,7 +72,7 @@ def prediction_columns(model: TableModel, found: Predictions) -> dict[str, Any]:
     """
     columns: dict[str, Any] = {
         "row": found.rows,
-        "class": np.array(model.class_names, dtype=object)[found.positive.astype(np.int64)],
+        "class": model.classes_[found.positive.astype(np.int64)],
         "probability": found.probability,
         "unlike_training": found.unlike,
     }
@@ -78,12 +81,12 @@ def prediction_columns(model: TableModel, found: Predictions) -> dict[str, Any]:
         columns[f"distance_{rank + 1}"] = found.distances[:, rank]
     if found.names is None:
         return columns
-    columns = {output_name(model, name): values for name, values in columns.items()}
-    first = output_name(model, "row")
+    columns = {_output_name(model, name): values for name, values in columns.items()}
+    first = _output_name(model, "row")
     return {first: columns.pop(first), str(model.id_name): found.names, **columns}
 
 
-def output_name(model: TableModel, name: str) -> str:
+def _output_name(model: TableModel, name: str) -> str:
     """The name of an output column, which is different from that of the column with the ids."""
     return f"raremetric_{name}" if name == model.id_name else name
 
@@ -94,10 +97,11 @@ def output_tables(
     *,
     threshold: float | None = None,
     top: int | None = None,
+    block_bytes: int = BLOCK_BYTES,
     counts: PredictionCounts | None = None,
     on_result: Callable[[Predictions], None] = lambda found: None,
-) -> Iterator[Any]:
-    """The output as a sequence of Arrow tables with the columns of `prediction_columns`.
+) -> Iterator[pa.Table]:
+    """The output as a sequence of Arrow tables, at least one, with the same columns.
 
     Parameters
     ----------
@@ -109,6 +113,8 @@ def output_tables(
     top : int or None, default=None
         Predict the positive class for this number of rows, those with the highest probability.
         Of equal probabilities, the first rows are taken.
+    block_bytes : int, default=4 MB
+        Size of a piece in bytes of a CSV file.
     counts : PredictionCounts or None, default=None
         Is updated.
     on_result : callable
@@ -116,58 +122,55 @@ def output_tables(
     """
     counts = PredictionCounts() if counts is None else counts
 
-    def tables() -> Iterator[Any]:
-        for found in model.predict_file(source, block_bytes=BLOCK_BYTES, threshold=threshold):
-            counts.add(found)
+    def tables() -> Iterator[pa.Table]:
+        for found in model.predict_file(source, block_bytes=block_bytes, threshold=threshold):
+            counts.rows += len(found.rows)
+            counts.unlike += int((found.unlike != "").sum())
+            counts.doubts.update(found.doubts)
             on_result(found)
-            yield _arrow_table(model, found)
+            yield output_table(model, found)
 
-    chosen = tables() if top is None else _with_top(model, tables(), top)
-    kind = output_name(model, "class")
-    for table in chosen:
-        positive = pc.equal(table[kind], model.class_names[1])
-        counts.positive += int(positive.to_numpy().sum())
+    kind = _output_name(model, "class")
+    for table in tables() if top is None else _with_top(model, tables(), top):
+        counts.positive += int(pc.equal(table[kind], model.class_names[1]).to_numpy().sum())
         yield table
 
 
-def _arrow_table(model: TableModel, found: Predictions) -> Any:
-    """A table with the same types for all pieces, also if a piece has no rows."""
-    columns = prediction_columns(model, found)
+def output_table(model: TableModel, found: Predictions) -> pa.Table:
+    """A table of `prediction_columns`, whose types do not depend on the rows."""
     arrays = {}
-    for name, values in columns.items():
+    for name, values in prediction_columns(model, found).items():
         is_text = isinstance(values, list) or values.dtype == object
         arrays[name] = pa.array(values, type=pa.string() if is_text else None)
     return pa.table(arrays)
 
 
-def _with_top(model: TableModel, tables: Iterator[Any], top: int) -> Iterator[Any]:
+def _with_top(model: TableModel, tables: Iterator[pa.Table], top: int) -> Iterator[pa.Table]:
     """Predict the positive class for the most likely rows.
 
     All other columns wait in a temporary file, so that only the probabilities are in memory.
     """
     check_integer(top, "top", low=0)
-    kind, likely = output_name(model, "class"), output_name(model, "probability")
+    kind, likely = _output_name(model, "class"), _output_name(model, "probability")
+    first = next(tables)
     with tempfile.TemporaryFile() as stream:
-        probabilities, writer = [], None
-        for table in tables:
-            writer = pa.ipc.new_stream(stream, table.schema) if writer is None else writer
-            writer.write_table(table)
-            probabilities.append(table[likely].to_numpy())
-        if writer is None:
-            return
-        writer.write_batch(pa.RecordBatch.from_pylist([], schema=table.schema))
-        writer.close()
+        probabilities = []
+        with pa.ipc.new_stream(stream, first.schema) as writer:
+            for table in chain([first], tables):
+                writer.write_table(table)
+                probabilities.append(table[likely].to_numpy())
         order = np.argsort(-np.concatenate(probabilities), kind="stable")
         positive = np.zeros(len(order), dtype=np.int64)
         positive[order[:top]] = 1
         stream.seek(0)
-        start, names = 0, np.array(model.class_names, dtype=object)
-        for batch in pa.ipc.open_stream(stream):
+        start, index = 0, first.column_names.index(kind)
+        for batch in pa.ipc.open_stream(stream) if len(order) else ():
             table = pa.Table.from_batches([batch])
-            classes = names[positive[start : start + len(table)]]
+            classes = model.classes_[positive[start : start + len(table)]]
             start += len(table)
-            index = table.column_names.index(kind)
             yield table.set_column(index, kind, pa.array(classes, type=pa.string()))
+    if not len(order):
+        yield first
 
 
 def count_pieces(path: str | Path) -> int | None:
@@ -180,51 +183,72 @@ def count_pieces(path: str | Path) -> int | None:
 
 def write_predictions(
     model: TableModel,
-    path: str | Path,
+    source: Any,
     out: str | Path | BinaryIO,
-    on_result: Callable[[Predictions], None] = lambda found: None,
     *,
-    threshold: float | None = None,
-    top: int | None = None,
     spreadsheet_safe: bool = False,
+    **options: Any,
 ) -> PredictionCounts:
-    """Classify the rows of a file and write a CSV file; neither needs to fit in memory.
+    """Classify the rows of a file and write the output; neither needs to fit in memory.
 
     Parameters
     ----------
     model : TableModel
-    path : str or Path
+    source : str, Path or table
         The rows to classify, as for `TableModel.predict_file`.
     out : str, Path or binary stream
-        Where to write. A file is replaced only once the output is complete.
-    on_result : callable
-        Called with the predictions for each piece.
-    threshold, top
-        See `TableModel.predict_table`.
+        Where to write: Parquet if the name of a file ends so, else CSV. A file is replaced only
+        once the output is complete.
     spreadsheet_safe : bool, default=False
         Add an apostrophe to text that a spreadsheet would run as a formula: text that begins with
         ``=``, ``+``, ``-``, ``@``, a tab or a line break. Otherwise, ids are the same as in the
         file.
+    **options
+        ``threshold``, ``top``, ``block_bytes`` and ``on_result``, see `output_tables`.
 
     Returns
     -------
     PredictionCounts
     """
+    counts = PredictionCounts()
+    tables = output_tables(model, source, counts=counts, **options)
     if isinstance(out, str | Path):
-        check_output(out, [path])
-        settings: Any = {"threshold": threshold, "top": top, "spreadsheet_safe": spreadsheet_safe}
-        with atomic_write(out) as stream:
-            return write_predictions(model, path, stream, on_result, **settings)
-    counts, writer = PredictionCounts(), None
-    for table in output_tables(
-        model, path, threshold=threshold, top=top, counts=counts, on_result=on_result
-    ):
-        if spreadsheet_safe:
-            table = guarded_table(table)
-        if writer is None:
-            options = arrow_csv.WriteOptions(quoting_style="needed")
-            writer = arrow_csv.CSVWriter(out, table.schema, write_options=options)
-        writer.write_table(table)
-    if writer is not None:
-        writer.close()
+        as_parquet = is_parquet(Path(out))
+        opened: AbstractContextManager[BinaryIO] = atomic_write(out)
+        check_output(out, [source] if isinstance(source, str | Path) else [])
+    else:
+        as_parquet, opened = False, nullcontext(out)
+    if spreadsheet_safe and not as_parquet:
+        tables = map(guarded_table, tables)
+    open_writer = pq.ParquetWriter if as_parquet else _csv_writer
+    with opened as stream:
+        first = next(tables)
+        with open_writer(stream, first.schema) as writer:
+            for table in chain([first], tables):
+                writer.write_table(table)
     return counts
+
+
+def _csv_writer(stream: Any, schema: pa.Schema) -> arrow_csv.CSVWriter:
+    options = arrow_csv.WriteOptions(quoting_style="needed")
+    return arrow_csv.CSVWriter(stream, schema, write_options=options)
+
+
+def guard(text: str) -> str:
+    """Add an apostrophe to a text that a spreadsheet would run."""
+    return re.sub(rf"^('*{_RUN})", r"'\1", text)
+
+
+def unguard(text: str) -> str:
+    """Remove the apostrophe that `guard` added."""
+    return text[1:] if re.match(rf"'+{_RUN}", text) else text
+
+
+def guarded_table(table: pa.Table) -> pa.Table:
+    """An Arrow table whose text and names of columns are guarded."""
+    for index, each in enumerate(table.schema):
+        column = table.column(index)
+        if each.type == pa.string():
+            column = pc.replace_substring_regex(column, pattern=rf"^('*{_RUN})", replacement=r"'\1")
+        table = table.set_column(index, guard(each.name), column)
+    return table

@@ -13,13 +13,12 @@ import pandas as pd
 from raremetric.copies import find_copies
 from raremetric.table.explanation import Explanation, explain_rows
 from raremetric.table.model import TableModel
-from raremetric.table.predictions import BLOCK_BYTES
+from raremetric.table.predictions import BLOCK_BYTES, unguard
 from raremetric.table.reading import TableError, iter_table
 from raremetric.table.reading.files import read_arrow
 from raremetric.table.reading.labels import read_labels
 from raremetric.table.reading.levels import MISSING_SPELLINGS, as_text
 from raremetric.table.splitting import are_numbers
-from raremetric.table.spreadsheets import unguard
 from raremetric.validation import check_integer, warn_user
 
 VERDICTS = ("yes", "no", "unsure")

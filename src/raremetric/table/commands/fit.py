@@ -95,8 +95,9 @@ def fit(
         int | None,
         typer.Option(
             min=1,
-            help="Maximum number of features (columns after encoding) that rare uses; it selects "
-            "them in each fold. Default: 500.",
+            help="Maximum number of features (columns after encoding) that a metric is learned "
+            "from; they are selected in each fold. Default: 500 for rare, 300 for iml, iml-score, "
+            "lmnn, itml and gmml.",
         ),
     ] = None,
     row_id: Annotated[
@@ -191,18 +192,19 @@ def fit(
 def _about(fitted: TableModel, out: str, seconds: float) -> dict[str, Any]:
     from raremetric.table.aims import describe_scoring
 
+    training: dict[str, Any] = {**fitted.training}
     return {
         "file": str(out),
         "model": fitted.method,
-        "rows": fitted.training["rows"],
-        "positive": fitted.training["positive"],
+        "rows": training["rows"],
+        "positive": training["positive"],
         "positive_class": fitted.class_names[1],
         "columns": fitted.encoder.feature_names_in_.tolist(),
         "features": fitted.X.shape[1],
         "scoring": describe_scoring(fitted.scoring),
         "threshold": fitted.threshold,
-        **{key: fitted.training[key] for key in ABOUT},
-        "validation": fitted.training["validation"],
+        **{key: training[key] for key in ABOUT},
+        "validation": training["validation"],
         "seconds": round(seconds, 3),
         "weights": fitted.weights(),
     }
@@ -240,7 +242,7 @@ def _print_fit(fitted: TableModel, file: str, out: str, seconds: float) -> None:
         f"threshold {fitted.threshold:.3g}{given}."
     )
     if training["validation"]:
-        typer.echo(f"At this threshold, {how.lower()}: {describe_measures(training)}.")
+        typer.echo(f"At this threshold, {how.lower()}: {', '.join(describe_measures(training))}.")
     if training["folds"] != "stratified":
         typer.echo(f"Folds of the cross-validation: {training['folds']}.")
     if training["weight"]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 import time
 from collections.abc import Sequence
@@ -46,8 +45,8 @@ def predict(
             "--out",
             "-o",
             metavar="PATH",
-            help="CSV file to write. Default: stdout. For many files a directory; if the command "
-            "is stopped, the same command continues.",
+            help="File to write: Parquet if its name ends so, else CSV. Default: CSV to stdout. "
+            "For many files a directory; if the command is stopped, the same command continues.",
         ),
     ] = None,
     threshold: Annotated[
@@ -82,12 +81,6 @@ def predict(
     """Predict the class of each row, with its probability and the nearest training examples."""
     from raremetric.files import check_not_open, check_output
     from raremetric.table import load_model
-    from raremetric.table.predictions import (
-        PredictionCounts,
-        count_pieces,
-        output_tables,
-        write_predictions,
-    )
     from raremetric.table.reading.files import collection_files
 
     start = time.perf_counter()
@@ -102,42 +95,44 @@ def predict(
         elif out is not None:
             check_output(out, [model, file])
         fitted = load_model(model)
+        choice: dict[str, Any] = {"threshold": threshold, "spreadsheet_safe": spreadsheet_safe}
         if files:
             _note_unused_columns(fitted, files[0])
-            counts = _predict_parts(fitted, file, out, threshold, spreadsheet_safe, scheduler)
-            _note_empty_files(str(out))
-            _report(fitted, file, out, counts, as_json, time.perf_counter() - start)
-            return
-        choice: dict[str, Any] = {"threshold": threshold, "top": top}
-        with table_file(file) as path:
-            _note_unused_columns(fitted, path)
-            shown = out is not None or not sys.stdout.isatty()
-            total = count_pieces(path)
-            with progress(
-                total, f"predicting {source_name(file)}", counted=False, shown=shown
-            ) as step:
-                choice["on_result"] = lambda found: step()
-                if out is None and as_json:
-                    counts = PredictionCounts()
-                    for table in output_tables(fitted, path, counts=counts, **choice):
-                        for row in table.to_pylist():
-                            print_json(row, indent=None)
-                else:
-                    target = sys.stdout.buffer if out is None else out
-                    counts = write_predictions(
-                        fitted, path, target, spreadsheet_safe=spreadsheet_safe, **choice
-                    )
-        _report(fitted, file, out, counts, as_json, time.perf_counter() - start)
+            counts = _predict_parts(fitted, file, str(out), scheduler=scheduler, **choice)
+        else:
+            with table_file(file) as path:
+                _note_unused_columns(fitted, path)
+                title = f"predicting {source_name(file)}"
+                counts = _predict_file(fitted, path, title, out, as_json, top=top, **choice)
+        _report(fitted, source_name(file), out, counts, as_json, time.perf_counter() - start)
 
 
-def _predict_parts(
-    fitted: TableModel,
-    source: str,
-    out: str | None,
-    threshold: float | None,
-    spreadsheet_safe: bool,
-    scheduler: str | None,
+def _predict_file(
+    fitted: TableModel, path: str, title: str, out: str | None, as_json: bool, **choice: Any
 ) -> PredictionCounts:
+    """Classify the rows of a file; write the predictions, or print them."""
+    from raremetric.table.predictions import (
+        PredictionCounts,
+        count_pieces,
+        output_tables,
+        write_predictions,
+    )
+
+    shown = out is not None or not sys.stdout.isatty()
+    with progress(count_pieces(path), title, counted=False, shown=shown) as step:
+        choice["on_result"] = lambda found: step()
+        if out is not None or not as_json:
+            target = sys.stdout.buffer if out is None else out
+            return write_predictions(fitted, path, target, **choice)
+        counts = PredictionCounts()
+        del choice["spreadsheet_safe"]  # of CSV
+        for table in output_tables(fitted, path, counts=counts, **choice):
+            for row in table.to_pylist():
+                print_json(row, indent=None)
+        return counts
+
+
+def _predict_parts(fitted: TableModel, source: str, out: str, **choice: Any) -> PredictionCounts:
     """Classify many files, and write one file for each."""
     from raremetric.table import predict_collection
 
@@ -149,48 +144,27 @@ def _predict_parts(
                 note(f"{n_done} of {n_parts} parts in {out} are finished already.")
             step.begin(n_parts - n_done, f"predicting {source}")
 
-        return predict_collection(
-            fitted,
-            source,
-            str(out),
-            threshold=threshold,
-            spreadsheet_safe=spreadsheet_safe,
-            scheduler=scheduler,
-            on_start=begin,
-            on_part=step,
-        )
-
-
-def _note_empty_files(out: str) -> None:
-    """Name the files without rows, which may be the result of a mistake."""
-    from raremetric.table.parts import MANIFEST
-
-    manifest = json.loads(Path(out, MANIFEST).read_text(encoding="utf-8"))
-    numbers = {int(Path(part).stem.removeprefix("part-")): part for part in manifest["done"]}
-    empty = [
-        manifest["inputs"][number][0]
-        for number, part in sorted(numbers.items())
-        if not manifest["done"][part]["rows"]
-    ]
-    if len(empty) == 1:
-        note(f"{empty[0]} has no rows of data.")
-    elif empty:
-        note(f"{len(empty)} files have no rows of data: {_first_of(empty)}.")
+        return predict_collection(fitted, source, out, on_start=begin, on_part=step, **choice)
 
 
 def _report(
     fitted: TableModel,
-    file: str,
+    source: str,
     out: str | None,
     counts: PredictionCounts,
     as_json: bool,
     seconds: float,
 ) -> None:
     """Say what was predicted, unless the predictions themselves were printed."""
+    if len(counts.empty_files) == 1:
+        note(f"{counts.empty_files[0]} has no rows of data.")
+    elif counts.empty_files:
+        found = _first_of(counts.empty_files)
+        note(f"{len(counts.empty_files)} files have no rows of data: {found}.")
     for sentence in counts.sentences():
         note(sentence)
     if not counts.rows:
-        note(f"{source_name(file)} has no rows of data; the output is a header only.")
+        note(f"{source} has no rows of data; the output is a header only.")
     if out is None:
         return
     if as_json:

@@ -1,7 +1,8 @@
-"""The training rows of a model as plain arrays, which a model file can hold."""
+"""The training rows of a model and their names as plain arrays, which a model file can hold."""
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,7 +11,28 @@ from numpy.typing import NDArray
 
 from raremetric.encoding.columns import date_points, is_date_column
 from raremetric.table.reading.dates import as_points
-from raremetric.table.texts import PackedTexts, text_array
+
+
+class PackedTexts(NamedTuple):
+    """The texts of an array of objects, which take no more space than the texts themselves."""
+
+    content: NDArray[np.uint8]  # all texts in UTF-8, one after the other
+    ends: NDArray[np.int64]  # where each of them ends
+
+    @classmethod
+    def pack(cls, texts: NDArray) -> PackedTexts:
+        """Copy the texts of an array."""
+        encoded = [text.encode("utf-8", "surrogatepass") for text in texts]
+        content = np.frombuffer(b"".join(encoded), dtype=np.uint8)
+        return cls(content.copy(), np.cumsum([*map(len, encoded)], dtype=np.int64))
+
+    def unpack(self) -> NDArray:
+        """The texts; an error if the arrays do not fit together."""
+        if self.content.dtype != np.uint8 or np.diff(self.ends, prepend=0).min(initial=0) < 0:
+            raise ValueError("its texts do not fit together.")
+        raw, bounds = self.content.tobytes(), pairwise([0, *self.ends.tolist()])
+        texts = [raw[a:b].decode("utf-8", "surrogatepass") for a, b in bounds]
+        return np.array(texts, dtype=object)
 
 
 class PackedColumn(NamedTuple):
@@ -28,9 +50,9 @@ class PackedColumn(NamedTuple):
         if is_date_column(column):
             return cls(date_points(column).astype(np.int64), in_utc=column.dt.tz is not None)
         if isinstance(column.dtype, pd.CategoricalDtype):
-            values = column.cat.remove_unused_categories().cat
-            levels = text_array([str(level) for level in values.categories])
-            return cls(values.codes.to_numpy(), PackedTexts.pack(levels))
+            used = column.cat.remove_unused_categories().cat
+            levels = np.array([str(level) for level in used.categories], dtype=object)
+            return cls(used.codes.to_numpy(), PackedTexts.pack(levels))
         return cls(column.to_numpy())
 
     def unpack(self) -> Any:

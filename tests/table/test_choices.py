@@ -9,8 +9,8 @@ from sklearn.metrics import fbeta_score
 
 from raremetric.contenders import find_contender, scored
 from raremetric.table import compare_table, explain_row, fit_table, load_model, save_model
-from raremetric.table.aims import describe_scoring, parse_scoring, unmet_minimum
-from raremetric.table.card import card_markdown, describe_measures
+from raremetric.table.aims import describe_scoring, parse_scoring
+from raremetric.table.card import card_markdown
 from raremetric.table.fitting import model_names
 from raremetric.table.predictions import write_predictions
 from tests.table.conftest import make_table
@@ -171,25 +171,26 @@ def test_features_are_selected_in_each_fold_again():
 
 
 @pytest.mark.parametrize(
-    ("text", "costs"),
+    ("text", "parsed", "words"),
     [
-        ("f1", "f1"),
-        ("cost:fp=1,fn=20", [[0, 1], [20, 0]]),
-        ("cost: fn = 5.5", [[0, 1], [5.5, 0]]),
-        ("cost:tn=1,fp=3,fn=4,tp=2", [[1, 3], [4, 2]]),
+        ("f2", "f2", "f2"),
+        ("precision>=0.8", "precision>=0.8", "recall with precision>=0.8"),
+        ("recall>=0.9", "recall>=0.9", "precision with recall>=0.9"),
+        (
+            "cost: fn = 5.5",
+            [[0, 1], [5.5, 0]],
+            "negative cost per row (tn=0, fp=1, fn=5.5, tp=0)",
+        ),
+        (
+            "cost:tn=1,fp=3,fn=4,tp=2",
+            [[1, 3], [4, 2]],
+            "negative cost per row (tn=1, fp=3, fn=4, tp=2)",
+        ),
     ],
 )
-def test_scoring_as_text(text, costs):
-    assert parse_scoring(text) == costs
-
-
-def test_aims_in_words():
-    assert describe_scoring("f2") == "f2"
-    assert describe_scoring("precision>=0.8") == "recall with precision>=0.8"
-    assert describe_scoring("recall>=0.9") == "precision with recall>=0.9"
-    assert describe_scoring([[0, 1], [20, 0]]) == (
-        "negative cost per row (tn=0, fp=1, fn=20, tp=0)"
-    )
+def test_aims_in_words(text, parsed, words):
+    assert parse_scoring(text) == parsed
+    assert describe_scoring(parsed) == words
 
 
 @pytest.mark.parametrize(
@@ -222,12 +223,6 @@ def test_a_transductive_method_is_compared_with_a_note_and_fitted_with_a_warning
     pd.testing.assert_frame_equal(alone, first)
 
 
-def test_measures_in_words():
-    measures = {"f1": 0.5, "average_precision": 0.12345, "alerts_per_1000": 1000.0}
-    found = describe_measures({"validation": measures})
-    assert found == ["F1: 0.5", "average precision: 0.123", "alerts per 1000 rows: 1000"]
-
-
 @pytest.mark.parametrize("method", ["plain", "logistic"])
 def test_the_score_for_average_precision_is_not_f1(path, method):
     options = {"method": method, "row_names": "id", "scoring": "average_precision"}
@@ -235,15 +230,6 @@ def test_the_score_for_average_precision_is_not_f1(path, method):
     assert training["score"] == training["validation"]["average_precision"]
     assert training["score"] != training["validation"]["f1"]
     assert training["score_std"] is None
-
-
-def test_a_minimum_that_is_not_met_is_noted():
-    assert unmet_minimum("precision>=0.5", {"precision": 0.267, "recall": 1.0}) == [
-        "The cross-validated precision at the threshold is 0.267, below the minimum of 0.5."
-    ]
-    assert unmet_minimum("recall>=0.5", {"precision": 0.267, "recall": 0.5}) == []
-    assert unmet_minimum("f1", {"precision": 0.267}) == []
-    assert unmet_minimum([[0, 1], [20, 0]], {"precision": 0.267}) == []
 
 
 def test_the_note_about_a_minimum_is_in_the_model_card(tmp_path):

@@ -124,16 +124,6 @@ def test_labels_that_are_written_in_several_ways(tmp_path, table, scheduler):
     assert model.class_names == ["0", "1"]
 
 
-def test_names_of_rows_and_a_given_threshold(tmp_path, table, scheduler):
-    table.insert(0, "id", [f"row {i}" for i in range(len(table))])
-    folder = write_files(tmp_path / "data", table, ".csv")
-    model = fit_collection(
-        f"{folder}/*.csv", "y", row_names="id", threshold=0.3, scheduler=scheduler
-    )
-    assert model.ids.tolist() == table["id"].tolist()
-    assert model.threshold == 0.3
-
-
 def test_held_out_rows_are_no_copies_of_those_learned_from(tmp_path, scheduler):
     table = make_table(4000)
     table = table.loc[table.index.repeat(2)]
@@ -180,12 +170,17 @@ def test_few_positives_are_calibrated_on_negatives_of_the_whole_table(tmp_path, 
     assert found["probability"].mean() == pytest.approx(new["y"].mean(), rel=0.2)
 
 
-def test_a_given_threshold_of_a_sample(tmp_path, scheduler):
-    folder = write_files(tmp_path / "data", make_table(8000), ".parquet", (5000, 3000))
+def test_names_of_rows_and_a_given_threshold_of_a_sample(tmp_path, scheduler):
+    table = make_table(8000)
+    table.insert(0, "id", [f"row {i}" for i in range(len(table))])
+    folder = write_files(tmp_path / "data", table, ".parquet", (5000, 3000))
+    options = {"row_names": "id", "max_samples": 400, "scheduler": scheduler}
     chosen, low = (
-        fit_collection(folder, "y", max_samples=400, threshold=each, scheduler=scheduler)
+        fit_collection(f"{folder}/*.parquet", "y", threshold=each, **options)
         for each in (None, 0.02)
     )
+    labels = table.set_index("id")["y"]
+    assert (labels[low.ids] == np.array(low.class_names)[low.y]).all()
     assert low.threshold == 0.02
     recall, precision = (low.training["validation"][name] for name in ("recall", "precision"))
     assert recall > chosen.training["validation"]["recall"]
@@ -237,6 +232,7 @@ def test_only_what_is_missing_is_computed_again(tmp_path, table, fitted, schedul
     del manifest["done"]["part-00000.csv"]  # written, but stopped before that was recorded
     (out / "raremetric.json").write_text(json.dumps(manifest))
     kept = (out / "part-00004.csv").stat().st_mtime_ns
+    (out / "mine.txt").write_text("precious")  # stays
     started = []
     save_model(fitted, tmp_path / "model.skops")
     again = predict_collection(
@@ -246,6 +242,7 @@ def test_only_what_is_missing_is_computed_again(tmp_path, table, fitted, schedul
     assert started == [(2, 5)]
     assert (out / "part-00004.csv").stat().st_mtime_ns == kept
     after = {path.name: path.read_bytes() for path in out.iterdir()}
+    assert after.pop("mine.txt") == b"precious"
     assert {**after, "raremetric.json": b""} == {**before, "raremetric.json": b""}
     assert again == first
 
@@ -290,16 +287,6 @@ def test_a_damaged_list_of_finished_parts(tmp_path, table, fitted, scheduler, do
     with pytest.raises(ValueError, match=r"raremetric\.json' is damaged\. Give the name of a new"):
         predict_collection(fitted, folder, out, scheduler=scheduler)
     assert {path.name: path.read_bytes() for path in out.iterdir()} == before
-
-
-def test_other_files_among_the_parts_stay(tmp_path, table, fitted, scheduler):
-    folder, out = write_files(tmp_path / "data", table, ".csv"), tmp_path / "out"
-    predict_collection(fitted, folder, out, scheduler=scheduler)
-    (out / "mine.txt").write_text("precious")
-    (out / "part-00001.csv").unlink()
-    predict_collection(fitted, folder, out, scheduler=scheduler)
-    assert (out / "mine.txt").read_text() == "precious"
-    assert len(list(out.iterdir())) == len(SIZES) + 2
 
 
 def test_which_files_a_source_has(tmp_path, table):

@@ -124,15 +124,6 @@ def test_rows_of_all_types_come_back():
     assert np.signbit(found["__loader__"][2])
 
 
-@pytest.mark.parametrize("method", model_names())
-def test_a_file_contains_types_of_the_package_only(method, models, predicted):
-    types = skops.get_untrusted_types(file=predicted / f"{method}.skops")
-    assert all(name.startswith("raremetric.") for name in types)
-    load_model(predicted / f"{method}.skops")
-    boosted = ("BoostedTrees", "raremetric.features.trees.")
-    assert not any("Tree" in name and not any(map(name.count, boosted)) for name in types)
-
-
 @pytest.fixture(scope="module")
 def drawn(path, tmp_path_factory):
     """A vote of neighbors whose metric was learned from some of the rows, and its file."""
@@ -147,12 +138,17 @@ def test_a_vote_that_learned_from_some_of_the_rows_is_saved(drawn, path):
     pd.testing.assert_frame_equal(load_model(file).predict_table(path), model.predict_table(path))
 
 
-def test_all_trusted_classes_of_scikit_learn_are_needed(predicted, drawn):
+def test_a_file_contains_types_of_the_package_and_trusted_ones_of_scikit_learn(predicted, drawn):
     files = [*predicted.glob("*.skops"), drawn[1]]
     found = [contents.read_contents(each.read_bytes()) for each in files]
     types = {name for each in found for name in each.types}
     assert {name for name in types if name.startswith("sklearn.")} == contents.SKLEARN_TYPES
     assert not any(each.untrusted for each in found)
+    for file in files:
+        untrusted = skops.get_untrusted_types(file=file)
+        assert all(name.startswith("raremetric.") for name in untrusted)
+    boosted = ("BoostedTrees", "raremetric.features.trees.")
+    assert not any("Tree" in name and not any(map(name.count, boosted)) for name in types)
 
 
 def test_classes_outside_the_package(path, doubled, tmp_path):
@@ -186,32 +182,31 @@ class Marker:
         return X
 
 
+def refused(model, path, step, match):
+    """Check that a model with this step before its classifier is neither saved nor loaded."""
+    evil = make_pipeline(step, *model.classifier)
+    model = replace(model, pipeline=make_pipeline(model.encoder, evil))
+    with pytest.raises(ModelFileError, match="cannot be saved: a model file contains only"):
+        save_model(model, path)
+    write_unchecked(model, path)
+    with pytest.raises(ModelFileError, match=match):
+        load_model(path)
+
+
 @pytest.mark.parametrize("disguise", [lambda marker: marker, FunctionTransformer])
 def test_a_tampered_file_is_refused_and_not_run(model, tmp_path, disguise):
     marker, path = tmp_path / "marker", tmp_path / "model.skops"
-    evil = make_pipeline(disguise(Marker(str(marker))), *model.classifier)
-    model = replace(model, pipeline=make_pipeline(model.encoder, evil))
-    with pytest.raises(ModelFileError, match="cannot be saved: a model file contains only"):
-        save_model(model, path)
-    write_unchecked(model, path)
+    step = disguise(Marker(str(marker)))
+    refused(model, path, step, r"Marker. It was not loaded, and nothing in it")
+    assert not marker.exists()
     # It would run if the file were trusted.
     skops.load(path, trusted=skops.get_untrusted_types(file=path))
     assert marker.exists()
-    marker.unlink()
-    with pytest.raises(ModelFileError, match=r"Marker. It was not loaded, and nothing in it"):
-        load_model(path)
-    assert not marker.exists()
 
 
 def test_functions_of_the_package_are_not_trusted(model, tmp_path):
-    path = tmp_path / "model.skops"
-    evil = make_pipeline(FunctionTransformer(fit_table), *model.classifier)
-    model = replace(model, pipeline=make_pipeline(model.encoder, evil))
-    with pytest.raises(ModelFileError, match="cannot be saved: a model file contains only"):
-        save_model(model, path)
-    write_unchecked(model, path)
-    with pytest.raises(ModelFileError, match=r"raremetric.table.fitting.fit_table"):
-        load_model(path)
+    step = FunctionTransformer(fit_table)
+    refused(model, tmp_path / "model.skops", step, r"raremetric.table.fitting.fit_table")
 
 
 @pytest.mark.parametrize(

@@ -165,7 +165,6 @@ def test_features_are_selected_in_each_fold_again():
     with pytest.warns(UserWarning, match="selects 5 of the 301"):
         model = fit_table(table, "state", method=own, max_features=5)
     assert model.training["validation"]["average_precision"] < 0.4
-    assert (model.predict_table(table)["class"] == table["state"]).mean() > 0.7
     with pytest.raises(ValueError, match=r"model with max_features must be one of .*'rare'"):
         fit_table(table, "state", method="plain", max_features=2)
 

@@ -305,10 +305,8 @@ def fit_vote(
     own = None if weights is None else weights[rows]
     selection = select_features(X, y, weights, how.max_features)
     if selection is not None:
-        X, queries = (
-            selection.transform(X),
-            None if queries is None else selection.transform(queries),
-        )
+        X = selection.transform(X)
+        queries = None if queries is None else selection.transform(queries)
     if all_vote:
         learner = learn_first(learner, X[rows], y[rows], X, queries, own, weights)
     else:

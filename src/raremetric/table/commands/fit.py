@@ -43,7 +43,10 @@ if TYPE_CHECKING:
     from raremetric.table.model import TableModel
 
 N_SHOWN = 10  # features
-ABOUT = ("rows_used", "score", "score_std", "chosen", "folds", "weight")
+ABOUT = (
+    *("rows", "positive", "rows_used", "score", "score_std"),
+    *("chosen", "folds", "weight", "validation"),
+)
 
 
 def complete_model(incomplete: str) -> list[str]:
@@ -192,19 +195,16 @@ def fit(
 def _about(fitted: TableModel, out: str, seconds: float) -> dict[str, Any]:
     from raremetric.table.aims import describe_scoring
 
-    training: dict[str, Any] = {**fitted.training}
+    training: Any = fitted.training
     return {
         "file": str(out),
         "model": fitted.method,
-        "rows": training["rows"],
-        "positive": training["positive"],
         "positive_class": fitted.class_names[1],
         "columns": fitted.encoder.feature_names_in_.tolist(),
         "features": fitted.X.shape[1],
         "scoring": describe_scoring(fitted.scoring),
         "threshold": fitted.threshold,
         **{key: training[key] for key in ABOUT},
-        "validation": training["validation"],
         "seconds": round(seconds, 3),
         "weights": fitted.weights(),
     }

@@ -20,7 +20,7 @@ from raremetric.contenders.base import (
 )
 from raremetric.contenders.neighbor_vote import MAX_FEATURES, iml_candidates
 from raremetric.contenders.scored import chosen_members, describe_average
-from raremetric.features.selection import DifferingFeatures
+from raremetric.features.ranks import DifferingFeatures
 from raremetric.learners.iml import IML
 from raremetric.rare import RareClassifier
 from raremetric.rare.candidates import MetricSpec

@@ -11,7 +11,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.validation import has_fit_parameter
 
 from raremetric.contenders.resampling import resample
-from raremetric.features.selection import DifferingFeatures
+from raremetric.features.ranks import DifferingFeatures
 from raremetric.learners.grid import Fold
 from raremetric.validation import accepted_weights, check_labels, quiet_constants
 

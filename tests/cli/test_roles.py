@@ -149,7 +149,7 @@ def test_a_bar_shows_the_remaining_time(monkeypatch):
 
     stream = io.StringIO()
     console = Console(file=stream, force_terminal=True, width=90)
-    monkeypatch.setattr("rich.console.Console", lambda **_: console)
+    monkeypatch.setattr("raremetric.terminal.common.Console", lambda **_: console)
     with progress(None, "fitting") as step:
         step.reach(1, 4)
         step.reach(4, 4)

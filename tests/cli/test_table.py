@@ -17,15 +17,14 @@ from rich.console import Console
 
 from raremetric.cli import app
 from raremetric.contenders import scored
-from raremetric.table import DEFAULT_METHODS, METHODS, Comparison, comparison
-from raremetric.table.commands import compare, fit
-from raremetric.table.commands.comparison_tables import comparison_table
+from raremetric.table import DEFAULT_METHODS, METHODS, Comparison
+from raremetric.table.commands.options import complete_methods
+from raremetric.table.commands.tables import comparison_table
 from raremetric.table.fitting import model_names
 from raremetric.table.results import FoldResult
 from raremetric.terminal.common import progress, user_mistakes
 from tests.cli.conftest import COMMAND
 from tests.table.conftest import DOUBLED, make_table
-from tests.table.test_comparison import stopping
 
 
 def test_fit_predict_explain(run, path, saved, tmp_path):
@@ -176,30 +175,42 @@ def test_a_terminal_has_bars(run, path, saved, tmp_path, monkeypatch):
     assert "predicting" in run("predict", saved, path, "-o", tmp_path / "out.csv").stderr
 
 
-def test_compare_stopped(run, path, tmp_path, monkeypatch):
+@pytest.fixture
+def stopped(run, path, tmp_path, monkeypatch):
+    """A comparison that is stopped by Ctrl-C, before or after the first method has finished."""
+    (tmp_path / "stopping_learner.py").write_text(
+        "from sklearn.linear_model import LogisticRegression\n"
+        "class Stopping(LogisticRegression):\n"
+        "    def fit(self, X, y):\n"
+        "        raise KeyboardInterrupt\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
     page = tmp_path / "page.html"
     words = ["compare", path, "--target", "state", "--ignore", "id", "-o", page, "--folds", "2"]
-    monkeypatch.setattr(comparison, "_run", stopping(1))
-    result = run(*words)
-    assert result.exit_code == 130
+
+    def compare(methods, *options):
+        result = run(*words, "--methods", methods, *options)
+        assert result.exit_code == 130
+        return result
+
+    return compare, page
+
+
+def test_compare_stopped(stopped):
+    compare, page = stopped
     sentence = "Stopped before any method had finished all folds; nothing was written."
-    assert result.stderr.splitlines()[-1] == sentence
+    assert compare("stopping_learner:Stopping").stderr.splitlines()[-1] == sentence
     assert not page.exists()
-    monkeypatch.setattr(comparison, "_run", stopping(3))
-    result = run(*words)
-    assert result.exit_code == 130
+    result = compare("plain,stopping_learner:Stopping")
     assert "only methods that have finished all folds are shown" in result.stderr
     assert page.exists()
 
 
-def test_a_stopped_comparison_does_not_replace_a_page(run, path, tmp_path, monkeypatch):
-    page = tmp_path / "page.html"
+def test_a_stopped_comparison_does_not_replace_a_page(stopped):
+    compare, page = stopped
     page.write_text("whole")
-    words = ["compare", path, "--target", "state", "--ignore", "id", "-o", page, "--folds", "2"]
     for options in ([], ["--json"]):
-        monkeypatch.setattr(comparison, "_run", stopping(3))
-        result = run(*words, *options)
-        assert result.exit_code == 130
+        result = compare("plain,stopping_learner:Stopping", *options)
         sentence = f"Note: Stopped: {page} is the page of an earlier comparison and was kept."
         assert result.stderr.splitlines()[-1] == sentence
         assert page.read_text() == "whole"
@@ -276,7 +287,7 @@ def test_the_help_lists_all_methods(run):
     assert sorted([*DEFAULT_METHODS, *listed]) == sorted(METHODS)
     models = " ".join(run("fit", "--help").stdout.split()).replace("- ", "-")
     assert f"Models: {', '.join(METHODS)}." in models
-    assert fit.complete_model("gm") == compare.complete_methods("gm") == ["gmml"]
+    assert complete_methods("gm") == ["gmml"]
     assert "'gmml'" in run("compare", "x.csv", "--methods", "gmlm").stderr
 
 
@@ -310,7 +321,7 @@ def test_completion():
     assert {"compare", "explain", "fit", "predict"} <= {*complete("", 1)}
     assert complete("datasets pageb", 2)[0] == "pageblocks"
     assert complete("fit x.csv --model gm", 4) == ["gmml"]
-    assert compare.complete_methods("plain,lo") == ["plain,logistic"]
+    assert complete_methods("plain,lo") == ["plain,logistic"]
     assert app.registered_commands
 
 

@@ -238,12 +238,11 @@ def test_an_error_that_follows_a_signal(capsys, error):
 
 def test_signals_outside_of_the_work_of_a_command(monkeypatch, run):
     """While arguments are parsed, and while results are printed."""
-    from raremetric.cli import datasets
 
     def interrupt(*_):
         signal.raise_signal(signal.SIGINT)
 
-    monkeypatch.setattr(datasets, "print_rendered", interrupt)
+    monkeypatch.setattr("raremetric.cli.print_rendered", interrupt)
     result = run("datasets", "wine")
     assert (result.exit_code, result.stderr) == (130, "Stopped.\n")
     monkeypatch.setattr(typer.core.TyperGroup, "parse_args", interrupt)

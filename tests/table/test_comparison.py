@@ -16,12 +16,12 @@ from raremetric.contenders.base import positive_scores
 from raremetric.contenders.families import LogisticRegressions
 from raremetric.rare import classifier
 from raremetric.selection import make_folds
-from raremetric.table import DEFAULT_METHODS, Comparison, compare_table, comparison, read_table
-from raremetric.table.comparison import default_max_samples
+from raremetric.table import DEFAULT_METHODS, Comparison, compare_table, read_table
+from raremetric.table.comparison import limit_rows
 from raremetric.table.fitting import fit_method
 from raremetric.table.measures import MEASURES, best_group, positives_on_top
 from raremetric.table.pages.comparison import comparison_page, results_grid, tuning_grid
-from raremetric.table.pages.comparison_figures import RECALLS, _curve
+from raremetric.table.pages.figures import RECALLS, _curve
 from raremetric.table.results import FoldResult
 from raremetric.validation import check_labels
 
@@ -250,15 +250,10 @@ def test_a_large_number_of_positives_is_drawn_too_with_a_note(path):
     assert "20 of 60 training rows per fold (--max-rows 20): 10 of 12 positives" in found.notes[0]
 
 
-def test_wide_tables_are_learned_from_fewer_rows_by_default(path, monkeypatch):
-    assert [default_max_samples(n) for n in (1, 30, 31, 100, 5000)] == [5000, 5000, 4838, 1500, 500]
-    monkeypatch.setattr(comparison, "MIN_ROWS", 20)
-    monkeypatch.setattr(comparison, "MAX_CELLS", 350)
-    settings = {"methods": ["plain"], "n_folds": 2, "ignore": ["id"]}
-    # Seven columns after encoding: size, weight, three colors, a missing color, and new.
-    found = compare_table(path, "state", **settings)
-    assert "learned from 50 of 60 training rows per fold (--max-rows 50)" in found.notes[0]
-    assert compare_table(path, "state", max_samples=None, **settings).notes == []
+def test_wide_tables_are_learned_from_fewer_rows_by_default():
+    limits = [limit_rows("auto", n_features) for n_features in (1, 30, 31, 100, 5000)]
+    assert limits == [5000, 5000, 4838, 1500, 500]
+    assert (limit_rows(None, 100), limit_rows(200, 100)) == (None, 200)
 
 
 @pytest.mark.parametrize(
@@ -276,27 +271,25 @@ def test_mistakes(path, settings, sentence):
         compare_table(path, "state", ignore=["id"], **settings)
 
 
-def stopping(n_results):
-    """Yield some results, then interrupt as Ctrl-C does."""
-
-    def run(tasks, n_jobs):
-        for function, arguments, keywords in tasks[:n_results]:
-            yield function(*arguments, **keywords)
-        raise KeyboardInterrupt
-
-    return run
-
-
-def test_finished_methods_survive_an_interruption(path, monkeypatch):
+def test_finished_methods_survive_an_interruption(path):
     settings = {"methods": ["plain", "gmml"], "n_folds": 2, "ignore": ["id"]}
-    monkeypatch.setattr(comparison, "_run", stopping(3))
-    found = compare_table(path, "state", **settings)
+
+    def stop_after(n_results):
+        seen = []
+
+        def on_result(result):
+            seen.append(result)
+            if len(seen) == n_results:
+                raise KeyboardInterrupt  # as Ctrl-C does
+
+        return on_result
+
+    found = compare_table(path, "state", on_result=stop_after(3), **settings)
     assert list(found.entries()) == [("plain", "none")]
     assert not found.is_whole
     assert "Stopped" in found.notes[-1]
-    monkeypatch.setattr(comparison, "_run", stopping(1))
     with pytest.raises(KeyboardInterrupt):
-        compare_table(path, "state", **settings)
+        compare_table(path, "state", on_result=stop_after(1), **settings)
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from sklearn.metrics import f1_score
 from sklearn.tree import DecisionTreeClassifier
 
 from raremetric.table import compare_table
-from raremetric.table.notes import determines_class, may_determine, suspicious_columns
+from raremetric.table.leakage import determines_class, may_determine, suspicious_columns
 
 N = 400
 RNG = np.random.default_rng(0)

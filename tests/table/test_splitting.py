@@ -6,9 +6,10 @@ import pytest
 from sklearn.model_selection import StratifiedKFold
 
 from raremetric.table import compare_table
+from raremetric.table.leakage import copies_in
 from raremetric.table.measures import positives_on_top
 from raremetric.table.roles import RowRoles, read_groups, read_times
-from raremetric.table.splitting import copies_in, outer_folds, tuning_folds
+from raremetric.table.splitting import outer_folds, tuning_folds
 from tests.table.conftest import make_table
 
 RNG = np.random.default_rng(0)

@@ -11,14 +11,15 @@ from rich.table import Table
 
 from raremetric.terminal.commands import App
 from raremetric.terminal.common import (
+    AsJson,
     fail,
     note,
     print_json,
     print_rendered,
     progress,
+    split_names,
     user_mistakes,
 )
-from raremetric.terminal.options import AsJson, split_names
 
 if TYPE_CHECKING:
     from raremetric.study.store import Store

@@ -2,30 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from joblib import Parallel, delayed
-from sklearn.base import clone
 
-from raremetric.contenders import RESAMPLING, find_contender
+from raremetric.contenders import RESAMPLING, Contender, find_contender
 from raremetric.contenders.resampling import check_resamplings
 from raremetric.selection import draw_rows
 from raremetric.table import DEFAULT_METHODS
 from raremetric.table.aims import check_scoring
 from raremetric.table.fold_runs import Plan, plain_plane, run_fold
-from raremetric.table.measures import measure_of
-from raremetric.table.notes import table_notes
+from raremetric.table.leakage import copies_in
+from raremetric.table.notes import aim_notes, method_notes, table_notes
 from raremetric.table.results import Comparison, Failure, FoldResult
 from raremetric.table.roles import Roles, class_names, read_with_roles
-from raremetric.table.splitting import (
-    copies_in,
-    describe_folds,
-    outer_folds,
-    tuning_folds,
-)
+from raremetric.table.splitting import describe_folds, outer_folds, tuning_folds
 from raremetric.validation import as_names, check_integer, check_option
 
 MAX_SHOWN = 3000  # rows in the scatter plots
@@ -117,30 +111,32 @@ def compare_table(
         raised. After an interruption (Ctrl-C), of the methods that have finished all folds, with a
         note. If there are none, KeyboardInterrupt is raised.
     """
-    chosen = _check_methods(DEFAULT_METHODS if methods is None else methods)
-    scoring = check_scoring(scoring)
-    _check_max_samples(max_samples)
-    combined, resampling_notes = combine(chosen, as_names(resamplings))
-    columns = Roles(time, group, weight)
+    contenders = _find_contenders(DEFAULT_METHODS if methods is None else methods)
+    combined, resampling_notes = combine(contenders, as_names(resamplings))
+    columns, scoring = Roles(time, group, weight), check_scoring(scoring)
     table, roles = read_with_roles(path, target, positive, categorical, ignore, columns)
     data, y = table.data, table.target
-    limit = _resolve_max_samples(max_samples, table.encoder)
+    limit = limit_rows(max_samples, sum(map(len, table.encoder.column_groups())))
     copies = copies_in(data)
     roles = roles._replace(copies=copies.numbers)
     folds = outer_folds(y, n_folds, seed, roles, n_repeats=n_repeats)
-    inner = [
-        tuning_folds(y[train], seed, roles.take(train), quick=True, max_samples=limit)
-        for train, _ in folds
-    ]
-    shown = draw_rows(y == 1, MAX_SHOWN, seed)
-    plan = Plan(seed, scoring, limit, shown, roles.weights, importances)
-    tasks = [
-        delayed(run_fold)(
-            clone(table.encoder), data, y, fold, i, method, resampling, plan, inner[i]
-        )
-        for method, resampling in combined
-        for i, fold in enumerate(folds)
-    ]
+    plan = Plan(
+        encoder=table.encoder,
+        data=data,
+        y=y,
+        weights=roles.weights,
+        folds=folds,
+        tuning_folds=[
+            tuning_folds(y[train], seed, roles.take(train), quick=True, max_samples=limit)
+            for train, _ in folds
+        ],
+        shown=draw_rows(y == 1, MAX_SHOWN, seed),
+        seed=seed,
+        scoring=scoring,
+        max_samples=limit,
+        importances=importances,
+    )
+    tasks = [delayed(run_fold)(plan, *each, i) for each in combined for i in range(len(folds))]
     on_start(len(tasks))
     found = Comparison(
         source=str(path),
@@ -150,49 +146,67 @@ def compare_table(
         n_columns=data.shape[1],
         n_folds=len(folds),
         seed=seed,
-        plain=plain_plane(clone(table.encoder), data, folds[0][0], shown),
+        plain=plain_plane(plan),
         notes=[
             *table_notes(table, copies, [train for train, _ in folds], limit, seed),
             *resampling_notes,
-            *method_notes(chosen, weighted=weight is not None),
-            *_constraint_notes(scoring),
+            *method_notes(contenders.values(), weighted=weight is not None),
+            *aim_notes(scoring),
         ],
-        methods=chosen,
+        methods=list(contenders),
         scoring=scoring,
-        shown=shown,
+        shown=plan.shown,
         n_repeats=n_repeats,
         protocol=describe_folds(len(folds), n_repeats, columns),
         weights=roles.weights,
         columns=list(map(str, data.columns)),
     )
-    return _collect(found, tasks, n_jobs, on_result)
+    return _run(found, tasks, n_jobs, on_result)
 
 
-def _check_max_samples(max_samples: Any) -> None:
-    if max_samples is not None and max_samples != "auto":
-        check_integer(max_samples, "max_samples", low=20)
+def _find_contenders(names: Sequence[str]) -> dict[str, Contender]:
+    """The methods by their short names, where there are any."""
+    found = [(name, find_contender(name)) for name in as_names(names, "methods")]
+    return {contender.alias or name: contender for name, contender in found}
 
 
-def _resolve_max_samples(max_samples: Any, encoder: Any) -> int | None:
+def limit_rows(max_samples: Any, n_features: int) -> int | None:
+    """Maximum number of training rows per fit; "auto" depends on the columns after encoding."""
     if max_samples == "auto":
-        return default_max_samples(sum(map(len, encoder.column_groups())))
-    return max_samples
+        return max(MIN_ROWS, min(MAX_ROWS, MAX_CELLS // max(n_features, 1)))
+    return None if max_samples is None else check_integer(max_samples, "max_samples", low=20)
 
 
-def default_max_samples(n_features: int) -> int:
-    """Maximum number of training rows per fit, for a number of columns after encoding."""
-    return max(MIN_ROWS, min(MAX_ROWS, MAX_CELLS // max(n_features, 1)))
+def combine(
+    contenders: dict[str, Contender], resamplings: Sequence[str]
+) -> tuple[list[tuple[str, str]], list[str]]:
+    """Each method with each resampling that it is combined with, and a note if some are not."""
+    if not resamplings:
+        raise ValueError(
+            f"No resampling is given. Name one or more of {', '.join(map(repr, RESAMPLING))}, or "
+            "leave the option out for the default, 'none'."
+        )
+    for each in resamplings:
+        check_option(each, "resampling", RESAMPLING)
+    fixed = [name for name, contender in contenders.items() if contender.has_threshold]
+    found = [
+        (method, resampling)
+        for resampling in resamplings
+        for method in contenders
+        if resampling == "none" or method not in fixed
+    ]
+    return found, check_resamplings(fixed, resamplings)
 
 
-def _collect(
+def _run(
     found: Comparison,
     tasks: list,
     n_jobs: int | None,
     on_result: Callable[[FoldResult | Failure], None],
 ) -> Comparison:
-    """Run the tasks and record their results and failures."""
+    """Run the tasks and record their results and failures, in the order in which they finish."""
     try:
-        for result in _run(tasks, n_jobs):
+        for result in Parallel(n_jobs=n_jobs, return_as="generator_unordered")(tasks):
             kept: list = found.failures if isinstance(result, Failure) else found.results
             kept.append(result)
             on_result(result)
@@ -205,54 +219,3 @@ def _collect(
         errors = [f"{each['title']}: {each['error']}" for each in found.failed()]
         raise ValueError(f"No method could be fitted. {' '.join(errors)}")
     return found
-
-
-def combine(
-    methods: Sequence[str], resamplings: Sequence[str]
-) -> tuple[list[tuple[str, str]], list[str]]:
-    """Each method with each resampling that it is combined with, and a note if some are not."""
-    if not resamplings:
-        raise ValueError(
-            f"No resampling is given. Name one or more of {', '.join(map(repr, RESAMPLING))}, or "
-            "leave the option out for the default, 'none'."
-        )
-    for each in resamplings:
-        check_option(each, "resampling", RESAMPLING)
-    fixed = [name for name in methods if find_contender(name).has_threshold]
-    found = [
-        (method, resampling)
-        for resampling in resamplings
-        for method in methods
-        if resampling == "none" or method not in fixed
-    ]
-    return found, check_resamplings(fixed, resamplings)
-
-
-def method_notes(methods: Sequence[str], *, weighted: bool) -> list[str]:
-    """A sentence for each method that cannot take weights, or looks at the rows to be tested."""
-    contenders = [find_contender(method) for method in methods]
-    found = [each.ignores_weights for each in contenders] if weighted else []
-    found += [each.looks_at_queries for each in contenders]
-    return [sentence for sentence in found if sentence]
-
-
-def _constraint_notes(scoring: Any) -> list[str]:
-    """Which threshold the measure of an aim with a minimum belongs to."""
-    name, _ = measure_of(scoring)
-    if " at " not in name:
-        return []
-    return [
-        f"The {name} is that of the best threshold for each test fold. All other measures are "
-        "those at the threshold that a method chose in training, which may miss the minimum."
-    ]
-
-
-def _check_methods(names: Sequence[str]) -> list[str]:
-    """Short names where there are any, without repetitions."""
-    names = as_names(names, "methods")
-    return as_names(find_contender(name).alias or name for name in names)
-
-
-def _run(tasks: list, n_jobs: int | None) -> Iterator[FoldResult | Failure]:
-    """Results in the order in which they are finished."""
-    return Parallel(n_jobs=n_jobs, return_as="generator_unordered")(tasks)

@@ -43,6 +43,11 @@ class Explanation(NamedTuple):
     examples: list[dict[str, Any]]
     parts_exact: bool  # False: the parts do not sum to the distance, see counterfactual_changes
 
+    @property
+    def unit(self) -> str:
+        """The scale of the contributions in a sentence."""
+        return "score" if self.scale == "decision function" else self.scale
+
 
 def explain_rows(
     model: TableModel,
@@ -52,24 +57,11 @@ def explain_rows(
     n_neighbors: int | None = None,
     on_row: Callable[[], None] = lambda: None,
 ) -> list[Explanation]:
-    """Explain the decisions about the rows of a DataFrame.
+    """Explain the decisions about the rows of a DataFrame, as `iter_table` reads them.
 
-    Parameters
-    ----------
-    model : TableModel
-    X : DataFrame
-        Raw columns, as `iter_table` reads them.
-    rows : sequence of int or None, default=None
-        Their numbers in the file; None to count from 1.
-    n_neighbors : int or None, default=None
-        Number of deciding examples of any class. None for those that vote; or if the model compares
-        the classes, for the nearest of each class under the metric with the largest weight.
-    on_row : callable
-        Called after each row.
-
-    Returns
-    -------
-    list of Explanation
+    ``rows`` are their numbers in the file, by default from 1. ``n_neighbors`` is the number of
+    deciding examples of any class; None for those that vote, or if the model compares the classes,
+    for the nearest of each class under the metric with the largest weight.
     """
     found, encoded, training = model.classify(X), model.encoder.transform(X), model.X
     names = model.encoder.feature_names_in_.tolist()
@@ -120,7 +112,12 @@ def _examples(
         return []
     distances, nearest = _deciding(model, encoded, n_neighbors)
     names, rows = model.encoder.feature_names_in_.tolist(), model.data.iloc[nearest]
-    parts = _parts(model, encoded[0], model.encoder.transform(rows), parts_exact)
+    examples, groups = model.encoder.transform(rows), model.encoder.column_groups()
+    if parts_exact:
+        by_feature = distance_contributions(model.metric, encoded[0], examples)
+        parts = np.column_stack([by_feature[:, group].sum(axis=1) for group in groups])
+    else:
+        parts = counterfactual_changes(model.metric, encoded[0], examples, groups=groups)
     return [
         {
             "id": model.ids.item(i),
@@ -151,15 +148,6 @@ def _deciding(
         check_integer(n_neighbors, "The number of neighbors", low=1, high=len(model.y))
     distances, rows = model._kneighbors(encoded, n_neighbors)
     return distances[0], rows[0]
-
-
-def _parts(model: TableModel, row: NDArray, examples: NDArray, exact: bool) -> NDArray:
-    """What each raw column contributes to the squared distances, (n_examples, n_columns)."""
-    groups = model.encoder.column_groups()
-    if not exact:
-        return counterfactual_changes(model.metric, row, examples, groups=groups)
-    parts = distance_contributions(model.metric, row, examples)
-    return np.column_stack([parts[:, group].sum(axis=1) for group in groups])
 
 
 def explain_row(
@@ -205,6 +193,11 @@ def show_value(value: Any) -> str:
     if isinstance(value, float):
         return str(int(value)) if value.is_integer() and abs(value) < 1e15 else f"{value:.6g}"
     return str(value)
+
+
+def example_name(example: dict[str, Any]) -> str:
+    """The name of a training example, which is its row if the model has no names."""
+    return example["id"] if isinstance(example["id"], str) else f"row {example['id']}"
 
 
 def _plain(value: Any) -> Any:

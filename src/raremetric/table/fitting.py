@@ -17,10 +17,11 @@ from raremetric.files import quoted
 from raremetric.performance import OnProgress, one_blas_thread
 from raremetric.table.aims import check_scoring, quality_figures, unmet_minimum
 from raremetric.table.doubts import summarize_columns
+from raremetric.table.leakage import copies_in, suspicious_columns
 from raremetric.table.model import TableModel
-from raremetric.table.notes import FEW_POSITIVES, copy_notes, suspicious_columns
+from raremetric.table.notes import FEW_POSITIVES, copy_notes
 from raremetric.table.roles import Roles, class_names, read_with_roles
-from raremetric.table.splitting import copies_in, describe_tuning, tuning_folds
+from raremetric.table.splitting import describe_tuning, tuning_folds
 from raremetric.validation import check_option, check_real, quiet_repeats, warn_user
 
 N_RADIUS = 2000  # training examples whose nearest neighbor is found, to know what is far

@@ -9,12 +9,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logit
+from sklearn.base import clone
 from sklearn.decomposition import PCA
 from sklearn.inspection import permutation_importance
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from raremetric.contenders import Tuned
+from raremetric.encoding import TableEncoder
 from raremetric.selection import Folds
 from raremetric.table.fitting import fit_method
 from raremetric.table.model import fitted_metric
@@ -26,50 +28,56 @@ N_PERMUTATIONS = 3  # of each column in each test fold
 class Plan(NamedTuple):
     """What all tasks of a comparison have in common."""
 
+    encoder: TableEncoder
+    data: Any  # raw columns
+    y: NDArray[np.int64]
+    weights: NDArray[np.float64] | None  # of the rows
+    folds: Folds  # outer folds
+    tuning_folds: list[Folds | None]  # within the training part of each of them
+    shown: NDArray[np.int64]  # rows in the scatter plots
     seed: int
     scoring: Any
     max_samples: int | None
-    shown: NDArray[np.int64]  # rows in the scatter plots
-    weights: NDArray[np.float64] | None  # of all rows
     importances: bool = False  # whether to permute the columns of the test part
 
+    def encode(self, train: NDArray) -> tuple[TableEncoder, NDArray]:
+        """An encoder fitted on the training rows, and all rows after it."""
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # given once, when the file was read
+            encoder = clone(self.encoder).fit(self.data.iloc[train])
+            return encoder, encoder.transform(self.data)
 
-def run_fold(
-    encoder: Any,
-    data: Any,
-    y: NDArray,
-    fold: tuple[NDArray, NDArray],
-    number: int,
-    method: str,
-    resampling: str,
-    plan: Plan,
-    inner: Folds | None = None,
-) -> FoldResult | Failure:
+    def weights_of(self, rows: NDArray) -> NDArray | None:
+        """Weights of some rows."""
+        return None if self.weights is None else self.weights[rows]
+
+
+def run_fold(plan: Plan, method: str, resampling: str, number: int) -> FoldResult | Failure:
     """Tune, fit and test one method on one outer fold."""
-    train, test = fold
+    train, test = plan.folds[number]
     start = clock.perf_counter()
     try:
-        X = _encode(encoder, data, train)
+        encoder, X = plan.encode(train)
         # Indexing copies the rows, so that a method cannot change them for the others.
         tuned = fit_method(
             method,
             X[train],
-            y[train],
+            plan.y[train],
             seed=plan.seed,
             resampling=resampling,
             scoring=plan.scoring,
             max_samples=plan.max_samples,
-            weights=None if plan.weights is None else plan.weights[train],
-            folds=inner,
+            weights=plan.weights_of(train),
+            folds=plan.tuning_folds[number],
             queries=X[test],  # without their labels, and for transductive methods only
         )
         seconds = clock.perf_counter() - start
         predicted, score = _answer(tuned, X[test])
         plane = _learned_plane(tuned, X, train, plan.shown) if number == 0 else None
-        decreases = _importances(tuned, encoder, data, y, test, plan) if plan.importances else None
+        decreases = _importances(encoder, tuned, plan, test) if plan.importances else None
     except Exception as error:  # one method must not lose the others
-        seconds = clock.perf_counter() - start
-        return Failure(method, resampling, number, _one_line(error), seconds)
+        message = " ".join(f"{type(error).__name__}: {error}".split()).removesuffix(":")
+        return Failure(method, resampling, number, message, clock.perf_counter() - start)
     return FoldResult(
         method=method,
         resampling=resampling,
@@ -97,35 +105,25 @@ def _answer(tuned: Tuned, queries: NDArray) -> tuple[NDArray, NDArray]:
 
 
 def _importances(
-    tuned: Tuned, encoder: Any, data: Any, y: NDArray, test: NDArray, plan: Plan
+    encoder: TableEncoder, tuned: Tuned, plan: Plan, test: NDArray
 ) -> NDArray[np.float64]:
     """Mean decrease of the average precision when each raw column is permuted."""
     found = permutation_importance(
         make_pipeline(encoder, tuned.model),
-        data.iloc[test],
-        y[test],
+        plan.data.iloc[test],
+        plan.y[test],
         scoring="average_precision",
-        sample_weight=None if plan.weights is None else plan.weights[test],
+        sample_weight=plan.weights_of(test),
         n_repeats=N_PERMUTATIONS,
         random_state=plan.seed,
     )
     return found.importances_mean
 
 
-def _one_line(error: Exception) -> str:
-    text = " ".join(str(error).split())
-    return f"{type(error).__name__}: {text}" if text else type(error).__name__
-
-
-def _encode(encoder: Any, data: Any, train: NDArray) -> NDArray:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # given once, when the file was read
-        return encoder.fit(data.iloc[train]).transform(data)
-
-
-def plain_plane(encoder: Any, data: Any, train: NDArray, shown: NDArray) -> NDArray:
-    """Rows on the first two principal components of the standardized training rows."""
-    X = _encode(encoder, data, train)
+def plain_plane(plan: Plan) -> NDArray:
+    """The shown rows on the first two principal components of the first fold's training rows."""
+    (train, _), shown = plan.folds[0], plan.shown
+    _, X = plan.encode(train)
     scaler = StandardScaler().fit(X[train])
     return _plane(scaler.transform(X[shown]), np.isin(shown, train))
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 from numpy.typing import NDArray
 from sklearn.inspection import permutation_importance
 from sklearn.metrics import get_scorer
@@ -13,9 +15,10 @@ from sklearn.metrics import get_scorer
 from raremetric.files import existing_file, quoted
 from raremetric.performance import OnProgress, Progress
 from raremetric.table.model import TableModel
-from raremetric.table.reading import TableError, iter_table
-from raremetric.table.reading.files import arrow_table, is_frame, naming, read_arrow
+from raremetric.table.reading import TableError
+from raremetric.table.reading.files import is_frame, naming
 from raremetric.table.reading.labels import read_labels
+from raremetric.table.reading.pieces import encoder_frame, iter_arrow
 
 SEED = 0  # the same file always gets the same importances
 KNOWN_SHARE = 0.5  # of rows that are in the training data, from which importances are optimistic
@@ -64,25 +67,7 @@ def importances_of_file(
         standard deviation ``std``, the largest first; ``baseline``, the average precision on the
         unchanged table; and ``optimistic``, whether most rows are in the training data.
     """
-    target = model.target_name if target is None else target
-    name = model.class_names[1]
-    source = "The table" if is_frame(path) else path
-    with naming(source):
-        if is_frame(path):
-            table = arrow_table(path)
-        else:
-            table = read_arrow(existing_file(path), target=target).table
-        if target not in table.column_names:
-            raise TableError(f"There is no column {target!r} with the class.")
-        labels = read_labels(target, table.column(target))
-    positive = [name, *name.split(", ")]  # several classes can be positive together
-    y = np.isin([str(each) for each in labels.classes], positive)[labels.codes].astype(np.int64)
-    if not 0 < y.sum() < len(y):
-        raise TableError(
-            f"{source}: {int(y.sum())} of {len(y)} rows have the class {quoted(name)} in "
-            f"column {target!r}; importances need both classes."
-        )
-    X = _read(model, path)
+    X, y = _labeled_rows(model, path, model.target_name if target is None else target)
     scorer = get_scorer("average_precision")
     on_step = Progress(on_progress, 1 + n_repeats * X.shape[1])
 
@@ -96,25 +81,45 @@ def importances_of_file(
         model.pipeline, X, y, scoring=score, n_repeats=n_repeats, random_state=SEED
     )
     known = {row.tobytes() for row in model.X}
-    names = model.encoder.feature_names_in_
     return FileImportances(
-        columns=[
-            {
-                "column": str(names[j]),
-                "importance": float(found.importances_mean[j]),
-                "std": float(found.importances_std[j]),
-            }
-            for j in np.argsort(-found.importances_mean, kind="stable")
-        ],
+        columns=ranked_columns(X.columns, found.importances_mean, found.importances_std),
         baseline=float(baseline),
         known_share=float(np.mean([row.tobytes() in known for row in model.encoder.transform(X)])),
         n_rows=len(X),
     )
 
 
-def _read(model: TableModel, path: Any) -> Any:
-    """The columns of a model, as one DataFrame."""
-    frame = pd.concat(iter_table(path, model.encoder), ignore_index=True)
-    kinds = zip(frame.columns, model.encoder.kinds_, strict=True)
+def _labeled_rows(model: TableModel, path: Any, target: str) -> tuple[Any, NDArray]:
+    """The columns of a model as one DataFrame, and 1 for rows of the positive class."""
+    encoder, name = model.encoder, model.class_names[1]
+    source = "The table" if is_frame(path) else existing_file(path)
+    pieces: list[Any] = []
+    chunks: list[Any] = []
+    with naming(source):
+        for table in iter_arrow(path, encoder.feature_names_in_[0], target=target):
+            if target not in table.column_names:
+                raise TableError(f"There is no column {target!r} with the class.")
+            chunks += table.column(target).chunks
+            pieces.append(encoder_frame(table, encoder, 1 + sum(map(len, pieces))))
+        labels = read_labels(target, pa.chunked_array(chunks, table.column(target).type))
+    positive = [name, *name.split(", ")]  # several classes can be positive together
+    y = np.isin([str(each) for each in labels.classes], positive)[labels.codes].astype(np.int64)
+    if not 0 < y.sum() < len(y):
+        raise TableError(
+            f"{source}: {int(y.sum())} of {len(y)} rows have the class {quoted(name)} in "
+            f"column {target!r}; importances need both classes."
+        )
+    frame = pd.concat(pieces, ignore_index=True)
+    kinds = zip(frame.columns, encoder.kinds_, strict=True)
     texts = [name for name, kind in kinds if kind not in ("number", "date")]
-    return frame.astype(dict.fromkeys(texts, "category"))  # the pieces had different levels
+    return frame.astype(dict.fromkeys(texts, "category")), y  # the pieces had different levels
+
+
+def ranked_columns(
+    names: Sequence[str], importances: NDArray, spread: NDArray
+) -> list[dict[str, Any]]:
+    """The columns by their importance, the largest first."""
+    return [
+        {"column": str(names[j]), "importance": float(importances[j]), "std": float(spread[j])}
+        for j in np.argsort(-importances, kind="stable")
+    ]

@@ -26,62 +26,48 @@ from raremetric.selection import check_aim
 # Of true classes, predictions, scores, and the weights of the rows or None.
 Measure = Callable[[NDArray, NDArray, NDArray, NDArray | None], float]
 
+
+def _of_predictions(function: Callable, **settings: Any) -> Measure:
+    return lambda y, predicted, score, w: function(y, predicted, sample_weight=w, **settings)
+
+
 MEASURES: dict[str, Measure] = {
-    "F1": lambda y, predicted, score, w: f1_score(y, predicted, zero_division=0, sample_weight=w),
-    "precision": lambda y, predicted, score, w: precision_score(
-        y, predicted, zero_division=0, sample_weight=w
-    ),
-    "recall": lambda y, predicted, score, w: recall_score(
-        y, predicted, zero_division=0, sample_weight=w
-    ),
+    "F1": _of_predictions(f1_score, zero_division=0),
+    "precision": _of_predictions(precision_score, zero_division=0),
+    "recall": _of_predictions(recall_score, zero_division=0),
     "average precision": lambda y, predicted, score, w: average_precision_score(
         y, score, sample_weight=w
     ),
-    "balanced accuracy": lambda y, predicted, score, w: balanced_accuracy_score(
-        y, predicted, sample_weight=w
-    ),
-    "MCC": lambda y, predicted, score, w: matthews_corrcoef(y, predicted, sample_weight=w),
+    "balanced accuracy": _of_predictions(balanced_accuracy_score),
+    "MCC": _of_predictions(matthews_corrcoef),
 }
 
 
 def measure_of(scoring: Any) -> tuple[str, Measure]:
-    """The measure that methods are compared by, and its name.
+    """The measure that methods are compared by, for `scoring` of `RareClassifier`, and its name.
 
-    Parameters
-    ----------
-    scoring : str or array of shape (2, 2)
-        See `RareClassifier`. For a minimum precision, it is the highest recall that the scores
-        reach with this precision on the test fold, and the other way around. For costs, it is the
-        share of the avoidable costs that is saved: see `cost_savings`.
+    For a minimum precision, it is the highest recall that the scores reach with this precision on
+    the test fold, and the other way around. For costs, see `cost_savings`.
     """
     check_aim(scoring)
     if not isinstance(scoring, str):
         return "cost savings", partial(cost_savings, costs=np.asarray(scoring, dtype=np.float64))
-    if scoring in ("average_precision", "balanced_accuracy"):
+    if ">=" in scoring:
+        given, _, text = (part.strip() for part in scoring.partition(">="))
+        wanted, minimum = "recall" if given == "precision" else "precision", float(text)
+        measure = partial(best_beyond, given=given, minimum=minimum)
+        return f"{wanted} at {given} {minimum:g}", measure
+    if not scoring.startswith("f"):
         name = scoring.replace("_", " ")
         return name, MEASURES[name]
-    if ">=" in scoring:
-        given, _, minimum = (part.strip() for part in scoring.partition(">="))
-        wanted = "recall" if given == "precision" else "precision"
-        return f"{wanted} at {given} {float(minimum):g}", partial(
-            best_beyond, given=given, minimum=float(minimum)
-        )
     beta = float(scoring[1:])
     if beta == 1:
         return "F1", MEASURES["F1"]
-    return f"F{beta:g}", lambda y, predicted, score, w: fbeta_score(
-        y, predicted, beta=beta, zero_division=0, sample_weight=w
-    )
+    return f"F{beta:g}", _of_predictions(fbeta_score, beta=beta, zero_division=0)
 
 
 def best_beyond(
-    y: NDArray,
-    predicted: NDArray,
-    score: NDArray,
-    weights: NDArray | None,
-    *,
-    given: str,
-    minimum: float,
+    y: NDArray, predicted: Any, score: NDArray, weights: Any, *, given: str, minimum: float
 ) -> float:
     """The highest recall of all thresholds with a minimum precision, or the other way around.
 
@@ -94,12 +80,7 @@ def best_beyond(
 
 
 def cost_savings(
-    y: NDArray,
-    predicted: NDArray,
-    score: NDArray,
-    weights: NDArray | None,
-    *,
-    costs: NDArray,
+    y: NDArray, predicted: NDArray, score: Any, weights: Any, *, costs: NDArray
 ) -> float:
     """Share of the avoidable costs that the predictions save.
 

@@ -1,41 +1,27 @@
-"""Notes about a table: what was drawn from it, and what makes results on it doubtful."""
+"""What a user should know about a table and the methods that learn from it, in sentences."""
 
 from __future__ import annotations
 
-import shlex
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
-import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
-from sklearn.metrics import f1_score
-from sklearn.tree import DecisionTreeClassifier
 
+from raremetric.contenders import Contender
 from raremetric.copies import Copies
 from raremetric.files import quoted
-from raremetric.selection import draw_rows, sets_per_class, shuffled_folds
-from raremetric.table.identifiers import identifier_kind
+from raremetric.selection import draw_rows
+from raremetric.table.leakage import MAX_SINGLE, suspicious_columns
+from raremetric.table.measures import measure_of
 from raremetric.table.roles import class_names
 
 FEW_POSITIVES = 20
-MIN_GROUPS = 20  # levels of a column that may name customers
-MIN_POSITIVES = 10  # with fewer, a column can determine the class by chance
-MAX_ROWS = 50_000
-DETERMINES = 0.99  # F1 of a single column
-N_LEAVES = 4  # of the tree of a single number: too few to overfit
-MAX_SINGLE = 5  # columns with the same flaw that have a sentence each
-CONSTANT = "has the same value in all rows."
-DETERMINING = (
-    "alone determines the class almost perfectly. If it is known only after the outcome, the "
-    "results are too good."
-)
 
 
 def table_notes(
     table: Any, copies: Copies, trains: Sequence[NDArray], max_samples: int | None, seed: int
 ) -> list[str]:
-    """All notes, one sentence or two each.
+    """All about a table that is compared on, one sentence or two each.
 
     Parameters
     ----------
@@ -48,16 +34,6 @@ def table_notes(
         Maximum number of training rows that are used.
     seed : int
     """
-    return [
-        *_row_notes(table),
-        *copy_notes(copies),
-        *_draw_notes(table.target, trains, max_samples),
-        *suspicious_columns(table.data, table.target, seed, copies.numbers),
-    ]
-
-
-def _row_notes(table: Any) -> list[str]:
-    """What to know about the rows and the classes."""
     notes, n_positive = [], int(table.target.sum())
     other, positive = class_names(table)
     if len(table.classes) > 2:
@@ -70,7 +46,12 @@ def _row_notes(table: Any) -> list[str]:
             f"Only {n_positive} rows are of class {quoted(positive)}: the results depend "
             "strongly on chance. Collect more of them, or repeat the folds (--repeats)."
         )
-    return notes
+    return [
+        *notes,
+        *copy_notes(copies),
+        *_draw_notes(table.target, trains, max_samples),
+        *suspicious_columns(table.data, table.target, seed, copies.numbers),
+    ]
 
 
 def copy_notes(copies: Copies) -> list[str]:
@@ -112,108 +93,20 @@ def _draw_notes(y: NDArray, trains: Sequence[NDArray], max_samples: int | None) 
     ]
 
 
-def suspicious_columns(
-    data: Any, y: NDArray, seed: int = 0, copies: NDArray | None = None
-) -> list[str]:
-    """One sentence for each column that is constant, an identifier, or as good as the class.
-
-    If many columns have the same flaw, there is one sentence for all of them.
-
-    Parameters
-    ----------
-    data : DataFrame
-        Raw columns.
-    y : ndarray of shape (n_samples,)
-        0 or 1.
-    seed : int, default=0
-        For the rows that are drawn from a large table.
-    copies : ndarray of shape (n_samples,) or None, default=None
-        Equal numbers for copies of a row; None if all rows are different examples.
-    """
-    rows = draw_rows(y == 1, MAX_ROWS, seed)
-    copies = np.arange(len(y)) if copies is None else copies
-    weights = (np.bincount(y, minlength=2) / np.bincount(y[rows], minlength=2))[y[rows]]
-    found: list[tuple[str, str]] = []  # a column and its flaw
-    for name in data.columns:
-        column = data[name]
-        if column.nunique(dropna=False) == 1:
-            found.append((name, CONSTANT))
-            continue
-        if determines_class(column.iloc[rows], y[rows], weights, copies[rows]):
-            found.append((name, DETERMINING))
-        if kind := identifier_kind(column):
-            found.append((name, f"{kind}."))
-    columns: dict[str, list[str]] = {}
-    for name, flaw in found:
-        columns.setdefault(flaw, []).append(name)
-    sentences = (
-        _many(columns[flaw], flaw) if len(columns[flaw]) > MAX_SINGLE else _one(data[name], flaw)
-        for name, flaw in found
-    )
-    return list(dict.fromkeys(sentences))
+def method_notes(contenders: Iterable[Contender], *, weighted: bool) -> list[str]:
+    """The methods that cannot take weights, and those that look at the rows to be tested."""
+    contenders = list(contenders)
+    found = [each.ignores_weights for each in contenders] if weighted else []
+    found += [each.looks_at_queries for each in contenders]
+    return [sentence for sentence in found if sentence]
 
 
-def _one(column: Any, flaw: str) -> str:
-    name = str(column.name)
-    advice = f"Consider leaving it out (--ignore {shlex.quote(name)})."
-    return f"Column {name!r} {flaw} {advice}{_group(column) if flaw == DETERMINING else ''}"
-
-
-def _many(names: list[str], flaw: str) -> str:
-    first = ", ".join(map(repr, names[:MAX_SINGLE]))
-    return (
-        f"Each of {len(names)} columns ({first} and {len(names) - MAX_SINGLE} others) {flaw} "
-        "Consider leaving them out (--ignore)."
-    )
-
-
-def determines_class(column: Any, y: NDArray, weights: NDArray, copies: NDArray) -> bool:
-    """Whether the class follows almost always from this column alone."""
-    if sets_per_class(y, copies).min() < MIN_POSITIVES:
-        return False
-    if pd.api.types.is_numeric_dtype(column):
-        values = column.to_numpy(dtype=np.float64, na_value=np.nan)
-        if not may_determine(values, y, weights):
-            return False
-        X = values.reshape(-1, 1)
-        tree = DecisionTreeClassifier(max_leaf_nodes=N_LEAVES, random_state=0)
-        predicted = tree.fit(X, y, sample_weight=weights).predict(X)
-    else:
-        codes = pd.factorize(column.astype(str))[0]
-        predicted = _majority_of_level(codes, y, weights, copies)
-    return bool(f1_score(y, predicted, sample_weight=weights) > DETERMINES)
-
-
-def may_determine(values: NDArray, y: NDArray, weights: NDArray) -> bool:
-    """Whether the class changes seldom enough along the sorted values for a tree; a quick check.
-
-    The predictions of a tree change at most `N_LEAVES` times: between its leaves, and before the
-    missing values, which come last. Each wrong prediction explains two more changes of the class.
-    """
-    n_changes = np.count_nonzero(np.diff(y[np.argsort(values)]))
-    wrong_weight = 2 * (1 / DETERMINES - 1) * weights[y == 1].sum()  # more make the F1 too low
-    return bool(n_changes <= N_LEAVES + 2 * wrong_weight / weights.min())
-
-
-def _majority_of_level(
-    codes: NDArray, y: NDArray, weights: NDArray, copies: NDArray
-) -> NDArray[np.int64]:
-    """The most frequent class of each level in other rows, because rare levels are often pure."""
-    predicted = np.zeros(len(y), dtype=np.int64)
-    for train, test in shuffled_folds(y, 3, 0, copies=copies):
-        signs = weights[train] * (2 * y[train] - 1)
-        votes = np.bincount(codes[train], weights=signs, minlength=codes.max() + 1)
-        predicted[test] = votes[codes[test]] > 0
-    return predicted
-
-
-def _group(column: Any) -> str:
-    """What else to consider about a column of text with many levels, which must recur."""
-    counts = column.value_counts()
-    if pd.api.types.is_numeric_dtype(column) or len(counts) < MIN_GROUPS:
-        return ""
-    name = shlex.quote(str(column.name))
-    return (
-        " If rows with the same value belong together, such as those of one customer, the results "
-        f"are honest with --group {name} only."
-    )
+def aim_notes(scoring: Any) -> list[str]:
+    """Which threshold the measure of an aim with a minimum belongs to."""
+    if not isinstance(scoring, str) or ">=" not in scoring:
+        return []
+    return [
+        f"The {measure_of(scoring)[0]} is that of the best threshold for each test fold. All other "
+        "measures are those at the threshold that a method chose in training, which may miss the "
+        "minimum."
+    ]

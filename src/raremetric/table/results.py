@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -11,6 +12,7 @@ from numpy.typing import NDArray
 from sklearn.metrics import confusion_matrix
 
 from raremetric.contenders import find_contender
+from raremetric.table.importances import ranked_columns
 from raremetric.table.measures import (
     MEASURES,
     Measure,
@@ -20,6 +22,11 @@ from raremetric.table.measures import (
 )
 
 BUDGETS = (10, 20, 50, 100, 200)  # numbers of rows that somebody can check
+HOPELESS = (
+    "No method ranks the rows better than chance: no average precision is above the share of the "
+    "class by two standard errors. These columns may say nothing about the class, or there are too "
+    "few examples of it."
+)
 
 
 @dataclass(frozen=True)
@@ -124,68 +131,89 @@ class Comparison:
     @property
     def measures(self) -> dict[str, Measure]:
         """The measures to show; the one that was tuned for is the first."""
-        name, measure = measure_of(self.scoring)
-        return {name: measure, **{key: each for key, each in MEASURES.items() if key != name}}
+        return dict([measure_of(self.scoring)]) | MEASURES
 
     def entries(self) -> dict[tuple[str, str], list[FoldResult]]:
         """Results by method and resampling, in order of the folds; only if all are finished."""
         found: dict[tuple[str, str], list[FoldResult]] = {}
         for result in sorted(self.results, key=lambda each: each.fold):
             found.setdefault((result.method, result.resampling), []).append(result)
-        finished = {key: each for key, each in found.items() if len(each) == self.n_folds}
         order = {name: position for position, name in enumerate(self.methods)}
-        keys = sorted(finished, key=lambda key: (order.get(key[0], len(order)), key[1]))
-        return {key: finished[key] for key in keys}
+        keys = sorted(found, key=lambda key: (order.get(key[0], len(order)), key[1]))
+        return {key: found[key] for key in keys if len(found[key]) == self.n_folds}
 
     def failed(self) -> list[dict[str, str]]:
         """The methods that did not finish because of an error, with the error of the first fold."""
         found: dict[tuple[str, str], Failure] = {}
         for each in sorted(self.failures, key=lambda each: each.fold):
             found.setdefault((each.method, each.resampling), each)
-        return [
-            {
-                "method": each.method,
-                "title": title_of(each.method, each.resampling),
-                "resampling": each.resampling,
-                "error": each.error,
-            }
-            for each in found.values()
-        ]
+        return [{**_about(*key), "error": each.error} for key, each in found.items()]
 
     def summary(self) -> list[dict[str, Any]]:
         """Mean and standard deviation of each measure over the folds; one row per method."""
-        rows, by_fold = [], {}
-        for (method, resampling), results in self.entries().items():
-            contender = find_contender(method)
+        rows: list[dict[str, Any]] = []
+        by_fold = {}
+        for key, results in self.entries().items():
             row: dict[str, Any] = {
-                "method": method,
-                "title": title_of(method, resampling),
-                "resampling": resampling,
-                "decides_by": contender.decides_by,
+                **_about(*key),
+                "decides_by": find_contender(key[0]).decides_by,
                 "n_candidates": max(r.n_candidates for r in results),
             }
             for name, measure in self.measures.items():
                 values = [
-                    measure(self.y[r.test], r.predicted, r.score, self._weights_of(r))
+                    measure(
+                        self.y[r.test],
+                        r.predicted,
+                        r.score,
+                        None if self.weights is None else self.weights[r.test],
+                    )
                     for r in results
                 ]
-                row[name] = {"mean": float(np.mean(values)), "std": float(np.std(values))}
+                row[name] = _mean_and_std(values)
                 if name == self.aim:
-                    by_fold[method, resampling] = np.array(values)
-            seconds = [r.seconds for r in results]
-            row["seconds"] = {"mean": float(np.mean(seconds)), "std": float(np.std(seconds))}
+                    by_fold[key] = np.array(values)
+            row["seconds"] = _mean_and_std([r.seconds for r in results])
             row["confusion"] = self.confusion(results).tolist()
             rows.append(row)
         group = best_group(by_fold, self._test_ratio())
         return [{**row, "among_best": (row["method"], row["resampling"]) in group} for row in rows]
 
-    def _weights_of(self, result: FoldResult) -> NDArray[np.float64] | None:
-        return None if self.weights is None else self.weights[result.test]
-
     def _test_ratio(self) -> float:
         """Mean of n_test / n_train over the folds."""
         ratios = [len(each.test) / each.n_train for each in self.results if each.n_train]
         return float(np.mean(ratios)) if ratios else 1 / max(self.n_folds - 1, 1)
+
+    def best(self, rows: list[dict[str, Any]]) -> dict[str, Any]:
+        """The row of the summary with the highest mean of what was tuned for."""
+        return max(rows, key=lambda row: row[self.aim]["mean"])
+
+    def any_better_than_chance(self, rows: list[dict[str, Any]]) -> bool:
+        """Whether a method has an average precision above the share of the positive class.
+
+        It must be above it by two standard errors over the folds.
+        """
+        share = np.average(self.y, weights=self.weights)
+        found = [row["average precision"] for row in rows]
+        return any(
+            each["mean"] - 2 * each["std"] / math.sqrt(self.n_folds) > share for each in found
+        )
+
+    def remarks(self, rows: list[dict[str, Any]]) -> list[str]:
+        """The notes, the methods that could not be tested, and whether any finds anything."""
+        failed = [f"{each['title']} failed: {each['error']}" for each in self.failed()]
+        hopeless = [] if self.any_better_than_chance(rows) else [HOPELESS]
+        return [*self.notes, *failed, *hopeless]
+
+    def best_sentence(self, rows: list[dict[str, Any]]) -> str:
+        """What the marks of the best methods mean."""
+        n_marked = sum(row["among_best"] for row in rows)
+        if len(rows) == 1:
+            return "Only one method was tested."
+        if n_marked == 1:
+            which = f"the best {self.aim}; the differences to all others are larger than chance"
+        else:
+            which = f"the best {self.aim}, and methods whose difference to it can be chance"
+        return f"Marked with *: {which} (paired t-test over the folds, 5 % level)."
 
     def confusion(self, results: Sequence[FoldResult]) -> NDArray[np.int64]:
         """[[tn, fp], [fn, tp]] over all tests; each row is tested once per repeat."""
@@ -204,18 +232,12 @@ class Comparison:
             was called with ``importances=True``.
         """
         found = []
-        for (method, resampling), results in self.entries().items():
+        for key, results in self.entries().items():
             decreases = [each.importances for each in results if each.importances is not None]
-            if not decreases:
-                continue
-            means, spreads = np.mean(decreases, axis=0), np.std(decreases, axis=0)
-            columns = [
-                {"column": self.columns[j], "importance": float(means[j]), "std": float(spreads[j])}
-                for j in np.argsort(-means, kind="stable")
-            ]
-            title = title_of(method, resampling)
-            about = {"method": method, "title": title, "resampling": resampling}
-            found.append({**about, "columns": columns})
+            if decreases:
+                spread = np.std(decreases, axis=0)
+                columns = ranked_columns(self.columns, np.mean(decreases, axis=0), spread)
+                found.append({**_about(*key), "columns": columns})
         return found
 
     def budgets(self, sizes: Sequence[int] = BUDGETS) -> list[dict[str, Any]]:
@@ -236,22 +258,17 @@ class Comparison:
             and recall are weighted; ``alerts`` and ``found`` are numbers of rows.
         """
         per_repeat = self.n_folds // self.n_repeats
-        found = []
-        for (method, resampling), results in self.entries().items():
-            about: dict[str, Any] = {
-                "method": method,
-                "title": title_of(method, resampling),
-                "resampling": resampling,
-            }
+        names = ("found", "precision", "recall")
+        budgets = []
+        for key, results in self.entries().items():
             parts = [results[i : i + per_repeat] for i in range(0, len(results), per_repeat)]
             pooled = [np.concatenate([r.test for r in part]) for part in parts]
             scores = [np.concatenate([r.score for r in part]) for part in parts]
             for size in [size for size in sizes if size <= len(pooled[0])]:
                 tops = [self._top(*each, size) for each in zip(pooled, scores, strict=True)]
-                hits, precision, recall = np.mean(tops, axis=0).tolist()
-                shares = {"precision": precision, "recall": recall}
-                found.append({**about, "alerts": size, "found": hits, **shares})
-        return found
+                means = dict(zip(names, np.mean(tops, axis=0).tolist(), strict=True))
+                budgets.append({**_about(*key), "alerts": size, **means})
+        return budgets
 
     def _top(self, rows: NDArray, score: NDArray, size: int) -> tuple[float, float, float]:
         """Number of positives among the rows with the highest scores, precision and recall."""
@@ -266,3 +283,11 @@ def title_of(method: str, resampling: str) -> str:
     """Name of a method and its resampling in tables and figures."""
     suffix = {"none": "", "smote": " + SMOTE", "rus": " + under-sampling"}[resampling]
     return find_contender(method).title + suffix
+
+
+def _about(method: str, resampling: str) -> dict[str, str]:
+    return {"method": method, "title": title_of(method, resampling), "resampling": resampling}
+
+
+def _mean_and_std(values: Sequence[float]) -> dict[str, float]:
+    return {"mean": float(np.mean(values)), "std": float(np.std(values))}

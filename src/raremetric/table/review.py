@@ -12,13 +12,13 @@ import pandas as pd
 
 from raremetric.copies import find_copies
 from raremetric.table.explanation import Explanation, explain_rows
+from raremetric.table.leakage import are_numbers
 from raremetric.table.model import TableModel
 from raremetric.table.predictions import BLOCK_BYTES, unguard
 from raremetric.table.reading import TableError, iter_table
 from raremetric.table.reading.files import read_arrow
 from raremetric.table.reading.labels import read_labels
 from raremetric.table.reading.levels import MISSING_SPELLINGS, as_text
-from raremetric.table.splitting import are_numbers
 from raremetric.validation import check_integer, warn_user
 
 VERDICTS = ("yes", "no", "unsure")
@@ -41,8 +41,7 @@ def review_file(
     path: str | Path,
     top: int = 50,
     *,
-    on_row: Callable[[], None] = lambda: None,
-    on_piece: Callable[[], None] = lambda: None,
+    on_step: Callable[[], None] = lambda: None,
 ) -> Review:
     """Find the rows of a file that are most likely positive, and explain them.
 
@@ -53,10 +52,8 @@ def review_file(
         The rows, as for `TableModel.predict_file`.
     top : int, default=50
         Number of rows to review. Rows with the same probability keep the order of the file.
-    on_row : callable
-        Called after each explained row.
-    on_piece : callable
-        Called after each classified piece of the file.
+    on_step : callable
+        Called after each classified piece of the file, and after each explained row.
 
     Returns
     -------
@@ -67,7 +64,7 @@ def review_file(
     ranks = np.empty((0, 2))  # probability and row of the best rows so far
     n_rows = n_positive = 0
     for piece in iter_table(path, model.encoder, block_bytes=BLOCK_BYTES, row_names=model.id_name):
-        on_piece()
+        on_step()
         if not len(piece):
             continue
         positive, probability, *_ = model.decide(model.encoder.transform(piece))
@@ -87,7 +84,7 @@ def review_file(
         class_names=list(model.class_names),
         target_name=model.target_name,
         id_name=model.id_name,
-        alerts=explain_rows(model, best, chosen, on_row=on_row),
+        alerts=explain_rows(model, best, chosen, on_row=on_step),
     )
 
 

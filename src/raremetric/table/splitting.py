@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
-from raremetric.copies import Copies, find_copies, join_groups, why_so_few
-from raremetric.encoding.columns import is_date_column
+from raremetric.copies import Copies, join_groups, why_so_few
 from raremetric.selection import Folds, sets_per_class, shuffled_folds
 from raremetric.selection.folds import fold_numbers
-from raremetric.table.identifiers import identifier_kind
 from raremetric.table.roles import Roles, RowRoles
 from raremetric.validation import check_integer, check_labels
 
@@ -237,49 +232,3 @@ def describe_tuning(roles: Roles, copies: Copies) -> str:
     if copies.n_repeats and copies.together:
         kinds.append("copies of a row stay together")
     return "; ".join(kinds) or "stratified"
-
-
-def copies_in(data: Any) -> Copies:
-    """Rows with equal values in all columns but those that identify or count the rows.
-
-    Texts or whole numbers of which nearly all are different identify rows if a large share of the
-    rows are copies without them.
-    """
-    described = data[[name for name in data.columns if not identifier_kind(data[name])]]
-    found = _copies_in(described)
-    rest = described[[name for name in described if not _may_identify(described[name])]]
-    without = found if rest.shape == described.shape else _copies_in(rest)
-    if without.together and without.n_repeats - found.n_repeats >= MANY_COPIES * len(data):
-        found, described = without, rest
-    return found._replace(left_out=[name for name in data if name not in described])
-
-
-def _copies_in(data: Any) -> Copies:
-    if not len(data.columns):
-        return Copies(np.arange(len(data)), 0, True)
-    values = np.column_stack([_as_numbers(column) for _, column in data.items()])
-    return find_copies(values, are_numbers(data))
-
-
-def _may_identify(column: Any) -> bool:
-    """Whether nearly all values are different, and texts or whole numbers."""
-    if is_date_column(column) or column.nunique() < MANY_VALUES * len(column):
-        return False
-    if not pd.api.types.is_numeric_dtype(column):
-        return True
-    values = column.dropna().to_numpy(np.float64)
-    return bool(np.all(values == np.floor(values)))
-
-
-def are_numbers(frame: Any) -> NDArray[np.bool_]:
-    """Which columns of a DataFrame hold numbers or dates."""
-    is_numeric = pd.api.types.is_numeric_dtype
-    columns = [column for _, column in frame.items()]
-    return np.array([is_numeric(column) or is_date_column(column) for column in columns])
-
-
-def _as_numbers(column: Any) -> NDArray:
-    """The numbers of a column, or a number for each of its values."""
-    if pd.api.types.is_numeric_dtype(column):
-        return column.to_numpy(np.float64, na_value=np.nan)
-    return pd.factorize(column)[0]

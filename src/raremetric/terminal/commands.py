@@ -14,8 +14,7 @@ from typing import Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from raremetric.terminal.common import fail, is_unnamed
-from raremetric.terminal.interrupts import stopping
+from raremetric.terminal.common import fail, is_unnamed, stopping
 
 EXIT_CODES = (
     "Exit codes: 0 success; 1 a bug in raremetric, with a traceback; 2 an error in the command or "

@@ -1,28 +1,83 @@
-"""What all commands share: errors, output and progress bars."""
+"""What all commands share: errors, interrupts, output and progress."""
 
 from __future__ import annotations
 
 import json
+import signal
 import sys
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, NoReturn, Protocol
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
+from rich import progress as bars
+from rich.console import Console
 
 from raremetric.files import FULL
-from raremetric.terminal.interrupts import stop_if_interrupted, stopping, was_interrupted
 
 if TYPE_CHECKING:
     from rich.markdown import Markdown
-    from rich.progress import Progress, TaskID
     from rich.table import Table
+
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 STANDARD_INPUT = "standard input"
 DEFAULT_WIDTH, MIN_WIDTH = 80, 20  # of the terminal, in characters
 MAX_MESSAGE, MAX_WORD = 2000, 200  # characters; longer words are shortened in long messages
 SPEED_PERIOD = 600  # seconds of progress from which the remaining time is estimated
+
+_interrupts: list[int] = []  # signals received by the running command
+
+
+def split_names(texts: list[str] | None, default: Any = ()) -> Any:
+    """Names separated by commas, from an option that may be repeated."""
+    if texts is None:
+        return default
+    return [name.strip() for name in ",".join(texts).split(",") if name.strip()]
+
+
+def _interrupt(number: int, _: Any) -> NoReturn:
+    _interrupts.append(number)
+    raise KeyboardInterrupt
+
+
+@contextmanager
+def stopping(sentence: str) -> Iterator[None]:
+    """At Ctrl-C, print a sentence and exit with code 130.
+
+    Every error after the signal counts as its consequence: compiled functions turn the exception of
+    a signal into a SystemError, and imports turn it into an ImportError. Python drops exceptions
+    that are raised in a finalizer or in a callback from C; they are not shown, and the command
+    stops at its next step.
+    """
+
+    def show_dropped(dropped: Any) -> None:
+        if not issubclass(dropped.exc_type, KeyboardInterrupt):
+            show_before(dropped)
+
+    show_before, before = sys.unraisablehook, signal.signal(signal.SIGINT, _interrupt)
+    sys.unraisablehook = show_dropped
+    try:
+        yield
+    except typer.Exit:
+        raise
+    except BaseException as error:
+        if not (_interrupts or isinstance(error, KeyboardInterrupt)):
+            raise
+        typer.echo(sentence, err=True)
+        raise typer.Exit(130) from None
+    finally:
+        sys.unraisablehook = show_before
+        signal.signal(signal.SIGINT, before)
+        if before is not _interrupt:  # this is the outermost block
+            _interrupts.clear()
+
+
+def stop_if_interrupted() -> None:
+    """Raise the KeyboardInterrupt of an earlier signal."""
+    if _interrupts:
+        raise KeyboardInterrupt
 
 
 def fail(message: object) -> NoReturn:
@@ -39,22 +94,19 @@ def user_mistakes(stopped: str = "Stopped; nothing was written.") -> Iterator[No
     """
     with warnings.catch_warnings(), stopping(stopped):
         warnings.simplefilter("default", UserWarning)
-        warnings.showwarning = _show_warning
+        warnings.showwarning = lambda message, *_, **__: note(message)
         try:
             yield
         except (ValueError, OSError, ImportError) as error:
-            if isinstance(error, BrokenPipeError) or (
-                isinstance(error, OSError) and is_unnamed(error)
-            ):
-                raise  # see Commands
-            if was_interrupted():  # an import that is stopped can end in an ImportError
+            if is_unnamed(error) or _interrupts:  # see Commands, and stopping
                 raise
             fail(error)
 
 
-def is_unnamed(error: OSError) -> bool:
-    """Whether there is no space left, but not for one of the files that the user named."""
-    return error.errno in FULL and error.filename is None
+def is_unnamed(error: BaseException) -> bool:
+    """Whether an output other than the files that the user named is closed, or has no space."""
+    is_full = isinstance(error, OSError) and error.errno in FULL and error.filename is None
+    return is_full or isinstance(error, BrokenPipeError)
 
 
 @contextmanager
@@ -98,10 +150,6 @@ def _one_line(message: object) -> str:
     return line if len(line) <= MAX_MESSAGE else f"{line[:MAX_MESSAGE]} …"
 
 
-def _show_warning(message: Warning | str, *_: Any, **__: Any) -> None:
-    note(message)
-
-
 def print_json(value: Any, indent: int | None = 2) -> None:
     """Print JSON on stdout; characters that its encoding does not have are escaped."""
     text = json.dumps(value, indent=indent, ensure_ascii=False)
@@ -117,8 +165,6 @@ def print_rendered(what: Table | Markdown) -> None:
 
     A console of rich would end the program with an error if stdout is closed.
     """
-    from rich.console import Console
-
     console = Console(markup=False, emoji=False)
     if console.width < MIN_WIDTH:  # such as COLUMNS=0
         console.width = DEFAULT_WIDTH
@@ -149,85 +195,45 @@ def progress(
     Step
         Call it after each step.
     """
-    from rich.console import Console
-
     console = Console(stderr=True)
     if not (shown and console.is_terminal):
-        yield LineStep(total)
+        yield Step(total)
         return
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        Progress,
-        ProgressColumn,
-        TextColumn,
-        TimeElapsedColumn,
-        TimeRemainingColumn,
-    )
-
-    columns: list[ProgressColumn] = [
-        TextColumn("{task.description}", markup=False),
-        BarColumn(),
-        *([MofNCompleteColumn()] if counted else []),
-        TimeElapsedColumn(),
-        TimeRemainingColumn(),
+    columns: list[Any] = [
+        bars.TextColumn("{task.description}", markup=False),
+        bars.BarColumn(),
+        *([bars.MofNCompleteColumn()] if counted else []),
+        bars.TimeElapsedColumn(),
+        bars.TimeRemainingColumn(),
     ]
     settings: Any = {"transient": True, "speed_estimate_period": SPEED_PERIOD}
-    with Progress(*columns, console=console, **settings) as bars:
-        yield BarStep(bars, bars.add_task(description, total=total))
+    with bars.Progress(*columns, console=console, **settings) as shown_bars:
+        yield Step(total, shown_bars, shown_bars.add_task(description, total=total))
 
 
-class Step(Protocol):
-    """Reports progress."""
+class Step:
+    """Reports progress: on a bar, or without one, as a line on stderr for steps that have one."""
+
+    def __init__(self, total: int | None, bars: Any = None, bar: Any = None):
+        self.total, self.bars, self.bar, self.done = total, bars, bar, 0
 
     def __call__(self, description: str | None = None, line: str | None = None) -> None:
         """Report a finished step: a description beside the bar, a line if there is no bar."""
-
-    def begin(self, total: int, description: str) -> None:
-        """Set the number of steps."""
-
-    def reach(self, n_done: int, n_steps: int) -> None:
-        """Report how many steps of all are finished."""
-
-
-class LineStep:
-    """Prints a line on stderr for each step."""
-
-    def __init__(self, total: int | None):
-        self.total, self.done = total, 0
-
-    def __call__(self, description: str | None = None, line: str | None = None) -> None:
-        """Count the step and print its line, if it has one."""
         stop_if_interrupted()
         self.done += 1
-        if line is not None:
+        if self.bars is not None:
+            self.bars.update(self.bar, advance=1, description=description)
+        elif line is not None:
             typer.echo(f"{self.done}/{self.total} {line}", err=True)
 
     def begin(self, total: int, description: str) -> None:
         """Set the number of steps."""
         self.total = total
+        if self.bars is not None:
+            self.bars.update(self.bar, total=total, description=description)
 
     def reach(self, n_done: int, n_steps: int) -> None:
-        """Stop after an interruption; there is nothing to show."""
+        """Report how many steps of all are finished."""
         stop_if_interrupted()
-
-
-class BarStep:
-    """Advances a progress bar."""
-
-    def __init__(self, shown: Progress, bar: TaskID):
-        self.shown, self.bar = shown, bar
-
-    def __call__(self, description: str | None = None, line: str | None = None) -> None:
-        """Advance by one step."""
-        stop_if_interrupted()
-        self.shown.update(self.bar, advance=1, description=description)
-
-    def begin(self, total: int, description: str) -> None:
-        """Set the number of steps."""
-        self.shown.update(self.bar, total=total, description=description)
-
-    def reach(self, n_done: int, n_steps: int) -> None:
-        """Set the number of finished steps and of all steps."""
-        stop_if_interrupted()
-        self.shown.update(self.bar, completed=n_done, total=n_steps)
+        if self.bars is not None:
+            self.bars.update(self.bar, completed=n_done, total=n_steps)

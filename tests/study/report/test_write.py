@@ -17,7 +17,7 @@ from raremetric.study.report import figures, write_report
 from raremetric.study.report.ranks import compare_ranks
 from raremetric.study.report.summarize import summarize
 from raremetric.study.tasks import StudyResults
-from raremetric.table.pages.comparison_figures import line_styles
+from raremetric.table.pages.figures import line_styles
 from tests.study.report.conftest import DETAILS
 from tests.study.report.synthetic import (
     LEARNERS,

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from raremetric.files import quoted
-from raremetric.table.commands.options import ModelFile, NewFile
+from raremetric.table.commands import options
 from raremetric.terminal.common import (
+    AsJson,
     fail,
     note,
     print_json,
@@ -19,21 +20,16 @@ from raremetric.terminal.common import (
     table_file,
     user_mistakes,
 )
-from raremetric.terminal.options import AsJson
 
 if TYPE_CHECKING:
-    from rich.table import Table
-
     from raremetric.table.explanation import Explanation
     from raremetric.table.importances import FileImportances
     from raremetric.table.model import TableModel
 
-N_SHOWN = 10  # features
-
 
 def explain(
-    model: ModelFile,
-    file: NewFile,
+    model: options.ModelFile,
+    file: options.NewFile,
     row: Annotated[
         int | None, typer.Option(min=1, help="Number of the row; the first is 1.")
     ] = None,
@@ -51,7 +47,7 @@ def explain(
         int | None,
         typer.Option(min=1, help="Number of neighbors to show. Default: those that decide."),
     ] = None,
-    features: Annotated[int, typer.Option(min=1, help="Number of columns to show.")] = N_SHOWN,
+    features: Annotated[int, typer.Option(min=1, help="Number of columns to show.")] = 10,
     distances: Annotated[
         bool,
         typer.Option("--distances", help="Also show what each column adds to the distances."),
@@ -74,7 +70,7 @@ def explain(
             description = f"permuting the columns of {source}"
             with table_file(file) as path, progress(None, description, counted=False) as step:
                 importances = importances_of_file(fitted, path, target, on_progress=step.reach)
-            _show_importances(importances, source, features, as_json)
+            _print_importances(importances, source, features, as_json)
             return
         with table_file(file) as path, progress(None, f"explaining row {row}"):
             found = explain_row(fitted, path, row, neighbors)
@@ -98,10 +94,10 @@ def explain(
 
 
 def _print_tables(found: Explanation, fitted: TableModel, n_shown: int, distances: bool) -> None:
-    from raremetric.table.commands.explanation_tables import contributions_table, examples_table
+    from raremetric.table.commands import tables
     from raremetric.table.explanation import SAME_POINT
 
-    print_rendered(contributions_table(found, fitted.class_names[1], n_shown))
+    print_rendered(tables.contributions_table(found, fitted.class_names[1], n_shown))
     if not found.examples:
         return
     if fitted.n_metrics > 1:
@@ -109,15 +105,15 @@ def _print_tables(found: Explanation, fitted: TableModel, n_shown: int, distance
             f"The prediction averages {fitted.n_metrics} metrics. The examples below are the "
             "nearest ones under the metric with the largest weight."
         )
-    print_rendered(examples_table(found, n_shown, distances))
+    print_rendered(tables.examples_table(found, n_shown, distances))
     if found.examples[0]["distance"] < SAME_POINT:
         note("the distance to the nearest example is 0: was this row part of the training data?")
     if distances and (weights := fitted.weights()):
-        print_rendered(weights_table(weights, n_shown))
+        print_rendered(tables.weights_table(weights, n_shown))
 
 
-def _show_importances(found: FileImportances, file: str, n_shown: int, as_json: bool) -> None:
-    from raremetric.table.commands.explanation_tables import importances_table
+def _print_importances(found: FileImportances, file: str, n_shown: int, as_json: bool) -> None:
+    from raremetric.table.commands.tables import importances_table
 
     if found.optimistic:
         note(
@@ -150,21 +146,6 @@ def _draw(found: Explanation, path: str, n_features: int) -> None:
     figure.suptitle(f"Row {found.row}: {found.predicted}", fontsize=11, parse_math=False)
     with atomic_write(path) as stream:
         figure.savefig(stream, format=suffix, dpi=150)
-
-
-def weights_table(weights: dict[str, float], n_shown: int) -> Table:
-    """Shares of the features with bars, the largest first."""
-    from rich import box
-    from rich.table import Table
-
-    table = Table(title="Feature weights of the metric", title_justify="left", box=box.SIMPLE_HEAD)
-    table.add_column("feature")
-    table.add_column("share", justify="right")
-    table.add_column("")
-    largest = max([*weights.values(), 1e-300])
-    for name, share in list(weights.items())[:n_shown]:
-        table.add_row(name, f"{share:.1%}", "█" * round(24 * share / largest))
-    return table
 
 
 def add_to(app: typer.Typer) -> None:

@@ -11,9 +11,9 @@ import typer
 
 from raremetric.files import quoted
 from raremetric.table import METHODS
-from raremetric.table.commands.explain import weights_table
 from raremetric.table.commands.options import (
     Categorical,
+    Group,
     Ignore,
     MinPrecision,
     MinRecall,
@@ -22,22 +22,25 @@ from raremetric.table.commands.options import (
     Scoring,
     Seed,
     Target,
+    Time,
     Weight,
     choose_scoring,
+    complete_methods,
 )
 from raremetric.terminal.commands import with_names
 from raremetric.terminal.common import (
+    AsJson,
     fail,
     note,
     print_json,
     print_rendered,
     progress,
     source_name,
+    split_names,
+    stop_if_interrupted,
     table_file,
     user_mistakes,
 )
-from raremetric.terminal.interrupts import stop_if_interrupted
-from raremetric.terminal.options import AsJson, split_names
 
 if TYPE_CHECKING:
     from raremetric.table.model import TableModel
@@ -47,11 +50,6 @@ ABOUT = (
     *("rows", "positive", "rows_used", "score", "score_std"),
     *("chosen", "folds", "weight", "validation"),
 )
-
-
-def complete_model(incomplete: str) -> list[str]:
-    """Names of the models that can be fitted, for shell completion."""
-    return [name for name in METHODS if name.startswith(incomplete)]
 
 
 def fit(
@@ -74,7 +72,7 @@ def fit(
         typer.Option(
             help="A method; see the list below. Also one of the classes of scikit-learn that a "
             "model file may contain, such as sklearn.linear_model:LogisticRegression.",
-            autocompletion=complete_model,
+            autocompletion=complete_methods,
         ),
     ] = "rare",
     scoring: Scoring = None,
@@ -110,22 +108,8 @@ def fit(
     no_ids: Annotated[
         bool, typer.Option("--no-ids", help="Do not save the names of the training rows.")
     ] = False,
-    time: Annotated[
-        str | None,
-        typer.Option(
-            metavar="COLUMN",
-            help="Tune on rows that are later than those learned from, by this column of dates or "
-            "numbers.",
-        ),
-    ] = None,
-    group: Annotated[
-        str | None,
-        typer.Option(
-            metavar="COLUMN",
-            help="Tune with the rows of each value in this column, such as a customer, on one "
-            "side.",
-        ),
-    ] = None,
+    time: Time = None,
+    group: Group = None,
     weight: Weight = None,
     ignore: Ignore = None,
     categorical: Categorical = None,
@@ -250,6 +234,8 @@ def _print_fit(fitted: TableModel, file: str, out: str, seconds: float) -> None:
     typer.echo(f"Chosen: {training['chosen']}.")
     typer.echo(f"Fitted {fitted.method} in {seconds:.1f} s; saved to {out}.")
     if weights := fitted.weights():
+        from raremetric.table.commands.tables import weights_table
+
         print_rendered(weights_table(weights, N_SHOWN))
 
 

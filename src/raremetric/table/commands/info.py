@@ -7,8 +7,7 @@ from typing import Annotated
 import typer
 
 from raremetric.table.commands.options import ModelFile
-from raremetric.terminal.common import print_json, print_rendered, user_mistakes
-from raremetric.terminal.options import AsJson
+from raremetric.terminal.common import AsJson, print_json, print_rendered, user_mistakes
 
 
 def info(

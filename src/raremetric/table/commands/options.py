@@ -1,4 +1,4 @@
-"""Options that several commands for a table have."""
+"""The options of the commands for a table; those of several commands are the same in all."""
 
 from __future__ import annotations
 
@@ -7,6 +7,16 @@ from typing import Annotated
 
 import typer
 
+from raremetric.table import METHODS
+
+
+def complete_methods(incomplete: str) -> list[str]:
+    """Names of methods, for shell completion; also after a comma."""
+    given, comma, last = incomplete.rpartition(",")
+    return [given + comma + name for name in METHODS if name.startswith(last)]
+
+
+# Files
 TableFile = Annotated[
     str,
     typer.Argument(
@@ -22,6 +32,8 @@ NewFile = Annotated[
         help="A CSV (also .gz), Parquet, ARFF or KEEL file, or - for CSV from standard input.",
     ),
 ]
+ModelFile = Annotated[Path, typer.Argument(metavar="MODEL", help="A file saved by fit.")]
+Page = Annotated[str, typer.Option("--out", "-o", metavar="PATH", help="HTML page to write.")]
 Scheduler = Annotated[
     str | None,
     typer.Option(
@@ -30,7 +42,8 @@ Scheduler = Annotated[
         "them. Default: processes on this machine.",
     ),
 ]
-ModelFile = Annotated[Path, typer.Argument(metavar="MODEL", help="A file saved by fit.")]
+
+# Columns
 Target = Annotated[
     str | None,
     typer.Option(help="Column that contains the class. ARFF and KEEL files declare theirs."),
@@ -55,7 +68,32 @@ Categorical = Annotated[
         help="Numeric columns to treat as categories, separated by commas; may be repeated.",
     ),
 ]
-Seed = Annotated[int, typer.Option(min=0, max=2**32 - 1, help="Seed for folds and random draws.")]
+Time = Annotated[
+    str | None,
+    typer.Option(
+        metavar="COLUMN",
+        help="Test and tune on rows that are later than those learned from, by this column of "
+        "dates or numbers. It is not used as a feature.",
+    ),
+]
+Group = Annotated[
+    str | None,
+    typer.Option(
+        metavar="COLUMN",
+        help="Keep rows with the same value in this column, such as a customer, on one side when "
+        "methods are tested and tuned. It is not used as a feature.",
+    ),
+]
+Weight = Annotated[
+    str | None,
+    typer.Option(
+        metavar="COLUMN",
+        help="Column with weights of the rows, at least 0. Fits, thresholds and all measures are "
+        "weighted. It is not used as a feature.",
+    ),
+]
+
+# What is maximized
 Scoring = Annotated[
     str | None,
     typer.Option(
@@ -71,14 +109,57 @@ MinRecall = Annotated[
     float | None,
     typer.Option(min=0, max=1, help="Maximize the precision with at least this recall."),
 ]
-Weight = Annotated[
-    str | None,
+Seed = Annotated[int, typer.Option(min=0, max=2**32 - 1, help="Seed for folds and random draws.")]
+
+# What compare does
+Methods = Annotated[
+    list[str] | None,
     typer.Option(
-        metavar="COLUMN",
-        help="Column with weights of the rows, at least 0. Fits, thresholds and all measures are "
-        "weighted. It is not used as a feature.",
+        metavar="NAMES",
+        help="Methods to compare, separated by commas; may be repeated. Default: all but those "
+        "that are slow on large tables; see the list below.",
+        autocompletion=complete_methods,
     ),
 ]
+OwnMethod = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="MODULE:CLASS",
+        help="Also compare a class of your own with scikit-learn's interface, such as "
+        "mypackage.module:MyLearner; repeat the option for several.",
+    ),
+]
+Resampling = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="NAMES",
+        help="One or more of none, smote and rus, separated by commas; may be repeated. Only "
+        "for methods in which neighbors vote; all others run with none. Default: none.",
+    ),
+]
+MaxTrainRows = Annotated[
+    int | None,
+    typer.Option(
+        min=20,
+        help="Learn from at most this number of rows: all positives, up to half of it, and "
+        "others drawn at random. All rows are tested. Default: 5000, or fewer if the table has "
+        "more than 30 columns.",
+    ),
+]
+Importances = Annotated[
+    bool,
+    typer.Option(
+        "--importances",
+        help="Also measure how much each method depends on each column, on the test folds.",
+    ),
+]
+Alerts = Annotated[
+    int | None,
+    typer.Option(min=1, help="Also show precision and recall for this number of alerts."),
+]
+Folds = Annotated[int, typer.Option(min=2, help="Number of outer folds.")]
+Repeats = Annotated[int, typer.Option(min=1, help="Number of times to repeat the folds.")]
+Jobs = Annotated[int, typer.Option(min=1, help="Number of processes.")]
 
 
 def choose_scoring(

@@ -17,10 +17,10 @@ from raremetric.terminal.common import (
     print_json,
     progress,
     source_name,
+    stopping,
     table_file,
     user_mistakes,
 )
-from raremetric.terminal.interrupts import stopping
 
 if TYPE_CHECKING:
     from raremetric.table.model import TableModel

@@ -10,36 +10,30 @@ from typing import Annotated
 import typer
 
 from raremetric.files import quoted
-from raremetric.table.commands.options import ModelFile, NewFile
+from raremetric.table.commands import options
 from raremetric.terminal.common import (
+    AsJson,
     print_json,
     progress,
     source_name,
     table_file,
     user_mistakes,
 )
-from raremetric.terminal.options import AsJson
-
-TOP = 50
 
 
 def review(
-    model: ModelFile,
-    file: NewFile,
+    model: options.ModelFile,
+    file: options.NewFile,
     top: Annotated[
         int, typer.Option(min=1, help="Number of rows to review, the most likely first.")
-    ] = TOP,
-    out: Annotated[
-        str, typer.Option("--out", "-o", metavar="PATH", help="HTML file to write.")
-    ] = "review.html",
+    ] = 50,
+    out: options.Page = "review.html",
     as_json: AsJson = False,
 ) -> None:
     """Write a page with the most likely rows and their evidence, to give each a verdict."""
     from raremetric.files import atomic_write, check_output
-    from raremetric.table import load_model
-    from raremetric.table.pages.review import review_page
+    from raremetric.table import load_model, review_file, review_page
     from raremetric.table.predictions import count_pieces
-    from raremetric.table.review import review_file
 
     start = time.perf_counter()
     with user_mistakes():
@@ -49,21 +43,15 @@ def review(
         with table_file(file) as path:
             n_steps = (count_pieces(path) or 1) + top
             with progress(n_steps, description, counted=False) as step:
-                steps = {"on_row": lambda: step(), "on_piece": lambda: step()}
-                found = review_file(fitted, path, top, **steps)
+                found = review_file(fitted, path, top, on_step=lambda: step())
         found = found._replace(source=source_name(file))
-        command = shlex.join(["raremetric", *sys.argv[1:]])
-        page = review_page(found, command)
+        page = review_page(found, shlex.join(["raremetric", *sys.argv[1:]]))
         with atomic_write(out) as stream:
             stream.write(page.encode())
     if as_json:
-        print_json(
-            {"file": str(out), **found._asdict()}
-            | {
-                "alerts": [each._asdict() for each in found.alerts],
-                "seconds": round(time.perf_counter() - start, 3),
-            }
-        )
+        alerts = [each._asdict() for each in found.alerts]
+        seconds = round(time.perf_counter() - start, 3)
+        print_json({"file": out, **found._asdict(), "alerts": alerts, "seconds": seconds})
         return
     typer.echo(
         f"{len(found.alerts)} of {found.n_rows} rows to review; predicted "

@@ -2,23 +2,15 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from raremetric.pages.page import Cell, Grid, Section, to_html
-from raremetric.table.pages.comparison_figures import draw_counts, draw_curves, draw_directions
-from raremetric.table.results import BUDGETS, Comparison, title_of
+from raremetric.pages.page import Cell, Grid, Section, name_cell, to_html
+from raremetric.table.pages.figures import draw_counts, draw_curves, draw_directions
+from raremetric.table.results import BUDGETS, Comparison
 
 N_COLUMNS = 50  # of the file, in the table of importances
-HOPELESS = (
-    "No method ranks the rows better than chance: no average precision is above the share of the "
-    "class by two standard errors. These columns may say nothing about the class, or there are too "
-    "few examples of it."
-)
 
 
 def comparison_page(
@@ -49,7 +41,7 @@ def comparison_page(
     directions = draw_directions(comparison)
     sections = [
         Section("results", "Results", [results_grid(comparison, rows)]),
-        Section("budgets", "Alerts", [budget_grid(comparison, sizes)]),
+        Section("budgets", "Alerts", [budget_grid(comparison, rows, sizes)]),
         Section("curves", "Precision and recall", [], [draw_curves(comparison)]),
         Section("counts", "Confusion matrices", [], [draw_counts(comparison)]),
         Section("tuning", "How the methods were tuned", [tuning_grid(comparison, rows)]),
@@ -69,40 +61,9 @@ def comparison_page(
             f"folds and tuned for {comparison.aim} within the training part."
         ),
         details={"Command": command} if command else {},
-        remarks=remarks(comparison, rows),
+        remarks=comparison.remarks(rows),
         sections=sections,
     )
-
-
-def remarks(comparison: Comparison, rows: list[dict[str, Any]]) -> list[str]:
-    """The notes, the methods that could not be tested, and whether any method finds anything."""
-    failed = [f"{each['title']} failed: {each['error']}" for each in comparison.failed()]
-    hopeless = [] if any_better_than_chance(comparison, rows) else [HOPELESS]
-    return [*comparison.notes, *failed, *hopeless]
-
-
-def any_better_than_chance(comparison: Comparison, rows: list[dict[str, Any]]) -> bool:
-    """Whether a method has an average precision above the share of the positive class.
-
-    It must be above it by two standard errors over the folds.
-    """
-    share = np.average(comparison.y, weights=comparison.weights)
-    found = [row["average precision"] for row in rows]
-    return any(
-        each["mean"] - 2 * each["std"] / math.sqrt(comparison.n_folds) > share for each in found
-    )
-
-
-def best_sentence(comparison: Comparison, rows: list[dict[str, Any]]) -> str:
-    """What the marks of the best methods mean."""
-    n_marked = sum(row["among_best"] for row in rows)
-    if len(rows) == 1:
-        return "Only one method was tested."
-    if n_marked == 1:
-        which = f"the best {comparison.aim}; the differences to all others are larger than chance"
-    else:
-        which = f"the best {comparison.aim}, and methods whose difference to it can be chance"
-    return f"Marked with *: {which} (paired t-test over the folds, 5 % level)."
 
 
 def results_grid(comparison: Comparison, rows: list[dict[str, Any]]) -> Grid:
@@ -115,37 +76,35 @@ def results_grid(comparison: Comparison, rows: list[dict[str, Any]]) -> Grid:
             text = f"{100 * row[name]['mean']:.1f} ± {100 * row[name]['std']:.1f}"
             cells.append(Cell(text + " *" * best, row[name]["mean"], best=best))
         seconds = row["seconds"]["mean"]
-        grid_rows.append(
-            [Cell(row["title"], row["title"]), *cells, Cell(f"{seconds:.2f}", seconds)]
-        )
+        grid_rows.append([name_cell(row["title"]), *cells, Cell(f"{seconds:.2f}", seconds)])
     return Grid(
         f"Measures of class {comparison.class_names[1]} in percent",
         ["Method", *(name[0].upper() + name[1:] for name in comparison.measures), "Seconds"],
         grid_rows,
         notes=[
-            best_sentence(comparison, rows),
+            comparison.best_sentence(rows),
             f"Mean ± standard deviation over {comparison.n_folds} folds, in percent. Seconds: time "
             "to tune and fit, per fold.",
         ],
     )
 
 
-def budget_grid(comparison: Comparison, sizes: Sequence[int] = BUDGETS) -> Grid:
+def budget_grid(comparison: Comparison, rows: list[dict[str, Any]], sizes: Sequence[int]) -> Grid:
     """Precision and recall of each method if only the rows with the highest scores are checked."""
     found = comparison.budgets(sizes)
     used = list(dict.fromkeys(each["alerts"] for each in found))
-    by_title: dict[str, list[Cell]] = {}
+    by_title: dict[str, list[Cell]] = {row["title"]: [] for row in rows}
     for each in found:
         text = f"{100 * each['precision']:.0f} / {100 * each['recall']:.0f}"
-        by_title.setdefault(each["title"], []).append(Cell(text, each["found"]))
-    for (method, resampling), results in comparison.entries().items():
-        cells = by_title.setdefault(title_of(method, resampling), [])
-        (_, fp), (_, tp) = comparison.confusion(results) / comparison.n_repeats
-        cells.append(Cell(f"{fp + tp:.0f}", float(fp + tp)))
+        by_title[each["title"]].append(Cell(text, each["found"]))
+    for row in rows:
+        (_, fp), (_, tp) = row["confusion"]
+        n_alerts = (fp + tp) / comparison.n_repeats
+        by_title[row["title"]].append(Cell(f"{n_alerts:.0f}", n_alerts))
     return Grid(
         "Precision / recall in percent, by the number of rows that are checked",
         ["Method", *(f"Top {size}" for size in used), "Alerts at the threshold"],
-        [[Cell(title, title), *cells] for title, cells in by_title.items()],
+        [[name_cell(title), *cells] for title, cells in by_title.items()],
         notes=[
             "If only the rows with the highest scores are checked: how many of them are of class "
             f"{comparison.class_names[1]} (precision), and how many of that class are among them "
@@ -165,9 +124,9 @@ def tuning_grid(comparison: Comparison, rows: list[dict[str, Any]]) -> Grid:
         ["Method", "Candidates", "Threshold on the"],
         [
             [
-                Cell(row["title"], row["title"]),
+                name_cell(row["title"]),
                 Cell(str(row["n_candidates"]), row["n_candidates"]),
-                Cell(row["decides_by"], row["decides_by"]),
+                name_cell(row["decides_by"]),
             ]
             for row in rows
         ],
@@ -180,16 +139,11 @@ def tuning_grid(comparison: Comparison, rows: list[dict[str, Any]]) -> Grid:
     )
 
 
-def best_method(comparison: Comparison, rows: list[dict[str, Any]]) -> dict[str, Any]:
-    """The row of the summary with the highest mean of what was tuned for."""
-    return max(rows, key=lambda row: row[comparison.aim]["mean"])
-
-
 def importances_grid(
     comparison: Comparison, importances: list[dict[str, Any]], rows: list[dict[str, Any]]
 ) -> Grid:
     """Decrease of the average precision by column and method; those of the best method first."""
-    best = best_method(comparison, rows)["title"]
+    best = comparison.best(rows)["title"]
     by_title = {
         each["title"]: {column["column"]: column for column in each["columns"]}
         for each in importances
@@ -204,7 +158,7 @@ def importances_grid(
             )
             for found in by_title.values()
         ]
-        grid_rows.append([Cell(name, name), *cells])
+        grid_rows.append([name_cell(name), *cells])
     notes = [
         "How much the average precision decreases, in percentage points, when the values of a "
         "column are permuted in the test part: mean ± standard deviation over "

@@ -8,18 +8,11 @@ from typing import Any
 
 from raremetric.explain.contributions import MAX_BACKGROUND
 from raremetric.pages.page import to_html
-from raremetric.table.explanation import Explanation, show_value
+from raremetric.table.explanation import Explanation, example_name, show_value
 from raremetric.table.review import Review
 
 N_SHOWN = 8  # columns of an alert that are shown at first
 N_NAMED = 3  # columns named in the summary of an alert
-UNITS = {
-    "log-odds": "log-odds",
-    "probability": "probability",
-    "decision function": "score",
-}
-
-
 EXAMPLES_NOTE = (
     "The columns on the right are the training examples that decide, with their class, the nearest "
     "first: those that vote, or the nearest of each class under the metric with the largest "
@@ -60,16 +53,19 @@ def review_page(review: Review, command: str = "") -> str:
         notes=notes,
         key=storage_key(review.source, review.target_name),
         labels={"yes": positive, "no": other},
-        alerts=[_alert(rank, each, positive) for rank, each in enumerate(review.alerts, 1)],
+        alerts=[(each, alert_key(each)) for each in review.alerts],
         n_shown=N_SHOWN,
+        n_named=N_NAMED,
+        example_name=example_name,
+        show_value=show_value,
         download=f"{Path(review.source).name.split('.')[0]}-review.csv",
     )
 
 
 def contributions_note(alerts: list[Explanation], positive: str) -> str:
     """What the contributions mean, and whether they are exact."""
-    scales = {each.scale for each in alerts}
-    unit = UNITS[alerts[0].scale] if len(scales) == 1 else "score"
+    units = {each.unit for each in alerts}
+    unit = units.pop() if len(units) == 1 else "score"
     how = (
         "They are exact Shapley values"
         if alerts[0].columns_exact
@@ -84,53 +80,12 @@ def contributions_note(alerts: list[Explanation], positive: str) -> str:
     )
 
 
+def alert_key(alert: Explanation) -> str:
+    """A new model does not change it, but new values do: verdicts stay with what was judged."""
+    values = sorted((each["column"], show_value(each["value"])) for each in alert.columns)
+    return storage_key(alert.row, alert.id, values)
+
+
 def storage_key(*parts: Any) -> str:
     """A name under which the browser keeps something, the same for the same parts."""
     return f"raremetric-review-{hashlib.sha256(repr(parts).encode()).hexdigest()[:16]}"
-
-
-def _alert(rank: int, evidence: Explanation, positive: str) -> dict[str, Any]:
-    largest = max([abs(each["contribution"]) for each in evidence.columns] + [1e-300])
-    moving = [each for each in evidence.columns if each["contribution"]]
-    values = sorted((each["column"], show_value(each["value"])) for each in evidence.columns)
-    return {
-        "rank": rank,
-        # A new model does not change it, but new values do: verdicts stay with what was judged.
-        "key": storage_key(evidence.row, evidence.id, values),
-        "unit": UNITS[evidence.scale],
-        "row": evidence.row,
-        "id": evidence.id or "",
-        "name": evidence.id or f"row {evidence.row}",
-        "probability": evidence.probability,
-        "is_positive": evidence.predicted == positive,
-        "predicted": evidence.predicted,
-        "unlike": evidence.unlike.replace(";", ","),
-        "for": [each["column"] for each in moving if each["contribution"] > 0][:N_NAMED],
-        "against": [each["column"] for each in moving if each["contribution"] < 0][:N_NAMED],
-        "examples": [
-            {
-                "name": each["id"] if isinstance(each["id"], str) else f"row {each['id']}",
-                "class": each["class"],
-                "distance": f"{each['distance']:.3g}",
-            }
-            for each in evidence.examples
-        ],
-        "columns": [
-            {
-                "name": each["column"],
-                "value": show_value(each["value"]),
-                "contribution": f"{each['contribution']:+.2f}".replace("-", "−"),
-                "error": f"± {each['std_error']:.2f}" if each["std_error"] >= 0.005 else "",
-                "is_for": each["contribution"] > 0,
-                "share": round(100 * abs(each["contribution"]) / largest),
-                "examples": [
-                    (
-                        text := show_value(near["values"][each["column"]]),
-                        text == show_value(each["value"]),
-                    )
-                    for near in evidence.examples
-                ],
-            }
-            for each in evidence.columns
-        ],
-    }

@@ -1,19 +1,64 @@
-"""``raremetric datasets``: the data sets that come with the package."""
+"""The ``raremetric`` command: parse the arguments, call the library, print the result."""
 
 from __future__ import annotations
 
 import shlex
+import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
+from raremetric import __version__
+from raremetric.extras import import_optional
 
-from raremetric.terminal.common import print_json, print_rendered, user_mistakes
-from raremetric.terminal.options import AsJson
+try:
+    import_optional("typer", "The raremetric command")
+except ImportError as error:
+    sys.stderr.write(f"{error}\n")
+    raise SystemExit(2) from None
+
+import typer
+from rich.table import Table
+
+from raremetric.study.commands import study_app
+from raremetric.table.commands import compare, explain, export, fit, info, predict, review
+from raremetric.terminal.commands import EXIT_CODES, App, Commands
+from raremetric.terminal.common import AsJson, print_json, print_rendered, user_mistakes
 
 if TYPE_CHECKING:
-    from rich.table import Table
-
     from raremetric.datasets import DatasetInfo
+
+app = App(
+    cls=Commands,
+    help="Metric learning for the class you care about but have few examples of.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    epilog=EXIT_CODES,
+)
+
+
+def _print_version(requested: bool) -> None:
+    if requested:
+        typer.echo(__version__)
+        raise typer.Exit
+
+
+@app.callback()
+def main(
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version", callback=_print_version, is_eager=True, help="Print the version."
+        ),
+    ] = False,
+) -> None:
+    """Metric learning for the class you care about but have few examples of."""
+    if (folder := str(Path.cwd())) not in sys.path:
+        sys.path.append(folder)  # where a user's own learners may be
+
+
+for command in (compare, fit, predict, info, explain, review, export):
+    command.add_to(app)
 
 
 def complete_dataset(incomplete: str) -> list[str]:
@@ -23,6 +68,7 @@ def complete_dataset(incomplete: str) -> list[str]:
     return [name for name in list_datasets() if name.startswith(incomplete)]
 
 
+@app.command(epilog="Example: raremetric datasets wine --export wine.csv")
 def datasets(
     name: Annotated[
         str | None,
@@ -47,7 +93,7 @@ def datasets(
         names = list_datasets(collection) if name is None else [name]
         infos = [describe_dataset(each) for each in names]
     if as_json:
-        found = [info.to_dict() for info in infos]
+        found = [each.to_dict() for each in infos]
         print_json(found if name is None else found[0])
     elif name is None:
         print_rendered(_overview(infos))
@@ -74,22 +120,14 @@ def _export(name: str | None, path: str, as_json: bool) -> None:
     typer.echo(f"{path}: {len(frame)} rows. Try: {command}")
 
 
-def add_to(app: typer.Typer) -> None:
-    """Register the command."""
-    app.command(epilog="Example: raremetric datasets wine --export wine.csv")(datasets)
-
-
 def _overview(infos: list[DatasetInfo]) -> Table:
-    from rich.table import Table
-
     table = Table(title=f"{len(infos)} data sets", title_justify="left")
-    table.add_column("name", no_wrap=True)
-    for heading in ("n", "d", "n⁺", "share"):
-        table.add_column(heading, justify="right", no_wrap=True)
-    table.add_column("source", no_wrap=True)
-    for info in infos:
-        counts = (info.n_samples, info.n_features, info.n_positive)
-        table.add_row(info.name, *map(str, counts), f"{info.share:.2%}", _short(info.source))
+    for heading in ("name", "n", "d", "n⁺", "share", "source"):
+        side: Any = "left" if heading in ("name", "source") else "right"
+        table.add_column(heading, justify=side, no_wrap=True)
+    for each in infos:
+        counts = (each.n_samples, each.n_features, each.n_positive)
+        table.add_row(each.name, *map(str, counts), f"{each.share:.2%}", _short(each.source))
     return table
 
 
@@ -101,15 +139,13 @@ def _short(source: str) -> str:
 
 
 def _details(info: DatasetInfo) -> Table:
-    from rich.table import Table
-
     table = Table(title=info.name, title_justify="left", show_header=False)
     rows = {
         "examples (n)": str(info.n_samples),
         "features (d)": str(info.n_features),
         "positive (n⁺)": f"{info.n_positive} ({info.share:.2%})",
         "positive label": ", ".join(map(str, info.positive)),
-        "rows": "in the paper's order" if info.paper_order else "not in the paper's order",
+        "rows": f"{'' if info.paper_order else 'not '}in the paper's order",
         "collection": info.collection,
         "source": info.source,
         "license": info.license,
@@ -121,3 +157,6 @@ def _details(info: DatasetInfo) -> Table:
         if value:
             table.add_row(heading, value)
     return table
+
+
+app.add_typer(study_app, name="study")

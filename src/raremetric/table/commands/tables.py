@@ -1,24 +1,74 @@
-"""Tables of ``raremetric explain``; imported only when they are printed."""
+"""Tables in the terminal; imported only when they are printed."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from rich import box
+from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from raremetric.table.explanation import SAME_POINT, Explanation, show_value
+from raremetric.files import quoted
+from raremetric.table.explanation import SAME_POINT, Explanation, example_name, show_value
+from raremetric.table.results import Comparison
+
+UNLIMITED = 1000  # columns of a terminal in which nothing is cut
+BAR = 24  # characters of the longest bar
+
+
+def comparison_table(found: Comparison, rows: list[dict[str, Any]]) -> Table:
+    """One row per method; those as good as the best are marked.
+
+    In a narrow terminal, only what was tuned for has its standard deviation.
+    """
+    console = Console()
+    table = _comparison_table(found, rows, [*found.measures])
+    unlimited = console.options.update(width=UNLIMITED)
+    if console.measure(table, options=unlimited).maximum > console.width:
+        table = _comparison_table(found, rows, [found.aim])
+    return table
+
+
+def _comparison_table(found: Comparison, rows: list[dict[str, Any]], spread: list[str]) -> Table:
+    """The table with the standard deviations of some measures."""
+    what = "standard deviation" if len(spread) > 1 else f"standard deviation ({found.aim} only)"
+    n_positive = int(found.y.sum())
+    table = Table(
+        title=(
+            f"{found.source}: {len(found.y)} rows, {n_positive} of class "
+            f"{quoted(found.class_names[1])} ({n_positive / len(found.y):.1%}).\n"
+            f"Mean ± {what} over {found.n_folds} folds in percent; seconds per fold."
+        ),
+        title_justify="left",
+        caption=found.best_sentence(rows),
+        caption_justify="left",
+        box=box.SIMPLE_HEAD,
+        padding=0,
+        pad_edge=False,
+    )
+    table.add_column("method", overflow="fold")
+    for name in (*found.measures, "sec."):
+        table.add_column(name.replace(" ", "\n"), justify="right", no_wrap=True)
+    for row in rows:
+        cells = []
+        for name in found.measures:
+            best = name == found.aim and row["among_best"]
+            text = f"{100 * row[name]['mean']:.1f}"
+            text += f" ±{100 * row[name]['std']:.0f}" if name in spread else ""
+            text += ("*" if best else " ") if name == found.aim else ""
+            cells.append(Text(text, style="bold" if best else ""))
+        table.add_row(Text(row["title"]), *cells, f"{row['seconds']['mean']:.1f}")
+    return table
 
 
 def contributions_table(found: Explanation, positive: str, n_shown: int) -> Table:
     """One row per column of the file: its value and how much it moves the score."""
-    unit = "score" if found.scale == "decision function" else found.scale
     how = "exact" if found.columns_exact else "sampled, with standard errors"
-    table = _table(f"How much each column moves the {unit} of {positive!r} ({how})")
+    table = _table(f"How much each column moves the {found.unit} of {positive!r} ({how})")
     table.add_column("column", overflow="fold")
     table.add_column("value", justify="right", overflow="fold")
-    table.add_column(f"moves the {unit} by", overflow="fold")
+    table.add_column(f"moves the {found.unit} by", overflow="fold")
     shown, rest = _split(found.columns, n_shown)
     for each in shown:
         error = "" if found.columns_exact else f" ± {each['std_error']:.2f}"
@@ -54,8 +104,7 @@ def examples_table(found: Explanation, n_shown: int, distances: bool) -> Table:
     table.add_column("column", footer="d²", overflow="fold")
     table.add_column("this row", justify="right", overflow="fold")
     for each in examples:
-        name = f"row {each['id']}" if isinstance(each["id"], int) else each["id"]
-        heading = f"{name}\n{each['class']}\ndistance {each['distance']:.3g}"
+        heading = f"{example_name(each)}\n{each['class']}\ndistance {each['distance']:.3g}"
         footer = "0" if each["distance"] < SAME_POINT else f"{each['distance'] ** 2:.3g}"
         table.add_column(Text(heading), footer=footer, justify="right", overflow="fold")
     shown, rest = _split(columns, n_shown)
@@ -80,9 +129,21 @@ def importances_table(columns: list[dict[str, Any]], n_shown: int, title: str = 
     table.add_column("")
     largest = max(columns[0]["importance"], 1e-300)
     for each in _split(columns, n_shown)[0]:
-        bar = "█" * max(0, round(24 * each["importance"] / largest))
+        bar = "█" * max(0, round(BAR * each["importance"] / largest))
         decrease = f"{each['importance']:z.3f} ± {each['std']:.3f}"
         table.add_row(Text(each["column"]), decrease, bar)
+    return table
+
+
+def weights_table(weights: dict[str, float], n_shown: int) -> Table:
+    """Shares of the features, the largest first."""
+    table = _table("Feature weights of the metric")
+    table.add_column("feature")
+    table.add_column("share", justify="right")
+    table.add_column("")
+    largest = max([*weights.values(), 1e-300])
+    for name, share in list(weights.items())[:n_shown]:
+        table.add_row(Text(name), f"{share:.1%}", "█" * round(BAR * share / largest))
     return table
 
 

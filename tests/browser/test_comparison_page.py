@@ -23,7 +23,7 @@ def comparison(tmp_path_factory):
         ignore=["id"],
     )
     path = folder / "page.html"
-    path.write_text(comparison_page(found, found.summary(), "raremetric compare " + "x" * 300))
+    path.write_text(comparison_page(found, "raremetric compare " + "x" * 300))
     return path.as_uri()
 
 

@@ -518,10 +518,10 @@ def test_no_method_is_cut_with_seven_measures(monkeypatch, width):
         for name in names
         for fold, rows in enumerate((np.arange(60), np.arange(60, 120)))
     ]
-    found = Comparison("my.csv", "kind", ["no", "yes"], y, 3, 2, 0, results, scoring="f2")
+    found = Comparison("my.csv", "kind", ["no", "yes"], y, 2, results, scoring="f2")
     monkeypatch.setenv("COLUMNS", str(width))
     console = Console(file=StringIO())
-    console.print(comparison_table(found, found.summary()))
+    console.print(comparison_table(found))
     printed = console.file.getvalue()
     assert "…" not in printed
     assert max(map(len, printed.splitlines())) <= width

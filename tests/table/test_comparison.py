@@ -155,7 +155,7 @@ def test_classes_outside_the_package(path, doubled):
     assert {name: own[name] for name in MEASURES} == {name: plain[name] for name in MEASURES}
     assert (bayes["method"], bayes["title"]) == (classifier, "GaussianNB")
     assert bayes["average precision"]["mean"] > 0.5
-    page = comparison_page(found, found.summary())
+    page = comparison_page(found)
     assert "Doubled" in page
     assert "GaussianNB" in page
 
@@ -315,7 +315,7 @@ def test_equal_methods_are_all_marked_and_a_constant_difference_is_not_chance():
 
 
 def test_the_grid_marks_the_methods_as_good_as_the_best(found, summary):
-    grid = results_grid(found, summary)
+    grid = results_grid(found)
     assert len(grid.header) == len(MEASURES) + 2
     marked = [row[1].best for row in grid.rows]
     assert marked == [row["among_best"] for row in summary]
@@ -326,14 +326,14 @@ def test_the_grid_marks_the_methods_as_good_as_the_best(found, summary):
 
 
 def test_the_page_says_how_each_method_was_tuned(found, summary):
-    grid = tuning_grid(found, summary)
+    grid = tuning_grid(found)
     assert [[cell.text for cell in row] for row in grid.rows if "+" not in row[0].text] == [
         ["plain distance", "1", "share of the votes of 3 neighbors"],
         ["IML", "16", "share of the votes of 3 neighbors"],
         ["GMML", "6", "share of the votes of 3 neighbors"],
         ["logistic regression", "2", "probability"],
     ]
-    assert "tested on the same outer folds" in comparison_page(found, summary)
+    assert "tested on the same outer folds" in comparison_page(found)
 
 
 def test_alerts_are_counted_over_all_test_rows(found):
@@ -398,7 +398,7 @@ def test_a_method_that_fails_does_not_lose_the_others(path, broken):
     assert second["title"] == "Nothing"
     alone = compare_table(path, "state", methods=["plain"], **settings)
     assert found.summary()[-1]["confusion"] == alone.summary()[0]["confusion"]
-    page = comparison_page(found, found.summary())
+    page = comparison_page(found)
     assert "Raises failed: RuntimeError: no luck" in page
     with pytest.raises(ValueError, match=r"No method could be fitted\. Raises: RuntimeError"):
         compare_table(path, "state", methods=broken[:1], **settings)
@@ -430,7 +430,7 @@ def test_the_curve_is_a_step_of_scikit_learns():
 
 
 def test_the_page_holds_all_and_escapes(found):
-    page = comparison_page(found, found.summary(), "raremetric compare <mine.csv>")
+    page = comparison_page(found, "raremetric compare <mine.csv>")
     for title in (">Results<", "Precision and recall", "Confusion matrices"):
         assert title in page
     assert "&lt;mine.csv&gt;" in page
@@ -445,8 +445,8 @@ def test_a_page_without_a_metric_has_no_directions():
         FoldResult("logistic", "none", i, half, y[half], y[half].astype(float), 1.0)
         for i, half in enumerate(halves)
     ]
-    found = Comparison("a<b>.csv", "c", ["$x", "$y"], y, 2, 2, 0, results)
-    page = comparison_page(found, found.summary())
+    found = Comparison("a<b>.csv", "c", ["$x", "$y"], y, 2, results)
+    page = comparison_page(found)
     assert "two directions" not in page
     assert "<b>" not in page
     assert page.count("<svg") == 2

@@ -115,7 +115,7 @@ def weighted():
 @pytest.mark.parametrize("method", ["logistic", "plain"])
 def test_weights_in_compare(weighted, method):
     found = compare_table(weighted, "state", methods=[method], weight="times", n_folds=3)
-    assert found.n_columns == 2
+    assert len(found.columns) == 2
     assert "Rows count by their weight in 'times'" in found.protocol
     (results,) = found.entries().values()
     weights, y = weighted["times"].to_numpy(), found.y

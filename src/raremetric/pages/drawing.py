@@ -55,16 +55,7 @@ class Figure:
 
 @contextmanager
 def new_figure(size: tuple[float, float], n_axes: int, n_rows: int = 1) -> Iterator[Any]:
-    """A figure outside Matplotlib's global state, and its axes, row by row.
-
-    Parameters
-    ----------
-    size : tuple of float
-        Width and height in inches.
-    n_axes : int
-        Number of axes in all rows together.
-    n_rows : int, default=1
-    """
+    """A figure outside Matplotlib's global state, of a size in inches, and its axes, row by row."""
     matplotlib = import_optional("matplotlib")
     colors = ["text.color", "axes.edgecolor", "axes.labelcolor", "xtick.color", "ytick.color"]
     settings = dict.fromkeys([*colors, "grid.color"], INK) | {

@@ -132,21 +132,10 @@ class Section:
 
 
 def to_html(package: str, template: str, **values: Any) -> str:
-    """Fill a template of a package.
+    """Fill a template, which is in the folder ``templates`` of a package.
 
-    Parameters
-    ----------
-    package : str
-        Its folder ``templates`` contains the template. The template can use those of this package.
-    template : str
-        Name of the file.
-    **values
-        Variables of the template.
-
-    Returns
-    -------
-    str
-        A standalone page with style, script and figures included. All texts are escaped.
+    The template can use those of this package. The page is standalone, with style, script and
+    figures included, and all texts are escaped.
     """
     jinja2 = import_optional("jinja2")
     shared = jinja2.PackageLoader("raremetric.pages")
@@ -166,30 +155,31 @@ def to_html(package: str, template: str, **values: Any) -> str:
 
 def to_markdown(grid: Grid) -> str:
     """Format a grid for GitHub: the caption, if any, in bold above it, the notes below."""
-    aligns = [":--" if is_text else "--:" for is_text in grid.text_columns]
+
+    def line(texts: Iterable[str]) -> str:
+        return "| " + " | ".join(texts) + " |"
+
     lines = [f"**{_escape_markdown(grid.caption)}**", ""] if grid.caption else []
-    lines += [_markdown_row(map(_escape_markdown, grid.header)), _markdown_row(aligns)]
-    lines += [
-        _markdown_row(_cell_texts(row, _escape_markdown, "**{}**"))
-        for row in [*grid.rows, *grid.foot]
-    ]
-    lines += [line for note in grid.notes for line in ("", _escape_markdown(note))]
+    lines += [line(map(_escape_markdown, grid.header))]
+    lines += [line(":--" if is_text else "--:" for is_text in grid.text_columns)]
+    lines += [line(_cell_texts(row, _escape_markdown, "**{}**")) for row in grid.rows + grid.foot]
+    lines += [each for note in grid.notes for each in ("", _escape_markdown(note))]
     return "\n".join(lines) + "\n"
 
 
 def to_latex(grid: Grid) -> str:
     r"""Format a grid as a ``table`` with the rules of booktabs, to be included with ``\input``."""
 
-    def body(row: list[Cell]) -> str:
-        return _latex_row(_cell_texts(row, _escape_latex, r"\textbf{{{}}}"))
+    def line(texts: Iterable[str]) -> str:
+        return " & ".join(texts) + r" \\"
 
     aligns = "".join("l" if is_text else "c" for is_text in grid.text_columns)
     lines = [r"\begin{table}[t]\centering", rf"\caption{{{_escape_latex(grid.caption)}}}"]
     lines += [rf"\begin{{tabular}}{{{aligns}}}", r"\toprule"]
-    lines += [_latex_row(map(_escape_latex, grid.header)), r"\midrule"]
-    lines += [body(row) for row in grid.rows]
+    lines += [line(map(_escape_latex, grid.header)), r"\midrule"]
+    lines += [line(_cell_texts(row, _escape_latex, r"\textbf{{{}}}")) for row in grid.rows]
     for row in grid.foot:
-        lines += [r"\midrule", body(row)]
+        lines += [r"\midrule", line(_cell_texts(row, _escape_latex, r"\textbf{{{}}}"))]
     lines += [r"\bottomrule", r"\end{tabular}"]
     lines += [rf"\par\smallskip{{\footnotesize {_escape_latex(note)}}}" for note in grid.notes]
     return "\n".join([*lines, r"\end{table}", ""])
@@ -203,14 +193,6 @@ def _cell_texts(row: list[Cell], escape: Callable[[str], str], bold: str) -> lis
         head = escape(first)
         texts.append((bold.format(head) if cell.best else head) + space + escape(rest))
     return texts
-
-
-def _markdown_row(texts: Iterable[str]) -> str:
-    return "| " + " | ".join(texts) + " |"
-
-
-def _latex_row(texts: Iterable[str]) -> str:
-    return " & ".join(texts) + r" \\"
 
 
 def _escape_markdown(text: str) -> str:

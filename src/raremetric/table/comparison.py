@@ -143,9 +143,7 @@ def compare_table(
         target_name=table.target_name,
         class_names=class_names(table),
         y=y,
-        n_columns=data.shape[1],
         n_folds=len(folds),
-        seed=seed,
         plain=plain_plane(plan),
         notes=[
             *table_notes(table, copies, [train for train, _ in folds], limit, seed),

@@ -20,20 +20,12 @@ FAR = "are farther from all training examples than 99% of these are from their n
 
 
 def summarize_columns(frame: Any) -> list[Any]:
-    """What the training data holds in each column.
+    """What the training data holds in each raw column.
 
-    Parameters
-    ----------
-    frame : DataFrame
-        The raw columns.
-
-    Returns
-    -------
-    list of dict
-        For each column its ``name``, its ``kind`` ("number", "date", "text" or "other"), the share
-        of ``missing`` values, ``min`` and ``max`` of a number or date, and ``levels`` of a text.
-        The share of rows whose level occurs ``once`` estimates how many rows of other data have a
-        new level (Good and Turing).
+    For each column its ``name``, its ``kind`` ("number", "date", "text" or "other"), the share of
+    ``missing`` values, ``min`` and ``max`` of a number or date, and ``levels`` of a text. The share
+    of rows whose level occurs ``once`` estimates how many rows of other data have a new level
+    (Good and Turing).
     """
     summaries = []
     for name in frame.columns:
@@ -59,42 +51,36 @@ def summarize_columns(frame: Any) -> list[Any]:
 
 
 def find_doubts(summaries: Sequence[Any], frame: Any) -> dict[tuple[str, str], NDArray]:
-    """The rows of a table that differ from the training data.
+    """The rows of a table that differ from the training data, if there are any, as booleans.
 
-    Parameters
-    ----------
-    summaries : list of dict
-        See `summarize_columns`.
-    frame : DataFrame
-        Raw columns, at least those of the training data.
-
-    Returns
-    -------
-    dict
-        From the name of a column and a description of the difference to the rows, as booleans;
-        only if there are any.
+    The keys are the name of a column and a description of the difference.
     """
     found = {}
     for summary in summaries:
-        column = frame[summary["name"]]
+        name, kind, share = summary["name"], summary["kind"], summary["missing"]
+        column = frame[name]
         missing = column.isna().to_numpy()
-        if _is_unusual(missing, summary["missing"]):
-            share = f"{summary['missing']:.1%}" if summary["missing"] else "never"
-            found[summary["name"], f"is missing (in the training data: {share})"] = missing
-        if summary["kind"] == "number":
+        # Where there were none; or all are, which is no chance.
+        if not share or (missing.all() and share ** len(missing) < UNLIKELY):
+            usual = f"{share:.1%}" if share else "never"
+            found[name, f"is missing (in the training data: {usual})"] = missing
+        if kind == "number":
             low, high = summary["min"], summary["max"]
-            values = _numbers(column)
-            outside = (values < low - (high - low)) | (values > high + (high - low))
-            found[summary["name"], f"is far outside the range {low:.6g} to {high:.6g}"] = outside
-        elif summary["kind"] == "date":
+            outside = _is_far(_numbers(column), low, high)
+            found[name, f"is far outside the range {low:.6g} to {high:.6g}"] = outside
+        elif kind == "date":
             first, last = np.array([summary["min"], summary["max"]], dtype="datetime64[us]")
-            points, length = date_points(column), last - first
-            outside = (points < first - length) | (points > last + length)
-            found[summary["name"], f"is far outside the range {describe_dates(summary)}"] = outside
-        elif summary["kind"] == "text":
+            outside = _is_far(date_points(column), first, last)
+            found[name, f"is far outside the range {describe_dates(summary)}"] = outside
+        elif kind == "text":
             new = _new_levels(summary, column)
-            found[summary["name"], "has a level that the training data does not have"] = new
+            found[name, "has a level that the training data does not have"] = new
     return {key: rows for key, rows in found.items() if rows.any()}
+
+
+def _is_far(values: NDArray, low: Any, high: Any) -> NDArray[np.bool_]:
+    """Whether values are outside of a range by more than its length."""
+    return (values < low - (high - low)) | (values > high + (high - low))
 
 
 def _new_levels(summary: dict[str, Any], column: Any) -> NDArray[np.bool_]:
@@ -135,11 +121,6 @@ def doubt_sentences(counts: dict[tuple[str, str], int], n_rows: int) -> list[str
         else f"{count} of {n_rows} rows {text}."
         for (name, text), count in ordered
     ]
-
-
-def _is_unusual(missing: NDArray, share: float) -> bool:
-    """Whether values are missing where there were none, or where all are missing by no chance."""
-    return not share or (bool(missing.all()) and share ** len(missing) < UNLIKELY)
 
 
 def _kind(column: Any) -> str:

@@ -104,18 +104,8 @@ def suspicious_columns(
 ) -> list[str]:
     """One sentence for each column that is constant, an identifier, or as good as the class.
 
-    If many columns have the same flaw, there is one sentence for all of them.
-
-    Parameters
-    ----------
-    data : DataFrame
-        Raw columns.
-    y : ndarray of shape (n_samples,)
-        0 or 1.
-    seed : int, default=0
-        For the rows that are drawn from a large table.
-    copies : ndarray of shape (n_samples,) or None, default=None
-        Equal numbers for copies of a row; None if all rows are different examples.
+    If many columns have the same flaw, there is one sentence for all of them. `copies` are equal
+    numbers for copies of a row; None if all rows are different examples.
     """
     rows = draw_rows(y == 1, MAX_ROWS, seed)
     copies = np.arange(len(y)) if copies is None else copies
@@ -141,9 +131,15 @@ def suspicious_columns(
 
 
 def _one(column: Any, flaw: str) -> str:
-    name = str(column.name)
-    advice = f"Consider leaving it out (--ignore {shlex.quote(name)})."
-    return f"Column {name!r} {flaw} {advice}{_group(column) if flaw == DETERMINING else ''}"
+    name = shlex.quote(str(column.name))
+    sentence = f"Column {str(column.name)!r} {flaw} Consider leaving it out (--ignore {name})."
+    is_text = not is_numeric_dtype(column)
+    if flaw == DETERMINING and is_text and column.nunique() >= MIN_GROUPS:  # levels that recur
+        sentence += (
+            " If rows with the same value belong together, such as those of one customer, the "
+            f"results are honest with --group {name} only."
+        )
+    return sentence
 
 
 def _many(names: list[str], flaw: str) -> str:
@@ -159,27 +155,12 @@ def determines_class(column: Any, y: NDArray, weights: NDArray, copies: NDArray)
     if sets_per_class(y, copies).min() < MIN_POSITIVES:
         return False
     if is_numeric_dtype(column):
-        values = column.to_numpy(dtype=np.float64, na_value=np.nan)
-        if not may_determine(values, y, weights):
-            return False
-        X = values.reshape(-1, 1)
+        X = _as_numbers(column).reshape(-1, 1)
         tree = DecisionTreeClassifier(max_leaf_nodes=N_LEAVES, random_state=0)
         predicted = tree.fit(X, y, sample_weight=weights).predict(X)
     else:
-        codes = pd.factorize(column.astype(str))[0]
-        predicted = _majority_of_level(codes, y, weights, copies)
+        predicted = _majority_of_level(pd.factorize(column.astype(str))[0], y, weights, copies)
     return bool(f1_score(y, predicted, sample_weight=weights) > DETERMINES)
-
-
-def may_determine(values: NDArray, y: NDArray, weights: NDArray) -> bool:
-    """Whether the class changes seldom enough along the sorted values for a tree; a quick check.
-
-    The predictions of a tree change at most `N_LEAVES` times: between its leaves, and before the
-    missing values, which come last. Each wrong prediction explains two more changes of the class.
-    """
-    n_changes = np.count_nonzero(np.diff(y[np.argsort(values)]))
-    wrong_weight = 2 * (1 / DETERMINES - 1) * weights[y == 1].sum()  # more make the F1 too low
-    return bool(n_changes <= N_LEAVES + 2 * wrong_weight / weights.min())
 
 
 def _majority_of_level(
@@ -192,15 +173,3 @@ def _majority_of_level(
         votes = np.bincount(codes[train], weights=signs, minlength=codes.max() + 1)
         predicted[test] = votes[codes[test]] > 0
     return predicted
-
-
-def _group(column: Any) -> str:
-    """What else to consider about a column of text with many levels, which must recur."""
-    counts = column.value_counts()
-    if is_numeric_dtype(column) or len(counts) < MIN_GROUPS:
-        return ""
-    name = shlex.quote(str(column.name))
-    return (
-        " If rows with the same value belong together, such as those of one customer, the results "
-        f"are honest with --group {name} only."
-    )

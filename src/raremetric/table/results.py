@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -72,11 +73,8 @@ class Comparison:
         Names of the classes 0 and 1.
     y : ndarray of shape (n_samples,)
         0 or 1 for each row.
-    n_columns : int
-        Number of raw columns, without the target.
     n_folds : int
         Number of outer folds, over all repeats.
-    seed : int
     results : list of FoldResult
     plain : ndarray of shape (n_shown, 2) or None
         The first two principal components of the standardized table, computed on the training
@@ -100,16 +98,14 @@ class Comparison:
         How much each row counts in the measures; None for all the same. Confusion matrices count
         rows.
     columns : sequence of str
-        Names of the raw columns, without the target.
+        Names of the raw columns.
     """
 
     source: str
     target_name: str
     class_names: list[str]
     y: NDArray[np.int64]
-    n_columns: int
     n_folds: int
-    seed: int
     results: list[FoldResult] = field(default_factory=list)
     plain: NDArray[np.float64] | None = None
     notes: list[str] = field(default_factory=list)
@@ -151,6 +147,10 @@ class Comparison:
 
     def summary(self) -> list[dict[str, Any]]:
         """Mean and standard deviation of each measure over the folds; one row per method."""
+        return self._summary
+
+    @cached_property
+    def _summary(self) -> list[dict[str, Any]]:
         rows: list[dict[str, Any]] = []
         by_fold = {}
         for key, results in self.entries().items():
@@ -183,37 +183,39 @@ class Comparison:
         ratios = [len(each.test) / each.n_train for each in self.results if each.n_train]
         return float(np.mean(ratios)) if ratios else 1 / max(self.n_folds - 1, 1)
 
-    def best(self, rows: list[dict[str, Any]]) -> dict[str, Any]:
+    @property
+    def best(self) -> dict[str, Any]:
         """The row of the summary with the highest mean of what was tuned for."""
-        return max(rows, key=lambda row: row[self.aim]["mean"])
+        return max(self.summary(), key=lambda row: row[self.aim]["mean"])
 
-    def any_better_than_chance(self, rows: list[dict[str, Any]]) -> bool:
-        """Whether a method has an average precision above the share of the positive class.
-
-        It must be above it by two standard errors over the folds.
-        """
-        share = np.average(self.y, weights=self.weights)
-        found = [row["average precision"] for row in rows]
-        return any(
-            each["mean"] - 2 * each["std"] / math.sqrt(self.n_folds) > share for each in found
-        )
-
-    def remarks(self, rows: list[dict[str, Any]]) -> list[str]:
-        """The notes, the methods that could not be tested, and whether any finds anything."""
-        failed = [f"{each['title']} failed: {each['error']}" for each in self.failed()]
-        hopeless = [] if self.any_better_than_chance(rows) else [HOPELESS]
-        return [*self.notes, *failed, *hopeless]
-
-    def best_sentence(self, rows: list[dict[str, Any]]) -> str:
+    @property
+    def best_sentence(self) -> str:
         """What the marks of the best methods mean."""
-        n_marked = sum(row["among_best"] for row in rows)
-        if len(rows) == 1:
+        n_marked = sum(row["among_best"] for row in self.summary())
+        if len(self.summary()) == 1:
             return "Only one method was tested."
         if n_marked == 1:
             which = f"the best {self.aim}; the differences to all others are larger than chance"
         else:
             which = f"the best {self.aim}, and methods whose difference to it can be chance"
         return f"Marked with *: {which} (paired t-test over the folds, 5 % level)."
+
+    @property
+    def is_better_than_chance(self) -> bool:
+        """Whether a method has an average precision above the share of the positive class.
+
+        It must be above it by two standard errors over the folds.
+        """
+        share = np.average(self.y, weights=self.weights)
+        found = [row["average precision"] for row in self.summary()]
+        return any(
+            each["mean"] - 2 * each["std"] / math.sqrt(self.n_folds) > share for each in found
+        )
+
+    def remarks(self) -> list[str]:
+        """The notes, the methods that could not be tested, and whether any finds anything."""
+        failed = [f"{each['title']} failed: {each['error']}" for each in self.failed()]
+        return [*self.notes, *failed, *([] if self.is_better_than_chance else [HOPELESS])]
 
     def confusion(self, results: Sequence[FoldResult]) -> NDArray[np.int64]:
         """[[tn, fp], [fn, tp]] over all tests; each row is tested once per repeat."""

@@ -60,8 +60,8 @@ def review_file(
     Review
     """
     check_integer(top, "top", low=1)
-    best: Any = None
-    ranks = np.empty((0, 2))  # probability and row of the best rows so far
+    best: Any = None  # the best rows so far
+    ranks = np.empty((0, 2))  # their probability and number
     n_rows = n_positive = 0
     for piece in iter_table(path, model.encoder, block_bytes=BLOCK_BYTES, row_names=model.id_name):
         on_step()
@@ -102,7 +102,7 @@ def labeled_rows(
     target : str
         Name of the column for the class; an existing column of this name is replaced.
     row_names : str or None, default=None
-        Column with the names of the rows. It is read as text, and compared with the review.
+        Column with the names of the rows, which are compared with those in the review.
 
     Returns
     -------
@@ -110,11 +110,6 @@ def labeled_rows(
         All columns of the source and `target`, in the order of the source. The class is the
         positive one for "yes" and the other one for "no"; rows with "unsure" or without a
         verdict are left out.
-
-    Raises
-    ------
-    TableError
-        The review does not belong to the source, or has other verdicts.
     """
     verdicts = read_verdicts(review)
     table = read_arrow(Path(source), text=[row_names] if row_names else []).table
@@ -162,17 +157,7 @@ def with_reviewed_rows(
         The columns of the training file, with the class as text. If the model was fitted for one
         class against several others, rows with the verdict "no" get the class "not …". A reviewed
         row that is in the training file already, with the same values in all columns but the class,
-        is not added: its class there becomes that of the verdict.
-
-    Raises
-    ------
-    TableError
-        The source lacks a column of the training file.
-
-    Warns
-    -----
-    UserWarning
-        Reviewed rows were in the training file already.
+        is not added: its class there becomes that of the verdict, with a warning.
     """
     text = [row_names] if row_names else []
     table = read_arrow(Path(path), target=target, text=text).table
@@ -232,8 +217,7 @@ def read_verdicts(path: str | Path) -> dict[int, dict[str, str]]:
         lines = list(csv.DictReader(stream))
     found = {}
     for line in lines:
-        absent = {"row", "id", "verdict", "label", "note"} - {*line}
-        if absent:
+        if absent := {"row", "id", "verdict", "label", "note"} - {*line}:
             raise TableError(
                 f"{path} is not a review: it has no column {', '.join(sorted(absent))}. Export "
                 "one from the page of: raremetric review"
@@ -244,6 +228,7 @@ def read_verdicts(path: str | Path) -> dict[int, dict[str, str]]:
                 f"one of {', '.join(VERDICTS)}, or empty."
             )
         if line["verdict"] in ("yes", "no"):
-            plain = {name: unguard(text or "") for name, text in line.items() if name}
-            found[int(line["row"])] = plain
+            found[int(line["row"])] = {
+                name: unguard(text or "") for name, text in line.items() if name
+            }
     return found

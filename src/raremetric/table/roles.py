@@ -11,6 +11,7 @@ import pandas as pd
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from raremetric.copies import join_groups, why_so_few
 from raremetric.datasets.parsers import unquote
 from raremetric.encoding.columns import without_zero
 from raremetric.table.reading import TableError, read_table
@@ -38,6 +39,16 @@ class RowRoles(NamedTuple):
     def take(self, rows: NDArray) -> RowRoles:
         """The same for some of the rows."""
         return RowRoles(*(None if values is None else values[rows] for values in self))
+
+    @property
+    def sets(self) -> NDArray[np.int64] | None:
+        """Groups that contain every copy of each of their rows; None if all rows are separate."""
+        return join_groups(self.copies, self.groups)
+
+    @property
+    def why_so_few(self) -> str:
+        """A sentence, with a space before it, if copies join groups; else nothing."""
+        return why_so_few(self.copies, self.groups)
 
 
 def read_with_roles(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from raremetric.copies import Copies, join_groups, why_so_few
+from raremetric.copies import Copies
 from raremetric.selection import Folds, sets_per_class, shuffled_folds
 from raremetric.selection.folds import fold_numbers
 from raremetric.table.roles import Roles, RowRoles
@@ -17,8 +17,6 @@ MIN_RARE = 4  # examples of the rarer class that tuning needs
 MANY_ROWS = 2000
 MANY_RARE = 100
 N_QUICK_FOLDS = 3
-MANY_VALUES = 0.9  # different values per row of a column that may identify rows
-MANY_COPIES = 0.1  # share of the rows that are copies without such a column, if it does
 NO_ROLES = RowRoles()
 
 
@@ -27,17 +25,10 @@ def outer_folds(
 ) -> Folds:
     """Training and test rows of each outer fold.
 
-    Parameters
-    ----------
-    y : ndarray of shape (n_samples,)
-        0 or 1.
-    n_folds, seed, n_repeats : int
-    roles : RowRoles
-        Copies of a row go to the same fold. Rows of one group are never both in the training and
-        the test part. If there are times, each model is tested on rows that are later than all of
-        its training rows.
+    Copies of a row go to the same fold. Rows of one group are never both in the training and the
+    test part. If there are times, each model is tested on rows that are later than all of its
+    training rows.
     """
-    times, groups, _, copies = roles
     check_integer(n_folds, "n_folds", low=2)
     check_integer(n_repeats, "n_repeats", low=1)
     n_rare = int(np.bincount(y, minlength=2).min())
@@ -46,14 +37,14 @@ def outer_folds(
             f"The rare class has {n_rare} examples, too few for {n_folds} folds: each fold must "
             "contain at least one of them. Use fewer folds."
         )
-    if times is not None:
-        if n_repeats > 1:
-            raise ValueError(
-                "Folds by time cannot be repeated. Leave out the repeats, or the column of times."
-            )
-        folds = time_folds(y, times, n_folds, join_groups(copies, groups))
+    if roles.times is None:
+        folds = random_folds(y, n_folds, seed, n_repeats, roles)
+    elif n_repeats == 1:
+        folds = time_folds(y, n_folds, roles)
     else:
-        folds = random_folds(y, n_folds, seed, n_repeats, groups, copies)
+        raise ValueError(
+            "Folds by time cannot be repeated. Leave out the repeats, or the column of times."
+        )
     for train, test in folds:
         if len(np.unique(y[test])) < 2:
             raise ValueError("A test fold contains only one class. Use fewer folds.")
@@ -61,8 +52,7 @@ def outer_folds(
             n_tuning_folds(y[train])
         except ValueError as error:
             raise ValueError(
-                f"{error} These are the training rows of a fold: use fewer folds."
-                f"{why_so_few(copies, groups)}"
+                f"{error} These are the training rows of a fold: use fewer folds.{roles.why_so_few}"
             ) from error
     return folds
 
@@ -108,32 +98,27 @@ def tuning_folds(
         validation part.
     """
     n_most = n_tuning_folds(y)
-    times, groups, _, copies = roles
     few_folds = quick and len(y) >= MANY_ROWS and np.bincount(y).min() >= MANY_RARE
-    if copies is not None and copies.max() + 1 == len(copies):
-        copies = None  # all rows are different
-    if times is not None:
-        n_most = N_QUICK_FOLDS if few_folds else n_most
-        try:
-            return _past_folds(y, times, n_most, join_groups(copies, groups))
-        except ValueError as error:
-            raise ValueError(f"{error}{why_so_few(copies, groups)}") from error
+    if roles.copies is not None and roles.copies.max() + 1 == len(y):
+        roles = roles._replace(copies=None)  # all rows are different
+    if roles.times is not None:
+        return _past_folds(y, N_QUICK_FOLDS if few_folds else n_most, roles)
     n_folds, n_repeats = fold_numbers(check_labels(y, "Tuning"))
     if few_folds:
         n_folds, n_repeats = N_QUICK_FOLDS, 1
     all_learn = max_samples is None or max_samples >= len(y)
-    if groups is None and copies is None and not few_folds and all_learn:
+    if roles.sets is None and not few_folds and all_learn:
         return None
-    sizes = sets_per_class(y, join_groups(copies, groups))
-    n_most = sizes[1] if groups is not None else sizes.min()
-    return random_folds(y, min(n_folds, max(2, int(n_most))), seed, n_repeats, groups, copies)
+    sizes = sets_per_class(y, roles.sets)
+    n_most = sizes[1] if roles.groups is not None else sizes.min()
+    return random_folds(y, min(n_folds, max(2, int(n_most))), seed, n_repeats, roles)
 
 
-def _past_folds(y: NDArray, times: NDArray, n_most: int, groups: NDArray | None) -> Folds:
+def _past_folds(y: NDArray, n_most: int, roles: RowRoles) -> Folds:
     """As many folds by time as leave two examples of each class to learn from."""
     for n_folds in range(n_most, 0, -1):
         try:
-            folds = time_folds(y, times, n_folds, groups)
+            folds = time_folds(y, n_folds, roles)
         except ValueError:  # too many positives have the same time
             continue
         usable = [fold for fold in folds if np.bincount(y[fold[0]], minlength=2).min() >= 2]
@@ -142,43 +127,37 @@ def _past_folds(y: NDArray, times: NDArray, n_most: int, groups: NDArray | None)
     raise ValueError(
         "The rows cannot be divided into an earlier part to learn from and a later part to tune "
         "on, with examples of both classes in each. Leave out the column with the time, or add "
-        "rows from other times."
+        f"rows from other times.{roles.why_so_few}"
     )
 
 
-def random_folds(
-    y: NDArray,
-    n_folds: int,
-    seed: int,
-    n_repeats: int,
-    groups: NDArray | None,
-    copies: NDArray | None,
-) -> Folds:
+def random_folds(y: NDArray, n_folds: int, seed: int, n_repeats: int, roles: RowRoles) -> Folds:
     """Stratified folds, with the rows of a group and copies of a row together."""
-    sizes = sets_per_class(y, join_groups(copies, groups))
-    if groups is not None and sizes[1] < n_folds:
+    sizes = sets_per_class(y, roles.sets)
+    if roles.groups is not None and sizes[1] < n_folds:
         raise ValueError(
             f"The positive rows belong to {sizes[1]} {'group' if sizes[1] == 1 else 'groups'}, too "
-            f"few for {n_folds} folds.{why_so_few(copies, groups)} Use fewer folds."
+            f"few for {n_folds} folds.{roles.why_so_few} Use fewer folds."
         )
-    if groups is None and sizes.min() < n_folds:
+    if roles.groups is None and sizes.min() < n_folds:
         raise ValueError(
             f"Without copies, a class has {sizes.min()} rows, too few for {n_folds} folds. "
             "Use fewer folds, or add other rows of this class."
         )
     folds: Folds = []
     for repeat in range(n_repeats):
-        folds += shuffled_folds(y, n_folds, seed + repeat, groups, copies)
+        folds += shuffled_folds(y, n_folds, seed + repeat, roles.groups, roles.copies)
     return folds
 
 
-def time_folds(y: NDArray, times: NDArray, n_folds: int, groups: NDArray | None) -> Folds:
+def time_folds(y: NDArray, n_folds: int, roles: RowRoles) -> Folds:
     """Train on the past, test on the next period; each period has as many positives.
 
     The rows are sorted by time and divided into n_folds + 1 periods. Fold i learns from the first
     i periods and is tested on the next one. Rows with the same time stay in one period. Rows whose
     group is in the test part are left out of the training part.
     """
+    times, sets = np.asarray(roles.times), roles.sets
     positive_times = np.sort(times[y == 1])
     positions = np.arange(1, n_folds + 1) * len(positive_times) // (n_folds + 1)
     starts = np.unique(positive_times[positions])
@@ -187,13 +166,10 @@ def time_folds(y: NDArray, times: NDArray, n_folds: int, groups: NDArray | None)
             f"Too many positive rows have the same time to make {n_folds} folds. Use fewer folds."
         )
     folds = []
-    for i, start in enumerate(starts):
-        is_test = times >= start
-        if i + 1 < len(starts):
-            is_test &= times < starts[i + 1]
-        is_train = times < start
-        if groups is not None:
-            is_train &= ~np.isin(groups, groups[is_test])
+    for start, stop in zip(starts, [*starts[1:], np.inf], strict=True):
+        is_train, is_test = times < start, (times >= start) & (times < stop)
+        if sets is not None:
+            is_train &= ~np.isin(sets, sets[is_test])
         folds.append((np.flatnonzero(is_train), np.flatnonzero(is_test)))
     return folds
 

@@ -179,21 +179,8 @@ def progress(
 ) -> Iterator[Step]:
     """Show a progress bar on a terminal; otherwise, print a line per step that has one.
 
-    Parameters
-    ----------
-    total : int or None
-        Number of steps; None if it is not known.
-    description : str
-        Shown beside the bar.
-    counted : bool
-        Whether to show the number of steps.
-    shown : bool
-        False to show no bar: for example, if the results are printed on the same terminal.
-
-    Yields
-    ------
-    Step
-        Call it after each step.
+    The number of steps may be unknown, and is not shown if the steps are not `counted`. No bar is
+    `shown` if, for example, the results are printed on the same terminal.
     """
     console = Console(stderr=True)
     if not (shown and console.is_terminal):

@@ -93,29 +93,28 @@ def compare(
             categorical=split_names(categorical),
             importances=importances,
         )
-        rows = found.summary()
         keeps = not found.is_whole and Path(out).exists()  # an earlier page may be whole
         if as_json:
             about = {"file": None if keeps else out, "rows": len(found.y), "scoring": found.scoring}
-            about |= {"methods": rows, "budgets": found.budgets(sizes)}
+            about |= {"methods": found.summary(), "budgets": found.budgets(sizes)}
             about |= {"importances": found.importances(), "failed": found.failed()}
             print_json(about | {"notes": found.notes})
         else:
-            print_rendered(comparison_table(found, rows))
-            _print_importances(found, rows)
-        for each in found.remarks(rows):
+            print_rendered(comparison_table(found))
+            _print_importances(found)
+        for each in found.remarks():
             note(each)
         if keeps:
             note(f"Stopped: {out} is the page of an earlier comparison and was kept.")
         else:
             command = shlex.join(["raremetric", *sys.argv[1:]])
             with atomic_write(out, replace=found.is_whole) as stream:
-                stream.write(comparison_page(found, rows, command, sizes).encode())
+                stream.write(comparison_page(found, command, sizes).encode())
     if not as_json:
         if not keeps:
             typer.echo(f"Alerts, curves, confusion matrices and scatter plots are in {out}.")
         given = {"positive": positive, "ignore": ignore, "categorical": categorical, **columns}
-        _print_next_step(found, rows, file, given | {"scoring": None if aim == "f1" else aim})
+        _print_next_step(found, file, given | {"scoring": None if aim == "f1" else aim})
     if not found.is_whole:
         raise typer.Exit(130)
 
@@ -145,11 +144,11 @@ def _compare_with_progress(
     return replace(found, source=source_name(file))
 
 
-def _print_importances(found: Comparison, rows: list[dict[str, Any]]) -> None:
+def _print_importances(found: Comparison) -> None:
     """Print the importances of the columns for the best method, if they were measured."""
     from raremetric.table.commands.tables import importances_table
 
-    best = found.best(rows)["title"]
+    best = found.best["title"]
     for each in found.importances():
         if each["title"] == best:
             title = (
@@ -159,12 +158,10 @@ def _print_importances(found: Comparison, rows: list[dict[str, Any]]) -> None:
             print_rendered(importances_table(each["columns"], N_SHOWN, title))
 
 
-def _print_next_step(
-    found: Comparison, rows: list[dict[str, Any]], file: str, given: dict[str, Any]
-) -> None:
+def _print_next_step(found: Comparison, file: str, given: dict[str, Any]) -> None:
     """Print the command that fits the best method, if any method finds the class."""
-    best = found.best(rows)["method"]
-    if ":" in best or not found.any_better_than_chance(rows):
+    best = found.best["method"]
+    if ":" in best or not found.is_better_than_chance:
         return  # fit knows no classes outside the package
     words = ["raremetric", "fit", file, "--target", found.target_name]
     for name, values in given.items():

@@ -43,7 +43,7 @@ Scheduler = Annotated[
     ),
 ]
 
-# Columns
+# Columns; those of time, group and weight are not used as features
 Target = Annotated[
     str | None,
     typer.Option(help="Column that contains the class. ARFF and KEEL files declare theirs."),
@@ -57,39 +57,33 @@ Positive = Annotated[
 ]
 Ignore = Annotated[
     list[str] | None,
-    typer.Option(
-        metavar="COLUMNS", help="Columns to leave out, separated by commas; may be repeated."
-    ),
+    typer.Option(metavar="COLUMNS", help="Leave out columns, separated by commas; repeatable."),
 ]
 Categorical = Annotated[
     list[str] | None,
     typer.Option(
-        metavar="COLUMNS",
-        help="Numeric columns to treat as categories, separated by commas; may be repeated.",
+        metavar="COLUMNS", help="Treat numbers as categories, separated by commas; repeatable."
     ),
 ]
 Time = Annotated[
     str | None,
     typer.Option(
         metavar="COLUMN",
-        help="Test and tune on rows that are later than those learned from, by this column of "
-        "dates or numbers. It is not used as a feature.",
+        help="Dates or numbers: test and tune on rows that are later than those learned from.",
     ),
 ]
 Group = Annotated[
     str | None,
     typer.Option(
         metavar="COLUMN",
-        help="Keep rows with the same value in this column, such as a customer, on one side when "
-        "methods are tested and tuned. It is not used as a feature.",
+        help="Such as a customer: keep rows with the same value on one side to test and tune.",
     ),
 ]
 Weight = Annotated[
     str | None,
     typer.Option(
         metavar="COLUMN",
-        help="Column with weights of the rows, at least 0. Fits, thresholds and all measures are "
-        "weighted. It is not used as a feature.",
+        help="Weights of the rows, at least 0, for fits, thresholds and all measures.",
     ),
 ]
 
@@ -116,8 +110,8 @@ Methods = Annotated[
     list[str] | None,
     typer.Option(
         metavar="NAMES",
-        help="Methods to compare, separated by commas; may be repeated. Default: all but those "
-        "that are slow on large tables; see the list below.",
+        help="Methods to compare, separated by commas; repeatable. Default: all but those that "
+        "are slow on large tables; see the list below.",
         autocompletion=complete_methods,
     ),
 ]
@@ -126,15 +120,15 @@ OwnMethod = Annotated[
     typer.Option(
         metavar="MODULE:CLASS",
         help="Also compare a class of your own with scikit-learn's interface, such as "
-        "mypackage.module:MyLearner; repeat the option for several.",
+        "mypackage.module:MyLearner; repeatable.",
     ),
 ]
 Resampling = Annotated[
     list[str] | None,
     typer.Option(
         metavar="NAMES",
-        help="One or more of none, smote and rus, separated by commas; may be repeated. Only "
-        "for methods in which neighbors vote; all others run with none. Default: none.",
+        help="Some of none, smote and rus, separated by commas; repeatable. For methods in which "
+        "neighbors vote; all others run with none. Default: none.",
     ),
 ]
 MaxTrainRows = Annotated[
@@ -148,10 +142,7 @@ MaxTrainRows = Annotated[
 ]
 Importances = Annotated[
     bool,
-    typer.Option(
-        "--importances",
-        help="Also measure how much each method depends on each column, on the test folds.",
-    ),
+    typer.Option("--importances", help="Also measure how much each method depends on each column."),
 ]
 Alerts = Annotated[
     int | None,

@@ -17,20 +17,20 @@ UNLIMITED = 1000  # columns of a terminal in which nothing is cut
 BAR = 24  # characters of the longest bar
 
 
-def comparison_table(found: Comparison, rows: list[dict[str, Any]]) -> Table:
+def comparison_table(found: Comparison) -> Table:
     """One row per method; those as good as the best are marked.
 
     In a narrow terminal, only what was tuned for has its standard deviation.
     """
     console = Console()
-    table = _comparison_table(found, rows, [*found.measures])
+    table = _comparison_table(found, [*found.measures])
     unlimited = console.options.update(width=UNLIMITED)
     if console.measure(table, options=unlimited).maximum > console.width:
-        table = _comparison_table(found, rows, [found.aim])
+        table = _comparison_table(found, [found.aim])
     return table
 
 
-def _comparison_table(found: Comparison, rows: list[dict[str, Any]], spread: list[str]) -> Table:
+def _comparison_table(found: Comparison, spread: list[str]) -> Table:
     """The table with the standard deviations of some measures."""
     what = "standard deviation" if len(spread) > 1 else f"standard deviation ({found.aim} only)"
     n_positive = int(found.y.sum())
@@ -41,7 +41,7 @@ def _comparison_table(found: Comparison, rows: list[dict[str, Any]], spread: lis
             f"Mean ± {what} over {found.n_folds} folds in percent; seconds per fold."
         ),
         title_justify="left",
-        caption=found.best_sentence(rows),
+        caption=found.best_sentence,
         caption_justify="left",
         box=box.SIMPLE_HEAD,
         padding=0,
@@ -50,7 +50,7 @@ def _comparison_table(found: Comparison, rows: list[dict[str, Any]], spread: lis
     table.add_column("method", overflow="fold")
     for name in (*found.measures, "sec."):
         table.add_column(name.replace(" ", "\n"), justify="right", no_wrap=True)
-    for row in rows:
+    for row in found.summary():
         cells = []
         for name in found.measures:
             best = name == found.aim and row["among_best"]
@@ -123,27 +123,29 @@ def examples_table(found: Explanation, n_shown: int, distances: bool) -> Table:
 
 def importances_table(columns: list[dict[str, Any]], n_shown: int, title: str = "") -> Table:
     """Decrease of the average precision when a column is permuted, the largest first."""
-    table = _table(title or "Decrease of the average precision when the column is permuted")
-    table.add_column("column", overflow="fold")
-    table.add_column("decrease", justify="right")
-    table.add_column("")
-    largest = max(columns[0]["importance"], 1e-300)
-    for each in _split(columns, n_shown)[0]:
-        bar = "█" * max(0, round(BAR * each["importance"] / largest))
-        decrease = f"{each['importance']:z.3f} ± {each['std']:.3f}"
-        table.add_row(Text(each["column"]), decrease, bar)
-    return table
+    title = title or "Decrease of the average precision when the column is permuted"
+    bars = {
+        each["column"]: (each["importance"], f"{each['importance']:z.3f} ± {each['std']:.3f}")
+        for each in _split(columns, n_shown)[0]
+    }
+    return _bars(title, "column", "decrease", bars)
 
 
 def weights_table(weights: dict[str, float], n_shown: int) -> Table:
     """Shares of the features, the largest first."""
-    table = _table("Feature weights of the metric")
-    table.add_column("feature")
-    table.add_column("share", justify="right")
+    bars = {name: (share, f"{share:.1%}") for name, share in list(weights.items())[:n_shown]}
+    return _bars("Feature weights of the metric", "feature", "share", bars)
+
+
+def _bars(title: str, name: str, number: str, values: dict[str, tuple[float, str]]) -> Table:
+    """A name, a number as text, and a bar in each row; the first number is the largest."""
+    table = _table(title)
+    table.add_column(name, overflow="fold")
+    table.add_column(number, justify="right")
     table.add_column("")
-    largest = max([*weights.values(), 1e-300])
-    for name, share in list(weights.items())[:n_shown]:
-        table.add_row(Text(name), f"{share:.1%}", "█" * round(BAR * share / largest))
+    largest = max(next(iter(values.values()))[0], 1e-300)
+    for each, (value, text) in values.items():
+        table.add_row(Text(each), text, "█" * max(0, round(BAR * value / largest)))
     return table
 
 

@@ -14,18 +14,13 @@ N_COLUMNS = 50  # of the file, in the table of importances
 
 
 def comparison_page(
-    comparison: Comparison,
-    rows: list[dict[str, Any]],
-    command: str = "",
-    sizes: Sequence[int] = BUDGETS,
+    comparison: Comparison, command: str = "", sizes: Sequence[int] = BUDGETS
 ) -> str:
     """A standalone page: results, alerts, curves, confusion matrices, tuning, directions.
 
     Parameters
     ----------
     comparison : Comparison
-    rows : list of dict
-        Its summary, one row per method.
     command : str
         The command that repeats the comparison.
     sizes : sequence of int
@@ -40,14 +35,14 @@ def comparison_page(
     positive = comparison.class_names[1]
     directions = draw_directions(comparison)
     sections = [
-        Section("results", "Results", [results_grid(comparison, rows)]),
-        Section("budgets", "Alerts", [budget_grid(comparison, rows, sizes)]),
+        Section("results", "Results", [results_grid(comparison)]),
+        Section("budgets", "Alerts", [budget_grid(comparison, sizes)]),
         Section("curves", "Precision and recall", [], [draw_curves(comparison)]),
         Section("counts", "Confusion matrices", [], [draw_counts(comparison)]),
-        Section("tuning", "How the methods were tuned", [tuning_grid(comparison, rows)]),
+        Section("tuning", "How the methods were tuned", [tuning_grid(comparison)]),
     ]
     if found := comparison.importances():
-        grid = importances_grid(comparison, found, rows)
+        grid = importances_grid(comparison, found)
         sections.insert(2, Section("importances", "Importances of the columns", [grid]))
     if directions:
         sections.append(Section("directions", "The table in two directions", [], [directions]))
@@ -56,20 +51,20 @@ def comparison_page(
         "comparison.html",
         title=f"{Path(comparison.source).name}: {comparison.target_name} = {positive}",
         overview=(
-            f"{n} rows, {comparison.n_columns} columns, {n_positive} rows of class {positive} "
+            f"{n} rows, {len(comparison.columns)} columns, {n_positive} rows of class {positive} "
             f"({n_positive / n:.1%}). {comparison.protocol} All methods were tested on the same "
             f"folds and tuned for {comparison.aim} within the training part."
         ),
         details={"Command": command} if command else {},
-        remarks=comparison.remarks(rows),
+        remarks=comparison.remarks(),
         sections=sections,
     )
 
 
-def results_grid(comparison: Comparison, rows: list[dict[str, Any]]) -> Grid:
+def results_grid(comparison: Comparison) -> Grid:
     """Mean and standard deviation of each measure; methods as good as the best in bold."""
     grid_rows = []
-    for row in rows:
+    for row in comparison.summary():
         cells = []
         for name in comparison.measures:
             best = name == comparison.aim and row["among_best"]
@@ -82,22 +77,22 @@ def results_grid(comparison: Comparison, rows: list[dict[str, Any]]) -> Grid:
         ["Method", *(name[0].upper() + name[1:] for name in comparison.measures), "Seconds"],
         grid_rows,
         notes=[
-            comparison.best_sentence(rows),
+            comparison.best_sentence,
             f"Mean ± standard deviation over {comparison.n_folds} folds, in percent. Seconds: time "
             "to tune and fit, per fold.",
         ],
     )
 
 
-def budget_grid(comparison: Comparison, rows: list[dict[str, Any]], sizes: Sequence[int]) -> Grid:
+def budget_grid(comparison: Comparison, sizes: Sequence[int]) -> Grid:
     """Precision and recall of each method if only the rows with the highest scores are checked."""
     found = comparison.budgets(sizes)
     used = list(dict.fromkeys(each["alerts"] for each in found))
-    by_title: dict[str, list[Cell]] = {row["title"]: [] for row in rows}
+    by_title: dict[str, list[Cell]] = {row["title"]: [] for row in comparison.summary()}
     for each in found:
         text = f"{100 * each['precision']:.0f} / {100 * each['recall']:.0f}"
         by_title[each["title"]].append(Cell(text, each["found"]))
-    for row in rows:
+    for row in comparison.summary():
         (_, fp), (_, tp) = row["confusion"]
         n_alerts = (fp + tp) / comparison.n_repeats
         by_title[row["title"]].append(Cell(f"{n_alerts:.0f}", n_alerts))
@@ -114,7 +109,7 @@ def budget_grid(comparison: Comparison, rows: list[dict[str, Any]], sizes: Seque
     )
 
 
-def tuning_grid(comparison: Comparison, rows: list[dict[str, Any]]) -> Grid:
+def tuning_grid(comparison: Comparison) -> Grid:
     """How many candidates each method tried, and how it decides."""
     tuned = "average precision; the threshold for F1"
     if comparison.scoring != "average_precision":
@@ -128,7 +123,7 @@ def tuning_grid(comparison: Comparison, rows: list[dict[str, Any]]) -> Grid:
                 Cell(str(row["n_candidates"]), row["n_candidates"]),
                 name_cell(row["decides_by"]),
             ]
-            for row in rows
+            for row in comparison.summary()
         ],
         notes=[
             "All methods were tested on the same outer folds. Candidates are the settings among "
@@ -139,11 +134,9 @@ def tuning_grid(comparison: Comparison, rows: list[dict[str, Any]]) -> Grid:
     )
 
 
-def importances_grid(
-    comparison: Comparison, importances: list[dict[str, Any]], rows: list[dict[str, Any]]
-) -> Grid:
+def importances_grid(comparison: Comparison, importances: list[dict[str, Any]]) -> Grid:
     """Decrease of the average precision by column and method; those of the best method first."""
-    best = comparison.best(rows)["title"]
+    best = comparison.best["title"]
     by_title = {
         each["title"]: {column["column"]: column for column in each["columns"]}
         for each in importances

@@ -22,17 +22,6 @@ def tripled():
     return pd.concat([noise] * 3, ignore_index=True)
 
 
-def test_all_methods_are_tested_on_the_same_rows(path, monkeypatch):
-    monkeypatch.setattr(scored, "N_QUICK_CANDIDATES", 1)
-    methods = ["plain", "gmml", "logistic"]
-    found = compare_table(path, "state", methods=methods, n_folds=3, ignore=["id"])
-    first, *others = found.entries().values()
-    for other in others:
-        for ours, theirs in zip(first, other, strict=True):
-            np.testing.assert_array_equal(ours.test, theirs.test)
-            assert ours.n_train == theirs.n_train
-
-
 @pytest.mark.filterwarnings("ignore:The model is no better than chance")
 @pytest.mark.parametrize("n_times", [1, 7])
 @pytest.mark.parametrize("method", ["plain", "logistic", "boosting", "iml-score"])

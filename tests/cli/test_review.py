@@ -98,13 +98,6 @@ def test_review_does_not_overwrite_its_inputs(run, path, saved, tmp_path):
     assert "There is no directory" in result.stderr
 
 
-def test_help_of_review(run):
-    text = run("review", "--help").stdout
-    assert "Example: raremetric review" in text
-    assert "--json" in text
-    assert "review" in run("--help").stdout
-
-
 def test_fit_with_a_review(run, path, tmp_path):
     new, review, out = (tmp_path / name for name in ("new.csv", "review.csv", "model.skops"))
     make_table(seed=5, n=30).drop(columns="state").to_csv(new, index=False)
@@ -129,6 +122,5 @@ def test_fit_with_a_review(run, path, tmp_path):
     assert result.exit_code == 0, result.output
     about = json.loads(result.stdout)
     assert (about["rows"], about["positive"]) == (122, before["positive"] + 1)
-    assert about["columns"] == before["columns"]
-    assert about["features"] == before["features"]
+    assert all(about[name] == before[name] for name in ("columns", "features"))
     assert "must be given together" in run(*words, "--reviewed", review).stderr

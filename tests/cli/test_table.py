@@ -120,48 +120,77 @@ def test_compare_prints_its_table_before_the_page_and_ends_with_the_next_step(
     assert "disk full" in result.stderr
 
 
-def test_compare_reports_methods_that_fail(run, path, tmp_path, monkeypatch):
-    (tmp_path / "failing_learner.py").write_text(
-        "from sklearn.linear_model import LogisticRegression\n"
-        "class Failing(LogisticRegression):\n"
-        "    def fit(self, X, y):\n"
-        "        raise RuntimeError('no luck')\n"
-    )
-    monkeypatch.syspath_prepend(tmp_path)
-    words = ["compare", path, "--target", "state", "--ignore", "id", "--folds", "2"]
-    words += ["-o", tmp_path / "page.html", "--method", "failing_learner:Failing"]
-    result = run(*words, "--methods", "plain", "--json")
+FAILING = """
+from sklearn.linear_model import LogisticRegression
+
+class Failing(LogisticRegression):
+    def fit(self, X, y):
+        raise RuntimeError("no luck")
+
+class Stopping(LogisticRegression):
+    def fit(self, X, y):
+        raise KeyboardInterrupt
+"""
+
+
+@pytest.fixture
+def own(run, path, tmp_path, monkeypatch):
+    """Compare classes of the current directory; the page that is written."""
+    (tmp_path / "own_learners.py").write_text(FAILING + DOUBLED)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    monkeypatch.delitem(sys.modules, "own_learners", raising=False)
+    page = tmp_path / "page.html"
+    words = ["compare", path, "--target", "state", "--ignore", "id", "-o", page, "--folds", "2"]
+    return lambda *options: run(*words, *options), page
+
+
+def test_compare_reports_methods_that_fail(own):
+    compare, _ = own
+    failing = ["--method", "own_learners:Failing"]
+    result = compare(*failing, "--methods", "plain", "--json")
     assert result.exit_code == 0, result.output
     assert "Note: Failing failed: RuntimeError: no luck" in result.stderr
     found = json.loads(result.stdout)
     assert [row["method"] for row in found["methods"]] == ["plain"]
     assert [row["error"] for row in found["failed"]] == ["RuntimeError: no luck"]
     assert {each["alerts"] for each in found["budgets"]} == {10, 20, 50, 100}
-    result = run(*words, "--methods", "failing_learner:Failing")
-    assert result.exit_code == 2
-    assert result.stdout == ""
+    result = compare("--methods", "own_learners:Failing")
+    assert (result.exit_code, result.stdout) == (2, "")
     assert "No method could be fitted. Failing: RuntimeError: no luck" in result.stderr
 
 
-def test_compare_a_class_of_ones_own(run, path, tmp_path, monkeypatch):
-    folder = tmp_path / "code"
-    folder.mkdir()
-    (folder / "learner_here.py").write_text(DOUBLED)
-    monkeypatch.chdir(folder)  # found in the current directory
-    monkeypatch.setattr(sys, "path", [*sys.path])
-    page = tmp_path / "page.html"
-    words = ["compare", path, "--target", "state", "--ignore", "id", "-o", page, "--folds", "2"]
-    words += ["--methods", "plain", "--method", "learner_here:Doubled"]
-    result = run(*words)
-    assert result.exit_code == 0, result.output
-    assert "Doubled" in result.stdout
+def test_compare_a_class_of_ones_own(own):
+    compare, page = own
+    result = compare("--methods", "plain", "--method", "own_learners:Doubled", "--json")
+    plain, doubled = json.loads(result.stdout)["methods"]
+    assert (plain["method"], doubled["method"]) == ("plain", "own_learners:Doubled")
+    assert doubled["F1"] == plain["F1"]
     assert "Doubled" in page.read_text()
-    found = json.loads(run(*words, "--json").stdout)["methods"]
-    assert [row["method"] for row in found] == ["plain", "learner_here:Doubled"]
-    assert found[1]["F1"] == found[0]["F1"]
-    result = run(*words, "--method", "learner_here:Tripled")
+    result = compare("--method", "own_learners:Tripled")
     assert result.exit_code == 2
     assert "has no 'Tripled'" in result.stderr
+
+
+def test_compare_stopped(own):
+    compare, page = own
+    result = compare("--methods", "own_learners:Stopping")
+    assert result.exit_code == 130
+    sentence = "Stopped before any method had finished all folds; nothing was written."
+    assert result.stderr.splitlines()[-1] == sentence
+    assert not page.exists()
+    result = compare("--methods", "plain,own_learners:Stopping")
+    assert result.exit_code == 130
+    assert "only methods that have finished all folds are shown" in result.stderr
+    page.write_text("whole")
+    for options in ([], ["--json"]):  # does not replace the page
+        result = compare("--methods", "plain,own_learners:Stopping", *options)
+        assert result.exit_code == 130
+        sentence = f"Note: Stopped: {page} is the page of an earlier comparison and was kept."
+        assert result.stderr.splitlines()[-1] == sentence
+        assert page.read_text() == "whole"
+        assert str(page) not in result.stdout
+    assert json.loads(result.stdout)["file"] is None
 
 
 def test_a_terminal_has_bars(run, path, saved, tmp_path, monkeypatch):
@@ -173,49 +202,6 @@ def test_a_terminal_has_bars(run, path, saved, tmp_path, monkeypatch):
     assert "2/2" in result.stderr
     assert "fold 2" not in result.stderr
     assert "predicting" in run("predict", saved, path, "-o", tmp_path / "out.csv").stderr
-
-
-@pytest.fixture
-def stopped(run, path, tmp_path, monkeypatch):
-    """A comparison that is stopped by Ctrl-C, before or after the first method has finished."""
-    (tmp_path / "stopping_learner.py").write_text(
-        "from sklearn.linear_model import LogisticRegression\n"
-        "class Stopping(LogisticRegression):\n"
-        "    def fit(self, X, y):\n"
-        "        raise KeyboardInterrupt\n"
-    )
-    monkeypatch.syspath_prepend(tmp_path)
-    page = tmp_path / "page.html"
-    words = ["compare", path, "--target", "state", "--ignore", "id", "-o", page, "--folds", "2"]
-
-    def compare(methods, *options):
-        result = run(*words, "--methods", methods, *options)
-        assert result.exit_code == 130
-        return result
-
-    return compare, page
-
-
-def test_compare_stopped(stopped):
-    compare, page = stopped
-    sentence = "Stopped before any method had finished all folds; nothing was written."
-    assert compare("stopping_learner:Stopping").stderr.splitlines()[-1] == sentence
-    assert not page.exists()
-    result = compare("plain,stopping_learner:Stopping")
-    assert "only methods that have finished all folds are shown" in result.stderr
-    assert page.exists()
-
-
-def test_a_stopped_comparison_does_not_replace_a_page(stopped):
-    compare, page = stopped
-    page.write_text("whole")
-    for options in ([], ["--json"]):
-        result = compare("plain,stopping_learner:Stopping", *options)
-        sentence = f"Note: Stopped: {page} is the page of an earlier comparison and was kept."
-        assert result.stderr.splitlines()[-1] == sentence
-        assert page.read_text() == "whole"
-        assert str(page) not in result.stdout
-    assert json.loads(result.stdout)["file"] is None
 
 
 @pytest.mark.parametrize(
@@ -267,7 +253,7 @@ def test_mistakes_with_a_model(run, path, saved, tmp_path):
 def test_help_has_an_example_each(run):
     overview = run("--help").stdout
     assert "Exit codes: 0 success;" in overview
-    for name in ("compare", "fit", "predict", "explain", "info", "datasets"):
+    for name in ("compare", "fit", "predict", "explain", "review", "export", "info", "datasets"):
         assert name in overview
         text = run(name, "--help").stdout
         assert f"Example: raremetric {name}" in text
@@ -344,12 +330,6 @@ def test_a_lost_interrupt_stops_at_the_next_step(monkeypatch, capsys):
     assert ended.value.exit_code == 130
     assert capsys.readouterr().err.splitlines() == ["1/9 one", "Stopped."]
     assert signal.getsignal(signal.SIGINT) is before
-
-
-def test_output_is_csv(run, path, saved):
-    rows = list(csv.reader(run("predict", saved, path).stdout.splitlines()))
-    assert rows[0][:4] == ["row", "id", "class", "probability"]
-    assert {len(row) for row in rows} == {11}
 
 
 @pytest.mark.parametrize("kind", ["same", "symbolic", "hard"])
@@ -466,20 +446,6 @@ def test_minima_are_aims(run, path, tmp_path, monkeypatch, option, aim):
     run(*words, f"--min-{option}", "0.8")
     run(*words, f"--min-{aim}", "0.75")
     assert seen == [f"{option}>=0.8", f"{aim}>=0.75"]
-
-
-def test_standard_input(path, saved):
-    done = subprocess.run(
-        [*COMMAND, "predict", str(saved), "-"],
-        input=path.read_bytes(),
-        capture_output=True,
-        check=True,
-    )
-    with subprocess.Popen(
-        [*COMMAND, "predict", str(saved), str(path)], stdout=subprocess.PIPE
-    ) as process:
-        assert done.stdout == process.stdout.read()
-    assert done.stdout.count(b"\n") == 121
 
 
 def test_doubts_are_notes(run, saved, tmp_path):

@@ -146,20 +146,6 @@ def test_processes_and_seeds(path, doubled):
     assert one[1] == one[2]  # doubled distances have the same neighbors
 
 
-def test_classes_outside_the_package(path, doubled):
-    classifier = "sklearn.naive_bayes:GaussianNB"
-    methods = ["plain", doubled, classifier]
-    found = compare_table(path, "state", methods=methods, n_folds=2, ignore=["id"])
-    plain, own, bayes = found.summary()
-    assert (own["method"], own["title"]) == (doubled, "Doubled")
-    assert {name: own[name] for name in MEASURES} == {name: plain[name] for name in MEASURES}
-    assert (bayes["method"], bayes["title"]) == (classifier, "GaussianNB")
-    assert bayes["average precision"]["mean"] > 0.5
-    page = comparison_page(found)
-    assert "Doubled" in page
-    assert "GaussianNB" in page
-
-
 def test_methods_are_found_by_any_name_and_used_once(path):
     settings = {"n_folds": 2, "ignore": ["id"]}
     found = compare_table(path, "state", methods=["GMML", "plain", "gmml"], **settings)

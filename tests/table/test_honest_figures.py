@@ -9,7 +9,6 @@ from sklearn.model_selection import StratifiedKFold
 
 from raremetric.contenders import scored
 from raremetric.table import compare_table, fit_table, read_table
-from raremetric.table.roles import read_times, read_weights
 from tests.table.conftest import make_table
 
 
@@ -90,17 +89,6 @@ def test_copies_are_found_despite_an_identifier(tripled, tmp_path, ids):
     assert found.notes[0].endswith("Columns that identify rows were not compared: 'id'.")
 
 
-@pytest.mark.parametrize("layout", ["%d.%m.%Y", "%d/%m/%Y", "%d.%m.%Y %H:%M"])
-def test_the_day_comes_first_in_european_dates(tmp_path, layout):
-    rng = np.random.default_rng(0)
-    days = pd.Timestamp("2024-01-01") + pd.to_timedelta(rng.permutation(160), unit="D")
-    frame = make_table(n=160).drop(columns="id").assign(day=days.strftime(layout))
-    frame.to_csv(tmp_path / "t.csv", index=False)
-    found = compare_table(tmp_path / "t.csv", "state", methods=["plain"], n_folds=2, time="day")
-    (folds,) = found.entries().values()
-    assert days[folds[0].test].max() < days[folds[1].test].min()
-
-
 def test_the_expected_quality_is_that_of_the_threshold_that_decides(path, monkeypatch):
     monkeypatch.setattr(scored, "N_QUICK_CANDIDATES", 1)
     found = [
@@ -148,8 +136,3 @@ def test_dates_far_from_the_training_data_are_marked():
     later = frame.head(2).assign(day=[pd.Timestamp("2090-01-01"), frame["day"][1]])
     assert model.predict_table(later)["unlike_training"].tolist()[0].split("; ")[0] == "day"
     assert "day" not in model.predict_table(later)["unlike_training"].tolist()[1]
-
-
-def test_weights_and_times_may_have_decimal_commas():
-    assert read_weights("w", ["1,50", "0,25"]).tolist() == [1.5, 0.25]
-    assert read_times("t", ["0,06", "1"]).tolist() == [0.06, 1.0]

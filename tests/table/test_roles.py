@@ -11,7 +11,14 @@ from raremetric.contenders import scored
 from raremetric.table import TableError, compare_table, fit_table
 from raremetric.table.measures import MEASURES, best_beyond, cost_savings, measure_of
 from raremetric.table.reading import tables
-from raremetric.table.roles import Roles, RowRoles, read_times, read_weights, read_with_roles
+from raremetric.table.roles import (
+    Roles,
+    RowRoles,
+    read_groups,
+    read_times,
+    read_weights,
+    read_with_roles,
+)
 from raremetric.table.splitting import tuning_folds
 
 
@@ -48,17 +55,6 @@ def test_the_score_of_fit_is_honest_with_groups(leaking, method):
     found = f1_score(actual, honest.predict_table(new)["class"] == "fraud")
     assert found == pytest.approx(honest.training["score"], abs=0.2)
     assert found < naive.training["score"] - 0.3
-
-
-@pytest.mark.filterwarnings("ignore:The model is no better than chance")
-def test_copies_stay_together_when_a_model_is_tuned(leaking):
-    """The class is noise; only a copy of a row can predict it."""
-    rng = np.random.default_rng(0)
-    noise = pd.DataFrame(rng.normal(size=(80, 3)), columns=list("abc"))
-    noise["state"] = np.where(np.arange(80) % 4 == 0, "ill", "well")
-    model = fit_table(pd.concat([noise] * 3, ignore_index=True), "state", method="plain")
-    assert model.training["score"] < 0.6
-    assert model.training["folds"] == "copies of a row stay together"
 
 
 def test_time_goes_forward_when_a_model_is_tuned():
@@ -174,8 +170,13 @@ def test_invalid_weights(texts, message):
 
 
 def test_times_and_weights_are_read_as_features_are(tmp_path):
-    texts = ["990", "1,000", "2,500"]
-    assert read_times("t", texts).tolist() == read_weights("w", texts).tolist() == [990, 1000, 2500]
+    for texts, numbers in (
+        (["3", "1.5", "2"], [3, 1.5, 2]),
+        (["990", "1,000", "2,500"], [990, 1000, 2500]),
+        (["1,50", "0,25"], [1.5, 0.25]),
+        (["0,06", "1"], [0.06, 1.0]),
+    ):
+        assert read_times("t", texts).tolist() == read_weights("w", texts).tolist() == numbers
     path, roles = tmp_path / "numbers.csv", Roles(time="t", weight="w")
     english = 't,w,a,y\n"1,000","1,500","1,500",u\n7,8,8,v\n9,"2,000","2,000",u\n'
     german = "t;w;a;y\n1.000;1,500;1,500;u\n7;8;8;v\n9;0,5;0,5;u\n"
@@ -189,13 +190,15 @@ def test_times_and_weights_are_read_as_features_are(tmp_path):
         assert found.weights.tolist() == table.data["a"].tolist()
 
 
-def test_weights_are_not_combined_with_resampling(weighted):
+def test_groups_are_tidied_as_levels_are():
+    codes = read_groups(["c1", "c1 ", "\u00a0c1", "1", "1.0", " ", "1.5", ""])
+    assert codes.tolist() == [0, 0, 0, 1, 1, 3, 2, 4]  # rows without one are groups of their own
+
+
+def test_resampling_is_for_votes_without_weights(weighted):
     settings = {"methods": ["plain"], "resamplings": ["rus"], "n_folds": 2, "weight": "times"}
     with pytest.raises(ValueError, match="Weights cannot be combined with resampling"):
         compare_table(weighted, "state", **settings)
-
-
-def test_only_votes_are_resampled(weighted):
     with pytest.raises(ValueError, match="rare, logistic choose a threshold instead of resampling"):
         compare_table(weighted, "state", methods=["rare", "logistic"], resamplings=["smote"])
 
@@ -279,6 +282,8 @@ def test_every_aim_in_compare(weighted, scoring, name):
         (["04.03.2024", "05.01.2024"], ["2024-03-04", "2024-01-05"]),
         (["04/03/2024", "13/01/2024"], ["2024-03-04", "2024-01-13"]),
         (["04/03/2024", "01/13/2024"], ["2024-04-03", "2024-01-13"]),
+        (["04.03.2024 17:30", "05.01.2024"], ["2024-03-04T17:30", "2024-01-05"]),
+        (["2023-12-31 23:00", "2024-01-01"], ["2023-12-31T23", "2024-01-01"]),
         (["2024-03-04 01:00:00+02:00", "2024-03-04 00:00Z"], ["2024-03-03T23", "2024-03-04"]),
     ],
 )
@@ -293,6 +298,8 @@ def test_dates_of_the_time_column(texts, days):
         (["04/03/2024", "05/01/2024"], "'04/03/2024', of which day and month cannot be dist"),
         (["04.03.2024", "13.01.2024", "2024-01-05"], "'2024-01-05' in row 3 is neither a number"),
         (["04.03.2024", ""], "'' in row 2 is neither a number nor a date"),
+        (["1", "", "3"], "Column 'day' cannot be used as time: '' in row 2"),
+        (["2024-03-01", "2023-12-31", "later"], "'later' in row 3"),
         (["1", "2", "04.03.2024"], "'04.03.2024' in row 3 is neither a number"),
         (["04.03.24", "13.01.24"], "'04.03.24' in row 1 is neither a number"),
         (["2024-03-04 01:00+02:00", "2024-03-04"], "with a time zone, .*, and without one, such"),

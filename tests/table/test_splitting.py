@@ -8,7 +8,7 @@ from sklearn.model_selection import StratifiedKFold
 from raremetric.table import compare_table
 from raremetric.table.leakage import copies_in
 from raremetric.table.measures import positives_on_top
-from raremetric.table.roles import RowRoles, read_groups, read_times
+from raremetric.table.roles import RowRoles
 from raremetric.table.splitting import outer_folds, tuning_folds
 from tests.table.conftest import make_table
 
@@ -72,27 +72,6 @@ def test_the_future_is_tested_by_the_past():
 def test_impossible_folds(roles, n_repeats, sentence):
     with pytest.raises(ValueError, match=sentence):
         outer_folds(Y, 3, 0, roles, n_repeats=n_repeats)
-
-
-def test_times_are_numbers_or_dates():
-    np.testing.assert_array_equal(read_times("t", ["3", "1.5", "-2"]), [3, 1.5, -2])
-    days = read_times("t", ["2024-03-01", "2023-12-31 23:00", "2024-01-01"])
-    assert days.argsort().tolist() == [1, 2, 0]
-    with pytest.raises(ValueError, match="Column 't' cannot be used as time: '' in row 2"):
-        read_times("t", ["1", "", "3"])
-    with pytest.raises(ValueError, match="'later' in row 3"):
-        read_times("t", ["2024-03-01", "2023-12-31", "later"])
-
-
-def test_rows_without_a_group_are_groups_of_their_own():
-    codes = read_groups(["a", "", "b", "a", ""])
-    assert codes[0] == codes[3]
-    assert len(set(codes)) == 4
-
-
-def test_groups_are_tidied_as_levels_are():
-    codes = read_groups(["c1", "c1 ", "\u00a0c1", "1", "1.0", " ", "1.5"])
-    assert codes.tolist() == [0, 0, 0, 1, 1, 3, 2]
 
 
 def test_copies_have_equal_values_unless_the_table_has_few_categories():
@@ -168,17 +147,6 @@ def test_time_and_group_are_not_features(frame, tmp_path):
     assert not first & second
     with pytest.raises(ValueError, match="no column 'moment'"):
         compare_table(tmp_path / "t.csv", "state", time="moment")
-
-
-def test_copies_do_not_make_a_method_look_good(tmp_path):
-    """The label is noise: only a copy in the training part can predict it."""
-    rng = np.random.default_rng(0)
-    noise = pd.DataFrame(rng.normal(size=(100, 3)), columns=list("abc"))
-    noise["state"] = np.where(np.arange(100) % 4 == 0, "ill", "well")
-    pd.concat([noise] * 3).to_csv(tmp_path / "tripled.csv", index=False)
-    found = compare_table(tmp_path / "tripled.csv", "state", methods=["plain"], n_folds=4)
-    assert found.summary()[0]["F1"]["mean"] < 0.5
-    assert found.notes[0].startswith("200 rows repeat the values of an earlier row.")
 
 
 def test_repeats(path):

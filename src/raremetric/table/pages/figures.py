@@ -42,10 +42,11 @@ def draw_curves(comparison: Comparison) -> Figure:
 def line_styles(keys: list[tuple[str, str]]) -> dict[tuple[str, str], dict[str, str]]:
     """For each method and resampling a line that no other has: the color shows the method."""
     resamplings = list(dict.fromkeys(resampling for _, resampling in keys))
-    looks = styles(dict.fromkeys(title_of(method, "none") for method, _ in keys))
+    titles = {method: title_of(method, "none") for method, _ in keys}
+    looks = styles(dict.fromkeys(titles.values()))
     return {
         (method, resampling): {
-            "color": looks[title_of(method, "none")][0],
+            "color": looks[titles[method]][0],
             "linestyle": LINE_STYLES[resamplings.index(resampling)],
         }
         for method, resampling in keys
@@ -126,13 +127,9 @@ def draw_directions(comparison: Comparison) -> Figure | None:
 
 
 def _shown_metric(comparison: Comparison) -> FoldResult | None:
-    found = [
-        each
-        for results in comparison.entries().values()
-        for each in results
-        if each.plane is not None
-    ]
     order = {name: position for position, name in enumerate(SHOWN_METRICS)}
+    first = [results[0] for results in comparison.entries().values()]
+    found = [each for each in first if each.plane is not None]  # that of the first fold
     return min(found, key=lambda each: order.get(each.method, len(order)), default=None)
 
 
@@ -140,7 +137,5 @@ def _clip(ax: Any, plane: NDArray) -> None:
     """Limit the axes to all but the outermost 1 %, so that outliers do not compress the rest."""
     low, high = np.quantile(plane, [0.005, 0.995], axis=0)
     margin = 0.06 * (high - low) + 1e-9
-    ax.set(
-        xlim=(low[0] - margin[0], high[0] + margin[0]),
-        ylim=(low[1] - margin[1], high[1] + margin[1]),
-    )
+    x, y = zip(low - margin, high + margin, strict=True)
+    ax.set(xlim=x, ylim=y)

@@ -19,13 +19,34 @@ except ImportError as error:
 import typer
 from rich.table import Table
 
+from raremetric.table import DEFAULT_METHODS, METHODS
 from raremetric.study.commands import study_app
-from raremetric.table.commands import compare, explain, export, fit, info, predict, review
+from raremetric.table.commands.compare import compare
+from raremetric.table.commands.explain import explain
+from raremetric.table.commands.export import export
+from raremetric.table.commands.fit import fit
+from raremetric.table.commands.info import info
+from raremetric.table.commands.predict import predict
+from raremetric.table.commands.review import review
 from raremetric.terminal.commands import EXIT_CODES, App, Commands
 from raremetric.terminal.common import AsJson, print_json, print_rendered, user_mistakes
 
 if TYPE_CHECKING:
     from raremetric.datasets import DatasetInfo
+
+OTHER_METHODS = ", ".join(name for name in METHODS if name not in DEFAULT_METHODS)
+# Below the help of each command of a table: an example, and the methods that it knows.
+EPILOGS = {
+    compare: "Example: raremetric compare claims.csv --target fraud -o page.html\n\n"
+    f"Methods compared by default: {', '.join(DEFAULT_METHODS)}. Also available: {OTHER_METHODS}.",
+    fit: "Example: raremetric fit claims.csv --target fraud -o model.skops\n\n"
+    f"Models: {', '.join(METHODS)}.",
+    predict: "Example: raremetric predict model.skops new.csv -o found.csv",
+    info: "Example: raremetric info model.skops --markdown",
+    explain: "Example: raremetric explain model.skops new.csv --row 17",
+    review: "Example: raremetric review model.skops new.csv --top 50 -o review.html",
+    export: "Example: raremetric export model.skops -o model.onnx",
+}
 
 app = App(
     cls=Commands,
@@ -57,8 +78,8 @@ def main(
         sys.path.append(folder)  # where a user's own learners may be
 
 
-for command in (compare, fit, predict, info, explain, review, export):
-    command.add_to(app)
+for command, epilog in EPILOGS.items():
+    app.command(epilog=epilog)(command)
 
 
 def complete_dataset(incomplete: str) -> list[str]:

@@ -49,6 +49,21 @@ def opened_page(chromium, url, width):
     assert problems == []
 
 
+def assert_two_themes(page):
+    """A button changes the colors of the page, and of its figures, if there are any."""
+    assert page.evaluate(BACKGROUND) == LIGHT
+    page.get_by_role("button", name="Dark theme").click()
+    assert page.evaluate(BACKGROUND) == DARK
+    ink = "getComputedStyle(document.querySelector('figure svg') ?? document.body).color"
+    assert page.evaluate(ink) == page.evaluate("getComputedStyle(document.body).color")
+
+
+def assert_fits_the_screen(page):
+    """The page does not scroll sideways."""
+    width = "document.documentElement.{}Width"
+    assert page.evaluate(f"{width.format('scroll')} <= {width.format('client')}")
+
+
 def assert_cut_boxes_fade(page):
     """A table or figure that is wider than the screen fades out until it is scrolled to its end."""
     boxes = [box for box in page.locator(".scroll, .wide").all() if box.is_visible()]
@@ -57,4 +72,4 @@ def assert_cut_boxes_fade(page):
     for box in cut:
         box.evaluate("box => box.scrollTo(box.scrollWidth, 0)")
         box.and_(page.locator(":not(.more)")).wait_for()
-    return len(cut)
+    assert cut or page.viewport_size["width"] >= 400

@@ -4,7 +4,12 @@ import pytest
 
 from raremetric.table.comparison import compare_table
 from raremetric.table.pages.comparison import comparison_page
-from tests.browser.conftest import BACKGROUND, DARK, LIGHT, assert_cut_boxes_fade, opened_page
+from tests.browser.conftest import (
+    assert_cut_boxes_fade,
+    assert_fits_the_screen,
+    assert_two_themes,
+    opened_page,
+)
 from tests.table.conftest import make_table
 
 pytestmark = pytest.mark.browser
@@ -58,22 +63,7 @@ def test_all_figures_are_there_and_named(opened):
     ]
 
 
-def test_it_fits_the_screen(opened):
-    assert opened.page.evaluate(
-        "document.documentElement.scrollWidth <= document.documentElement.clientWidth"
-    )
-
-
-def test_theme(opened):
-    page = opened.page
-    assert page.evaluate(BACKGROUND) == LIGHT
-    page.get_by_role("button", name="Dark theme").click()
-    assert page.evaluate(BACKGROUND) == DARK
-    ink = "getComputedStyle(document.querySelector('#curves svg')).color"
-    assert page.evaluate(ink) == page.evaluate("getComputedStyle(document.body).color")
-
-
-def test_what_is_cut_fades_out(opened):
-    n_cut = assert_cut_boxes_fade(opened.page)
-    if opened.page.viewport_size["width"] < 400:
-        assert n_cut >= 1
+def test_screens_and_themes(opened):
+    assert_fits_the_screen(opened.page)
+    assert_cut_boxes_fade(opened.page)
+    assert_two_themes(opened.page)

@@ -8,7 +8,12 @@ import pytest
 from raremetric.table import fit_table
 from raremetric.table.pages.review import review_page
 from raremetric.table.review import labeled_rows, review_file
-from tests.browser.conftest import BACKGROUND, DARK, LIGHT, assert_cut_boxes_fade, opened_page
+from tests.browser.conftest import (
+    assert_cut_boxes_fade,
+    assert_fits_the_screen,
+    assert_two_themes,
+    opened_page,
+)
 from tests.table.conftest import make_table
 
 pytestmark = pytest.mark.browser
@@ -138,15 +143,6 @@ def test_without_storage(chromium, reviewed):
     context.close()
 
 
-def test_it_fits_the_screen(opened):
-    page = opened.page
-    page.locator("summary").first.click()
-    assert page.evaluate(
-        "document.documentElement.scrollWidth <= document.documentElement.clientWidth"
-    )
-    assert page.get_by_text("leading apostrophe").is_visible()
-
-
 def test_evidence(opened, reviewed):
     page, first = opened.page, reviewed[1].alerts[0]
     table = page.locator("#alert_1 table")
@@ -160,14 +156,10 @@ def test_evidence(opened, reviewed):
     assert moved.startswith(f"{first.columns[0]['contribution']:+.2f}".replace("-", "−"))
 
 
-def test_theme(opened):
+def test_screens_and_themes(opened):
     page = opened.page
-    assert page.evaluate(BACKGROUND) == LIGHT
-    page.get_by_role("button", name="Dark theme").click()
-    assert page.evaluate(BACKGROUND) == DARK
-
-
-def test_what_is_cut_fades_out(opened):
-    n_cut = assert_cut_boxes_fade(opened.page)
-    if opened.page.viewport_size["width"] < 400:
-        assert n_cut >= 1
+    assert_cut_boxes_fade(page)
+    page.locator("summary").first.click()
+    assert page.get_by_text("leading apostrophe").is_visible()
+    assert_fits_the_screen(page)
+    assert_two_themes(page)

@@ -414,7 +414,7 @@ def test_a_page_without_a_metric_has_no_directions():
     y = np.array([0, 1] * 6)
     halves = [np.arange(6), np.arange(6, 12)]
     results = [
-        FoldResult("logistic", "none", i, half, y[half], y[half].astype(float), 1.0)
+        FoldResult("logistic", "none", i, half, y[half], y[half].astype(float), 1.0, 6)
         for i, half in enumerate(halves)
     ]
     found = Comparison("a<b>.csv", "c", ["$x", "$y"], y, 2, results)

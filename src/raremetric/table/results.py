@@ -41,8 +41,8 @@ class FoldResult:
     predicted: NDArray[np.int64]  # (n_test,)
     score: NDArray[np.float64]  # (n_test,), larger for more likely positives
     seconds: float  # for tuning and fitting
+    n_train: int  # training rows of the fold, before any are drawn from them
     plane: NDArray[np.float64] | None = None  # (n_shown, 2), a projection after the metric
-    n_train: int = 0  # training rows of the fold, before any are drawn from them
     n_candidates: int = 1  # settings that were tried
     # (n_columns,), decrease of the average precision when a raw column is permuted
     importances: NDArray[np.float64] | None = None
@@ -61,63 +61,39 @@ class Failure:
 
 @dataclass(frozen=True)
 class Comparison:
-    """Results of several methods on one table.
+    """Results of several methods on one table, as :func:`compare_table` returns them.
 
-    Parameters
+    Attributes
     ----------
-    source : str
-        The file.
-    target_name : str
-        The column that contains the class.
-    class_names : list of str
-        Names of the classes 0 and 1.
-    y : ndarray of shape (n_samples,)
-        0 or 1 for each row.
-    n_folds : int
-        Number of outer folds, over all repeats.
-    results : list of FoldResult
-    plain : ndarray of shape (n_shown, 2) or None
-        The first two principal components of the standardized table, computed on the training
-        rows of the first fold.
+    results, failures : list of FoldResult, list of Failure
+        One for each method on each outer fold.
     notes : list of str
-        Sentences for the user: what was drawn, and what makes the results doubtful.
-    is_whole : bool
-        False if the comparison was stopped before all methods had finished.
-    methods : sequence of str
-        The methods in the order in which to list them.
-    scoring : str or list
-        What was tuned for: see `RareClassifier`.
-    failures : list of Failure
-    shown : ndarray of shape (n_shown,) or None
-        The rows in ``plain`` and in the planes of the results; None for all.
-    n_repeats : int
-        How often each row is tested.
+        What was drawn, and what makes the results doubtful.
     protocol : str
         Sentences about the folds.
-    weights : ndarray of shape (n_samples,) or None
-        How much each row counts in the measures; None for all the same. Confusion matrices count
-        rows.
-    columns : sequence of str
-        Names of the raw columns.
+    is_whole : bool
+        False if the comparison was stopped before all methods had finished.
     """
 
-    source: str
+    source: str  # the file
     target_name: str
-    class_names: list[str]
-    y: NDArray[np.int64]
-    n_folds: int
+    class_names: list[str]  # of the classes 0 and 1
+    y: NDArray[np.int64]  # 0 or 1 for each row
+    n_folds: int  # outer folds, over all repeats
     results: list[FoldResult] = field(default_factory=list)
+    # (n_shown, 2), the first principal components of the table, standardized on the training rows
+    # of the first fold
     plain: NDArray[np.float64] | None = None
     notes: list[str] = field(default_factory=list)
     is_whole: bool = True
-    methods: Sequence[str] = ()
-    scoring: Any = "f1"
+    methods: Sequence[str] = ()  # in the order in which to list them
+    scoring: Any = "f1"  # what was tuned for: see `RareClassifier`
     failures: list[Failure] = field(default_factory=list)
-    shown: NDArray[np.int64] | None = None
-    n_repeats: int = 1
+    shown: NDArray[np.int64] | None = None  # rows in ``plain`` and in the planes; None for all
+    n_repeats: int = 1  # how often each row is tested
     protocol: str = "Each row is tested once, by a model that was fitted on the other folds."
-    weights: NDArray[np.float64] | None = None
-    columns: Sequence[str] = ()
+    weights: NDArray[np.float64] | None = None  # of the rows, in all but confusion matrices
+    columns: Sequence[str] = ()  # names of the raw columns
 
     @property
     def aim(self) -> str:
@@ -151,6 +127,7 @@ class Comparison:
 
     @cached_property
     def _summary(self) -> list[dict[str, Any]]:
+        y, w = self.y, self.weights
         rows: list[dict[str, Any]] = []
         by_fold = {}
         for key, results in self.entries().items():
@@ -161,12 +138,7 @@ class Comparison:
             }
             for name, measure in self.measures.items():
                 values = [
-                    measure(
-                        self.y[r.test],
-                        r.predicted,
-                        r.score,
-                        None if self.weights is None else self.weights[r.test],
-                    )
+                    measure(y[r.test], r.predicted, r.score, None if w is None else w[r.test])
                     for r in results
                 ]
                 row[name] = _mean_and_std(values)
@@ -175,13 +147,9 @@ class Comparison:
             row["seconds"] = _mean_and_std([r.seconds for r in results])
             row["confusion"] = self.confusion(results).tolist()
             rows.append(row)
-        group = best_group(by_fold, self._test_ratio())
+        test_ratio = float(np.mean([len(r.test) / r.n_train for r in self.results]))
+        group = best_group(by_fold, test_ratio)
         return [{**row, "among_best": (row["method"], row["resampling"]) in group} for row in rows]
-
-    def _test_ratio(self) -> float:
-        """Mean of n_test / n_train over the folds."""
-        ratios = [len(each.test) / each.n_train for each in self.results if each.n_train]
-        return float(np.mean(ratios)) if ratios else 1 / max(self.n_folds - 1, 1)
 
     @property
     def best(self) -> dict[str, Any]:

@@ -8,7 +8,6 @@ import os
 import signal
 import sys
 from collections import Counter
-from collections.abc import Callable
 from typing import Any
 
 import typer
@@ -87,15 +86,3 @@ class App(typer.Typer):
     def command(self, *args: Any, **settings: Any) -> Any:
         """Register a command."""
         return super().command(*args, **{"cls": Command, **settings})
-
-
-def with_names(names: Callable[[], str]) -> type[Command]:
-    """A command whose help ends with names, which are looked up only when the help is shown."""
-
-    class WithNames(Command):
-        def format_epilog(self, ctx: Any, formatter: Any) -> None:
-            formatter.write_paragraph()
-            formatter.write_text(names())
-            super().format_epilog(ctx, formatter)
-
-    return WithNames

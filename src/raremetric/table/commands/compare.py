@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from raremetric.table import DEFAULT_METHODS, METHODS
+from raremetric.table import DEFAULT_METHODS
 from raremetric.table.commands import options
-from raremetric.terminal.commands import with_names
 from raremetric.terminal.common import (
     AsJson,
     note,
@@ -29,15 +28,6 @@ if TYPE_CHECKING:
     from raremetric.table.results import Comparison, Failure, FoldResult
 
 N_SHOWN = 10  # columns with their importance
-
-
-def list_methods() -> str:
-    """All methods, for the help."""
-    others = [name for name in METHODS if name not in DEFAULT_METHODS]
-    return (
-        f"Methods compared by default: {', '.join(DEFAULT_METHODS)}. Also available: "
-        f"{', '.join(others)}."
-    )
 
 
 def compare(
@@ -169,11 +159,3 @@ def _print_next_step(found: Comparison, file: str, given: dict[str, Any]) -> Non
             words += [f"--{name}", value]
     words += ["--model", best, "-o", "model.skops"]
     typer.echo(f"Next, fit a model on all rows:\n  {shlex.join(words)}")
-
-
-def add_to(app: typer.Typer) -> None:
-    """Register the command."""
-    app.command(
-        cls=with_names(list_methods),
-        epilog="Example: raremetric compare claims.csv --target fraud -o page.html",
-    )(compare)

@@ -146,8 +146,3 @@ def _draw(found: Explanation, path: str, n_features: int) -> None:
     figure.suptitle(f"Row {found.row}: {found.predicted}", fontsize=11, parse_math=False)
     with atomic_write(path) as stream:
         figure.savefig(stream, format=suffix, dpi=150)
-
-
-def add_to(app: typer.Typer) -> None:
-    """Register the command."""
-    app.command(epilog="Example: raremetric explain model.skops new.csv --row 17")(explain)

@@ -43,8 +43,3 @@ def export(
         f"Outputs: label, 1 for {labels[1]!r} and 0 for {labels[0]!r}; probabilities of 0 and 1."
     )
     typer.echo(f"Wrote {len(content) / 1e6:.1f} MB to {out}.")
-
-
-def add_to(app: typer.Typer) -> None:
-    """Register the command."""
-    app.command(epilog="Example: raremetric export model.skops -o model.onnx")(export)

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from raremetric.files import quoted
-from raremetric.table import METHODS
 from raremetric.table.commands.options import (
     Categorical,
     Group,
@@ -27,7 +26,6 @@ from raremetric.table.commands.options import (
     choose_scoring,
     complete_methods,
 )
-from raremetric.terminal.commands import with_names
 from raremetric.terminal.common import (
     AsJson,
     fail,
@@ -237,11 +235,3 @@ def _print_fit(fitted: TableModel, file: str, out: str, seconds: float) -> None:
         from raremetric.table.commands.tables import weights_table
 
         print_rendered(weights_table(weights, N_SHOWN))
-
-
-def add_to(app: typer.Typer) -> None:
-    """Register the command."""
-    app.command(
-        cls=with_names(lambda: f"Models: {', '.join(METHODS)}."),
-        epilog="Example: raremetric fit claims.csv --target fraud -o model.skops",
-    )(fit)

@@ -31,8 +31,3 @@ def info(
             from rich.markdown import Markdown
 
             print_rendered(Markdown(card_markdown(fitted)))
-
-
-def add_to(app: typer.Typer) -> None:
-    """Register the command."""
-    app.command(epilog="Example: raremetric info model.skops --markdown")(info)

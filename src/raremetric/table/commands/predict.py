@@ -186,8 +186,3 @@ def _note_unused_columns(fitted: TableModel, file: str | Path) -> None:
 def _first_of(names: Sequence[str]) -> str:
     more = f" and {len(names) - N_SHOWN} others" if len(names) > N_SHOWN else ""
     return f"{', '.join(names[:N_SHOWN])}{more}"
-
-
-def add_to(app: typer.Typer) -> None:
-    """Register the command."""
-    app.command(epilog="Example: raremetric predict model.skops new.csv -o found.csv")(predict)

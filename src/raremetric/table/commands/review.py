@@ -58,10 +58,3 @@ def review(
         f"as {quoted(found.class_names[1])} in the whole file: {found.n_positive}. "
         f"Open {out} in a browser."
     )
-
-
-def add_to(app: typer.Typer) -> None:
-    """Register the command."""
-    app.command(epilog="Example: raremetric review model.skops new.csv --top 50 -o review.html")(
-        review
-    )

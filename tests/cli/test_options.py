@@ -7,6 +7,7 @@ import pytest
 from typer.main import get_command
 
 from raremetric.cli import app
+from raremetric.table.commands.options import choose_scoring
 
 STUDY = Path(__file__).parents[2] / "paper/table2.toml"
 
@@ -102,6 +103,12 @@ def test_a_flag_may_be_repeated_and_has_no_opposite(command, path, option):
     if path:  # not --version and the shell completion
         words = [*required_words(command, option), option.opts[0], option.opts[0]]
         assert command.make_context(path[-1], words).params[option.name] is True
+
+
+def test_minima_are_aims():
+    assert choose_scoring(None, 0.8, None) == "precision>=0.8"
+    assert choose_scoring(None, None, 0.75) == "recall>=0.75"
+    assert (choose_scoring("f2", None, None), choose_scoring(None, None, None)) == ("f2", "f1")
 
 
 def test_options_cannot_be_abbreviated(run, path, tmp_path):

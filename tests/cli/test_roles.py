@@ -185,26 +185,6 @@ def test_a_directory_is_no_model_and_not_a_table_if_it_is_empty(run, saved, tmp_
         assert message in done.stderr
 
 
-def test_rows_that_are_not_used_are_noted(run, tmp_path):
-    make_table(n=300).drop(columns="id").to_csv(tmp_path / "t.csv", index=False)
-    words = ["fit", tmp_path / "t.csv", "--target", "state", "-o", tmp_path / "m.skops"]
-    done = run(*words, "--model", "svm", "--max-rows", "100")
-    assert "It learned from 100 rows, drawn with as many of each class" in done.stdout
-
-
-def test_few_positives_are_a_warning(run, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    frame = make_table(n=90).drop(columns="id")
-    frame["state"] = np.where(np.arange(90) % 11 == 0, "ill", "well")[:90]
-    frame.loc[88:, "state"] = "well"
-    frame.to_csv("few.csv", index=False)
-    n_positive = int((frame["state"] == "ill").sum())
-    done = run("fit", "few.csv", "--target", "state", "-o", "m.skops", "--model", "plain")
-    assert f"Note: Only {n_positive} rows are 'ill'." in done.stderr
-    done = run("compare", "few.csv", "--target", "state", "--methods", "plain", "--folds", "2")
-    assert f"Only {n_positive} rows are of class 'ill'" in done.stderr
-
-
 def test_the_id_column_cannot_be_the_class(run, path, tmp_path):
     done = run("fit", path, "--target", "state", "--id", "state", "-o", tmp_path / "m.skops")
     assert done.exit_code == 2

@@ -433,21 +433,6 @@ def test_what_fit_says(run, tmp_path, monkeypatch):
     assert "Give only one of --scoring, --min-precision and --min-recall." in result.stderr
 
 
-@pytest.mark.parametrize(("option", "aim"), [("precision", "recall"), ("recall", "precision")])
-def test_minima_are_aims(run, path, tmp_path, monkeypatch, option, aim):
-    seen = []
-
-    def stop(*_, scoring, **__):
-        seen.append(scoring)
-        raise ValueError("enough")
-
-    monkeypatch.setattr("raremetric.table.fit_table", stop)
-    words = ["fit", path, "--target", "state", "-o", tmp_path / "m.skops"]
-    run(*words, f"--min-{option}", "0.8")
-    run(*words, f"--min-{aim}", "0.75")
-    assert seen == [f"{option}>=0.8", f"{aim}>=0.75"]
-
-
 def test_doubts_are_notes(run, saved, tmp_path):
     new, out = tmp_path / "new.csv", tmp_path / "out.csv"
     make_table().assign(color="violet").to_csv(new, index=False)

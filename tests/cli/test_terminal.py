@@ -84,18 +84,13 @@ def test_markup_in_compare(run, brackets, tmp_path):
     assert "'[/plain]'" in result.stderr
 
 
-def test_markup_in_predict(run, brackets, bracket_model, tmp_path):
-    result = run("predict", bracket_model, brackets, "-o", tmp_path / "[bold].csv")
+def test_markup_in_other_commands(run, brackets, bracket_model, tmp_path):
+    out = tmp_path / "[bold].csv"
+    result = run("predict", bracket_model, brackets, "-o", out)
     assert "as '[/yes]'; written to" in result.stdout
     assert "[bold].csv" in result.stdout
-    result = run("predict", bracket_model, tmp_path / "[none].csv")
-    assert result.exit_code == 2
-    assert "[none].csv" in result.stderr
-
-
-def test_markup_in_datasets(run, tmp_path):
-    result = run("datasets", "wine", "--export", tmp_path / "[bold].csv")
-    assert result.stdout.count("[bold].csv") == 2
+    assert "[none].csv" in run("predict", bracket_model, tmp_path / "[none].csv").stderr
+    assert run("datasets", "wine", "--export", out).stdout.count("[bold].csv") == 2
     assert "'[/wine]'" in run("datasets", "[/wine]").stderr
 
 

@@ -19,8 +19,8 @@ except ImportError as error:
 import typer
 from rich.table import Table
 
-from raremetric.table import DEFAULT_METHODS, METHODS
 from raremetric.study.commands import study_app
+from raremetric.table import DEFAULT_METHODS, METHODS
 from raremetric.table.commands.compare import compare
 from raremetric.table.commands.explain import explain
 from raremetric.table.commands.export import export

@@ -62,14 +62,6 @@ def test_what_is_loaded_from_the_network_is_found(tag, tmp_path):
         assert len(dead_links(tmp_path)) == n_found
 
 
-PHRASES = r"\bso many\b|\bwas through\b|\bstands in\b|the way of a program|neighbour"
-
-
-@pytest.mark.parametrize("path", PAGES, ids=relative)
-def test_phrases_that_readers_stumbled_over(path):
-    assert not re.search(PHRASES, path.read_text(), re.IGNORECASE)
-
-
 def test_gallery_is_listed_in_order():
     scripts = {path.name for path in (ROOT / "examples" / "gallery").glob("*.py")}
     assert sorted(GALLERY) == sorted(scripts)

@@ -151,15 +151,6 @@ def test_the_linear_contender_is_exact(data):
     np.testing.assert_allclose(found.values, column_contributions(copy, X[:2], X[:40]).values)
 
 
-def test_a_nonlinear_contender_has_no_coefficients(data):
-    X, y = data
-    contender = find_contender("svm", budget="quick")
-    folds = list(StratifiedKFold(3).split(X, y))
-    model = contender.fit_for_study(contender.candidates(0)[:2], X, y, folds=folds, seed=0).model
-    assert not hasattr(model, "coef_")
-    assert not column_contributions(model, X[0], X, max_exact=0).exact
-
-
 def test_the_scale_of_the_score(data):
     X, y = data
     boosted = HistGradientBoostingClassifier(max_iter=5).fit(X, y)

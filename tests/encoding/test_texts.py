@@ -8,20 +8,12 @@ from typer.main import get_command
 
 from raremetric import TableEncoder
 from raremetric.cli import app
-from raremetric.encoding.texts import TextEncoder
 
 pytestmark = pytest.mark.filterwarnings("ignore:Column '.*' has .* levels")
 
 MODELS = [f"{color} {shape}" for color in ("red", "blue", "green") for shape in range(1000, 1012)]
 CITIES = [
-    "Amsterdam",
-    "Berlin",
-    "Copenhagen",
-    "Dublin",
-    "Edinburgh",
-    "Florence",
-    "Geneva",
-    "Hamburg",
+    *("Amsterdam", "Berlin", "Copenhagen", "Dublin", "Edinburgh", "Florence", "Geneva", "Hamburg"),
 ]
 
 
@@ -83,21 +75,17 @@ def test_rows_are_encoded_alone():
     np.testing.assert_array_equal(together, alone)
 
 
-def test_counts_weigh_the_levels():
-    encoder = TextEncoder().fit(pd.Series(["aaaa"] * 1000 + ["bbbb"] * 10 + ["cccc"]))
-    assert encoder.levels_ == ["aaaa", "bbbb", "cccc"]
-    assert np.argmax(np.abs(encoder.vectors_), axis=1).tolist() == [0, 1, 2]
-
-
-@pytest.mark.parametrize("levels", [["", "-", "?"], ["a", "b", "c"], [" ", "x" * 10_000, "ü€"]])
-def test_short_and_strange_texts(levels):
-    encoder = TableEncoder(max_levels=2).fit(many(levels))
+@pytest.mark.parametrize(
+    "levels",
+    [
+        ["", "-", "?"],
+        ["a", "b", "c"],
+        [" ", "x" * 10_000, "ü€"],
+        [f"{a} {b}" for a in MODELS for b in MODELS],  # as many levels as rows
+    ],
+)
+def test_short_strange_and_many_texts(levels):
+    encoder = TableEncoder(max_levels=2).fit(many(levels, 1))
     encoded = encoder.transform(many([*levels, None]))
     assert np.isfinite(encoded).all()
-
-
-def test_many_different_texts():
-    """Free text, with as many levels as rows."""
-    texts = [f"{a} {b}" for a in MODELS for b in MODELS]
-    encoder = TableEncoder().fit(pd.DataFrame({"x": texts}))
     assert encoder.encoders_["x"].components_.shape[1] <= 4096

@@ -126,6 +126,7 @@ def test_a_small_file_system(tmp_path):
     """The same with a file system of 32 kB, if this user can create one."""
     small = tmp_path / "small"
     small.mkdir()
+    (tmp_path / "mine.toml").write_text('datasets = ["wine"]\n[learners.Euclidean]\n[learners.IML]')
     mounted = subprocess.run(
         ["mount", "-t", "tmpfs", "-o", "size=32k", "tmpfs", str(small)], check=False
     )
@@ -135,7 +136,7 @@ def test_a_small_file_system(tmp_path):
         store = ["--store", small / "out.sqlite"]
         for words in (
             ["datasets", "pageblocks", "--export", small / "out"],
-            ["study", "run", "beyond", "--datasets", "wine", "--learners", "Euclidean", *store],
+            ["study", "run", tmp_path / "mine.toml", *store],
         ):
             done = command(*words, cwd=tmp_path)
             assert done.returncode == 2, done.stderr

@@ -65,19 +65,8 @@ def test_ctrl_c_in_a_study(tmp_path, jobs):
 
 
 def test_ctrl_c_in_a_comparison(tmp_path, path):  # noqa: F811
-    words = [
-        "compare",
-        path,
-        "--target",
-        "state",
-        "--ignore",
-        "id",
-        "--jobs",
-        "2",
-        "-o",
-        "out.html",
-    ]
-    process = start(*words, "--methods", "iml,plain,rare", cwd=tmp_path)
+    options = "--target state --ignore id --jobs 2 --methods iml,plain,rare -o out.html"
+    process = start("compare", path, *options.split(), cwd=tmp_path)
     wait_for_line(process, "1/15")
     os.killpg(process.pid, signal.SIGINT)
     _, errors = process.communicate(timeout=300)

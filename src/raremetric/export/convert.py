@@ -70,13 +70,10 @@ def to_onnx(
     Examples
     --------
     >>> from sklearn.datasets import load_wine
-    >>> from sklearn.pipeline import make_pipeline
-    >>> from sklearn.preprocessing import StandardScaler
-    >>> from raremetric import IML, MetricKNNClassifier
+    >>> from raremetric import GMML, MetricKNNClassifier
     >>> from raremetric.export import to_onnx
     >>> X, y = load_wine(return_X_y=True)
-    >>> model = make_pipeline(StandardScaler(), MetricKNNClassifier(IML())).fit(X, y)
-    >>> isinstance(to_onnx(model), bytes)
+    >>> isinstance(to_onnx(MetricKNNClassifier(GMML()).fit(X, y)), bytes)
     True
     """
     *steps, last = model_steps(model)

@@ -44,6 +44,7 @@ ESTIMATORS = [
     raremetric.LMNN(max_iter=1),
     raremetric.ITML(max_iter=1),
     raremetric.GMML(),
+    raremetric.MLFP(max_iter=1),
     raremetric.BalancedDiscriminant(),
     raremetric.KernelLandmarks(n_components=2),
     raremetric.MetricKNNClassifier(raremetric.Euclidean()),

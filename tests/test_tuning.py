@@ -12,7 +12,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from raremetric import IML, IMLCV, MetricKNNClassifier
-from raremetric.learners.grid import vote_f1
+from raremetric.learners.grid import Fold, nearest_under, vote_f1
 from raremetric.tuning import PAPER_GRID
 from raremetric.validation import check_labels
 from tests.conftest import make_problem
@@ -34,7 +34,8 @@ def test_the_f1_of_a_vote_is_that_of_scikit_learn(k):
     predicted = KNeighborsClassifier(k).fit(X[:60], y[:60]).predict(X[60:])
     for label in range(3):
         labels = check_labels(y[:60], "test")
-        found = vote_f1(X[:60], labels, X[60:], y[60:] == label, k, label)
+        nearest = nearest_under(np.eye(X.shape[1]), Fold(X[:60], labels, X[60:], y[60:]), k)
+        found = vote_f1(nearest, labels, y[60:] == label, label)
         assert found == pytest.approx(f1_score(y[60:] == label, predicted == label))
 
 

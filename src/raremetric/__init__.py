@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from raremetric.learners.iml import IML
     from raremetric.learners.itml import ITML
     from raremetric.learners.lmnn import LMNN
+    from raremetric.learners.mlfp import MLFP
     from raremetric.rare import RareClassifier
     from raremetric.tuning import IMLCV
 
@@ -34,6 +35,7 @@ __getattr__, __dir__, _names = lazy_names(
         "learners.iml": ["IML"],
         "learners.itml": ["ITML"],
         "learners.lmnn": ["LMNN"],
+        "learners.mlfp": ["MLFP"],
         "rare": ["RareClassifier"],
         "tuning": ["IMLCV"],
     },

@@ -9,6 +9,7 @@ from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from raremetric.neighbors.one_sided import map_rows
 from raremetric.performance import one_blas_thread
 from raremetric.scales import validate_rows
 from raremetric.selection import TrainingData
@@ -185,8 +186,7 @@ class MetricKNNClassifier(ClassifierMixin, BaseEstimator):
         fits = training.LearnerFits.of(learner, table, data, params, self.multiclass)
         self.classes_, self._row_numbers = data.labels.classes, data.row_numbers
         self.metrics_ = fits.fit()
-        mapped = training.map_rows(self.metrics_, fits.X)
-        self._examples = Examples.of(mapped, data.labels, data.weights, self.n_jobs)
+        self._examples = Examples.of(self.metrics_, fits.X, data.labels, data.weights, self.n_jobs)
 
         def hold_out(k: int) -> training.HeldOut:
             return training.hold_out(fits, data, self._examples, k, self.random_state, self.n_jobs)
@@ -300,4 +300,5 @@ class MetricKNNClassifier(ClassifierMixin, BaseEstimator):
     def _map_queries(self, X) -> list[NDArray]:
         """Validated rows as each metric maps them; learners check column names themselves."""
         checked = validate_rows(self, X, reset=False)
-        return training.map_rows(self.metrics_, X if hasattr(X, "columns") else checked)
+        rows = X if hasattr(X, "columns") else checked
+        return [map_rows(metric, rows) for metric in self.metrics_]

@@ -10,6 +10,7 @@ from sklearn.preprocessing import StandardScaler
 
 from raremetric.contenders import find_contender
 from raremetric.contenders.base import Candidate, TuningOptions
+from raremetric.contenders.vote_folds import PreparedFold
 from raremetric.contenders.vote_threshold import (
     VoteClassifier,
     halved_sizes,
@@ -145,7 +146,8 @@ def test_neighbors_vote_with_their_weights(data):
     weights = np.random.RandomState(1).uniform(0.5, 4.0, N)
     nearest = KNeighborsClassifier(3).fit(X, y).kneighbors(queries, return_distance=False)
     expected = (weights * y)[nearest].sum(axis=1) / weights[nearest].sum(axis=1)
-    np.testing.assert_allclose(positive_shares(X, y == 1, queries, weights), expected)
+    fold = PreparedFold(X, y, queries, np.zeros(len(queries)), weights)
+    np.testing.assert_allclose(positive_shares(nearest, fold), expected)
     tuned = fit("gmml", X, y, scoring="f1", weights=weights)
     mapped = tuned.model[:-1].transform(X)
     _, nearest = tuned.model[-1].kneighbors(tuned.model[:-1].transform(queries))

@@ -1,10 +1,17 @@
 import numpy as np
 import pytest
 from scipy.optimize import approx_fprime
+from scipy.spatial.distance import cdist
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.frozen import FrozenEstimator
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
+from raremetric import Euclidean, MetricKNNClassifier
+from raremetric.contenders import find_contender
 from raremetric.learners.mlfp import MLFP, make_loss
 from raremetric.metric import matrix_from_components
+from raremetric.selection import shuffled_folds
 from tests.conftest import make_problem
 from tests.oracles.few_positives import mlfp_loss, mlfp_optimum
 
@@ -106,3 +113,74 @@ def test_says_what_is_wrong():
         MLFP(pos_label=7).fit(X, y)
     with pytest.warns(ConvergenceWarning, match="MLFP stopped after 3 iterations"):
         MLFP(max_iter=3, regularization=0).fit(X, y)
+
+
+class TestVote:
+    """The votes of `MetricKNNClassifier` under both distances."""
+
+    def distances(self, X, y, queries, components):
+        """Of each query to all positives, and to all negatives, sorted."""
+        mapped = cdist(queries @ components.T, X[y == 1] @ components.T)
+        return np.sort(mapped), np.sort(cdist(queries, X[y == 0]))
+
+    @pytest.mark.parametrize("wrapped", [False, True])
+    def test_the_majority_is_that_of_both_distances(self, wrapped):
+        X, y = rare_problem(8, n_samples=120)
+        X, queries = X[:80], X[80:]
+        y, learner = y[:80], MLFP(1, regularization=0.001)
+        expected = learner.fit(X, y).components_
+        if wrapped:  # behind a scaler that changes nothing but doubles the features
+            learner = make_pipeline(FunctionTransformer(lambda Z: 2 * Z), learner)
+            X, queries = X / 2, queries / 2
+        model = MetricKNNClassifier(learner, 3).fit(X, y)
+        factor = 2 if wrapped else 1
+        positives, negatives = self.distances(factor * X, y, factor * queries, expected)
+        # Two of the three nearest are positives if the second positive beats the second negative.
+        wins = positives[:, 1] < negatives[:, 1]
+        np.testing.assert_array_equal(model.predict(queries), wins.astype(int))
+        assert wins.any()
+        plain = MetricKNNClassifier(Euclidean(), 3).fit(X, y).predict(queries)
+        assert (plain <= wins).all()  # positives only came nearer
+        assert (plain < wins).any()
+        near, rows = model.kneighbors(queries, 5)
+        both = np.sort(np.hstack([positives, negatives]))[:, :5]
+        np.testing.assert_allclose(near, both)
+        assert rows.max() < len(X)
+
+    @pytest.mark.parametrize("vote", ["adjusted", "score"])
+    def test_tuned_votes_work_with_any_labels(self, vote):
+        X, y = rare_problem(9, n_samples=120)
+        expected = MetricKNNClassifier(MLFP(), vote=vote, random_state=0).fit(X, y)
+        names = np.array(["ok", "bad"])[y]
+        found = MetricKNNClassifier(MLFP(), vote=vote, random_state=0).fit(X, names)
+        np.testing.assert_array_equal(found.predict(X) == "bad", expected.predict(X) == 1)
+
+    def test_a_frozen_metric_votes_on_other_examples(self):
+        X, y = rare_problem(10, n_samples=120)
+        learner = MLFP().fit(X[:60], y[:60])
+        model = MetricKNNClassifier(FrozenEstimator(learner)).fit(X, y)
+        positives, negatives = self.distances(X, y, X + 0.1, learner.components_)
+        wins = positives[:, 1] < negatives[:, 1]
+        np.testing.assert_array_equal(model.predict(X + 0.1), wins.astype(int))
+
+    def test_what_one_sided_metrics_cannot_do_is_said(self):
+        X, y = rare_problem(11)
+        three = np.arange(len(X)) % 3
+        MetricKNNClassifier(MLFP()).fit(X, three).predict(X)
+        with pytest.raises(ValueError, match="one-sided learner has one metric"):
+            MetricKNNClassifier(MLFP(), multiclass="one_vs_rest").fit(X, three)
+        export = pytest.importorskip("raremetric.export")
+        with pytest.raises(ValueError, match="toward one class only, such as MLFP"):
+            export.to_onnx(MetricKNNClassifier(MLFP()).fit(X, y))
+
+    def test_as_a_contender(self):
+        X, y = rare_problem(12, n_samples=100)
+        contender = find_contender("MLFP")
+        folds = shuffled_folds(y[:80], 4, 0)
+        tuned = contender.fit_for_study(
+            contender.candidates(1)[:4], X[:80], y[:80], seed=0, folds=folds
+        )
+        model = make_pipeline(StandardScaler(), MetricKNNClassifier(MLFP(**tuned.chosen)))
+        model[-1].learner.set_params(**contender.settings)
+        expected = model.fit(X[:80], y[:80]).predict(X[80:])
+        np.testing.assert_array_equal(tuned.answer(X[80:]).predicted, expected)

@@ -31,11 +31,18 @@ from raremetric.contenders.vote_folds import (
     fit_learner,
     is_transductive,
     learn_first,
+    nearest_voters,
     prepare_fold,
 )
 from raremetric.contenders.vote_threshold import tune_threshold
 from raremetric.learners.euclidean import Euclidean
-from raremetric.learners.grid import Score, score_candidates, score_push_weights, vote_f1
+from raremetric.learners.grid import (
+    Score,
+    nearest_under,
+    score_candidates,
+    score_push_weights,
+    vote_f1,
+)
 from raremetric.selection import draw_rows, restrict_fold
 from raremetric.validation import check_labels, quiet_repeats
 
@@ -138,31 +145,30 @@ class NeighborVote(Contender):
         """F1 of each candidate on a fold."""
         labels, actual = check_labels(fold.y, "A fold"), fold.y_validation == 1
 
-        def f1(train: NDArray, validation: NDArray) -> float:
-            return vote_f1(train, labels, validation, actual, N_NEIGHBORS, 1)
+        def f1(nearest: NDArray) -> float:
+            return vote_f1(nearest, labels, actual, 1)
 
         return self.judge(candidates, fold, seed, f1)
 
     def judge(
         self, candidates: Sequence[Candidate], fold: PreparedFold, seed: int, read: Read
     ) -> list[Any]:
-        """Fit each candidate on a fold, and read the rows as its metric maps them.
+        """Fit each candidate on a fold, and read the neighbors under its metric.
 
         Parameters
         ----------
         candidates : sequence of Candidate
         fold : PreparedFold
         seed : int
-        read : callable (train, validation) -> anything
-            Its arguments are the rows of the fold, mapped.
+        read : callable nearest -> anything
+            Its argument has the numbers of the neighbors of each row to validate on.
         """
         found = []
         for candidate in candidates:
             # Copies, because a user's class may change its arguments in place.
             learner = self.make(candidate.params, seed)
             fit_learner(learner, fold.X.copy(), fold.y.copy(), fold.queries, fold.weights)
-            mapped = (np.asarray(learner.transform(X.copy())) for X in (fold.X, fold.X_validation))
-            found.append(read(*mapped))
+            found.append(read(nearest_voters(learner, fold.X, fold.y, fold.X_validation)))
         return found
 
     @property
@@ -226,8 +232,8 @@ class LMNNVote(NeighborVote):
 
 
 def _score_by(read: Read) -> Score:
-    """A reading of mapped rows as a score of the components of a metric."""
-    return lambda L, fold, k: read(fold.X @ L.T, fold.X_test @ L.T)
+    """A reading of neighbors as a score of the components of a metric."""
+    return lambda L, fold, k: read(nearest_under(L, fold, k))
 
 
 def winner(candidates: Sequence[Candidate], scores: Sequence[float], among: Iterable[int]) -> int:
@@ -264,6 +270,15 @@ def itml_candidates(split: int) -> list[Candidate]:
     """The program's gamma divides the bounds: see the Notes of `ITML`."""
     gammas = [2.0**power if power < 0 else 2**power for power in range(-10, 11)]
     return [Candidate(str({"gamma": g}), {"bound_scale": 1 / g}) for g in gammas]
+
+
+def mlfp_candidates(split: int) -> list[Candidate]:
+    """Margins and regularizations between 0 and 1, the ranges of its authors' program."""
+    return [
+        Candidate(str({"s": margin, "mu": mu}), {"margin": margin, "regularization": mu})
+        for margin in (0.0, 0.25, 0.5, 0.75, 1.0)
+        for mu in (0.001, 0.01, 0.1, 1.0)
+    ]
 
 
 def iml_candidates(split: int) -> list[Candidate]:

@@ -34,6 +34,7 @@ from raremetric.contenders.neighbor_vote import (
     iml_candidates,
     itml_candidates,
     lmnn_candidates,
+    mlfp_candidates,
 )
 from raremetric.contenders.rare import IMLScore, Rare
 from raremetric.contenders.scored import Scored, ScoredEstimator, own_candidates
@@ -43,6 +44,7 @@ from raremetric.learners.gmml import GMML
 from raremetric.learners.iml import IML
 from raremetric.learners.itml import ITML
 from raremetric.learners.lmnn import LMNN
+from raremetric.learners.mlfp import MLFP
 from raremetric.validation import check_option
 
 _iml = IMLVote(name="IML", learner=IML, propose=iml_candidates, alias="iml")
@@ -124,6 +126,13 @@ CONTENDERS: dict[str, Contender] = {
             settings={"random_state": 1},
             step=4,
             alias="gmml",
+        ),
+        NeighborVote(
+            name="MLFP",
+            learner=MLFP,
+            propose=mlfp_candidates,
+            settings={"pos_label": 1, "max_iter": 100, "tol": 1e-2},
+            step=2,
         ),
         _iml.variant("ML1", {"set_weights": "uniform", "pairs": "random", "random_state": 1}),
         _iml.variant("ML2", {"set_weights": "uniform"}),

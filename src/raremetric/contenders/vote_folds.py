@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+import numpy as np
 from numpy.typing import NDArray
 from sklearn.frozen import FrozenEstimator
 from sklearn.preprocessing import StandardScaler
@@ -13,6 +14,7 @@ from sklearn.utils.validation import has_fit_parameter
 from raremetric.contenders.resampling import resample
 from raremetric.features.ranks import DifferingFeatures
 from raremetric.learners.grid import Fold
+from raremetric.neighbors.one_sided import map_rows, prepare_search
 from raremetric.validation import accepted_weights, check_labels, quiet_constants
 
 N_NEIGHBORS = 3
@@ -33,6 +35,16 @@ class PreparedFold(NamedTuple):
         """The same fold for learners that share work between candidates."""
         labels = check_labels(self.y, "A fold")
         return Fold(self.X, labels, self.X_validation, self.y_validation, self.weights)
+
+
+def nearest_voters(
+    learner: Any, voters: NDArray, y: NDArray, queries: NDArray
+) -> NDArray[np.int64]:
+    """The numbers of the rows that vote on each query, under the metric of a fitted learner."""
+    # Copies, because a user's class may change its arguments in place.
+    Z, mapped = (map_rows(learner, X.copy()) for X in (voters, queries))
+    search = prepare_search(learner, Z, check_labels(y, "A fold"))
+    return search.nearest(mapped, min(N_NEIGHBORS, len(voters))).indices
 
 
 def is_transductive(learner: Any) -> bool:
@@ -66,7 +78,7 @@ def learn_first(
     return FrozenEstimator(fit_learner(learner, scaler.transform(X), y, scaled, weights))
 
 
-Read = Callable[[NDArray, NDArray], Any]  # of the mapped rows: to learn from, to validate on
+Read = Callable[[NDArray], Any]  # of the numbers of the neighbors of the rows to validate on
 
 
 def prepare_fold(

@@ -17,13 +17,14 @@ from raremetric.contenders.resampling import resample
 from raremetric.contenders.vote_folds import (
     N_FINALISTS,
     N_NEIGHBORS,
+    PreparedFold,
     fit_learner,
     is_transductive,
     learn_first,
+    nearest_voters,
     prepare_fold,
     select_features,
 )
-from raremetric.neighbors import NeighborSearch
 from raremetric.performance import Progress
 from raremetric.selection import (
     Aim,
@@ -240,8 +241,8 @@ def share_scorer(
             max_features=how.max_features, transductive=known,
         )  # fmt: skip
 
-        def read(train: NDArray, validation: NDArray) -> NDArray:
-            return positive_shares(train, fold.y == 1, validation, fold.weights)
+        def read(nearest: NDArray) -> NDArray:
+            return positive_shares(nearest, fold)
 
         tried = [candidates[int(i)] for i in running]
         found = np.array(contender.judge(tried, fold, how.seed, read))
@@ -251,14 +252,10 @@ def share_scorer(
     return score
 
 
-def positive_shares(
-    train: NDArray, positive: NDArray, queries: NDArray, weights: NDArray | None = None
-) -> NDArray[np.float64]:
+def positive_shares(nearest: NDArray[np.int64], fold: PreparedFold) -> NDArray[np.float64]:
     """Share of class 1 among the votes of the nearest neighbors, which vote with their weights."""
-    nearest = NeighborSearch(train).nearest(queries, min(N_NEIGHBORS, len(train))).indices
-    return np.average(
-        positive[nearest], axis=1, weights=None if weights is None else weights[nearest]
-    )
+    weights = None if fold.weights is None else fold.weights[nearest]
+    return np.average(fold.y[nearest] == 1, axis=1, weights=weights)
 
 
 def shares_of_all(
@@ -285,8 +282,8 @@ def shares_of_all(
         own = is_drawn[train]
         drawn_weights = None if fold.weights is None else fold.weights[own]
         fitted = fit_learner(learner, fold.X[own], fold.y[own], fold.queries, drawn_weights)
-        voters, queries = (np.asarray(fitted.transform(Z)) for Z in (fold.X, fold.X_validation))
-        shares[validation] = positive_shares(voters, fold.y == 1, queries, fold.weights)
+        nearest = nearest_voters(fitted, fold.X, fold.y, fold.X_validation)
+        shares[validation] = positive_shares(nearest, fold)
         on_step()
     return shares
 

@@ -18,6 +18,7 @@ from raremetric.classifier import MetricKNNClassifier
 from raremetric.export.graph import Tensor, side_by_side
 from raremetric.export.maps import map_rows
 from raremetric.export.neighbors import Sorted, nearest, nearest_of_each_class, unit_of_examples
+from raremetric.neighbors.one_sided import is_one_sided
 from raremetric.rare import RareClassifier
 from raremetric.rare.ensemble import Ensemble
 from raremetric.scales import unit_of
@@ -38,6 +39,11 @@ from raremetric.voting.votes import (
 def classify(X: Tensor, model: MetricKNNClassifier | RareClassifier) -> tuple[Tensor, Tensor]:
     """The index of the predicted class, (n_rows,), and probabilities, (n_rows, n_classes)."""
     if isinstance(model, MetricKNNClassifier):
+        if any(map(is_one_sided, model.metrics_)):
+            raise ValueError(
+                "A metric that is used toward one class only, such as MLFP, cannot be exported to "
+                "ONNX. Choose another learner."
+            )
         queries = [map_rows(X, metric) for metric in model.metrics_]
         values, p = vote_outputs(model._vote, model._examples, queries)
         return values.ArgMax(axis=1, keepdims=0), p

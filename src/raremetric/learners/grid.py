@@ -51,30 +51,33 @@ def rare_f1(positive) -> Score:
     """A fast scorer: the F1 of one class by the majority of the nearest neighbors."""
 
     def score(L: NDArray, fold: Fold, k: int) -> float:
-        train, test = fold.X @ L.T, fold.X_test @ L.T
+        nearest = nearest_under(L, fold, k)
         weights = (fold.weights, fold.weights_test)
-        return vote_f1(train, fold.labels, test, fold.y_test == positive, k, positive, *weights)
+        return vote_f1(nearest, fold.labels, fold.y_test == positive, positive, *weights)
 
     return score
 
 
+def nearest_under(L: NDArray, fold: Fold, k: int) -> NDArray[np.int64]:
+    """The numbers of the k nearest training rows to each test row, or of all if they are fewer."""
+    search = NeighborSearch(fold.X @ L.T)
+    return search.nearest(fold.X_test @ L.T, min(k, len(fold.X))).indices
+
+
 def vote_f1(
-    train: NDArray,
+    nearest: NDArray[np.int64],
     labels: Labels,
-    test: NDArray,
     actual: NDArray,
-    k: int,
     positive,
     weights: NDArray | None = None,
     weights_test: NDArray | None = None,
 ) -> float:
     """The F1 of one class if the majority of the k nearest neighbors decides.
 
-    Examples and queries are in the space in which distances are Euclidean, and ``actual`` says
-    which queries are of the class. ``weights`` are those of the votes of the examples, and
+    ``nearest`` has the numbers of the k nearest examples to each query, and ``actual`` says which
+    queries are of the class. ``weights`` are those of the votes of the examples, and
     ``weights_test`` those of the queries in the F1; None for all the same.
     """
-    nearest = NeighborSearch(train).nearest(test, min(k, len(train))).indices
     votes = labels.codes[nearest][:, :, np.newaxis] == np.arange(len(labels.classes))
     if weights is not None:
         votes = votes * weights[nearest][:, :, np.newaxis]

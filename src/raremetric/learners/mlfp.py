@@ -113,6 +113,8 @@ class MLFP(MetricLearner):
     True
     """
 
+    is_one_sided = True  # a vote measures distances to ``pos_label_`` under it, others without it
+
     def __init__(
         self,
         n_neighbors=3,

@@ -14,6 +14,7 @@ from sklearn.utils.metadata_routing import process_routing
 from sklearn.utils.parallel import Parallel, delayed
 
 from raremetric.learners.iml import IML
+from raremetric.neighbors.one_sided import is_one_sided, map_rows
 from raremetric.selection import TrainingData, stratified_folds
 from raremetric.validation import (
     Labels,
@@ -51,11 +52,12 @@ class LearnerFits(NamedTuple):
         params = _params_of(self.params, rows, n_samples)
         if self.multiclass == "joint" or len(classes) == 2:
             return [clone(self.learner).fit(X, y, **params)]
-        if isinstance(self.learner, FrozenEstimator):
+        if isinstance(self.learner, FrozenEstimator) or is_one_sided(self.learner):
+            kind = "frozen" if isinstance(self.learner, FrozenEstimator) else "one-sided"
             raise ValueError(
-                "A frozen learner has one metric, but multiclass='one_vs_rest' learns one for each "
-                f"of the {len(classes)} classes. Use multiclass='joint', or a learner that is not "
-                "frozen."
+                f"A {kind} learner has one metric, but multiclass='one_vs_rest' learns one for "
+                f"each of the {len(classes)} classes. Use multiclass='joint', or a learner that is "
+                f"not {kind}."
             )
         return [clone(self.learner).fit(X, y == label, **params) for label in classes]
 
@@ -123,11 +125,6 @@ def _params_of(params: dict[str, Any], rows: NDArray, n_samples: int) -> dict[st
     }
 
 
-def map_rows(metrics: Sequence, X) -> list[NDArray]:
-    """X as each metric maps it: plain arrays, whatever output the transformers were set to."""
-    return [np.asarray(metric.transform(X)) for metric in metrics]
-
-
 def hold_out(
     fits: LearnerFits,
     data: TrainingData,
@@ -160,16 +157,17 @@ def hold_out(
         folds = stratified_folds(labels, folds, random_state, copies=data.copies)
 
     def measure(train: NDArray, test: NDArray) -> ClassDistances:
-        part = check_labels(labels.codes[train], "A fold of cv")
+        part = check_labels(labels.classes[labels.codes[train]], "A fold of cv")
         if len(part.classes) < len(labels.classes):
-            missing = np.setdiff1d(labels.codes, part.classes)[0]
+            missing = np.setdiff1d(labels.classes, part.classes).tolist()[0]
             raise ValueError(
-                f"A fold of cv leaves no example of class {labels.classes.tolist()[missing]!r} to "
+                f"A fold of cv leaves no example of class {missing!r} to "
                 "learn from. Use stratified folds, such as cv=5."
             )
         metrics = fits.fit(train)
-        near = Examples.of(map_rows(metrics, take_rows(fits.X, train)), part)
-        return near.class_distances(map_rows(metrics, take_rows(fits.X, test)), k)
+        near = Examples.of(metrics, take_rows(fits.X, train), part)
+        queries = [map_rows(metric, take_rows(fits.X, test)) for metric in metrics]
+        return near.class_distances(queries, k)
 
     with quiet_repeats():
         found = Parallel(n_jobs=n_jobs, prefer="threads")(delayed(measure)(*fold) for fold in folds)

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from scipy.special import expit, logit
 
 from raremetric.neighbors import Neighbors, NeighborSearch
+from raremetric.neighbors.one_sided import OneSidedSearch, map_rows, prepare_search
 from raremetric.selection.calibration import Sigmoid
 from raremetric.validation import Labels
 from raremetric.voting.readings import Reading, class_scores, distance_floor
@@ -55,7 +56,7 @@ class ClassDistances(NamedTuple):
 class Examples(NamedTuple):
     """The training examples as each metric maps them, ready for neighbor searches."""
 
-    searches: list[NeighborSearch]  # one per metric
+    searches: list[NeighborSearch | OneSidedSearch]  # one per metric
     floors: list[float]
     labels: Labels
     weights: NDArray[np.float64] | None = None
@@ -63,13 +64,18 @@ class Examples(NamedTuple):
     @classmethod
     def of(
         cls,
-        mapped: Sequence[NDArray],
+        metrics: Sequence[Any],
+        X: Any,
         labels: Labels,
         weights: NDArray | None = None,
         n_jobs: int | None = None,
     ) -> Examples:
-        """Prepare the searches among examples, given as each metric maps them."""
-        searches = [NeighborSearch(Z, labels, n_jobs) for Z in mapped]
+        """Map the examples by each metric, and prepare the searches among them."""
+        mapped = [map_rows(metric, X) for metric in metrics]
+        searches = [
+            prepare_search(metric, Z, labels, n_jobs)
+            for metric, Z in zip(metrics, mapped, strict=True)
+        ]
         return cls(searches, [distance_floor(Z) for Z in mapped], labels, weights)
 
     def nearest(self, queries: Sequence[NDArray], k: int) -> list[Neighbors]:

@@ -1,0 +1,84 @@
+"""Nearest neighbors where one class is compared under a learned metric, and the others are not."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.pipeline import Pipeline
+
+from raremetric.neighbors import Neighbors, NeighborSearch
+from raremetric.validation import Labels
+
+
+class OneSidedSearch:
+    """The interface of `NeighborSearch` for a metric that is used toward one class only.
+
+    Parameters
+    ----------
+    Z : ndarray of shape (n_samples, 2 * n_features)
+        The plain coordinates of each example, and beside them the learned ones. Queries have the
+        same form.
+    labels : Labels
+    learned : int
+        Number of the class whose examples are compared by the learned coordinates.
+    n_jobs : int or None, default=None
+        See `NeighborSearch`.
+    """
+
+    def __init__(self, Z: NDArray, labels: Labels, learned: int, n_jobs: int | None = None):
+        self.labels, self.learned = labels, learned
+        self.searches = [NeighborSearch(half, labels, n_jobs) for half in np.hsplit(Z, 2)]
+
+    def nearest_of_each_class(
+        self, queries: NDArray | None, k: int, *, exact: bool = True
+    ) -> list[Neighbors]:
+        """See `NeighborSearch.nearest_of_each_class`."""
+        halves = [None, None] if queries is None else np.hsplit(queries, 2)
+        plain, mapped = (
+            search.nearest_of_each_class(half, k, exact=exact)
+            for search, half in zip(self.searches, halves, strict=True)
+        )
+        plain[self.learned] = mapped[self.learned]
+        return plain
+
+    def nearest(self, queries: NDArray | None, k: int, *, exact: bool = True) -> Neighbors:
+        """See `NeighborSearch.nearest`; at equal distances, the lower row number comes first."""
+        of_each = self.nearest_of_each_class(queries, k, exact=exact)
+        distances, indices = (np.concatenate(parts, axis=1) for parts in zip(*of_each, strict=True))
+        order = np.lexsort((indices, distances))[:, :k]
+        return Neighbors(
+            np.take_along_axis(distances, order, axis=1), np.take_along_axis(indices, order, axis=1)
+        )
+
+
+def map_rows(metric: Any, X: Any) -> NDArray[np.float64]:
+    """X as a fitted metric maps it: a plain array, whatever output the transformer was set to.
+
+    Under a one-sided metric, the plain coordinates are beside the mapped ones.
+    """
+    mapped = np.asarray(metric.transform(X))
+    if not is_one_sided(metric):
+        return mapped
+    plain = metric[:-1].transform(X) if isinstance(metric, Pipeline) else X
+    return np.hstack([np.asarray(plain, dtype=np.float64), mapped])
+
+
+def prepare_search(
+    metric: Any, Z: NDArray, labels: Labels, n_jobs: int | None = None
+) -> NeighborSearch | OneSidedSearch:
+    """A search among examples that `map_rows` has mapped."""
+    if not is_one_sided(metric):
+        return NeighborSearch(Z, labels, n_jobs)
+    learned = labels.classes.tolist().index(_last_step(metric).pos_label_)
+    return OneSidedSearch(Z, labels, learned, n_jobs)
+
+
+def is_one_sided(metric: Any) -> bool:
+    """Whether a metric measures the distances to one class only, as `MLFP` does."""
+    return getattr(_last_step(metric), "is_one_sided", False)
+
+
+def _last_step(metric: Any) -> Any:
+    return metric[-1] if isinstance(metric, Pipeline) else metric

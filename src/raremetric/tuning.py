@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from numbers import Integral
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,22 +12,14 @@ from sklearn.model_selection import ParameterGrid
 from sklearn.utils import check_random_state
 
 from raremetric.classifier import MetricKNNClassifier
-from raremetric.copies import find_copies, join_groups
 from raremetric.learners.base import MetricLearner
 from raremetric.learners.euclidean import Euclidean
 from raremetric.learners.grid import Fold, Score, rare_f1, score_candidates
 from raremetric.learners.iml import IML
 from raremetric.pairs import check_max_samples
 from raremetric.performance import one_blas_thread
-from raremetric.selection import shuffled_folds, split_examples, stratified_folds
-from raremetric.validation import (
-    Labels,
-    check_groups,
-    check_integer,
-    check_labels,
-    weighted_rows,
-)
-from raremetric.voting.training import take_rows
+from raremetric.selection import TrainingData, shuffled_folds, stratified_folds
+from raremetric.validation import Labels, check_integer, check_labels, take_rows
 
 PAPER_GRID = {
     "margin": [1.0, 10.0, 100.0, 1000.0, 10_000.0],
@@ -40,9 +31,8 @@ PAPER_GRID = {
 class IMLCV(MetricLearner):
     """IML with its margin, similar_weight and regularization tuned by cross-validation.
 
-    Every candidate is fitted on each training fold, and its score is that of the nearest neighbors
-    under its metric on the test fold. Whatever does not depend on the candidate (folds, neighbors,
-    pairs) is computed once.
+    The score of a candidate is that of the nearest neighbors under its metric on the test folds.
+    Whatever does not depend on the candidate (folds, neighbors, pairs) is computed once.
 
     .. versionadded:: 0.1
 
@@ -64,13 +54,11 @@ class IMLCV(MetricLearner):
         Number of neighbors that vote, and of pairs per example in the loss.
     halving : bool, default=False
         Successive halving: after each fold only the better half of the candidates is tried on the
-        next one. This is several times faster. The score of a dropped candidate is the mean over
-        the folds that it was tried on.
+        next one. The score of a dropped candidate is the mean over the folds it was tried on.
     max_samples : int or None, default=20_000
         If there are more examples, the loss consists of the pairs of this many of them, as in
-        :class:`IML`. Likewise, a test fold that has more rows is represented by a sample of this
-        size, in which all classes are as frequent as possible, with weights that restore the
-        proportions of the fold. None takes all.
+        :class:`IML`, and a larger test fold is represented by a sample of this size, with weights
+        that restore its proportions. None takes all.
     n_jobs : int or None, default=None
         Threads over the candidates. The result does not depend on it.
     random_state : int, RandomState instance or None, default=None
@@ -174,33 +162,29 @@ class IMLCV(MetricLearner):
         -------
         self : IMLCV
         """
-        table = X
+        table, owner = X, type(self).__name__
         X, labels = self._check_training_data(X, y)
         table = table if hasattr(table, "columns") else X  # IML checks column names
-        n_given = len(X)
-        rows, weights = weighted_rows(sample_weight, n_given)
-        groups = check_groups(groups, n_given)
-        if len(rows) < n_given:
-            groups = None if groups is None else groups[rows]
-            X, table = X[rows], take_rows(table, rows)
-            labels = check_labels(labels.classes[labels.codes[rows]], type(self).__name__)
+        cv = 5 if self.cv is None else self.cv  # scikit-learn's default
+        y = labels.classes[labels.codes]
+        data = TrainingData.of(X, y, sample_weight, groups, cv, owner)
         check_integer(self.n_neighbors, "n_neighbors", low=1)
         check_max_samples(self.max_samples)
         rng = check_random_state(self.random_state)
         candidates = self._draw_candidates(rng)
-        y = labels.classes[labels.codes]
-        score = self._scorer(labels)
-        splits = self._splits(X, labels, rng, rows, n_given, groups)
-        folds = [_make_fold(X, y, weights, train, test) for train, test in splits]
+        score = self._scorer(data.labels)
+        folds = _make_folds(data, rng)
         shared = {"max_samples": self.max_samples}
-        if self.max_samples is not None and len(X) > self.max_samples:
+        if self.max_samples is not None and len(data.X) > self.max_samples:
             shared["random_state"] = int(rng.randint(np.iinfo(np.int32).max))
             folds = [fold.with_fewer_test_rows(**shared) for fold in folds]
         scores, seconds = self._score_folds(folds, [shared | each for each in candidates], score)
         self._keep_results(candidates, scores, seconds)
         best = IML(n_neighbors=self.n_neighbors, **(shared | self.best_params_))
-        self.best_learner_ = best.fit(table, y, sample_weight=weights)
-        self.classes_ = labels.classes
+        kept = data.row_numbers
+        table, y = (table, y) if len(kept) == len(y) else (take_rows(table, kept), y[kept])
+        self.best_learner_ = best.fit(table, y, sample_weight=data.weights)
+        self.classes_ = data.labels.classes
         for name in ("components_", "objective_", "n_iter_"):
             setattr(self, name, getattr(self.best_learner_, name))
         return self
@@ -208,7 +192,8 @@ class IMLCV(MetricLearner):
     def _draw_candidates(self, rng: np.random.RandomState) -> list[dict]:
         grid = PAPER_GRID if self.candidates is None else self.candidates
         known = set(IML().get_params()) - {"n_neighbors", "warm_start", "n_jobs", "verbose"}
-        if not isinstance(grid, dict) and not _are_settings(grid):
+        is_list = isinstance(grid, Sequence) and all(isinstance(each, dict) for each in grid)
+        if not isinstance(grid, dict) and not is_list:
             raise TypeError(
                 "candidates must be a list of dicts with parameters of IML, or a dict with a list "
                 f"of values for each parameter; got {grid!r}."
@@ -227,24 +212,6 @@ class IMLCV(MetricLearner):
             order = rng.permutation(len(chosen))[:n_candidates]
             chosen = [chosen[i] for i in order]
         return chosen
-
-    def _splits(
-        self,
-        X: NDArray,
-        labels: Labels,
-        rng: np.random.RandomState,
-        rows: NDArray,
-        n_given: int,
-        groups: NDArray | None,
-    ) -> Iterable:
-        cv = 5 if self.cv is None else self.cv  # scikit-learn's default
-        y, copies = labels.classes[labels.codes], find_copies(X)
-        if not isinstance(cv, Integral):
-            groups = None if groups is None else join_groups(copies.numbers, groups)
-            return split_examples(cv, X, y, rows, n_given, groups)
-        if groups is None and copies.n_repeats:
-            return stratified_folds(labels, int(cv), rng, copies=copies.numbers)
-        return shuffled_folds(y, int(cv), rng, groups, copies.numbers)
 
     def _scorer(self, labels: Labels) -> Score:
         if self.scoring == "f1":
@@ -284,29 +251,39 @@ class IMLCV(MetricLearner):
         # Candidates that were dropped rank behind all that were tried on every fold.
         standing = np.where(complete, means, means - 1e6)
         names = sorted({name for candidate in candidates for name in candidate})
+        params = {
+            f"param_{name}": np.ma.masked_all(len(candidates), dtype=object) for name in names
+        }
+        for i, candidate in enumerate(candidates):
+            for name, value in candidate.items():
+                params[f"param_{name}"][i] = value
         self.cv_results_ = {
             "params": candidates,
-            **{f"param_{name}": np.ma.masked_all(len(candidates), dtype=object) for name in names},
+            **params,
             **{f"split{f}_test_score": column for f, column in enumerate(scores.T)},
             "mean_test_score": means,
             "std_test_score": np.nanstd(scores, axis=1),
             "rank_test_score": rankdata(-standing, method="min").astype(np.int32),
             "mean_fit_time": np.nanmean(seconds, axis=1),
         }
-        for i, candidate in enumerate(candidates):
-            for name, value in candidate.items():
-                self.cv_results_[f"param_{name}"][i] = value
         self.best_index_ = int(np.argmax(standing))
         self.best_params_ = candidates[self.best_index_]
         self.best_score_ = float(means[self.best_index_])
 
 
-def _are_settings(candidates: object) -> bool:
-    return isinstance(candidates, Sequence) and all(isinstance(each, dict) for each in candidates)
-
-
-def _make_fold(
-    X: NDArray, y: NDArray, weights: NDArray | None, train: NDArray, test: NDArray
-) -> Fold:
-    parts = (None, None) if weights is None else (weights[train], weights[test])
-    return Fold(X[train], check_labels(y[train], "A fold of IMLCV"), X[test], y[test], *parts)
+def _make_folds(data: TrainingData, rng: np.random.RandomState) -> list[Fold]:
+    """Training and test parts, of stratified folds or of those that are given."""
+    y, weights, folds = data.labels.classes[data.labels.codes], data.weights, data.cv
+    if isinstance(folds, int):
+        if (
+            data.groups is None and data.has_copies
+        ):  # the rarest class may have fewer different rows
+            folds = stratified_folds(data.labels, folds, rng, copies=data.copies)
+        else:
+            folds = shuffled_folds(y, folds, rng, data.groups, data.copies)
+    made = []
+    for train, test in folds:
+        own = (None, None) if weights is None else (weights[train], weights[test])
+        labels = check_labels(y[train], "A fold of IMLCV")
+        made.append(Fold(data.X[train], labels, data.X[test], y[test], *own))
+    return made

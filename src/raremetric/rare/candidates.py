@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 from sklearn.preprocessing import StandardScaler
 
@@ -37,17 +37,8 @@ class LogOddsDistance(MetricLearner):
     neighbors, their log-odds are more exact than the density of the neighbors.
     """
 
-    def fit(self, X, y) -> LogOddsDistance:  # type: ignore[override]
-        """Check the data.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-        y : array-like of shape (n_samples,)
-        """
-        X, labels = self._check_training_data(X, y)
+    def _fit(self, X: NDArray, labels: Labels, sample_weight: ArrayLike | None) -> None:
         self.classes_, self.components_ = labels.classes, np.ones((1, X.shape[1]))
-        return self
 
 
 class MetricSpec(NamedTuple):

@@ -145,10 +145,15 @@ class Progress:
         Called after each step; None for nobody.
     n_steps : int
         Number of steps to expect.
+    part : tuple of (number of this part, number of parts), default=(0, 1)
+        If these steps are only a part of all, and other parts have as many.
     """
 
-    def __init__(self, on_progress: OnProgress | None, n_steps: int):
+    def __init__(
+        self, on_progress: OnProgress | None, n_steps: int, part: tuple[int, int] = (0, 1)
+    ):
         self.on_progress, self.n_steps, self.n_done = on_progress, n_steps, 0
+        self.part = part
         self._lock = Lock()
 
     def __call__(self, n_finished: int = 1) -> None:
@@ -156,7 +161,8 @@ class Progress:
         with self._lock:
             self.n_done += n_finished
             if self.on_progress is not None:
-                self.on_progress(self.n_done, self.n_steps)
+                number, n_parts = self.part
+                self.on_progress(number * self.n_steps + self.n_done, n_parts * self.n_steps)
 
 
 @cache

@@ -41,8 +41,6 @@ class ScoredIML(RareClassifier):
         See `RareClassifier`.
     """
 
-    _uses_trees = False
-
     def __init__(
         self,
         metrics=({},),

@@ -23,22 +23,9 @@ from raremetric.rare.policy import (
 from raremetric.rare.tuning_set import TuningSet
 from raremetric.sampling import draw_evenly
 from raremetric.selection import Aim, Folds, average_best, rank_by_aim, scored_rows
-from raremetric.validation import check_labels, check_option, check_real
+from raremetric.validation import check_labels, check_real
 
-BUDGETS = ("fast", "thorough")
 OnStep = Callable[[int], None]  # of a number of finished pairs of a metric and a fold
-
-
-def check_budget(budget: str | float) -> None:
-    """Refuse anything but 'fast', 'thorough' and a positive number of seconds."""
-    if isinstance(budget, str):
-        check_option(budget, "budget", BUDGETS)
-    elif isinstance(budget, Real) and not isinstance(budget, bool):
-        check_real(float(budget), "budget", low=0, closed="neither")
-    else:
-        raise TypeError(
-            f"budget must be 'fast', 'thorough' or a number of seconds; got {budget!r}."
-        )
 
 
 def out_of_fold_scores(
@@ -54,26 +41,9 @@ def out_of_fold_scores(
     """Scores of each example by candidates that were fitted on other folds.
 
     Candidates race: metrics that are hopeless in a first round are not tried further. It is the
-    first repeat, or the first folds if there is one repeat only, of a sample if there are many
-    examples.
-
-    Parameters
-    ----------
-    metrics : sequence of MetricSpec
-    tuned : TuningSet
-    aim : Aim
-        What the candidates are ranked by.
-    budget : {"fast", "thorough"} or float, default="fast"
-        How often to repeat; a number is a time in seconds, counted from ``start``.
-    start : float, default=0.0
-        A time given by ``time.perf_counter``.
-    n_jobs : int or None, default=None
-        Number of threads, which work on different folds.
-    on_step : callable (n_steps)
-        Called with the number of finished pairs of a metric and a fold, by the thread that has
-        fitted them.
-    first_rows : int, default=FIRST_ROWS
-        Number of examples in a sample for the first round.
+    first repeat, or the first folds if there is one repeat only, of a sample of ``first_rows`` if
+    there are many examples. A ``budget`` in seconds counts from ``start``, a time given by
+    ``time.perf_counter``. ``n_jobs`` threads work on different folds.
 
     Returns
     -------
@@ -82,7 +52,14 @@ def out_of_fold_scores(
     scores : ndarray of shape (n_candidates, n_repeats, n_samples)
         In the order of ``with_readings(metrics)``; NaN for examples that no fold validates.
     """
-    end = np.inf if isinstance(budget, str) else start + EVALUATION_SHARE * budget
+    if budget in ("fast", "thorough"):
+        end = np.inf
+    elif isinstance(budget, Real) and not isinstance(budget, bool):
+        end = start + EVALUATION_SHARE * check_real(budget, "budget", low=0, closed="neither")
+    else:
+        raise ValueError(
+            f"budget must be 'fast', 'thorough' or a number of seconds; got {budget!r}."
+        )
     began = time.perf_counter()
     metrics, left = list(metrics), tuned.repeats[0]
     scores: NDArray = np.full((1, len(tuned.rows)), np.nan, dtype=np.float32)

@@ -36,15 +36,8 @@ def fit_sigmoid(
 ) -> Sigmoid:
     """Platt's logistic regression on one score, with a small ridge, for many scores at once.
 
-    Parameters
-    ----------
-    scores : ndarray of shape (..., n_samples)
-        Scores of examples that the metric was not learned from.
-    positive : ndarray of bool of shape (n_samples,)
-    weights : ndarray of shape (n_samples,) or None
-        How much each example counts; None for all the same.
-    n_iter : int
-        Maximal number of Newton steps; a step changes no parameter by more than 2.
+    ``scores`` are (..., n_samples), of examples that the metric was not learned from. A Newton step
+    changes no parameter by more than 2.
     """
     rows = scores.reshape(-1, scores.shape[-1])
     size = max(1, BLOCK // rows.shape[1])

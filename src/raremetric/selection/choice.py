@@ -87,17 +87,8 @@ def select(
 
     Probabilities and threshold are those for the table that the sample stands for.
 
-    Parameters
-    ----------
-    scores : ndarray of shape (n_candidates, n_repeats, n_samples)
-        Higher scores mean that an example is more likely positive.
-    groups : Groups
-    sample : Sample
-    aim : Aim
-        What to maximize.
-    averaging : Averaging
-    threshold : float or None, default=None
-        On the probability of the average; None for the best one.
+    ``scores`` are (n_candidates, n_repeats, n_samples), higher for more likely positives. A given
+    ``threshold`` on the probability of the average is used instead of the best one.
     """
     n_repeats, shift = scores.shape[1], float(np.log(sample.odds))
     evaluation = evaluate(scores, sample, aim)
@@ -191,16 +182,8 @@ def weigh_groups(
     subsets of the scores are compared; each score that is left out adds ``drop_cost`` times
     1 + ``few`` / (number of positives).
 
-    Parameters
-    ----------
-    scores : ndarray of shape (n_groups, n_rows)
-        Standardized out-of-fold scores.
-    prior : ndarray of shape (n_groups,)
-        Positive numbers.
-    rows : Sample
-    averaging : Averaging
-    n_repeats : int, default=1
-        How often each example is among the rows.
+    Scores are standardized, (n_groups, n_rows), and each example is ``n_repeats`` times among the
+    rows.
     """
     n_groups = len(scores)
     if n_groups == 1:

@@ -95,22 +95,10 @@ def make_repeats(
     groups: NDArray | None = None,
     copies: NDArray | None = None,
 ) -> list[Folds]:
-    """The folds of each repeat.
+    """The folds of each repeat of some rows, given by their numbers; see `make_folds`.
 
-    Parameters
-    ----------
-    cv : int, list of (train, validation) or None
-        See `resolve_cv`: None for the default number of folds; a list contains numbers of rows
-        before the sample was drawn.
-    labels : Labels
-        Of the sampled rows.
-    rows : ndarray of int
-        The numbers of the sampled rows.
-    seed : int
-    thorough : bool, default=False
-        See `make_folds`.
-    groups, copies : ndarray or None, default=None
-        Of all rows: see `make_folds`. Ignored if ``cv`` is a list.
+    ``cv`` is that of `resolve_cv`: None for the default number of folds; a list contains row
+    numbers. Groups and copies are those of all rows, and ignored if it is a list.
     """
     together = [None if each is None else each[rows] for each in (groups, copies)]
     if cv is None:
@@ -199,16 +187,8 @@ def shuffled_folds(
 ) -> Folds:
     """Shuffled folds with about the same share of each class.
 
-    Parameters
-    ----------
-    y : ndarray of shape (n_samples,)
-    n_folds : int
-    random_state : int, RandomState instance or None
-    groups : ndarray of shape (n_samples,) or None, default=None
-        A number for each example; no group is in two folds.
-    copies : ndarray of shape (n_samples,) or None, default=None
-        See `Copies`; no row is in another fold than its copies. A set of copies with different
-        labels counts as an example of the rarest of these classes.
+    No group is in two folds, and no row is in another fold than its copies, see `Copies`. A set of
+    copies with different labels counts as an example of the rarest of these classes.
 
     Notes
     -----

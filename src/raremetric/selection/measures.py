@@ -50,15 +50,9 @@ def average_precision(
 
 
 def evaluate(scores: NDArray, sample: Sample, aim: Aim) -> Evaluation:
-    """Measure the out-of-fold scores of each candidate.
+    """Measure the out-of-fold scores of each candidate, (n_candidates, n_repeats, n_samples).
 
-    Parameters
-    ----------
-    scores : ndarray of shape (n_candidates, n_repeats, n_samples)
-        Calibration and threshold are common to all repeats of a candidate.
-    sample : Sample
-    aim : Aim
-        What the threshold of each candidate maximizes.
+    Calibration and threshold are common to all repeats of a candidate.
     """
     n_candidates, n_repeats, _ = scores.shape
     pooled, rows = scores.reshape(n_candidates, -1).astype(np.float64), sample.repeated(n_repeats)
@@ -101,13 +95,8 @@ def rank_by_aim(
 def validate(scores: NDArray, sample: Sample, predicted: NDArray) -> dict[str, float]:
     """Precision, recall, F1, average precision, and predicted positives per 1000 rows of the table.
 
-    Parameters
-    ----------
-    scores : ndarray of shape (n_repeats, n_samples)
-        Out-of-fold scores; the average precision is the mean over the repeats.
-    sample : Sample
-    predicted : ndarray of bool of shape (n_repeats, n_samples)
-        The other measures are those of all repeats together.
+    Scores and predictions are (n_repeats, n_samples). The average precision is the mean over the
+    repeats; the other measures are those of all repeats together.
     """
     flat, rows = predicted.ravel(), sample.repeated(len(predicted))
     utilities = {"precision": precision_utility, "recall": recall_utility, "f1": f_utility(1.0)}
@@ -124,12 +113,8 @@ def validate(scores: NDArray, sample: Sample, predicted: NDArray) -> dict[str, f
 def standard_error(predicted: NDArray, sample: Sample, utility: Utility) -> float:
     """Jackknife estimate of the standard error of a utility: leaves out each example in turn.
 
-    Parameters
-    ----------
-    predicted : ndarray of bool of shape (n_repeats, n_samples)
-        An example is left out of all repeats together, because these are not independent.
-    sample : Sample
-    utility : Utility
+    It is left out of all repeats of ``predicted``, (n_repeats, n_samples), because these are not
+    independent.
     """
     n_repeats, n_samples = predicted.shape
     n_predicted = predicted.sum(axis=0)

@@ -56,16 +56,14 @@ def race(
         Fits some candidates, given by their numbers, on some rows, and scores others.
     sizes : sequence of int
         How many candidates are tried on each fold, one repeat after the other.
-    repeats : sequence of folds
-    sample : Sample
-    aim : Aim
+    repeats, sample, aim
 
     Returns
     -------
     finalists : ndarray of int
         The candidates that were tried on all folds.
     scores : ndarray of shape (n_finalists, n_repeats, n_samples)
-        Their out-of-fold scores; NaN for rows that no fold validates.
+        NaN for rows that no fold validates.
     """
     running, seen = np.arange(sizes[0]), np.zeros(0, dtype=np.int64)
     scores = np.full((len(running), len(repeats), len(sample.positive)), np.nan)

@@ -25,9 +25,19 @@ def f_utility(beta: float) -> Utility:
     return utility
 
 
+def precision_utility(tn: NDArray, fp: NDArray, fn: NDArray, tp: NDArray) -> NDArray:
+    """Share of the positive class among the examples that are predicted positive."""
+    return tp / np.maximum(tp + fp, 1e-300)
+
+
+def recall_utility(tn: NDArray, fp: NDArray, fn: NDArray, tp: NDArray) -> NDArray:
+    """Share of the examples of the positive class that are predicted positive."""
+    return tp / np.maximum(tp + fn, 1e-300)
+
+
 def balanced_utility(tn: NDArray, fp: NDArray, fn: NDArray, tp: NDArray) -> NDArray:
     """Mean of the recalls of the two classes."""
-    return (tp / np.maximum(tp + fn, 1e-300) + tn / np.maximum(tn + fp, 1e-300)) / 2
+    return (recall_utility(tn, fp, fn, tp) + recall_utility(tp, fn, fp, tn)) / 2
 
 
 def cost_utility(costs: NDArray) -> Utility:
@@ -38,16 +48,6 @@ def cost_utility(costs: NDArray) -> Utility:
         return -total / np.maximum(tn + fp + fn + tp, 1e-300)
 
     return utility
-
-
-def precision_utility(tn: NDArray, fp: NDArray, fn: NDArray, tp: NDArray) -> NDArray:
-    """Share of the positive class among the examples that are predicted positive."""
-    return tp / np.maximum(tp + fp, 1e-300)
-
-
-def recall_utility(tn: NDArray, fp: NDArray, fn: NDArray, tp: NDArray) -> NDArray:
-    """Share of the examples of the positive class that are predicted positive."""
-    return tp / np.maximum(tp + fn, 1e-300)
 
 
 MEASURES = ("average_precision", "utility", "log_loss")
@@ -103,6 +103,7 @@ class Aim(NamedTuple):
 
 def check_aim(scoring) -> Aim:
     """Validate a ``scoring`` parameter."""
+    advice = ""
     if isinstance(scoring, str):
         if scoring == "balanced_accuracy":
             return Aim(balanced_utility)
@@ -113,27 +114,22 @@ def check_aim(scoring) -> Aim:
             return Aim(f_utility(beta))
         if match := re.fullmatch(rf"(precision|recall) *>= *({NUMBER})", scoring):
             return _constrained(match[1], float(match[2]))
-    elif not callable(scoring) and np.shape(scoring) == (2, 2):
+        if scoring in ("precision", "recall"):
+            advice = f" The highest {scoring} alone is of no use: give the minimum of one of them."
+        elif scoring == "accuracy":
+            advice = " For accuracy, give the costs [[0, 1], [1, 0]]."
+    elif callable(scoring):
+        advice = (
+            " The threshold is chosen by expected numbers of errors, which a scorer does not take: "
+            "see sklearn.model_selection.TunedThresholdClassifierCV."
+        )
+    elif np.shape(scoring) == (2, 2):
         return Aim(cost_utility(_check_costs(scoring)))
     raise ValueError(
         "scoring must be 'f1', another F-beta such as 'f2' or 'f0.5', 'balanced_accuracy', "
         "'average_precision', a constraint such as 'precision>=0.8' or 'recall>=0.9', or 2 x 2 "
-        f"costs [[tn, fp], [fn, tp]]; got {scoring!r}.{_what_instead(scoring)}"
+        f"costs [[tn, fp], [fn, tp]]; got {scoring!r}.{advice}"
     )
-
-
-def _what_instead(scoring) -> str:
-    """How to get what an invalid ``scoring`` may have meant, for the error message."""
-    if callable(scoring):
-        return (
-            " The threshold is chosen by expected numbers of errors, which a scorer does not take: "
-            "see sklearn.model_selection.TunedThresholdClassifierCV."
-        )
-    if not isinstance(scoring, str):
-        return ""
-    if scoring in ("precision", "recall"):
-        return f" The highest {scoring} alone is of no use: give the minimum of one of the two."
-    return " For accuracy, give the costs [[0, 1], [1, 0]]." if scoring == "accuracy" else ""
 
 
 def _constrained(name: str, minimum: float) -> Aim:
@@ -152,12 +148,12 @@ def _check_costs(scoring) -> NDArray[np.float64]:
     costs = np.asarray(scoring, dtype=np.float64)
     if not np.isfinite(costs).all():
         raise ValueError(f"The costs in scoring must be finite; got {costs.tolist()}.")
-    if costs[0, 1] <= costs[0, 0] or costs[1, 0] <= costs[1, 1]:
+    excess = np.array([costs[0, 1] - costs[0, 0], costs[1, 0] - costs[1, 1]])
+    if excess.min() <= 0:
         raise ValueError(
             "With costs [[tn, fp], [fn, tp]] as scoring, a wrong prediction must cost more than a "
             f"correct one in both rows; got {costs.tolist()}."
         )
-    excess = np.array([costs[0, 1] - costs[0, 0], costs[1, 0] - costs[1, 1]])
     if np.abs(costs).max() > MAX_COST or excess.min() < 1 / MAX_COST:
         raise ValueError(
             f"The costs in scoring must be between 1/{MAX_COST:g} and {MAX_COST:g} in size; got "
@@ -192,18 +188,7 @@ def best_threshold(p: NDArray, utility: Utility, weights: NDArray | None = None)
 def observed_utility(
     predicted: NDArray, positive: NDArray, utility: Utility, weights: NDArray | None = None
 ) -> NDArray:
-    """The utility of predictions.
-
-    Parameters
-    ----------
-    predicted : ndarray of bool of shape (..., n_samples)
-        Whether the positive class is predicted.
-    positive : ndarray of bool of shape (n_samples,)
-        Whether it is the true class.
-    utility : Utility
-    weights : ndarray of shape (n_samples,) or None
-        How much each example counts; None for all the same.
-    """
+    """The utility of predictions of shape (..., n_samples), of which some are ``positive``."""
     weights = np.ones(len(positive)) if weights is None else weights
     tp = np.sum(weights * (predicted & positive), axis=-1)
     fp = np.sum(weights * (predicted & ~positive), axis=-1)

@@ -51,12 +51,12 @@ class MetricKNNClassifier(ClassifierMixin, BaseEstimator):
         distances to each class have been multiplied by its ``gamma``; or the class whose score,
         how much nearer it is than the others, is highest above its own threshold, see the notes.
     gamma : "auto", float or dict, default="auto"
-        Factors of the adjusted vote; a factor below 1 makes a class more frequent. A number is
-        for the rarest class, a dict maps labels to factors; other classes have 1. "auto" finds
-        the best on the folds of ``cv``, by the F1 of the rarer of two or the mean F1 of more.
+        Factors of the adjusted vote; one below 1 makes a class more frequent. A number is for the
+        rarest class, a dict maps labels to factors; other classes have 1. "auto" finds the best on
+        the folds of ``cv``, by the F1 of the rarer of two or the mean F1 of more.
     multiclass : {"joint", "one_vs_rest"}, default="joint"
-        One metric for all classes, or one for each class against the rest, as the paper proposes
-        for more than two classes. Two classes always share one metric.
+        One metric for all classes, or as the paper proposes for more than two, one for each class
+        against the rest.
     cv : int, splitter or iterable, default=5
         Folds on which votes are tuned: the metric is learned again without each of them. A number
         gives stratified folds, at most as many as the rarest class has examples; copies of a row
@@ -92,7 +92,6 @@ class MetricKNNClassifier(ClassifierMixin, BaseEstimator):
     --------
     RareClassifier : Several metrics with a calibrated score, chosen by cross-validation.
     IMLCV : The learner IML with its parameters tuned by cross-validation.
-    sklearn.neighbors.KNeighborsClassifier : The majority vote under a given metric.
 
     Notes
     -----
@@ -266,7 +265,6 @@ class MetricKNNClassifier(ClassifierMixin, BaseEstimator):
         n_neighbors : int or None, default=None
             None for ``n_neighbors_``.
         return_distance : bool, default=True
-            Whether to return the distances, too.
         label : class label or None, default=None
             With one metric per class: the class whose metric to use.
 

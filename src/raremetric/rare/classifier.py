@@ -119,8 +119,7 @@ class RareClassifier(PredictionMixin, ClassifierMixin, BaseEstimator):
     See Also
     --------
     MetricKNNClassifier : A vote of neighbors under one metric.
-    BalancedDiscriminant : The metric learner of most candidates.
-    KernelLandmarks, ImportanceWeights, BoostedLeaves : The maps before some of the metrics.
+    BalancedDiscriminant, KernelLandmarks, ImportanceWeights, BoostedLeaves : Parts of the metrics.
 
     Notes
     -----
@@ -163,7 +162,6 @@ class RareClassifier(PredictionMixin, ClassifierMixin, BaseEstimator):
     >>> model = RareClassifier(random_state=0).fit(X[:100], y[:100])
     >>> bool(f1_score(y[100:], model.predict(X[100:])) > 0.9)
     True
-    >>> distances, rows = model.kneighbors(X[100:101])
     """
 
     def __init__(

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from sklearn.inspection import permutation_importance
 from sklearn.metrics import get_scorer
 
-from raremetric.files import existing_file, quoted
+from raremetric.files import quoted
 from raremetric.performance import OnProgress, Progress
 from raremetric.table.model import TableModel
 from raremetric.table.reading import TableError
@@ -92,10 +92,10 @@ def importances_of_file(
 def _labeled_rows(model: TableModel, path: Any, target: str) -> tuple[Any, NDArray]:
     """The columns of a model as one DataFrame, and 1 for rows of the positive class."""
     encoder, name = model.encoder, model.class_names[1]
-    source = "The table" if is_frame(path) else existing_file(path)
+    source = "The table" if is_frame(path) else path
     pieces: list[Any] = []
     chunks: list[Any] = []
-    with naming(source):
+    with naming(path):
         for table in iter_arrow(path, encoder.feature_names_in_[0], target=target):
             if target not in table.column_names:
                 raise TableError(f"There is no column {target!r} with the class.")

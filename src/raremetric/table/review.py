@@ -19,7 +19,7 @@ from raremetric.table.reading import TableError, iter_table
 from raremetric.table.reading.files import read_arrow
 from raremetric.table.reading.labels import read_labels
 from raremetric.table.reading.levels import MISSING_SPELLINGS, as_text
-from raremetric.validation import check_integer, warn_user
+from raremetric.validation import as_names, check_integer, warn_user
 
 VERDICTS = ("yes", "no", "unsure")
 
@@ -112,7 +112,7 @@ def labeled_rows(
         verdict are left out.
     """
     verdicts = read_verdicts(review)
-    table = read_arrow(Path(source), text=[row_names] if row_names else []).table
+    table = read_arrow(source, verbatim=as_names(row_names or ())).table
     rows = sorted(verdicts)
     if rows and rows[-1] > table.num_rows:
         raise TableError(
@@ -159,8 +159,7 @@ def with_reviewed_rows(
         row that is in the training file already, with the same values in all columns but the class,
         is not added: its class there becomes that of the verdict, with a warning.
     """
-    text = [row_names] if row_names else []
-    table = read_arrow(Path(path), target=target, text=text).table
+    table = read_arrow(path, target=target, verbatim=as_names(row_names or ())).table
     if target not in table.column_names:
         raise TableError(f"{path}: there is no column {target!r} with the class.")
     labels = read_labels(target, table.column(target))

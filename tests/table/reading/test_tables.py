@@ -12,22 +12,9 @@ from sklearn.utils import Bunch
 
 from raremetric.datasets import load_dataset, parsers
 from raremetric.table import TableError, iter_table, read_table
+from tests.table.reading.conftest import encoded, read_new
 
 PLAIN = "a,b,y\n1,2,u\n3,4,v\n5,6,u\n"
-
-
-@pytest.fixture
-def write(tmp_path):
-    def writer(content, name="file.csv", encoding="utf-8"):
-        path = tmp_path / name
-        path.write_bytes(content if isinstance(content, bytes) else content.encode(encoding))
-        return path
-
-    return writer
-
-
-def encoded(table):
-    return table.encoder.transform(table.data).tolist()
 
 
 @pytest.mark.parametrize(
@@ -47,19 +34,17 @@ def encoded(table):
         (PLAIN.replace("\n", "\n\n"), "utf-8"),
     ],
 )
-def test_one_table_in_many_spellings(write, content, encoding):
-    table = read_table(write(content, encoding=encoding), target="y")
+@pytest.mark.parametrize("packed", [False, True])
+def test_one_table_in_many_spellings(write, content, encoding, packed):
+    content = content.encode(encoding)
+    path = write(gzip.compress(content), "file.csv.gz") if packed else write(content)
+    table = read_table(path, target="y")
     assert table.feature_names == ["a", "b"]
     assert encoded(table) == [[1, 2], [3, 4], [5, 6]]
     assert table.target.tolist() == [0, 1, 0]
     assert table.positive == ("v",)
     assert table.target_names == ["u", "v"]
     assert table.target_name == "y"
-
-
-def test_compressed(write):
-    table = read_table(write(gzip.compress(PLAIN.encode()), "file.csv.gz"), target="y")
-    assert encoded(table) == [[1, 2], [3, 4], [5, 6]]
 
 
 def test_decimal_comma(write):
@@ -75,11 +60,7 @@ def test_quoted_decimal_commas_between_commas(write):
     text = 'a,c,y\n"1,5","1,234",u\n"12,25","2,345",v\n7,"12,000",u\n'
     table = read_table(write(text), target="y")
     assert encoded(table) == [[1.5, 1.234], [12.25, 2.345], [7, 12]]
-    (piece,) = iter_table(write('a,c\n"2,5","1,000"\n'), table.encoder)
-    assert table.encoder.transform(piece).tolist() == [[2.5, 1]]
-
-
-def test_thousands_and_lists_between_commas_are_no_decimals(write):
+    assert read_new(write('a,c\n"2,5","1,000"\n'), table.encoder).tolist() == [[2.5, 1]]
     table = read_table(write('a,b,y\n"1,234",x,u\n"2,345,678",z,v\n3,z,u\n'), target="y")
     assert table.data["a"].tolist() == [1234, 2345678, 3]
     table = read_table(write('a,b,y\n"1,5",1,u\n"2,3,4",2,v\n"1,5",3,u\n'), target="y")
@@ -103,11 +84,8 @@ def test_leading_zeros_are_noted(write, tmp_path, suffix):
     assert table.data["zip code"].tolist() == [123, 4109, 80331]
     table = read_table(path, target="y", categorical=["zip code"])
     assert table.data["zip code"].tolist() == ["00123", "04109", "80331"]
-
-
-def test_two_digits_are_numbers_without_a_note(write):
-    table = read_table(write("age,y\n07,u\n00,v\n65,u\n"), target="y")
-    assert table.data["age"].tolist() == [7, 0, 65]
+    two = read_table(write("age,y\n07,u\n00,v\n65,u\n"), target="y")  # without a note
+    assert two.data["age"].tolist() == [7, 0, 65]
 
 
 def test_no_header(write):
@@ -122,12 +100,9 @@ def test_no_header(write):
     assert len(read_table(write("p,q\nr,q\np,s\nr,s\n"), target=-1).target) == 4
 
 
-def test_quoted_fields(write):
+def test_quoted_fields_and_other_encodings(write):
     table = read_table(write('a,b,y\n"1","x, ""q""\nz",u\n2,"k",v\n3,k,u\n'), target="y")
     assert table.data["b"].tolist() == ['x, "q"\nz', "k", "k"]
-
-
-def test_not_utf8(write):
     content = "a,c,y\n1,é,u\n2,ü,v\n3,é,u\n"
     table = read_table(write(content, encoding="cp1252"), target="y")
     assert table.encoder.get_feature_names_out().tolist() == ["a", "c=ü"]
@@ -145,6 +120,9 @@ def test_missing_values(write):
         [5, 0, 1, 0],
         [3, 0, 1, 0],
     ]
+    with pytest.warns(UserWarning, match="without any value: 'b', 'column_4'"):
+        table = read_table(write("a,b,y,\n1,,u,\n2, ?,v,\n3,,u,\n"), target="y")
+    assert table.feature_names == ["a"]
 
 
 def test_the_target_has_no_other_use(write):
@@ -205,13 +183,6 @@ def test_refused(write, case):
     message = str(caught.value)
     assert message.startswith(str(path))
     assert "\n" not in message
-
-
-def test_empty_columns_are_dropped_with_a_warning(write):
-    path = write("a,b,y,\n1,,u,\n2, ?,v,\n3,,u,\n")
-    with pytest.warns(UserWarning, match="without any value: 'b', 'column_4'"):
-        table = read_table(path, target="y")
-    assert table.feature_names == ["a"]
 
 
 def test_no_file(tmp_path):
@@ -288,8 +259,7 @@ def test_parquet(tmp_path):
     names = ["i", "f", "t=True", "c=q", "k", "s=(missing)", "s=x", "s=y"]
     assert table.encoder.get_feature_names_out().tolist() == names
     assert encoded(table)[1] == [2, 1, 0, 1, 8, 0, 0, 1]
-    (piece,) = iter_table(path, table.encoder)
-    assert table.encoder.transform(piece).tolist() == encoded(table)
+    assert read_new(path, table.encoder).tolist() == encoded(table)
     frame.assign(d=pd.Timedelta(1, "h")).to_parquet(path)
     with pytest.raises(TableError, match="Column 'd' contains dates"):
         read_table(path, target="y")
@@ -346,6 +316,10 @@ def test_arff_comments_in_any_encoding(write):
     assert encoded(read_table(write(packed, "file.arff.gz"))) == encoded(table)
     with pytest.raises(TableError, match=r"Data row 3 has 3 fields instead of 4"):
         read_table(write(content.replace("3, r, 3, u", "3, r, 3"), "file.arff"))
+    without = ARFF.replace("@DATA\n", "")
+    for name in ("t.arff", "t.dat"):
+        with pytest.raises(TableError, match=r"t\.\w+: It has @attribute lines, but no @data line"):
+            read_table(write(without, name), "class")
 
 
 @pytest.mark.parametrize("name", ["pima", "wisconsin", "ecoli1"])

@@ -13,6 +13,7 @@ from raremetric import TableEncoder
 from raremetric.table import TableError, iter_table, read_table
 from raremetric.table.reading.numbers import Written, parse_as
 from raremetric.table.roles import Roles, read_with_roles
+from tests.table.reading.conftest import read_new
 
 POINT, COMMA = Written(".", has_decimals=True), Written(",", has_decimals=True)
 ENGLISH = Written(".", has_decimals=True, grouped=True)
@@ -63,20 +64,6 @@ def test_values_are_read_by_themselves(written, accepted, refused):
 def test_examples_are_read_in_this_way(written, example):
     assert written.example() == example
     assert parse_as(example, written) == pytest.approx(1234.5, abs=0.5)
-
-
-@pytest.fixture
-def write(tmp_path):
-    def write(text, name="new.csv"):
-        path = tmp_path / name
-        path.write_text(text, encoding="utf-8")
-        return path
-
-    return write
-
-
-def read_new(source, encoder):
-    return np.concatenate([encoder.transform(piece) for piece in iter_table(source, encoder)])
 
 
 def days_of(source, encoder):

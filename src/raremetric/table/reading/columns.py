@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
+from numpy.typing import NDArray
 from pyarrow import types
 
 from raremetric.encoding import TableEncoder
-from raremetric.encoding.columns import BOOLEANS, DateEncoder, NumberEncoder, date_message
+from raremetric.encoding.columns import (
+    BOOLEANS,
+    DateEncoder,
+    NumberEncoder,
+    date_message,
+    known_spellings,
+    without_zero,
+)
 from raremetric.files import TableError
 from raremetric.table.reading.dates import (
     as_points,
@@ -24,13 +33,11 @@ from raremetric.table.reading.dates import (
 )
 from raremetric.table.reading.levels import (
     MISSING_WORDS,
-    as_known_levels,
     distinct_values,
     is_text,
     plain_column,
+    renamed,
     tidy_levels,
-    to_categorical,
-    without_zero_decimals,
 )
 from raremetric.table.reading.numbers import (
     UNKNOWN,
@@ -61,14 +68,16 @@ def to_frame(
     """
     series, empty, found = {}, [], {}
     for name in list(columns):
-        as_category = name in categorical
-        hint = written.get(name, UNKNOWN)
-        converted = convert_column(name, columns.pop(name), as_category=as_category, hint=hint)
+        column = columns.pop(name)
+        if name in categorical:
+            # pandas writes integers with missing values as 7.0, also into CSV files.
+            converted = convert_category(name, column, lambda levels: [*map(without_zero, levels)])
+        else:
+            converted = convert_column(name, column, written.get(name, UNKNOWN))
         if converted is None:
             empty.append(name)
-            continue
-        values, found[name] = converted
-        series[name] = without_zero_decimals(values) if as_category else values
+        else:
+            series[name], found[name] = converted
     pa.default_memory_pool().release_unused()
     if empty:
         warn_user(f"Dropped columns without any value: {', '.join(map(repr, empty))}.")
@@ -88,39 +97,19 @@ def _with_one_mark(written: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def convert_column(
-    name: str,
-    column: Any,
-    *,
-    as_category: bool,
-    hint: Written = UNKNOWN,
-    missing: Collection[str] = MISSING_WORDS,
-) -> Converted | None:
-    """A column as features; None if it has no value.
-
-    The spellings of a missing value in a category that is written as text are `missing`.
-    """
+def convert_column(name: str, column: Any, hint: Written = UNKNOWN) -> Converted | None:
+    """A column as features of the kind that it seems to have; None if it has no value."""
     column = plain_column(column)
     kind = column.type
     if column.null_count == len(column):
         return None
-    if types.is_temporal(kind) and (as_category or not is_date_type(kind)):
-        raise TableError(date_message(name))
     if is_date_type(kind):
         return Converted(convert_dates(column), "")
     if is_text(kind):
-        return _convert_text(name, column, as_category, hint.decimal, missing)
-    accepted = (types.is_boolean, types.is_integer, types.is_floating, types.is_decimal)
-    if not any(accepts(kind) for accepts in accepted):
-        raise TableError(
-            f"Column {name!r} holds values of type {kind}, which cannot be used as features. "
-            f"Leave the column out (`ignore`, on the command line `--ignore {name}`)."
-        )
-    if as_category or types.is_boolean(kind):
-        levels, codes = tidy_levels(
-            *distinct_values(column.cast("string")), as_boolean=types.is_boolean(kind)
-        )
-        return Converted(to_categorical(levels, codes)) if levels else None
+        return _convert_text(name, column, hint.decimal)
+    if types.is_boolean(kind):
+        return convert_category(name, column)
+    _check_type(name, kind)
     if types.is_decimal(kind):  # through text, because Arrow's own conversion is not exact
         column = column.cast("string").cast("float64")
     values = column.to_numpy()
@@ -134,29 +123,63 @@ def convert_column(
     return Converted(values, Written((hint.decimal or ".") * has_decimals, has_decimals))
 
 
-def _convert_text(
-    name: str, column: Any, as_category: bool, decimal: str, missing: Collection[str]
+def convert_category(
+    name: str,
+    column: Any,
+    spell: Callable[[list[str]], list[str]] = list,
+    missing: Collection[str] = MISSING_WORDS,
 ) -> Converted | None:
-    if not as_category:
-        numbers = parse_numbers(name, column, decimal)
-        if numbers.is_numeric:
-            if not numbers.n_wrong and np.isnan(numbers.values).all():
-                return None
-            refuse_mistake(name, numbers)
-            note_leading_zeros(name, numbers)
-            return Converted(numbers.values, numbers.written)
-        del numbers
-    levels, codes = tidy_levels(*distinct_values(column), missing=missing)
-    if not levels:
+    """A column as categories, whatever it holds; None if it has no value.
+
+    Levels are spelled as `spell` says. The spellings of a missing value in text are `missing`.
+    """
+    column = plain_column(column)
+    kind = column.type
+    if column.null_count == len(column):
         return None
-    if not as_category:
-        if all(level.lower() in BOOLEANS for level in levels):
-            levels, codes = tidy_levels(levels, codes, as_boolean=True)
-        layout, has_zone = find_layout(name, levels)
-        if layout:
-            return Converted(as_points(parse_dates(levels, codes, layout), has_zone), layout)
-        refuse_dates(name, levels)
-    return Converted(to_categorical(levels, codes))
+    _check_type(name, kind)
+    if not is_text(kind):
+        column, missing = column.cast("string"), MISSING_WORDS
+    levels, codes = tidy_levels(*distinct_values(column), missing)
+    if types.is_boolean(kind):
+        levels = [BOOLEANS[level] for level in levels]
+    return _as_category(spell(levels), codes)
+
+
+def _as_category(names: list[str], codes: NDArray) -> Converted | None:
+    levels, codes = renamed(names, codes)
+    return Converted(pd.Categorical.from_codes(codes, categories=levels)) if levels else None
+
+
+def _check_type(name: str, kind: Any) -> None:
+    """Raise an error unless an Arrow type is text, or has numbers or truth values."""
+    if types.is_temporal(kind):
+        raise TableError(date_message(name))
+    accepted = (types.is_boolean, types.is_integer, types.is_floating, types.is_decimal, is_text)
+    if not any(accepts(kind) for accepts in accepted):
+        raise TableError(
+            f"Column {name!r} holds values of type {kind}, which cannot be used as features. "
+            f"Leave the column out (`ignore`, on the command line `--ignore {name}`)."
+        )
+
+
+def _convert_text(name: str, column: Any, decimal: str) -> Converted | None:
+    numbers = parse_numbers(name, column, decimal)
+    if numbers.is_numeric:
+        if not numbers.n_wrong and np.isnan(numbers.values).all():
+            return None
+        refuse_mistake(name, numbers)
+        note_leading_zeros(name, numbers)
+        return Converted(numbers.values, numbers.written)
+    del numbers
+    levels, codes = tidy_levels(*distinct_values(column))
+    if all(level.lower() in BOOLEANS for level in levels):
+        return _as_category([BOOLEANS[level.lower()] for level in levels], codes)
+    layout, has_zone = find_layout(name, levels)
+    if layout:
+        return Converted(as_points(parse_dates(levels, codes, layout), has_zone), layout)
+    refuse_dates(name, levels)
+    return _as_category(levels, codes)
 
 
 def known_columns(table: Any, encoder: TableEncoder, first_row: int) -> Any:
@@ -167,24 +190,23 @@ def known_columns(table: Any, encoder: TableEncoder, first_row: int) -> Any:
     series = {}
     for name, known in encoder.encoders_.items():
         column, written = plain_column(table.column(name)), encoder.written_.get(name)
-        is_number = isinstance(known, NumberEncoder)
         if isinstance(known, DateEncoder):
             series[name] = strict_dates(name, column, written or "", known.has_zone_, first_row)
             continue
-        if is_number and is_text(column.type):
+        if not isinstance(known, NumberEncoder):
+            spell = partial(known_spellings, known=known.levels_)
+            converted = convert_category(name, column, spell)
+        elif is_text(column.type):
             series[name] = strict_numbers(name, column, written or UNKNOWN, first_row)
             continue
-        if is_number and column.type == "bool" and column.null_count < len(column):
+        elif column.type == "bool" and column.null_count < len(column):
             raise TableError(
                 f"Column {name!r} was numeric in the training data, but now it holds True and "
                 "False. Convert it to the numbers that they stand for."
             )
-        converted = convert_column(name, column, as_category=not is_number)
-        if converted is None:
-            series[name] = np.full(table.num_rows, np.nan)
-        elif is_number:
-            series[name] = converted.values
         else:
-            series[name] = as_known_levels(converted.values, known.levels_)
+            converted = convert_column(name, column)
+        missing = np.full(table.num_rows, np.nan)
+        series[name] = missing if converted is None else converted.values
     rows = pd.RangeIndex(first_row, first_row + table.num_rows)
     return pd.DataFrame(series, index=rows, copy=False)

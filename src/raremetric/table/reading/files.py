@@ -14,11 +14,16 @@ from urllib.error import URLError
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from raremetric.files import TableError, brief
-from raremetric.table.reading.csv_files import RawTable, find_dialect, read_csv
+from raremetric.files import TableError, brief, existing_file
+from raremetric.table.reading.csv_files import (
+    RawTable,
+    data_offset,
+    find_dialect,
+    read_csv,
+    read_keel,
+)
 from raremetric.table.reading.dates import with_times
 from raremetric.table.reading.dialect import name_columns
-from raremetric.table.reading.keel_files import data_offset, read_keel
 from raremetric.table.reading.levels import as_text
 
 SUFFIXES = (".parquet", ".pq", ".csv", ".csv.gz", ".tsv", ".tsv.gz", ".arff", ".dat")
@@ -28,23 +33,30 @@ BATCH_ROWS = 1 << 16  # of a Parquet file that is read in pieces
 @contextmanager
 def naming(source: object) -> Iterator[None]:
     """Let the message of an error begin with the name of the file."""
+    name = "The table" if is_frame(source) else source
     try:
         yield
     except ValueError as error:
-        raise TableError(f"{source}: {error}") from error
+        raise TableError(f"{name}: {error}") from error
 
 
 def read_arrow(
-    path: Path,
+    source: Any,
     *,
     target: object = None,
     header: bool | None = None,
-    text: Collection[str] = (),
+    categorical: Collection[str] = (),
+    verbatim: Collection[str] = (),
 ) -> RawTable:
-    """Read a file as an Arrow table; the target and the columns `text` are text in a CSV file.
+    """Read a file, a table in memory or a data set of OpenML; see `read_table`.
 
-    The name of the target, and `header`, help to detect the header of a CSV file.
+    Columns `verbatim` are text without any change.
     """
+    if is_frame(source):
+        return RawTable(arrow_table(source, verbatim))
+    if str(source).startswith("openml:"):
+        return read_openml(str(source))
+    path, text = existing_file(source), [*categorical, *verbatim]
     if is_parquet(path):
         with _explained_parquet():
             name_columns(pq.read_schema(str(path)).names)
@@ -138,39 +150,32 @@ def arrow_table(frame: Any, verbatim: Collection[str] = ()) -> Any:
 
     The columns `verbatim`, such as the names of the rows, may mix text and numbers.
     """
-    is_pandas = type(frame).__module__.startswith("pandas")
+    if type(frame).__module__.startswith("pandas"):
+        name_columns([*map(str, frame.columns)])
+        return pa.table(
+            {str(name): _arrow_column(name, frame[name], name in verbatim) for name in frame}
+        )
     try:
-        if is_pandas:
-            name_columns([*map(str, frame.columns)])
-            frame = frame.copy(deep=False)
-            for name in frame.columns:
-                if frame[name].dtype == object and name in verbatim:
-                    frame[name] = frame[name].map(as_text, na_action="ignore")
-                elif frame[name].dtype == object:
-                    frame[name] = with_times(frame[name])
-            table = pa.Table.from_pandas(frame, preserve_index=False)
-        else:
-            table = pa.table(frame)
+        table = pa.table(frame)
     except (pa.ArrowException, OverflowError) as error:
-        message = _wrong_column(frame) if is_pandas else None
-        raise TableError(message or f"It cannot be read: {brief(error)}") from error
+        raise TableError(f"It cannot be read: {brief(error)}") from error
     name_columns(table.column_names)
     return table
 
 
-def _wrong_column(frame: Any) -> str | None:
-    """Message about the first column of pandas that Arrow cannot read."""
-    for name in frame.columns:
-        try:
-            pa.array(frame[name], from_pandas=True)
-        except (pa.ArrowException, OverflowError) as error:
-            kinds = dict.fromkeys(type(value).__name__ for value in frame[name].dropna())
-            return (
-                f"Column {name!r} cannot be read: it holds values of type {' and '.join(kinds)} "
-                f"({brief(error)}). Convert all of them to numbers of at most 64 bits, to text or "
-                "to dates, or drop the column from the data frame."
-            )
-    return None
+def _arrow_column(name: str, column: Any, verbatim: bool) -> Any:
+    """A column of pandas."""
+    if column.dtype == object:
+        column = column.map(as_text, na_action="ignore") if verbatim else with_times(column)
+    try:
+        return pa.array(column, from_pandas=True)
+    except (pa.ArrowException, OverflowError) as error:
+        kinds = dict.fromkeys(type(value).__name__ for value in column.dropna())
+        raise TableError(
+            f"Column {name!r} cannot be read: it holds values of type {' and '.join(kinds)} "
+            f"({brief(error)}). Convert all of them to numbers of at most 64 bits, to text or "
+            "to dates, or drop the column from the data frame."
+        ) from error
 
 
 # Tables of many files

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from raremetric.datasets.parsers import is_numeric
 from raremetric.files import TableError
-from raremetric.table.reading.columns import convert_column
+from raremetric.table.reading.columns import convert_category
 from raremetric.table.reading.levels import AMBIGUOUS_WORDS, MISSING_WORDS, is_missing
 from raremetric.validation import Labels, check_class_count, warn_user
 
@@ -34,7 +34,7 @@ def read_label_texts(name: str, column: Any, first_row: int = 1) -> Any:
     `first_row` is the number of the first row in the file, for the error message.
     """
     missing = MISSING_WORDS - AMBIGUOUS_WORDS
-    converted = convert_column(name, column, as_category=True, missing=missing)
+    converted = convert_category(name, column, missing=missing)
     if converted is None:
         raise TableError(f"The target column {name!r} is empty.")
     values = converted.values
@@ -50,14 +50,7 @@ def read_label_texts(name: str, column: Any, first_row: int = 1) -> Any:
 def classes_of(name: str, levels: list[str], counts: NDArray) -> tuple[NDArray, NDArray]:
     """The sorted classes, and for each label, as it is written, the index of its class.
 
-    Parameters
-    ----------
-    name : str
-        Name of the target column.
-    levels : list of str
-        The different labels.
-    counts : ndarray
-        Number of rows with each label.
+    The number of rows with each label is in `counts`.
     """
     _refuse_missing_words(name, levels, counts)
     classes = _classes(levels)

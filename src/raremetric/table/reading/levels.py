@@ -8,13 +8,11 @@ from decimal import Decimal
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import pyarrow as pa
 from numpy.typing import NDArray
 from pyarrow import types
 
 from raremetric.datasets.parsers import unquote
-from raremetric.encoding.columns import BOOLEANS, known_spellings, without_zero
 
 # Spellings of a missing value, compared without regard to case.
 MISSING_WORDS = frozenset({"", "?", "na", "n/a", "#n/a", "nan", "null", "<null>", "none", "<na>"})
@@ -35,7 +33,7 @@ EXACT_INTEGERS = 2**53  # floats below it hold all integers
 def is_missing(text: str, words: Collection[str] = MISSING_WORDS) -> bool:
     """Whether a field is a spelling of a missing value."""
     word = text.strip().lower()
-    return word in words or ("nan" in words and _NAN.fullmatch(word) is not None)
+    return word in words or ("nan" in word and "nan" in words and _NAN.fullmatch(word) is not None)
 
 
 def as_texts(column: Any) -> list[str]:
@@ -100,44 +98,17 @@ def distinct_values(column: Any) -> tuple[list[str], NDArray]:
 
 
 def tidy_levels(
-    raw: list[str],
-    codes: NDArray,
-    *,
-    as_boolean: bool = False,
-    missing: Collection[str] = MISSING_WORDS,
+    raw: list[str], codes: NDArray, missing: Collection[str] = MISSING_WORDS
 ) -> tuple[list[str], NDArray]:
     """Levels without quotes, spaces and spellings of a missing value, and the codes of the rows."""
-    tidy = [unquote(value) for value in raw]
-    if as_boolean:
-        tidy = [BOOLEANS.get(value.lower(), value) for value in tidy]
-    levels = sorted({value for value in tidy if not is_missing(value, missing)})
+    return renamed([unquote(value) for value in raw], codes, missing)
+
+
+def renamed(
+    names: list[str], codes: NDArray, missing: Collection[str] = ()
+) -> tuple[list[str], NDArray]:
+    """Sorted levels, of which equal ones are merged, and the codes of the rows."""
+    levels = sorted({name for name in names if not is_missing(name, missing)})
     position = {level: index for index, level in enumerate(levels)}
-    translation = np.array([*(position.get(value, -1) for value in tidy), -1], dtype=np.int64)
+    translation = np.array([*(position.get(name, -1) for name in names), -1], dtype=np.int64)
     return levels, translation[codes]
-
-
-def to_categorical(levels: list[str], codes: NDArray) -> Any:
-    """A Categorical of sorted levels; -1 where a value is missing."""
-    return pd.Categorical.from_codes(codes, categories=levels)
-
-
-def without_zero_decimals(values: Any) -> Any:
-    """A Categorical of codes in which 7.0 is written as 7.
-
-    pandas writes integers with missing values in this way, also into CSV files.
-    """
-    return _renamed(values, [without_zero(level) for level in values.categories])
-
-
-def as_known_levels(values: Any, known: Collection[str]) -> Any:
-    """A Categorical in which truth values and codes are written as the known levels are."""
-    return _renamed(values, known_spellings(values.categories.tolist(), known))
-
-
-def _renamed(values: Any, names: list[str]) -> Any:
-    """A Categorical whose levels have other names; equal names are merged."""
-    if names == values.categories.tolist():
-        return values
-    levels = sorted({*names})
-    position = {level: index for index, level in enumerate(levels)}
-    return to_categorical(levels, np.array([*(position[name] for name in names), -1])[values.codes])

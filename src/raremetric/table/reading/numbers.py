@@ -21,12 +21,13 @@ from raremetric.validation import warn_user
 NUMERIC_SHARE = 0.9
 MARKS = {".": ",", ",": "."}  # each decimal mark, and what can separate thousands beside it
 _PADDED = re.compile(r"\s*0\d{2,}\s*")  # 00123; 07 is more often an age or a month than a code
+_SPACES = " \u00a0\u2009\u202f'\u2019"  # spaces and apostrophes separate thousands in any case
 _GROUPED = {
-    mark: re.compile(rf"[-+]?[1-9]\d{{0,2}}(\{MARKS[mark]}\d{{3}})+(\{mark}\d+)?") for mark in MARKS
+    mark: re.compile(
+        rf"[-+]?[1-9]\d{{0,2}}([{MARKS[mark]}{_SPACES}])\d{{3}}(\1\d{{3}})*(\{mark}\d+)?"
+    )
+    for mark in MARKS
 }
-# Spaces, also those without a line break, and apostrophes separate thousands in any case.
-_SPACES = "[ \u00a0\u2009\u202f'\u2019]"
-_SPACED = re.compile(rf"[-+]?[1-9]\d{{0,2}}({_SPACES}\d{{3}})+([.,]\d+)?")
 # One mark that three digits follow: 1.234 can be 1234, or one and a bit.
 _AMBIGUOUS = r"^\s*[-+]?[1-9]\d{0,2}[.,]\d{3}\s*%?\s*$"
 
@@ -64,15 +65,11 @@ def parse_any(text: str, decimal: str) -> float | None:
 
     The other mark, spaces or apostrophes can separate thousands, and a percent sign can follow.
     """
-    text, other = text.strip().removesuffix("%").rstrip(), MARKS[decimal]
-    if _SPACED.fullmatch(text):
-        text = re.sub(_SPACES, "", text)
-    if other in text:
-        if not _GROUPED[decimal].fullmatch(text):
-            return None
-        text = text.replace(other, "")
-    text = text.replace(decimal, ".")
-    return float(text) if is_numeric(text) else None
+    text = text.strip().removesuffix("%").rstrip()
+    if MARKS[decimal] not in text and is_numeric(plain := text.replace(decimal, ".")):
+        return float(plain)
+    match = _GROUPED[decimal].fullmatch(text)
+    return float(text.replace(match[1], "").replace(decimal, ".")) if match else None
 
 
 def decimal_mark(text: str) -> str:
@@ -94,8 +91,11 @@ def parse_as(text: str, written: Written) -> float | None:
         mark = written.decimal if written.has_decimals else ""
         if not (mark and mark in text) and not (written.grouped and MARKS[written.decimal] in text):
             return None
-    ways = (parse_any(text, mark) for mark in written.decimal or MARKS)
-    return next((value for value in ways if value is not None), None)
+    for mark in written.decimal or MARKS:
+        value = parse_any(text, mark)
+        if value is not None:
+            return value
+    return None
 
 
 class Numbers(NamedTuple):
@@ -227,7 +227,6 @@ def strict_numbers(name: str, column: Any, written: Written, first_row: int) -> 
 def _parse_quickly(column: Any, written: Written) -> NDArray[np.float64] | None:
     """Let Arrow parse plain numbers, which is fast; None if there is any other text."""
     texts = column.cast("string")
-    texts = pc.if_else(pc.is_in(texts, pa.array(MISSING_SPELLINGS)), None, texts)
     if written.decimal == ",":
         if pc.any(pc.match_substring(texts, "."), min_count=0).as_py():
             return None
@@ -237,11 +236,18 @@ def _parse_quickly(column: Any, written: Written) -> NDArray[np.float64] | None:
         and pc.any(pc.match_substring_regex(texts, _AMBIGUOUS), min_count=0).as_py()
     ):
         return None
+    values = _as_floats(texts)
+    if values is None:
+        missing = pc.is_in(texts, pa.array(MISSING_SPELLINGS))
+        values = _as_floats(pc.if_else(missing, None, texts))
+    return None if values is None or np.isinf(values).any() else values
+
+
+def _as_floats(texts: Any) -> NDArray[np.float64] | None:
     try:
-        values = texts.cast("float64").to_numpy()
+        return texts.cast("float64").to_numpy()
     except pa.ArrowInvalid:
         return None
-    return None if np.isinf(values).any() else values
 
 
 def _describe_wrong(name: str, text: str, written: Written, row: int) -> str:

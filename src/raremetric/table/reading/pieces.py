@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pandas as pd
@@ -53,7 +52,7 @@ def iter_table(
         The index contains the numbers of the rows in the file, starting at 1, or their names.
     """
     first_row, known = 1, str(encoder.feature_names_in_[0])
-    with naming("The table" if is_frame(path) else existing_file(path)):
+    with naming(path):
         for table in iter_arrow(path, known, block_bytes, row_names):
             yield encoder_frame(table, encoder, first_row, row_names)
             first_row += table.num_rows
@@ -73,12 +72,7 @@ def encoder_frame(
 
 def column_names(path: Any, known: str) -> list[str]:
     """Names of the columns of a file; `known` is a column that it probably has."""
-    if is_frame(path):
-        return arrow_table(path).column_names
-    path = existing_file(path)
     with naming(path):
-        if is_csv(path):
-            return find_dialect(path, target=known).names
         return next(iter_arrow(path, known)).column_names
 
 
@@ -96,7 +90,7 @@ def iter_arrow(
     verbatim = [] if row_names is None else [row_names]
     if is_frame(path):
         yield arrow_table(path, verbatim)
-    elif is_csv(path := Path(path)):
+    elif is_csv(path := existing_file(path)):
         dialect, is_empty = find_dialect(path, target=known), True
         for table in scan_csv(path, dialect, block_bytes):
             is_empty = False
@@ -106,4 +100,4 @@ def iter_arrow(
     elif is_parquet(path):
         yield from scan_parquet(path)
     else:
-        yield read_arrow(path, target=target, text=verbatim).table
+        yield read_arrow(path, target=target, verbatim=verbatim).table

@@ -9,21 +9,14 @@ import numpy as np
 from sklearn.utils import Bunch
 
 from raremetric.encoding import TableEncoder
-from raremetric.files import TableError, existing_file
+from raremetric.files import TableError
 from raremetric.table.reading.columns import to_frame
-from raremetric.table.reading.csv_files import RawTable
 from raremetric.table.reading.dialect import sample_marks
-from raremetric.table.reading.files import (
-    arrow_table,
-    is_frame,
-    naming,
-    read_arrow,
-    read_openml,
-)
+from raremetric.table.reading.files import naming, read_arrow
 from raremetric.table.reading.labels import choose_positive, read_labels, refuse_many_classes
 from raremetric.table.reading.levels import as_texts
 from raremetric.table.reading.numbers import UNKNOWN
-from raremetric.validation import Labels, as_names, did_you_mean
+from raremetric.validation import as_names, did_you_mean
 
 
 def read_table(
@@ -113,9 +106,8 @@ def read_table(
     ``N/A``, ``NaN``, ``null`` and ``None`` are names of classes, unless there are two or more
     other labels and these are numbers or one of them is more common: that is an error.
     Columns without any value are dropped with a warning. If at least 90 % of the values of a column
-    are numbers, all others are errors.
-    Dates are written as YYYY-MM-DD or DD.MM.YYYY, or with slashes if a day above 12 shows which
-    number is the month; a time of day may follow.
+    are numbers, all others are errors. Dates are written as YYYY-MM-DD or DD.MM.YYYY, or with
+    slashes if a day above 12 shows which number is the month; a time of day may follow.
 
     Memory: the table is held once by Arrow and once by pandas, converted column by column, so that
     the peak is below three times the size of the parsed table.
@@ -135,21 +127,12 @@ def read_table(
            [45.,  1.],
            [28.,  1.]])
     """
-    source = "The table" if is_frame(path) else str(path)
     categorical, ignore, verbatim = map(as_names, (categorical, ignore, verbatim))
-    as_written = as_names([*([row_names] if row_names else []), *verbatim])
-    with naming(source):
-        if is_frame(path):
-            read = RawTable(arrow_table(path, as_written))
-        elif source.startswith("openml:"):
-            read = read_openml(source)
-        else:
-            read = read_arrow(
-                existing_file(path),
-                target=target,
-                header=header,
-                text=[*categorical, *as_written],
-            )
+    as_written = [*as_names(row_names or ()), *verbatim]
+    with naming(path):
+        read = read_arrow(
+            path, target=target, header=header, categorical=categorical, verbatim=as_written
+        )
         table, written = read.table, read.written or sample_marks(read.table)
         name = find_target(table.column_names, read.target if target is None else target)
         _check_names(table, name, categorical, ignore, as_written)
@@ -166,11 +149,22 @@ def read_table(
             raise TableError(f"It has no usable column besides the target {name!r}.")
         encoder = TableEncoder(max_levels=max_levels).fit(frame)
         encoder.written_ = written
-    bunch = _bunch(frame, labels, name, chosen, original, encoder)
-    bunch.row_names = None if row_names is None else texts.get(row_names)
-    bunch.verbatim = {each: texts[each] for each in verbatim if each in texts}
-    bunch.decimals = decimals
-    return bunch
+    classes = labels.classes.tolist()
+    rest = [label for label in classes if label not in chosen]
+    is_positive = np.isin(labels.classes, chosen).astype(np.int64)
+    return Bunch(
+        data=frame,
+        target=(labels.classes if original else is_positive)[labels.codes],
+        encoder=encoder,
+        feature_names=list(frame.columns),
+        target_name=name,
+        target_names=classes if original else [", ".join(map(str, p)) for p in (rest, chosen)],
+        positive=chosen,
+        classes=classes,
+        row_names=None if row_names is None else texts.get(row_names),
+        verbatim={each: texts[each] for each in verbatim if each in texts},
+        decimals=decimals,
+    )
 
 
 def find_target(names: list[str], target: str | int | None) -> str:
@@ -214,21 +208,3 @@ def _check_names(
         if name not in table.column_names:
             hint = did_you_mean(name, table.column_names)
             raise TableError(f"There is no column {name!r}. {hint}".rstrip())
-
-
-def _bunch(
-    frame: Any, labels: Labels, name: str, chosen: tuple, original: bool, encoder: TableEncoder
-) -> Bunch:
-    classes = labels.classes.tolist()
-    rest = [label for label in classes if label not in chosen]
-    is_positive = np.isin(labels.classes, chosen).astype(np.int64)
-    return Bunch(
-        data=frame,
-        target=(labels.classes if original else is_positive)[labels.codes],
-        encoder=encoder,
-        feature_names=list(frame.columns),
-        target_name=name,
-        target_names=classes if original else [", ".join(map(str, p)) for p in (rest, chosen)],
-        positive=chosen,
-        classes=classes,
-    )

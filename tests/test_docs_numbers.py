@@ -19,12 +19,43 @@ LEARNERS = {  # by their names on the pages
     "SVM, RBF kernel": "SVM-rbf",
     "SVM, Laplacian kernel": "SVM-laplacian",
 }
+RARE, BOOSTING = "RareClassifier-fast", "gradient-boosting"
+WORDS = (
+    "zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten",
+)  # fmt: skip
+
+
+def one_line(page):
+    """A page of the repository without line breaks."""
+    return " ".join((ROOT / page).read_text().split())
 
 
 def finished_tasks(name):
-    """The finished tasks of exported results, with their F1 in percent."""
+    """The finished tasks of exported results, with their F1 and average precision in percent."""
     rows = pd.read_csv(RESULTS / name, skiprows=1).query("status == 'done'")
-    return rows.assign(f1=200 * rows.tp / (2 * rows.tp + rows.fp + rows.fn))
+    f1 = 200 * rows.tp / (2 * rows.tp + rows.fp + rows.fn)
+    return rows.assign(f1=f1, ap=100 * rows.average_precision)
+
+
+def lead_text(lead):
+    return f"{lead.mean():.1f} ± {lead.sem():.1f}".replace("-", "−")
+
+
+def row_of(means):
+    """The cells of a row, the highest one in bold."""
+    texts = [f"{mean:.1f}" for mean in means]
+    texts[means.argmax()] = f"**{texts[means.argmax()]}**"
+    return " | ".join(texts)
+
+
+def assert_on(page, *sentences):
+    """Each of the sentences, or rows of a table, is on the page."""
+    text = one_line(page)
+    for sentence in sentences:
+        assert sentence in text, f"{page}: {sentence}"
+
+
+# RareClassifier and its alternatives
 
 
 @pytest.fixture(scope="module")
@@ -33,42 +64,40 @@ def beyond():
 
 
 @pytest.fixture(scope="module")
-def paper_means():
-    """Mean F1 on each data set of Tables 2 and 3, by resampling and learner."""
-    rows = finished_tasks("paper.csv.gz")
-    return rows[rows.share.isna()].pivot_table("f1", "dataset", ["resampling", "learner"])
+def on_paper_data(beyond):
+    """Means of F1 and average precision on the data sets of the paper, by learner."""
+    return beyond[beyond.test_size != 0.5].pivot_table(["f1", "ap"], "dataset", "learner")
 
 
-def test_leads_beyond_the_paper(beyond):
-    f1 = beyond[beyond.test_size != 0.5].pivot_table("f1", "dataset", "learner")
-    text = (RESULTS / "README.md").read_text()
+def keel_leads(beyond, splits):
+    """Means on KEEL's data sets at even positions, and the leads of RareClassifier."""
+    even = sorted(list_datasets("keel"))[1::2]
+    rows = beyond[(beyond.test_size == 0.5) & beyond.dataset.isin(even) & beyond.split.isin(splits)]
+    means = rows.pivot_table(["f1", "ap"], "dataset", "learner")
+    return means, {each: means[each].rsub(means[each][RARE], axis=0) for each in ("f1", "ap")}
+
+
+def test_means_and_leads_beyond_the_paper(on_paper_data):
+    f1, ap = on_paper_data["f1"], on_paper_data["ap"].mean()
+    cells = {}
     for title, name in LEARNERS.items():
-        lead = f1["RareClassifier-fast"] - f1[name]
-        cells = f"{f1[name].mean():.1f} | {lead.mean():.1f} ± {lead.sem():.1f} | {(lead > 0).sum()}"
-        assert f"| {title} | {cells}" in text
-    n_behind = (f1["RareClassifier-fast"] < f1["SVM-laplacian"]).sum()
-    words = {5: "five", 6: "six", 7: "seven"}
-    assert f"The SVM is\nahead on {words[n_behind]} data sets" in text
-    precision = 100 * beyond[beyond.test_size != 0.5].pivot_table(
-        "average_precision", "dataset", "learner"
+        lead = f1[RARE] - f1[name]
+        cells[title] = f"{f1[name].mean():.1f} | {lead_text(lead)} | {(lead > 0).sum()}"
+    n_behind = WORDS[(f1[RARE] < f1["SVM-laplacian"]).sum()]
+    assert_on(
+        "docs/results/README.md",
+        *(f"| {title} | {cell}" for title, cell in cells.items()),
+        f"The SVM is ahead on {n_behind} data sets",
+        "is {:.1f}, that of the Laplacian SVM {:.1f}, of XGBoost {:.1f}.".format(
+            *ap[[RARE, "SVM-laplacian", BOOSTING]]
+        ),
     )
-    means = precision.mean()[["RareClassifier-fast", "SVM-laplacian", "gradient-boosting"]]
-    assert "is {:.1f}, that of the Laplacian SVM {:.1f}, of XGBoost {:.1f}.".format(*means) in text
-
-
-def test_means_beyond_the_paper_in_the_readme(beyond):
-    f1 = beyond[beyond.test_size != 0.5].pivot_table("f1", "dataset", "learner").mean()
-    names = [
-        *("Euclidean", "logistic-regression", "IML-score", "balanced-forest"),
-        *("gradient-boosting", "SVM-rbf", "SVM-laplacian"),
-    ]
-    rare = f"**{f1['RareClassifier-fast']:.1f}**"
-    line = " | ".join([*(f"{f1[name]:.1f}" for name in names), rare])
-    assert f"| {line} |" in (ROOT / "README.md").read_text()
+    means = " | ".join(f"{f1[name].mean():.1f}" for name in LEARNERS.values())
+    assert_on("README.md", f"| {means} | **{f1[RARE].mean():.1f}** |")
 
 
 def test_means_of_the_rare_regime_in_the_readme(beyond):
-    text = (ROOT / "README.md").read_text()
+    text = one_line("README.md")
     shown = re.search(r"halves of each \(`raremetric study run paper/(\S+)\.toml`\)", text).group(1)
     study = read_study(ROOT / "paper" / f"{shown}.toml")
     splits = range(study.first_split, study.first_split + study.splits)
@@ -80,80 +109,53 @@ def test_means_of_the_rare_regime_in_the_readme(beyond):
         & beyond.learner.isin(names)
     ]
     assert len(rows) == len(study.datasets) * len(splits) * len(names)
-    for title, column, factor in (
-        ("mean F1", "f1", 1),
-        ("average precision", "average_precision", 100),
-    ):
-        means = factor * rows.pivot_table(column, "dataset", "learner").mean()
-        assert f"| {title} | {row_of(means[names])} |" in text
+    f1, ap = (rows.pivot_table(each, "dataset", "learner").mean()[names] for each in ("f1", "ap"))
     few = pd.read_csv(RESULTS / "beyond" / f"{shown}-few.csv", index_col="learner")
-    assert f"| F1, few positives | {row_of(few.mean_few[names])} |" in text
+    assert_on(
+        "README.md",
+        f"| mean F1 | {row_of(f1)} |",
+        f"| average precision | {row_of(ap)} |",
+        f"| F1, few positives | {row_of(few.mean_few[names])} |",
+    )
     n_few = re.search(r"the (\d+) data\s+sets with fewer", text).group(1)
     assert {*few.n_few} == {int(n_few)}
 
 
-def row_of(means):
-    """The cells of a row, the highest one in bold."""
-    texts = [f"{mean:.1f}" for mean in means]
-    texts[means.argmax()] = f"**{texts[means.argmax()]}**"
-    return " | ".join(texts)
-
-
-def keel_leads(beyond, splits):
-    """Leads of RareClassifier on KEEL's data sets at even positions: in F1, and in precision."""
-    even = sorted(list_datasets("keel"))[1::2]
-    rows = beyond[(beyond.test_size == 0.5) & beyond.dataset.isin(even) & beyond.split.isin(splits)]
-    f1 = rows.pivot_table("f1", "dataset", "learner")
-    precision = 100 * rows.pivot_table("average_precision", "dataset", "learner")
-    rare = "RareClassifier-fast"
-    return f1.rsub(f1[rare], axis=0), precision.rsub(precision[rare], axis=0)
-
-
-def lead_text(lead):
-    return f"{lead.mean():.1f} ± {lead.sem():.1f}".replace("-", "−")
-
-
 def test_leads_in_the_rare_regime(beyond):
-    f1, precision = keel_leads(beyond, range(6, 11))
+    _, leads = keel_leads(beyond, range(6, 11))
     text = (RESULTS / "README.md").read_text()
     for title in ("plain 3-NN", "gradient boosting (XGBoost)", "SVM, Laplacian kernel"):
-        lead, lead_precision = f1[LEARNERS[title]], precision[LEARNERS[title]]
+        lead, lead_ap = (leads[each][LEARNERS[title]] for each in ("f1", "ap"))
         counts = [(lead > 1e-9).sum(), (lead.abs() <= 1e-9).sum(), (lead < -1e-9).sum()]
-        cells = f"{lead_text(lead)} | {', '.join(map(str, counts))} | {lead_text(lead_precision)} |"
+        cells = f"{lead_text(lead)} | {', '.join(map(str, counts))} | {lead_text(lead_ap)} |"
         assert re.search(rf"^\| {re.escape(title)} \|.*\| {re.escape(cells)}$", text, re.MULTILINE)
-    svm, plain = f1["SVM-laplacian"], f1["Euclidean"]
-    short = {
-        "SVM": lead_text(svm),
-        "XGBoost": lead_text(f1["gradient-boosting"]),
-        "precision": lead_text(precision["SVM-laplacian"]),
-    }
+    svm, plain = leads["f1"]["SVM-laplacian"], leads["f1"]["Euclidean"]
     for page in ("README.md", "docs/beyond.md"):
-        words = " ".join((ROOT / page).read_text().split())
-        assert short["SVM"] in words
-        assert f"{short['XGBoost']} points" in words
-        assert f"{short['precision']} points ahead" in words
-    words = " ".join((ROOT / "README.md").read_text().split())
-    assert f"on {(svm < -1e-9).sum()} of KEEL's 50, by up to {-svm.min():.0f} points" in words
-    numbers = {2: "two", 3: "three", 4: "four"}
-    n_behind = numbers[(plain < -1e-9).sum()]
-    assert f"on {n_behind} of these 50, by up to {-plain.min():.0f} points" in words
+        assert_on(
+            page,
+            lead_text(svm),
+            f"{lead_text(leads['f1'][BOOSTING])} points",
+            f"{lead_text(leads['ap']['SVM-laplacian'])} points ahead",
+        )
+    n_behind = WORDS[(plain < -1e-9).sum()]
+    means, _ = keel_leads(beyond, range(1, 6))
+    earlier = means["f1"].mean()
+    assert_on(
+        "README.md",
+        f"on {(svm < -1e-9).sum()} of KEEL's 50, by up to {-svm.min():.0f} points",
+        f"on {n_behind} of these 50, by up to {-plain.min():.0f} points",
+        f"an earlier version had a mean F1 of {earlier[RARE]:.1f}, and the SVM "
+        f"{earlier['SVM-laplacian']:.1f}",
+    )
 
 
-def test_earlier_version_in_the_rare_regime(beyond):
-    even = sorted(list_datasets("keel"))[1::2]
-    rows = beyond[(beyond.test_size == 0.5) & beyond.dataset.isin(even) & (beyond.split <= 5)]
-    f1 = rows.pivot_table("f1", "dataset", "learner").mean()
-    words = " ".join((ROOT / "README.md").read_text().split())
-    rare, svm = f1["RareClassifier-fast"], f1["SVM-laplacian"]
-    assert f"an earlier version had a mean F1 of {rare:.1f}, and the SVM {svm:.1f}" in words
+# Large tables
 
 
 @pytest.fixture(scope="module")
 def large():
-    """F1 and average precision on each large table, in percent, by study and learner."""
-    rows = finished_tasks("large.csv.gz")
-    rows = rows.assign(ap=100 * rows.average_precision)
-    found = {}
+    """F1 and average precision on each large table, by study and learner."""
+    rows, found = finished_tasks("large.csv.gz"), {}
     for name in ("large-unseen", "large-chosen", "large-fars"):
         study = read_study(ROOT / "paper" / f"{name}.toml")
         own = rows[rows.dataset.isin(study.datasets)]
@@ -164,53 +166,57 @@ def large():
 
 
 def lead_over_boosting(means):
-    return means["RareClassifier-fast"] - means["gradient-boosting"]
+    return means[RARE] - means[BOOSTING]
 
 
-def test_large_tables_in_the_readme(large):
-    text = (ROOT / "README.md").read_text()
+def test_large_tables(large):
+    rows = []
     for title, column in (("mean F1", "f1"), ("average precision", "ap")):
         means = large["large-unseen"][column]
-        lead = lead_over_boosting(means)
-        first, second = means.mean()[["gradient-boosting", "RareClassifier-fast"]]
-        cells = f"{first:.1f} | **{second:.1f}** | {lead_text(lead)}"
-        assert f"| {title} | {cells} | {(lead > 0).sum()} of {len(lead)} |" in text
+        lead, mean = lead_over_boosting(means), means.mean()
+        cells = f"{mean[BOOSTING]:.1f} | **{mean[RARE]:.1f}** | {lead_text(lead)}"
+        rows.append(f"| {title} | {cells} | {(lead > 0).sum()} of {len(lead)} |")
     lead = lead_over_boosting(large["large-fars"]["ap"])
     higher, lower = f"{lead.max():.1f} points higher", f"{-lead.min():.1f} points lower"
-    assert f"{higher} on one of them, and {lower} on the other" in " ".join(text.split())
-    words = " ".join((ROOT / "docs" / "beyond.md").read_text().split())
-    f1, precision = (lead_text(lead_over_boosting(large["large-unseen"][c])) for c in ("f1", "ap"))
-    assert f"it is {f1} points of F1 and {precision} points of average precision ahead" in words
-
-
-def test_the_largest_tables_on_the_page_of_the_decision(large):
-    text = (ROOT / "docs" / "decisions" / "0010-log-odds-of-trees.md").read_text()
+    assert_on("README.md", *rows, f"{higher} on one of them, and {lower} on the other")
+    f1, ap = (lead_text(lead_over_boosting(large["large-unseen"][c])) for c in ("f1", "ap"))
+    assert_on(
+        "docs/beyond.md", f"it is {f1} points of F1 and {ap} points of average precision ahead"
+    )
+    text = one_line("docs/decisions/0010-log-odds-of-trees.md")
     for name, row in large["large-fars"]["ap"].iterrows():
-        after = f"{row['RareClassifier-fast']:.1f} | {row['gradient-boosting']:.1f} |"
-        assert re.search(rf"\| {name} \| [\d.]+ \| {re.escape(after)}", text)
+        assert re.search(rf"\| {name} \| [\d.]+ \| {row[RARE]:.1f} \| {row[BOOSTING]:.1f} \|", text)
 
 
 def test_large_tables_on_the_page_of_results(large):
-    text = (RESULTS / "README.md").read_text()
+    rows = []
     for name, means in large.items():
         cells = [f"`{name}`", str(len(means))]
-        for column in ("f1", "ap"):
-            own = means[column]
-            cells += [
-                f"{own[key].mean():.1f}" for key in ("gradient-boosting", "RareClassifier-fast")
-            ]
+        for own in (means["f1"], means["ap"]):
+            cells += [f"{own[key].mean():.1f}" for key in (BOOSTING, RARE)]
             cells.append(lead_text(lead_over_boosting(own)))
-        assert f"| {' | '.join(cells)} |" in text
+        rows.append(f"| {' | '.join(cells)} |")
     everything = pd.concat(large.values())
-    precision = lead_over_boosting(everything["ap"])
-    worst = precision.idxmin()
-    words = " ".join(text.split())
-    assert f"on `{worst}`, by {-precision.min():.1f} points of average precision" in words
-    behind = sorted(precision.index[precision < 0])
-    assert f"behind on {len(behind)} of the {len(precision)} tables" in words
+    lead = lead_over_boosting(everything["ap"])
     for column in ("f1", "ap"):
-        first, second = everything[column].mean()[["gradient-boosting", "RareClassifier-fast"]]
-        assert f"{second:.1f} against {first:.1f}" in words
+        mean = everything[column].mean()
+        rows.append(f"{mean[RARE]:.1f} against {mean[BOOSTING]:.1f}")
+    assert_on(
+        "docs/results/README.md",
+        *rows,
+        f"on `{lead.idxmin()}`, by {-lead.min():.1f} points of average precision",
+        f"behind on {(lead < 0).sum()} of the {len(lead)} tables",
+    )
+
+
+# The paper
+
+
+@pytest.fixture(scope="module")
+def paper_means():
+    """Mean F1 on each data set of Tables 2 and 3, by resampling and learner."""
+    rows = finished_tasks("paper.csv.gz")
+    return rows[rows.share.isna()].pivot_table("f1", "dataset", ["resampling", "learner"])
 
 
 def claims(about):
@@ -222,17 +228,18 @@ def claims(about):
 
 
 def test_claims_about_imbalance_in_the_readme():
-    text = " ".join((ROOT / "README.md").read_text().split())
     robust = claims("In the mean over the data sets, IML is always the most robust")
     n_shares = re.search(r"highest mean at (\d+) of (\d+) shares", robust).groups()
-    words = {"5": "five", "6": "six", "7": "seven", "8": "eight", "9": "nine", "10": "ten"}
-    assert "at {} of {} shares".format(*(words[n] for n in n_shares)) in text
     lead = re.search(r"IML minus LMNN \+(.+ ± [\d.]+)", robust).group(1)
-    assert f"its lead over LMNN is {lead} points" in text
     rare = claims("The weights of the pair sets help: IML is better than ML2 at 5 % and less")
-    lead, n_ahead, n = re.search(r"\+(.+), ahead on (\d+) of (\d+)", rare).groups()
-    assert f"ML2 is {lead} points behind" in text
-    assert f"behind on {words[n_ahead]} of the {words[n]} data sets" in text
+    behind, n_ahead, n = re.search(r"\+(.+), ahead on (\d+) of (\d+)", rare).groups()
+    assert_on(
+        "README.md",
+        "at {} of {} shares".format(*(WORDS[int(n)] for n in n_shares)),
+        f"its lead over LMNN is {lead} points",
+        f"ML2 is {behind} points behind",
+        f"behind on {WORDS[int(n_ahead)]} of the {WORDS[int(n)]} data sets",
+    )
 
 
 def test_the_number_of_splits_with_increasing_imbalance():
@@ -241,37 +248,33 @@ def test_the_number_of_splits_with_increasing_imbalance():
     n = rows[rows.share.notna()].groupby(["learner", "dataset"]).split.nunique().unique().tolist()
     assert len(n) == 1
     pages = {
-        "Makefile": f"ITERATIONS ?= {n[0]}\n",
+        "Makefile": f"ITERATIONS ?= {n[0]} ",
         "README.md": f"--splits {n[0]}`",
         "docs/faq.md": f"with {n[0]} of 20",
         "docs/paper.md": f"and {n[0]} of 20",
-        "docs/results/README.md": f"have {n[0]} of the\npaper's 20 splits",
+        "docs/results/README.md": f"have {n[0]} of the paper's 20 splits",
     }
     for page, sentence in pages.items():
-        assert sentence in (ROOT / page).read_text()
+        assert_on(page, sentence)
 
 
-def test_numbers_of_data_sets():
+def test_numbers_of_data_sets_and_methods():
     n, n_large = len(list_datasets()), len(list_datasets("large"))
-    assert f"{n} data sets by name" in (ROOT / "docs" / "from-imbalanced-learn.md").read_text()
+    assert_on("docs/from-imbalanced-learn.md", f"{n} data sets by name")
     for page in ("README.md", "docs/datasets.md"):
-        assert f"{n_large} large tables" in (ROOT / page).read_text()
+        assert_on(page, f"{n_large} large tables")
+    n_methods = WORDS[len(read_study(ROOT / "paper" / "table2.toml").learners)]
+    assert_on("docs/study.md", f"tune and test {n_methods} methods on 22 data sets")
 
 
 def test_gains_with_smote(paper_means):
-    text = " ".join((ROOT / "docs" / "from-imbalanced-learn.md").read_text().split())
-    f1 = paper_means
-    gains = f1["smote"] - f1["none"]
-    assert f"({lead_text(gains['Euclidean'])}; IML: {lead_text(gains['IML'])})" in text
-    lead = f1["smote", "IML"] - f1["smote", "Euclidean"]
-    assert f"With SMOTE, IML is {lead_text(lead)} points ahead of the Euclidean distance" in text
-
-
-def test_number_of_methods_of_the_first_study():
-    words = {5: "five", 6: "six", 7: "seven", 8: "eight"}
-    n = len(read_study(ROOT / "paper" / "table2.toml").learners)
-    text = (ROOT / "docs" / "study.md").read_text()
-    assert f"tune and test {words[n]} methods on 22 data sets" in text
+    gains = paper_means["smote"] - paper_means["none"]
+    lead = paper_means["smote", "IML"] - paper_means["smote", "Euclidean"]
+    assert_on(
+        "docs/from-imbalanced-learn.md",
+        f"({lead_text(gains['Euclidean'])}; IML: {lead_text(gains['IML'])})",
+        f"With SMOTE, IML is {lead_text(lead)} points ahead of the Euclidean distance",
+    )
 
 
 def test_first_example_of_the_readme(capsys):
@@ -280,9 +283,8 @@ def test_first_example_of_the_readme(capsys):
     exec(code, {})
     exec(code.replace("import IML,", "import Euclidean,").replace("IML()", "Euclidean()"), {})
     learned, plain = capsys.readouterr().out.split()
-    assert (
-        f"This prints {learned}. With `Euclidean()` in place of `IML()`, it prints {plain}." in text
-    )
+    sentence = f"This prints {learned}. With `Euclidean()` in place of `IML()`, it prints {plain}."
+    assert_on("README.md", sentence)
 
 
 def test_computation_on_the_page_of_results(capsys, monkeypatch):
@@ -298,39 +300,50 @@ def test_computation_on_the_page_of_results(capsys, monkeypatch):
         assert f"{float(mean):.2f} ± {float(error):.2f}" in text
 
 
-def test_means_in_the_readme_are_those_of_the_report():
-    table = (ROOT / "docs" / "results" / "table2.md").read_text()
-    names = re.search(r"^\| Data set \| Splits \| (.*) \|$", table, re.MULTILINE).group(1)
-    means = re.search(r"^\| Mean over 22 data sets[^|]*\|[^|]*\| (.*) \|$", table, re.MULTILINE)
-    texts = [text.split(" ± ")[0] for text in means.group(1).split(" | ")]
-    reported = dict(zip(names.split(" | "), texts, strict=True))
-    readme = (ROOT / "README.md").read_text()
-    known = re.search(r"^\| \| (Euclidean \| LMNN .*) \|\n\|.*\n\| here \| (.*) \|$", readme, re.M)
-    shown = dict(zip(*(group.split(" | ") for group in known.groups()), strict=True))
-    assert shown == {name: reported[name] for name in shown}
+@pytest.fixture(scope="module")
+def table2():
+    """The means of Table 2 as the report shows them, in percent."""
+    return pd.read_csv(RESULTS / "table2.csv").pivot_table("mean", "dataset", "learner")
+
+
+def test_means_in_the_readme_are_those_of_the_report(table2):
+    text = (ROOT / "README.md").read_text()
+    names = (
+        re.search(r"^\| \| (Euclidean \| LMNN .*) \|$", text, re.MULTILINE).group(1).split(" | ")
+    )
+    assert_on("README.md", f"| here | {row_of(table2.mean()[names])} |")
+
+
+def test_limits_of_iml_in_the_readme(table2):
+    """The data sets on which tuned IML gains less than one point over the Euclidean distance."""
+    assert len(table2) == 22
+    gains = (table2["IML"].round(1) - table2["Euclidean"].round(1)).round(1)
+    text = one_line("README.md")
+    behind = re.search(r"tuned IML is behind the Euclidean distance on (.*?), and its gain", text)
+    points = re.findall(r"`(\w+)` \(by ([\d.]+)", behind.group(1))
+    assert {name: float(each) for name, each in points} == (-gains[gains < 0]).to_dict()
+    small = re.search(r"its gain is less than one point on ((?:`\w+`(?:, | and )?)+)", text)
+    assert {*re.findall(r"`(\w+)`", small.group(1))} == {*gains.index[(gains >= 0) & (gains < 1)]}
 
 
 def test_earlier_methods_for_imbalanced_classes(paper_means):
     """DMBK and IterativeLMNN in Table 2: on the page of baselines, and in the readme."""
-    f1 = paper_means["none"]
-    text = (ROOT / "docs" / "baselines.md").read_text()
+    f1, rows = paper_means["none"], []
     for name in ("DMBK", "IterativeLMNN", "LMNN"):
         lead = f1["IML"] - f1[name]
-        assert (
-            f"| `{name}` | {f1[name].mean():.1f} | {lead_text(lead)} | {(lead > 0).sum()}" in text
-        )
-    words = " ".join((ROOT / "README.md").read_text().split())
+        rows.append(f"| `{name}` | {f1[name].mean():.1f} | {lead_text(lead)} | {(lead > 0).sum()}")
+    assert_on("docs/baselines.md", *rows)
     means = f1.mean()
-    assert f"{means['DMBK']:.1f} (`DMBK`) and {means['IterativeLMNN']:.1f} (`Iter" in words
-    assert f"over `DMBK`, {lead_text(f1['IML'] - f1['DMBK'])}, is within the noise" in words
     ours, printed = re.findall(
         r"^\| Table 2 \| (?:ours|paper, as printed) \|.* ([\d.]+) \|$",
         (RESULTS / "faithfulness.md").read_text().split("**Average ranks")[1],
         re.MULTILINE,
     )
-    assert (
-        f"rank of IML is {ours}, the best of the five, but not as good as in the paper ({printed})"
-        in words
+    assert_on(
+        "README.md",
+        f"{means['DMBK']:.1f} (`DMBK`) and {means['IterativeLMNN']:.1f} (`Iter",
+        f"over `DMBK`, {lead_text(f1['IML'] - f1['DMBK'])}, is within the noise",
+        f"rank of IML is {ours}, the best of the five, but not as good as in the paper ({printed})",
     )
 
 
@@ -355,30 +368,6 @@ def test_scores_on_the_page_of_baselines():
     assert "{}, {}, {} and {} on the\nfirst four data sets".format(*hinge) in text
     assert f"an F1 of\n{first.loc['newthyroid', 'ITML exact step']:.1f}, and tuning" in text
     assert f"({means.loc['spectfheart', 'ITML exact step']:.1f} with the exact projection" in text
-
-
-def test_limits_of_iml_in_the_readme():
-    """The data sets on which tuned IML gains less than one point over the Euclidean distance."""
-    table = (RESULTS / "table2.md").read_text().split("\n\n")[1]
-    rows = re.findall(r"^\| (\w+) \| [\d–]+ \| (.*) \|$", table, re.MULTILINE)
-    assert len(rows) == 22
-    gains = {}
-    learners = re.search(r"^\| Data set \| Splits \| (.*) \|$", table, re.MULTILINE).group(1)
-    learners = learners.split(" | ")
-    for name, cells in rows:
-        texts = [cell.strip("* ").split(" ")[0].strip("*") for cell in cells.split("|")]
-        means = dict(zip(learners, map(float, texts), strict=True))
-        gains[name] = round(means["IML"] - means["Euclidean"], 1)
-    text = " ".join((ROOT / "README.md").read_text().split())
-    behind = re.search(r"tuned IML is behind the Euclidean distance on (.*?), and its gain", text)
-    assert {name: -gain for name, gain in gains.items() if gain < 0} == {
-        name: float(points)
-        for name, points in re.findall(r"`(\w+)` \(by ([\d.]+)", behind.group(1))
-    }
-    small = re.search(r"its gain is less than one point on ((?:`\w+`(?:, | and )?)+)", text)
-    assert {name for name, gain in gains.items() if 0 <= gain < 1} == {
-        *re.findall(r"`(\w+)`", small.group(1))
-    }
 
 
 def test_times_of_comparisons():

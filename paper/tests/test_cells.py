@@ -12,8 +12,9 @@ from paper.report import write_paper_report
 from paper.tests.synthetic import paper_like, tables_of
 from raremetric.datasets import describe_dataset
 from raremetric.pages.page import to_markdown
-from raremetric.study.report.listings import origin_grid
-from raremetric.study.report.tables import code_text, dataset_grid, progress_text
+from raremetric.study.report import origin_grid
+from raremetric.study.report.grids import dataset_grid
+from raremetric.study.report.tables import code_text, progress_text
 from raremetric.study.tasks import StudyResults
 from tests.study.report.synthetic import results_of, row
 

@@ -5,7 +5,6 @@ import pytest
 from raremetric.datasets import list_datasets
 from raremetric.study.reading import (
     read_study,
-    report_title,
     resampling_notes,
     restrict,
 )
@@ -115,10 +114,6 @@ def test_a_users_own_study(tmp_path):
     assert study.learners[0] == IML
     assert study.learners[1].kind == "GMML"
     assert len(study.tasks()) == 2 * 2 * 2 * 2
-
-
-def test_a_users_own_study_beyond_the_paper(tmp_path):
-    path = tmp_path / "mine.toml"
     path.write_text(
         "datasets = ['wine']\ntest_size = 0.5\nsplits = 1\n[learners.RareClassifier-fast]\n"
         "[learners.seconds]\nkind = 'RareClassifier'\nsettings = {budget = 2.0}\n"
@@ -132,96 +127,11 @@ def test_a_users_own_study_beyond_the_paper(tmp_path):
     ("text", "message"),
     [
         ("datasets = [", r"mine.toml cannot be read as a study"),
+        ("a = " + "[" * 10_000, r"cannot be read as a study"),
         ("datasets = ['wine']", r"no field learners in .*mine.toml"),
-        (
-            "datasets = ['wine']\nrows = 3\n[learners.IML]",
-            r"no field rows in .*the fields are name, title",
-        ),
-        ("datasets = ['wine']\n[learners.Mine]", r"kind of learner 'Mine' must be one of"),
-        ("datasets = ['wine']\n[learners.IML]\nseed = 1", r"no field seed of learner 'IML'"),
-        (
-            "datasets = ['wine']\ntest_size = 1\n[learners.IML]",
-            r"test_size in .* between 0 and 1, .*got 1\.",
-        ),
-        (
-            "datasets = ['wine']\ntest_size = 'half'\n[learners.IML]",
-            r"test_size in .* between 0 and 1.*'half'",
-        ),
-        (
-            "datasets = ['wine']\nresampling = ['smote']\n[learners.IML-score]",
-            r"IML-score chooses a threshold",
-        ),
-        ("datasets = ['wien']\n[learners.IML]", r"Unknown data set 'wien'.*Did you mean 'wine'"),
-        ("datasets = 'uci'\n[learners.IML]", r"collection must be one of 'keel', 'large', 'paper'"),
-        (
-            "datasets = {positions = 'odd'}\n[learners.IML]",
-            r"datasets in .* must be a list of names",
-        ),
-        (
-            "datasets = {collection = 'keel', positions = 'first'}\n[learners.IML]",
-            r"positions must be one of 'even', 'odd'",
-        ),
-        ("datasets = ['wine']\nsplits = 0\n[learners.IML]", r"splits == 0"),
-        (
-            f"datasets = ['wine']\nfirst_split = {10**20}\n[learners.IML]",
-            r"seeds, of at most 4294967295; with first_split = 10{20} and splits = 20, the last",
-        ),
-        (
-            "datasets = ['wine']\nmeasures = ['auc']\n[learners.IML]",
-            r"measures in .* must be one of",
-        ),
-        ("datasets = ['wine']\nleader = 'GMML'\n[learners.IML]", r"leader must be one of 'IML'"),
-        ("datasets = ['wine']\npaper_table = '2'\n[learners.IML]", r"no field paper_table"),
-        (
-            "datasets = ['wine']\n[learners.IML]\ncandidates = 0",
-            r"of learner 'IML' == 0",
-        ),
-        ("datasets = ['wine']\n[learners.a]\nkind = 'no.module:A'", r"cannot be imported"),
-        (
-            "datasets = ['wine']\n[learners.a]\nkind = 'IML'\nsettings = {m = 1}",
-            r"Learner 'a' has the unknown settings m; IML takes",
-        ),
-        ("datasets = 1\n[learners.IML]", r"datasets in .* must be a list of names.*got 1\."),
-        ("datasets = [1]\n[learners.IML]", r"datasets in .* must be a list of n.*got \[1\]"),
-        ("datasets = []\n[learners.IML]", r"datasets in .* must not be empty"),
         ("datasets = ['wine']\nlearners = ['x']", r"learners in .*learners.IML\]; got \['x'\]"),
         ("datasets = ['wine']\nlearners = {}", r"learners in .* must not be empty"),
         ("datasets = ['wine']\nlearners = {IML = 1}", r"Learner 'IML' must be a table"),
-        ("datasets = ['wine']\nsplits = 'a'\n[learners.IML]", r"splits in .* must be an integer"),
-        ("datasets = ['wine']\nshares = 0.5\n[learners.IML]", r"shares in .* a list .* got 0.5"),
-        ("datasets = ['wine']\nshares = []\n[learners.IML]", r"shares in .* must not be empty"),
-        ("datasets = ['wine']\nshares = [2.0]\n[learners.IML]", r"shares .* between 0 and 1"),
-        ("datasets = ['wine']\nshares = ['a']\n[learners.IML]", r"shares .* between 0 and 1"),
-        ("datasets = ['wine']\nresampling = 'rus'\n[learners.IML]", r"resampling .* a list"),
-        ("datasets = ['wine']\nmeasures = 'f1'\n[learners.IML]", r"measures .* a list"),
-        ("datasets = ['wine']\nmeasures = [1]\n[learners.IML]", r"measures in .* must be one of"),
-        ("datasets = ['wine']\nname = 1\n[learners.IML]", r"name in .* must be a string"),
-        ("datasets = ['wine']\nname = ''\n[learners.IML]", r"name in .* must not be empty"),
-        ("datasets = ['wine']\nleader = 1\n[learners.IML]", r"leader in .* must be a string"),
-        ("datasets = ['wine']\n[learners.a]\nkind = 1", r"kind of learner 'a' must be a string"),
-        ("datasets = ['wine']\n[learners.IML]\nsettings = 1", r"settings of learner 'IML' must"),
-        ("datasets = ['wine']\n[learners.IML]\ncandidates = 'a'", r"candidates of .* an integer"),
-        ("datasets = ['wine']\n[learners.IML]\ngrid = [1]", r"grid of learner 'IML' must be"),
-        (
-            "datasets = ['wine']\n[learners.IML]\ngrid = {margin = 1.0}",
-            r"margin in the grid of learner 'IML' must be a list of values",
-        ),
-        (
-            "datasets = ['wine']\nresampling = ['ros']\n[learners.IML]",
-            r"resampling in .* must be one",
-        ),
-        ("datasets = ['wine']\nsplits = true\n[learners.IML]", r"splits in .* must be an integer"),
-        ("datasets = ['wine']\nname = 'a/b'\n[learners.IML]", r"name in .* without slashes"),
-        ("datasets = ['wine']\nname = \"a\\nb\"\n[learners.IML]", r"name in .* without slashes"),
-        (
-            "datasets = ['wine']\n[learners.a]\nkind = 'GMML'\nsettings = {t = 2024-01-01}",
-            r"Settings and grids of learner 'a' must consist of finite numbers",
-        ),
-        (
-            "datasets = ['wine']\n[learners.a]\nkind = 'GMML'\ngrid = {t = [nan]}",
-            r"Settings and grids of learner 'a' must consist of finite numbers",
-        ),
-        ("a = " + "[" * 10_000, r"cannot be read as a study"),
     ],
 )
 def test_files_that_are_no_studies(text, message, tmp_path):
@@ -231,19 +141,78 @@ def test_files_that_are_no_studies(text, message, tmp_path):
         read_study(path)
 
 
+@pytest.mark.parametrize(
+    ("field", "message"),
+    [
+        ("rows = 3", r"no field rows in .*the fields are name, title"),
+        ("paper_table = '2'", r"no field paper_table"),
+        ("datasets = ['wien']", r"Unknown data set 'wien'.*Did you mean 'wine'"),
+        ("datasets = 'uci'", r"collection must be one of 'keel', 'large', 'paper'"),
+        ("datasets = {positions = 'odd'}", r"datasets in .* must be a list of names"),
+        (
+            "datasets = {collection = 'keel', positions = 'first'}",
+            r"positions must be one of 'even",
+        ),
+        ("datasets = 1", r"datasets in .* must be a list of names.*got 1\."),
+        ("datasets = [1]", r"datasets in .* must be a list of names.*got \[1\]"),
+        ("datasets = []", r"datasets in .* must not be empty"),
+        ("splits = 0", r"splits == 0"),
+        ("splits = 'a'", r"splits in .* must be an integer"),
+        ("splits = true", r"splits in .* must be an integer"),
+        (
+            f"first_split = {10**20}",
+            r"seeds, of at most 4294967295; with first_split = 10{20} and splits = 20, the last",
+        ),
+        ("test_size = 1", r"test_size in .* between 0 and 1, .*got 1\."),
+        ("test_size = 'half'", r"test_size in .* between 0 and 1.*'half'"),
+        ("shares = 0.5", r"shares in .* a list .* got 0.5"),
+        ("shares = []", r"shares in .* must not be empty"),
+        ("shares = [2.0]", r"shares .* between 0 and 1"),
+        ("shares = ['a']", r"shares .* between 0 and 1"),
+        ("resampling = 'rus'", r"resampling .* a list"),
+        ("resampling = ['ros']", r"resampling in .* must be one"),
+        ("measures = 'f1'", r"measures .* a list"),
+        ("measures = [1]", r"measures in .* must be one of"),
+        ("measures = ['auc']", r"measures in .* must be one of"),
+        ("leader = 'GMML'", r"leader must be one of 'IML'"),
+        ("leader = 1", r"leader in .* must be a string"),
+        ("name = 1", r"name in .* must be a string"),
+        ("name = ''", r"name in .* must not be empty"),
+        ("name = 'a/b'", r"name in .* without slashes"),
+        ('name = "a\\nb"', r"name in .* without slashes"),
+        ("learners.IML.seed = 1", r"no field seed of learner 'IML'"),
+        ("learners.Mine = {}", r"kind of learner 'Mine' must be one of"),
+        ("learners.a.kind = 'no.module:A'", r"cannot be imported"),
+        ("learners.a.kind = 1", r"kind of learner 'a' must be a string"),
+        ("learners.a = {kind = 'IML', settings = {m = 1}}", r"'a' has the unknown settings m; IML"),
+        ("learners.IML.settings = 1", r"settings of learner 'IML' must"),
+        ("learners.IML.candidates = 0", r"of learner 'IML' == 0"),
+        ("learners.IML.candidates = 'a'", r"candidates of .* an integer"),
+        ("learners.IML.grid = [1]", r"grid of learner 'IML' must be"),
+        (
+            "learners.IML.grid = {margin = 1.0}",
+            r"margin in the grid of learner 'IML' must be a list",
+        ),
+        (
+            "learners.a = {kind = 'GMML', settings = {t = 2024-01-01}}",
+            r"'a' must consist of finite",
+        ),
+        ("learners.a = {kind = 'GMML', grid = {t = [nan]}}", r"'a' must consist of finite numbers"),
+        ("resampling = ['smote']\nlearners.IML-score = {}", r"IML-score chooses a threshold"),
+    ],
+)
+def test_fields_of_a_study(field, message, tmp_path):
+    lines = [field]
+    lines += ["datasets = ['wine']"] * ("datasets" not in field)
+    lines += ["learners.IML = {}"] * ("learners.IML" not in field)
+    test_files_that_are_no_studies("\n".join(lines), message, tmp_path)
+
+
 def test_a_study_with_too_many_tasks(tmp_path):
     path = tmp_path / "mine.toml"
     path.write_text("datasets = ['wine']\nsplits = 999_999_999\n[learners.IML]\n[learners.ML1]")
     with pytest.raises(ValueError, match=r"'mine' has 1999999998 tasks; there can be at most"):
         read_study(path).tasks()
-
-
-def test_titles_of_reports():
-    mine = Study("mine", ("wine",), (IML,), title="My study")
-    unnamed = Study("other", ("wine",), (IML,))
-    assert report_title([mine]) == "My study"
-    assert report_title([unnamed]) == "other"
-    assert report_title([mine, unnamed]) == "Results of 2 studies"
 
 
 def test_a_later_part_of_a_study_extends_its_splits():

@@ -113,7 +113,7 @@ def test_tasks_that_a_store_lacks_are_added(store, tmp_path):
     again = Store(store.path)
     assert len(again.statuses()) == 2 * len(before)
     whole = again.studies()[0]
-    assert (whole.first_split, whole.splits, whole.title) == (1, 2, "Müller's")
+    assert (whole.first_split, whole.splits, whole.title) == (1, 2, "Later")
     assert again.missing(whole.tasks()) == []
     assert len(again.failures(whole.tasks())) == 1
     content = store.path.read_bytes()

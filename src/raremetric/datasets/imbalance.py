@@ -71,7 +71,11 @@ def with_minority_share(
     rng = check_random_state(random_state)
     rng.shuffle(rare)
     rng.shuffle(common)
-    n_rare, n_common = _counts(len(rare), len(common), share)
+    n_rare, n_common = len(rare), len(common)
+    if share > n_rare / (n_rare + n_common):
+        n_common = int(n_rare / share - n_rare)
+    else:
+        n_rare = int(share * n_common / (1 - share))
     if n_rare < MIN_MINORITY:
         raise TooFewMinorityError(
             f"share={share:g} would keep {n_rare} of {len(rare)} minority examples; at least "
@@ -79,9 +83,3 @@ def with_minority_share(
         )
     kept = np.sort(np.concatenate([rare[:n_rare], common[:n_common]]))
     return tuple(take_rows(v if hasattr(v, "shape") else np.asarray(v), kept) for v in (X, y))
-
-
-def _counts(n_rare: int, n_common: int, share: float) -> tuple[int, int]:
-    if share > n_rare / (n_rare + n_common):
-        return n_rare, int(n_rare / share - n_rare)
-    return int(share * n_common / (1 - share)), n_common

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache
 from typing import Any
@@ -12,9 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import Bunch
 
-from raremetric.datasets.large_tables import LARGE
-from raremetric.datasets.parsers import Category, Parsed, package_path
-from raremetric.datasets.registry import PAPER, DatasetInfo, Entry, keel_collection
+from raremetric.datasets.parsers import Parsed, package_path
+from raremetric.datasets.registry import LARGE, PAPER, DatasetInfo, Entry, keel_collection
 from raremetric.extras import import_optional
 from raremetric.validation import check_option
 
@@ -109,21 +107,24 @@ def load_dataset(
     """
     if categories and not as_frame:
         raise ValueError("categories=True needs as_frame=True: an array has no categories.")
-    entry, parsed = _read(find_entry(name))
-    is_positive = np.isin(parsed.labels, entry.positive)
-    target = parsed.labels if original else is_positive.astype(np.int64)
+    info, parsed = _read(_find_entry(name))
+    is_positive = np.isin(parsed.labels, info.positive)
     bunch = Bunch(
         data=parsed.X,
-        target=target,
+        target=parsed.labels if original else is_positive.astype(np.int64),
         feature_names=parsed.feature_names,
-        target_names=_target_names(parsed.labels, entry.positive, original),
-        positive=entry.positive,
-        source=entry.source,
-        license=entry.license,
-        DESCR=_description(_info(entry, parsed), parsed.n_dropped),
+        target_names=_target_names(parsed.labels, info.positive, original),
+        positive=info.positive,
+        source=info.source,
+        license=info.license,
+        DESCR=_description(info, parsed.n_dropped),
     )
     if as_frame:
-        _to_frame(bunch, parsed if categories else None)
+        pandas = import_optional("pandas")
+        bunch.data = _frame(parsed, categories)
+        bunch.feature_names = list(bunch.data.columns)
+        bunch.target = pandas.Series(bunch.target, name="target")
+        bunch.frame = bunch.data.assign(target=bunch.target)
     return (bunch.data, bunch.target) if return_X_y else bunch
 
 
@@ -140,11 +141,10 @@ def describe_dataset(name: str) -> DatasetInfo:
     DatasetInfo
         Taken from the registry for the paper's data sets; KEEL's files are read, once.
     """
-    return _describe(find_entry(name))
+    return _describe(_find_entry(name))
 
 
-def find_entry(name: str) -> Entry:
-    """The registry's entry for a data set."""
+def _find_entry(name: str) -> Entry:
     check_dataset_name(name)
     return PAPER.get(name) or LARGE.get(name) or keel_collection()[name]
 
@@ -167,67 +167,37 @@ def checksum(X: NDArray[np.float64], labels: NDArray) -> str:
 
 @cache
 def _describe(entry: Entry) -> DatasetInfo:
-    if entry.n_samples is not None:
-        return _info(entry, None)
-    return _info(*_read(entry))
+    return entry.info if entry.checksum else _read(entry)[0]
 
 
-def _read(entry: Entry) -> tuple[Entry, Parsed]:
+def _read(entry: Entry) -> tuple[DatasetInfo, Parsed]:
+    """The data of a file, compared with what the registry says, or described if it says nothing."""
     parsed = entry.recipe(package_path(entry.file))
-    if not entry.positive:
-        entry = _with_rarer_positive(entry, parsed)
-    _verify(entry, parsed)
-    return entry, parsed
-
-
-def _with_rarer_positive(entry: Entry, parsed: Parsed) -> Entry:
-    """KEEL labels the rarer class "positive", except in ecoli-0_vs_1, where it is "negative"."""
-    classes, counts = np.unique(parsed.labels, return_counts=True)
-    label = classes[np.argmin(counts)].item()
-    note = entry.note if label == "positive" else f"The file labels the rarer class {label!r}."
-    return replace(entry, positive=(label,), note=note)
-
-
-def _verify(entry: Entry, parsed: Parsed) -> None:
-    """Raise an error if the arrays differ from what the registry says."""
-    is_positive = np.isin(parsed.labels, entry.positive)
+    info = entry.info
+    if not info.positive:
+        # KEEL labels the rarer class "positive", except in ecoli-0_vs_1, where it is "negative".
+        classes, counts = np.unique(parsed.labels, return_counts=True)
+        rarer = classes[np.argmin(counts)].item()
+        note = info.note if rarer == "positive" else f"The file labels the rarer class {rarer!r}."
+        info = replace(info, positive=(rarer,), note=note)
+    (n, d), n_positive = parsed.X.shape, int(np.isin(parsed.labels, info.positive).sum())
     problems = []
-    if entry.checksum is not None:
-        found = (*parsed.X.shape, int(is_positive.sum()), checksum(parsed.X, parsed.labels))
-        known = (entry.n_samples, entry.n_features, entry.n_positive, entry.checksum)
+    if entry.checksum:
+        found = (n, d, n_positive, checksum(parsed.X, parsed.labels))
+        known = (info.n_samples, info.n_features, info.n_positive, entry.checksum)
         for what, have, want in zip(("n", "d", "n⁺", "checksum"), found, known, strict=True):
             if have != want:
                 problems.append(f"{what} is {have}, expected {want}")
     if not np.isfinite(parsed.X).all():
         problems.append("some values are not finite")
-    if is_positive.all() or not is_positive.any():
+    if n_positive in (0, n):
         problems.append("it does not contain two classes")
     if problems:
         raise OSError(
-            f"The data set {entry.name!r}, read from {entry.file}, is not as expected: "
+            f"The data set {info.name!r}, read from {entry.file}, is not as expected: "
             f"{'; '.join(problems)}. Is another version of the package installed?"
         )
-
-
-def _info(entry: Entry, parsed: Parsed | None) -> DatasetInfo:
-    if parsed is None:
-        n, d, n_positive = entry.n_samples or 0, entry.n_features or 0, entry.n_positive or 0
-    else:
-        n, d = parsed.X.shape
-        n_positive = int(np.isin(parsed.labels, entry.positive).sum())
-    return DatasetInfo(
-        name=entry.name,
-        collection=entry.collection,
-        n_samples=n,
-        n_features=d,
-        n_positive=n_positive,
-        share=n_positive / n,
-        positive=entry.positive,
-        paper_order=entry.paper_order,
-        source=entry.source,
-        license=entry.license,
-        note=entry.note,
-    )
+    return replace(info, n_samples=n, n_features=d, n_positive=n_positive), parsed
 
 
 def _target_names(labels: NDArray, positive: tuple, original: bool) -> list:
@@ -254,22 +224,13 @@ def _description(info: DatasetInfo, n_dropped: int) -> str:
     return "\n".join(line for line in lines if line)
 
 
-def _to_frame(bunch: Bunch, with_categories: Parsed | None) -> None:
+def _frame(parsed: Parsed, categories: bool) -> Any:
+    """The numbers, with one column per category in place of its 0/1 columns if asked for."""
     pandas = import_optional("pandas")
-    bunch.data = pandas.DataFrame(bunch.data, columns=bunch.feature_names)
-    if with_categories is not None:
-        bunch.data = _join_categories(bunch.data, with_categories.categories)
-        bunch.feature_names = list(bunch.data.columns)
-    bunch.target = pandas.Series(bunch.target, name="target")
-    bunch.frame = bunch.data.assign(target=bunch.target)
-
-
-def _join_categories(frame: Any, categories: Sequence[Category]) -> Any:
-    """One column per category, at the position of its first 0/1 column."""
-    pandas = import_optional("pandas")
+    frame = pandas.DataFrame(parsed.X, columns=parsed.feature_names)
     parts, start = [], 0
-    for each in categories:
+    for each in parsed.categories if categories else ():
         joined = pandas.Categorical.from_codes(each.codes, each.levels)
         parts += [frame.iloc[:, start : each.start], pandas.Series(joined, name=each.name)]
         start = each.start + each.width
-    return pandas.concat([*parts, frame.iloc[:, start:]], axis=1)
+    return pandas.concat([*parts, frame.iloc[:, start:]], axis=1) if parts else frame

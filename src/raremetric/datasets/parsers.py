@@ -67,13 +67,7 @@ Recipe = Callable[[Path], Parsed]
 
 
 def package_path(path: str) -> Path:
-    """Path of a file inside an installed package, without importing the package.
-
-    Parameters
-    ----------
-    path : str
-        Name of the package, a slash, and the path inside the package.
-    """
+    """The file ``package/path`` of an installed package, which is not imported."""
     package, _, inner = path.partition("/")
     spec = find_spec(package)
     if spec is None or not spec.submodule_search_locations:
@@ -166,7 +160,8 @@ def encode_rows(attributes: Sequence[Attribute], rows: list[list[str]]) -> Parse
     for index, attribute in enumerate(attributes):
         column = [row[index] for row in complete]
         if attribute.kind == "nominal" and not all(map(is_numeric, attribute.levels)):
-            levels = _levels_in_use(attribute, column)
+            seen = set(column)
+            levels = [level for level in attribute.levels if level in seen]
             code_of = {level: code for code, level in enumerate(levels)}
             codes = np.array([code_of[value] for value in column])
             categories.append(Category(attribute.name, levels, codes, len(columns)))
@@ -179,17 +174,6 @@ def encode_rows(attributes: Sequence[Attribute], rows: list[list[str]]) -> Parse
     X = np.column_stack(columns)
     labels = as_labels([row[-1] for row in complete])
     return Parsed(X, labels, names, len(rows) - len(complete), tuple(categories))
-
-
-def _levels_in_use(attribute: Attribute, column: Sequence[str]) -> list[str]:
-    seen = set(column)
-    unknown = seen.difference(attribute.levels)
-    if unknown:
-        raise ValueError(
-            f"Attribute {attribute.name!r} holds {min(unknown)!r}, which its header does not "
-            f"declare; declared: {', '.join(attribute.levels)}."
-        )
-    return [level for level in attribute.levels if level in seen]
 
 
 def as_labels(values: Sequence[str]) -> NDArray:
@@ -205,10 +189,14 @@ def as_labels(values: Sequence[str]) -> NDArray:
 
 def keel(path: Path) -> Parsed:
     """Parse a KEEL file with a header; the class is the last attribute."""
+    return encode_rows(*_keel_rows(path))
+
+
+def _keel_rows(path: Path) -> tuple[list[Attribute], list[list[str]]]:
+    """The attributes of a KEEL file except the class, and the fields of its rows."""
     lines = path.read_text(encoding="utf-8").splitlines()
     start = next(i for i, line in enumerate(lines) if line.strip().lower() == "@data")
-    attributes = parse_header(lines[:start]).attributes
-    return encode_rows(attributes[:-1], split_fields(lines[start + 1 :]))
+    return parse_header(lines[:start]).attributes[:-1], split_fields(lines[start + 1 :])
 
 
 def plain(
@@ -216,14 +204,8 @@ def plain(
 ) -> Recipe:
     """Recipe for a file without a header; the label is the last field.
 
-    Parameters
-    ----------
-    names : str or sequence of Attribute
-        The features; as a string, the names of numeric features, separated by spaces.
-    separator : str or None, default=","
-        Separator of the fields; None for white space.
-    drop_first : bool, default=False
-        Whether to drop the first field of each row.
+    The features are given as attributes, or as names of numeric features, separated by spaces. A
+    separator of None is white space. `drop_first` drops the first field of each row.
     """
     attributes = [Attribute(name) for name in names.split()] if isinstance(names, str) else names
 
@@ -275,15 +257,12 @@ def page_blocks(path: Path) -> Parsed:
 
 def splice(path: Path) -> Parsed:
     """Encode letters as A=1, G=2, C=3, T=4; rows with any other letter are dropped."""
-    lines = path.read_text(encoding="utf-8").splitlines()
-    start = next(i for i, line in enumerate(lines) if line.strip().lower() == "@data")
-    names = [attribute.name for attribute in parse_header(lines[:start]).attributes[:-1]]
-    code = {"A": 1.0, "G": 2.0, "C": 3.0, "T": 4.0}
-    rows = split_fields(lines[start + 1 :])
+    attributes, rows = _keel_rows(path)
+    code = {"A": "1", "G": "2", "C": "3", "T": "4"}
     complete = [row for row in rows if code.keys() >= set(row[:-1])]
-    X = np.array([[code[letter] for letter in row[:-1]] for row in complete])
-    labels = np.array([row[-1] for row in complete])
-    return Parsed(X, labels, names, len(rows) - len(complete))
+    encoded = [[*(code[letter] for letter in row[:-1]), row[-1]] for row in complete]
+    parsed = encode_rows([Attribute(each.name) for each in attributes], encoded)
+    return parsed._replace(n_dropped=len(rows) - len(complete))
 
 
 def wine(path: Path) -> Parsed:

@@ -22,7 +22,6 @@ from raremetric.terminal.common import (
 )
 
 if TYPE_CHECKING:
-    from raremetric.study.store import Store
     from raremetric.study.tasks import Result, Study, Task
 
 study_app = App(
@@ -72,7 +71,7 @@ def study_run(
     as_json: AsJson = False,
 ) -> None:
     """Run the tasks of studies that are missing; stop and resume at any time."""
-    from raremetric.study.execution import run_missing
+    from raremetric.study.execution import code_notes, run_missing
     from raremetric.study.reading import read_study, resampling_notes
     from raremetric.study.store import Store
     from raremetric.study.tasks import all_tasks
@@ -80,21 +79,14 @@ def study_run(
     with user_mistakes("Stopped. Repeat the command to continue."):
         studies = _restrict(map(read_study, files), datasets, learners, splits)
         tasks = all_tasks(studies)
-        notes = [sentence for study in studies for sentence in resampling_notes(study)]
-        for sentence in dict.fromkeys(notes):
-            note(sentence)
         results = Store(store, create=True)
-        _note_other_code(results, tasks)
-        n_run = 0
+        notes = [sentence for study in studies for sentence in resampling_notes(study)]
+        for sentence in dict.fromkeys([*notes, *code_notes(results, tasks)]):
+            note(sentence)
+        missing = results.missing(tasks, retry_failed)
+        typer.echo(f"{len(tasks)} tasks, {len(missing)} to do; results go to {store}.", err=True)
         try:
-            with progress(None, "starting") as step:
-
-                def on_start(missing: list[Task]) -> None:
-                    nonlocal n_run
-                    n_run = len(missing)
-                    step.begin(n_run, "starting")
-                    text = f"{len(tasks)} tasks, {n_run} to do; results go to {store}."
-                    typer.echo(text, err=True)
+            with progress(len(missing), "starting") as step:
 
                 def on_result(task: Task, outcome: Result | str) -> None:
                     verdict = "failed" if isinstance(outcome, str) else f"{outcome.seconds:.1f} s"
@@ -106,7 +98,6 @@ def study_run(
                     n_jobs=jobs,
                     dask=dask,
                     retry_failed=retry_failed,
-                    on_start=on_start,
                     on_result=on_result,
                 )
         except KeyboardInterrupt:
@@ -115,7 +106,8 @@ def study_run(
             raise typer.Exit(130) from None
     failed = list(results.failures(tasks))
     if as_json:
-        print_json({"store": str(store), "tasks": len(tasks), "run": n_run, "failed": failed})
+        numbers = {"tasks": len(tasks), "run": len(missing)}
+        print_json({"store": str(store), **numbers, "failed": failed})
     if failed:
         fail(
             f"{len(failed)} of the tasks failed, such as {failed[0]}. "
@@ -153,14 +145,14 @@ def study_status(
             tasks = study.tasks()
             failures |= results.failures(tasks)
             missing = [task for task in tasks if task.id not in known]
-            counts = [known[task.id] for task in tasks if task.id in known]
+            n_failed = sum(known.get(task.id) == "failed" for task in tasks)
             found.append(
                 {
                     "study": study.name,
-                    "done": sum(status != "failed" for status in counts),
-                    "failed": counts.count("failed"),
+                    "done": len(tasks) - len(missing) - n_failed,
+                    "failed": n_failed,
                     "left": len(missing),
-                    "seconds_left": seconds_left(results, missing, jobs) if missing else 0.0,
+                    "seconds_left": seconds_left(results, missing, jobs),
                 }
             )
     if as_json:
@@ -187,16 +179,18 @@ def study_report(
     as_json: AsJson = False,
 ) -> None:
     """Write tables, figures and an HTML page of the finished tasks."""
-    from raremetric.study.reading import report_title
     from raremetric.study.report import write_report
     from raremetric.study.store import Store
 
     with user_mistakes():
         source = Store(store)
         results = source.results()
-        heading = title or report_title([each.study for each in results])
+        first = results[0].study
+        default = (
+            first.title or first.name if len(results) == 1 else f"Results of {len(results)} studies"
+        )
         with progress(None, "writing the report"):
-            paths = write_report(results, out, title=heading, details=source.details())
+            paths = write_report(results, out, title=title or default, details=source.details())
     if as_json:
         print_json({"files": [str(path) for path in paths]})
         return
@@ -244,17 +238,6 @@ def study_import(
         print_json({"store": str(store), "tasks": n_tasks})
     else:
         typer.echo(f"{n_tasks} tasks added to {store}.")
-
-
-def _note_other_code(results: Store, tasks: list[Task]) -> None:
-    from raremetric.study.execution import computed_with_other_code
-
-    if outdated := computed_with_other_code(results, tasks):
-        names = ", ".join(sorted({task.learner.name for task in outdated}))
-        note(
-            f"{len(outdated)} finished tasks of {names} were computed with other code than today's "
-            "and are kept. To compute them again, use another store."
-        )
 
 
 def _restrict(

@@ -6,11 +6,11 @@ import time
 import traceback
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures.process import BrokenProcessPool
 from typing import Any, NamedTuple
 
 import numpy as np
 from joblib import Parallel, delayed
-from joblib.externals.loky.process_executor import TerminatedWorkerError
 from numpy.typing import NDArray
 from sklearn.metrics import average_precision_score, confusion_matrix
 from sklearn.model_selection import StratifiedKFold, train_test_split
@@ -53,10 +53,13 @@ def run_task(task: Task) -> Result:
         # Candidates that are cut short, and small classes in folds, are part of the protocol.
         warnings.simplefilter("ignore")
         try:
-            X, y = _load(task)
+            X, y = load_dataset(task.dataset, return_X_y=True)
+            if task.share is not None:
+                X, y = with_minority_share(X, y, task.share, random_state=task.split)
         except TooFewMinorityError:
             return Result(**about)
-        split = make_split(y, task.split, _test_size(task))
+        default = TEST_SIZE if task.share is None else TEST_SIZE_WITH_SHARE
+        split = make_split(y, task.split, task.test_size or default)
         tuned = contender.fit_for_study(
             contender.candidates(task.split),
             X[split.train],
@@ -88,19 +91,6 @@ def make_split(y: NDArray, split: int, test_size: float) -> Split:
     return Split(train, test, list(folds.split(train, y[train])))
 
 
-def _test_size(task: Task) -> float:
-    if task.test_size is not None:
-        return task.test_size
-    return TEST_SIZE if task.share is None else TEST_SIZE_WITH_SHARE
-
-
-def _load(task: Task) -> tuple[NDArray, NDArray]:
-    X, y = load_dataset(task.dataset, return_X_y=True)
-    if task.share is None:
-        return X, y
-    return with_minority_share(X, y, task.share, random_state=task.split)
-
-
 def guarded(run: Callable[[Task], Result], task: Task) -> Outcome:
     """Run a task; a failure is returned as its traceback and does not stop the others."""
     try:
@@ -121,23 +111,12 @@ def _is_interrupt(error: BaseException | None) -> bool:
 def execute(
     run: Callable[[Task], Result], tasks: Sequence[Task], n_jobs: int = 1, dask: str | None = None
 ) -> Iterator[Outcome]:
-    """Outcomes of the tasks, as they finish.
-
-    Parameters
-    ----------
-    run : callable Task -> Result
-        Must be picklable.
-    tasks : sequence of Task
-    n_jobs : int
-        Processes, or workers of a local Dask cluster.
-    dask : str or None
-        Address of a Dask scheduler, or ``"local"``.
-    """
+    """Outcomes of the tasks, as they finish: see `run_missing` for the parameters."""
     if dask is not None:
         return _on_dask(run, tasks, n_jobs, dask)
-    if n_jobs == 1:
-        return (guarded(run, task) for task in tasks)
-    return _in_processes(run, tasks, n_jobs)
+    if n_jobs > 1:
+        return _in_processes(run, tasks, n_jobs)
+    return (guarded(run, task) for task in tasks)
 
 
 def _in_processes(run: Callable, tasks: Sequence[Task], n_jobs: int) -> Iterator[Outcome]:
@@ -150,7 +129,7 @@ def _in_processes(run: Callable, tasks: Sequence[Task], n_jobs: int) -> Iterator
             for task, outcome in pool(delayed(guarded)(run, task) for task in list(left.values())):
                 del left[task.id]
                 yield task, outcome
-        except TerminatedWorkerError as error:
+        except BrokenProcessPool as error:
             n_deaths = n_deaths + 1 if len(left) == before else 0
             if n_deaths == MAX_DEATHS:
                 raise ValueError(
@@ -175,7 +154,6 @@ def run_missing(
     n_jobs: int = 1,
     dask: str | None = None,
     retry_failed: bool = False,
-    on_start: Callable[[list[Task]], None] = lambda missing: None,
     on_result: Callable[[Task, Result | str], None] = lambda task, outcome: None,
 ) -> None:
     """Run the tasks that the store does not have yet, and save each outcome as it finishes.
@@ -185,19 +163,18 @@ def run_missing(
     store : Store
     studies : sequence of Study
         They are recorded in the store.
-    n_jobs, dask
-        See `execute`.
+    n_jobs : int
+        Processes, or workers of a local Dask cluster.
+    dask : str or None
+        Address of a Dask scheduler, or ``"local"``.
     retry_failed : bool
         Whether to run tasks again that failed before.
-    on_start : callable (missing)
-        Called before the first task, with the tasks to run.
     on_result : callable (task, outcome)
         Called after each task is saved.
     """
     with store.writing():
         store.record(studies)
         missing = store.missing(all_tasks(studies), retry_failed)
-        on_start(missing)
         for task, outcome in execute(run_task, missing, n_jobs, dask):
             if isinstance(outcome, str):
                 store.save_failure(task, outcome)
@@ -206,22 +183,28 @@ def run_missing(
             on_result(task, outcome)
 
 
-def computed_with_other_code(store: Store, tasks: Iterable[Task]) -> list[Task]:
-    """Finished tasks of users' own classes whose code, or raremetric's, has changed since."""
+def code_notes(store: Store, tasks: Iterable[Task]) -> list[str]:
+    """A note on finished tasks of users' own classes whose code, or raremetric's, has changed."""
     recorded = store.fingerprints()
-    return [
-        task
+    names = [
+        task.learner.name
         for task in tasks
         if task.learner.is_custom
         and recorded.get(task.id, "") not in ("", fingerprint(task.learner))
+    ]
+    if not names:
+        return []
+    return [
+        f"{len(names)} finished tasks of {', '.join(sorted({*names}))} were computed with other "
+        "code than today's and are kept. To compute them again, use another store."
     ]
 
 
 def seconds_left(store: Store, missing: Sequence[Task], n_jobs: int) -> float | None:
     """Expected time for the missing tasks, from similar finished ones; None without any."""
     known = store.mean_seconds()
-    if not known:
-        return None
+    if not missing or not known:
+        return 0.0 if not missing else None
     typical = sum(known.values()) / len(known)
     total = sum(known.get((task.dataset, task.learner.name), typical) for task in missing)
     return total / n_jobs

@@ -16,12 +16,7 @@ from raremetric.study.tasks import LearnerSpec
 
 # What every result depends on: the data, the protocol and the metric learners.
 COMMON = (
-    *(
-        "datasets/imbalance.py",
-        "datasets/loading.py",
-        "datasets/parsers.py",
-        "datasets/registry.py",
-    ),
+    "datasets/*.py",
     "study/execution.py",
     *("contenders/base.py", "contenders/registry.py", "contenders/resampling.py"),
     *("learners/*.py", "losses/*.py", "solvers/*.py", "neighbors/*.py"),

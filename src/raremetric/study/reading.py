@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import tomllib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -75,13 +75,6 @@ def restrict(
         _check_splits(study.first_split, splits)
         study = replace(study, splits=splits)
     return study
-
-
-def report_title(studies: Sequence[Study]) -> str:
-    """The heading of a report of these studies."""
-    if len(studies) == 1:
-        return studies[0].title or studies[0].name
-    return f"Results of {len(studies)} studies"
 
 
 def resampling_notes(study: Study) -> list[str]:

@@ -195,17 +195,7 @@ class Store:
         """Add studies, and the finished tasks that the store lacks or that failed in it.
 
         What the store has is kept. If it contradicts what is to be added, nothing is added.
-
-        Parameters
-        ----------
-        studies : iterable of Study
-        rows : iterable of dict
-            Rows of the table of tasks.
-
-        Returns
-        -------
-        int
-            Number of tasks added.
+        The rows are those of the table of tasks. Returns the number of tasks added.
         """
         n_added = 0
         with self._transaction():
@@ -229,7 +219,7 @@ class Store:
         return n_added
 
     def _together(self, known: Study | None, added: Study) -> Study:
-        """A study with all that the store and a file have of it, reported as the store says."""
+        """A study with all that the store and a file have of it."""
         if known is None:
             return added
         specs = {spec.name: spec for spec in known.learners}
@@ -244,7 +234,7 @@ class Store:
                 f"The study {known.name!r} has another {differ[0]} in {self.path} than in the "
                 "file. Nothing was imported. Import the file into another store."
             )
-        return known.extended(added).reported_like(known)
+        return known.extended(added)
 
     def select(self, columns: Sequence[str]) -> list[tuple]:
         """Columns of all tasks that did not fail, by id."""

@@ -6,7 +6,7 @@ import hashlib
 import json
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from raremetric.contenders import CONTENDERS, Contender, make_contender
@@ -40,24 +40,15 @@ class LearnerSpec:
         if known is not None and not values:
             grid = None if known.grid is None else {k: list(v) for k, v in known.grid.items()}
             return cls(name, known.kind, dict(known.settings), grid, known.n_candidates)
-        return cls(
-            name,
-            values.get("kind", name),
-            values.get("settings", {}),
-            values.get("grid"),
-            values.get("candidates"),
-        )
+        settings, kind = values.get("settings", {}), values.get("kind", name)
+        return cls(name, kind, settings, values.get("grid"), values.get("candidates"))
 
     def to_dict(self) -> dict[str, Any]:
         """The fields as a study file gives them; empty for a registered contender."""
         if self.is_registered:
             return {}
-        values = {
-            "kind": self.kind,
-            "settings": self.settings,
-            "grid": self.grid,
-            "candidates": self.n_candidates,
-        }
+        values: dict[str, Any] = {"kind": self.kind, "settings": self.settings, "grid": self.grid}
+        values["candidates"] = self.n_candidates
         return {name: value for name, value in values.items() if value not in (None, {})}
 
     @property
@@ -114,15 +105,8 @@ class Task:
 
     def columns(self) -> dict[str, Any]:
         """What a table of results says about the task."""
-        return {
-            "id": self.id,
-            "dataset": self.dataset,
-            "share": self.share,
-            "test_size": self.test_size,
-            "resampling": self.resampling,
-            "split": self.split,
-            "learner": self.learner.name,
-        }
+        names = ("id", "dataset", "share", "test_size", "resampling", "split")
+        return {name: getattr(self, name) for name in names} | {"learner": self.learner.name}
 
 
 @dataclass(frozen=True)
@@ -211,14 +195,11 @@ class Study:
 
     def to_dict(self) -> dict[str, Any]:
         """The fields of a study file, without defaults; can be written as JSON."""
-        values = {each.name: getattr(self, each.name) for each in fields(self)}
-        default = Study("", (), ())
         shown = {
             name: list(value) if isinstance(value, tuple) else value
-            for name, value in values.items()
-            if value != getattr(default, name)
+            for name, value in vars(self).items()
+            if value != getattr(Study, name, None)  # the class has the defaults
         }
-        shown |= {"name": self.name, "datasets": list(self.datasets)}
         shown["learners"] = {learner.name: learner.to_dict() for learner in self.learners}
         if "resamplings" in shown:
             shown["resampling"] = shown.pop("resamplings")
@@ -255,16 +236,6 @@ class Study:
             first_split=first,
             resamplings=_union(self.resamplings, part.resamplings),
             shares=_union(self.shares, part.shares),
-        )
-
-    def reported_like(self, other: Study) -> Study:
-        """The same tasks, with what the other study says about the report."""
-        return replace(
-            self,
-            title=other.title,
-            measures=other.measures,
-            leader=other.leader,
-            few_positives=other.few_positives,
         )
 
 

@@ -6,17 +6,16 @@ import pytest
 from scipy.stats import wilcoxon
 
 from raremetric.datasets import describe_dataset, list_datasets
+from raremetric.study.report.grids import dataset_grid
+from raremetric.study.report.listings import few_table, lead_table
 from raremetric.study.report.ranks import (
     average_ranks,
     compare_ranks,
-    few_table,
-    lead_table,
     paired,
     published_average_ranks,
     why_no_tests,
 )
 from raremetric.study.report.summarize import summarize
-from raremetric.study.report.tables import dataset_grid
 from tests.study.report.synthetic import LEADER, PUBLISHED, counts, published_like, results_of, row
 
 
@@ -85,7 +84,7 @@ def test_friedman_and_critical_difference_by_hand():
 
 
 def test_wilcoxon_and_holm(table2):
-    pairs, scores = compare_ranks(table2).pairs, table2.matrix()
+    pairs, scores = compare_ranks(table2).pairs, table2.complete()
     for pair in pairs.itertuples():
         difference = (scores[pair.first] - scores[pair.second]).round(9)
         assert pair.wilcoxon == pytest.approx(wilcoxon(difference[difference != 0]).pvalue)
@@ -148,7 +147,8 @@ def test_the_lead_is_over_the_splits_that_all_have_finished():
         row("iono", "SVM-rbf", 2, counts(0.9, 100, 900)),  # no split that both have
     ]
     table = table_of(rows_of(scores) + ahead, leader=LEADER)
-    assert table.matrix().loc["wine", LEADER] == pytest.approx(50.0)  # over all its splits
+    over_all = table.cells.set_index(["dataset", "learner"])["mean"]
+    assert over_all["wine", LEADER] == pytest.approx(50.0)
     (lead,) = lead_table(table).to_dict("records")
     assert (lead["n_datasets"], lead["difference"]) == (2, pytest.approx(4.5))
     assert average_ranks(table).over_datasets == {"SVM-rbf": 1.5, LEADER: 1.5}

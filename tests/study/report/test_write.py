@@ -11,7 +11,6 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from raremetric.extras import import_optional
 from raremetric.pages import Grid, Section, drawing, name_cell
 from raremetric.study.report import figures, write_report
 from raremetric.study.report.ranks import compare_ranks
@@ -75,12 +74,15 @@ def read(path):
 def test_exactly_the_expected_files(whole):
     expected = {"results.csv", "report.html"}
     for name in TABLES:
-        expected |= {f"{name}.csv", f"{name}-wide.csv", f"{name}.md", f"{name}.tex"}
+        expected |= {f"{name}.csv", f"{name}.md", f"{name}.tex"}
     drawn = [f"{name}-ranks" for name in TABLES[:3]]
     drawn += [f"{name}-{what}" for name in TABLES[3:] for what in ("spectfheart", "mean")]
     expected |= {f"{name}.{kind}" for name in drawn for kind in ("svg", "png")}
     expected |= {f"{name}-tests.csv" for name in TABLES[:3]}
     assert {path.name for path in whole.iterdir()} == expected
+    for path in whole.glob("*.svg"):
+        assert ElementTree.parse(path).getroot().tag.endswith("svg")
+        assert path.with_suffix(".png").read_bytes().startswith(b"\x89PNG")
 
 
 def test_cells_from_the_confusion_counts(whole):
@@ -94,21 +96,10 @@ def test_cells_from_the_confusion_counts(whole):
         assert cell.n_splits == len(f1) == 4
         assert cell.mean == pytest.approx(np.mean(f1), abs=1e-4)
         assert cell.std == pytest.approx(np.std(f1), abs=1e-4)
-
-
-def test_share_tables_have_the_share(whole):
     cells = pd.read_csv(whole / "imbalance.csv")
     assert list(cells.columns)[:6] == ["dataset", "share", "learner", "n_splits", "mean", "std"]
     assert "published_mean" not in cells
     assert set(cells.loc[cells["dataset"] == "spectfheart", "share"]) == {0.5, 0.4, 0.3, 0.2, 0.1}
-
-
-def test_wide_table(whole):
-    wide, cells = pd.read_csv(whole / "table2-wide.csv"), pd.read_csv(whole / "table2.csv")
-    assert wide["dataset"].tolist() == cells["dataset"].drop_duplicates().tolist()
-    np.testing.assert_allclose(
-        wide["IML_difference"], wide["IML_mean"] - wide["IML_published_mean"], atol=2e-4
-    )
 
 
 def test_markdown_has_two_layouts(whole):
@@ -146,33 +137,20 @@ def test_latex_is_balanced(whole):
 
 
 def test_page_is_standalone(whole):
-    page = Elements(read(whole / "report.html"))
+    text = read(whole / "report.html")
+    page = Elements(text)
     for tag, attributes in page.elements:
         assert tag not in ("iframe", "object", "embed", "img")
         for name in ("src", "href", "xlink:href"):
             assert (attributes.get(name) or "#").startswith(("#", "data:")), (tag, attributes)
-    style = read(whole / "report.html").partition("<style>")[2].partition("</style>")[0]
+    style = text.partition("<style>")[2].partition("</style>")[0]
     assert "url(" not in style
     assert "@import" not in style
-
-
-def test_page_has_no_id_twice_and_no_dead_reference(whole):
-    text = read(whole / "report.html")
-    ids = [a["id"] for _, a in Elements(text).elements if a.get("id")]
+    ids = [a["id"] for _, a in page.elements if a.get("id")]
     assert len(ids) == len(set(ids))
     assert set(re.findall(r'(?:href="#|url\(#)([^")]+)', text)) <= set(ids)
-
-
-def test_page_says_what_was_run(whole):
-    text = Elements(read(whole / "report.html")).text
     for part in ("A study", "pytest", "22 data sets", "3–4 splits", "Friedman's test"):
-        assert part in text
-
-
-def test_figures_are_images(whole):
-    for path in whole.glob("*.svg"):
-        assert ElementTree.parse(path).getroot().tag.endswith("svg")
-        assert path.with_suffix(".png").read_bytes().startswith(b"\x89PNG")
+        assert part in page.text
 
 
 def test_same_rows_same_files(whole, tmp_path):
@@ -215,9 +193,8 @@ def test_incomplete_study(tmp_path):
     assert pima.split(" | ")[1] == "2–3"
     assert [f"({n})" in pima for n in (2, 3)] == [True, True]
     assert any(line.startswith("| Mean over 2 data sets | 2–3 |") for line in lines)
-    wide = pd.read_csv(tmp_path / "table2-wide.csv").set_index("dataset")
-    assert np.isnan(wide.loc["iono", "LMNN_mean"])
-    assert wide.loc["iono", "LMNN_n_splits"] == 0
+    cells = pd.read_csv(tmp_path / "table2.csv").set_index("dataset")
+    assert sorted(cells.loc["iono", "learner"]) == sorted({*LEARNERS} - {"LMNN"})
     assert "no finished task yet" in read(tmp_path / "report.html")
 
 
@@ -264,8 +241,8 @@ def test_a_study_without_published_scores_says_nothing_of_them(tmp_path):
     names = {path.name for path in write(nasty_studies(), tmp_path, title=NASTY)}
     assert {f"{NASTY_SLUG}.csv", f"{NASTY_SLUG}-ada-syn.csv", "shares.csv"} <= names
     assert "cells.csv" not in names
-    wide = pd.read_csv(tmp_path / f"{NASTY_SLUG}-wide.csv")
-    assert not any("published" in column for column in wide)
+    cells = pd.read_csv(tmp_path / f"{NASTY_SLUG}.csv")
+    assert not any("published" in column for column in cells)
     for name in (f"{NASTY_SLUG}.md", f"{NASTY_SLUG}.tex", "report.html"):
         assert "paper" not in read(tmp_path / name)
 
@@ -322,12 +299,6 @@ def test_no_two_curves_look_the_same():
     assert looks["iml", "none"]["color"] == looks["iml", "rus"]["color"]
 
 
-def test_no_rows_writes_nothing(tmp_path):
-    with pytest.raises(ValueError, match="no finished task"):
-        write([StudyResults(single().study, single().rows[:0])], tmp_path / "out")
-    assert not (tmp_path / "out").exists()
-
-
 @pytest.mark.parametrize("step", ["figures.save", "write.to_html"])
 def test_a_step_that_fails_leaves_what_was_there(tmp_path, monkeypatch, step):
     (tmp_path / "report.html").write_text("before")
@@ -349,7 +320,10 @@ def test_writing_that_fails_leaves_no_temporary_files(tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["results.csv"]
 
 
-def test_out_is_a_file(tmp_path):
+def test_reports_that_are_refused_write_nothing(tmp_path):
+    with pytest.raises(ValueError, match="no finished task"):
+        write([StudyResults(single().study, single().rows[:0])], tmp_path / "out")
+    assert not (tmp_path / "out").exists()
     (tmp_path / "out").write_text("")
     with pytest.raises(NotADirectoryError, match="written to a directory"):
         write([published_like(n_splits=1, datasets=FEW)], tmp_path / "out")
@@ -357,7 +331,7 @@ def test_out_is_a_file(tmp_path):
 
 @pytest.mark.parametrize(
     ("names", "file"),
-    [(["a b", "a-b"], "a-b.csv"), (["results"], "results.csv"), (["x", "x-wide"], "x-wide.csv")],
+    [(["a b", "a-b"], "a-b.csv"), (["results"], "results.csv")],
 )
 def test_two_files_of_the_same_name_are_refused(tmp_path, names, file):
     results = [StudyResults(results_of(single().rows, name).study, single().rows) for name in names]
@@ -409,21 +383,12 @@ def test_a_report_can_be_extended(tmp_path):
         write_report([single()], tmp_path, **options, extend=lambda tables: ([], {"mine.csv": b""}))
 
 
-def test_a_study_that_has_not_started_is_mentioned(tmp_path):
+def test_a_study_that_has_not_started_is_mentioned_and_other_files_stay(tmp_path):
+    (tmp_path / "README.md").write_text("mine")
     later = results_of(single().rows, "later").study
     write([single(), StudyResults(later, single().rows[:0])], tmp_path)
     assert "No finished task yet: later." in read(tmp_path / "report.html")
-
-
-def test_other_files_stay(tmp_path):
-    (tmp_path / "README.md").write_text("mine")
-    write([single()], tmp_path)
     assert read(tmp_path / "README.md") == "mine"
-
-
-def test_missing_extra():
-    with pytest.raises(ImportError, match=r'pip install "raremetric\[study\]"'):
-        import_optional("a_package_that_is_not_there")
 
 
 def loaded_by(code):

@@ -5,22 +5,14 @@ from __future__ import annotations
 from itertools import chain
 from typing import Any
 
-from raremetric.extras import import_optional
+import pandas as pd
+
 from raremetric.pages.drawing import INK, Figure, add_legend, new_figure, save, short_names, styles
+from raremetric.study.report.grids import share_cell
 from raremetric.study.report.ranks import RankTests
-from raremetric.study.report.summarize import Table, slug
-from raremetric.study.report.tables import share_cell, splits_text
+from raremetric.study.report.tables import Table, slug, splits_text
 
 EMPHASIZED = "IML"  # drawn with a thicker line, in front of the others
-
-
-def table_figures(
-    table: Table, tests: RankTests | None, dataset: str | None = None
-) -> list[Figure]:
-    """The figures of a table: curves over shares, or a critical-difference diagram."""
-    if table.by_share:
-        return [draw_dataset(table, dataset), draw_means(table)]
-    return [draw_ranks(table, tests)] if tests else []
 
 
 def draw_dataset(table: Table, dataset: str | None = None) -> Figure:
@@ -51,8 +43,7 @@ def draw_means(table: Table) -> Figure:
     """Draw means against the share, over the data sets that all learners have at that share."""
     means = {share: table.complete(share=share) for share in table.shares}
     splits = splits_text(table.shared["n_splits"])
-    pandas = import_optional("pandas")
-    wide = pandas.DataFrame({share: part.mean() for share, part in means.items()}).T
+    wide = pd.DataFrame({share: part.mean() for share, part in means.items()}).T
     with new_figure((8.0, 4.2), n_axes=1) as (figure, axes):
         ax = axes[0]
         _draw_curves(ax, wide)
@@ -92,7 +83,9 @@ def draw_ranks(table: Table, tests: RankTests) -> Figure:
 def _draw_diagram(ax: Any, tests: RankTests) -> None:
     # Matplotlib interprets the labels as formulas, and scikit-posthocs has no option for it.
     labels = {name: short.replace("$", r"\$") for name, short in short_names(tests.ranks).items()}
-    drawn = import_optional("scikit_posthocs").critical_difference_diagram(
+    from scikit_posthocs import critical_difference_diagram
+
+    drawn = critical_difference_diagram(
         {labels[name]: rank for name, rank in tests.ranks.items()},
         tests.nemenyi.rename(index=labels, columns=labels),
         ax=ax,

@@ -1,104 +1,232 @@
-"""The tables of a study: formatted in the paper's layout, and as frames for CSV files."""
+"""A table of a study: its scores, and the means over the splits that are computed from them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import TYPE_CHECKING
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from operator import neg
+from statistics import fmean
+from typing import Any
 
 import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from scipy.stats import rankdata
 
-from raremetric.extras import import_optional
-from raremetric.pages.page import MISSING, Cell, Grid
-from raremetric.study.report.published import Score
-from raremetric.study.report.ranks import AverageRanks, average_ranks, published_average_ranks
-from raremetric.study.report.summarize import Table, in_order, resampling_name
+from raremetric.datasets import describe_dataset
+from raremetric.pages.page import MISSING
+from raremetric.study.tasks import Study
 
-if TYPE_CHECKING:
-    from pandas import DataFrame
-
-
-def long_table(table: Table) -> DataFrame:
-    """One row per cell. Columns of published values are empty where there is none."""
-    columns = ["dataset", "learner", "n_splits", "mean", "std"]
-    if table.published:
-        columns += ["published_mean", "published_std"]
-    if table.by_share:
-        columns = [columns[0], "share", *columns[1:], "accuracy_mean", "accuracy_std"]
-    return table.cells[columns].round(4)
+MEASURE_NAMES = {"f1": "F1", "average_precision": "average precision"}
+RESAMPLING_NAMES = {
+    "none": "without resampling",
+    "smote": "with SMOTE",
+    "rus": "with random under-sampling",
+}
+FEW = 20  # a data set with fewer positives in the training part has few
 
 
-def wide_table(table: Table) -> DataFrame:
-    """One row per data set (and share), with the columns of all learners side by side."""
-    index = ["dataset", "share"] if table.by_share else ["dataset"]
-    cells = table.cells.assign(difference=table.cells["mean"] - table.cells["published_mean"])
-    columns = ["mean", "std", "n_splits"]
-    if table.published:
-        columns += ["published_mean", "published_std", "difference"]
-    order = cells[index].drop_duplicates()
-    wide = cells.set_index([*index, "learner"])[columns].unstack("learner")
-    pairs = [(column, learner) for learner in table.learners for column in columns]
-    wide = wide[pairs].loc[order.set_index(index).index].round(4)
-    for learner in table.learners:
-        wide["n_splits", learner] = wide["n_splits", learner].fillna(0).astype(int)
-    wide.columns = import_optional("pandas").Index(
-        [f"{learner}_{column}" for column, learner in pairs]
-    )
-    return wide.reset_index()
+@dataclass(frozen=True)
+class Score:
+    """Mean and population standard deviation over splits, in percent."""
+
+    mean: float
+    std: float
 
 
-def dataset_grid(table: Table) -> Grid:
-    """Data sets (and shares) × learners, as in the paper's Tables 2 and 3."""
-    labels = ["Data set", "Minority", "Splits"] if table.by_share else ["Data set", "Splits"]
-    rows = [
-        [*names, _splits_cell(cells["n_splits"]), *_score_cells(cells, table.learners)]
-        for names, cells in _rows_of(table)
-    ]
-    foot = [] if table.by_share else _foot(table)
-    caption = f"{table.title}, each data set" if table.by_share else table.title
-    header = [*labels, *table.learners]
-    source = table.published.source if table.published else ""
-    return Grid(caption, header, rows, foot, len(labels), _notes(table), source)
+@dataclass(frozen=True, kw_only=True)
+class Published:
+    """Scores of some learners on some data sets that were published elsewhere.
+
+    A subclass can return a mean or a rank as it was printed, where rounding changes it.
+
+    Parameters
+    ----------
+    source : str
+        Where they are from, as in "its difference from the paper".
+    scores : dict
+        (data set, learner) → `Score`, of F1.
+    resampling : {"none", "smote", "rus"}, default="none"
+        The table of a study that they belong to.
+    note : str
+        A sentence about them, to be shown below the table.
+    """
+
+    source: str
+    scores: dict[tuple[str, str], Score]
+    resampling: str = "none"
+    note: str = ""
+
+    @property
+    def learners(self) -> list[str]:
+        """The learners that have scores."""
+        return list(dict.fromkeys(learner for _, learner in self.scores))
+
+    def mean_over(self, datasets: Iterable[str], learner: str) -> Score:
+        """Average a learner's scores over some data sets."""
+        rows = [self.scores[dataset, learner] for dataset in set(datasets)]
+        # fmean does not depend on the order of the set.
+        return Score(mean=fmean(row.mean for row in rows), std=fmean(row.std for row in rows))
+
+    def ranks(self, dataset: str, learners: Sequence[str]) -> list[float]:
+        """Rank learners on a data set, 1 for the best."""
+        return ranks_of([self.scores[dataset, learner].mean for learner in learners]).tolist()
+
+    def mean_ranks(self, datasets: Sequence[str], learners: Sequence[str]) -> list[float]:
+        """Rank learners by their means over some data sets, 1 for the best."""
+        return ranks_of([self.mean_over(datasets, learner).mean for learner in learners]).tolist()
 
 
-def share_grid(table: Table) -> Grid:
-    """Shares × learners: means over the data sets that all learners have finished."""
-    labels = ["Minority", "Data sets", "Splits"]
-    rows = []
-    for share in table.shares:
-        means = table.complete(share=share)
-        splits = table.complete("n_splits", share)
-        scores = means.mean().to_numpy()
-        best = _best(scores)
-        rows.append(
-            [
-                share_cell(share),
-                Cell(str(len(means)), len(means)),
-                _splits_cell(splits.to_numpy().ravel()),
-                *(
-                    Cell(f"{score:.1f}", score, bool(is_best)) if len(means) else Cell(MISSING)
-                    for score, is_best in zip(scores, best, strict=True)
-                ),
-            ]
+def ranks_of(scores: Any) -> NDArray[np.float64]:
+    """Ranks in each row, 1 for the highest score. Rounding keeps equal means equal."""
+    return rankdata(-np.round(scores, 9), axis=-1)
+
+
+@dataclass(frozen=True)
+class Table:
+    """The table of one study, one resampling and one measure.
+
+    Parameters
+    ----------
+    name : str
+        Name of its files, without extension.
+    study : Study
+    resampling : str
+    measure : {"f1", "average_precision"}
+    scores : DataFrame
+        One row per finished task: the columns of the results, f1 and accuracy.
+    published : Published or None
+        Scores from elsewhere to compare with.
+    """
+
+    name: str
+    study: Study
+    resampling: str
+    measure: str
+    scores: pd.DataFrame
+    published: Published | None = None
+
+    @property
+    def title(self) -> str:
+        """The title of the study, with resampling and measure if the study has several."""
+        title = self.study.title or self.study.name
+        if len(self.study.resamplings) > 1:
+            title += f", {self.resampling_name}"
+        return f"{title} ({self.measure_name})" if len(self.study.measures) > 1 else title
+
+    @property
+    def resampling_name(self) -> str:
+        """The resampling in words."""
+        return RESAMPLING_NAMES.get(self.resampling, f"with {self.resampling}")
+
+    @property
+    def measure_name(self) -> str:
+        """The measure in words."""
+        return MEASURE_NAMES[self.measure]
+
+    @property
+    def by_share(self) -> bool:
+        """Whether the data sets are varied to given shares of the minority."""
+        return any(share is not None for share in self.study.shares)
+
+    @property
+    def planned(self) -> int:
+        """Number of splits of each cell when the study is complete."""
+        return self.study.splits
+
+    @cached_property
+    def learners(self) -> list[str]:
+        """The learners with at least one finished task, in the order of the study."""
+        return in_order(self.scores["learner"], [spec.name for spec in self.study.learners])
+
+    @cached_property
+    def datasets(self) -> list[str]:
+        """The data sets with at least one finished task, in the order of the study."""
+        return in_order(self.scores["dataset"], self.study.datasets)
+
+    @cached_property
+    def shares(self) -> list[float]:
+        """The shares of the minority, the largest first."""
+        return sorted(self.scores["share"].dropna().unique().tolist(), reverse=True)
+
+    @cached_property
+    def few(self) -> list[str]:
+        """The data sets with few positives to learn from, if the study reports them separately."""
+        if self.by_share or not self.study.few_positives:
+            return []
+        positives = self.scores["tp"] + self.scores["fn"]
+        tested = positives.groupby(self.scores["dataset"]).mean()
+        return [name for name, n in tested.items() if describe_dataset(name).n_positive - n < FEW]
+
+    @cached_property
+    def cells(self) -> pd.DataFrame:
+        """One row per cell with a finished task, in the order of the table.
+
+        dataset, share, learner, n_splits, mean, std, accuracy_mean, accuracy_std,
+        published_mean, published_std. The last two are NaN where no value was published.
+        """
+        cells = self._cells(self.scores)
+        known = self.published.scores if self.published else {}
+        keys = zip(cells["dataset"], cells["learner"], strict=True)
+        scores = [known.get(key, Score(np.nan, np.nan)) for key in keys]
+        return cells.assign(
+            published_mean=[score.mean for score in scores],
+            published_std=[score.std for score in scores],
         )
-    note = (
-        f"Mean {table.measure_name} in percent, over the data sets with a result of every learner "
-        "at this share."
-    )
-    header, notes = [*labels, *table.learners], [note, _origin(table)]
-    return Grid(table.title, header, rows, [], len(labels), notes)
+
+    @cached_property
+    def shared(self) -> pd.DataFrame:
+        """The same without published values, over the splits that every learner has finished."""
+        splits = self.scores.groupby(["dataset", "share", "split"], dropna=False)
+        is_whole = splits["learner"].transform("nunique") == len(self.learners)
+        return self._cells(self.scores[is_whole])
+
+    def _cells(self, part: pd.DataFrame) -> pd.DataFrame:
+        """Mean and population standard deviation over the splits of each cell, in percent."""
+
+        def std(values: pd.Series) -> float:
+            return float(np.std(values.to_numpy()))
+
+        cells = part.groupby(["dataset", "share", "learner"], dropna=False, sort=False).agg(
+            n_splits=("split", "size"),
+            mean=(self.measure, "mean"),
+            std=(self.measure, std),
+            accuracy_mean=("accuracy", "mean"),
+            accuracy_std=("accuracy", std),
+        )
+        place = {"dataset": self.datasets.index, "share": neg, "learner": self.learners.index}
+        return cells.reset_index().sort_values(
+            [*place], key=lambda column: column.map(place[column.name]), ignore_index=True
+        )
+
+    def restricted(self, learners: Sequence[str]) -> Table:
+        """The same table with some of its learners."""
+        return replace(self, scores=self.scores[self.scores["learner"].isin(learners)])
+
+    @cached_property
+    def code(self) -> dict[str, pd.DataFrame]:
+        """Fingerprint of the code → the tasks that it computed, the largest number first."""
+        parts = self.scores.groupby("fingerprint")
+        return dict(sorted(parts, key=lambda part: (-len(part[1]), part[0])))
+
+    @property
+    def n_splits(self) -> tuple[int, int]:
+        """The smallest and the largest number of splits of a cell."""
+        return int(self.cells["n_splits"].min()), int(self.cells["n_splits"].max())
+
+    def complete(self, column: str = "mean", share: float | None = None) -> pd.DataFrame:
+        """Data sets × learners, over the data sets and splits that every learner has finished."""
+        cells = self.shared if share is None else self.shared[self.shared["share"] == share]
+        wide = cells.pivot(index="dataset", columns="learner", values=column)
+        return wide.reindex(index=self.datasets, columns=self.learners).astype(float).dropna()
 
 
-def signed(number: float) -> str:
-    """A number with one decimal and a sign, except for zero."""
-    text = f"{abs(number):.1f}"
-    if float(text) == 0:
-        return text
-    return ("+" if number > 0 else "−") + text
-
-
-def share_cell(share: float) -> Cell:
-    """A share as a percentage."""
-    return Cell(f"{100 * share:.4g} %", share)
+def in_order(names: Iterable[str], order: Iterable[str]) -> list[str]:
+    """Different names in a given order; names that it does not contain follow alphabetically."""
+    position = {name: number for number, name in enumerate(dict.fromkeys(order))}
+    return sorted(set(names), key=lambda name: (position.get(name, len(position)), name))
 
 
 def splits_text(counts: Iterable[float]) -> str:
@@ -109,109 +237,6 @@ def splits_text(counts: Iterable[float]) -> str:
         return MISSING
     low, high = int(numbers.min()), int(numbers.max())
     return str(low) if low == high else f"{low}–{high}"
-
-
-def _splits_cell(counts: Iterable[float]) -> Cell:
-    text = splits_text(counts)
-    return Cell(text, None if text == MISSING else float(text.partition("–")[0]))
-
-
-def _rows_of(table: Table) -> Iterable[tuple[list[Cell], DataFrame]]:
-    """The labels of each row of the table, and its cells by learner."""
-    keys = ["dataset", "share"] if table.by_share else ["dataset"]
-    for key, cells in table.cells.groupby(keys, sort=False):
-        dataset, *share = key
-        labels = [Cell(dataset, dataset), *(share_cell(each) for each in share)]
-        yield labels, cells.set_index("learner").reindex(table.learners)
-
-
-def _score_cells(cells: DataFrame, learners: list[str]) -> list[Cell]:
-    """Mean ± standard deviation of each learner, with the number of splits if it varies."""
-    uneven = cells["n_splits"].dropna().nunique() > 1
-    best = _best(cells["mean"].to_numpy())
-    found = []
-    for learner, is_best in zip(learners, best, strict=True):
-        cell = cells.loc[learner]
-        if np.isnan(cell["mean"]):
-            found.append(Cell(MISSING))
-            continue
-        text = f"{cell['mean']:.1f} ± {cell['std']:.1f}"
-        if uneven:
-            text += f" ({cell['n_splits']:.0f})"
-        detail = _beside(cell["mean"], Score(cell["published_mean"], cell["published_std"]))
-        found.append(Cell(text, float(cell["mean"]), bool(is_best), detail))
-    return found
-
-
-def _beside(mean: float, published: Score) -> str:
-    """The difference from the published value, then that value; empty if there is none."""
-    if np.isnan(published.mean):
-        return ""
-    return f"{signed(mean - published.mean)} ({published.mean:.1f} ± {published.std:.1f})"
-
-
-def _best(scores: np.ndarray) -> np.ndarray:
-    """Whether each score is the highest of at least two."""
-    rounded = np.round(scores, 9)
-    if np.count_nonzero(~np.isnan(rounded)) < 2:
-        return np.zeros(len(scores), dtype=bool)
-    return rounded == np.nanmax(rounded)
-
-
-def _foot(table: Table) -> list[list[Cell]]:
-    """Means and average ranks; those of published methods also without the others."""
-    rows = [*_mean_row(table), *_rank_rows(table)]
-    known = table.published
-    if not known or not set(known.learners) < set(table.learners):
-        return rows
-    part = table.restricted(known.learners)
-    for label, splits, *cells in [*_mean_row(part), *_rank_rows(part)]:
-        found = dict(zip(part.learners, cells, strict=True))
-        shown = [found.get(name, Cell(MISSING)) for name in table.learners]
-        rows.append([Cell(f"{label.text}, {known.source}'s methods only"), splits, *shown])
-    return rows
-
-
-def _mean_row(table: Table) -> Iterable[list[Cell]]:
-    means, stds = table.complete(), table.complete("std")
-    if means.empty:
-        return
-    scores = means.mean()
-    best = _best(scores.to_numpy())
-    cells = []
-    for learner, is_best in zip(table.learners, best, strict=True):
-        detail = ""
-        known = table.published
-        if known and all((name, learner) in known.scores for name in means.index):
-            detail = _beside(scores[learner], known.mean_over(means.index, learner))
-        text = f"{scores[learner]:.1f} ± {stds[learner].mean():.1f}"
-        cells.append(Cell(text, float(scores[learner]), bool(is_best), detail))
-    splits = table.complete("n_splits").to_numpy().ravel()
-    yield [Cell(f"Mean over {sets_text(len(means))}"), _splits_cell(splits), *cells]
-
-
-def _rank_rows(table: Table) -> Iterable[list[Cell]]:
-    ranks, published = average_ranks(table), published_average_ranks(table)
-    if ranks is None:
-        return
-    splits = _splits_cell(table.complete("n_splits").to_numpy().ravel())
-    for label, name in (
-        (f"Average rank over {sets_text(ranks.n_datasets)}", "over_datasets"),
-        (f"Average rank over {sets_text(ranks.n_datasets)} and the Mean row", "with_mean_row"),
-    ):
-        yield [Cell(label), splits, *_rank_cells(ranks, published, name)]
-
-
-def _rank_cells(ranks: AverageRanks, published: AverageRanks | None, name: str) -> Iterable[Cell]:
-    ours = getattr(ranks, name)
-    best = _best(-np.array(list(ours.values())))
-    for (learner, rank), is_best in zip(ours.items(), best, strict=True):
-        detail = ""
-        if published:
-            theirs = getattr(published, name)[learner]
-            gap = f"{rank - theirs:+.2f}".replace("-", "−")
-            detail = f"{gap} ({theirs:.2f})"
-        yield Cell(f"{rank:.2f}", rank, bool(is_best), detail)
 
 
 def progress_text(table: Table) -> str:
@@ -227,43 +252,26 @@ def code_text(table: Table) -> str:
         return next(iter(names))
     texts = []
     for name, part in names.items():
-        learners = in_order(part["learner"].unique(), table.learners)
+        learners = in_order(part["learner"], table.learners)
         whose = "" if len(learners) == len(table.learners) else f" of {', '.join(learners)}"
         count = f"{len(part)} task{'s' * (len(part) != 1)}"
         texts.append(f"{name} ({count}{whose})")
     return f"{len(names)} fingerprints: {', '.join(texts)}"
 
 
+def slug(name: str) -> str:
+    """Turn a name into a part of a file name."""
+    return re.sub(r"[^A-Za-z0-9]+", "-", name).strip("-") or "unnamed"
+
+
+def signed(number: float) -> str:
+    """A number with one decimal and a sign, except for zero."""
+    text = f"{abs(number):.1f}"
+    if float(text) == 0:
+        return text
+    return ("+" if number > 0 else "−") + text
+
+
 def sets_text(number: int) -> str:
     """A number of data sets in words."""
     return f"{number} data set{'s' * (number != 1)}"
-
-
-def _notes(table: Table) -> list[str]:
-    name = table.measure_name
-    how = "" if table.resampling == "none" else f", {resampling_name(table.resampling)}"
-    notes = [
-        f"{name[0].upper()}{name[1:]} of the positive class in percent{how}: mean ± population "
-        "standard deviation over the splits. Bold: the best mean of the row."
-    ]
-    if table.n_splits[0] != table.n_splits[1]:
-        notes.append(
-            "In parentheses: the number of splits, where it varies between the learners of a row. "
-            "Means, ranks and tests use the splits that all learners have finished."
-        )
-    n_rows = len(table.cells[["dataset", "share"]].drop_duplicates())
-    if len(table.cells) < n_rows * len(table.learners):
-        notes.append(
-            f"{MISSING}: no finished task yet. Means, ranks and tests use the data sets that all "
-            "learners have finished."
-        )
-    if table.published:
-        notes += [table.published.note] * bool(table.published.note)
-        known = table.published.learners
-        if beyond := [name for name in table.learners if name not in known]:
-            notes.append(f"Beyond {table.published.source}: {', '.join(beyond)}.")
-    return [*notes, _origin(table)]
-
-
-def _origin(table: Table) -> str:
-    return f"Splits: {progress_text(table)}. Code: {code_text(table)}."

@@ -5,34 +5,27 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING
+
+from pandas import DataFrame
 
 from raremetric.files import atomic_write
 from raremetric.pages.drawing import Figure
-from raremetric.pages.page import Grid, Section, to_html, to_latex, to_markdown
-from raremetric.study.report.figures import table_figures
+from raremetric.pages.page import Section, to_html, to_latex, to_markdown
+from raremetric.study.report.figures import draw_dataset, draw_means, draw_ranks
+from raremetric.study.report.grids import dataset_grid, share_grid
 from raremetric.study.report.listings import (
     effort_grid,
     few_grid,
+    few_table,
     lead_grid,
+    lead_table,
     origin_grid,
     pairs_grid,
 )
-from raremetric.study.report.published import Published
-from raremetric.study.report.ranks import compare_ranks, few_table, lead_table, why_no_tests
-from raremetric.study.report.summarize import Summary, Table, summarize
-from raremetric.study.report.tables import (
-    dataset_grid,
-    long_table,
-    sets_text,
-    share_grid,
-    splits_text,
-    wide_table,
-)
+from raremetric.study.report.ranks import compare_ranks, why_no_tests
+from raremetric.study.report.summarize import Summary, summarize
+from raremetric.study.report.tables import Published, Table, sets_text, splits_text
 from raremetric.study.tasks import StudyResults
-
-if TYPE_CHECKING:
-    from pandas import DataFrame
 
 Files = dict[str, bytes]  # name → content
 Extend = Callable[[list[Table]], tuple[list[Section], Files]]
@@ -74,11 +67,11 @@ def write_report(
     -------
     list of Path
         The files written: ``results.csv`` and ``report.html``; for each table NAME the files
-        ``NAME.csv`` (one row per cell), ``NAME-wide.csv``, ``NAME.md``, ``NAME.tex``, its figures
-        as PNG and SVG, and ``NAME-tests.csv``; ``NAME-lead.csv`` if the study has a leader, and
-        ``NAME-few.csv`` if it reports few positives; and the files of ``extend``. NAME is the
-        name of the study, with the resampling if the study has several, and with ``precision`` for
-        the table of average precision.
+        ``NAME.csv`` (one row per cell), ``NAME.md``, ``NAME.tex``, its figures as PNG and SVG, and
+        ``NAME-tests.csv``; ``NAME-lead.csv`` if the study has a leader, and ``NAME-few.csv`` if it
+        reports few positives; and the files of ``extend``. NAME is the name of the study, with the
+        resampling if the study has several, and with ``precision`` for the table of average
+        precision.
 
     Raises
     ------
@@ -92,39 +85,28 @@ def write_report(
     them are written: a report that fails leaves the previous one as it is.
     """
     summary = summarize(results, published)
-    contents = {"results.csv": csv_bytes(summary.rows)}
-    sections = []
-    for table in summary.tables:
-        section, files = _section(table, figure_dataset)
-        sections.append(section)
-        _add(contents, files)
-    if extend is not None:
-        more, files = extend(summary.tables)
-        sections += more
-        _add(contents, files)
-    sources = [table.published.source for table in summary.tables if table.published]
+    parts = [_section(table, figure_dataset) for table in summary.tables]
+    sections, added = extend(summary.tables) if extend is not None else ([], {})
     page = to_html(
         "raremetric.study.report",
         "report.html",
         title=title,
         details=details,
         overview=_overview(summary),
-        sections=sections,
-        compared=next(iter(sources), ""),
+        sections=[*(section for section, _ in parts), *sections],
+        compared=next((each.published.source for each in summary.tables if each.published), ""),
         origin=origin_grid(summary.tables),
         effort=effort_grid(summary.effort),
     )
-    _add(contents, {"report.html": page.encode()})
-    return write_all(contents, Path(out))
-
-
-def _add(contents: Files, files: Files) -> None:
-    if twice := [name for name in files if name in contents]:
-        raise ValueError(
-            f"Two parts of the report would be written to {twice[0]!r}. Files are named after "
-            "their study: rename the study."
-        )
-    contents.update(files)
+    contents = {"results.csv": csv_bytes(summary.rows), "report.html": page.encode()}
+    for files in (*(files for _, files in parts), added):
+        if twice := [name for name in files if name in contents]:
+            raise ValueError(
+                f"Two parts of the report would be written to {twice[0]!r}. Files are named after "
+                "their study: rename the study."
+            )
+        contents |= files
+    return _write_all(contents, Path(out))
 
 
 def _overview(summary: Summary) -> str:
@@ -143,30 +125,42 @@ def _overview(summary: Summary) -> str:
 
 def _section(table: Table, figure_dataset: str | None) -> tuple[Section, Files]:
     """A table's section of the page, and its files."""
-    tests = None if table.by_share else compare_ranks(table)
-    figures = table_figures(table, tests, figure_dataset)
-    grid = dataset_grid(table)
-    main = share_grid(table) if table.by_share else grid
-    pairs = [pairs_grid(table, tests)] if tests else []
-    extra, files = _lead_and_few(table)
-    section = Section(
-        name=table.name,
-        title=table.title,
-        grids=[main, *extra],
-        figures=figures,
-        folded=[grid] if table.by_share else pairs,
-        remark="" if table.by_share else why_no_tests(table),
-    )
-    grids = [main, *([main.detail_grid()] if main.has_details else []), *extra, *pairs]
-    files |= {
-        f"{table.name}.csv": csv_bytes(long_table(table)),
-        f"{table.name}-wide.csv": csv_bytes(wide_table(table)),
+    remark = "" if table.by_share else why_no_tests(table)
+    section = Section(table.name, table.title, [dataset_grid(table)], remark=remark)
+    frames = {"": _cells(table)}
+    if table.by_share:
+        section.folded.append(section.grids.pop())
+        section.grids.append(share_grid(table))
+        section.figures.extend([draw_dataset(table, figure_dataset), draw_means(table)])
+    elif tests := compare_ranks(table):
+        section.figures.append(draw_ranks(table, tests))
+        section.folded.append(pairs_grid(table, tests))
+        frames["-tests"] = tests.pairs
+    if (lead := lead_table(table)) is not None:
+        section.grids.append(lead_grid(table, lead))
+        frames["-lead"] = lead.round(4)
+    if (few := few_table(table)) is not None:
+        section.grids.append(few_grid(table, few))
+        frames["-few"] = few.round(4)
+    main, *extra = section.grids
+    details = [main.detail_grid()] if main.has_details else []
+    grids = [main, *details, *extra, *([] if table.by_share else section.folded)]
+    return section, {
+        **{f"{table.name}{end}.csv": csv_bytes(frame) for end, frame in frames.items()},
         f"{table.name}.md": "\n".join(map(to_markdown, grids)).encode(),
         f"{table.name}.tex": "\n".join(map(to_latex, grids)).encode(),
+        **figure_files(section.figures),
     }
-    if tests:
-        files[f"{table.name}-tests.csv"] = csv_bytes(tests.pairs)
-    return section, files | figure_files(figures)
+
+
+def _cells(table: Table) -> DataFrame:
+    """One row per cell. Columns of published values are empty where there is none."""
+    columns = ["dataset", "learner", "n_splits", "mean", "std"]
+    if table.published:
+        columns += ["published_mean", "published_std"]
+    if table.by_share:
+        columns = [columns[0], "share", *columns[1:], "accuracy_mean", "accuracy_std"]
+    return table.cells[columns].round(4)
 
 
 def figure_files(figures: Sequence[Figure]) -> Files:
@@ -178,39 +172,13 @@ def figure_files(figures: Sequence[Figure]) -> Files:
     }
 
 
-def _lead_and_few(table: Table) -> tuple[list[Grid], Files]:
-    """The lead of the study's leader, and the data sets with few positives, if asked for."""
-    lead, few = lead_table(table), few_table(table)
-    grids, files = [], {}
-    if lead is not None:
-        grids.append(lead_grid(table, lead))
-        files[f"{table.name}-lead.csv"] = csv_bytes(lead.round(4))
-    if few is not None:
-        grids.append(few_grid(table, few))
-        files[f"{table.name}-few.csv"] = csv_bytes(few.round(4))
-    return grids, files
-
-
 def csv_bytes(frame: DataFrame) -> bytes:
     """A frame as the content of a CSV file."""
     return frame.to_csv(index=False, lineterminator="\n").encode()
 
 
-def write_all(contents: Files, out: Path) -> list[Path]:
-    """Write files into a directory. None is replaced before all of them are written.
-
-    Parameters
-    ----------
-    contents : dict
-        Name of a file → its content.
-    out : Path
-        The directory, created if it does not exist. Other files in it are not changed.
-
-    Returns
-    -------
-    list of Path
-        The files written.
-    """
+def _write_all(contents: Files, out: Path) -> list[Path]:
+    """Write files into a directory, whose other files are not changed."""
     if out.exists() and not out.is_dir():
         raise NotADirectoryError(f"The report is written to a directory; {str(out)!r} is a file.")
     out.mkdir(parents=True, exist_ok=True)

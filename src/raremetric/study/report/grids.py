@@ -1,0 +1,181 @@
+"""The tables of scores in a report, in the paper's layout."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+from pandas import DataFrame
+
+from raremetric.pages.page import MISSING, Cell, Grid, name_cell
+from raremetric.study.report.ranks import average_ranks, published_average_ranks
+from raremetric.study.report.tables import (
+    Score,
+    Table,
+    code_text,
+    progress_text,
+    sets_text,
+    signed,
+    splits_text,
+)
+
+
+def dataset_grid(table: Table) -> Grid:
+    """Data sets (and shares) × learners, as in the paper's Tables 2 and 3."""
+    labels = ["Data set", "Minority", "Splits"] if table.by_share else ["Data set", "Splits"]
+    rows = []
+    for key, part in table.cells.groupby(["dataset", "share"], sort=False, dropna=False):
+        dataset, share = key
+        names = [name_cell(dataset), share_cell(share)] if table.by_share else [name_cell(dataset)]
+        cells = part.set_index("learner").reindex(table.learners)
+        rows.append([*names, _splits_cell(cells["n_splits"]), *_score_cells(cells)])
+    source = table.published.source if table.published else ""
+    return Grid(
+        f"{table.title}, each data set" if table.by_share else table.title,
+        [*labels, *table.learners],
+        rows,
+        [] if table.by_share else _foot(table),
+        len(labels),
+        _notes(table),
+        source,
+    )
+
+
+def _score_cells(cells: DataFrame) -> list[Cell]:
+    """Mean ± standard deviation of each learner, with the number of splits if it varies."""
+    uneven = cells["n_splits"].dropna().nunique() > 1
+    found = []
+    for cell, is_best in zip(cells.itertuples(), _best(cells["mean"]), strict=True):
+        if np.isnan(cell.mean):
+            found.append(Cell(MISSING))
+            continue
+        n_splits = f" ({cell.n_splits:.0f})" if uneven else ""
+        detail = _beside(cell.mean, Score(cell.published_mean, cell.published_std))
+        text = f"{cell.mean:.1f} ± {cell.std:.1f}{n_splits}"
+        found.append(Cell(text, float(cell.mean), is_best, detail))
+    return found
+
+
+def _beside(mean: float, published: Score) -> str:
+    """The difference from the published value, then that value; empty if there is none."""
+    if np.isnan(published.mean):
+        return ""
+    return f"{signed(mean - published.mean)} ({published.mean:.1f} ± {published.std:.1f})"
+
+
+def _best(scores: Any) -> list[bool]:
+    """Whether each score is the highest of at least two."""
+    rounded = np.round(scores, 9)
+    if np.count_nonzero(~np.isnan(rounded)) < 2:
+        return [False] * len(rounded)
+    return (rounded == np.nanmax(rounded)).tolist()
+
+
+def _foot(table: Table) -> list[list[Cell]]:
+    """Means and average ranks; those of published methods also without the others."""
+    rows = [*_mean_row(table), *_rank_rows(table)]
+    known = table.published
+    if not known or not set(known.learners) < set(table.learners):
+        return rows
+    part = table.restricted(known.learners)
+    for label, splits, *cells in [*_mean_row(part), *_rank_rows(part)]:
+        found = dict(zip(part.learners, cells, strict=True))
+        shown = [found.get(name, Cell(MISSING)) for name in table.learners]
+        rows.append([Cell(f"{label.text}, {known.source}'s methods only"), splits, *shown])
+    return rows
+
+
+def _mean_row(table: Table) -> Iterable[list[Cell]]:
+    means, stds, known = table.complete(), table.complete("std"), table.published
+    if means.empty:
+        return
+    cells = []
+    for (learner, mean), is_best in zip(means.mean().items(), _best(means.mean()), strict=True):
+        detail = ""
+        if known and all((name, learner) in known.scores for name in means.index):
+            detail = _beside(mean, known.mean_over(means.index, learner))
+        text = f"{mean:.1f} ± {stds[learner].mean():.1f}"
+        cells.append(Cell(text, float(mean), is_best, detail))
+    yield [Cell(f"Mean over {sets_text(len(means))}"), _shared_splits(table), *cells]
+
+
+def _rank_rows(table: Table) -> Iterable[list[Cell]]:
+    ranks, published = average_ranks(table), published_average_ranks(table)
+    if ranks is None:
+        return
+    for text, name in (("", "over_datasets"), (" and the Mean row", "with_mean_row")):
+        ours, theirs = getattr(ranks, name), getattr(published, name, {})
+        cells = []
+        for (learner, rank), is_best in zip(
+            ours.items(), _best([-r for r in ours.values()]), strict=True
+        ):
+            gap = f"{rank - theirs[learner]:+.2f} ({theirs[learner]:.2f})" if published else ""
+            cells.append(Cell(f"{rank:.2f}", rank, is_best, gap.replace("-", "−")))
+        label = f"Average rank over {sets_text(ranks.n_datasets)}{text}"
+        yield [Cell(label), _shared_splits(table), *cells]
+
+
+def _notes(table: Table) -> list[str]:
+    measure = table.measure_name
+    how = "" if table.resampling == "none" else f", {table.resampling_name}"
+    notes = [
+        f"{measure[0].upper()}{measure[1:]} of the positive class in percent{how}: mean ± "
+        "population standard deviation over the splits. Bold: the best mean of the row."
+    ]
+    if table.n_splits[0] != table.n_splits[1]:
+        notes.append(
+            "In parentheses: the number of splits, where it varies between the learners of a row. "
+            "Means, ranks and tests use the splits that all learners have finished."
+        )
+    n_rows = len(table.cells[["dataset", "share"]].drop_duplicates())
+    if len(table.cells) < n_rows * len(table.learners):
+        notes.append(
+            f"{MISSING}: no finished task yet. Means, ranks and tests use the data sets that all "
+            "learners have finished."
+        )
+    if table.published:
+        notes += [table.published.note] * bool(table.published.note)
+        known = table.published.learners
+        if beyond := [name for name in table.learners if name not in known]:
+            notes.append(f"Beyond {table.published.source}: {', '.join(beyond)}.")
+    return [*notes, _origin(table)]
+
+
+def share_grid(table: Table) -> Grid:
+    """Shares × learners: means over the data sets that all learners have finished."""
+    labels = ["Minority", "Data sets", "Splits"]
+    rows = []
+    for share in table.shares:
+        means = table.complete(share=share)
+        cells = [
+            Cell(f"{mean:.1f}", mean, is_best) if len(means) else Cell(MISSING)
+            for mean, is_best in zip(means.mean(), _best(means.mean()), strict=True)
+        ]
+        n_sets = Cell(str(len(means)), len(means))
+        rows.append([share_cell(share), n_sets, _shared_splits(table, share), *cells])
+    note = (
+        f"Mean {table.measure_name} in percent, over the data sets with a result of every learner "
+        "at this share."
+    )
+    header, notes = [*labels, *table.learners], [note, _origin(table)]
+    return Grid(table.title, header, rows, [], len(labels), notes)
+
+
+def share_cell(share: float) -> Cell:
+    """A share as a percentage."""
+    return Cell(f"{100 * share:.4g} %", share)
+
+
+def _shared_splits(table: Table, share: float | None = None) -> Cell:
+    """The number of splits behind means over the data sets that all learners have finished."""
+    return _splits_cell(table.complete("n_splits", share).to_numpy().ravel())
+
+
+def _splits_cell(counts: Iterable[float]) -> Cell:
+    text = splits_text(counts)
+    return Cell(text, None if text == MISSING else float(text.partition("–")[0]))
+
+
+def _origin(table: Table) -> str:
+    return f"Splits: {progress_text(table)}. Code: {code_text(table)}."

@@ -146,35 +146,25 @@ def test_mistakes_in_a_study_are_one_sentence(run, arguments, message, tmp_path,
     assert not (tmp_path / "none.sqlite").exists()
 
 
-def test_two_studies_from_start_to_report(run, tmp_path):
+def test_two_studies_from_start_to_report(run, study, tmp_path):
     store, out = str(tmp_path / "study.sqlite"), tmp_path / "out"
-    for name, dataset in (("first", "zoo-3"), ("second", "iris0")):
-        (tmp_path / f"{name}.toml").write_text(
-            f'datasets = ["{dataset}"]\nsplits = 1\ntest_size = 0.5\nfew_positives = true\n'
-            'measures = ["f1", "average_precision"]\n'
-            "[learners.Euclidean]\n[learners.SVM-rbf]\n[learners.logistic-regression]\n"
-        )
-    files = [tmp_path / "first.toml", tmp_path / "second.toml"]
-    done = run("study", "run", *files, "--store", store)
-    assert done.exit_code == 0, done.output
-    assert run("study", "report", "--store", store, "--out", str(out)).exit_code == 0
-    for name in ("first.md", "first-precision.csv"):
-        assert "zoo-3" in (out / name).read_text()
-    assert "iris0" in (out / "second.md").read_text()
-    assert "Results of 2 studies" in (out / "report.html").read_text()
-
-
-def test_a_report_of_what_there_is(run, study, tmp_path):
-    store, out = str(tmp_path / "study.sqlite"), tmp_path / "out"
+    (tmp_path / "second.toml").write_text(
+        'datasets = ["iris0"]\nsplits = 1\ntest_size = 0.5\nfew_positives = true\n'
+        'measures = ["f1", "average_precision"]\n'
+        "[learners.Euclidean]\n[learners.SVM-rbf]\n[learners.logistic-regression]\n"
+    )
     assert run("study", "run", study, "--splits", "2", "--store", store).exit_code == 0
-    result = run("study", "report", "--store", store, "--out", str(out), "--json")
-    assert result.exit_code == 0, result.output
+    report = ["study", "report", "--store", store, "--out", str(out)]
+    assert run(*report).exit_code == 0
+    assert "My study" in (out / "report.html").read_text()
+    done = run("study", "run", tmp_path / "second.toml", "--store", store)
+    assert done.exit_code == 0, done.output
+    result = run(*report, "--json")
     assert {*json.loads(result.stdout)["files"]} == {str(path) for path in out.iterdir()}
-    for name in ("results.csv", "mine.csv", "mine.md", "mine.tex", "report.html"):
-        assert (out / name).stat().st_size > 0
-    assert len((out / "results.csv").read_text().splitlines()) == 1 + 2 * 2 * 2
-    page = (out / "report.html").read_text()
-    assert "My study" in page
+    for name in ("mine.csv", "mine.md", "mine.tex", "second.md", "second-precision.csv"):
+        assert ("iris0" if "second" in name else "wine") in (out / name).read_text()
+    assert len((out / "results.csv").read_text().splitlines()) == 1 + 2 * 2 * 2 + 3
+    assert "Results of 2 studies" in (out / "report.html").read_text()
 
 
 def test_results_as_text_and_back(run, study, tmp_path):

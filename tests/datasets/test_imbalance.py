@@ -58,16 +58,12 @@ def test_smaller_variants_are_nested():
         assert set(smaller) < set(larger)
 
 
-def test_seed_and_input():
+def test_seed_input_and_kind_of_container():
     X, y = toy()
     first = with_minority_share(X, y, 0.1, random_state=3)[0]
     np.testing.assert_array_equal(first, with_minority_share(X, y, 0.1, random_state=3)[0])
     assert not np.array_equal(first, with_minority_share(X, y, 0.1, random_state=4)[0])
     np.testing.assert_array_equal(X, toy()[0])
-
-
-def test_keeps_the_kind_of_container():
-    X, y = toy()
     frame, series = with_minority_share(pd.DataFrame(X), pd.Series(y), 0.1, random_state=0)
     assert list(frame.index) == list(series.index)
     assert sp.issparse(with_minority_share(sp.csr_array(X), y, 0.1)[0])

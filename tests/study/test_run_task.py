@@ -35,15 +35,29 @@ def test_euclidean_is_the_papers_to_the_decimal(dataset, resampling, paper):
     assert np.mean([f1(result) for result in results]) == pytest.approx(paper, abs=0.1)
 
 
-@pytest.mark.parametrize("learner", [QUICK, KNOWN["GMML"]])
-def test_a_task_is_a_pure_function(learner):
-    task = Task("newthyroid", None, "none", 1, learner)
+@pytest.mark.parametrize(
+    ("dataset", "learner", "test_size", "n_tested"),
+    [
+        ("newthyroid", QUICK, None, 151),  # 70 % of 215
+        ("newthyroid", KNOWN["GMML"], None, 151),
+        # With three positives to learn from.
+        ("zoo-3", LearnerSpec("mine", "IML-score", n_candidates=2), 0.5, 51),
+        ("zoo-3", LearnerSpec("mine", "SVM-laplacian", {"thorough": True}, None, 2), 0.5, 51),
+        ("zoo-3", LearnerSpec("mine", "balanced-forest", n_candidates=2), 0.5, 51),
+    ],
+)
+def test_a_task_is_a_pure_function(dataset, learner, test_size, n_tested):
+    task = Task(dataset, None, "none", 1, learner, test_size)
     first, second = run_task(task), run_task(task)
     assert dataclasses.replace(first, seconds=0) == dataclasses.replace(second, seconds=0)
-    assert sum(counts(first)) == 151  # 70 % of 215
-    assert len(first.scores) == (3 if learner is QUICK else 21)
+    assert sum(counts(first)) == n_tested
+    assert 0 <= first.average_precision <= 1
     assert first.fingerprint == fingerprint(learner)
     assert {"numpy", "scikit-learn", "raremetric", "xgboost"} <= set(first.versions)
+    if test_size is None:
+        assert len(first.scores) == (3 if learner is QUICK else 21)
+    else:
+        assert first.candidate["repeats"] == (4 if learner.settings else 2)
 
 
 def test_a_variant_is_split_in_halves_and_may_not_exist():
@@ -92,23 +106,3 @@ def test_rare_classifier_is_what_a_user_gets(few_candidates):
     assert result.average_precision == pytest.approx(
         average_precision_score(y_test, model.predict_proba(X_test)[:, 1])
     )
-
-
-@pytest.mark.parametrize("kind", ["IML-score", "SVM-laplacian", "balanced-forest"])
-def test_a_scored_task_is_a_pure_function_with_three_positives_to_learn_from(kind):
-    settings = {"thorough": True} if kind == "SVM-laplacian" else {}
-    learner = LearnerSpec("mine", kind, settings, n_candidates=2)
-    task = Task("zoo-3", None, "none", 1, learner, 0.5)
-    first, second = run_task(task), run_task(task)
-    assert dataclasses.replace(first, seconds=0) == dataclasses.replace(second, seconds=0)
-    assert sum(counts(first)) == 51
-    assert 0 <= first.average_precision <= 1
-    assert first.candidate["repeats"] == (4 if settings else 2)
-
-
-def test_voting_neighbors_have_an_average_precision_too():
-    result = run_task(Task("wine", None, "none", 1, KNOWN["Euclidean"]))
-    assert 0.5 < result.average_precision <= 1
-    halved = run_task(Task("wine", None, "none", 1, KNOWN["Euclidean"], 0.5))
-    assert sum(counts(halved)) == 89
-    assert np.isfinite(halved.average_precision)

@@ -46,25 +46,27 @@ def store(tmp_path):
     return store
 
 
-def test_round_trip(store, tmp_path):
-    path = tmp_path / "results.csv.gz"
-    assert export_results(store, path) == 7  # the failure is left out
-    import_results(path, tmp_path / "again.sqlite")
+@pytest.fixture
+def path(store, tmp_path):
+    """The exported results of the store."""
+    export_results(store, tmp_path / "results.csv.gz")
+    return tmp_path / "results.csv.gz"
+
+
+def test_round_trip(store, tmp_path, path):
+    assert import_results(path, tmp_path / "again.sqlite") == 7  # the failure is left out
     again = Store(tmp_path / "again.sqlite")
     for ours, theirs in zip(again.results(), store.results(), strict=True):
         pd.testing.assert_frame_equal(ours.rows, theirs.rows)
-    assert {each.name for each in tmp_path.iterdir()} == {
-        "again.sqlite",
-        "results.csv.gz",
-        "study.sqlite",
-        "study.sqlite.lock",
-    }
+    known = {path.name, "again.sqlite", "study.sqlite", "study.sqlite.lock"}
+    assert {each.name for each in tmp_path.iterdir()} == known
     assert again.studies() == store.studies() == [STUDY, again.studies()[1]]
     assert again.details() | {"store": store.path.name} == store.details()
     assert [len(each.rows) for each in again.results()] == [6, 3]
-    failed = STUDY.tasks()[2]
-    assert again.missing(STUDY.tasks()) == [failed]
+    assert again.missing(STUDY.tasks()) == [STUDY.tasks()[2]]
     assert again.failures(STUDY.tasks()) == {}
+    assert export_results(again, tmp_path / "second.csv.gz") == 7
+    assert (tmp_path / "second.csv.gz").read_bytes() == path.read_bytes()
 
 
 RESULTS = Path(__file__).parents[2] / "docs" / "results"
@@ -76,17 +78,7 @@ def test_the_results_of_the_documentation_can_be_imported(path, tmp_path):
     assert len(Store(tmp_path / "study.sqlite").statuses()) == n_tasks > 0
 
 
-def test_equal_results_give_equal_bytes(store, tmp_path):
-    first, second = tmp_path / "first.csv.gz", tmp_path / "second.csv.gz"
-    export_results(store, first)
-    import_results(first, tmp_path / "again.sqlite")
-    export_results(Store(tmp_path / "again.sqlite"), second)
-    assert first.read_bytes() == second.read_bytes()
-
-
-def test_other_programs_can_read_it(store, tmp_path):
-    path = tmp_path / "results.csv.gz"
-    export_results(store, path)
+def test_other_programs_can_read_it(path):
     rows = pd.read_csv(path, skiprows=1)
     assert rows["status"].value_counts().to_dict() == {"done": 6, "absent": 1}
     with gzip.open(path, "rt") as stream:
@@ -94,49 +86,45 @@ def test_other_programs_can_read_it(store, tmp_path):
     assert [study["name"] for study in studies] == ["mine", "other"]
 
 
-def split_of(store, tmp_path, number, **fields):
-    """A store with one split of the study, as another computer may have run it."""
+def split_of(tmp_path, number, **fields):
+    """The results of one split of the study, as another computer may have exported them."""
     part = dataclasses.replace(STUDY, first_split=number, **fields)
     other = Store(tmp_path / f"split{number}.sqlite", create=True)
-    with other.writing():
-        other.record([part])
-        for task in part.tasks():
-            other.save(task, result_of(task))
-    return other
+    other.record([part])
+    for task in part.tasks():
+        other.save(task, result_of(task))
+    export_results(other, tmp_path / f"split{number}.csv.gz")
+    return tmp_path / f"split{number}.csv.gz"
+
+
+def check_refused(path, store_path, message):
+    """Nothing is imported, and the store is not changed."""
+    content = store_path.read_bytes()
+    with pytest.raises(StoreError, match=rf"{message}.* Nothing was imported"):
+        import_results(path, store_path)
+    assert store_path.read_bytes() == content
 
 
 def test_tasks_that_a_store_lacks_are_added(store, tmp_path):
-    path = tmp_path / "later.csv.gz"
-    export_results(split_of(store, tmp_path, 2, title="Later"), path)
-    before = {task.id for task in STUDY.tasks()}
-    import_results(path, store.path)
-    again = Store(store.path)
-    assert len(again.statuses()) == 2 * len(before)
-    whole = again.studies()[0]
+    path, n_tasks = split_of(tmp_path, 2, title="Later"), len(STUDY.tasks())
+    assert import_results(path, store.path) == n_tasks
+    whole = store.studies()[0]
     assert (whole.first_split, whole.splits, whole.title) == (1, 2, "Later")
-    assert again.missing(whole.tasks()) == []
-    assert len(again.failures(whole.tasks())) == 1
-    content = store.path.read_bytes()
-    import_results(path, store.path)  # nothing is new
-    assert store.path.read_bytes() == content
+    assert len(store.statuses()) == 2 * n_tasks
+    assert len(store.failures(whole.tasks())) == 1
+    assert import_results(path, store.path) == 0
 
 
 def test_results_of_a_store_are_kept_and_failures_replaced(store, tmp_path):
-    path = tmp_path / "first.csv.gz"
-    export_results(split_of(store, tmp_path, 1), path)
-    failed, absent = STUDY.tasks()[2], STUDY.tasks()[1]
-    with pytest.raises(StoreError, match=rf"{absent.id} .*status is 'absent' .* and 'done' in"):
-        import_results(path, store.path)
-    assert store.failures(STUDY.tasks()).keys() == {failed.id}
-    with store.writing():
-        for number, task in enumerate(STUDY.tasks()):
-            if task != failed:
-                store.save(task, result_of(task, seconds=float(number)))
-    import_results(path, store.path)
+    path, tasks = split_of(tmp_path, 1), STUDY.tasks()
+    check_refused(path, store.path, rf"{tasks[1].id} .*status is 'absent' .* and 'done' in")
+    for number, task in enumerate(tasks):
+        if number != 2:
+            store.save(task, result_of(task, seconds=float(number)))
+    assert import_results(path, store.path) == 1  # task 2 had failed
     assert set(store.statuses().values()) == {"done"}
     times = dict(store.select(["id", "seconds"]))
-    assert times[STUDY.tasks()[3].id] == 3.0
-    assert times[failed.id] == DONE.seconds
+    assert (times[tasks[2].id], times[tasks[3].id]) == (DONE.seconds, 3.0)
 
 
 @pytest.mark.parametrize(
@@ -146,15 +134,10 @@ def test_results_of_a_store_are_kept_and_failures_replaced(store, tmp_path):
         ({"candidate": {"margin": 1.0}}, r"candidate is .*1\.0"),
     ],
 )
-def test_another_result_of_a_task_is_an_error(store, tmp_path, changes, message):
-    path, task = tmp_path / "results.csv.gz", STUDY.tasks()[-1]
-    export_results(store, path)
-    with store.writing():
-        store.save(task, result_of(task, **changes))
-    content = store.path.read_bytes()
-    with pytest.raises(StoreError, match=rf"{task.id} .*{message}.* Nothing was imported"):
-        import_results(path, store.path)
-    assert store.path.read_bytes() == content
+def test_another_result_of_a_task_is_an_error(store, path, changes, message):
+    task = STUDY.tasks()[-1]
+    store.save(task, result_of(task, **changes))
+    check_refused(path, store.path, rf"{task.id} .*{message}")
 
 
 @pytest.mark.parametrize(
@@ -165,12 +148,7 @@ def test_another_result_of_a_task_is_an_error(store, tmp_path, changes, message)
     ],
 )
 def test_another_study_of_the_same_name_is_an_error(store, tmp_path, changes, message):
-    path = tmp_path / "later.csv.gz"
-    export_results(split_of(store, tmp_path, 2, **changes), path)
-    content = store.path.read_bytes()
-    with pytest.raises(StoreError, match=rf"The study 'mine' .*{message}.* Nothing was imported"):
-        import_results(path, store.path)
-    assert store.path.read_bytes() == content
+    check_refused(split_of(tmp_path, 2, **changes), store.path, f"The study 'mine' .*{message}")
 
 
 HEAD = b'{"format": "raremetric results, version 1", "studies": []}\n'
@@ -252,18 +230,14 @@ def edit(path, column=None, value=None, *, study=None):
         ("finished", "", r"line 3 is wrong: Invalid isoformat"),
     ],
 )
-def test_edited_rows(store, tmp_path, column, value, message):
-    path = tmp_path / "results.csv.gz"
-    export_results(store, path)
+def test_edited_rows(tmp_path, path, column, value, message):
     edit(path, column, value)
     with pytest.raises(StoreError, match=rf"cannot be read as exported results: .*{message}"):
         import_results(path, tmp_path / "new.sqlite")
     assert not (tmp_path / "new.sqlite").exists()
 
 
-def test_rows_that_occur_twice_or_are_cut(store, tmp_path):
-    path = tmp_path / "results.csv.gz"
-    export_results(store, path)
+def test_rows_that_occur_twice_or_are_cut(store, tmp_path, path):
     text = gzip.decompress(path.read_bytes()).decode()
     for content, message in (
         (text + text.splitlines()[2] + "\n", r"line 10 is wrong: the task .* has two rows"),
@@ -291,28 +265,22 @@ def test_rows_that_occur_twice_or_are_cut(store, tmp_path):
         ({"measures": ["f1", "f1"]}, r"measures in .* contains 'f1' twice"),
     ],
 )
-def test_edited_studies(store, tmp_path, study, message):
-    path = tmp_path / "results.csv.gz"
-    export_results(store, path)
+def test_edited_studies(tmp_path, path, study, message):
     edit(path, study=study)
     with pytest.raises(StoreError, match=message):
         import_results(path, tmp_path / "new.sqlite")
 
 
-def test_fields_of_earlier_versions_are_ignored(store, tmp_path):
-    path = tmp_path / "results.csv.gz"
-    export_results(store, path)
+def test_fields_of_earlier_versions_are_ignored(store, tmp_path, path):
     edit(path, study={"paper_table": "table2"})
     import_results(path, tmp_path / "new.sqlite")
     again = Store(tmp_path / "new.sqlite")
     assert again.studies() == store.studies()
 
 
-def test_classes_that_a_file_names_are_not_imported(store, tmp_path, monkeypatch):
+def test_classes_that_a_file_names_are_not_imported(tmp_path, path, monkeypatch):
     (tmp_path / "trap.py").write_text("raise SystemExit('imported')")
     monkeypatch.syspath_prepend(tmp_path)
-    path = tmp_path / "results.csv.gz"
-    export_results(store, path)
     edit(path, study={"learners": {"a": {"kind": "trap:Trap"}}})
     import_results(path, tmp_path / "new.sqlite")
     again = Store(tmp_path / "new.sqlite")
@@ -320,7 +288,7 @@ def test_classes_that_a_file_names_are_not_imported(store, tmp_path, monkeypatch
     assert [len(each.rows) for each in again.results()] == [0, 3]
 
 
-def test_an_edited_store(store, tmp_path):
+def test_an_edited_store(store, tmp_path, path):
     for definition, message in (
         ("{", "Expecting property"),
         ("[1]", "not a table of fields"),

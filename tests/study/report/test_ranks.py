@@ -97,19 +97,15 @@ def test_wilcoxon_and_holm(table2):
         assert pair.holm == pytest.approx(min(largest, 1.0))
 
 
-def test_learners_that_never_differ():
+def test_learners_that_never_differ_and_too_little_to_compare():
     same = {name: {"A": 500, "B": 500, "C": 500} for name in ("a", "b", "c")}
     result = compare_ranks(table_of(rows_of(same)))
     assert (result.statistic, result.p_value) == (0.0, 1.0)
     assert (result.pairs["holm"] == 1).all()
-
-
-def test_too_little_to_compare():
     table = table_of(rows_of({"a": {"A": 500, "B": 600}}))
     assert compare_ranks(table) is None
     assert "this table has 2 learners and 1 such data set." in why_no_tests(table)
-    alone = table_of(rows_of({"a": {"A": 500}, "b": {"A": 600}}))
-    assert average_ranks(alone) is None
+    assert average_ranks(table_of(rows_of({"a": {"A": 500}, "b": {"A": 600}}))) is None
 
 
 def test_paired_differences_by_hand():
@@ -132,13 +128,6 @@ def test_the_lead_is_over_what_all_have_finished():
     assert lead.loc["SVM-rbf", "difference"] == pytest.approx(2.0)
 
 
-def test_no_lead():
-    assert lead_of(rows_of({"wine": {LEADER: 900}})) is None  # nobody else
-    others = rows_of({"wine": {"IML": 900, "SVM-rbf": 10}})
-    assert lead_of(others) is None  # the leader has not started
-    assert lead_table(table_of(others)) is None  # the study has no leader
-
-
 def test_the_lead_is_over_the_splits_that_all_have_finished():
     scores = {"wine": {"SVM-rbf": 800, LEADER: 900}, "pima": {"SVM-rbf": 610, LEADER: 600}}
     ahead = [
@@ -156,10 +145,13 @@ def test_the_lead_is_over_the_splits_that_all_have_finished():
     assert [cell.text for cell in mean[1:]] == ["1", "70.5 ± 0.0", "75.0 ± 0.0"]
 
 
-def test_without_a_split_in_common_nothing_is_compared():
+def test_no_lead():
+    assert lead_of(rows_of({"wine": {LEADER: 900}})) is None  # nobody else
+    others = rows_of({"wine": {"IML": 900, "SVM-rbf": 10}})
+    assert lead_of(others) is None  # the leader has not started
+    assert lead_table(table_of(others)) is None  # the study has no leader
     rows = [row("wine", LEADER, 1, counts(0.5, 9, 9)), row("wine", "SVM-rbf", 2, counts(0.5, 9, 9))]
-    table = table_of(rows, leader=LEADER)
-    assert table.complete().empty
+    table = table_of(rows, leader=LEADER)  # no split that both have finished
     assert lead_table(table) is None
     assert average_ranks(table) is None
 
@@ -185,10 +177,7 @@ def test_few_positives_by_hand():
     assert few.loc[LEADER, "difference"] == pytest.approx(-15)
     assert few.loc[LEADER, "standard_error"] == pytest.approx(5)
     assert few.loc["Euclidean", "difference"] == 0
-
-
-def test_few_positives_need_plain_neighbors():
     rows = pd.DataFrame(few_rows())
-    alone = rows[rows["learner"] == LEADER]
+    alone = rows[rows["learner"] == LEADER]  # without plain neighbors
     assert few_table(table_of(alone, test_size=0.5, few_positives=True)) is None
     assert few_table(table_of(rows, test_size=0.5)) is None  # the study does not ask for it

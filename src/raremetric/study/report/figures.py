@@ -26,7 +26,7 @@ def draw_dataset(table: Table, dataset: str | None = None) -> Figure:
     shares = sorted(cells["share"].unique(), reverse=True)
     splits = splits_text(cells["n_splits"])
     measure = table.measure_name
-    labels = {"accuracy_mean": "Accuracy (%)", "mean": f"{_capitalized(measure)} (%)"}
+    labels = {"accuracy_mean": "Accuracy (%)", "mean": f"{measure.capitalize()} (%)"}
     with new_figure((9.0, 3.8), n_axes=2) as (figure, axes):
         for ax, (column, label) in zip(axes, labels.items(), strict=True):
             wide = cells.pivot(index="share", columns="learner", values=column)
@@ -35,7 +35,10 @@ def draw_dataset(table: Table, dataset: str | None = None) -> Figure:
             ax.set(xlabel="Share of the minority", ylabel=label)
         add_legend(figure, axes[0].get_lines(), table.learners)
         figure.suptitle(f"{dataset}; splits: {splits}", parse_math=False, fontsize=11)
-        caption = f"Accuracy and {measure} on {dataset} as the minority shrinks. {_splits(splits)}"
+        caption = (
+            f"Accuracy and {measure} on {dataset} as the minority shrinks. Number of splits: "
+            f"{splits}."
+        )
         return save(figure, f"{table.name}-{slug(dataset)}", caption)
 
 
@@ -56,7 +59,7 @@ def draw_means(table: Table) -> Figure:
         caption = (
             f"Mean {table.measure_name} over the data sets as the minority shrinks. In "
             "parentheses: the number of data sets with a result of every learner at that share. "
-            f"{_splits(splits)}"
+            f"Number of splits: {splits}."
         )
         return save(figure, f"{table.name}-mean", caption)
 
@@ -75,7 +78,7 @@ def draw_ranks(table: Table, tests: RankTests) -> Figure:
             f"Average ranks over {tests.n_datasets} data sets. Friedman's test: "
             f"χ² = {tests.statistic:.2f}, p = {tests.p_value:.2g}. The average ranks of learners "
             "joined by a bar differ by less than Nemenyi's critical difference of "
-            f"{tests.critical_difference:.2f} at the 5 % level. {_splits(splits)}"
+            f"{tests.critical_difference:.2f} at the 5 % level. Number of splits: {splits}."
         )
         return save(figure, f"{table.name}-ranks", caption)
 
@@ -117,11 +120,3 @@ def _draw_curves(ax: Any, wide: Any) -> None:
             linewidth=2.4 if emphasized else 1.5,
             zorder=3 if emphasized else 2,
         )
-
-
-def _splits(splits: str) -> str:
-    return f"Number of splits: {splits}."
-
-
-def _capitalized(text: str) -> str:
-    return text[0].upper() + text[1:]

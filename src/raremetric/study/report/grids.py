@@ -106,10 +106,9 @@ def _rank_rows(table: Table) -> Iterable[list[Cell]]:
         return
     for text, name in (("", "over_datasets"), (" and the Mean row", "with_mean_row")):
         ours, theirs = getattr(ranks, name), getattr(published, name, {})
+        best = _best([-rank for rank in ours.values()])
         cells = []
-        for (learner, rank), is_best in zip(
-            ours.items(), _best([-r for r in ours.values()]), strict=True
-        ):
+        for (learner, rank), is_best in zip(ours.items(), best, strict=True):
             gap = f"{rank - theirs[learner]:+.2f} ({theirs[learner]:.2f})" if published else ""
             cells.append(Cell(f"{rank:.2f}", rank, is_best, gap.replace("-", "−")))
         label = f"Average rank over {sets_text(ranks.n_datasets)}{text}"
@@ -120,7 +119,7 @@ def _notes(table: Table) -> list[str]:
     measure = table.measure_name
     how = "" if table.resampling == "none" else f", {table.resampling_name}"
     notes = [
-        f"{measure[0].upper()}{measure[1:]} of the positive class in percent{how}: mean ± "
+        f"{measure.capitalize()} of the positive class in percent{how}: mean ± "
         "population standard deviation over the splits. Bold: the best mean of the row."
     ]
     if table.n_splits[0] != table.n_splits[1]:

@@ -230,36 +230,26 @@ def nasty_study(name, resamplings, share=np.nan):
     return results_of(rows, name, title=NASTY, leader=NASTY)
 
 
-def nasty_studies():
-    return [nasty_study(NASTY, ["none", "ada/syn"]), nasty_study("shares", ["smote"], 0.25)]
-
-
-NASTY_SLUG = "script-alert-x-script"
-
-
-def test_a_study_without_published_scores_says_nothing_of_them(tmp_path):
-    names = {path.name for path in write(nasty_studies(), tmp_path, title=NASTY)}
-    assert {f"{NASTY_SLUG}.csv", f"{NASTY_SLUG}-ada-syn.csv", "shares.csv"} <= names
-    assert "cells.csv" not in names
-    cells = pd.read_csv(tmp_path / f"{NASTY_SLUG}.csv")
-    assert not any("published" in column for column in cells)
-    for name in (f"{NASTY_SLUG}.md", f"{NASTY_SLUG}.tex", "report.html"):
-        assert "paper" not in read(tmp_path / name)
-
-
-def test_names_are_escaped_everywhere(tmp_path):
-    for path in write(nasty_studies(), tmp_path, title=NASTY):
+def test_names_of_a_users_study_are_escaped_and_the_paper_is_not_mentioned(tmp_path):
+    name = "script-alert-x-script"
+    studies = [nasty_study(NASTY, ["none", "ada/syn"]), nasty_study("shares", ["smote"], 0.25)]
+    paths = write(studies, tmp_path, title=NASTY)
+    assert {f"{name}.csv", f"{name}-ada-syn.csv", "shares.csv"} <= {path.name for path in paths}
+    for path in paths:
         if path.suffix in (".html", ".md", ".svg"):
             assert "<script>alert" not in read(path), path.name
+        if path.suffix in (".html", ".md", ".tex"):
+            assert "paper" not in read(path), path.name
         if path.suffix == ".svg":
             ElementTree.parse(path)
+    assert not any("published" in column for column in pd.read_csv(tmp_path / f"{name}.csv"))
     page = Elements(read(tmp_path / "report.html"))
     assert [tag for tag, _ in page.elements].count("script") == 1
     assert NASTY in page.text
-    for line in read(tmp_path / f"{NASTY_SLUG}.md").splitlines():
+    for line in read(tmp_path / f"{name}.md").splitlines():
         if line.startswith("| "):
             assert len(re.findall(r"(?<!\\)\|", line)) in (6, 8, 10)
-    latex = read(tmp_path / f"{NASTY_SLUG}.tex")
+    latex = read(tmp_path / f"{name}.tex")
     assert r"\textless{}script\textgreater{}" in latex
     assert r"\textbar{}\_\&\%" in latex
 

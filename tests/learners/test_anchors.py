@@ -136,17 +136,17 @@ def test_the_seed_decides_and_threads_do_not(learner):
 
 @pytest.mark.parametrize("learner", [IML(), LMNN(), IMLCV(n_candidates=2)])
 @pytest.mark.parametrize(
-    ("value", "error", "message"),
+    ("value", "message"),
     [
-        (1, ValueError, "max_samples == 1, must be >= 2"),
-        (2.5, TypeError, "max_samples must be an instance of int"),
-        (True, TypeError, "max_samples must be an instance of int, not bool"),
-        (2, ValueError, "max_samples == 2, but there are 3 classes"),
+        (1, "max_samples == 1, must be >= 2"),
+        (2.5, "max_samples must be an instance of int"),
+        (True, "max_samples must be an instance of int, not bool"),
+        (2, "max_samples == 2, but there are 3 classes"),
     ],
 )
-def test_bad_numbers_of_anchors(learner, value, error, message):
+def test_bad_numbers_of_anchors(learner, value, message):
     X, y = make_problem(1, n_samples=60, n_classes=3)
-    with pytest.raises(error, match=message):
+    with pytest.raises((TypeError, ValueError), match=message):
         learner.set_params(max_samples=value).fit(X, y)
 
 

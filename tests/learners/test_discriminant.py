@@ -105,19 +105,6 @@ def test_fewer_features_than_classes():
     assert BalancedDiscriminant().fit(X, y).components_.shape == (1, 1)
 
 
-@pytest.mark.parametrize(
-    ("parameters", "message"),
-    [
-        ({"shrinkage": 0.0}, r"shrinkage == 0.0, must be > 0"),
-        ({"shrinkage": 1.5}, r"shrinkage == 1.5, must be <= 1"),
-        ({"stretch": 0.5}, r"stretch == 0.5, must be >= 1"),
-    ],
-)
-def test_bad_parameters(parameters, message, problem):
-    with pytest.raises(ValueError, match=message):
-        BalancedDiscriminant(**parameters).fit(*problem)
-
-
 def test_weights_are_repetitions_and_zero_is_a_missing_row():
     X, y = make_problem(2, n_samples=40, n_classes=3)
     weights = np.arange(40) % 4

@@ -103,21 +103,3 @@ def test_small_classes_give_a_warning(problem):
     y = np.where(np.arange(len(y)) == 0, 2, y)
     with pytest.warns(UserWarning, match="too few examples"):
         GMML(pairs="neighbors", set_weights="balanced").fit(X, y)
-
-
-@pytest.mark.parametrize(
-    ("parameters", "message"),
-    [
-        ({"t": -0.1}, "t == -0.1"),
-        ({"pairs": "all"}, "pairs must be one of 'neighbors', 'random'; got 'all'"),
-        ({"set_weights": "equal"}, "set_weights must be one of"),
-        ({"n_pairs": 0}, "n_pairs == 0"),
-        ({"n_neighbors": 0}, "n_neighbors == 0"),
-        ({"prior": "none"}, "prior must be one of"),
-        ({"similar_strength": -1}, "similar_strength == -1"),
-        ({"dissimilar_strength": -1}, "dissimilar_strength == -1"),
-    ],
-)
-def test_parameters_are_checked(problem, parameters, message):
-    with pytest.raises(ValueError, match=message):
-        GMML(**parameters).fit(*problem)

@@ -262,58 +262,36 @@ def test_features_of_any_size_give_a_bound():
         assert iml.generalization_bound().risk == np.inf
 
 
-class TestBadInput:
-    def test_not_fitted(self):
-        with pytest.raises(NotFittedError):
-            IML().generalization_bound(0.05)
+@pytest.mark.parametrize(
+    ("parameters", "arguments", "message"),
+    [
+        ({}, {"delta": 0}, r"delta == 0, must be > 0"),
+        ({}, {"delta": 1.0}, r"delta == 1.0, must be < 1"),
+        ({}, {"delta": np.nan}, r"delta == nan, must be finite"),
+        ({}, {"delta": "5%"}, r"delta must be an instance of"),
+        ({}, {"radius": -1.0}, r"radius == -1.0, must be >= 0"),
+        ({}, {"radius": 0.1}, r"radius == 0.1, but two training examples are .*: no ball with"),
+        ({}, {"radius": np.inf}, r"radius == inf, must be finite"),
+        ({"regularization": 0.0}, {}, r"regularization > 0.*fitted with regularization=0\. Fit it"),
+        ({"set_weights": "uniform"}, {}, r"set_weights='balanced'; .*fitted with 'uniform'"),
+        ({"pairs": "random"}, {}, r"pairs='neighbors' or 'all'; .* with pairs='random'"),
+    ],
+)
+@pytest.mark.filterwarnings("ignore:IML stopped after")
+def test_arguments_and_fits_without_a_bound(parameters, arguments, message, problem):
+    iml = IML(**parameters).fit(*problem)
+    with pytest.raises((TypeError, ValueError), match=message):
+        iml.generalization_bound(**arguments)
 
-    @pytest.mark.parametrize(
-        ("delta", "error", "message"),
-        [
-            (0, ValueError, r"delta == 0, must be > 0"),
-            (1.0, ValueError, r"delta == 1.0, must be < 1"),
-            (-0.1, ValueError, r"delta == -0.1, must be > 0"),
-            (np.nan, ValueError, r"delta == nan, must be finite"),
-            ("5%", TypeError, r"delta must be an instance of"),
-        ],
-    )
-    def test_delta(self, delta, error, message, problem):
-        with pytest.raises(error, match=message):
-            IML().fit(*problem).generalization_bound(delta)
 
-    @pytest.mark.parametrize(
-        ("parameters", "message"),
-        [
-            ({"regularization": 0.0}, r"regularization > 0.*fitted with regularization=0\. Fit it"),
-            ({"set_weights": "uniform"}, r"set_weights='balanced'; .*fitted with 'uniform'"),
-            ({"pairs": "random"}, r"pairs='neighbors' or 'all'; .* with pairs='random'"),
-        ],
-    )
-    @pytest.mark.filterwarnings("ignore:IML stopped after")
-    def test_fits_without_a_bound(self, parameters, message, problem):
-        with pytest.raises(ValueError, match=rf"^generalization_bound needs {message}"):
-            IML(**parameters).fit(*problem).generalization_bound(0.05)
-
-    def test_weights(self, problem):
-        weights = np.arange(1.0, 25.0)
-        with pytest.raises(ValueError, match=r"equal weight; .* fitted with sample_weight"):
-            IML().fit(*problem, sample_weight=weights).generalization_bound(0.05)
-
-    @pytest.mark.filterwarnings("ignore:IML uses n_neighbors")
-    def test_a_class_with_one_example(self, problem):
-        X, y = problem
-        names = np.where(np.arange(len(y)) == 3, "alone", np.array(["a", "b"])[y])
-        with pytest.raises(ValueError, match=r"two examples of each class; 'alone' has only one"):
-            IML(tol=1e-3).fit(X, names).generalization_bound(0.05)
-
-    @pytest.mark.parametrize(
-        ("radius", "message"),
-        [
-            (-1.0, r"radius == -1.0, must be >= 0"),
-            (0.1, r"radius == 0.1, but two training examples are .* apart: no ball with a radius"),
-            (np.inf, r"radius == inf, must be finite"),
-        ],
-    )
-    def test_radius(self, radius, message, problem):
-        with pytest.raises(ValueError, match=message):
-            IML().fit(*problem).generalization_bound(0.05, radius=radius)
+@pytest.mark.filterwarnings("ignore:IML uses n_neighbors")
+def test_data_without_a_bound(problem):
+    X, y = problem
+    with pytest.raises(NotFittedError):
+        IML().generalization_bound(0.05)
+    iml = IML(tol=1e-3).fit(X, y, sample_weight=np.arange(1.0, 25.0))
+    with pytest.raises(ValueError, match=r"equal weight; .* fitted with sample_weight"):
+        iml.generalization_bound(0.05)
+    names = np.where(np.arange(len(y)) == 3, "alone", np.array(["a", "b"])[y])
+    with pytest.raises(ValueError, match=r"two examples of each class; 'alone' has only one"):
+        iml.fit(X, names).generalization_bound(0.05)

@@ -1,5 +1,3 @@
-import logging
-
 import numpy as np
 import pytest
 from sklearn.datasets import load_iris
@@ -135,33 +133,3 @@ def test_candidates_are_scored_like_single_fits():
     np.testing.assert_allclose(scores, [np.sum(L**2) for L in singles], rtol=0.02)
     with pytest.raises(ValueError, match="push_weight == 2"):
         score_push_weights(fold, [{"push_weight": 2}], lambda L, fold, k: 0.0, 3)
-
-
-@pytest.mark.parametrize("loss", ["squared_hinge", "hinge"])
-def test_stopping_early_gives_a_warning(problem, loss):
-    with pytest.warns(ConvergenceWarning, match=r"max_iter=2.*Raise max_iter"):
-        LMNN(loss=loss, max_iter=2).fit(*problem)
-
-
-def test_verbose_logs(problem, caplog):
-    with caplog.at_level(logging.INFO, logger="raremetric"):
-        LMNN(verbose=1).fit(*problem)
-    assert "[LMNN] iteration    1" in caplog.text
-
-
-@pytest.mark.parametrize(
-    ("parameters", "message"),
-    [
-        ({"n_neighbors": 0}, "n_neighbors == 0"),
-        ({"push_weight": 1.5}, "push_weight == 1.5"),
-        ({"loss": "log"}, "loss must be one of 'hinge', 'squared_hinge'; got 'log'"),
-        ({"init": "random"}, "init must be one of"),
-        ({"init": np.eye(2)}, r"expected \(n_components, n_features\) == \(3, 3\)"),
-        ({"max_iter": 0}, "max_iter == 0"),
-        ({"tol": 0}, "tol == 0"),
-        ({"n_components": 4}, "n_components == 4"),
-    ],
-)
-def test_parameters_are_checked(problem, parameters, message):
-    with pytest.raises(ValueError, match=message):
-        LMNN(**parameters).fit(*problem)

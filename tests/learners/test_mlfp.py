@@ -2,7 +2,6 @@ import numpy as np
 import pytest
 from scipy.optimize import approx_fprime
 from scipy.spatial.distance import cdist
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
@@ -105,14 +104,6 @@ def test_names_of_classes_and_order_of_rows_do_not_matter():
     found = MLFP(tol=1e-4, max_iter=5000).fit(X[order], names[order])
     assert found.pos_label_ == "bad"
     np.testing.assert_allclose(found.get_mahalanobis_matrix(), expected, atol=0.02)
-
-
-def test_says_what_is_wrong():
-    X, y = rare_problem(0)
-    with pytest.raises(ValueError, match=r"pos_label must be one of the classes \[0, 1\]; got 7"):
-        MLFP(pos_label=7).fit(X, y)
-    with pytest.warns(ConvergenceWarning, match="MLFP stopped after 3 iterations"):
-        MLFP(max_iter=3, regularization=0).fit(X, y)
 
 
 class TestVote:

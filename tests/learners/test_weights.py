@@ -72,15 +72,6 @@ def test_an_example_of_weight_zero_is_left_out(learner, weights):
                 np.testing.assert_array_equal(ours, kept[theirs])
 
 
-@pytest.mark.parametrize("learner", [LMNN(), ITML(), GMML()])
-def test_weights_without_meaning_are_refused(learner):
-    X, y, w = weighted_problem()
-    with pytest.raises(ValueError, match="sample_weight must not be negative; row 0 has -1"):
-        learner.fit(X, y, -w)
-    with pytest.raises(ValueError, match="only one class"):
-        learner.fit(X, y, w * y)
-
-
 @pytest.mark.parametrize("mu", [0.2, 0.8])
 @pytest.mark.parametrize("loss", ["squared_hinge", "hinge"])
 def test_lmnn_reaches_the_minimum_of_the_weighted_loss(loss, mu):

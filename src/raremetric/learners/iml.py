@@ -228,31 +228,21 @@ class IML(GuaranteeMixin, MetricLearner):
         weights = check_weights(sample_weight, len(X))
         check_class_weights(labels, weights)
         problem = make_problem(self, X, labels, weights)
-        L, options = self._start(X)
+        L, options = start_of(self, X)
         parameters = LossParameters(self.margin, self.similar_weight, self.regularization)
         found = problem.solve(parameters, L, options)
         if not found.converged:
             goal = f"the objective was known to be within tol={self.tol:g} of its minimum"
             others = {"lbfgs": "", "projected": ", or use solver='lbfgs'"}
             warn_stopped("IML", found.n_iter, self.max_iter, goal, others.get(self.solver, ""))
-        self.classes_ = labels.classes
-        self.components_ = found.L
-        self.objective_ = found.value
-        self.n_iter_ = found.n_iter
+        self.classes_, self.components_ = labels.classes, found.L
+        self.objective_, self.n_iter_ = found.value, found.n_iter
         self.pair_sets_ = pair_sets(labels, problem.pairs[0], found.dissimilar)
         self._bound = found.bound
         self._facts = FitFacts(
             labels.counts, *extent(X), self.n_neighbors, self.margin, self.similar_weight,
             self.pairs, self.set_weights, bool((weights != weights[0]).any()),
         )  # fmt: skip
-
-    def _start(self, X: NDArray) -> tuple[NDArray, SolverOptions]:
-        if not (self.warm_start and hasattr(self, "components_")):
-            L, options = start_of(self, X)
-        else:
-            L = initial_components(self.components_, X, self.n_components)
-            options = SolverOptions(self.solver, self.max_iter, self.tol)
-        return L, options._replace(report=self._reporter(self.verbose))
 
 
 def check_parameters(learner: IML) -> None:
@@ -271,10 +261,16 @@ def check_parameters(learner: IML) -> None:
 
 
 def start_of(learner: IML, X: NDArray) -> tuple[NDArray, SolverOptions]:
-    """Where the descent starts without a warm start, and how it continues."""
-    L = initial_components(learner.init, X, learner.n_components)
-    scale_start = isinstance(learner.init, str) and learner.init == "auto"
-    return L, SolverOptions(learner.solver, learner.max_iter, learner.tol, scale_start)
+    """Where the descent starts, or continues after an earlier fit, and how."""
+    is_warm = learner.warm_start and hasattr(learner, "components_")
+    init = learner.components_ if is_warm else learner.init
+    return initial_components(init, X, learner.n_components), SolverOptions(
+        learner.solver,
+        learner.max_iter,
+        learner.tol,
+        scale_start=isinstance(init, str) and init == "auto",
+        report=learner._reporter(learner.verbose),
+    )
 
 
 def make_problem(
@@ -288,13 +284,8 @@ def make_problem(
     max_samples = learner.max_samples if kind == "neighbors" else None
     anchors = draw_anchors(labels, sample_weight, max_samples, rng)
     pairs = select_pairs(kind, X, labels, k, rng, n_threads, anchors.rows)
-    is_refreshed = kind == "neighbors" and learner.dissimilar == "refreshed"
+    n_refreshed = k if kind == "neighbors" and learner.dissimilar == "refreshed" else 0
     return PairSetProblem(
-        X,
-        labels,
-        pairs,
-        set_weights=learner.set_weights,
-        anchors=anchors,
-        n_refreshed=k if is_refreshed else 0,
-        n_threads=n_threads,
-    )
+        X, labels, pairs, set_weights=learner.set_weights, anchors=anchors,
+        n_refreshed=n_refreshed, n_threads=n_threads,
+    )  # fmt: skip

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import linalg
-from sklearn.utils import check_array, check_random_state
+from sklearn.utils import check_random_state
 
-from raremetric.learners.base import MetricLearner
+from raremetric.learners.base import MetricLearner, check_point_pairs
 from raremetric.metric import prior_components, squared_lengths
 from raremetric.pairs import check_signs, draw_pairs, sample_rows
 from raremetric.performance import one_blas_thread
@@ -175,14 +175,12 @@ class ITML(MetricLearner):
         similar = draw_pairs(labels, n_pairs - n_dissimilar, True, random_state, weights)
         dissimilar = draw_pairs(labels, n_dissimilar, False, random_state, weights)
         pairs = np.concatenate([similar, dissimilar])
-        self.classes_ = labels.classes
-        self.pair_indices_ = rows[pairs]
         signs = np.repeat([1.0, -1.0], [len(similar), len(dissimilar)])
+        self.classes_, self.pair_indices_ = labels.classes, rows[pairs]
         first, second = sample_rows(len(X), random_state, weights)
         prior = prior_components(self.prior, X, weights)
         bounds = self._resolve_bounds(X[first] - X[second], prior)
-        differences = X[pairs[:, 0]] - X[pairs[:, 1]]
-        self._learn(differences, signs, bounds, prior)
+        self._learn(X[pairs[:, 0]] - X[pairs[:, 1]], signs, bounds, prior)
 
     @one_blas_thread
     def fit_pairs(self, pairs, labels) -> ITML:
@@ -198,12 +196,7 @@ class ITML(MetricLearner):
         -------
         self : ITML
         """
-        pairs = check_array(pairs, allow_nd=True, ensure_2d=False, dtype=np.float64)
-        if pairs.ndim != 3 or pairs.shape[1] != 2:
-            raise ValueError(
-                f"pairs.shape == {pairs.shape}, expected (n_pairs, 2, n_features): two points for "
-                "each pair."
-            )
+        pairs = check_point_pairs(pairs)
         signs = check_signs(labels, len(pairs))
         points = validate_rows(self, pairs.reshape(-1, pairs.shape[2]))
         self._check_parameters()
@@ -255,12 +248,10 @@ class ITML(MetricLearner):
                 f", or lower gamma={self.gamma:g}: bounds that contradict each other need slack"
             )
             warn_stopped("ITML", projection.n_iter, self.max_iter, goal, advice)
-        self.bounds_ = bounds
-        self.components_ = projection.L
-        self.objective_ = projection.objective
+        self.bounds_, self.components_ = bounds, projection.L
+        self.objective_, self.n_iter_ = projection.objective, projection.n_iter
         self.pair_bounds_ = projection.bounds * unit**2
         self.multipliers_ = projection.multipliers / unit**2
-        self.n_iter_ = projection.n_iter
 
 
 def _check_bounds(bounds: Any) -> tuple[float, float]:

@@ -184,18 +184,12 @@ class LMNN(MetricLearner):
         warn_small_classes(labels, self.n_neighbors, type(self).__name__)
         problem = make_problem(self, X, labels, weights)
         L, options = start_of(self, X, weights)
-        last = getattr(self, "components_", None)
-        if self.warm_start and last is not None:
-            L = initial_components(last, X, self.n_components)
-            options = options._replace(scale_start=False)
         solution = problem.solve(self.push_weight, L, options)
         if not solution.converged:
             goal = f"the objective was estimated to be within tol={self.tol:g} of its minimum"
             warn_stopped("LMNN", solution.n_iter, self.max_iter, goal)
-        self.classes_ = labels.classes
-        self.components_ = solution.L
-        self.objective_ = solution.value
-        self.n_iter_ = solution.n_iter
+        self.classes_, self.components_ = labels.classes, solution.L
+        self.objective_, self.n_iter_ = solution.value, solution.n_iter
         self.target_neighbors_ = np.full((n_samples, self.n_neighbors), -1)
         self.target_neighbors_[rows] = np.append(rows, -1)[problem.targets]
 
@@ -223,23 +217,20 @@ def make_problem(
     else:  # the weights say already how many
         anchors = anchors._replace(shares=np.ones(len(labels.classes)))
     return LargeMarginProblem(
-        X,
-        labels,
-        learner.n_neighbors,
-        squared=learner.loss == "squared_hinge",
-        anchors=anchors,
-        n_jobs=learner.n_jobs,
-    )
+        X, labels, learner.n_neighbors, squared=learner.loss == "squared_hinge",
+        anchors=anchors, n_jobs=learner.n_jobs,
+    )  # fmt: skip
 
 
 def start_of(
     learner: LMNN, X: NDArray, weights: NDArray | None = None
 ) -> tuple[NDArray, SolverOptions]:
-    """Where a learner starts, and how it minimizes."""
-    options = SolverOptions(
+    """Where a learner starts, or continues after an earlier fit, and how it minimizes."""
+    is_warm = learner.warm_start and hasattr(learner, "components_")
+    init = learner.components_ if is_warm else learner.init
+    return initial_components(init, X, learner.n_components, weights), SolverOptions(
         max_iter=learner.max_iter,
         tol=learner.tol,
-        scale_start=isinstance(learner.init, str),
+        scale_start=isinstance(init, str),
         report=learner._reporter(learner.verbose),
     )
-    return initial_components(learner.init, X, learner.n_components, weights), options

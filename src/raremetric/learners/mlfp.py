@@ -202,10 +202,6 @@ def make_loss(
     second = positives.indices.ravel()[known]
     share = float(weights[positive].sum() / weights.sum())
     own = weights * np.where(positive, 1 - share, share) / (n_samples * k**2)
-    return FewPositivesLoss(
-        X[first] - X[second],
-        np.where(positive, 1.0, -1.0)[first],
-        constants[first],
-        own[first],
-        float(learner.regularization),
-    )
+    signs = np.where(positive, 1.0, -1.0)[first]
+    pairs = X[first] - X[second], signs, constants[first], own[first]
+    return FewPositivesLoss(*pairs, float(learner.regularization))

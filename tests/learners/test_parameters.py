@@ -1,0 +1,122 @@
+"""What learners refuse, and what they say when they stop early or are verbose."""
+
+import logging
+import re
+
+import numpy as np
+import pytest
+from sklearn.exceptions import ConvergenceWarning
+
+from raremetric import GMML, IML, ITML, LMNN, BalancedDiscriminant
+from raremetric.learners.mlfp import MLFP
+
+BAD_VALUES = [
+    (IML(margin=-1), "margin == -1, must be >= 0"),
+    (IML(margin=np.nan), "margin == nan, must be finite"),
+    (IML(similar_weight=1.5), "similar_weight == 1.5, must be <= 1"),
+    (IML(regularization=-0.1), "regularization == -0.1, must be >= 0"),
+    (IML(n_neighbors=0), "n_neighbors == 0, must be >= 1"),
+    (IML(n_components=4), "n_components == 4, must be <= 3"),
+    (IML(pairs="some"), "pairs must be one of 'all', .*got 'some'"),
+    (IML(dissimilar=1), "dissimilar must be one of .*got 1"),
+    (IML(set_weights="x"), "set_weights must be one of"),
+    (IML(solver="sgd"), "solver must be one of 'auto', 'lbfgs'"),
+    (IML(init="random"), "init must be one of 'auto', 'identity', 'pca'"),
+    (IML(init=np.eye(2)), r"init.shape == \(2, 2\), expected .* == \(3, 3\)"),
+    (IML(init=np.full((3, 3), np.nan)), "init contains NaN"),
+    (IML(max_iter=0), "max_iter == 0, must be >= 1"),
+    (IML(tol=0), "tol == 0, must be > 0"),
+    (LMNN(n_neighbors=0), "n_neighbors == 0"),
+    (LMNN(push_weight=1.5), "push_weight == 1.5"),
+    (LMNN(loss="log"), "loss must be one of 'hinge', 'squared_hinge'; got 'log'"),
+    (LMNN(init=np.eye(2)), r"expected \(n_components, n_features\) == \(3, 3\)"),
+    (LMNN(max_iter=0), "max_iter == 0"),
+    (LMNN(tol=0), "tol == 0"),
+    (LMNN(n_components=4), "n_components == 4"),
+    (ITML(gamma=0), "gamma == 0"),
+    (ITML(n_pairs=1), "n_pairs == 1, must be >= 2"),
+    (ITML(bounds="deciles"), "bounds must be one of"),
+    (ITML(bounds=(4.0, 1.0)), r"0 < u <= l.*got \(4.0, 1.0\)"),
+    (ITML(bounds=4.0), "two numbers"),
+    (ITML(bound_scale=0), "bound_scale == 0"),
+    (ITML(prior="random"), "prior must be one of 'covariance', 'identity'"),
+    (ITML(prior=np.eye(2)), r"prior.shape == \(2, 2\), expected .* == \(3, 3\)"),
+    (ITML(prior=np.diag([1.0, 1.0, -1.0])), "symmetric and positive definite"),
+    (ITML(max_iter=0), "max_iter == 0"),
+    (ITML(tol=0), "tol == 0"),
+    (GMML(t=-0.1), "t == -0.1"),
+    (GMML(pairs="all"), "pairs must be one of 'neighbors', 'random'; got 'all'"),
+    (GMML(set_weights="equal"), "set_weights must be one of"),
+    (GMML(n_pairs=0), "n_pairs == 0"),
+    (GMML(n_neighbors=0), "n_neighbors == 0"),
+    (GMML(prior="none"), "prior must be one of"),
+    (GMML(similar_strength=-1), "similar_strength == -1"),
+    (GMML(dissimilar_strength=-1), "dissimilar_strength == -1"),
+    (MLFP(pos_label=7), r"pos_label must be one of the classes \[0, 1\]; got 7"),
+    (BalancedDiscriminant(shrinkage=0.0), "shrinkage == 0.0, must be > 0"),
+    (BalancedDiscriminant(shrinkage=1.5), "shrinkage == 1.5, must be <= 1"),
+    (BalancedDiscriminant(stretch=0.5), "stretch == 0.5, must be >= 1"),
+]
+BAD_TYPES = [
+    (IML(margin="big"), "margin must be an instance of"),
+    (IML(n_neighbors=2.5), "n_neighbors must be an instance of"),
+    (IML(n_neighbors=True), "n_neighbors must be .* not bool"),
+]
+CASES = [(*each, ValueError) for each in BAD_VALUES] + [(*each, TypeError) for each in BAD_TYPES]
+
+
+@pytest.mark.parametrize(("learner", "message", "error"), CASES, ids=str)
+def test_parameters_are_checked(learner, message, error, problem):
+    with pytest.raises(error, match=message):
+        learner.fit(*problem)
+
+
+@pytest.mark.parametrize("learner", [IML(), LMNN(), ITML(), GMML(), MLFP(), BalancedDiscriminant()])
+@pytest.mark.parametrize(
+    ("weights", "message"),
+    [
+        (np.full(24, -1.0), r"must not be negative; row 0 has -1"),
+        (np.zeros(24), r"zero for every example"),
+        (np.ones(3), r"sample_weight.shape == \(3,\), expected \(24,\)"),
+        (np.full(24, np.nan), r"sample_weight contains NaN"),
+    ],
+)
+def test_weights_are_checked(learner, weights, message, problem):
+    with pytest.raises(ValueError, match=message):
+        learner.fit(*problem, sample_weight=weights)
+
+
+@pytest.mark.parametrize("learner", [IML(), LMNN(), ITML(), GMML(), MLFP(), BalancedDiscriminant()])
+def test_a_class_without_weight_is_missing(learner, problem):
+    X, y = problem
+    message = "only one class"
+    if isinstance(learner, IML):
+        message = "All examples of class 1 have a sample_weight of zero"
+    with pytest.raises(ValueError, match=message):
+        learner.fit(X, y, sample_weight=1.0 - y)
+
+
+@pytest.mark.parametrize(
+    ("learner", "message"),
+    [
+        (IML(max_iter=2), r"2 iterations \(max_iter=2\).*Raise max_iter or"),
+        (LMNN(max_iter=2), "max_iter=2.*Raise max_iter"),
+        (LMNN(loss="hinge", max_iter=2), "max_iter=2.*Raise max_iter"),
+        (ITML(max_iter=1, random_state=0), r"max_iter=1\).*gamma=1"),
+        (MLFP(max_iter=3, regularization=0), "MLFP stopped after 3 iterations"),
+    ],
+)
+def test_stopping_early_gives_a_warning(learner, message, problem):
+    with pytest.warns(ConvergenceWarning, match=message):
+        learner.fit(*problem)
+
+
+@pytest.mark.parametrize("learner", [IML(solver="lbfgs"), IML(), LMNN(), MLFP()])
+def test_verbose_logs_iterations(learner, problem, caplog):
+    with caplog.at_level(logging.INFO, logger="raremetric"):
+        learner.set_params(verbose=1).fit(*problem)
+    lines = [record.getMessage() for record in caplog.records]
+    name = type(learner).__name__
+    assert all(re.match(rf"\[{name}\] iteration +\d+  objective ", line) for line in lines)
+    if isinstance(learner, IML):  # the others may begin again, or report stages
+        assert f"iteration {learner.n_iter_:4d}" in lines[-1] or len(lines) == learner.n_iter_

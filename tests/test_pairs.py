@@ -22,26 +22,20 @@ def three_classes():
 
 
 @pytest.mark.parametrize("n_jobs", [None, 2])
-def test_duplicates_and_threads(n_jobs):
+@pytest.mark.parametrize("share", [1.0, 0.3])
+@pytest.mark.parametrize("n_values", [3, 1000])  # many equal rows, or hardly any
+def test_neighbors_of_anchors_are_found_among_all_rows(n_values, share, n_jobs):
+    """With many equal rows, an anchor may not be among its own nearest."""
     rng = np.random.RandomState(0)
-    X, y = rng.randint(3, size=(300, 2)).astype(float), rng.randint(2, size=300)
-    search = ClassSearch(X, check_labels(y, "test"), n_jobs)
-    expected = np.array(similar_lists(X, y, 5))
-    np.testing.assert_array_equal(search.within(5), expected[search.rows])
-
-
-@pytest.mark.parametrize("n_jobs", [None, 2])
-def test_neighbors_of_some_anchors_are_found_among_all_rows(n_jobs):
-    """Also with many equal rows, where an anchor may not be among its own nearest."""
-    rng = np.random.RandomState(0)
-    X, y = rng.randint(3, size=(300, 2)).astype(float), rng.randint(3, size=300)
+    X, y = rng.randint(n_values, size=(300, 2)).astype(float), rng.randint(3, size=300)
     order = np.argsort(y, kind="stable")  # equal rows of other classes come class by class
-    labels, anchors = check_labels(y, "test"), np.flatnonzero(rng.uniform(size=300) < 0.3)
-    search = ClassSearch(X, labels, n_jobs, anchors)
-    np.testing.assert_array_equal(search.rows, order[np.isin(order, anchors)])
+    anchors = None if share == 1 else np.flatnonzero(rng.uniform(size=300) < share)
+    search = ClassSearch(X, check_labels(y, "test"), n_jobs, anchors)
+    chosen = slice(None) if anchors is None else np.isin(order, anchors)
+    np.testing.assert_array_equal(search.rows, order[chosen])
     np.testing.assert_array_equal(search.within(5), np.array(similar_lists(X, y, 5))[search.rows])
     across = order[dissimilar_lists(X[order], y[order], 5)]
-    np.testing.assert_array_equal(search.across(5), across[np.isin(order, anchors)])
+    np.testing.assert_array_equal(search.across(5), across[chosen])
 
 
 def test_lists_end_where_there_are_no_more_rows():
@@ -52,14 +46,6 @@ def test_lists_end_where_there_are_no_more_rows():
     np.testing.assert_array_equal(search.across(9), across)
     alone = ClassSearch(X[:2], check_labels(np.array([0, 1]), "test"))
     np.testing.assert_array_equal(alone.within(3), [[-1], [-1]])
-
-
-def test_neighbors_within_and_across_classes(three_classes):
-    X, labels = three_classes
-    search, y = ClassSearch(X, labels), labels.codes
-    np.testing.assert_array_equal(search.within(2), np.array(similar_lists(X, y, 2))[search.rows])
-    across = np.array(dissimilar_lists(X, y, 2))[search.rows]
-    np.testing.assert_array_equal(search.across(2), across)
 
 
 def test_random_pairs_are_reproducible_and_of_two_different_rows(three_classes):

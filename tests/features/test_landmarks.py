@@ -71,20 +71,6 @@ def test_identical_rows():
     assert abs(Z[1, 0]) == pytest.approx(np.exp(-1))
 
 
-@pytest.mark.parametrize(
-    ("parameters", "message"),
-    [
-        ({"kernel": "linear"}, r"kernel must be one of 'laplacian', 'rbf'; got 'linear'"),
-        ({"width": 0.0}, r"width == 0.0, must be > 0"),
-        ({"n_landmarks": 0}, r"n_landmarks == 0, must be >= 1"),
-        ({"n_components": 0}, r"n_components == 0, must be >= 1"),
-    ],
-)
-def test_parameters_of_the_kernel_map(parameters, message, problem):
-    with pytest.raises(ValueError, match=message):
-        KernelLandmarks(**parameters).fit(*problem)
-
-
 @pytest.mark.parametrize("n_landmarks", [5, 500])  # with and without sampling
 @pytest.mark.parametrize(
     ("change", "message"),

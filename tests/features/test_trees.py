@@ -132,24 +132,6 @@ def test_a_fitted_map_needs_no_xgboost(tmp_path):
     )
 
 
-@pytest.mark.parametrize(
-    ("name", "value", "message"),
-    [
-        ("n_estimators", 0, "n_estimators == 0, must be >= 1"),
-        ("learning_rate", 0.0, "learning_rate == 0.0, must be > 0"),
-        ("max_leaves", 1, "max_leaves == 1, must be >= 2"),
-        ("subsample", 1.5, "subsample == 1.5, must be <= 1"),
-        ("max_features", 0, "max_features == 0, must be > 0"),
-        ("min_child_weight", -1, "min_child_weight == -1, must be >= 0"),
-        ("reg_lambda", np.inf, "reg_lambda == inf, must be finite"),
-    ],
-)
-def test_bad_parameters(name, value, message):
-    X, y = make_problem(0)
-    with pytest.raises(ValueError, match=message):
-        BoostedLeaves(**{name: value}).fit(X, y)
-
-
 def test_an_unknown_order_of_nodes_is_refused():
     model = {"learner": {"gradient_booster": {"model": {"trees": [{
         "left_children": [2, -1, -1], "right_children": [1, -1, -1],

@@ -7,7 +7,7 @@ from raremetric import IML
 from raremetric.learners import iml
 from raremetric.learners.problem import LossParameters
 from raremetric.losses.dual import DualBound, DualPoint, dual_value
-from raremetric.losses.pair_sets import best_multiple
+from raremetric.losses.pair_sets import best_multiple, golden_section
 from raremetric.validation import check_labels
 from tests.conftest import make_problem
 from tests.oracles.pair_sets import iml_loss
@@ -52,17 +52,9 @@ def scaled(L, loss):
 )
 @pytest.mark.parametrize("refreshed", [False, True])
 def test_five_points_by_hand(scheme, weights, expected, refreshed):
-    loss = make_loss(
-        FIVE_POINTS,
-        FIVE_LABELS,
-        k=1,
-        m=40.0,
-        a=0.5 if scheme == "inverse" else 0.25,
-        lam=0.5,
-        refreshed=refreshed,
-        scheme=scheme,
-        w=weights,
-    )
+    a = 0.5 if scheme == "inverse" else 0.25
+    settings = {"k": 1, "m": 40.0, "a": a, "lam": 0.5, "refreshed": refreshed}
+    loss = make_loss(FIVE_POINTS, FIVE_LABELS, scheme=scheme, w=weights, **settings)
     assert loss.value_and_gradient(2 * np.eye(2))[0] == pytest.approx(expected, rel=1e-14)
 
 
@@ -99,20 +91,9 @@ def test_value_against_the_oracle(refreshed, n_classes, scheme):
     X, y = make_problem(3, n_classes=n_classes)
     rng = np.random.RandomState(0)
     L, weights = rng.normal(size=(2, 3)), rng.uniform(0.1, 2, size=len(X))
-    a = 0.3
-    loss = make_loss(X, y, m=10, a=a, refreshed=refreshed, scheme=scheme, w=weights)
-    expected = iml_loss(
-        L,
-        X,
-        y,
-        k=3,
-        m=10,
-        a=a,
-        lam=0.01,
-        refreshed=refreshed,
-        scheme=scheme,
-        sample_weight=weights,
-    )
+    settings = {"k": 3, "m": 10, "a": 0.3, "lam": 0.01, "refreshed": refreshed, "scheme": scheme}
+    loss = make_loss(X, y, w=weights, **settings)
+    expected = iml_loss(L, X, y, sample_weight=weights, **settings)
     assert loss.value(L) == pytest.approx(expected, rel=1e-12)
     assert loss.value_and_gradient(L)[0] == pytest.approx(expected, rel=1e-12)
     single = loss.in_precision(np.float32).value_and_gradient(L)[0]
@@ -247,9 +228,9 @@ def test_candidates_contain_the_neighbors_of_every_metric():
     assert loss.value_and_gradient(L, 0.0, elsewhere)[0] < loss.value(L)
 
 
-@pytest.mark.parametrize("m", [0.0, 1.0, 10.0])
-def test_the_best_scale_is_a_minimum_along_the_ray(m):
-    loss = make_loss(*make_problem(6), m=m, a=0.3, lam=0.05)
+@pytest.mark.parametrize(("m", "lam"), [(0.0, 0.05), (1.0, 0.05), (10.0, 0.05), (1.0, 1e6)])
+def test_the_best_scale_is_a_minimum_along_the_ray(m, lam):
+    loss = make_loss(*make_problem(6), m=m, a=0.3, lam=lam)
     L = np.diag([1.0, 2.0, 0.5])
     best = scaled(L, loss)
     assert not np.array_equal(best, L)
@@ -268,25 +249,32 @@ def test_single_precision_gradient(rank):
     np.testing.assert_allclose(single, gradient, rtol=0, atol=1e-5 * np.abs(gradient).max())
 
 
-def test_a_start_with_a_multiple_of_zero_loss_is_not_scaled():
-    # With a = 0 and λ = 0 any metric that is large enough has no loss.
+def test_starts_that_are_not_scaled():
     X, y = make_problem(2)
+    # With a = 0 and λ = 0 any metric that is large enough has no loss.
     L = np.diag([1.0, 2.0, 0.5])
     np.testing.assert_array_equal(scaled(L, make_loss(X, y, a=0.0, lam=0.0)), L)
-
-
-def test_a_scale_near_zero_is_not_used():
+    # The identity has no loss already.
+    loss = make_loss(100 * X, y, m=0.1, a=0.0, lam=10.0)
+    np.testing.assert_array_equal(scaled(np.eye(3), loss), np.eye(3))
     # One similar pair far apart forces every multiple of the identity to be tiny.
-    X, y = make_problem(2)
     X[np.flatnonzero(y == 0)[0]] += 1000.0
     loss = make_loss(X, y, m=1e4, a=0.9, lam=0.0)
     np.testing.assert_array_equal(scaled(np.eye(3), loss), np.eye(3))
 
 
-def test_a_start_without_loss_is_not_changed():
-    X, y = make_problem(2)
-    loss = make_loss(100 * X, y, m=0.1, a=0.0, lam=10.0)
-    np.testing.assert_array_equal(scaled(np.eye(3), loss), np.eye(3))
+@pytest.mark.parametrize("lowest", [-2.0, 0.3, 5.0])
+def test_golden_section_finds_the_minimum_or_the_nearer_end(lowest):
+    found = golden_section(lambda t: (t - lowest) ** 2, -1.0, 4.0, accuracy=1e-3)
+    assert found == pytest.approx(np.clip(lowest, -1, 4), abs=1e-3)
+
+
+@pytest.mark.parametrize("refreshed", [False, True])
+def test_the_loss_on_a_ray_is_the_loss(refreshed):
+    L = np.diag([1.0, 2.0, 0.5])
+    loss = make_loss(*make_problem(1), m=5.0, a=0.3, lam=0.2, refreshed=refreshed)
+    expected, _ = loss.value_and_gradient(3.0 * L)
+    assert loss.on_ray(loss.ray(L))(9.0) == pytest.approx(expected, rel=1e-12)
 
 
 def test_a_bound_is_valid_where_rounding_hides_a_negative_eigenvalue():

@@ -9,31 +9,6 @@ from tests.oracles.pair_sets import laplacian_product, rounded_hinges
 pytestmark = pytest.mark.kernels
 
 
-def test_pair_distances():
-    Z = np.array([[0.0, 0.0], [3.0, 4.0], [0.0, 1.0]])
-    distances = kernels.pair_distances(Z, np.array([0, 1, 2]), np.array([1, 1, 0]))
-    np.testing.assert_array_equal(distances, [25.0, 0.0, 1.0])
-
-
-@pytest.mark.parametrize("width", [0.0, 0.5])
-def test_similar_terms(width):
-    Z = np.sqrt([[0.0], [0.5], [1.0], [1.25], [3.0]])  # squared distances to the first row
-    anchors, others = np.zeros(5, dtype=int), np.arange(5)
-    weights, slopes, out = np.array([9.0, 1.0, 2.0, 3.0, 0.5]), np.empty(5), np.zeros_like(Z)
-    loss = make_loss(np.random.RandomState(0), float, 0)._replace(
-        similar_anchors=anchors, similar_others=others, similar_weights=weights
-    )
-    value = from_python(kernels.similar_terms)(Z, loss, width, slopes, out)
-    if width == 0:
-        assert value == pytest.approx(3 * 0.25 + 0.5 * 2)
-        expected = [0, 0, 0, 3, 0.5]
-    else:
-        assert value == pytest.approx(3 * 0.25**2 / (2 * 0.5) + 0.5 * (2 - 0.25))
-        expected = [0, 0, 0, 3 * 0.5, 0.5]
-    np.testing.assert_allclose(slopes, expected, atol=1e-15)
-    np.testing.assert_allclose(out, laplacian_product(expected, anchors, others, Z))
-
-
 @pytest.mark.parametrize("width", [1e-3, 0.1, 2.0])
 @pytest.mark.parametrize("seed", range(4))
 def test_nearest_term_against_a_bisection(width, seed):
@@ -47,13 +22,6 @@ def test_nearest_term_against_a_bisection(width, seed):
         expected, alpha = rounded_hinges(row, 3, width)
         assert value == pytest.approx(0.7 * expected)
         np.testing.assert_allclose(slopes[p], 0.7 * alpha, atol=1e-9)
-
-
-def test_exact_nearest_terms_take_the_largest_hinges():
-    excess, slopes = np.array([1.5, 1.0, 0.5, -7.0]), np.empty((1, 4))
-    value = from_python(kernels.nearest_term)(excess, 2.0, 2, 0.0, slopes, 0)
-    assert value == pytest.approx(2 * (1.5 + 1.0))
-    np.testing.assert_array_equal(slopes, [[2.0, 2.0, 0.0, 0.0]])
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -113,7 +81,6 @@ def make_loss(rng, dtype, refresh):
     )
 
 
-@pytest.mark.kernels
 @pytest.mark.parametrize("refresh", [0, 2])
 def test_units_of_the_features_change_neither_the_loss_nor_its_gradients(refresh):
     rng = np.random.RandomState(0)
@@ -128,13 +95,6 @@ def test_units_of_the_features_change_neither_the_loss_nor_its_gradients(refresh
     _, gradient = loss.value_and_matrix_gradient(L, 0.1, loss.others)
     _, found_gradient = other.value_and_matrix_gradient(L * units, 0.1, loss.others)
     np.testing.assert_allclose(found_gradient, gradient / np.outer(units, units))
-
-
-def test_scaled_loss():
-    similar, dissimilar = np.array([0.5, 2.0]), np.array([1.0, 0.1])
-    weights = np.array([1.0, 3.0]), np.array([2.0, 5.0])
-    value = kernels.scaled_loss(2.0, similar, weights[0], dissimilar, weights[1], 2.5)
-    assert value == pytest.approx(3 * 3.0 + 2 * 0.5 + 5 * 2.3)
 
 
 @pytest.mark.parametrize("size", [1, 3, 6])

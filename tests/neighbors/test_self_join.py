@@ -5,7 +5,6 @@ from raremetric.neighbors import ClassSearch
 from raremetric.neighbors import self_join as kernels
 from raremetric.validation import check_labels
 from tests.conftest import make_problem
-from tests.neighbors import from_python
 from tests.oracles.neighbors import dissimilar_lists, similar_lists
 
 pytestmark = pytest.mark.kernels
@@ -79,16 +78,6 @@ def test_tiles_and_parts_change_nothing_but_the_cost(tile, within, k, monkeypatc
         merged = kernels.merge_lists(*merged, *search(Z, starts, k, within, part, 3))
     np.testing.assert_array_equal(merged[0], oracle(Z, y, k))
     np.testing.assert_array_equal(merged[0], search(Z, starts, k, within)[0])
-
-
-@pytest.mark.parametrize("k", [1, 3, 5, 7])
-def test_the_smallest_of_each_column(k):
-    values = np.random.RandomState(0).randint(6, size=(5, 40)).astype(np.float32)
-    values[2:, 7] = np.inf
-    ranked = np.empty((k, 40), dtype=np.float32)
-    expected = np.vstack([np.sort(values, axis=0), np.full((2, 40), np.inf)])[:k]
-    from_python(kernels.smallest_of_columns)(values, ranked)
-    np.testing.assert_array_equal(ranked, expected)
 
 
 def test_lists_longer_than_the_other_classes_end_in_nothing():

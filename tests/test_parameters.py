@@ -1,4 +1,4 @@
-"""What learners refuse, and what they say when they stop early or are verbose."""
+"""What learners and maps refuse, and what they say when they stop early or are verbose."""
 
 import logging
 import re
@@ -7,7 +7,16 @@ import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
 
-from raremetric import GMML, IML, ITML, LMNN, BalancedDiscriminant
+from raremetric import (
+    GMML,
+    IML,
+    ITML,
+    LMNN,
+    BalancedDiscriminant,
+    BoostedLeaves,
+    ImportanceWeights,
+    KernelLandmarks,
+)
 from raremetric.learners.mlfp import MLFP
 
 BAD_VALUES = [
@@ -56,6 +65,19 @@ BAD_VALUES = [
     (BalancedDiscriminant(shrinkage=0.0), "shrinkage == 0.0, must be > 0"),
     (BalancedDiscriminant(shrinkage=1.5), "shrinkage == 1.5, must be <= 1"),
     (BalancedDiscriminant(stretch=0.5), "stretch == 0.5, must be >= 1"),
+    (KernelLandmarks("linear"), "kernel must be one of 'laplacian', 'rbf'; got 'linear'"),
+    (KernelLandmarks(width=0.0), "width == 0.0, must be > 0"),
+    (KernelLandmarks(n_landmarks=0), "n_landmarks == 0, must be >= 1"),
+    (KernelLandmarks(n_components=0), "n_components == 0, must be >= 1"),
+    (ImportanceWeights(-1.0), "power == -1.0, must be >= 0"),
+    (ImportanceWeights(n_estimators=0), "n_estimators == 0, must be >= 1"),
+    (BoostedLeaves(0), "n_estimators == 0, must be >= 1"),
+    (BoostedLeaves(learning_rate=0.0), "learning_rate == 0.0, must be > 0"),
+    (BoostedLeaves(max_leaves=1), "max_leaves == 1, must be >= 2"),
+    (BoostedLeaves(subsample=1.5), "subsample == 1.5, must be <= 1"),
+    (BoostedLeaves(max_features=0), "max_features == 0, must be > 0"),
+    (BoostedLeaves(min_child_weight=-1), "min_child_weight == -1, must be >= 0"),
+    (BoostedLeaves(reg_lambda=np.inf), "reg_lambda == inf, must be finite"),
 ]
 BAD_TYPES = [
     (IML(margin="big"), "margin must be an instance of"),

@@ -122,11 +122,13 @@ def find_spectrum(
         X, labels = X[rows], check_labels(labels.classes[labels.codes[rows]], owner)
     means, covariance = class_moments(X, labels, weights)
     variances, axes = symmetric_eigen(covariance)
+    variances = np.maximum(variances, 0.0)
     if variances.max() <= (ROUNDING * np.abs(X).max()) ** 2:
-        variances = np.zeros_like(variances)
+        variances = np.ones_like(variances)
+    mean = variances.mean()
 
     def shrunk(shrinkage: float) -> tuple[NDArray, NDArray]:
-        values = shrink_variances(variances, shrinkage)
+        values = (1 - shrinkage) * variances + shrinkage * mean
         return (axes * values) @ axes.T, (axes / np.sqrt(values)) @ axes.T
 
     return labels, means, cache(shrunk)
@@ -146,15 +148,6 @@ def class_moments(
     centered = (X - means[codes]) * np.sqrt(shares)[:, np.newaxis]
     centered[:, np.ptp(X, axis=0) == 0] = 0.0  # without the rounding of the means
     return means, centered.T @ centered
-
-
-def shrink_variances(variances: NDArray, shrinkage: float) -> NDArray:
-    """Eigenvalues shrunk toward their mean; ones if all of them are zero."""
-    variances = np.maximum(variances, 0.0)
-    mean = variances.mean()
-    if mean == 0:
-        return np.ones_like(variances)
-    return (1 - shrinkage) * variances + shrinkage * mean
 
 
 def between_directions(means: NDArray) -> NDArray:

@@ -169,7 +169,14 @@ class GMML(MetricLearner):
 
     def _fit(self, X: NDArray, labels: Labels, sample_weight: ArrayLike | None) -> None:
         X, labels, rows, weights = self._weighted_data(X, labels, sample_weight)
-        self._check_parameters()
+        check_real(self.t, "t", low=0, high=1)
+        check_option(self.pairs, "pairs", ("neighbors", "random"))
+        check_option(self.set_weights, "set_weights", ("balanced", "uniform"))
+        if self.n_pairs is not None:
+            check_integer(self.n_pairs, "n_pairs", low=1)
+        check_integer(self.n_neighbors, "n_neighbors", low=1)
+        check_real(self.similar_strength, "similar_strength", low=0)
+        check_real(self.dissimilar_strength, "dissimilar_strength", low=0)
         similar, dissimilar = self._select_pairs(X, labels, weights)
         M0 = matrix_from_components(prior_components(self.prior, X, weights))
         if weights is None or self.pairs == "random":  # whose draw depends on the weights
@@ -189,16 +196,6 @@ class GMML(MetricLearner):
         self.objective_ = self.t * (1 - self.t) * _squared_path_length(S, D, unit)
         sets = pair_sets(labels, similar, dissimilar)
         self.pair_sets_ = {c: PairSet(rows[s.similar], rows[s.dissimilar]) for c, s in sets.items()}
-
-    def _check_parameters(self) -> None:
-        check_real(self.t, "t", low=0, high=1)
-        check_option(self.pairs, "pairs", ("neighbors", "random"))
-        check_option(self.set_weights, "set_weights", ("balanced", "uniform"))
-        if self.n_pairs is not None:
-            check_integer(self.n_pairs, "n_pairs", low=1)
-        check_integer(self.n_neighbors, "n_neighbors", low=1)
-        check_real(self.similar_strength, "similar_strength", low=0)
-        check_real(self.dissimilar_strength, "dissimilar_strength", low=0)
 
     def _select_pairs(
         self, X: NDArray, labels: Labels, weights: NDArray | None

@@ -4,11 +4,10 @@ import pytest
 from raremetric.neighbors import ClassSearch
 from raremetric.pairs import (
     Pairs,
-    all_pairs,
     merge_mutual,
     neighbor_pairs,
     pair_weights,
-    random_pairs,
+    select_pairs,
 )
 from raremetric.validation import check_labels
 from tests.conftest import make_problem
@@ -49,11 +48,11 @@ def test_lists_end_where_there_are_no_more_rows():
 
 
 def test_random_pairs_are_reproducible_and_of_two_different_rows(three_classes):
-    _, labels = three_classes
-    similar, dissimilar = random_pairs(labels, 500, np.random.RandomState(0))
-    again, _ = random_pairs(labels, 500, np.random.RandomState(0))
+    X, labels = three_classes
+    similar, dissimilar = select_pairs("random", X, labels, 10, 0)
+    again, _ = select_pairs("random", X, labels, 10, 0)
     np.testing.assert_array_equal(similar.others, again.others)
-    assert len(similar.anchors) + len(dissimilar.anchors) == 500
+    assert len(similar.anchors) + len(dissimilar.anchors) == 2 * 24 * 10
     assert np.all(similar.anchors != similar.others)
     assert np.all(labels.codes[dissimilar.anchors] != labels.codes[dissimilar.others])
     assert set(np.concatenate([similar.others, dissimilar.others])) == set(range(24))
@@ -61,7 +60,7 @@ def test_random_pairs_are_reproducible_and_of_two_different_rows(three_classes):
 
 def test_all_pairs_are_all_pairs():
     labels = check_labels(np.array([0, 0, 1]), "test")
-    similar, dissimilar = all_pairs(labels)
+    similar, dissimilar = select_pairs("all", np.zeros((3, 1)), labels, 1)
     assert sorted(zip(*similar, strict=True)) == [(0, 1), (1, 0)]
     assert sorted(zip(*dissimilar, strict=True)) == [(0, 2), (1, 2), (2, 0), (2, 1)]
 

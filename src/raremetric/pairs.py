@@ -107,15 +107,22 @@ def select_pairs(
     n_jobs: int | None = None,
     anchors: NDArray[np.int64] | None = None,
 ) -> tuple[Pairs, Pairs]:
-    """The similar and the dissimilar pairs of a kind: "neighbors", "random" or "all".
+    """The similar and the dissimilar pairs of a kind.
 
-    ``anchors`` are the rows whose neighbors are found, in increasing order; None means all.
+    "neighbors" are those of the ``anchors``, rows in increasing order or None for all; "random" are
+    2nk draws of two different rows; "all" are all n(n − 1) ordered pairs.
     """
-    if kind == "all":
-        return all_pairs(labels)
+    if kind == "neighbors":
+        return neighbor_pairs(X, labels, k, n_jobs, anchors)
+    n_samples = len(X)
     if kind == "random":
-        return random_pairs(labels, 2 * len(X) * k, check_random_state(random_state))
-    return neighbor_pairs(X, labels, k, n_jobs, anchors)
+        rng, n_pairs = check_random_state(random_state), 2 * n_samples * k
+        first = rng.randint(n_samples, size=n_pairs)
+        second = rng.randint(n_samples - 1, size=n_pairs)
+    else:
+        first, second = np.divmod(np.arange(n_samples * (n_samples - 1)), n_samples - 1)
+    second += second >= first  # skips the first row of each pair, all others equally likely
+    return split_by_label(labels, first, second)
 
 
 def neighbor_pairs(
@@ -136,25 +143,6 @@ def neighbor_pairs(
 def _listed_pairs(rows: NDArray[np.int64], lists: NDArray[np.int64]) -> Pairs:
     """Each row with all that its list holds; -1 is no row."""
     return Pairs(np.repeat(rows, np.count_nonzero(lists >= 0, axis=1)), lists[lists >= 0])
-
-
-def random_pairs(
-    labels: Labels, n_pairs: int, random_state: np.random.RandomState
-) -> tuple[Pairs, Pairs]:
-    """n_pairs draws of two different rows, separated into similar and dissimilar pairs."""
-    n_samples = len(labels.codes)
-    anchors = random_state.randint(n_samples, size=n_pairs)
-    others = random_state.randint(n_samples - 1, size=n_pairs)
-    others += others >= anchors  # skips the anchor, all others equally likely
-    return split_by_label(labels, anchors, others)
-
-
-def all_pairs(labels: Labels) -> tuple[Pairs, Pairs]:
-    """Every ordered pair of different rows: n (n − 1) of them."""
-    n_samples = len(labels.codes)
-    anchors, others = np.divmod(np.arange(n_samples * (n_samples - 1)), n_samples - 1)
-    others += others >= anchors
-    return split_by_label(labels, anchors, others)
 
 
 def redraw(

@@ -81,13 +81,14 @@ class ImportanceWeights(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         self : ImportanceWeights
         """
         X, y = validate_rows(self, X, y, any_unit=True)
-        rows, example_weights = weighted_rows(sample_weight, len(X))
-        X, y = X[rows], y[rows]
+        if sample_weight is not None:
+            rows, sample_weight = weighted_rows(sample_weight, len(X))
+            X, y = X[rows], y[rows]
         power = check_real(self.power, "power", low=0)
         labels = check_labels(y, type(self).__name__)
         n_estimators = check_integer(self.n_estimators, "n_estimators", low=1)
         seeds = check_random_state(self.random_state).randint(2**31 - 1, size=n_estimators)
-        weights = mean_importances(X, labels, seeds, self.n_jobs, example_weights) ** power
+        weights = mean_importances(X, labels, seeds, self.n_jobs, sample_weight) ** power
         mean_square = np.mean(weights**2)
         # Without a single split, all importances are zero.
         self.weights_ = weights / np.sqrt(mean_square) if mean_square > 0 else np.ones_like(weights)

@@ -45,8 +45,9 @@ def bin_rows(X: NDArray, y: NDArray, weights: NDArray | None, owner: str) -> Bin
     subject of error messages.
     """
     xgboost = import_optional("xgboost", owner)
-    rows, weights = weighted_rows(weights, len(X))
-    X, y = X[rows], y[rows]
+    if weights is not None:
+        rows, weights = weighted_rows(weights, len(X))
+        X, y = X[rows], y[rows]
     labels = check_labels(y, owner)
     units = unit_of(np.abs(np.nan_to_num(X)).max(axis=0), -60, 60)
     data = xgboost.QuantileDMatrix(

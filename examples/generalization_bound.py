@@ -2,7 +2,7 @@
 
 The bound on how much the expected loss exceeds the loss on the training examples, and what
 was measured with new examples: the largest of ten samples. Run
-``python examples/generalization_bound.py [FILE]``; by default it draws
+``python -m examples.generalization_bound [FILE]``; by default it draws
 docs/images/generalization-bound.png. It also prints the figures, and those of the
 paper's data sets.
 """
@@ -23,6 +23,7 @@ from sklearn.model_selection import train_test_split
 from sklearn.neighbors import NearestNeighbors
 from sklearn.preprocessing import StandardScaler
 
+from paper.bound import generalization_bound
 from raremetric import IML, list_datasets, load_dataset
 
 IMAGE = Path(__file__).parent.parent / "docs" / "images" / "generalization-bound.png"
@@ -67,7 +68,7 @@ def measure(n, share, unit, parameters):
         rng = np.random.RandomState(seed)
         X, y = draw_examples(rng, [n - n_rare, n_rare], unit)
         iml = IML(**parameters).fit(X, y)
-        bound = iml.generalization_bound(DELTA)
+        bound = generalization_bound(iml, X, y, DELTA)
         new = draw_examples(rng, [N_NEW, N_NEW], unit)
         gaps.append(expected_loss(iml, X, y, *new) - bound.empirical_risk)
     return bound.gap, max(gaps), bound.trivial_risk - bound.empirical_risk
@@ -121,7 +122,7 @@ def real_data(name, parameters):
     scaler = StandardScaler().fit(X)
     X, X_new = scaler.transform(X), scaler.transform(X_new)
     iml = IML(**parameters).fit(X, y)
-    bound = iml.generalization_bound(DELTA)
+    bound = generalization_bound(iml, X, y, DELTA)
     return (
         f"| {name} | {len(y)} | {min(np.bincount(y))} | {iml.margin:g} | {iml.regularization:g} "
         f"| {bound.empirical_risk:.3g} | {expected_loss(iml, X, y, X_new, y_new):.3g} "

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import numpy as np
 from joblib import effective_n_jobs
 from numpy.typing import ArrayLike, NDArray
+from sklearn.utils.validation import check_is_fitted
 
 from raremetric.learners.base import MetricLearner
-from raremetric.learners.guarantees import FitFacts, GuaranteeMixin, extent
 from raremetric.learners.problem import LossParameters, PairSetProblem
 from raremetric.metric import initial_components
 from raremetric.pairs import check_max_samples, draw_anchors, pair_sets, select_pairs
@@ -23,7 +24,7 @@ from raremetric.validation import (
 )
 
 
-class IML(GuaranteeMixin, MetricLearner):
+class IML(MetricLearner):
     r"""Imbalanced Metric Learning: the rare class counts as much as the frequent one.
 
     Learns M = LᵀL so that the squared distance between neighbors of the same class is at most 1,
@@ -239,10 +240,14 @@ class IML(GuaranteeMixin, MetricLearner):
         self.objective_, self.n_iter_ = found.value, found.n_iter
         self.pair_sets_ = pair_sets(labels, problem.pairs[0], found.dissimilar)
         self._bound = found.bound
-        self._facts = FitFacts(
-            labels.counts, *extent(X), self.n_neighbors, self.margin, self.similar_weight,
-            self.pairs, self.set_weights, bool((weights != weights[0]).any()),
-        )  # fmt: skip
+
+    @property
+    def duality_gap_(self) -> float:
+        """The objective is at most this far above its minimum over all metrics; NaN for λ = 0."""
+        check_is_fitted(self)
+        if self._bound.regularization == 0:
+            return np.nan
+        return max(self.objective_ - self._bound.value, 0.0)
 
 
 def check_parameters(learner: IML) -> None:

@@ -1,5 +1,7 @@
 """Which rows are copies, and that no class learns from a copy of a row that it validates."""
 
+from collections import Counter
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -307,8 +309,10 @@ def test_no_scored_row_of_a_collection_is_a_copy_of_one_learned_from(kind, n_pos
     SCORED.clear()
     model = DaskClassifier(Recorder(), max_samples=1000, random_state=0).fit(parts, labels)
     assert len(FITTED) == (1 if n_positive == 2000 else 6)
+    assert FITTED[0] == {*map(tuple, np.asarray(X)[model.rows_, :2].astype(float))}
     for fitted, scored in zip(FITTED, SCORED, strict=True):
         assert scored
         assert not fitted & {*scored}
+    assert {*Counter(SCORED[0]).values()} == {2}  # each row once, and its copy
     learned = np.unique(model.rows_ // 2)
     assert model.held_out_counts_.sum() == len(SCORED[0]) == 6000 - 2 * len(learned)

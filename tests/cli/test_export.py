@@ -1,6 +1,7 @@
 """``raremetric export``."""
 
 import json
+import sys
 
 import numpy as np
 import pytest
@@ -71,3 +72,11 @@ def test_the_default_model(run, path, tmp_path, few_candidates):
     positive, probability, *_ = model.decide(X)
     assert label.tolist() == positive.astype(int).tolist()
     np.testing.assert_allclose(p[:, 1], probability, atol=1e-9)
+
+
+def test_without_the_extra(run, saved, tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "onnx", None)
+    monkeypatch.delitem(sys.modules, "raremetric.export", raising=False)
+    result = run("export", saved, "-o", tmp_path / "model.onnx")
+    assert result.exit_code == 2
+    assert 'ONNX export needs onnx, but it is not installed: pip install "rare' in result.stderr

@@ -3,7 +3,6 @@
 import subprocess
 import sys
 import weakref
-from typing import ClassVar
 
 import dask
 import dask.array as da
@@ -117,40 +116,6 @@ def test_the_sample_has_the_rows_that_it_names():
     distances, own = model.estimator_.kneighbors(X[model.rows_])
     assert not distances.any()
     np.testing.assert_array_equal(own[:, 0], np.arange(200))
-
-
-class Recorder(LogisticRegression):
-    """Counts how often each row is fitted and scored; the first feature is its number."""
-
-    fitted: ClassVar[list] = []
-    scored: ClassVar[list] = []
-
-    def fit(self, X, y):
-        self.fitted.append(X[:, 0].astype(int))
-        return super().fit(X[:, 1:], y)
-
-    def decision_function(self, X):
-        self.scored.append((id(self), X[:, 0].astype(int)))
-        return super().decision_function(X[:, 1:])
-
-
-@pytest.mark.parametrize("shift", [-3.0, -7.0])
-def test_the_threshold_is_chosen_on_rows_that_the_classifier_has_not_seen(shift, monkeypatch):
-    X, y, _ = make_rare(6000, shift=shift)
-    monkeypatch.setattr(Recorder, "fitted", [])
-    monkeypatch.setattr(Recorder, "scored", [])
-    numbered = np.column_stack([np.arange(6000), X])
-    model = DaskClassifier(Recorder(), max_samples=600, random_state=0).fit(numbered, y)
-    whole = Recorder.fitted[0]
-    np.testing.assert_array_equal(np.sort(whole), np.sort(model.rows_))
-    by_whole = [rows for who, rows in Recorder.scored if who == id(model.estimator_)]
-    by_whole = np.concatenate(by_whole)
-    assert not np.isin(by_whole, whole).any()
-    assert len(np.unique(by_whole)) == len(by_whole) == model.held_out_counts_.sum()
-    assert len(Recorder.fitted) == (1 if shift == -3.0 else 6)
-    others = [rows for who, rows in Recorder.scored if who != id(model.estimator_)]
-    for learned, rows in zip(Recorder.fitted[1:], others, strict=True):
-        assert not np.isin(rows, learned).any()
 
 
 def test_few_positives_are_all_learned_from_and_probabilities_are_for_all_data():
@@ -318,13 +283,6 @@ def test_a_pipeline_of_columns_of_any_type():
     np.testing.assert_array_equal(found, model.predict(frame[["size", "kind"]]))
 
 
-def test_sparse_rows_in_memory():
-    X, y, _ = make_rare(2000, shift=-2.0)
-    model = DaskClassifier(LogisticRegression(), max_samples=500, random_state=0)
-    found = model.fit(csr_array(X), y).predict(csr_array(X).tocoo())
-    np.testing.assert_allclose(found, clone(model).fit(X, y).predict(X))
-
-
 def test_mistakes():
     X, y, _ = make_rare(300, shift=-2.0)
     model = DaskClassifier(LogisticRegression())
@@ -397,11 +355,13 @@ def test_probabilities_of_zero_and_one_are_just_beyond_the_others():
     assert np.diff(odds)[0] == pytest.approx(np.log(2) * np.diff(odds)[1] / np.log(8 / 3))
 
 
-def test_all_rows_in_memory_with_numpy():
+def test_all_rows_in_memory():
     X, y = make_classification(400, weights=[0.9], random_state=0)
     model = DaskClassifier(LogisticRegression(), random_state=0).fit(X, y)
     assert not model.held_out_counts_.any()
     np.testing.assert_array_equal(model.rows_, np.arange(400))
     assert isinstance(model.predict(X), np.ndarray)
     assert model.predict(X.tolist()).tolist() == model.predict(X).tolist()
+    sparse = clone(model).fit(csr_array(X), y)
+    np.testing.assert_array_equal(sparse.predict(csr_array(X).tocoo()), model.predict(X))
     assert clone(model).get_params()["estimator__C"] == 1.0

@@ -11,9 +11,8 @@ import numpy as np
 import sklearn
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.validation import has_fit_parameter
 
-from raremetric.validation import SmallClassWarning
+from raremetric.validation import SmallClassWarning, accepted_weights
 
 SKLEARN = str(sklearn.__path__[0])
 
@@ -44,9 +43,7 @@ def assert_one_sentence(error):
 
 def fit(estimator, case):
     """Fit a copy; None if the data are refused, in one sentence."""
-    weights = {}
-    if case.weights is not None and has_fit_parameter(estimator, "sample_weight"):
-        weights["sample_weight"] = case.weights
+    weights = accepted_weights(estimator, case.weights)
     with strict_warnings():
         try:
             return clone(estimator).fit(case.X, case.y, **weights)
@@ -127,9 +124,7 @@ def threads_are_as_alone(fitted, estimator, case, found):
     # The switch of warnings is global: they are not caught in threads.
     with ThreadPoolExecutor(2) as pool, warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        weights = {}
-        if case.weights is not None and has_fit_parameter(estimator, "sample_weight"):
-            weights["sample_weight"] = case.weights
+        weights = accepted_weights(estimator, case.weights)
         both = [pool.submit(clone(estimator).fit, case.X, case.y, **weights) for _ in range(2)]
         models = [each.result() for each in both]
     for model in models:

@@ -16,11 +16,12 @@ def export(
     as_json: AsJson = False,
 ) -> None:
     """Write the classifier of a model as an ONNX file, whose input is the encoded columns."""
-    from raremetric.export import to_onnx
     from raremetric.files import atomic_write, check_output
     from raremetric.table import load_model
 
     with user_mistakes():
+        from raremetric.export import to_onnx  # here, because the extra may not be installed
+
         check_output(out, [model])
         fitted = load_model(model)
         if not fitted.has_neighbors:

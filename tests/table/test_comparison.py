@@ -209,7 +209,7 @@ def test_the_trees_of_rare_learn_from_no_more_rows_than_other_methods(
 
     monkeypatch.setattr(classifier, "make_tuning_set", spy)
     compare_table(long_path, "state", max_samples=200, methods=["rare"], n_folds=3)
-    assert [each.n_for_trees for each in found] == [200] * 3
+    assert [len(each.rows) + len(each.others) for each in found] == [200] * 3
 
 
 def test_a_large_number_of_positives_is_drawn_too_with_a_note(path):

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from raremetric.table import compare_table
-from raremetric.table.leakage import suspicious_columns
+from raremetric.table.notes import suspicious_columns
 
 N = 400
 RNG = np.random.default_rng(0)

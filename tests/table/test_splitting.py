@@ -6,8 +6,8 @@ import pytest
 from sklearn.model_selection import StratifiedKFold
 
 from raremetric.table import compare_table
-from raremetric.table.leakage import copies_in
 from raremetric.table.measures import positives_on_top
+from raremetric.table.notes import copies_in
 from raremetric.table.roles import RowRoles
 from raremetric.table.splitting import outer_folds, tuning_folds
 from tests.table.conftest import make_table

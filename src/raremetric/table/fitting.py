@@ -17,9 +17,8 @@ from raremetric.files import quoted
 from raremetric.performance import OnProgress, one_blas_thread
 from raremetric.table.aims import check_scoring, quality_figures, unmet_minimum
 from raremetric.table.doubts import summarize_columns
-from raremetric.table.leakage import copies_in, suspicious_columns
 from raremetric.table.model import TableModel
-from raremetric.table.notes import FEW_POSITIVES, copy_notes
+from raremetric.table.notes import FEW_POSITIVES, copies_in, leakage_notes
 from raremetric.table.roles import Roles, class_names, read_with_roles
 from raremetric.table.splitting import describe_tuning, tuning_folds
 from raremetric.validation import check_option, check_real, quiet_repeats, warn_user
@@ -167,8 +166,7 @@ def fit_table(
         "chosen": tuned.words,
         "folds": describe_tuning(columns, copies),
         "notes": [
-            *copy_notes(copies),
-            *suspicious_columns(table.data, y, seed, copies.numbers),
+            *leakage_notes(table, copies, seed),
             *unmet_minimum(scoring, quality["validation"]),
         ],
         "weight": weight,

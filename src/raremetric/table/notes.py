@@ -1,39 +1,48 @@
-"""What a user should know about a table and the methods that learn from it, in sentences."""
+"""What to know about a table: copies of rows, columns that reveal the class, and other notes."""
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
+from pandas.api.types import is_datetime64_any_dtype, is_numeric_dtype
+from sklearn.metrics import f1_score
+from sklearn.tree import DecisionTreeClassifier
 
 from raremetric.contenders import Contender
-from raremetric.copies import Copies
+from raremetric.copies import Copies, find_copies
+from raremetric.encoding.columns import is_date_column
 from raremetric.files import quoted
-from raremetric.selection import draw_rows
-from raremetric.table.leakage import MAX_SINGLE, suspicious_columns
+from raremetric.selection import draw_rows, sets_per_class, shuffled_folds
 from raremetric.table.measures import measure_of
+from raremetric.table.reading.levels import EXACT_INTEGERS
 from raremetric.table.roles import class_names
 
 FEW_POSITIVES = 20
+MIN_ROWS = 50  # with fewer, whole numbers can all be different by chance
+MANY_VALUES = 0.9  # different values per row of a column that may identify rows
+MANY_COPIES = 0.1  # share of the rows that are copies without such a column, if it does
+MIN_GROUPS = 20  # levels of a column that may name customers
+MIN_POSITIVES = 10  # with fewer, a column can determine the class by chance
+MAX_ROWS = 50_000
+DETERMINES = 0.99  # F1 of a single column
+N_LEAVES = 4  # of the tree of a single number: too few to overfit
+MAX_SINGLE = 5  # columns with the same flaw that have a sentence each
+CONSTANT = "has the same value in all rows."
+DETERMINING = (
+    "alone determines the class almost perfectly. If it is known only after the outcome, the "
+    "results are too good."
+)
 
 
 def table_notes(
     table: Any, copies: Copies, trains: Sequence[NDArray], max_samples: int | None, seed: int
 ) -> list[str]:
-    """All about a table that is compared on, one sentence or two each.
-
-    Parameters
-    ----------
-    table : Bunch
-        From `read_table`.
-    copies : Copies
-    trains : sequence of ndarray
-        Training rows of each outer fold.
-    max_samples : int or None
-        Maximum number of training rows that are used.
-    seed : int
-    """
+    """All about a table that is compared on, given the training rows of each outer fold."""
     notes, n_positive = [], int(table.target.sum())
     other, positive = class_names(table)
     if len(table.classes) > 2:
@@ -46,15 +55,17 @@ def table_notes(
             f"Only {n_positive} rows are of class {quoted(positive)}: the results depend "
             "strongly on chance. Collect more of them, or repeat the folds (--repeats)."
         )
-    return [
-        *notes,
-        *copy_notes(copies),
-        *_draw_notes(table.target, trains, max_samples),
-        *suspicious_columns(table.data, table.target, seed, copies.numbers),
-    ]
+    notes += _draw_notes(table.target, trains, max_samples)
+    return [*notes, *leakage_notes(table, copies, seed)]
 
 
-def copy_notes(copies: Copies) -> list[str]:
+def leakage_notes(table: Any, copies: Copies, seed: int) -> list[str]:
+    """What makes results on a table better than they are: copies of rows, and columns."""
+    columns = suspicious_columns(table.data, table.target, seed, copies.numbers)
+    return [*_copy_notes(copies), *columns]
+
+
+def _copy_notes(copies: Copies) -> list[str]:
     """How many rows repeat an earlier one, and whether they are copies of it."""
     n_repeats = copies.n_repeats
     if not n_repeats:
@@ -110,3 +121,145 @@ def aim_notes(scoring: Any) -> list[str]:
         "measures are those at the threshold that a method chose in training, which may miss the "
         "minimum."
     ]
+
+
+def identifier_kind(column: Any) -> str:
+    """How a column identifies rows instead of describing them; empty if it does not."""
+    if len(column) < MIN_ROWS or column.isna().any():
+        return ""
+    if is_numeric_dtype(column) and column.min() >= EXACT_INTEGERS and column.max() < 2**64:
+        return "contains numbers of more than 15 digits and seems to be an identifier"
+    if not column.is_unique or is_datetime64_any_dtype(column):
+        return ""
+    if not is_numeric_dtype(column):
+        return "is different in every row and seems to be an identifier"
+    values = column.to_numpy(dtype=np.float64)
+    if not np.all(values == np.floor(values)):
+        return ""
+    steps = np.diff(values)
+    if np.all(steps > 0) or np.all(steps < 0):
+        return "counts the rows: it contains whole numbers in the order of the file"
+    if np.ptp(values) < 2 * len(values):
+        return "numbers the rows: it contains different whole numbers without large gaps"
+    return ""
+
+
+def copies_in(data: Any) -> Copies:
+    """Rows with equal values in all columns but those that identify or count the rows.
+
+    Texts or whole numbers of which nearly all are different identify rows if a large share of the
+    rows are copies without them.
+    """
+    described = data[[name for name in data.columns if not identifier_kind(data[name])]]
+    found = _copies_in(described)
+    rest = described[[name for name in described if not _may_identify(described[name])]]
+    without = found if rest.shape == described.shape else _copies_in(rest)
+    if without.together and without.n_repeats - found.n_repeats >= MANY_COPIES * len(data):
+        found, described = without, rest
+    return found._replace(left_out=[name for name in data if name not in described])
+
+
+def _copies_in(data: Any) -> Copies:
+    if not len(data.columns):
+        return Copies(np.arange(len(data)), 0, True)
+    values = np.column_stack([_as_numbers(column) for _, column in data.items()])
+    return find_copies(values, are_numbers(data))
+
+
+def _may_identify(column: Any) -> bool:
+    """Whether nearly all values are different, and texts or whole numbers."""
+    if is_date_column(column) or column.nunique() < MANY_VALUES * len(column):
+        return False
+    if not is_numeric_dtype(column):
+        return True
+    values = column.dropna().to_numpy(np.float64)
+    return bool(np.all(values == np.floor(values)))
+
+
+def are_numbers(frame: Any) -> NDArray[np.bool_]:
+    """Which columns of a DataFrame hold numbers or dates."""
+    columns = [column for _, column in frame.items()]
+    return np.array([is_numeric_dtype(column) or is_date_column(column) for column in columns])
+
+
+def _as_numbers(column: Any) -> NDArray:
+    """The numbers of a column, or a number for each of its values."""
+    if is_numeric_dtype(column):
+        return column.to_numpy(np.float64, na_value=np.nan)
+    return pd.factorize(column)[0]
+
+
+def suspicious_columns(
+    data: Any, y: NDArray, seed: int = 0, copies: NDArray | None = None
+) -> list[str]:
+    """One sentence for each column that is constant, an identifier, or as good as the class.
+
+    If many columns have the same flaw, there is one sentence for all of them. `copies` are equal
+    numbers for copies of a row; None if all rows are different examples.
+    """
+    rows = draw_rows(y == 1, MAX_ROWS, seed)
+    copies = np.arange(len(y)) if copies is None else copies
+    weights = (np.bincount(y, minlength=2) / np.bincount(y[rows], minlength=2))[y[rows]]
+    found: list[tuple[str, str]] = []  # a column and its flaw
+    for name in data.columns:
+        column = data[name]
+        if column.nunique(dropna=False) == 1:
+            found.append((name, CONSTANT))
+            continue
+        if determines_class(column.iloc[rows], y[rows], weights, copies[rows]):
+            found.append((name, DETERMINING))
+        if kind := identifier_kind(column):
+            found.append((name, f"{kind}."))
+    columns: dict[str, list[str]] = {}
+    for name, flaw in found:
+        columns.setdefault(flaw, []).append(name)
+    sentences = (
+        _many(columns[flaw], flaw) if len(columns[flaw]) > MAX_SINGLE else _one(data[name], flaw)
+        for name, flaw in found
+    )
+    return list(dict.fromkeys(sentences))
+
+
+def _one(column: Any, flaw: str) -> str:
+    name = shlex.quote(str(column.name))
+    sentence = f"Column {str(column.name)!r} {flaw} Consider leaving it out (--ignore {name})."
+    is_text = not is_numeric_dtype(column)
+    if flaw == DETERMINING and is_text and column.nunique() >= MIN_GROUPS:  # levels that recur
+        sentence += (
+            " If rows with the same value belong together, such as those of one customer, the "
+            f"results are honest with --group {name} only."
+        )
+    return sentence
+
+
+def _many(names: list[str], flaw: str) -> str:
+    first = ", ".join(map(repr, names[:MAX_SINGLE]))
+    return (
+        f"Each of {len(names)} columns ({first} and {len(names) - MAX_SINGLE} others) {flaw} "
+        "Consider leaving them out (--ignore)."
+    )
+
+
+def determines_class(column: Any, y: NDArray, weights: NDArray, copies: NDArray) -> bool:
+    """Whether the class follows almost always from this column alone."""
+    if sets_per_class(y, copies).min() < MIN_POSITIVES:
+        return False
+    if is_numeric_dtype(column):
+        X = _as_numbers(column).reshape(-1, 1)
+        tree = DecisionTreeClassifier(max_leaf_nodes=N_LEAVES, random_state=0)
+        predicted = tree.fit(X, y, sample_weight=weights).predict(X)
+    else:
+        predicted = _majority_of_level(pd.factorize(column.astype(str))[0], y, weights, copies)
+    return bool(f1_score(y, predicted, sample_weight=weights) > DETERMINES)
+
+
+def _majority_of_level(
+    codes: NDArray, y: NDArray, weights: NDArray, copies: NDArray
+) -> NDArray[np.int64]:
+    """The most frequent class of each level in other rows, because rare levels are often pure."""
+    predicted = np.zeros(len(y), dtype=np.int64)
+    for train, test in shuffled_folds(y, 3, 0, copies=copies):
+        signs = weights[train] * (2 * y[train] - 1)
+        votes = np.bincount(codes[train], weights=signs, minlength=codes.max() + 1)
+        predicted[test] = votes[codes[test]] > 0
+    return predicted

@@ -12,8 +12,8 @@ import pandas as pd
 
 from raremetric.copies import find_copies
 from raremetric.table.explanation import Explanation, explain_rows
-from raremetric.table.leakage import are_numbers
 from raremetric.table.model import TableModel
+from raremetric.table.notes import are_numbers
 from raremetric.table.predictions import BLOCK_BYTES, unguard
 from raremetric.table.reading import TableError, iter_table
 from raremetric.table.reading.files import read_arrow

@@ -9,7 +9,7 @@ import pytest
 from rich.console import Console
 
 from raremetric.contenders import scored
-from raremetric.table.commands import fit, predict
+from raremetric.terminal import common
 from tests.table.conftest import make_table
 
 
@@ -91,42 +91,32 @@ def test_resampling_is_for_votes(run, roles_path, tmp_path):
 # Progress bars, on a terminal.
 
 
-class Recorder:
-    """Stands in for a progress bar."""
-
-    def __init__(self):
-        self.steps = []
-
-    def __call__(self, description=None, line=None):
-        self.steps.append("step")
-
-    def reach(self, n_done, n_steps):
-        self.steps.append((n_done, n_steps))
-
-
 @pytest.fixture
 def recorded(monkeypatch):
-    from contextlib import contextmanager
+    """The steps of each progress bar, the last one last."""
+    made = []
 
-    seen = {}
+    class Recorder(common.Step):
+        def __init__(self, *args):
+            super().__init__(*args)
+            self.steps = []
+            made.append(self)
 
-    @contextmanager
-    def progress(total, description, **settings):
-        seen["total"], seen["settings"], seen["bar"] = total, settings, Recorder()
-        yield seen["bar"]
+        def __call__(self, description=None, line=None):
+            self.steps.append("step")
 
-    for module in (fit, predict):
-        monkeypatch.setattr(module, "progress", progress)
-    monkeypatch.setattr("raremetric.table.commands.explain.progress", progress)
-    monkeypatch.setattr("raremetric.table.commands.review.progress", progress)
-    return seen
+        def reach(self, n_done, n_steps):
+            self.steps.append((n_done, n_steps))
+
+    monkeypatch.setattr(common, "Step", Recorder)
+    return made
 
 
 @pytest.mark.parametrize("name", ["logistic", "gmml"])
 def test_fit_reports_its_steps(run, path, tmp_path, recorded, name):
     out = tmp_path / "m.skops"
     run("fit", path, "--target", "state", "-o", out, "--model", name, "--ignore", "id")
-    steps = recorded["bar"].steps
+    steps = recorded[-1].steps
     assert len(steps) > 3
     assert steps[-1][0] == steps[-1][1]
     assert [done for done, _ in steps] == sorted(done for done, _ in steps)
@@ -134,25 +124,22 @@ def test_fit_reports_its_steps(run, path, tmp_path, recorded, name):
 
 def test_other_commands_report_their_steps(run, path, saved, tmp_path, recorded):
     assert run("predict", saved, path).exit_code == 0  # to standard output
-    assert recorded["bar"].steps == ["step"]
-    assert recorded["total"] == 1
-    assert recorded["settings"]["shown"]  # it is not a terminal
+    assert recorded[-1].steps == ["step"]
+    assert recorded[-1].total == 1
     assert run("explain", saved, path, "--importance").exit_code == 0
-    assert recorded["bar"].steps == [(i + 1, 21) for i in range(21)]  # 4 columns, 5 times
+    assert recorded[-1].steps == [(i + 1, 21) for i in range(21)]  # 4 columns, 5 times
     assert run("review", saved, path, "--top", 3, "-o", tmp_path / "r.html").exit_code == 0
-    assert recorded["bar"].steps == ["step"] * 4  # one piece, three rows
-    assert recorded["total"] == 4
+    assert recorded[-1].steps == ["step"] * 4  # one piece, three rows
+    assert recorded[-1].total == 4
 
 
 def test_a_bar_shows_the_steps(monkeypatch):
-    from raremetric.terminal.common import progress
-
     stream = io.StringIO()
     console = Console(file=stream, force_terminal=True, width=90)
-    monkeypatch.setattr("raremetric.terminal.common.Console", lambda **_: console)
-    with progress(None, "fitting") as step:
+    monkeypatch.setattr(common, "Console", lambda **_: console)
+    with common.progress(None, "fitting") as step:
         step.reach(4, 4)
-    with progress(3, "predicting", shown=False) as step:
+    with common.progress(3, "predicting", shown=False) as step:
         step()
     assert "4/4" in stream.getvalue()
     assert "predicting" not in stream.getvalue()

@@ -78,13 +78,13 @@ def compare_table(
         How often to repeat the outer folds with other random draws.
     time : str or None, default=None
         Column with a number or a date. Each model is tested on rows that are later than all of its
-        training rows, and tuned in the same way. The column is not used as a feature.
+        training rows, and tuned in the same way.
     group : str or None, default=None
         Column with a group, such as a customer. No group has rows in both the training and the
-        test part, or on both sides when methods are tuned. The column is not used as a feature.
+        test part, or on both sides when methods are tuned.
     weight : str or None, default=None
         Column with the weights of the rows, in fits, thresholds and measures. Rows of weight 0 are
-        left out. The column is not used as a feature.
+        left out. None of these three columns is used as a feature.
     max_samples : int, "auto" or None, default="auto"
         Maximum number of training rows per fit. From more rows, all positives are kept, up to
         half of this number, and the others are drawn at random. All test rows are tested. "auto"

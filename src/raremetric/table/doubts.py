@@ -88,7 +88,7 @@ def _new_levels(summary: dict[str, Any], column: Any) -> NDArray[np.bool_]:
     values, known = column.astype("category").cat, {*summary["levels"]}
     is_new = [str(level) not in known for level in values.categories]
     new = np.array([*is_new, False])[values.codes]  # the code of a missing value is -1
-    share = summary.get("once", 1.0)  # not in files of earlier versions
+    share = summary["once"]
     if len(known) <= MAX_LEVELS or share <= RARELY:
         return new
     n_new = np.count_nonzero(new)

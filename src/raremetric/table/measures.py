@@ -109,25 +109,12 @@ def best_group(
 ) -> set[tuple[str, str]]:
     """The methods that cannot be distinguished from the one with the highest mean.
 
-    Parameters
-    ----------
-    scores : dict of ndarray of shape (n_folds,)
-        The measure of each method on the same folds.
-    test_ratio : float
-        Number of test rows per training row.
-
-    Returns
-    -------
-    set
-        Methods for which mean(d) ≤ t √((1 / n_folds + test_ratio) var(d)), where d are the
-        differences to the best on each fold, and t is the 97.5 % quantile of Student's
-        distribution with n_folds − 1 degrees of freedom: 2.8 for five folds.
-
-    Notes
-    -----
-    The training sets of the folds overlap, so the differences are not independent, and the usual
-    variance of their mean, var(d) / n_folds, is too small. The factor is that of C. Nadeau and
-    Y. Bengio, Inference for the generalization error, Machine Learning 52 (2003).
+    They are those for which mean(d) ≤ t √((1 / n_folds + test_ratio) var(d)), where d are the
+    differences to the best on each fold, test_ratio is the number of test rows per training row,
+    and t is the 97.5 % quantile of Student's distribution with n_folds − 1 degrees of freedom: 2.8
+    for five folds. The training sets of the folds overlap, so the differences are not independent,
+    and the usual variance of their mean, var(d) / n_folds, is too small. The factor is that of
+    C. Nadeau and Y. Bengio, Inference for the generalization error, Machine Learning 52 (2003).
     """
     if not scores:
         return set()

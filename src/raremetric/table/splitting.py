@@ -78,24 +78,12 @@ def tuning_folds(
 ) -> Folds | None:
     """The inner folds on which all methods are tuned, made as the outer ones are.
 
-    Parameters
-    ----------
-    y : ndarray of shape (n_samples,)
-        0 or 1.
-    seed : int
-    roles : RowRoles
-    quick : bool, default=False
-        Whether three folds are enough if there are many rows of both classes.
-    max_samples : int or None, default=None
-        The number of rows that all methods must learn from, if there are more. `RareClassifier`
-        would learn from other rows, too, if it made its folds by itself.
+    With ``quick``, three folds are enough if there are many rows of both classes. If there are more
+    rows than ``max_samples``, all methods must learn from that number of them: `RareClassifier`
+    would learn from other rows, too, if it made its folds by itself.
 
-    Returns
-    -------
-    list of (train, validation) or None
-        None if there is no reason not to use the folds that a method makes by itself, which are
-        stratified. Several repeats come one after the other. With times, the first rows are in no
-        validation part.
+    Several repeats come one after the other. With times, the first rows are in no validation part.
+    None if there is no reason not to use the folds that a method makes by itself.
     """
     n_most = n_tuning_folds(y)
     few_folds = quick and len(y) >= MANY_ROWS and np.bincount(y).min() >= MANY_RARE

@@ -85,38 +85,14 @@ def test_review(run, path, saved, tmp_path):
     assert found["file"] == str(out)
 
 
-def test_review_does_not_overwrite_its_inputs(run, path, saved, tmp_path):
-    copy = tmp_path / "copy.csv"
-    copy.write_bytes(path.read_bytes())
-    for target in (copy, saved / "iml.skops"):
-        before = target.read_bytes()
-        result = run("review", saved / "iml.skops", copy, "-o", target)
-        assert result.exit_code == 2
-        assert "is also an input" in result.stderr
-        assert target.read_bytes() == before
-    result = run("review", saved / "iml.skops", path, "-o", tmp_path / "none" / "x.html")
-    assert "There is no directory" in result.stderr
-
-
 def test_fit_with_a_review(run, path, tmp_path):
     new, review, out = (tmp_path / name for name in ("new.csv", "review.csv", "model.skops"))
     make_table(seed=5, n=30).drop(columns="state").to_csv(new, index=False)
     review.write_text(
         "row,id,probability,verdict,label,note\n2,r1,.9,yes,ill,\n9,r8,.8,no,well,\n3,r2,.7,unsure,,\n"
     )
-    words = [
-        "fit",
-        path,
-        "--target",
-        "state",
-        "--id",
-        "id",
-        "--model",
-        "plain",
-        "-o",
-        out,
-        "--json",
-    ]
+    words = ["fit", path, "--target", "state", "--id", "id", "--model", "plain", "--json"]
+    words += ["-o", out]
     before = json.loads(run(*words).stdout)
     result = run(*words, "--reviewed", review, "--reviewed-from", new)
     assert result.exit_code == 0, result.output

@@ -69,20 +69,23 @@ def test_compare(run, path, tmp_path, monkeypatch):
     page = tmp_path / "page.html"
     words = ["compare", path, "--target", "state", "--ignore", "id", "-o", page]
     few = ["--methods", "plain,logistic", "--folds", "2"]
-    result = run(*words, *few)
+    result = run(*words, *few, "--importances")
     assert result.exit_code == 0, result.output
     for name in ("plain distance", "logistic", "balanced", "MCC", "120 rows"):
         assert name in result.stdout
     assert "4/4 logistic regression, fold 2" in result.stderr
     assert page.read_text().startswith("<!DOCTYPE html>")
-    assert 'id="importances"' not in page.read_text()
+    assert "Importances for logistic regression" in result.stdout
+    table = re.split("─ *\n", result.stdout.split("Importances for")[1])[1].splitlines()
+    assert table[0].split()[0] == "size"
+    assert {line.split()[0] for line in table[:4]} == {"size", "weight", "color", "new"}
+    section = page.read_text().split('id="importances"')[1]
+    assert "Decrease of the average precision, sorted by logistic regression" in section
     found = json.loads(run(*words, *few, "--resampling", "none,smote", "--json").stdout)
     assert found["importances"] == []
-    assert [row["title"] for row in found["methods"]] == [
-        "plain distance",
-        "plain distance + SMOTE",
-        "logistic regression",
-    ]
+    assert 'id="importances"' not in page.read_text()
+    titles = ["plain distance", "plain distance + SMOTE", "logistic regression"]
+    assert [row["title"] for row in found["methods"]] == titles
     assert set(found["methods"][0]["F1"]) == {"mean", "std"}
 
 
@@ -351,6 +354,8 @@ def test_no_command_overwrites_its_input(run, path, saved, tmp_path, kind):
         (["compare", table, "--target", "state", "--methods", "plain"], table),
         (["predict", fitted, table], table),
         (["predict", fitted, table], fitted),
+        (["review", fitted, table], table),
+        (["review", fitted, table], fitted),
     ):
         result = run(*words, "-o", other_name(file))
         assert result.exit_code == 2
@@ -479,24 +484,6 @@ def test_no_method_is_cut_with_seven_measures(monkeypatch, width):
     for word in ("RareClassifier", "logistic", "regression", "gradient", "boosting"):
         assert f" {word} " in printed
     assert printed.count("±") == 1 + (4 if width == 80 else 4 * 7)  # one of them in the title
-
-
-def test_importances_without_another_file(run, path, tmp_path, monkeypatch):
-    monkeypatch.setattr(scored, "N_QUICK_CANDIDATES", 1)
-    page = tmp_path / "page.html"
-    words = ["compare", path, "--target", "state", "--ignore", "id", "-o", page, "--importances"]
-    few = ["--methods", "plain,logistic", "--folds", "2"]
-    result = run(*words, *few)
-    assert result.exit_code == 0, result.output
-    assert "Importances for logistic regression" in result.stdout
-    table = re.split("─ *\n", result.stdout.split("Importances for")[1])[1].splitlines()
-    assert table[0].split()[0] == "size"
-    assert {line.split()[0] for line in table[:4]} == {"size", "weight", "color", "new"}
-    section = page.read_text().split('id="importances"')[1]
-    assert "Decrease of the average precision, sorted by logistic regression" in section
-    found = json.loads(run(*words, *few, "--json").stdout)["importances"]
-    assert [each["title"] for each in found] == ["plain distance", "logistic regression"]
-    assert found[1]["columns"][0]["column"] == "size"
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,9 @@ import time
 
 import pytest
 import typer
+from typer.testing import CliRunner
 
+from raremetric.cli import app
 from raremetric.files import atomic_write
 from raremetric.terminal.common import user_mistakes
 from tests.cli.conftest import COMMAND
@@ -179,10 +181,6 @@ def test_closed_standard_input(saved):
 
 @pytest.mark.parametrize("columns", ["0", "1", "-5", "19"])
 def test_impossible_widths_of_the_terminal(saved, columns):
-    from typer.testing import CliRunner
-
-    from raremetric.cli import app
-
     shown = CliRunner().invoke(app, ["info", str(saved)], env={"COLUMNS": columns}).stdout
     assert shown == CliRunner().invoke(app, ["info", str(saved)], env={"COLUMNS": "80"}).stdout
     assert "gmml" in shown

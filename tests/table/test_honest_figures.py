@@ -8,7 +8,7 @@ import pytest
 from sklearn.model_selection import StratifiedKFold
 
 from raremetric.contenders import scored
-from raremetric.table import compare_table, fit_table, read_table
+from raremetric.table import compare_table, fit_table
 from tests.table.conftest import make_table
 
 
@@ -97,16 +97,6 @@ def test_the_expected_quality_is_that_of_the_threshold_that_decides(path, monkey
     ]
     low, high = (model.training["validation"]["recall"] for model in found)
     assert low > 0.9 > high
-
-
-@pytest.mark.parametrize("name", ["none", "None", "NA"])
-def test_a_class_may_be_called_none(tmp_path, name):
-    """Such as the kind of an injury, or North America."""
-    frame = make_table().drop(columns="id")
-    frame["state"] = frame["state"].replace("well", name)
-    frame.to_csv(tmp_path / "t.csv", index=False)
-    table = read_table(tmp_path / "t.csv", "state")
-    assert table.classes == sorted([name, "ill"])
 
 
 @pytest.mark.parametrize("seed", [0, 3])

@@ -66,12 +66,8 @@ def test_explained(model, path):
         assert example["values"] == {"shop": row["shop"], "size": pytest.approx(row["size"])}
     found = importances_of_file(model, path)
     assert found.columns[0]["column"] == "shop"
-
-
-def test_reviewed(model, path):
-    review = review_file(model, path, top=2)
-    rows = make_shops().set_index("id")
-    for alert in review.alerts:
+    rows = frame.set_index("id")
+    for alert in review_file(model, path, top=2).alerts:
         values = {each["column"]: each["value"] for each in alert.columns}
         assert values["shop"] == rows.loc[alert.id, "shop"]
 

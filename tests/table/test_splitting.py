@@ -140,13 +140,6 @@ def test_time_and_group_are_not_features(frame, tmp_path):
     assert "No value of 'customer' occurs both" in found.protocol
     (results,) = found.entries().values()
     assert frame["day"][results[0].test].max() < frame["day"][results[1].test].min()
-    grouped = compare_table(
-        tmp_path / "t.csv", "state", methods=["plain"], n_folds=2, group="customer", ignore=["day"]
-    )
-    first, second = ({*frame["customer"][each.test]} for each in grouped.entries()["plain", "none"])
-    assert not first & second
-    with pytest.raises(ValueError, match="no column 'moment'"):
-        compare_table(tmp_path / "t.csv", "state", time="moment")
 
 
 def test_repeats(path):

@@ -42,9 +42,8 @@ from raremetric.table.reading.levels import (
 from raremetric.table.reading.numbers import (
     UNKNOWN,
     Written,
-    note_leading_zeros,
+    check_numbers,
     parse_numbers,
-    refuse_mistake,
     strict_numbers,
 )
 from raremetric.validation import warn_user
@@ -168,8 +167,7 @@ def _convert_text(name: str, column: Any, decimal: str) -> Converted | None:
     if numbers.is_numeric:
         if not numbers.n_wrong and np.isnan(numbers.values).all():
             return None
-        refuse_mistake(name, numbers)
-        note_leading_zeros(name, numbers)
+        check_numbers(name, numbers)
         return Converted(numbers.values, numbers.written)
     del numbers
     levels, codes = tidy_levels(*distinct_values(column))
@@ -192,21 +190,20 @@ def known_columns(table: Any, encoder: TableEncoder, first_row: int) -> Any:
         column, written = plain_column(table.column(name)), encoder.written_.get(name)
         if isinstance(known, DateEncoder):
             series[name] = strict_dates(name, column, written or "", known.has_zone_, first_row)
-            continue
-        if not isinstance(known, NumberEncoder):
-            spell = partial(known_spellings, known=known.levels_)
-            converted = convert_category(name, column, spell)
-        elif is_text(column.type):
+        elif isinstance(known, NumberEncoder) and is_text(column.type):
             series[name] = strict_numbers(name, column, written or UNKNOWN, first_row)
-            continue
-        elif column.type == "bool" and column.null_count < len(column):
-            raise TableError(
-                f"Column {name!r} was numeric in the training data, but now it holds True and "
-                "False. Convert it to the numbers that they stand for."
-            )
         else:
-            converted = convert_column(name, column)
-        missing = np.full(table.num_rows, np.nan)
-        series[name] = missing if converted is None else converted.values
+            if not isinstance(known, NumberEncoder):
+                spell = partial(known_spellings, known=known.levels_)
+                converted = convert_category(name, column, spell)
+            elif types.is_boolean(column.type) and column.null_count < len(column):
+                raise TableError(
+                    f"Column {name!r} was numeric in the training data, but now it holds True and "
+                    "False. Convert it to the numbers that they stand for."
+                )
+            else:
+                converted = convert_column(name, column)
+            missing = np.full(table.num_rows, np.nan)
+            series[name] = missing if converted is None else converted.values
     rows = pd.RangeIndex(first_row, first_row + table.num_rows)
     return pd.DataFrame(series, index=rows, copy=False)

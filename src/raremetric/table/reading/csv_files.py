@@ -18,7 +18,6 @@ from raremetric.table.reading.dialect import (
     SAMPLE_BYTES,
     Dialect,
     name_columns,
-    read_sample,
     sniff,
 )
 from raremetric.table.reading.levels import MISSING_SPELLINGS
@@ -36,8 +35,7 @@ class RawTable(NamedTuple):
 def find_dialect(path: Path, header: bool | None = None, target: object = None) -> Dialect:
     """The dialect of a CSV file."""
     with open_stream(path) as stream:
-        sample, is_whole = read_sample(stream)
-    return sniff(sample, header, target, is_whole=is_whole)
+        return sniff(stream, header, target)
 
 
 def read_csv(path: Path, dialect: Dialect) -> RawTable:

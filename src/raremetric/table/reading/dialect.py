@@ -54,26 +54,19 @@ class Dialect(NamedTuple):
         return self._replace(numeric=self.numeric.difference([*names, target]))
 
 
-def read_sample(stream: Any) -> tuple[bytes, bool]:
-    """The beginning of a binary stream, and whether it is the whole stream."""
-    blocks, n_lines = [], 0
-    while block := stream.read(SAMPLE_BYTES):
-        blocks.append(block)
-        n_lines += max(block.count(b"\n"), block.count(b"\r"))
-        if n_lines >= MIN_SAMPLE_LINES:
-            return b"".join(blocks), False
-    return b"".join(blocks), True
-
-
-def sniff(
-    sample: bytes, header: bool | None = None, target: object = None, *, is_whole: bool = True
-) -> Dialect:
-    """Detect the dialect of a CSV file from its beginning, whose last line may be incomplete.
+def sniff(stream: Any, header: bool | None = None, target: object = None) -> Dialect:
+    """Detect the dialect of a CSV file, a binary stream, from its beginning.
 
     The first row is the header if `header` says so, or if it contains the name of the target; if
     `header` is None, it is detected.
     """
-    encoding, text = _decode(sample)
+    blocks: list[bytes] = []
+    n_lines, is_whole = 0, False
+    while n_lines < MIN_SAMPLE_LINES and not is_whole:
+        blocks.append(stream.read(SAMPLE_BYTES))
+        n_lines += max(blocks[-1].count(b"\n"), blocks[-1].count(b"\r"))
+        is_whole = not blocks[-1]
+    encoding, text = _decode(b"".join(blocks))
     lines = list(io.StringIO(text, newline=""))
     if not is_whole:
         lines = lines[:-1]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
+from collections.abc import Callable
 from itertools import product
 from typing import Any, NamedTuple
 
@@ -135,38 +136,45 @@ def parse_numbers(name: str, column: Any, decimal: str) -> Numbers:
 
 def _parse_column(column: Any, decimal: str, percent: bool) -> Numbers:
     """Parse chunk by chunk: all distinct texts of a large column would not fit in memory."""
+
+    def parse(text: str) -> float | None:
+        return parse_any(text, decimal) if percent == text.endswith("%") else None
+
     values = np.full(len(column), np.nan)
     n_wrong, wrong_row, wrong_value, start = 0, 0, "", 0
     has_decimals, grouped, padded, ambiguous, is_clear = False, False, "", "", False
     for chunk in column.chunks:
-        raw, codes = distinct_values(pa.chunked_array([chunk]))
-        numbers, wrong = np.full(len(raw) + 1, np.nan), np.zeros(len(raw) + 1, dtype=bool)
-        for index, text in enumerate(map(unquote, raw)):
-            if is_missing(text):
+        texts, parsed, codes = _parse_texts(pa.chunked_array([chunk]), parse)
+        values[start : start + len(chunk)] = np.array([*parsed, np.nan], dtype=np.float64)[codes]
+        wrong = np.array([*(number is None for number in parsed), False])[codes]
+        if wrong.any() and not n_wrong:
+            row = int(np.argmax(wrong))
+            wrong_row, wrong_value = start + row, texts[codes[row]]
+        n_wrong += int(np.count_nonzero(wrong))
+        start += len(chunk)
+        if n_wrong > (1 - NUMERIC_SHARE) * len(column):
+            break  # a column of text, whatever the rest contains
+        for text, number in zip(texts, parsed, strict=True):
+            if number is None or number != number:
                 continue
-            number = parse_any(text, decimal) if percent == text.endswith("%") else None
-            if number is None:
-                wrong[index] = True
-                continue
-            numbers[index] = number
             has_decimals |= decimal in text or number % 1 != 0
             grouped |= MARKS[decimal] in text
             padded = padded or (text if is_padded(text) else "")
             if "." in text or "," in text:
                 ambiguous = ambiguous or text
                 is_clear = is_clear or not is_ambiguous(text)
-        if wrong[codes].any() and not n_wrong:
-            row = int(np.argmax(wrong[codes]))
-            wrong_row, wrong_value = start + row, unquote(raw[codes[row]])
-        n_wrong += int(np.count_nonzero(wrong[codes]))
-        values[start : start + len(chunk)] = numbers[codes]
-        start += len(chunk)
-        if n_wrong > (1 - NUMERIC_SHARE) * len(column):
-            break  # a column of text, whatever the rest contains
-    mark = decimal if has_decimals or grouped else ""
-    written = Written(mark, has_decimals, grouped, percent)
+    written = Written(decimal if has_decimals or grouped else "", has_decimals, grouped, percent)
     ambiguous = "" if is_clear else ambiguous
     return Numbers(values, written, n_wrong, wrong_row, wrong_value, padded, ambiguous)
+
+
+def _parse_texts(
+    column: Any, parse: Callable[[str], float | None]
+) -> tuple[list[str], list[float | None], NDArray]:
+    """Distinct texts, their values, and the index of each row's text; -1 where it is missing."""
+    raw, codes = distinct_values(column)
+    texts = [unquote(text) for text in raw]
+    return texts, [np.nan if is_missing(text) else parse(text) for text in texts], codes
 
 
 def _note_ambiguous(name: str, numbers: Numbers) -> None:
@@ -180,28 +188,21 @@ def _note_ambiguous(name: str, numbers: Numbers) -> None:
     )
 
 
-def note_leading_zeros(name: str, numbers: Numbers) -> None:
-    """Warn that leading zeros are lost."""
-    if numbers.padded:
-        warn_user(
-            f"Column {name!r} has leading zeros, such as {numbers.padded!r}, and is read as "
-            f"numbers. If these are codes, treat them as {_as_categories(name)}, or leave the "
-            "column out if they are identifiers."
-        )
-
-
-def _as_categories(name: str) -> str:
+def check_numbers(name: str, numbers: Numbers) -> None:
+    """Raise an error if a few values are not numbers; warn if leading zeros are lost."""
     option = f"--categorical {shlex.quote(name)}"
-    return f"categories (`categorical`, on the command line `{option}`)"
-
-
-def refuse_mistake(name: str, numbers: Numbers) -> None:
-    """Raise an error if nearly all values are numbers and a few are not."""
+    as_categories = f"treat them as categories (`categorical`, on the command line `{option}`)"
     if numbers.n_wrong:
         raise TableError(
             f"Column {name!r} holds numbers, except in {numbers.n_wrong} of {len(numbers.values)} "
             f"rows: data row {numbers.wrong_row + 1} holds {numbers.wrong_value!r}. Correct it, "
-            f"leave it empty, or, if its numbers are codes, treat them as {_as_categories(name)}."
+            f"leave it empty, or, if its numbers are codes, {as_categories}."
+        )
+    if numbers.padded:
+        warn_user(
+            f"Column {name!r} has leading zeros, such as {numbers.padded!r}, and is read as "
+            f"numbers. If these are codes, {as_categories}, or leave the column out if they are "
+            "identifiers."
         )
 
 
@@ -214,10 +215,8 @@ def strict_numbers(name: str, column: Any, written: Written, first_row: int) -> 
     values = _parse_quickly(column, written)
     if values is not None:
         return values
-    raw, codes = distinct_values(column)
-    texts = [unquote(text) for text in raw]
-    numbers = [np.nan if is_missing(text) else parse_as(text, written) for text in texts]
-    wrong = np.array([number is None for number in numbers] + [False])[codes]
+    texts, numbers, codes = _parse_texts(column, lambda text: parse_as(text, written))
+    wrong = np.array([*(number is None for number in numbers), False])[codes]
     if wrong.any():
         row = int(np.argmax(wrong))
         raise TableError(_describe_wrong(name, texts[codes[row]], written, first_row + row))

@@ -6,15 +6,12 @@ from sklearn import config_context
 from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.exceptions import UnsetMetadataPassedError
 from sklearn.frozen import FrozenEstimator
-from sklearn.metrics import f1_score
 from sklearn.model_selection import StratifiedKFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from raremetric import IML, BalancedDiscriminant, Euclidean, MetricKNNClassifier
-from raremetric.selection import best_threshold, f_utility, fit_sigmoid
 from tests.conftest import make_problem
-from tests.oracles.votes import nearness
 
 Q = np.random.default_rng(1).normal(0.5, 1.5, size=(40, 3))
 VOTES = [
@@ -95,55 +92,6 @@ def test_the_unit_of_the_weights_does_not_matter_to_a_majority(data, scale):
     np.testing.assert_array_equal(model.predict(Q), votes.argmax(axis=1))
 
 
-def test_ties_of_weighted_votes_with_one_metric_per_class():
-    X = np.array([[0.0], [1.0], [2.0], [10.0], [11.0], [12.0]])
-    y = np.array(["c", "a", "b", "a", "b", "c"])
-    model = MetricKNNClassifier(Euclidean(), multiclass="one_vs_rest")
-    model.fit(X, y, sample_weight=[2.0, 2.0, 2.0, 3.0, 3.0, 3.0])
-    assert model.predict([[1.0]]).tolist() == ["a"]
-
-
-def test_the_score_is_calibrated_and_its_threshold_chosen_with_weights():
-    X, y = make_problem(4, n_samples=60)
-    weights = np.random.default_rng(0).uniform(0.2, 4.0, size=len(y))
-    folds = list(StratifiedKFold(3).split(X, y))
-    held_out = np.empty(len(y))
-    for train, test in folds:
-        held_out[test] = [nearness(X[train], y[train], q, [1, 1], 2)[1] for q in X[test]]
-    model = MetricKNNClassifier(Euclidean(), vote="score", cv=folds)
-    model.fit(X, y, sample_weight=weights)
-    rare = int(np.argmin(np.bincount(y)))
-    own = held_out if rare == 1 else -held_out
-    sigmoid = fit_sigmoid(own, y == rare, weights)
-    threshold = best_threshold(sigmoid(own), f_utility(1.0), weights)
-    assert model.threshold_ == pytest.approx(threshold)
-    assert model.threshold_ != pytest.approx(clone(model).fit(X, y).threshold_)
-    scores = np.array([nearness(X, y, q, [1, 1], 2)[rare] for q in Q])
-    np.testing.assert_allclose(model.predict_proba(Q)[:, rare], sigmoid(scores), rtol=1e-6)
-
-
-def test_gamma_has_the_best_weighted_f1_on_the_folds():
-    X, y = make_problem(3, n_samples=60)
-    y = np.where(np.cumsum(y == 1) <= 15, y, 0)  # class 1 is the rarer one
-    weights = np.random.default_rng(2).uniform(0.2, 4.0, size=len(y))
-    folds = list(StratifiedKFold(3).split(X, y))
-    second = np.empty((2, len(y)))
-    for train, test in folds:
-        for c in range(2):
-            own = X[train][y[train] == c]
-            distances = np.linalg.norm(X[test][:, np.newaxis] - own, axis=2)
-            second[c, test] = np.sort(distances, axis=1)[:, 1]
-    model = MetricKNNClassifier(Euclidean(), vote="adjusted", cv=folds)
-    model.fit(X, y, sample_weight=weights)
-
-    def f1(gamma):
-        return f1_score(y, gamma * second[1] < second[0], sample_weight=weights)
-
-    best = max(f1(gamma) for gamma in np.geomspace(0.1, 10, 41))
-    assert f1(model.gamma_[1]) == pytest.approx(best)
-    assert f1(clone(model).fit(X, y).gamma_[1]) < best
-
-
 def test_a_list_of_folds_refers_to_the_rows_given_to_fit(data):
     X, y = data
     weights = np.arange(len(y)) % 4
@@ -196,14 +144,6 @@ def test_without_routing_a_learner_gets_weights_if_its_fit_has_them(data):
         MetricKNNClassifier(learner).fit(X, y, sample_weight=weights)
     with pytest.raises(ValueError, match=r"fit got costs, .*enable_metadata_routing=True"):
         MetricKNNClassifier(Recorder()).fit(X, y, costs=weights)
-
-
-def test_weights_reach_the_metric(data):
-    X, y = data
-    weights = np.random.default_rng(0).uniform(0.1, 5.0, size=len(y))
-    model = MetricKNNClassifier(IML(tol=1e-2)).fit(X, y, sample_weight=weights)
-    alone = IML(tol=1e-2).fit(X, y, sample_weight=weights)
-    np.testing.assert_array_equal(model.metric_.components_, alone.components_)
 
 
 @pytest.mark.parametrize("requested", [True, False])

@@ -17,6 +17,7 @@ from raremetric.tuning import PAPER_GRID
 from raremetric.validation import check_labels
 from tests.conftest import make_problem
 
+F1 = make_scorer(f1_score, pos_label="rare", zero_division=0)
 FEW = {"margin": [1.0, 100.0], "regularization": [0.1, 10.0], "similar_weight": [0.2, 0.8]}
 
 
@@ -39,15 +40,15 @@ def test_the_f1_of_a_vote_is_that_of_scikit_learn(k):
         assert found == pytest.approx(f1_score(y[60:] == label, predicted == label))
 
 
-def test_same_scores_and_winner_as_a_grid_search(rare):
+@pytest.mark.parametrize("grid", [FEW, {"set_weights": ["inverse"], "margin": [1.0, 100.0]}])
+def test_same_scores_and_winner_as_a_grid_search(rare, grid):
     X, y = rare
     folds = list(StratifiedKFold(3, shuffle=True, random_state=0).split(X, y))
-    ours = IMLCV(FEW, None, cv=folds).fit(X, y)
-    scorer = make_scorer(f1_score, pos_label="rare", zero_division=0)
+    ours = IMLCV(grid, None, cv=folds).fit(X, y)
     theirs = GridSearchCV(
         MetricKNNClassifier(IML()),
-        {f"learner__{name}": values for name, values in FEW.items()},
-        scoring=scorer,
+        {f"learner__{name}": values for name, values in grid.items()},
+        scoring=F1,
         cv=folds,
     ).fit(X, y)
     by_params = {
@@ -62,6 +63,29 @@ def test_same_scores_and_winner_as_a_grid_search(rare):
         key = tuple(sorted((f"learner__{name}", value) for name, value in params.items()))
         assert score == pytest.approx(by_params[key], abs=1e-12)
     assert ours.best_score_ == pytest.approx(theirs.best_score_)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_scores_are_those_of_neighbors_also_by_any_scorer_and_in_threads(rare, weighted):
+    X, y = rare
+    weights = np.random.default_rng(0).uniform(0.1, 5.0, size=150) if weighted else None
+    folds = list(StratifiedKFold(2, shuffle=True, random_state=0).split(X, y))
+    search = IMLCV(FEW, None, cv=folds, n_jobs=2).fit(X, y, sample_weight=weights)
+    slow = IMLCV(FEW, None, cv=folds, scoring=F1).fit(X, y, sample_weight=weights)
+    np.testing.assert_array_equal(search.components_, slow.components_)
+    for f, (train, test) in enumerate(folds):
+        scores = search.cv_results_[f"split{f}_test_score"]
+        np.testing.assert_allclose(slow.cv_results_[f"split{f}_test_score"], scores)
+        own, other = (None, None) if weights is None else (weights[train], weights[test])
+        for params, score in zip(search.cv_results_["params"], scores, strict=True):
+            knn = MetricKNNClassifier(IML(**params)).fit(X[train], y[train], sample_weight=own)
+            predicted = knn.predict(X[test])
+            expected = f1_score(y[test], predicted, pos_label="rare", sample_weight=other)
+            assert score == pytest.approx(expected)
+    best = IML(**search.best_params_).fit(X, y, sample_weight=weights)
+    np.testing.assert_array_equal(search.components_, best.components_)
+    balanced = IMLCV(FEW, 2, cv=folds, scoring="balanced_accuracy", random_state=0).fit(X, y)
+    assert 0.5 < balanced.best_score_ <= 1
 
 
 def test_the_winner_is_fitted_on_all_data(rare):
@@ -80,18 +104,6 @@ def test_the_winner_is_fitted_on_all_data(rare):
     np.testing.assert_allclose(splits.std(axis=1), results["std_test_score"])
 
 
-def test_any_scorer_of_scikit_learn(rare):
-    X, y = rare
-    fast = IMLCV(FEW, None, cv=3, random_state=0).fit(X, y)
-    scorer = make_scorer(f1_score, pos_label="rare", zero_division=0)
-    slow = IMLCV(FEW, None, cv=3, scoring=scorer, random_state=0).fit(X, y)
-    np.testing.assert_allclose(
-        slow.cv_results_["mean_test_score"], fast.cv_results_["mean_test_score"]
-    )
-    balanced = IMLCV(FEW, 2, cv=3, scoring="balanced_accuracy", random_state=0).fit(X, y)
-    assert 0.5 < balanced.best_score_ <= 1
-
-
 def test_candidates_drawn_listed_and_gridded(rare):
     X, y = rare
     drawn = IMLCV(n_candidates=4, cv=2, random_state=0).fit(X, y).cv_results_["params"]
@@ -103,31 +115,6 @@ def test_candidates_drawn_listed_and_gridded(rare):
     search = IMLCV(listed, cv=2).fit(X, y)
     assert search.cv_results_["params"] == listed
     assert search.cv_results_["param_dissimilar"].mask.tolist() == [True, False]
-
-
-def test_the_later_weights_are_tuned(rare):
-    X, y = rare
-    grid = {"set_weights": ["inverse"], "margin": [1.0, 100.0], "regularization": [0.1, 10.0]}
-    folds = list(StratifiedKFold(2, shuffle=True, random_state=0).split(X, y))
-    search = IMLCV(grid, None, cv=folds).fit(X, y)
-    scorer = make_scorer(f1_score, pos_label="rare", zero_division=0)
-    for f, (train, test) in enumerate(folds):
-        for params, score in zip(
-            search.cv_results_["params"],
-            search.cv_results_[f"split{f}_test_score"],
-            strict=True,
-        ):
-            knn = MetricKNNClassifier(IML(**params)).fit(X[train], y[train])
-            assert score == pytest.approx(scorer(knn, X[test], y[test]))
-
-
-def test_threads_do_not_change_the_result(rare):
-    one = IMLCV(FEW, None, cv=3, random_state=0).fit(*rare)
-    two = IMLCV(FEW, None, cv=3, random_state=0, n_jobs=2).fit(*rare)
-    np.testing.assert_array_equal(
-        one.cv_results_["mean_test_score"], two.cv_results_["mean_test_score"]
-    )
-    assert one.components_.tobytes() == two.components_.tobytes()
 
 
 def test_halving_races_the_candidates(rare):
@@ -171,33 +158,6 @@ def weights():
     return np.random.default_rng(0).uniform(0.1, 5.0, size=150)
 
 
-def test_weighted_scores_are_those_of_weighted_neighbors(rare, weights):
-    X, y = rare
-    folds = list(StratifiedKFold(2, shuffle=True, random_state=0).split(X, y))
-    search = IMLCV(FEW, None, cv=folds).fit(X, y, sample_weight=weights)
-    for f, (train, test) in enumerate(folds):
-        for params, score in zip(
-            search.cv_results_["params"], search.cv_results_[f"split{f}_test_score"], strict=True
-        ):
-            knn = MetricKNNClassifier(IML(**params))
-            predicted = knn.fit(X[train], y[train], sample_weight=weights[train]).predict(X[test])
-            expected = f1_score(y[test], predicted, pos_label="rare", sample_weight=weights[test])
-            assert score == pytest.approx(expected)
-    best = IML(**search.best_params_).fit(X, y, sample_weight=weights)
-    np.testing.assert_array_equal(search.components_, best.components_)
-
-
-def test_a_scorer_receives_the_weights(rare, weights):
-    fast = IMLCV(FEW, None, cv=3, random_state=0).fit(*rare, sample_weight=weights)
-    scorer = make_scorer(f1_score, pos_label="rare", zero_division=0)
-    slow = IMLCV(FEW, None, cv=3, scoring=scorer, random_state=0)
-    slow.fit(*rare, sample_weight=weights)
-    scores = fast.cv_results_["mean_test_score"]
-    np.testing.assert_allclose(slow.cv_results_["mean_test_score"], scores)
-    unweighted = IMLCV(FEW, None, cv=3, random_state=0).fit(*rare).cv_results_
-    assert not np.allclose(scores, unweighted["mean_test_score"], atol=1e-3)
-
-
 @pytest.mark.parametrize("as_table", [False, True])
 def test_a_weight_of_zero_is_a_missing_row(rare, as_table):
     X, y = rare
@@ -214,14 +174,6 @@ def test_a_weight_of_zero_is_a_missing_row(rare, as_table):
         np.testing.assert_array_equal(model.components_, same.components_)
         scores = model.cv_results_["mean_test_score"]
         np.testing.assert_array_equal(scores, same.cv_results_["mean_test_score"])
-
-
-def test_weights_of_one_change_nothing(rare):
-    plain = IMLCV(FEW, 4, cv=3, random_state=0).fit(*rare)
-    ones = IMLCV(FEW, 4, cv=3, random_state=0).fit(*rare, sample_weight=np.ones(150))
-    np.testing.assert_array_equal(plain.components_, ones.components_)
-    scores = plain.cv_results_["mean_test_score"]
-    np.testing.assert_array_equal(scores, ones.cv_results_["mean_test_score"])
 
 
 def test_the_request_for_weights(rare, weights):

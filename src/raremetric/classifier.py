@@ -39,10 +39,9 @@ class MetricKNNClassifier(ClassifierMixin, BaseEstimator):
     Parameters
     ----------
     learner : metric learner or None, default=None
-        Any transformer that learns a metric, such as :class:`IML`; a copy of it is fitted. None
-        is ``IML()``. For a learner that is already fitted, pass ``FrozenEstimator(learner)`` of
-        ``sklearn.frozen``, with ``multiclass="joint"``. Votes are then tuned on the distances of
-        each example to all others, which the learner has seen: this is optimistic.
+        A transformer that learns a metric, such as :class:`IML`, of which a copy is fitted. None is
+        ``IML()``. A fitted one can be frozen by ``FrozenEstimator``, for ``multiclass="joint"``;
+        votes are then tuned on examples that it has seen, which is optimistic.
     n_neighbors : int or "auto", default=3
         Number k of neighbors that vote. "auto" chooses it on the folds of ``cv``: by F1 among 3,
         7, 15 and 31, or for the score among twelve readings of the distances, see the notes.
@@ -111,7 +110,7 @@ class MetricKNNClassifier(ClassifierMixin, BaseEstimator):
     place of log d(m), the means of log d(1), ..., log d(m) and of d(1)², ..., d(m)², for twelve
     readings in all. The best one has the lowest sum of ranks in F1, log-loss and average precision.
 
-    With the last two, ``predict_proba`` is calibrated on held-out examples, and ``predict`` follows
+    With the last two, ``predict_proba`` is calibrated, and ``predict`` follows
     ``decision_function``, not the largest probability.
 
     **Weights.** An example of weight 0 is left out altogether. In the majority vote, the weight of
@@ -174,8 +173,7 @@ class MetricKNNClassifier(ClassifierMixin, BaseEstimator):
         check_option(self.vote, "vote", VOTES)
         learner = training.check_learner(self.learner)
         params = training.learner_params(self, learner, sample_weight, fit_params)
-        table = X
-        X, y = validate_rows(self, X, y)
+        table, (X, y) = X, validate_rows(self, X, y)
         table = table if hasattr(table, "columns") else X  # the learner checks column names
         has_folds = self.vote != "majority" or self.n_neighbors == "auto"
         cv = (5 if self.cv is None else self.cv) if has_folds else None  # scikit-learn's default

@@ -44,24 +44,16 @@ def outcome(model):
     return model.threshold_, model.best_score_, model.cv_results_["utility"].tolist()
 
 
-def test_the_default_folds_as_a_list_change_nothing(data):
+def test_a_splitter_and_the_default_folds_are_their_lists_of_folds(data):
     X, y = data
     seed = np.random.RandomState(0).randint(2**31 - 1)
-    folds = [fold for repeat in make_folds(check_labels(y, "y"), seed) for fold in repeat]
-    given, default = (RareClassifier(cv=cv, random_state=0).fit(X, y) for cv in (folds, None))
-    assert outcome(given) == outcome(default)
-    assert given.n_repeats_ == default.n_repeats_ == 2
-
-
-def test_a_splitter_is_its_list_of_folds(data):
-    X, y = data
+    default = [fold for repeat in make_folds(check_labels(y, "y"), seed) for fold in repeat]
     splitter = RepeatedStratifiedKFold(n_splits=3, n_repeats=2, random_state=1)
-    models = [
-        RareClassifier(cv=cv, random_state=0).fit(X, y)
-        for cv in (splitter, list(splitter.split(X, y)), splitter.split(X, y))
-    ]
-    assert outcome(models[0]) == outcome(models[1]) == outcome(models[2])
-    assert models[0].n_repeats_ == 2
+    listed = list(splitter.split(X, y))
+    for options in ((None, default), (splitter, listed, splitter.split(X, y))):
+        models = [RareClassifier(cv=cv, random_state=0).fit(X, y) for cv in options]
+        assert all(outcome(model) == outcome(models[0]) for model in models)
+        assert [model.n_repeats_ for model in models] == [2] * len(options)
     assert RareClassifier(cv=3, random_state=0).fit(X, y).n_repeats_ == 1
 
 
@@ -103,18 +95,6 @@ def test_groups_that_leak(leaking):
         assert model.best_score_ < naive.best_score_ - 0.3
     texts = np.array([f"g{group}" for group in groups], dtype=object)
     assert outcome(RareClassifier(random_state=0).fit(X, y, groups=texts)) == outcome(honest)
-
-
-@pytest.mark.parametrize("thorough", [False, True])
-def test_no_group_is_in_two_folds(leaking, thorough):
-    _, y, groups = leaking
-    repeats = make_folds(check_labels(y, "y"), 0, thorough, groups)
-    assert len(repeats) == (4 if thorough else 2)
-    for folds in repeats:
-        assert sorted(np.concatenate([test for _, test in folds])) == list(range(300))
-        for train, test in folds:
-            assert not set(groups[train]) & set(groups[test])
-            assert y[test].any()
 
 
 def test_sampled_rows_and_weights_keep_their_folds_and_groups(leaking):

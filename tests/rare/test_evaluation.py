@@ -217,12 +217,3 @@ def test_rows_that_were_not_sampled_are_for_trees_unless_folds_or_groups_are_giv
         together = np.concatenate([tuned.features, more.X])
         np.testing.assert_array_equal(np.sort(together, axis=0), np.sort(X, axis=0))
         assert (more.y == 0).all()
-
-
-def test_threads_do_not_change_scores():
-    tuned = tuning_set(*make_problem(0, n_samples=40))
-    folds, _ = tuned.repeats
-    np.testing.assert_array_equal(
-        score_folds(METRICS, tuned, folds, n_jobs=1),
-        score_folds(METRICS, tuned, folds, n_jobs=2),
-    )

@@ -73,13 +73,6 @@ def test_only_ratios_matter():
     assert once.best_score_ == pytest.approx(scaled.best_score_)
 
 
-def test_weights_belong_to_their_rows():
-    X, y = rare_problem(shift=0.8)
-    model = fit(X, y, WEIGHTS)
-    permuted = fit(X, y, WEIGHTS[np.random.default_rng(1).permutation(60)])
-    assert not np.allclose(model.predict_proba(Q), permuted.predict_proba(Q), atol=1e-2)
-
-
 def test_a_class_without_weight_is_not_there():
     X, y = make_problem(1, n_samples=60, n_classes=3)
     assert fit(X, y, y != 1).classes_.tolist() == [0, 2]
@@ -103,12 +96,7 @@ def test_steps_and_learners_receive_the_weights():
     for metric, spec, mapped in zip(fitted, METRICS, (Z, Z, importances.transform(Z)), strict=True):
         alone = clone(spec.learner).fit(mapped, y, sample_weight=WEIGHTS)
         np.testing.assert_allclose(metric.pipeline[-1].components_, alone.components_)
-
-
-def test_the_chosen_metrics_are_fitted_with_weights():
-    X, y = rare_problem()
-    model = fit(X, y, WEIGHTS)
-    for member in model.ensemble_.members:
+    for member in fit(X, y, WEIGHTS).ensemble_.members:  # the chosen metrics, too
         mean = np.average(X, axis=0, weights=WEIGHTS)
         np.testing.assert_allclose(member.pipeline[0].mean_, mean)
 

@@ -53,14 +53,12 @@ class Ensemble(NamedTuple):
         The log-odds of trees are one number per row: rows with similar log-odds can be different in
         every other respect. So this metric is the main one only if there is no other.
         """
-        weights: dict[int, float] = {}
-        for member in self.members:
+        numbers = [id(member.metric) for member in self.members]
+        weights = dict.fromkeys(numbers, 0.0)
+        for number, member in zip(numbers, self.members, strict=True):
             if not isinstance(member.pipeline[-1], LogOddsDistance):
-                weights[id(member.metric)] = weights.get(id(member.metric), 0.0) + member.weight
-        if not weights:
-            return 0
-        main = max(weights, key=lambda each: weights[each])
-        return [id(member.metric) for member in self.members].index(main)
+                weights[number] += member.weight
+        return numbers.index(max(numbers, key=lambda number: weights[number]))
 
     def log_odds(self, X: NDArray) -> NDArray:
         """Log-odds of the positive class, (n_rows,)."""

@@ -10,16 +10,9 @@ import numpy as np
 from joblib import Parallel, delayed
 from numpy.typing import NDArray
 
+from raremetric.rare import policy
 from raremetric.rare.candidates import MetricSpec, groups_of, metric_numbers
 from raremetric.rare.fitting import SharedTransform, fit_metrics
-from raremetric.rare.policy import (
-    AVERAGING,
-    EVALUATION_SHARE,
-    FIRST_ROUND,
-    FIRST_ROWS,
-    MIN_POSITIVES_TO_DROP_GROUPS,
-    N_SURVIVORS,
-)
 from raremetric.rare.tuning_set import TuningSet
 from raremetric.sampling import draw_evenly
 from raremetric.selection import Aim, Folds, average_best, rank_by_aim, scored_rows
@@ -36,7 +29,7 @@ def out_of_fold_scores(
     start: float = 0.0,
     n_jobs: int | None = None,
     on_step: OnStep = lambda n_steps: None,
-    first_rows: int = FIRST_ROWS,
+    first_rows: int = policy.FIRST_ROWS,
 ) -> tuple[list[MetricSpec], NDArray[np.float32]]:
     """Scores of each example by candidates that were fitted on other folds.
 
@@ -55,7 +48,9 @@ def out_of_fold_scores(
     if budget in ("fast", "thorough"):
         end = np.inf
     elif isinstance(budget, Real) and not isinstance(budget, bool):
-        end = start + EVALUATION_SHARE * check_real(budget, "budget", low=0, closed="neither")
+        end = start + policy.EVALUATION_SHARE * check_real(
+            budget, "budget", low=0, closed="neither"
+        )
     else:
         raise ValueError(
             f"budget must be 'fast', 'thorough' or a number of seconds; got {budget!r}."
@@ -67,7 +62,7 @@ def out_of_fold_scores(
     if folds:
         is_part = sample is tuned  # the scores of a round on a sample are not used again
         found = score_folds(metrics, sample, folds, n_jobs, on_step if is_part else None)
-        many = is_part or sample.sample.counts.min() >= MIN_POSITIVES_TO_DROP_GROUPS
+        many = is_part or sample.sample.counts.min() >= policy.MIN_POSITIVES_TO_DROP_GROUPS
         drop_groups = bool(many and len(tuned.repeats) == 1)
         survivors = _survivors(metrics, found, folds, sample, aim, drop_groups)
         n_folds_left = tuned.n_folds - (len(folds) if is_part else 0)
@@ -93,14 +88,16 @@ def _first_round(tuned: TuningSet, first_rows: int) -> tuple[TuningSet, Folds]:
     if others:
         return tuned, first
     if tuned.n_examples <= 2 * first_rows:
-        rounds = FIRST_ROUND.rounds_of(first, tuned.sample.positive)
+        rounds = policy.FIRST_ROUND.rounds_of(first, tuned.sample.positive)
         return tuned, rounds[0] if len(rounds) > 1 else []
     rng, n_examples = np.random.RandomState(tuned.seed), tuned.n_examples
     examples = draw_evenly(n_examples, tuned.sample.positive[:n_examples], first_rows, rng)
     # As many rows that are only validated.
     more = rng.permutation(np.arange(n_examples, len(tuned.rows)))[:first_rows]
     sample = tuned.restricted(np.concatenate([examples, np.sort(more)]))
-    return sample, FIRST_ROUND.with_enough_positives(sample.repeats[0], sample.sample.positive)
+    return sample, policy.FIRST_ROUND.with_enough_positives(
+        sample.repeats[0], sample.sample.positive
+    )
 
 
 def _survivors(
@@ -122,8 +119,8 @@ def _survivors(
     sample = tuned.sample.take(rows)
     ranks = rank_by_aim(scores[:, rows], groups.names, sample, aim)
     if not drop_groups:
-        return np.unique(numbers[ranks <= N_SURVIVORS])
-    kept, _ = average_best(scores[:, np.newaxis, rows], groups, ranks, sample, AVERAGING)
+        return np.unique(numbers[ranks <= policy.N_SURVIVORS])
+    kept, _ = average_best(scores[:, np.newaxis, rows], groups, ranks, sample, policy.AVERAGING)
     return np.unique(numbers[kept])
 
 

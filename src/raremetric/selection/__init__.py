@@ -14,7 +14,6 @@ from raremetric.selection.folds import (
     scored_rows,
     sets_per_class,
     shuffled_folds,
-    split_examples,
     split_into_repeats,
     stratified_folds,
 )
@@ -41,6 +40,6 @@ __all__ = [
     *("Selection", "Sigmoid", "TrainingData", "average_best", "best_threshold", "check_aim"),
     *("draw_rows", "evaluate", "f_utility", "fit_sigmoid", "make_folds", "make_repeats"),
     *("observed_utility", "race", "rank", "rank_by_aim", "resolve_cv", "restrict_fold"),
-    *("scored_rows", "select", "sets_per_class", "shuffled_folds", "split_examples"),
+    *("scored_rows", "select", "sets_per_class", "shuffled_folds"),
     *("split_into_repeats", "standard_error", "stratified_folds", "validate"),
 ]

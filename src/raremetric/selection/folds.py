@@ -24,33 +24,18 @@ def resolve_cv(
     cv: Any,
     X: NDArray,
     y: NDArray,
-    row_numbers: NDArray,
+    row_numbers: NDArray[np.int64],
     n_given: int,
     groups: NDArray | None,
     copies: NDArray | None = None,
 ) -> Any:
-    """A ``cv`` parameter as None, a number, or a list of folds of the examples."""
-    if cv is None:
-        return None
-    if isinstance(cv, Integral):
-        return check_integer(cv, "cv", low=2)
-    groups = None if groups is None else join_groups(copies, groups)
-    return split_examples(cv, X, y, row_numbers, n_given, groups)
-
-
-def split_examples(
-    cv,
-    X,
-    y: NDArray,
-    row_numbers: NDArray[np.int64],
-    n_given: int,
-    groups: NDArray | None = None,
-) -> Folds:
-    """The folds of a splitter or a list of folds, as positions among the examples.
+    """A ``cv`` parameter as None, a number, or a list of folds: positions among the examples.
 
     A splitter sees the examples that are left, and their groups if there are any; a list of folds
     refers to the ``n_given`` examples given to ``fit``.
     """
+    if cv is None or isinstance(cv, Integral):
+        return None if cv is None else check_integer(cv, "cv", low=2)
     refers_to_given = not hasattr(cv, "split")
 
     def positions(part) -> NDArray[np.int64]:
@@ -61,6 +46,7 @@ def split_examples(
             part = np.searchsorted(row_numbers, part[np.isin(part, row_numbers)])
         return part
 
+    groups = None if groups is None else join_groups(copies, groups)
     found = check_cv(cv, y, classifier=True).split(X, y, groups)
     folds = [(positions(train), positions(test)) for train, test in found]
     if not folds:

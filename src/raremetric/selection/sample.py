@@ -75,18 +75,10 @@ class Sample(NamedTuple):
 
     @classmethod
     def of(cls, positive: NDArray, rows: NDArray, weights: NDArray | None = None) -> Sample:
-        """Some rows of a table, which stand for all of it.
+        """Some rows of a table, given by their numbers, which stand for all of it.
 
         Weights get a mean of one, so that the ridge of the calibration does not depend on their
         scale.
-
-        Parameters
-        ----------
-        positive : ndarray of bool of shape (n_samples,)
-            Of all rows.
-        rows : ndarray of int
-            The numbers of the sampled rows.
-        weights : ndarray of shape (n_samples,) or None, default=None
         """
         own = positive[rows]
         drawn = None if weights is None else weights[rows]

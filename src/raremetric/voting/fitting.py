@@ -85,16 +85,8 @@ def fit_vote(
 ) -> Vote:
     """Fit a vote, of the kind that the ``vote`` parameter asks for.
 
-    Parameters
-    ----------
-    kind : {"majority", "adjusted", "score"}
-    labels : Labels
-    hold_out : callable (k) -> HeldOut
-        Called only if there is something to tune.
-    k : int or None
-        Number of neighbors; None to choose it.
-    gamma : ndarray of shape (n_classes,) or None
-        Factors of the adjusted vote; None to choose them.
+    Examples are held out only if there is something to tune: k or the factors that are None, or a
+    calibration.
     """
     if kind == "score":
         return _fit_score(labels, hold_out, k)

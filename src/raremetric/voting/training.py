@@ -135,18 +135,8 @@ def hold_out(
 ) -> HeldOut:
     """Distances of all rows to the k nearest examples of each class, without the rows themselves.
 
-    Parameters
-    ----------
-    fits : LearnerFits
-        The learner is fitted again without each fold; a frozen one is used as it is, on all other
-        examples, or on those outside the fold if there are copies.
-    data : TrainingData
-        With a number of folds or a list of them.
-    examples : Examples
-        All rows under the metrics that were learned from all of them.
-    k : int
-    random_state, n_jobs
-        Parameters of the classifier.
+    The learner is fitted again without each fold. A frozen one is used as it is, on all other
+    ``examples``, or on those outside the fold if there are copies.
     """
     advice = "Add examples, or use vote='majority' with a fixed n_neighbors."
     check_class_sizes(data.labels, 2, "Tuning the vote", advice)

@@ -218,15 +218,10 @@ def adjusted_decision(distances: ClassDistances, k: int, gamma: NDArray) -> NDAr
 
 
 def vote_shares(votes: Sequence[NDArray], resolution: float) -> NDArray:
-    """Shares of the votes, (n_queries, n_classes).
+    """Shares of the votes under the only metric, or under the metric of each class.
 
-    Parameters
-    ----------
-    votes : sequence of ndarray of shape (n_queries, n_classes)
-        The votes under the only metric, or under the metric of each class. The latter compete
-        for their own class; their sum breaks ties.
-    resolution : float
-        Smaller differences between votes are ties.
+    The latter compete for their own class; their sum breaks ties, which are differences smaller
+    than ``resolution``.
     """
     if len(votes) == 1:
         return votes[0] / votes[0].sum(axis=1, keepdims=True)

@@ -204,16 +204,3 @@ def test_lmnn_reports_the_loss_of_its_anchors():
         for factor, targets in ((1, rare), (55 / 15, others))
     )
     assert learner.objective_ == pytest.approx(expected, rel=1e-6)
-
-
-@pytest.mark.parametrize("squared", [True, False])
-def test_gradient_of_the_sampled_large_margin_loss(squared):
-    X, y = make_problem(2, n_samples=50, n_classes=3)
-    learner = LMNN(2, loss="squared_hinge" if squared else "hinge", max_samples=20, random_state=0)
-    loss = lmnn.make_problem(learner, X, check_labels(y, "test")).loss(0.6)
-    _, gradient = loss.value_and_gradient(METRIC, 0.1)
-    for i, j in np.ndindex(METRIC.shape):
-        step = np.zeros_like(METRIC)
-        step[i, j] = 1e-6
-        up, down = (loss.value_and_gradient(METRIC + s * step, 0.1)[0] for s in (1, -1))
-        assert gradient[i, j] == pytest.approx((up - down) / 2e-6, rel=1e-4, abs=1e-3)

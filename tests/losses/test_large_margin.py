@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from raremetric.losses import large_margin_kernels as fast
 from raremetric.losses.large_margin import find_targets, make_large_margin_loss
-from raremetric.pairs import Anchors
+from raremetric.pairs import Anchors, draw_anchors
 from raremetric.validation import check_labels
 from tests.conftest import make_problem
 from tests.oracles.large_margin import lmnn_loss
@@ -14,16 +14,13 @@ LINE = np.array([[0.0], [1.0], [1.5], [3.5]])
 LINE_LABELS = np.array([0, 0, 1, 1])
 
 
-def make_targets(X, y, k):
-    return find_targets(X, check_labels(y, "test"), k)
-
-
-def make_loss(X, y, *, k=3, mu=0.5, squared=True, weights=None):
+def make_loss(X, y, *, k=3, mu=0.5, squared=True, weights=None, anchors=None):
     labels = check_labels(y, "test")
-    anchors = None if weights is None else Anchors(None, weights, np.ones(len(labels.classes)))
-    return make_large_margin_loss(
-        X, labels, make_targets(X, y, k), anchors, push_weight=mu, squared=squared
-    )
+    if weights is not None:
+        anchors = Anchors(None, weights, np.ones(len(labels.classes)))
+    rows = None if anchors is None else anchors.rows
+    targets = find_targets(X, labels, k, anchors=rows)
+    return make_large_margin_loss(X, labels, targets, anchors, push_weight=mu, squared=squared)
 
 
 @pytest.mark.kernels
@@ -48,14 +45,14 @@ def test_value_agrees_with_the_definition(squared, width, n_classes, weighted):
     L = np.random.RandomState(2).normal(size=(2, 3))
     loss = make_loss(X, y, k=2, mu=0.3, squared=squared, weights=w)
     value, _ = loss.value_and_gradient(L, width)
-    targets = make_targets(X, y, 2)
+    targets = find_targets(X, check_labels(y, "test"), 2)
     assert value == pytest.approx(lmnn_loss(L, X, y, targets, 0.3, squared, width, w))
 
 
 @pytest.mark.parametrize("scale", [0.3, 1.0, 3.0])  # nearly all pairs are impostors, or only a few
 def test_more_rows_than_a_tile(scale):
     X, y = make_problem(4, n_samples=2400, n_features=2)
-    L, targets = scale * np.eye(2), make_targets(X, y, 2)
+    L, targets = scale * np.eye(2), find_targets(X, check_labels(y, "test"), 2)
     distances = scale**2 * ((X[:, np.newaxis] - X) ** 2).sum(axis=2)
     radii = 1 + np.take_along_axis(distances, targets, axis=1)
     push = sum(
@@ -73,11 +70,13 @@ def test_more_rows_than_a_tile(scale):
 @pytest.mark.parametrize(("squared", "width"), [(True, 0.0), (False, 0.3), (False, 0.0)])
 @pytest.mark.parametrize("mu", [0.0, 0.4, 1.0])
 @pytest.mark.parametrize("shape", [(3, 3), (2, 3)])
-@pytest.mark.parametrize("weighted", [False, True])
-def test_gradient_agrees_with_central_differences(squared, width, mu, shape, weighted):
+@pytest.mark.parametrize("anchors", ["all", "weighted", "sample"])
+def test_gradient_agrees_with_central_differences(squared, width, mu, shape, anchors):
     X, y = make_problem(5, n_classes=3)
-    weights = np.resize([0.5, 1.0, 3.0], len(X)) if weighted else None
-    loss = make_loss(X, y, mu=mu, squared=squared, weights=weights)
+    weights = np.resize([0.5, 1.0, 3.0], len(X)) if anchors == "weighted" else None
+    drawn = draw_anchors(check_labels(y, "test"), np.ones(len(X)), 12, 0)
+    drawn = drawn if anchors == "sample" else None
+    loss = make_loss(X, y, mu=mu, squared=squared, weights=weights, anchors=drawn)
     rng = np.random.RandomState(0)
     L = rng.normal(size=shape)
     _, gradient = loss.value_and_gradient(L, width)
@@ -126,7 +125,9 @@ def test_single_precision_agrees_with_the_definition(scale, mu, n_components):
     L = scale * np.random.RandomState(2).normal(size=(n_components, 3))
     loss = make_loss(X, y, k=2, mu=mu)
     value, gradient = loss.in_single_precision().value_and_gradient(L)
-    assert value == pytest.approx(lmnn_loss(L, X, y, make_targets(X, y, 2), mu, True), rel=1e-5)
+    assert value == pytest.approx(
+        lmnn_loss(L, X, y, find_targets(X, check_labels(y, "test"), 2), mu, True), rel=1e-5
+    )
     _, expected = loss.value_and_gradient(L)
     np.testing.assert_allclose(gradient, expected, rtol=1e-4, atol=1e-5 * np.abs(expected).max())
 

@@ -16,13 +16,16 @@ from tests.oracles.large_margin import lmnn_loss, lmnn_optimum
 
 @pytest.mark.parametrize("mu", [0.2, 0.8])
 @pytest.mark.parametrize("loss", ["squared_hinge", "hinge"])
-def test_reaches_the_minimum_of_an_independent_solver(loss, mu):
+@pytest.mark.parametrize("weighted", [False, True])
+def test_reaches_the_minimum_of_an_independent_solver(weighted, loss, mu):
     X, y = make_problem(7, n_samples=20)
-    lmnn = LMNN(2, mu, loss=loss, max_iter=2000).fit(X, y)
-    squared = loss == "squared_hinge"
-    assert lmnn.objective_ == pytest.approx(lmnn_optimum(X, y, 2, mu, squared), rel=1e-4)
+    w = np.resize([1.0, 2.0, 5.0], 20) if weighted else np.ones(20)
+    lmnn = LMNN(2, mu, loss=loss, max_iter=2000).fit(X, y, sample_weight=w)
+    squared, relative = loss == "squared_hinge", w / w.mean()
+    optimum = lmnn_optimum(X, y, 2, mu, squared, relative)
+    assert lmnn.objective_ == pytest.approx(optimum, rel=1e-4)
     L, targets = lmnn.components_, lmnn.target_neighbors_
-    assert lmnn.objective_ == pytest.approx(lmnn_loss(L, X, y, targets, mu, squared))
+    assert lmnn.objective_ == pytest.approx(lmnn_loss(L, X, y, targets, mu, squared, 0, relative))
 
 
 def test_all_starts_give_the_same_metric():
@@ -120,16 +123,17 @@ def test_a_path_of_push_weights_is_as_good_as_single_fits(n_features):
         assert value == pytest.approx(single.objective_, rel=1e-3, abs=1e-3)
 
 
-def test_candidates_are_scored_like_single_fits():
+@pytest.mark.parametrize("weights", [None, np.resize([1.0, 2.0, 5.0], 80)])
+def test_candidates_are_scored_like_single_fits(weights):
     X, y = make_problem(14, n_samples=120)
-    fold = Fold(X[:80], check_labels(y[:80], "test"), X[80:], y[80:])
+    fold = Fold(X[:80], check_labels(y[:80], "test"), X[80:], y[80:], weights)
     candidates = [
-        {"push_weight": mu, "n_neighbors": k, "max_iter": 50}
+        {"push_weight": mu, "n_neighbors": k, "max_iter": 100}
         for mu in (0.9, 0.3, 0.6)
         for k in (2, 1)
     ]
     scores = score_push_weights(fold, candidates, lambda L, fold, k: float(np.sum(L**2)), 3)
-    singles = [LMNN(**params).fit(X[:80], y[:80]).components_ for params in candidates]
+    singles = [LMNN(**params).fit(X[:80], y[:80], weights).components_ for params in candidates]
     np.testing.assert_allclose(scores, [np.sum(L**2) for L in singles], rtol=0.02)
     with pytest.raises(ValueError, match="push_weight == 2"):
         score_push_weights(fold, [{"push_weight": 2}], lambda L, fold, k: 0.0, 3)

@@ -6,12 +6,10 @@ import sklearn
 from sklearn.base import clone
 
 from raremetric import GMML, ITML, LMNN, MetricKNNClassifier
-from raremetric.learners.grid import Fold, score_push_weights
 from raremetric.learners.mlfp import MLFP
 from raremetric.pairs import draw_pairs, redraw, sample_rows
 from raremetric.validation import check_labels
 from tests.conftest import make_problem
-from tests.oracles.large_margin import lmnn_loss, lmnn_optimum
 from tests.oracles.neighbors import dissimilar_lists, similar_lists
 
 LEARNERS = [
@@ -70,29 +68,6 @@ def test_an_example_of_weight_zero_is_left_out(learner, weights):
         for label, sets in alone.pair_sets_.items():
             for ours, theirs in zip(learner.pair_sets_[label], sets, strict=True):
                 np.testing.assert_array_equal(ours, kept[theirs])
-
-
-@pytest.mark.parametrize("mu", [0.2, 0.8])
-@pytest.mark.parametrize("loss", ["squared_hinge", "hinge"])
-def test_lmnn_reaches_the_minimum_of_the_weighted_loss(loss, mu):
-    X, y = make_problem(7, n_samples=20)
-    w = np.resize([1.0, 2.0, 5.0], 20)
-    lmnn = LMNN(2, mu, loss=loss, max_iter=2000).fit(X, y, sample_weight=w)
-    squared, relative = loss == "squared_hinge", w / w.mean()
-    optimum = lmnn_optimum(X, y, 2, mu, squared, relative)
-    assert lmnn.objective_ == pytest.approx(optimum, rel=1e-4)
-    L, targets = lmnn.components_, lmnn.target_neighbors_
-    assert lmnn.objective_ == pytest.approx(lmnn_loss(L, X, y, targets, mu, squared, 0, relative))
-
-
-def test_push_weights_are_scored_with_weights():
-    X, y = make_problem(14, n_samples=120)
-    w = np.resize([1.0, 2.0, 5.0], 80)
-    fold = Fold(X[:80], check_labels(y[:80], "test"), X[80:], y[80:], w)
-    candidates = [{"push_weight": mu, "max_iter": 100} for mu in (0.3, 0.6)]
-    scores = score_push_weights(fold, candidates, lambda L, fold, k: float(np.sum(L**2)), 3)
-    singles = [LMNN(**params).fit(X[:80], y[:80], w).components_ for params in candidates]
-    np.testing.assert_allclose(scores, [np.sum(L**2) for L in singles], rtol=0.02)
 
 
 @pytest.mark.parametrize("scheme", ["uniform", "balanced"])

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import singledispatch
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +18,7 @@ from raremetric.classifier import MetricKNNClassifier
 from raremetric.export.graph import Tensor, side_by_side
 from raremetric.export.maps import map_rows
 from raremetric.export.neighbors import Sorted, nearest, nearest_of_each_class, unit_of_examples
+from raremetric.neighbors import NeighborSearch
 from raremetric.neighbors.one_sided import is_one_sided
 from raremetric.rare import RareClassifier
 from raremetric.rare.ensemble import Ensemble
@@ -90,7 +91,7 @@ def _(vote: MajorityVote, examples: Examples, queries: Sequence[Tensor]) -> tupl
     if weights is not None:
         ballots *= weights[:, np.newaxis]
     votes = []
-    for mapped, search in zip(queries, examples.searches, strict=True):
+    for mapped, search in zip(queries, _searches(examples), strict=True):
         _, rows = nearest(mapped, search.Z, vote.k, unit_of_examples(search.Z))
         votes.append(mapped.graph.as_tensor(ballots).Gather(rows).sum(1))
     if len(votes) > 1:
@@ -128,8 +129,13 @@ def _class_distances(
     """Distances to the k nearest examples of each class, under each metric."""
     return [
         nearest_of_each_class(mapped, search, k, exact=exact)
-        for mapped, search in zip(queries, examples.searches, strict=True)
+        for mapped, search in zip(queries, _searches(examples), strict=True)
     ]
+
+
+def _searches(examples: Examples) -> list[NeighborSearch]:
+    """One per metric; metrics that are used toward one class only were refused."""
+    return cast("list[NeighborSearch]", examples.searches)
 
 
 def _scores(distances: list[list[Sorted]], floors: Sequence[float], reading: Reading) -> Tensor:

@@ -107,19 +107,6 @@ def test_a_list_of_folds_refers_to_the_rows_given_to_fit(data):
     np.testing.assert_array_equal(model.predict_proba(Q), expected)
 
 
-@pytest.mark.parametrize(
-    ("weights", "message"),
-    [
-        (np.full(60, -1.0), "sample_weight must not be negative"),
-        (np.zeros(60), "sample_weight is zero for every example"),
-        (np.ones(59), "expected \\(60,\\): one weight per example"),
-    ],
-)
-def test_invalid_weights(data, weights, message):
-    with pytest.raises(ValueError, match=message):
-        MetricKNNClassifier(Euclidean()).fit(*data, sample_weight=weights)
-
-
 class Recorder(TransformerMixin, BaseEstimator):
     """A learner that keeps what its fit was given."""
 

@@ -73,11 +73,6 @@ def test_only_ratios_matter():
     assert once.best_score_ == pytest.approx(scaled.best_score_)
 
 
-def test_a_class_without_weight_is_not_there():
-    X, y = make_problem(1, n_samples=60, n_classes=3)
-    assert fit(X, y, y != 1).classes_.tolist() == [0, 2]
-
-
 @pytest.mark.parametrize("max_samples", [None, 100])
 def test_probabilities_are_those_of_the_weighted_table(max_samples):
     X, y = rare_problem(n_samples=400, n_positive=40)
@@ -121,6 +116,7 @@ def test_routing():
     ("weights", "message"),
     [
         (-np.ones(60), r"sample_weight must not be negative"),
+        (np.zeros(60), r"sample_weight is zero for every example"),
         (np.ones(59), r"expected \(60,\): one weight per example"),
         (rare_problem()[1], r"only one class: 1"),
         (1.0 - rare_problem()[1] * (np.cumsum(rare_problem()[1]) > 1), r"class 1 has 1"),

@@ -8,6 +8,7 @@ import pytest
 from scipy.special import logit
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
+from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression, Perceptron
 from sklearn.model_selection import StratifiedKFold
 from sklearn.naive_bayes import GaussianNB
@@ -127,6 +128,10 @@ def test_a_linear_model_has_a_closed_form(data, scaler):
     np.testing.assert_allclose(found.values[0], model[1].coef_[0] * (Z[0] - Z.mean(axis=0)))
     assert found.exact
     assert found.scale == "log-odds"
+    nested = FrozenEstimator(make_pipeline("passthrough", model))
+    np.testing.assert_array_equal(
+        column_contributions(nested, X[0], X, max_exact=0).values, found.values
+    )
     grouped = column_contributions(model, X[0], X[:40], [[4, 0], [1, 2, 3]])
     enumerated = column_contributions(
         Formula(lambda *a: model.decision_function(np.array(a).T)),

@@ -9,7 +9,7 @@ import threading
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, NamedTuple
+from typing import Any
 
 import cloudpickle
 import dask
@@ -130,21 +130,15 @@ def run_on_each(
     return results
 
 
-class _Mistake(NamedTuple):
-    """An error that a user can correct, such as a file that cannot be read."""
-
-    error: Exception
-
-
 def _or_mistake(function: Callable, *arguments: Any) -> Any:
-    """Return such an error as a result: Dask would log its traceback before our sentence."""
+    """Return an error that a user can correct: Dask would log its traceback before our sentence."""
     try:
         return function(*arguments)
     except (ValueError, OSError) as error:
-        return _Mistake(error)
+        return error
 
 
 def _unless_mistake(result: Any) -> Any:
-    if isinstance(result, _Mistake):
-        raise result.error
+    if isinstance(result, Exception):
+        raise result
     return result

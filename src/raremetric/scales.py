@@ -24,18 +24,8 @@ def unit_of(size: ArrayLike, low: int = 0, high: int = 0) -> NDArray[np.float64]
 def validate_rows(estimator, X, y="no_validation", *, reset=True, any_unit=False, **checks):
     """scikit-learn's ``validate_data`` in double precision, and a check of the features' scale.
 
-    Parameters
-    ----------
-    estimator : estimator
-    X : array-like of shape (n_samples, n_features)
-    y : array-like of shape (n_samples,), default="no_validation"
-        The default means that there is no y.
-    reset : bool, default=True
-        Whether these are training data. They must not be too small, either.
-    any_unit : bool, default=False
-        Whether the estimator uses units of its own, for features that are very small.
-    **checks : dict
-        Other parameters of ``validate_data``.
+    Training data (``reset``) must not be too small, either, unless the estimator uses units of its
+    own for each feature (``any_unit``).
     """
     # Sums depend on the order of the numbers in memory: it is the same for arrays and tables.
     checked = validate_data(estimator, X, y, reset=reset, dtype=np.float64, order="C", **checks)

@@ -31,13 +31,6 @@ def test_on_the_geodesic(seed, t):
     assert gmml.objective_ == pytest.approx(t * (1 - t) * length)
 
 
-def test_agrees_with_a_general_fractional_power(problem):
-    gmml = GMML(0.3, random_state=0).fit(*problem)
-    S, D = gmml.similar_scatter_, gmml.dissimilar_scatter_
-    expected = linalg.solve(S, linalg.fractional_matrix_power(S @ D, 0.3).real)
-    np.testing.assert_allclose(gmml.get_mahalanobis_matrix(), expected, rtol=1e-8)
-
-
 def test_ends_of_the_geodesic(problem):
     start, end = GMML(0, random_state=0).fit(*problem), GMML(1, random_state=0).fit(*problem)
     S, D = start.similar_scatter_, end.dissimilar_scatter_

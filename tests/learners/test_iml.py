@@ -177,26 +177,6 @@ def test_warm_start_continues_from_the_last_fit(problem):
     assert iml.fit(*problem).n_iter_ < cold
 
 
-def test_sample_weight_multiplies_an_examples_pairs(problem):
-    X, y = problem
-    plain = IML().fit(X, y)
-    equal = IML().fit(X, y, sample_weight=np.full(len(X), 7.0))
-    assert equal.objective_ == pytest.approx(plain.objective_, rel=1e-9)
-    weights = np.ones(len(X))
-    weights[np.flatnonzero(y == 0)[0]] = 50.0
-    heavy = IML().fit(X, y, sample_weight=weights)
-    assert abs(heavy.objective_ - plain.objective_) > 1e-3 * plain.objective_
-
-
-def test_ablations_are_settings(problem):
-    X, y = problem
-    balanced = IML(regularization=0.0).fit(X, y).objective_
-    uniform = IML(regularization=0.0, set_weights="uniform").fit(X, y).objective_
-    assert uniform > 10 * balanced  # a sum over pairs, not a mean
-    ml1 = IML(pairs="random", set_weights="uniform", random_state=1).fit(X, y)
-    assert ml1.n_iter_ > 0
-
-
 @given(
     seed=st.integers(0, 1000),
     m=st.sampled_from([0.0, 1.0, 1e4]),

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from raremetric.solvers import windowed as kernels
-from raremetric.solvers.windowed import Candidates, empty_history
+from raremetric.solvers.windowed import empty_history
 from tests.losses.test_pair_sets_kernels import make_loss
 from tests.oracles.lbfgs import inverse_hessian
 
@@ -69,19 +69,3 @@ def test_a_window_descends_and_reports_convergence():
     assert lowest < lower
     _, gradient, *_ = kernels.evaluate_pair_sets(point, loss, loss.others, width)
     assert np.abs(gradient).max() < 1e-3
-
-
-def test_candidates_of_two_metrics_are_joined_without_duplicates():
-    first = Candidates(np.array([[1, 2, -1], [3, 4, 5]]), np.eye(2))
-    second = Candidates(np.array([[2, 7, 8], [6, 3, 1]]), 2 * np.eye(2))
-    joined = first.extended_by(second, 2)
-    np.testing.assert_array_equal(joined.lists, [[1, 2, -1, -1, 7], [3, 4, 5, 6, -1]])
-    assert joined.L is first.L
-
-
-def test_candidates_are_searched_again_for_another_metric_only():
-    loss = make_loss(np.random.RandomState(1), np.float64, 2)
-    known = Candidates(loss.others, np.eye(3))
-    assert known.under(np.eye(3), loss) is known
-    L = np.diag([1.0, 2.0, 3.0])
-    np.testing.assert_array_equal(known.under(L, loss).lists, loss.candidates(L))

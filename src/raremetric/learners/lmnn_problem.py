@@ -34,21 +34,8 @@ class LargeMarginProblem:
     """Minimize the large-margin loss of one training set for any number of push weights.
 
     Distances are measured in units in which the features have about unit variance, so that the
-    result for c·X is that for X divided by c, without overflow.
-
-    Parameters
-    ----------
-    X : ndarray of shape (n_samples, n_features)
-    labels : Labels
-    n_neighbors : int
-        Number k of target neighbors.
-    squared : bool
-        Whether the hinge is squared.
-    anchors : Anchors
-        The rows whose terms enter the loss, their weights, and the share of each class that they
-        are drawn from.
-    n_jobs : int or None
-        Threads in the search for the target neighbors. The result does not depend on it.
+    result for c·X is that for X divided by c, without overflow. ``anchors`` are the rows whose
+    terms enter the loss, their weights, and their shares of the classes.
     """
 
     def __init__(

@@ -57,21 +57,9 @@ class PairSetProblem:
     Everything that does not depend on these three is computed once: the grouped rows, the pairs
     and their weights, the neighbors under the identity, and the curvature.
 
-    Parameters
-    ----------
-    X : ndarray of shape (n_samples, n_features)
-    labels : Labels
-    pairs : tuple of Pairs
-        The similar and the dissimilar pairs. With ``n_refreshed``, the dissimilar pairs are those
-        under the identity.
-    set_weights : {"balanced", "uniform", "inverse"}
-        See :class:`raremetric.IML`.
-    anchors : Anchors
-        The rows whose pairs these are, and their weights.
-    n_refreshed : int
-        Number k of dissimilar neighbors that are found again under every metric; 0 keeps the pairs.
-    n_threads : int
-        Threads in the search for neighbors. The result does not depend on it.
+    ``pairs`` are the similar and the dissimilar ones of the ``anchors``. With ``n_refreshed``, the
+    number k of dissimilar neighbors that are found again under every metric, the dissimilar pairs
+    are those under the identity. For ``set_weights`` see :class:`raremetric.IML`.
     """
 
     def __init__(

@@ -82,21 +82,9 @@ class NeighborSearch:
     ) -> list[Neighbors]:
         """The k nearest examples of each class, or all of them if the class has fewer.
 
-        Parameters
-        ----------
-        queries : ndarray of shape (n_queries, n_features) or None
-            None means the examples themselves: each gets its nearest other examples. If the class
-            of an example has fewer than k others, the list for its own class ends with index -1
-            and infinite distance.
-        k : int
-            Number of neighbors of each class.
-        exact : bool, default=True
-            See ``nearest``.
-
-        Returns
-        -------
-        neighbors : list of Neighbors
-            One entry per class, in the order of ``labels.classes``.
+        The parameters are those of `nearest`. If the queries are the examples themselves and the
+        class of one has fewer than k others, the list for its own class ends with index -1 and
+        infinite distance. Returns one entry per class, in the order of ``labels.classes``.
         """
         if self.labels is None:
             raise ValueError("nearest_of_each_class needs labels, but NeighborSearch got none.")

@@ -40,7 +40,7 @@ def test_round_trip_and_what_is_missing(path):
     (row,) = finished(store)  # neither absent nor failed
     assert [row[name] for name in ("tn", "fp", "fn", "tp")] == [1, 2, 3, 4]
     assert row["candidate"] == '{"margin": 1.0}'
-    assert store.fingerprints() == {TASKS[0].id: "abc", TASKS[1].id: ""}
+    assert store.select(["id", "fingerprint"]) == [(TASKS[0].id, "abc"), (TASKS[1].id, "")]
     assert store.failures(TASKS) == {TASKS[2].id: "Traceback ...\nValueError: no"}
     assert store.failures(TASKS[:2]) == {}  # not of other studies
     assert store.mean_seconds() == {("wine", "IML"): 1.5}

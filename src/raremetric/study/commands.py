@@ -30,18 +30,15 @@ study_app = App(
     rich_markup_mode=None,
 )
 StorePath = Annotated[Path, typer.Option("--store", help="The file with the results.")]
-Datasets = Annotated[
-    list[str] | None,
-    typer.Option(
-        metavar="NAMES", help="Only these data sets, separated by commas; may be repeated."
-    ),
-]
-Learners = Annotated[
-    list[str] | None,
-    typer.Option(
-        metavar="NAMES", help="Only these learners, separated by commas; may be repeated."
-    ),
-]
+
+
+def _names(what: str) -> Any:
+    help_text = f"Only these {what}, separated by commas; may be repeated."
+    return typer.Option(metavar="NAMES", help=help_text)
+
+
+Datasets = Annotated[list[str] | None, _names("data sets")]
+Learners = Annotated[list[str] | None, _names("learners")]
 Splits = Annotated[
     int | None,
     typer.Option(metavar="N", help="Run N splits, the first ones, instead of the study's number."),
@@ -158,12 +155,12 @@ def study_status(
     if as_json:
         print_json({"studies": found, "failures": failures})
         return
-    table = Table()
-    for heading in ("study", "done", "failed", "left", "expected time"):
-        table.add_column(heading, justify="left" if heading == "study" else "right")
+    table = Table("study")
+    for heading in ("done", "failed", "left", "expected time"):
+        table.add_column(heading, justify="right")
     for row in found:
-        cells = (str(row[key]) for key in ("study", "done", "failed", "left"))
-        table.add_row(*cells, _duration(row["seconds_left"]))
+        *numbers, seconds = row.values()
+        table.add_row(*map(str, numbers), _duration(seconds))
     print_rendered(table)
     for task_id, traceback in failures.items():
         typer.echo(f"failed: {task_id}: {traceback.strip().splitlines()[-1]}")

@@ -185,12 +185,12 @@ def run_missing(
 
 def code_notes(store: Store, tasks: Iterable[Task]) -> list[str]:
     """A note on finished tasks of users' own classes whose code, or raremetric's, has changed."""
-    recorded = store.fingerprints()
+    recorded = dict(store.select(["id", "fingerprint"]))
     names = [
         task.learner.name
         for task in tasks
         if task.learner.is_custom
-        and recorded.get(task.id, "") not in ("", fingerprint(task.learner))
+        and recorded.get(task.id) not in (None, "", fingerprint(task.learner))
     ]
     if not names:
         return []

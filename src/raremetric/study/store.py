@@ -265,10 +265,6 @@ class Store:
         found = self._fetch("SELECT id, traceback FROM tasks WHERE status = 'failed' ORDER BY id")
         return {task_id: traceback for task_id, traceback in found if task_id in wanted}
 
-    def fingerprints(self) -> dict[str, str]:
-        """Fingerprint of the code that computed each task that did not fail, by id."""
-        return dict(self.select(["id", "fingerprint"]))
-
     def details(self) -> dict[str, str]:
         """What a report says about the origin of its numbers."""
         sources = self._fetch(

@@ -224,9 +224,9 @@ class Table:
 
 
 def in_order(names: Iterable[str], order: Iterable[str]) -> list[str]:
-    """Different names in a given order; names that it does not contain follow alphabetically."""
-    position = {name: number for number, name in enumerate(dict.fromkeys(order))}
-    return sorted(set(names), key=lambda name: (position.get(name, len(position)), name))
+    """Each name once, in a given order that contains all of them."""
+    found = set(names)
+    return [name for name in dict.fromkeys(order) if name in found]
 
 
 def splits_text(counts: Iterable[float]) -> str:

@@ -52,12 +52,10 @@ def test_round_trip_and_what_is_missing(path):
 def test_results_are_the_finished_tasks_of_each_study(path):
     store = Store(path, create=True)
     other = dataclasses.replace(STUDY, name="other", datasets=("wine", "glass"), splits=1)
-    with store.writing():
-        store.record([STUDY, other])
-        for task in (*TASKS, *other.tasks()):
-            store.save(task, DONE)
-        store.save(Task("heart", None, "none", 1, IML), DONE)
-        store.save_failure(TASKS[3], "Traceback")
+    store.record([STUDY, other])
+    for task in (*TASKS, *other.tasks(), Task("heart", None, "none", 1, IML)):
+        store.save(task, DONE)
+    store.save_failure(TASKS[3], "Traceback")
     first, second = store.results()
     assert (first.study, second.study) == (STUDY, other)
     assert first.rows["split"].tolist() == [1, 2, 3]
@@ -71,17 +69,14 @@ def test_a_study_that_is_run_in_parts_is_recorded_as_one(path):
     tuned = LearnerSpec("tuned", "IML", {"max_iter": 5}, {"margin": [1.0, 2.0]}, 1)
     again = dataclasses.replace(tuned, n_candidates=2)
     part = dataclasses.replace(STUDY, datasets=("glass",), learners=(tuned,), splits=2)
-    with store.writing():
-        store.record([STUDY])
-        store.record([part])
-        store.record([dataclasses.replace(STUDY, learners=(again,), title="Again")])
+    for each in (STUDY, part, dataclasses.replace(STUDY, learners=(again,), title="Again")):
+        store.record([each])
     (whole,) = store.studies()
     assert whole.datasets == ("wine", "glass")
     assert whole.learners == (IML, again)
     assert (whole.splits, whole.title) == (4, "Again")
     changed = dataclasses.replace(part, test_size=0.5)
-    with store.writing():
-        store.record([changed])
+    store.record([changed])
     assert store.studies() == [changed]
 
 

@@ -114,16 +114,16 @@ def test_names_titles_and_order_come_from_the_study():
 def test_one_table_per_resampling_and_measure():
     rows = [
         row("a", "IML", 1, counts(0.5, 9, 9), resampling=resampling, average_precision=precision)
-        for resampling, precision in (("smote", 0.5), ("none", 0.5), ("mine!", np.nan))
+        for resampling, precision in (("smote", 0.5), ("none", 0.5), ("rus", np.nan))
     ]
-    fields = {"name": "mine", "title": "Mine", "resamplings": ("none", "smote", "mine!")}
+    fields = {"name": "mine", "title": "Mine", "resamplings": ("none", "smote", "rus")}
     tables = tables_of(results_of(rows, measures=("f1", "average_precision"), **fields))
     assert {name: table.title for name, table in tables.items()} == {
         "mine": "Mine, without resampling (F1)",
         "mine-precision": "Mine, without resampling (average precision)",
         "mine-smote": "Mine, with SMOTE (F1)",
         "mine-smote-precision": "Mine, with SMOTE (average precision)",
-        "mine-mine": "Mine, with mine! (F1)",
+        "mine-rus": "Mine, with random under-sampling (F1)",
     }
     alone = results_of(rows[:1], name="mine", measures=("average_precision",))
     assert list(tables_of(alone)) == ["mine-precision"]

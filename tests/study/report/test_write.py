@@ -232,9 +232,9 @@ def nasty_study(name, resamplings, share=np.nan):
 
 def test_names_of_a_users_study_are_escaped_and_the_paper_is_not_mentioned(tmp_path):
     name = "script-alert-x-script"
-    studies = [nasty_study(NASTY, ["none", "ada/syn"]), nasty_study("shares", ["smote"], 0.25)]
+    studies = [nasty_study(NASTY, ["none", "rus"]), nasty_study("shares", ["smote"], 0.25)]
     paths = write(studies, tmp_path, title=NASTY)
-    assert {f"{name}.csv", f"{name}-ada-syn.csv", "shares.csv"} <= {path.name for path in paths}
+    assert {f"{name}.csv", f"{name}-rus.csv", "shares.csv"} <= {path.name for path in paths}
     for path in paths:
         if path.suffix in (".html", ".md", ".svg"):
             assert "<script>alert" not in read(path), path.name

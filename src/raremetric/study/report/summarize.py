@@ -96,7 +96,7 @@ def study_tables(
             if not part.empty:
                 name = slug(study.name)
                 if len(study.resamplings) > 1 and resampling != "none":
-                    name += f"-{slug(resampling)}"
+                    name += f"-{resampling}"
                 name += "-precision" * (measure == "average_precision")
                 table = Table(name, study, resampling, measure, part)
                 is_known = published is not None and _has_the_protocol(table, published)

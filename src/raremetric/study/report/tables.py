@@ -119,7 +119,7 @@ class Table:
     @property
     def resampling_name(self) -> str:
         """The resampling in words."""
-        return RESAMPLING_NAMES.get(self.resampling, f"with {self.resampling}")
+        return RESAMPLING_NAMES[self.resampling]
 
     @property
     def measure_name(self) -> str:

@@ -5,9 +5,11 @@ import json
 import subprocess
 import sys
 import warnings
+from contextlib import contextmanager
 from dataclasses import replace
+from io import BytesIO
 from pathlib import Path
-from zipfile import ZipFile
+from zipfile import ZIP_DEFLATED, ZipFile
 
 import numpy as np
 import pandas as pd
@@ -56,17 +58,24 @@ def write_unchecked(model, path, versions=None):
         )
 
 
-def change_card(path, **changes):
-    """The same file with another card."""
+@contextmanager
+def members_of(path):
+    """The members of a file, which are written again after changes."""
     with ZipFile(path) as archive:
         parts = {name: archive.read(name) for name in archive.namelist()}
-    card = json.loads(parts[CARD])
-    for name, value in changes.items():
-        (card["versions"] if name in card["versions"] else card)[name] = value
-    parts[CARD] = json.dumps(card).encode()
-    with ZipFile(path, "w") as archive:
+    yield parts
+    with ZipFile(path, "w", ZIP_DEFLATED) as archive:
         for name, content in parts.items():
             archive.writestr(name, content)
+
+
+def change_card(path, **changes):
+    """The same file with another card."""
+    with members_of(path) as parts:
+        card = json.loads(parts[CARD])
+        for name, value in changes.items():
+            (card["versions"] if name in card["versions"] else card)[name] = value
+        parts[CARD] = json.dumps(card).encode()
 
 
 @pytest.fixture(scope="module")
@@ -232,23 +241,38 @@ def test_another_version_is_a_warning(saved):
         load_model(saved)
 
 
-@pytest.mark.parametrize(
-    "card", ["[]", "null", "3", '{"versions": []}', "[" * 100_000 + "]" * 100_000, "{"]
-)
-def test_strange_cards(tmp_path, card):
+def with_card(text):
+    buffer = BytesIO()
+    with ZipFile(buffer, "w") as archive:
+        archive.writestr(CARD, text)
+    return buffer.getvalue()
+
+
+NO_MODELS = [b"", b"row,class\n1,2\n", b"PK\x03\x04 and nothing more"]
+CARDS = ["[]", "null", "3", '{"versions": []}', "[" * 100_000 + "]" * 100_000, "{"]
+
+
+@pytest.mark.parametrize("content", [*NO_MODELS, *map(with_card, CARDS)])
+def test_other_files_are_not_models(tmp_path, content):
     path = tmp_path / "model.skops"
-    with ZipFile(path, "w") as archive:
-        archive.writestr(CARD, card)
+    path.write_bytes(content)
     with pytest.raises(ModelFileError, match=r"is not a model saved by raremetric. Create"):
         load_model(path)
 
 
-def test_a_zip_with_a_strange_version(saved):
+@pytest.mark.parametrize(
+    ("start", "number", "sentence"),
+    [
+        (6, (99).to_bytes(2, "little"), r"is not a model saved by raremetric. Create"),  # version
+        (24, (2**31).to_bytes(4, "little"), r"would unpack to 2.0 GB, which is too much"),  # size
+    ],
+)
+def test_strange_numbers_in_the_directory_of_a_file(saved, start, number, sentence):
     data = bytearray(saved.read_bytes())
-    start = data.rindex(b"PK\x01\x02")  # the directory entry of the card
-    data[start + 6 : start + 8] = (99).to_bytes(2, "little")  # the version needed to extract it
+    start += data.rindex(b"PK\x01\x02")  # the entry of the card
+    data[start : start + len(number)] = number
     saved.write_bytes(bytes(data))
-    with pytest.raises(ModelFileError, match=r"is not a model saved by raremetric. Create"):
+    with pytest.raises(ModelFileError, match=sentence):
         load_model(saved)
 
 
@@ -263,37 +287,14 @@ def test_a_library_that_quotes_the_file_at_length(saved):
     assert len(str(caught.value)) < 500
 
 
-def test_a_small_file_that_unpacks_to_much(saved):
-    data = bytearray(saved.read_bytes())
-    start = data.rindex(b"PK\x01\x02")  # the directory entry of the card
-    data[start + 24 : start + 28] = (2**31).to_bytes(4, "little")  # its size when unpacked
-    saved.write_bytes(bytes(data))
-    with pytest.raises(ModelFileError, match=r"would unpack to 2.0 GB, which is too much"):
-        load_model(saved)
-
-
-@pytest.mark.parametrize("content", [b"", b"row,class\n1,2\n", b"PK\x03\x04 and nothing more"])
-def test_other_files_are_not_models(tmp_path, content):
-    path = tmp_path / "model.skops"
-    path.write_bytes(content)
-    with pytest.raises(ModelFileError, match=r"is not a model saved by raremetric. Create"):
-        load_model(path)
-
-
 def test_an_incomplete_file_and_another_object(saved, tmp_path):
-    with ZipFile(saved) as archive:
-        parts = {name: archive.read(name) for name in archive.namelist()}
-    arrays = [name for name in parts if name.endswith(".npy")]
-    with ZipFile(tmp_path / "cut.skops", "w") as archive:
-        for name, content in parts.items():
-            if name != arrays[0]:
-                archive.writestr(name, content)
-    with pytest.raises(ModelFileError, match="is damaged"):
-        load_model(tmp_path / "cut.skops")
     other = tmp_path / "other.skops"
     skops.dump([1, 2], other)
-    with ZipFile(other, "a") as archive:
+    with members_of(saved) as parts, ZipFile(other, "a") as archive:
         archive.writestr(CARD, parts[CARD])
+        parts.pop(next(name for name in parts if name.endswith(".npy")))
+    with pytest.raises(ModelFileError, match="is damaged"):
+        load_model(saved)
     with pytest.raises(ModelFileError, match="contains a list, not a model"):
         load_model(other)
     with pytest.raises(FileNotFoundError, match="There is no file"):

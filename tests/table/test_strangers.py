@@ -5,7 +5,7 @@ import io
 import json
 import os
 import tracemalloc
-from zipfile import ZIP_DEFLATED, ZipFile
+from contextlib import contextmanager
 
 import numpy as np
 import pandas as pd
@@ -20,7 +20,7 @@ from raremetric.study.store import Store
 from raremetric.table import ModelFileError, contents, fit_table, load_model, save_model
 from raremetric.table.card import card_markdown, model_card
 from tests.table.conftest import make_table
-from tests.table.test_saving import write_unchecked
+from tests.table.test_saving import members_of, write_unchecked
 
 skops = pytest.importorskip("skops.io")
 
@@ -34,14 +34,21 @@ def changed(model, **fields):
 
 def edit_schema(path, edit, **members):
     """Change the description of the objects in a file, and add members."""
-    with ZipFile(path) as archive:
-        parts = {name: archive.read(name) for name in archive.namelist()}
-    schema = json.loads(parts[contents.SCHEMA])
-    edit(schema)
-    parts |= {contents.SCHEMA: json.dumps(schema).encode(), **members}
-    with ZipFile(path, "w", ZIP_DEFLATED) as archive:
-        for name, content in parts.items():
-            archive.writestr(name, content)
+    with members_of(path) as parts:
+        schema = json.loads(parts[contents.SCHEMA])
+        edit(schema)
+        parts |= {contents.SCHEMA: json.dumps(schema).encode(), **members}
+
+
+@contextmanager
+def memory_below(limit):
+    """Check how much memory Python allocates."""
+    tracemalloc.start()
+    try:
+        yield
+        assert tracemalloc.get_traced_memory()[1] < limit
+    finally:
+        tracemalloc.stop()
 
 
 ROWS = make_table()[["size", "weight", "color", "new"]].astype(
@@ -161,27 +168,19 @@ def test_many_references_to_one_member(model, tmp_path, same_id):
     if same_id:  # one array
         load_model(path)
         return
-    tracemalloc.start()
-    try:
-        with pytest.raises(ModelFileError, match=r"would unpack to 1\.5 GB, which is too much"):
-            load_model(path)
-        assert tracemalloc.get_traced_memory()[1] < 100e6
-    finally:
-        tracemalloc.stop()
+    sentence = r"would unpack to 1\.5 GB, which is too much"
+    with memory_below(100e6), pytest.raises(ModelFileError, match=sentence):
+        load_model(path)
 
 
 def test_a_long_name_of_a_row(tmp_path):
     frame = make_table()
     frame.loc[7, "id"] = "ü" * 1_000_000
     frame.loc[8, "id"] = ""
-    tracemalloc.start()
-    try:
+    with memory_below(100e6):  # 480 MB with a fixed width
         model = fit_table(frame, "state", method="plain", row_names="id")
         save_model(model, tmp_path / "model.skops")
         again = load_model(tmp_path / "model.skops")
-        assert tracemalloc.get_traced_memory()[1] < 100e6  # 480 MB with a fixed width
-    finally:
-        tracemalloc.stop()
     assert again.ids.tolist() == model.ids.tolist() == frame["id"].tolist()
     assert (
         again.predict_table(frame)["neighbor_1"].tolist()
@@ -206,12 +205,8 @@ def test_a_long_class_name_among_many(tmp_path):
     frame = make_table(n=2000)
     frame["state"] = [f"{state}{i % 10}" for i, state in enumerate(frame["state"])]
     frame.loc[0, "state"] = "x" * 1_000_000
-    tracemalloc.start()
-    try:
+    with memory_below(60e6):  # 84 MB with a fixed width
         fit_table(frame, "state", "ill1", method="plain", ignore=["id"])
-        assert tracemalloc.get_traced_memory()[1] < 60e6  # 84 MB with a fixed width
-    finally:
-        tracemalloc.stop()
 
 
 def boosted_leaves(model):

@@ -21,11 +21,7 @@ def check_scoring(scoring: Any) -> Any:
 def parse_scoring(text: str) -> Any:
     """What to maximize, as `RareClassifier` takes it, from the text of an option.
 
-    Parameters
-    ----------
-    text : str
-        A name such as "f1", or costs such as "cost:fp=1,fn=20"; also ``tn`` and ``tp``, which are
-        0 by default, can be given.
+    A name such as "f1", or costs such as "cost:fp=1,fn=20"; ``tn`` and ``tp`` are 0 by default.
     """
     if not text.startswith("cost:"):
         return text

@@ -1,4 +1,4 @@
-"""TableModel: everything that is needed to classify the rows of a file and to explain it."""
+"""TableModel: a pipeline from raw columns to a decision, with a card beside it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from raremetric.performance import one_blas_thread
 from raremetric.rare import RareClassifier
 from raremetric.table.card import Column, Training
 from raremetric.table.doubts import FAR, describe_rows, find_doubts
-from raremetric.table.predictions import Predictions, output_tables
+from raremetric.table.predictions import BLOCK_BYTES, Predictions, output_tables
 from raremetric.table.reading import iter_table
 from raremetric.table.reading.pieces import column_names
 from raremetric.validation import check_real
@@ -218,7 +218,7 @@ class TableModel:
         return self._last.predict_proba(X)[:, 1], none, none.astype(np.int64)
 
     def predict_file(
-        self, path: Any, *, block_bytes: int = 1 << 22, threshold: float | None = None
+        self, path: Any, *, block_bytes: int = BLOCK_BYTES, threshold: float | None = None
     ) -> Iterator[Predictions]:
         """Classify the rows of a file in pieces; the file can be larger than memory.
 

@@ -165,6 +165,9 @@ def test_features_are_selected_in_each_fold_again():
     with pytest.warns(UserWarning, match="selects 5 of the 301"):
         model = fit_table(table, "state", method=own, max_features=5)
     assert model.training["validation"]["average_precision"] < 0.4
+    found = compare_table(table, "state", methods=["plain", own], n_folds=2)
+    (note,) = [each for each in found.notes if "selects" in each]
+    assert note.startswith("StandardScaler selects 300 of the 301 features, those whose")
     with pytest.raises(ValueError, match=r"model with max_features must be one of .*'rare'"):
         fit_table(table, "state", method="plain", max_features=2)
 

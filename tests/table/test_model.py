@@ -108,7 +108,7 @@ def test_parts_sum_to_the_distance_of_each_example(model, path):
     found = explain_row(model, path, 10, n_neighbors=5)
     assert found.parts_exact
     own = {each["column"]: each["value"] for each in found.columns}
-    distances, nearest = model._kneighbors(model.X[[9]], 5)
+    distances, nearest = model.kneighbors(model.X[[9]], 5)
     for each, distance, i in zip(found.examples, distances[0], nearest[0], strict=True):
         assert (each["id"], each["distance"]) == (model.ids[i], distance)
         assert [*each["parts"]] == [*each["values"]] == ["size", "weight", "color", "new"]
@@ -121,7 +121,7 @@ def test_parts_sum_to_the_distance_of_each_example(model, path):
 
 def test_a_metric_without_an_exact_split(models, path, monkeypatch):
     model = models["rare"]
-    ensemble = model._last.ensemble_
+    ensemble = model.last.ensemble_
     curved = next(i for i, each in enumerate(ensemble.members) if "laplacian" in each.name)
     monkeypatch.setattr(Ensemble, "main_member", curved)  # whichever has the largest weight
     found = explain_row(model, path, 10)

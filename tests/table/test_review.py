@@ -75,7 +75,7 @@ def test_neighbors_that_vote(models, path):
     found = explain_row(model, path, 10)
     assert found.scale == "probability"  # votes
     assert [each["id"] for each in found.examples] == [
-        model.ids[i] for i in model._kneighbors(model.X[[9]])[1][0]
+        model.ids[i] for i in model.kneighbors(model.X[[9]])[1][0]
     ]
     shares = model.decide(model.X)[1]
     assert found.probability == shares[9]

@@ -15,7 +15,7 @@ from raremetric.selection import draw_rows
 from raremetric.table import DEFAULT_METHODS
 from raremetric.table.aims import check_scoring
 from raremetric.table.fold_runs import Plan, plain_plane, run_fold
-from raremetric.table.notes import aim_notes, copies_in, method_notes, table_notes
+from raremetric.table.notes import aim_notes, copies_in, method_notes, selection_notes, table_notes
 from raremetric.table.results import Comparison, Failure, FoldResult
 from raremetric.table.roles import Roles, class_names, read_with_roles
 from raremetric.table.splitting import describe_folds, outer_folds, tuning_folds
@@ -115,7 +115,8 @@ def compare_table(
     columns, scoring = Roles(time, group, weight), check_scoring(scoring)
     table, roles = read_with_roles(path, target, positive, categorical, ignore, columns)
     data, y = table.data, table.target
-    limit = limit_rows(max_samples, sum(map(len, table.encoder.column_groups())))
+    n_features = sum(map(len, table.encoder.column_groups()))
+    limit = limit_rows(max_samples, n_features)
     copies = copies_in(data)
     roles = roles._replace(copies=copies.numbers)
     folds = outer_folds(y, n_folds, seed, roles, n_repeats=n_repeats)
@@ -148,6 +149,7 @@ def compare_table(
             *table_notes(table, copies, [train for train, _ in folds], limit, seed),
             *resampling_notes,
             *method_notes(contenders.values(), weighted=weight is not None),
+            *selection_notes(contenders.values(), n_features),
             *aim_notes(scoring),
         ],
         methods=list(contenders),

@@ -134,9 +134,9 @@ def _deciding(
     model: TableModel, encoded: NDArray, n_neighbors: int | None
 ) -> tuple[NDArray, NDArray]:
     """Distances and rows of the training examples that decide about one encoded row."""
-    last = model._last
+    last = model.last
     if n_neighbors is None and isinstance(last, RareClassifier):
-        reason = last.explain(model._mapped(encoded))[0][last.ensemble_.main_member]
+        reason = last.explain(model.mapped(encoded))[0][last.ensemble_.main_member]
         sides = [reason["positive"], reason["negative"]]
         distances, rows = (
             np.concatenate([side[key][:PER_CLASS] for side in sides])
@@ -146,7 +146,7 @@ def _deciding(
         return distances[order], rows[order]
     if n_neighbors is not None:
         check_integer(n_neighbors, "The number of neighbors", low=1, high=len(model.y))
-    distances, rows = model._kneighbors(encoded, n_neighbors)
+    distances, rows = model.kneighbors(encoded, n_neighbors)
     return distances[0], rows[0]
 
 

@@ -18,7 +18,7 @@ from raremetric.performance import OnProgress, one_blas_thread
 from raremetric.table.aims import check_scoring, quality_figures, unmet_minimum
 from raremetric.table.doubts import summarize_columns
 from raremetric.table.model import TableModel
-from raremetric.table.notes import FEW_POSITIVES, copies_in, leakage_notes
+from raremetric.table.notes import FEW_POSITIVES, copies_in, leakage_notes, selection_notes
 from raremetric.table.roles import Roles, class_names, read_with_roles
 from raremetric.table.splitting import describe_tuning, tuning_folds
 from raremetric.validation import check_option, check_real, quiet_repeats, warn_user
@@ -109,10 +109,11 @@ def fit_table(
     scoring = check_scoring(scoring)
     if threshold is not None:
         check_real(threshold, "threshold", low=0, high=1)
-    if max_features is not None:
+    if max_features is None:
+        max_features = contender.default_max_features
+    elif contender.default_max_features is None:
         with_limit = [name for name in model_names() if find_contender(name).default_max_features]
-        if contender.default_max_features is None:
-            check_option(method, "model with max_features", with_limit)
+        check_option(method, "model with max_features", with_limit)
     start = clock.perf_counter()
     columns = Roles(time, group, weight)
     table, roles = read_with_roles(path, target, positive, categorical, ignore, columns, row_names)
@@ -131,7 +132,7 @@ def fit_table(
         scoring=scoring,
         threshold=threshold,
         max_samples=max_samples,
-        max_features=max_features or contender.default_max_features,
+        max_features=max_features,
         weights=weights,
         folds=tuning_folds(y, seed, roles),
         on_progress=on_progress,
@@ -191,9 +192,11 @@ def fit_method(name: str, X: NDArray, y: NDArray, *, seed: int = 0, **options: A
     """Tune a method by cross-validation, and fit it on all rows.
 
     ``name`` is that of a contender, or the import path of a class, `X` are encoded rows, `y` is 0
-    or 1, and ``options`` are the other fields of `TuningOptions`.
+    or 1, and ``options`` are the other fields of `TuningOptions`; without ``max_features``, the
+    method selects as many features as it does by default.
     """
     contender = find_contender(name, budget="quick")
+    options.setdefault("max_features", contender.default_max_features)
     with quiet_repeats():
         return contender.fit(contender.candidates(seed), X, y, seed=seed, **options)
 
@@ -229,12 +232,9 @@ def _cautions(
             f"each class as possible, to limit its time.{vote} For another number, use "
             "`max_samples` (on the command line `--max-rows`)."
         )
-    limit = max_features or contender.default_max_features
-    if limit is not None and limit < n_features:
+    for sentence in selection_notes([contender], n_features, max_features):
         yield (
-            f"{contender.alias or contender.title} selects {limit} of the {n_features} features, "
-            "those whose distributions differ most between the classes, in each fold again, to "
-            "save time. For another number, use `max_features` (on the command line "
+            f"{sentence} For another number, use `max_features` (on the command line "
             "`--max-features`)."
         )
 
@@ -263,7 +263,7 @@ def _training_radius(model: TableModel, X: NDArray) -> float | None:
         return None
     examples = model.examples()
     step = -(-len(examples) // N_RADIUS)
-    distances, _ = model._kneighbors(X[examples[::step]], 2)
+    distances, _ = model.kneighbors(X[examples[::step]], 2)
     return float(np.quantile(distances[:, 1], 0.99))
 
 

@@ -110,19 +110,19 @@ class TableModel:
     @property
     def has_neighbors(self) -> bool:
         """Whether the model decides by the distances to training examples."""
-        return hasattr(self._last, "proba_and_kneighbors")
+        return hasattr(self.last, "proba_and_kneighbors")
 
     @property
     def n_neighbors(self) -> int:
         """Number of neighbors that vote, or that are reported if there is no such vote."""
-        return getattr(self._last, "n_neighbors_", N_NEIGHBORS) if self.has_neighbors else 0
+        return getattr(self.last, "n_neighbors_", N_NEIGHBORS) if self.has_neighbors else 0
 
     @property
     def threshold(self) -> float:
         """The positive class is predicted from this probability, or share of votes, on."""
         if self.fixed_threshold is not None:
             return self.fixed_threshold
-        return float(getattr(self._last, "threshold_", 0.5))
+        return float(getattr(self.last, "threshold_", 0.5))
 
     @property
     def metric(self) -> Pipeline | None:
@@ -130,7 +130,8 @@ class TableModel:
         return fitted_metric(self.classifier)
 
     @property
-    def _last(self) -> Any:
+    def last(self) -> Any:
+        """The last step of the classifier, which has the examples if there are neighbors."""
         return self.classifier[-1] if isinstance(self.classifier, Pipeline) else self.classifier
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
@@ -210,12 +211,12 @@ class TableModel:
     @one_blas_thread
     def _score_block(self, encoded: NDArray) -> tuple[NDArray, NDArray, NDArray]:
         """Probabilities of the positive class, distances and neighbors."""
-        X = self._mapped(encoded)
+        X = self.mapped(encoded)
         if self.has_neighbors:
-            p, distances, neighbors = self._last.proba_and_kneighbors(X)
+            p, distances, neighbors = self.last.proba_and_kneighbors(X)
             return p[:, 1], distances, neighbors
         none = np.empty((len(X), 0))
-        return self._last.predict_proba(X)[:, 1], none, none.astype(np.int64)
+        return self.last.predict_proba(X)[:, 1], none, none.astype(np.int64)
 
     def predict_file(
         self, path: Any, *, block_bytes: int = BLOCK_BYTES, threshold: float | None = None
@@ -260,20 +261,21 @@ class TableModel:
 
     def examples(self) -> NDArray[np.int64]:
         """Rows of the training data that can be neighbors."""
-        last = self._last
+        last = self.last
         return last.ensemble_.rows if isinstance(last, RareClassifier) else np.arange(len(self.y))
 
     @property
     def n_metrics(self) -> int:
         """Number of metrics that the decision averages, each of which may have several readings."""
-        last = self._last
+        last = self.last
         return len(last.ensemble_.metrics) if isinstance(last, RareClassifier) else 1
 
-    def _kneighbors(self, encoded: NDArray, k: int | None = None) -> tuple[NDArray, NDArray]:
+    def kneighbors(self, encoded: NDArray, k: int | None = None) -> tuple[NDArray, NDArray]:
+        """Distances and rows of the k nearest training examples of encoded rows."""
         k = self.n_neighbors if k is None else k
-        return self._last.kneighbors(self._mapped(encoded), k)
+        return self.last.kneighbors(self.mapped(encoded), k)
 
-    def _mapped(self, encoded: NDArray) -> NDArray:
+    def mapped(self, encoded: NDArray) -> NDArray:
         """Encoded rows as the last step of the classifier takes them."""
         is_pipeline = isinstance(self.classifier, Pipeline)
         return self.classifier[:-1].transform(encoded) if is_pipeline else encoded

@@ -112,6 +112,21 @@ def method_notes(contenders: Iterable[Contender], *, weighted: bool) -> list[str
     return [sentence for sentence in found if sentence]
 
 
+def selection_notes(
+    contenders: Iterable[Contender], n_features: int, max_features: int | None = None
+) -> list[str]:
+    """The methods that select some of the features; ``max_features`` replaces their default."""
+    limits = {
+        each.alias or each.title: max_features or each.default_max_features for each in contenders
+    }
+    return [
+        f"{name} selects {limit} of the {n_features} features, those whose distributions differ "
+        "most between the classes, in each fold again, to save time."
+        for name, limit in limits.items()
+        if limit is not None and limit < n_features
+    ]
+
+
 def aim_notes(scoring: Any) -> list[str]:
     """Which threshold the measure of an aim with a minimum belongs to."""
     if not isinstance(scoring, str) or ">=" not in scoring:

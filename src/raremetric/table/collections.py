@@ -211,7 +211,7 @@ def _count_labels(
     files: Sequence[Path], target: str | None, positive: Any, run: Callable
 ) -> _Target:
     """Count the rows of both classes in each file, and check that all have the same columns."""
-    (first,) = run(_names_part, [(files[0],)], target)
+    first = column_names(files[0], str(target))
     with naming(files[0]):
         target = find_target(first, target)
     found = run(_count_part, [(file,) for file in files], target)
@@ -252,17 +252,13 @@ def _pieces(path: Path, target: str, row_names: str | None = None) -> Iterator[t
             first_row += table.num_rows
 
 
-def _names_part(target: str | None, path: Path) -> list[str]:
-    return column_names(path, str(target))
-
-
 def _count_part(target: str, path: Path) -> tuple[list[str], Counter[str]]:
     """The columns of a file, and the number of rows with each label as it is written."""
     labels: Counter[str] = Counter()
     for _, texts in _pieces(path, target):
         counts = np.bincount(texts.codes, minlength=len(texts.categories)).tolist()
         labels.update(dict(zip(texts.categories, counts, strict=True)))
-    return _names_part(target, path), +labels  # without levels that do not occur
+    return column_names(path, target), +labels  # without levels that do not occur
 
 
 def _read_file(

@@ -115,11 +115,13 @@ def test_parquet(tmp_path):
 def test_a_column_of_ids_keeps_its_name(tmp_path, name):
     path = tmp_path / "mine.csv"
     with_ids(IDS, name).to_csv(path, index=False)
-    _, found = predict(path, tmp_path, name)
+    model, found = predict(path, tmp_path, name)
     assert found[name].tolist() == [IDS[i % 6] for i in range(120)]
     assert f"raremetric_{name}" in found.columns
     assert found.shape[1] == 11
     assert found.columns.is_unique
+    unnamed = model.predict_table(make_table().drop(columns="id"))
+    assert unnamed.columns.tolist() == [each for each in found.columns if each != name]
 
 
 FORMULAS = ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "'=1", "plain", "a=b"]

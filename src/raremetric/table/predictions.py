@@ -71,7 +71,6 @@ def prediction_columns(model: TableModel, found: Predictions) -> dict[str, Any]:
     with ``raremetric_``.
     """
     columns: dict[str, Any] = {
-        "row": found.rows,
         "class": model.classes_[found.positive.astype(np.int64)],
         "probability": found.probability,
         "unlike_training": found.unlike,
@@ -79,11 +78,11 @@ def prediction_columns(model: TableModel, found: Predictions) -> dict[str, Any]:
     for rank in range(found.neighbors.shape[1]):
         columns[f"neighbor_{rank + 1}"] = model.ids[found.neighbors[:, rank]]
         columns[f"distance_{rank + 1}"] = found.distances[:, rank]
-    if found.names is None:
-        return columns
-    columns = {_output_name(model, name): values for name, values in columns.items()}
-    first = _output_name(model, "row")
-    return {first: columns.pop(first), str(model.id_name): found.names, **columns}
+    return {
+        _output_name(model, "row"): found.rows,
+        **({} if found.names is None else {str(model.id_name): found.names}),
+        **{_output_name(model, name): values for name, values in columns.items()},
+    }
 
 
 def _output_name(model: TableModel, name: str) -> str:

@@ -308,16 +308,3 @@ def test_an_incompatible_model_is_a_clear_error(model, tmp_path, attribute):
     save_model(other, path)
     with pytest.raises(ModelFileError, match=r"cannot classify its first.*Fit the model again"):
         load_model(path)
-
-
-def test_nothing_partial_is_left(model, saved, tmp_path, monkeypatch):
-    before = saved.read_bytes()
-    monkeypatch.setattr(Path, "replace", lambda *_: (_ for _ in ()).throw(OSError("full")))
-    with pytest.raises(OSError, match="full"):
-        save_model(model, saved)
-    assert saved.read_bytes() == before
-    assert [each.name for each in tmp_path.iterdir()] == ["model.skops"]
-    with pytest.raises(FileNotFoundError, match="There is no directory"):
-        save_model(model, tmp_path / "no" / "model.skops")
-    with pytest.raises(IsADirectoryError, match="is a directory"):
-        save_model(model, tmp_path)

@@ -12,6 +12,7 @@ from sklearn.pipeline import make_pipeline
 
 import raremetric
 from raremetric.contenders import CONTENDERS, Contender, Tuned, find_contender
+from raremetric.copies import Copies
 from raremetric.extras import installed_versions
 from raremetric.files import quoted
 from raremetric.performance import OnProgress, one_blas_thread
@@ -155,14 +156,24 @@ def fit_table(
         columns=summarize_columns(table.data),
     )
     model.radius = _training_radius(model, X)
+    model.training = _facts(table, tuned, copies, columns, scoring, seed)
+    model.training["rows_used"] = _n_rows_used(model, max_samples)
+    model.training["seconds"] = round(clock.perf_counter() - start, 3)
+    return model
+
+
+def _facts(
+    table: Any, tuned: Tuned, copies: Copies, columns: Roles, scoring: Any, seed: int
+) -> Any:
+    """What a model records of its fit: see `Training`."""
+    y = table.target
     quality: Any = {"score": None, "score_std": None, "validation": {}}
     if tuned.quality is not None:
         quality = quality_figures(scoring, *tuned.quality[:3])
-    training: Any = {
+    return {
         "rows": len(y),
         "positive": int(y.sum()),
         "classes": [str(label) for label in table.classes],
-        "rows_used": _n_rows_used(model, max_samples),
         "seed": seed,
         "chosen": tuned.words,
         "folds": describe_tuning(columns, copies),
@@ -170,12 +181,9 @@ def fit_table(
             *leakage_notes(table, copies, seed),
             *unmet_minimum(scoring, quality["validation"]),
         ],
-        "weight": weight,
+        "weight": columns.weight,
         **quality,
-        "seconds": round(clock.perf_counter() - start, 3),
     }
-    model.training = training
-    return model
 
 
 def model_names() -> list[str]:

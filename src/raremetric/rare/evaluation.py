@@ -38,19 +38,14 @@ def out_of_fold_scores(
     there are many examples. A ``budget`` in seconds counts from ``start``, a time given by
     ``time.perf_counter``. ``n_jobs`` threads work on different folds.
 
-    Returns
-    -------
-    metrics : list of MetricSpec
-        The metrics that saw all folds.
-    scores : ndarray of shape (n_candidates, n_repeats, n_samples)
-        In the order of ``with_readings(metrics)``; NaN for examples that no fold validates.
+    Returns the metrics that saw all folds, and scores, (n_candidates, n_repeats, n_samples), in the
+    order of ``with_readings(metrics)``; NaN for examples that no fold validates.
     """
     if budget in ("fast", "thorough"):
         end = np.inf
     elif isinstance(budget, Real) and not isinstance(budget, bool):
-        end = start + policy.EVALUATION_SHARE * check_real(
-            budget, "budget", low=0, closed="neither"
-        )
+        seconds = check_real(budget, "budget", low=0, closed="neither")
+        end = start + policy.EVALUATION_SHARE * seconds
     else:
         raise ValueError(
             f"budget must be 'fast', 'thorough' or a number of seconds; got {budget!r}."

@@ -50,20 +50,10 @@ def race(
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """Score candidates fold by fold, and leave out those that rank too low.
 
-    Parameters
-    ----------
-    score : callable (candidates, train, validation) -> array of (n_candidates, n_validation)
-        Fits some candidates, given by their numbers, on some rows, and scores others.
-    sizes : sequence of int
-        How many candidates are tried on each fold, one repeat after the other.
-    repeats, sample, aim
-
-    Returns
-    -------
-    finalists : ndarray of int
-        The candidates that were tried on all folds.
-    scores : ndarray of shape (n_finalists, n_repeats, n_samples)
-        NaN for rows that no fold validates.
+    ``score(candidates, train, validation)`` fits some candidates, given by their numbers, on some
+    rows, and scores others: (n_candidates, n_validation). ``sizes`` says how many are tried on each
+    fold, one repeat after the other. Returns the candidates that were tried on all folds, and their
+    scores, (n_finalists, n_repeats, n_samples), which are NaN for rows that no fold validates.
     """
     running, seen = np.arange(sizes[0]), np.zeros(0, dtype=np.int64)
     scores = np.full((len(running), len(repeats), len(sample.positive)), np.nan)

@@ -11,7 +11,8 @@ model reports from its own cross-validation, if the encoding is fitted before. R
     python benchmarks/encodings.py [ENCODING ...]
 
 It writes benchmarks/results/encodings.csv, one line per fold, and continues an interrupted run;
-delete the file to start again. Encodings that begin with "skrub" need `pip install skrub`.
+delete the file to start again. Encodings that begin with "skrub" need `pip install skrub`. Those
+that encode the whole table run only if they are named: "whole table" and "skrub whole table".
 """
 
 from __future__ import annotations
@@ -30,8 +31,10 @@ from sklearn.decomposition import TruncatedSVD
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.feature_extraction import FeatureHasher
 from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.impute import SimpleImputer
 from sklearn.metrics import average_precision_score, f1_score
 from sklearn.model_selection import StratifiedKFold, TunedThresholdClassifierCV
+from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import TargetEncoder
 
 from raremetric import TableEncoder
@@ -148,6 +151,21 @@ ENCODINGS: dict[str, Callable] = {
 }
 
 
+def table_vectorizer():
+    import skrub
+
+    texts = skrub.StringEncoder(N_COMPONENTS, ngram_range=(2, 4), random_state=0)
+    encoder = skrub.TableVectorizer(cardinality_threshold=21, high_cardinality=texts)
+    return make_pipeline(encoder, SimpleImputer(strategy="median"))
+
+
+# They get text as categories, as `read_table` makes it.
+WHOLE_TABLE: dict[str, Callable] = {
+    "whole table": TableEncoder,
+    "skrub whole table": table_vectorizer,
+}
+
+
 # The models
 
 
@@ -179,14 +197,19 @@ def run(data: tuple, name: str, encoding: str, model: str, fold: int) -> list:
     frame, many, y = data
     folds = StratifiedKFold(N_FOLDS, shuffle=True, random_state=0)
     train, test = list(folds.split(frame, y))[fold]
-    others = TableEncoder(max_levels=100).fit(frame.drop(columns=many).iloc[train])
-    parts = [[others.transform(frame.iloc[rows])] for rows in (train, test)]
-    for column in many:
-        texts = frame[column].iloc[train], frame[column].iloc[test]
-        encoded = ENCODINGS[encoding](texts[0], y[train], texts[1])
-        for part, features in zip(parts, encoded, strict=True):
-            part.append(features)
-    X, queries = map(np.column_stack, parts)
+    if encoding in WHOLE_TABLE:
+        frame = frame.astype(dict.fromkeys(frame.select_dtypes(exclude="number"), "category"))
+        encoder = WHOLE_TABLE[encoding]().fit(frame.iloc[train])
+        X, queries = (np.asarray(encoder.transform(frame.iloc[rows])) for rows in (train, test))
+    else:
+        others = TableEncoder(max_levels=100).fit(frame.drop(columns=many).iloc[train])
+        parts = [[others.transform(frame.iloc[rows])] for rows in (train, test)]
+        for column in many:
+            texts = frame[column].iloc[train], frame[column].iloc[test]
+            encoded = ENCODINGS[encoding](texts[0], y[train], texts[1])
+            for part, features in zip(parts, encoded, strict=True):
+                part.append(features)
+        X, queries = map(np.column_stack, parts)
     predicted, score, reported = MODELS[model](X, y[train], queries)
     precision = average_precision_score(y[test], score)
     f1 = f1_score(y[test], predicted == 1, zero_division=0)

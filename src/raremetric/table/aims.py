@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -37,13 +37,32 @@ def parse_scoring(text: str) -> Any:
     return [[costs["tn"], costs["fp"]], [costs["fn"], costs["tp"]]]
 
 
+class Minimum(NamedTuple):
+    """An aim with a minimum."""
+
+    name: str  # "precision" or "recall"
+    value: float
+
+    @property
+    def maximized(self) -> str:
+        """The other one of precision and recall."""
+        return "recall" if self.name == "precision" else "precision"
+
+
+def minimum_of(scoring: Any) -> Minimum | None:
+    """The minimum of an aim such as "precision>=0.8"; None if it has none."""
+    if not isinstance(scoring, str) or ">=" not in scoring:
+        return None
+    name, _, value = scoring.partition(">=")
+    return Minimum(name.strip(), float(value))
+
+
 def describe_scoring(scoring: Any) -> str:
     """What was maximized, in words."""
+    if minimum := minimum_of(scoring):
+        return f"{minimum.maximized} with {scoring}"
     if isinstance(scoring, str):
-        maximized = {"precision": "recall", "recall": "precision"}.get(
-            scoring.split(">")[0].strip()
-        )
-        return scoring if maximized is None else f"{maximized} with {scoring}"
+        return scoring
     (tn, fp), (fn, tp) = scoring
     return f"negative cost per row (tn={tn:g}, fp={fp:g}, fn={fn:g}, tp={tp:g})"
 
@@ -72,13 +91,13 @@ def unmet_minimum(
     The threshold is chosen by the expected value, so that this can happen with every threshold.
     ``kind`` says on which rows it was measured.
     """
-    if not isinstance(scoring, str) or ">=" not in scoring:
+    minimum = minimum_of(scoring)
+    if minimum is None:
         return []
-    name, _, minimum = scoring.partition(">=")
-    value = measures.get(name.strip(), 1.0)
-    if value >= float(minimum):
+    value = measures.get(minimum.name, 1.0)
+    if value >= minimum.value:
         return []
     return [
-        f"The {kind} {name.strip()} at the threshold is {value:.3g}, below the minimum of "
-        f"{float(minimum):g}."
+        f"The {kind} {minimum.name} at the threshold is {value:.3g}, below the minimum of "
+        f"{minimum.value:g}."
     ]

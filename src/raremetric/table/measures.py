@@ -22,6 +22,7 @@ from sklearn.metrics import (
 )
 
 from raremetric.selection import check_aim
+from raremetric.table.aims import minimum_of
 
 # Of true classes, predictions, scores, and the weights of the rows or None.
 Measure = Callable[[NDArray, NDArray, NDArray, NDArray | None], float]
@@ -52,11 +53,9 @@ def measure_of(scoring: Any) -> tuple[str, Measure]:
     check_aim(scoring)
     if not isinstance(scoring, str):
         return "cost savings", partial(cost_savings, costs=np.asarray(scoring, dtype=np.float64))
-    if ">=" in scoring:
-        given, _, text = (part.strip() for part in scoring.partition(">="))
-        wanted, minimum = "recall" if given == "precision" else "precision", float(text)
-        measure = partial(best_beyond, given=given, minimum=minimum)
-        return f"{wanted} at {given} {minimum:g}", measure
+    if found := minimum_of(scoring):
+        measure = partial(best_beyond, given=found.name, minimum=found.value)
+        return f"{found.maximized} at {found.name} {found.value:g}", measure
     if not scoring.startswith("f"):
         name = scoring.replace("_", " ")
         return name, MEASURES[name]

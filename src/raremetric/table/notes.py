@@ -18,6 +18,7 @@ from raremetric.copies import Copies, find_copies
 from raremetric.encoding.columns import is_date_column
 from raremetric.files import quoted
 from raremetric.selection import draw_rows, sets_per_class, shuffled_folds
+from raremetric.table.aims import minimum_of
 from raremetric.table.measures import measure_of
 from raremetric.table.reading.levels import EXACT_INTEGERS
 from raremetric.table.roles import class_names
@@ -129,7 +130,7 @@ def selection_notes(
 
 def aim_notes(scoring: Any) -> list[str]:
     """Which threshold the measure of an aim with a minimum belongs to."""
-    if not isinstance(scoring, str) or ">=" not in scoring:
+    if minimum_of(scoring) is None:
         return []
     return [
         f"The {measure_of(scoring)[0]} is that of the best threshold for each test fold. All other "

@@ -114,7 +114,7 @@ def execute(
     """Outcomes of the tasks, as they finish: see `run_missing` for the parameters."""
     if dask is not None:
         return _on_dask(run, tasks, n_jobs, dask)
-    if n_jobs > 1:
+    if n_jobs != 1:
         return _in_processes(run, tasks, n_jobs)
     return (guarded(run, task) for task in tasks)
 

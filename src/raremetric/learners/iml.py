@@ -149,9 +149,8 @@ class IML(MetricLearner):
     is estimated without bias from a sample: the same number of anchors of each class, or all
     examples of a class that has fewer, with chances proportional to ``sample_weight``. Neighbors
     are searched among all examples. The objective, its gap and ``pair_sets_`` are those of the
-    sampled problem. The metric then varies with the sample: with 0.2 % positives in 100,000 rows,
-    F1 of 3-NN with 20,000 anchors differed from that with all by −0.3 to +0.5 points, on average
-    by +0.1 ± 0.2, and took a third of the time (``benchmarks/run.py --only anchors``).
+    sampled problem. The metric then varies with the sample, and F1 by a few tenths of a point: see
+    the page "Performance" of the documentation.
 
     The defaults m = 100, a = 0.5, λ = 0.01 have the second best mean validation F1 of 120 settings
     over the training parts of the paper's 22 data sets (73.1 %; the best, 73.3 %, is m = 1000 with

@@ -53,8 +53,6 @@ def main() -> None:
         take_screenshot(browser, review, HERE / "images" / "table-review.png", full_page=False)
         page = folder / "comparison.html"
         take_screenshot(browser, page, HERE / "images" / "table-page.png")
-        results = HERE / "results" / "report.html"
-        take_screenshot(browser, results, HERE / "images" / "report.png", full_page=False)
         shutil.copy(folder / "why.png", HERE / "images" / "table-why.png")
         browser.close()
 

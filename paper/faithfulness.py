@@ -8,22 +8,14 @@ from dataclasses import replace
 from pathlib import Path
 
 import jinja2
-from pandas import DataFrame
+from pandas import DataFrame, concat
 
 from paper.cells import AS_PRINTED, EXCHANGED, PARTNER, VERDICTS, verdicts_grid
 from paper.claims import CLAIMS
 from paper.printed import PRINTED_LEARNERS, RESAMPLING_OF, paper_datasets
 from paper.share_claims import FIGURE_DATASET, VARIANTS
-from paper.table_claims import (
-    FAILS,
-    HOLDS,
-    NOISE,
-    NOT_RUN,
-    OTHERS,
-    PART,
-    TABLES,
-    Runs,
-)
+from paper.table_claims import OTHERS, TABLES, Runs
+from paper.verdicts import FAILS, HOLDS, NOT_RUN, OPEN, PART
 from raremetric.pages import Cell, Figure, Grid, name_cell, to_markdown
 from raremetric.study.report import (
     Table,
@@ -38,10 +30,11 @@ from raremetric.study.report import (
 
 EXPERIMENTS = (*RESAMPLING_OF, "imbalance", "ablation")  # names of their studies
 VERDICT_MEANINGS = {
-    HOLDS: "our runs agree; where a difference is claimed, it is more than two standard errors",
-    NOISE: "all differences have the paper's direction, but not all exceed two standard errors",
-    PART: "some parts of the claim hold and others do not",
-    FAILS: "our runs say otherwise",
+    HOLDS: "the named test shows the claim at the 5 % level; where there is no test, our numbers "
+    "agree",
+    OPEN: "neither the claim nor the contrary is shown",
+    PART: "some parts of the claim hold, and others are not shown or do not",
+    FAILS: "the contrary is shown; where there is no test, our numbers are different",
     NOT_RUN: "the results are missing",
 }
 
@@ -54,8 +47,10 @@ def is_reproduction(tables: Sequence[Table]) -> bool:
     )
 
 
-def faithfulness_page(tables: Sequence[Table], cells: DataFrame | None) -> tuple[str, list[Figure]]:
-    """The page as Markdown, and the figures that only this page needs.
+def faithfulness_page(
+    tables: Sequence[Table], cells: DataFrame | None
+) -> tuple[str, DataFrame | None, list[Figure]]:
+    """The page as Markdown, the differences that were tested, and its own figures.
 
     Parameters
     ----------
@@ -67,10 +62,13 @@ def faithfulness_page(tables: Sequence[Table], cells: DataFrame | None) -> tuple
     Returns
     -------
     page : str
+    differences : DataFrame or None
+        family, comparison, dataset and difference, in points; None if nothing was tested.
     figures : list of Figure
+        Those that only this page needs.
     """
     papers = [table for table in tables if table.name in EXPERIMENTS]
-    runs = Runs(papers)
+    runs = Runs([table for table in tables if table.name in (*EXPERIMENTS, "rivals")])
     findings = [(claim, claim.check(runs)) for claim in CLAIMS]
     counts = Counter(finding.verdict for _, finding in findings)
     numbered = _numbered_figures(runs)
@@ -80,13 +78,26 @@ def faithfulness_page(tables: Sequence[Table], cells: DataFrame | None) -> tuple
         one_code=len({name for table in papers for name in table.code}) == 1,
         findings=findings,
         verdicts=[(name, counts[name], text) for name, text in VERDICT_MEANINGS.items()],
+        families={name: len(family.columns) for name, family in runs.families.items()},
         cells="" if cells is None else to_markdown(replace(verdicts_grid(cells), caption="")),
         exchanged={} if cells is None else _exchanged_counts(cells),
         far="" if cells is None else to_markdown(far_grid(cells)),
         beside=[to_markdown(grid) for grid in beside_grids(runs)],
         figures={number: figure.name for number, figure in numbered.items()},
     )
-    return page, [numbered[1]] if 1 in numbered else []
+    return page, tested_differences(runs), [numbered[1]] if 1 in numbered else []
+
+
+def tested_differences(runs: Runs) -> DataFrame | None:
+    """From which all p-values of the claims can be computed."""
+    parts = [
+        family.rename_axis("dataset")
+        .reset_index()
+        .melt("dataset", None, "comparison", "difference")
+        .assign(family=name)
+        for name, family in runs.families.items()
+    ]
+    return concat(parts)[["family", "comparison", "dataset", "difference"]] if parts else None
 
 
 def _template() -> jinja2.Template:

@@ -7,18 +7,25 @@ from collections.abc import Sequence
 from pandas import DataFrame
 
 from paper.printed import PRINTED_LEARNERS
-from paper.table_claims import (
+from paper.table_claims import OTHERS, Finding, Runs, of_all
+from paper.verdicts import (
+    EQUIVALENCE,
     FAILS,
     HOLDS,
-    OTHERS,
+    NON_INFERIORITY,
+    NUMBERS,
     PART,
-    Finding,
-    Runs,
+    SIGNED_RANK,
+    all_differences,
+    better,
+    equal,
+    equality,
     lead_text,
-    of_all,
-    verdict_of,
+    listed,
+    non_inferiority,
+    not_worse,
 )
-from raremetric.study.report import Paired, Table, differences, paired, sets_text, share_cell
+from raremetric.study.report import Table, sets_text, share_cell
 
 FIGURE_DATASET = "spectfheart"  # of Figures 1 and 3
 VARIANTS = ("ML1", "ML2", "IML")
@@ -55,7 +62,7 @@ def accuracy_rises(runs: Runs) -> Finding | None:
     if (wide := _curves(runs, "accuracy_mean", OTHERS)) is None:
         return None
     flags = (wide.iloc[-1] > wide.iloc[0]).tolist()
-    return Finding(f"Accuracy in percent: {_ends(wide)}", of_all(flags))
+    return Finding(f"Accuracy in percent: {_ends(wide)}", of_all(flags), NUMBERS)
 
 
 def accuracy_near_100(runs: Runs) -> Finding | None:
@@ -67,7 +74,7 @@ def accuracy_near_100(runs: Runs) -> Finding | None:
         f"{_range(wide.iloc[-1])} % at {share_cell(share).text}, the smallest share. Classifying "
         f"everything as the majority has an accuracy of {100 * (1 - share):.0f} %"
     )
-    return Finding(text, of_all((wide.iloc[-1] >= NEAR_100).tolist()))
+    return Finding(text, of_all((wide.iloc[-1] >= NEAR_100).tolist()), NUMBERS)
 
 
 def positives_missed(runs: Runs) -> Finding | None:
@@ -82,7 +89,7 @@ def positives_missed(runs: Runs) -> Finding | None:
     if len(wide) < 2:
         return None
     text = f"Positives that are found, in percent: {_ends(wide)}"
-    return Finding(text, of_all((wide.iloc[-1] < 50).tolist()))
+    return Finding(text, of_all((wide.iloc[-1] < 50).tolist()), NUMBERS)
 
 
 def f1_falls(runs: Runs, *, learners: Sequence[str]) -> Finding | None:
@@ -91,7 +98,7 @@ def f1_falls(runs: Runs, *, learners: Sequence[str]) -> Finding | None:
         return None
     falls = (wide.diff().iloc[1:] < 0).to_numpy().ravel().tolist()
     text = f"F1 {_ends(wide)}; it falls in {sum(falls)} of {len(falls)} steps from share to share"
-    return Finding(text, of_all(falls))
+    return Finding(text, of_all(falls), NUMBERS)
 
 
 def smallest_share(runs: Runs) -> Finding | None:
@@ -99,7 +106,7 @@ def smallest_share(runs: Runs) -> Finding | None:
     if (wide := _curves(runs, "mean", ("IML",))) is None:
         return None
     text = share_cell(wide.index[-1]).text
-    return Finding(f"The smallest share is {text}", HOLDS if text == "10 %" else FAILS)
+    return Finding(f"The smallest share is {text}", HOLDS if text == "10 %" else FAILS, NUMBERS)
 
 
 def smallest_drop(runs: Runs) -> Finding | None:
@@ -118,7 +125,7 @@ def smallest_drop(runs: Runs) -> Finding | None:
     ]
     text = f"Smallest drop of F1 from {share_cell(wide.index[0]).text} {'; '.join(texts)}. "
     text += f"IML has the highest F1 at {', '.join(highest) or 'no share'}"
-    return Finding(text, of_all(flags))
+    return Finding(text, of_all(flags), NUMBERS)
 
 
 def best_at_each_share(runs: Runs) -> Finding | None:
@@ -134,22 +141,20 @@ def best_at_each_share(runs: Runs) -> Finding | None:
         for share, row in means.items()
         if row.idxmax() != "IML"
     ]
-    leads = {other: _lead(table, "IML", other, table.shares) for other in OTHERS}
-    closest = min(leads, key=lambda other: leads[other].difference)
+    leads = runs.leads_of_iml("Increasing imbalance", _over_shares(table, table.shares))
     n_ahead = len(means) - len(behind)
     text = f"IML has the highest mean at {n_ahead} of {len(means)} shares"
     text += "".join(f"; {each}" for each in behind)
-    text += f". Over all shares, IML minus {lead_text(closest, leads[closest])}"
+    text += f". Over all shares, IML minus {listed(leads)}"
     if behind:
-        return Finding(text, PART if n_ahead else FAILS)
-    return Finding(text, verdict_of([leads[closest]]))
+        return Finding(text, PART if n_ahead else FAILS, NUMBERS)
+    return Finding(text, better(leads.values()), SIGNED_RANK)
 
 
-def _lead(table: Table, first: str, second: str, shares: Sequence[float]) -> Paired:
-    """Paired over data sets, after averaging over the shares of each of them."""
+def _over_shares(table: Table, shares: Sequence[float]) -> DataFrame:
+    """Data sets × learners: means over the shares of each data set."""
     cells = table.shared[table.shared["share"].isin(shares)]
-    means = cells.pivot_table("mean", "dataset", "learner")
-    return paired(differences(means, first, second))
+    return cells.pivot_table("mean", "dataset", "learner")
 
 
 def variants_when_balanced(runs: Runs, *, degrade: bool) -> Finding | None:
@@ -159,23 +164,20 @@ def variants_when_balanced(runs: Runs, *, degrade: bool) -> Finding | None:
     ----------
     runs : Runs
     degrade : bool
-        Whether only losses count: adding neighbors and then weights to ML1 must not lower F1.
-        Otherwise, no two variants may differ.
+        Whether only losses count: adding neighbors and then weights to ML1 must not lower F1 by a
+        point. Otherwise, no two variants may differ by a point.
     """
     table = runs.table("ablation", VARIANTS)
     if table is None or (means := table.complete(share=0.5)).empty:
         return None
-    pairs = [("ML2", "ML1"), ("IML", "ML2")] + [("IML", "ML1")] * (not degrade)
-    leads = {
-        f"{first} minus {second}": paired(differences(means, first, second))
-        for first, second in pairs
-    }
-    sizes = [lead.difference * (-1 if degrade else 1) for lead in leads.values()]
-    sizes = sizes if degrade else list(map(abs, sizes))
-    errors = [2 * lead.standard_error for lead in leads.values()]
-    flags = [not size > error for size, error in zip(sizes, errors, strict=True)]
-    text = ", ".join(lead_text(name, lead) for name, lead in leads.items())
-    return Finding(f"{text} at 50 %, on {sets_text(len(means))}", of_all(flags))
+    leads = runs.leads("Ablation at 50 %", all_differences(means))
+    where = f"at 50 %, on {sets_text(len(means))}"
+    if not degrade:
+        text = listed(leads, equality)
+        return Finding(f"{text} {where}", equal(leads.values()), EQUIVALENCE)
+    chosen = {name: lead for name, lead in leads.items() if name != "IML minus ML1"}
+    text = listed(chosen, non_inferiority)
+    return Finding(f"{text} {where}", not_worse(chosen.values()), NON_INFERIORITY)
 
 
 def variant_ahead(runs: Runs, *, first: str, second: str, rare: bool) -> Finding | None:
@@ -187,10 +189,14 @@ def variant_ahead(runs: Runs, *, first: str, second: str, rare: bool) -> Finding
     means = [part for part in means if len(part)]
     if not means:
         return None
-    lead = _lead(table, first, second, shares)
+    family = f"Ablation at {share_cell(shares[0]).text} and less"
+    if not rare:
+        family = f"Ablation from {share_cell(shares[0]).text} to {share_cell(shares[-1]).text}"
+    leads = runs.leads(family, all_differences(_over_shares(table, shares)))
+    lead = leads[f"{first} minus {second}"]
     ahead = sum(part[first].mean() > part[second].mean() for part in means)
     text = (
-        f"{lead_text(f'{first} minus {second}', lead)}, ahead on {lead.wins} of "
-        f"{sets_text(lead.n_datasets)}, and in the mean at {ahead} of {len(means)} shares"
+        f"{lead_text(f'{first} minus {second}', lead)}, ahead on {lead.summary.wins} of "
+        f"{sets_text(lead.summary.n_datasets)}, and in the mean at {ahead} of {len(means)} shares"
     )
-    return Finding(text, verdict_of([lead]))
+    return Finding(text, better([lead]), SIGNED_RANK)

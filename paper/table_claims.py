@@ -5,34 +5,41 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-import numpy as np
 from pandas import DataFrame
 
 from paper.cells import judge_cells, judge_means
 from paper.printed import PRINTED_LEARNERS, paper_datasets, paper_table
-from raremetric.datasets import describe_dataset
-from raremetric.study.report import (
-    Paired,
-    Table,
-    average_ranks,
-    differences,
-    paired,
-    sets_text,
-    signed,
+from paper.verdicts import (
+    FAILS,
+    HOLDS,
+    NON_INFERIORITY,
+    NUMBERS,
+    PART,
+    SIGNED_RANK,
+    Lead,
+    all_differences,
+    better,
+    leads_of,
+    listed,
+    non_inferiority,
+    not_worse,
+    turned,
 )
+from raremetric.datasets import describe_dataset
+from raremetric.study.report import Table, average_ranks, sets_text
 
-HOLDS, NOISE, PART = "holds", "within the noise", "holds in part"
-FAILS, NOT_RUN = "does not hold", "not run"
 OTHERS = tuple(name for name in PRINTED_LEARNERS if name != "IML")
 RIVALS = ("DMBK", "IterativeLMNN")  # named by the paper, not measured in it
 TABLES = {"table2": "Table 2", "table3-smote": "Table 3a", "table3-rus": "Table 3b"}
+CELLS = "difference / error of the cells, see below"
 
 
 class Finding(NamedTuple):
-    """What our runs say about a claim."""
+    """What our runs say about a claim, and the test that the verdict follows from."""
 
     ours: str
     verdict: str
+    test: str
 
 
 class Runs:
@@ -45,6 +52,7 @@ class Runs:
 
     def __init__(self, tables: Iterable[Table]):
         self.tables = {table.name: table for table in tables}
+        self.families: dict[str, DataFrame] = {}  # of comparisons that were tested together
 
     def table(self, name: str, learners: Sequence[str] = PRINTED_LEARNERS) -> Table | None:
         """A table with exactly these learners; None if one of them has not been run."""
@@ -58,33 +66,20 @@ class Runs:
         table = self.table(name, learners)
         return None if table is None or table.complete().empty else table.complete()
 
+    def leads(self, family: str, comparisons: DataFrame) -> dict[str, Lead]:
+        """Test a family of comparisons: a frame of differences, data sets × comparisons."""
+        self.families[family] = comparisons
+        return leads_of(comparisons)
 
-def lead_text(name: str, lead: Paired) -> str:
-    """A mean difference with its standard error over data sets."""
-    error = "" if lead.n_datasets < 2 else f" ± {lead.standard_error:.1f}"
-    return f"{name} {signed(lead.difference)}{error}"
-
-
-def verdict_of(leads: Iterable[Paired]) -> str:
-    """Whether all differences are positive, and clearly so: by more than two standard errors."""
-    known = list(leads)
-    if all(lead.difference > 2 * lead.standard_error for lead in known):
-        return HOLDS
-    positive = [lead.difference > 0 for lead in known]
-    return NOISE if all(positive) else PART if any(positive) else FAILS
+    def leads_of_iml(self, family: str, means: DataFrame) -> dict[str, Lead]:
+        """IML minus each other method, tested together with all other pairs of the methods."""
+        leads = self.leads(family, all_differences(means))
+        return {name: leads[f"IML minus {name}"] for name in means if name != "IML"}
 
 
 def of_all(flags: Sequence[bool]) -> str:
     """Whether all parts of a claim hold, some of them or none."""
     return HOLDS if all(flags) else PART if any(flags) else FAILS
-
-
-def _leads(means: DataFrame, first: str, others: Iterable[str]) -> dict[str, Paired]:
-    return {name: paired(differences(means, first, name)) for name in others}
-
-
-def _listed(leads: dict[str, Paired]) -> str:
-    return ", ".join(lead_text(name, lead) for name, lead in leads.items())
 
 
 def dataset_sizes(runs: Runs) -> Finding:
@@ -101,7 +96,7 @@ def dataset_sizes(runs: Runs) -> Finding:
         wrong += [f"{name}: {', '.join(unequal)}"] * bool(unequal)
     same = len(paper_datasets()) - len(wrong)
     text = f"{same} of {len(paper_datasets())} data sets agree. {'; '.join(wrong)}"
-    return Finding(text, HOLDS if not wrong else PART)
+    return Finding(text, HOLDS if not wrong else PART, NUMBERS)
 
 
 def means_agree(runs: Runs, *, name: str, reading: str) -> Finding | None:
@@ -117,16 +112,20 @@ def means_agree(runs: Runs, *, name: str, reading: str) -> Finding | None:
     sets = int(chosen["n_datasets"].min())
     where = "" if sets == len(paper_datasets()) else f" Over {sets_text(sets)}."
     flags = [verdict in ("same", "close") for verdict in chosen["verdict"]]
-    return Finding(", ".join(texts) + where, of_all(flags))
+    return Finding(", ".join(texts) + where, of_all(flags), CELLS)
 
 
-def best_mean(runs: Runs, *, name: str) -> Finding | None:
-    """IML minus each other method of a table."""
-    if (means := runs.means(name)) is None:
-        return None
-    leads = _leads(means, "IML", OTHERS)
-    text = f"IML {means['IML'].mean():.1f}. Its lead over the others: {_listed(leads)}"
-    return Finding(text, verdict_of(leads.values()))
+def best_mean(runs: Runs, *, names: Sequence[str]) -> Finding | None:
+    """IML minus each other method of one table or several."""
+    texts: list[str] = []
+    leads: list[Lead] = []
+    for name in names:
+        if (means := runs.means(name)) is None:
+            return None
+        found = runs.leads_of_iml(TABLES[name], means)
+        texts.append(f"{TABLES[name]}: IML {means['IML'].mean():.1f}, minus {listed(found)}")
+        leads += found.values()
+    return Finding("; ".join(texts), better(leads), SIGNED_RANK)
 
 
 def best_rank(runs: Runs, *, names: Sequence[str]) -> Finding | None:
@@ -140,7 +139,7 @@ def best_rank(runs: Runs, *, names: Sequence[str]) -> Finding | None:
         order = sorted(found.with_mean_row.items(), key=lambda item: item[1])
         flags.append(order[0][0] == "IML")
         texts.append(f"{TABLES[name]}: " + ", ".join(f"{who} {rank:.2f}" for who, rank in order))
-    return Finding("; ".join(texts), of_all(flags))
+    return Finding("; ".join(texts), of_all(flags), NUMBERS)
 
 
 def best_when_balanced_and_not(runs: Runs) -> Finding | None:
@@ -150,55 +149,39 @@ def best_when_balanced_and_not(runs: Runs) -> Finding | None:
     order = [name for name in paper_datasets() if name in means.index]  # the most balanced first
     parts = {"more balanced": order[: len(order) // 2], "less balanced": order[len(order) // 2 :]}
     texts: list[str] = []
-    leads: list[Paired] = []
+    leads: list[Lead] = []
     for label, names in parts.items():
         if not names:
             return None
-        found = _leads(means.loc[names], "IML", OTHERS)
-        texts.append(f"{sets_text(len(names))}, {label}: {_listed(found)}")
+        found = runs.leads_of_iml(f"Table 2, {label}", means.loc[names])
+        texts.append(f"{sets_text(len(names))}, {label}: IML minus {listed(found)}")
         leads += found.values()
-    return Finding("; ".join(texts), verdict_of(leads))
+    return Finding("; ".join(texts), better(leads), SIGNED_RANK)
 
 
 def neighbor_pairs_win(runs: Runs) -> Finding | None:
     """The methods with pairs of neighbors minus those with random pairs."""
     if (means := runs.means("table2")) is None:
         return None
-    leads = {
-        f"{first} minus {second}": paired(differences(means, first, second))
-        for first in ("IML", "LMNN")
-        for second in ("ITML", "GMML")
-    }
-    return Finding(_listed(leads), verdict_of(leads.values()))
+    leads = runs.leads(TABLES["table2"], all_differences(means))
+    names = [f"{first} minus {second}" for first in ("IML", "LMNN") for second in ("ITML", "GMML")]
+    chosen = {name: leads[name] for name in names}
+    return Finding(listed(chosen), better(chosen.values()), SIGNED_RANK)
 
 
-def best_in_each_setting(runs: Runs) -> Finding | None:
-    """The closest method behind IML, with and without resampling."""
-    texts, leads = [], []
-    for name, title in TABLES.items():
-        if (means := runs.means(name)) is None:
-            return None
-        found = _leads(means, "IML", OTHERS)
-        closest = min(found, key=lambda other: found[other].difference)
-        texts.append(f"{title}: IML minus {lead_text(closest, found[closest])}")
-        leads.append(found[closest])
-    return Finding("; ".join(texts), verdict_of(leads))
-
-
-def _printed_gains(name: str) -> str:
+def _printed_gains(name: str) -> dict[str, Lead]:
     """What the paper's own cells say about a gain, for each column as printed."""
     plain, resampled = paper_table("table2").scores, paper_table(name).scores
-    names = list(paper_datasets())
     gains = {
-        learner: paired(
-            np.array([resampled[key, learner].mean - plain[key, learner].mean for key in names])
-        )
+        learner: {
+            key: resampled[key, learner].mean - plain[key, learner].mean for key in paper_datasets()
+        }
         for learner in PRINTED_LEARNERS
     }
-    return f"The paper's cells, as printed: {_listed(gains)}"
+    return leads_of(DataFrame(gains).round(6))
 
 
-def _gains(runs: Runs, name: str) -> dict[str, Paired] | None:
+def _gains(runs: Runs, name: str) -> dict[str, Lead] | None:
     """F1 with resampling minus F1 without, over the splits that both have."""
     plain, resampled = runs.table("table2"), runs.table(name)
     if plain is None or resampled is None:
@@ -207,25 +190,33 @@ def _gains(runs: Runs, name: str) -> dict[str, Paired] | None:
     both = plain.scores.merge(resampled.scores, on=keys, suffixes=("", "_resampled"))
     if both.empty:
         return None
-    gain = (both["f1_resampled"] - both["f1"]).groupby([both["learner"], both["dataset"]]).mean()
-    return {learner: paired(gain[learner].to_numpy().round(6)) for learner in PRINTED_LEARNERS}
+    gain = (both["f1_resampled"] - both["f1"]).groupby([both["dataset"], both["learner"]]).mean()
+    wide = gain.unstack()[[*PRINTED_LEARNERS]].dropna().round(6)
+    return runs.leads(f"{TABLES[name]} minus Table 2", wide)
 
 
 def smote_helps(runs: Runs) -> Finding | None:
     """Every method gains from SMOTE."""
     if (gains := _gains(runs, "table3-smote")) is None:
         return None
-    text = f"With SMOTE minus without: {_listed(gains)}. {_printed_gains('table3-smote')}"
-    return Finding(text, verdict_of(gains.values()))
+    text = f"With SMOTE minus without: {listed(gains)}. The paper's cells, as printed: "
+    text += listed(_printed_gains("table3-smote"))
+    return Finding(text, better(gains.values()), SIGNED_RANK)
 
 
 def undersampling_does_not_help(runs: Runs) -> Finding | None:
-    """No method gains clearly from under-sampling."""
+    """No method gains a point or more from under-sampling."""
     if (gains := _gains(runs, "table3-rus")) is None:
         return None
-    flags = [not gain.difference > 2 * gain.standard_error for gain in gains.values()]
-    text = f"With under-sampling minus without: {_listed(gains)}. {_printed_gains('table3-rus')}"
-    return Finding(text, of_all(flags))
+    losses, printed = (
+        {name: turned(gain) for name, gain in each.items()}
+        for each in (gains, _printed_gains("table3-rus"))
+    )
+    text = (
+        f"Without under-sampling minus with: {listed(losses, non_inferiority)}. The paper's cells, "
+    )
+    text += f"as printed: {listed(printed, non_inferiority)}"
+    return Finding(text, not_worse(losses.values()), NON_INFERIORITY)
 
 
 def smote_and_iml_add_up(runs: Runs) -> Finding | None:
@@ -235,16 +226,16 @@ def smote_and_iml_add_up(runs: Runs) -> Finding | None:
         return None
     leads = {
         "over IML alone": gains["IML"],
-        "over SMOTE with the Euclidean distance": paired(differences(means, "IML", "Euclidean")),
+        "over SMOTE with the Euclidean distance": runs.leads_of_iml("Table 3a", means)["Euclidean"],
     }
-    return Finding(f"Lead of IML with SMOTE {_listed(leads)}", verdict_of(leads.values()))
+    return Finding(f"Lead of IML with SMOTE {listed(leads)}", better(leads.values()), SIGNED_RANK)
 
 
 def iml_beats_rivals(runs: Runs) -> Finding | None:
     """IML against the two earlier proposals that the paper names."""
-    leads: dict[str, Paired] = {}
-    for rival in RIVALS:
-        if (means := runs.means("table2", ("IML", rival))) is None:
-            return None
-        leads |= _leads(means, "IML", [rival])
-    return Finding(f"Lead of IML over {_listed(leads)}", verdict_of(leads.values()))
+    table = runs.tables.get("rivals")
+    if table is None or not {*RIVALS} <= {*table.learners}:
+        return None
+    found = runs.leads_of_iml("Methods beyond the paper", table.complete())
+    leads = {name: found[name] for name in RIVALS}
+    return Finding(f"IML minus {listed(leads)}", better(leads.values()), SIGNED_RANK)

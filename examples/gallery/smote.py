@@ -67,7 +67,7 @@ plt.show()
 
 # %%
 # SMOTE does not help everywhere. In the paper's protocol, with all parameters tuned on the
-# resampled folds, the gain of SMOTE over all 22 data sets is within the noise for IML
+# resampled folds, the gain of SMOTE over all 22 data sets is not significant for IML
 # (:doc:`/results/faithfulness`), and on some data sets SMOTE lowers F1.
 #
 # Instead of adding examples, a threshold can be chosen: see :doc:`/gallery/votes_and_thresholds`.

@@ -3,7 +3,7 @@
 from functools import partial
 
 from paper.printed import RESAMPLING_OF, paper_table
-from paper.report import printed_for, with_planned_splits
+from paper.report import as_reported, printed_for
 from raremetric.study.report.summarize import summarize
 from tests.study.report import synthetic
 
@@ -15,4 +15,4 @@ whole_paper = partial(synthetic.whole_paper, published=PRINTED)
 def tables_of(*results):
     """The tables of studies, with what the paper prints."""
     printed = printed_for([each.study.name for each in results])
-    return summarize([with_planned_splits(each) for each in results], printed).tables
+    return summarize([part for each in results for part in as_reported(each)], printed).tables

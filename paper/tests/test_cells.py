@@ -1,14 +1,13 @@
 """Our cells beside the paper's, and where the numbers come from, against separate computations."""
 
-import dataclasses
-
 import numpy as np
 import pandas as pd
 import pytest
 
 from paper.cells import PARTNER, REPEATABILITY, judge_cells, judge_means, verdicts_grid
-from paper.printed import PRINTED_LEARNERS, paper_table
+from paper.printed import paper_table
 from paper.report import write_paper_report
+from paper.table_claims import RIVALS
 from paper.tests.synthetic import paper_like, tables_of
 from raremetric.datasets import describe_dataset
 from raremetric.pages.page import to_markdown
@@ -154,33 +153,15 @@ def test_a_store_with_gaps():
     assert progress_text(table) == "0–3 of 20"
 
 
-def with_more(results, learners, n_splits):
-    """Add learners that the paper does not have, with a few splits."""
-    plain = results.rows[(results.rows["learner"] == "Euclidean")]
-    plain = plain[plain["split"] <= n_splits]
-    parts = [plain.assign(learner=name) for name in learners]
-    study = dataclasses.replace(
-        results.study,
-        learners=results_of(pd.concat([results.rows, *parts])).study.learners,
-    )
-    return StudyResults(study, pd.concat([results.rows, *parts]))
-
-
-def test_learners_beyond_the_paper():
+def test_methods_beyond_the_paper_have_a_table_of_their_own():
     results = paper_like(n_splits=3)
     (alone,) = tables_of(results)
-    (table,) = tables_of(with_more(results, ["DMBK", "IterativeLMNN"], n_splits=1))
-    assert table.learners == [*PRINTED_LEARNERS, "DMBK", "IterativeLMNN"]
-    pd.testing.assert_frame_equal(judge_cells([table]), judge_cells([alone]))
-    grid = dataset_grid(table)
-    labels = ("Mean over 22 data sets", "Average rank over 22 data sets")
-    labels += ("Average rank over 22 data sets and the Mean row",)
-    expected = [f"{label}, the paper's methods only" for label in labels]
-    assert [row[0].text for row in grid.foot][3:] == expected
-    for ours, expected in zip(grid.foot[3:], dataset_grid(alone).foot, strict=True):
-        assert ours[1:7] == expected[1:]  # over three splits, beside the paper's
-        assert [cell.text for cell in ours[7:]] == ["–", "–"]
-    assert any(note == "Beyond the paper: DMBK, IterativeLMNN." for note in grid.notes)
+    plain = results.rows[results.rows["learner"] == "Euclidean"]
+    rows = pd.concat([results.rows, *(plain.assign(learner=name) for name in RIVALS)])
+    table, rivals = tables_of(results_of(rows, "table2"))
+    pd.testing.assert_frame_equal(table.cells, alone.cells)
+    assert (rivals.name, rivals.learners) == ("rivals", ["IML", *RIVALS])
+    assert rivals.published is None
 
 
 def test_a_store_without_the_papers_learners(tmp_path):

@@ -2,20 +2,22 @@
 
 import dataclasses
 import re
+from itertools import combinations
 
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.stats import wilcoxon
 
 from paper import share_claims, table_claims
 from paper.claims import CLAIMS
 from paper.faithfulness import beside_grids, faithfulness_page, is_reproduction
 from paper.printed import PRINTED_LEARNERS, RESAMPLING_OF, paper_table
 from paper.report import write_paper_report
-from paper.table_claims import FAILS, HOLDS, NOISE, NOT_RUN, PART, Runs, verdict_of
+from paper.table_claims import Runs
 from paper.tests.synthetic import paper_like, tables_of, whole_paper
+from paper.verdicts import FAILS, HOLDS, NOT_RUN, OPEN, PART, better, equal, leads_of, not_worse
 from raremetric.study import StudyResults
-from raremetric.study.report import Paired
 from tests.study.report.synthetic import results_of, row, share_studies
 
 PRINTED_RANKS = {
@@ -23,10 +25,6 @@ PRINTED_RANKS = {
     "Table 3a": ["3.78", "3.09", "3.09", "3.43", "1.61"],
     "Table 3b": ["4.04", "3.30", "2.65", "2.96", "2.04"],
 }
-
-
-def lead(difference, error, n=22):
-    return Paired(n, difference, error, 0, 0, 0)
 
 
 def runs_of(*results):
@@ -67,18 +65,29 @@ def runs(synthetic):
     return runs_of(*synthetic)
 
 
+SPREAD = np.tile([0.2, -0.1, 0.4, -0.3, 0.1, -0.2], 3) + np.linspace(0, 0.01, 18)
+
+
 @pytest.mark.parametrize(
-    ("leads", "verdict"),
-    [
-        ([lead(1, 0.4), lead(2, 0.9)], HOLDS),
-        ([lead(1, 0.4), lead(1, 0.5)], NOISE),
-        ([lead(1, 0.1), lead(-1, 0.1)], PART),
-        ([lead(0, 0.1), lead(-1, 0.1)], FAILS),
-        ([lead(1, np.nan, n=1)], NOISE),
+    ("means", "verdicts"),
+    [  # of: better, equal, not worse
+        ([2.0, 3.0], (HOLDS, FAILS, HOLDS)),
+        ([2.0, 0.0], (PART, PART, HOLDS)),
+        ([0.0, 0.0], (OPEN, HOLDS, HOLDS)),
+        ([0.0, -3.0], (FAILS, PART, PART)),
+        ([-3.0, -3.0], (FAILS, FAILS, FAILS)),
     ],
 )
-def test_verdicts_by_hand(leads, verdict):
-    assert verdict_of(leads) == verdict
+def test_verdicts_by_hand(means, verdicts):
+    names = [f"d{i}" for i in range(18)]
+    leads = leads_of(pd.DataFrame({f"c{m}{i}": m + SPREAD for i, m in enumerate(means)}, names))
+    found = (better(leads.values()), equal(leads.values()), not_worse(leads.values()))
+    assert found == verdicts
+
+
+def test_large_differences_that_vary_show_nothing():
+    leads = leads_of(pd.DataFrame({"a": 30 * SPREAD}, [f"d{i}" for i in range(18)])).values()
+    assert (better(leads), equal(leads), not_worse(leads)) == (OPEN, OPEN, OPEN)
 
 
 def test_numbers_in_the_claims_are_the_papers():
@@ -116,11 +125,21 @@ def test_leads_of_iml_against_pandas(synthetic, runs):
         [rows["dataset"], rows["learner"]]
     )
     means = f1.mean().unstack()
-    finding = table_claims.best_mean(runs, name="table2")
-    assert finding.ours.startswith(f"IML {means['IML'].mean():.1f}.")
-    for other in ("Euclidean", "LMNN", "ITML", "GMML"):
-        difference = means["IML"] - means[other]
-        assert f"{other} +{difference.mean():.1f} ± {difference.sem():.1f}" in finding.ours
+    finding = table_claims.best_mean(runs, names=["table2"])
+    assert finding.ours.startswith(f"Table 2: IML {means['IML'].mean():.1f}, minus ")
+    p_values = {}
+    for name, other in combinations(PRINTED_LEARNERS, 2):
+        difference = (means[other] - means[name]).round(6)
+        p_values[name, other] = wilcoxon(difference[difference != 0]).pvalue
+        if other == "IML":
+            text = f"{name} +{difference.mean():.1f} (SE {difference.sem():.1f}, p"
+            assert text in finding.ours
+    # Holm: the i-th smallest of ten p-values times 11 − i, but not below the one before.
+    ordered = sorted(p_values, key=p_values.get)
+    place = ordered.index(("Euclidean", "IML"))
+    corrected = max((10 - i) * p_values[pair] for i, pair in enumerate(ordered[: place + 1]))
+    assert f"p = {corrected:.3f}), LMNN" in finding.ours
+    assert len(runs.families["Table 2"].columns) == 10
 
 
 def test_gains_use_the_splits_of_both_settings():
@@ -135,9 +154,9 @@ def test_gains_use_the_splits_of_both_settings():
     assert both["split"].max() == 2
     gain = (both["f1_y"] - both["f1_x"]).groupby([both["learner"], both["dataset"]]).mean()
     for name in PRINTED_LEARNERS:
-        assert f"{name} +{gain[name].mean():.1f} ± {gain[name].sem():.1f}" in finding.ours
+        assert f"{name} +{gain[name].mean():.1f} (SE {gain[name].sem():.1f}" in finding.ours
     # The paper's own columns: 71.1 instead of 67.3.
-    assert "as printed: Euclidean +3.8 ± " in finding.ours
+    assert "as printed: Euclidean +3.8 (SE " in finding.ours
 
 
 def test_readings_of_the_means():
@@ -186,7 +205,7 @@ def test_steps_by_hand():
     ("at_20", "verdict", "text"),
     [
         (0.70, PART, "at 1 of 2 shares; at 20 % Euclidean has 72.5, IML 70.5."),
-        (0.80, NOISE, "at 2 of 2 shares."),  # one data set has no standard error
+        (0.80, OPEN, "at 2 of 2 shares."),  # one data set has no standard error
     ],
 )
 def test_best_at_each_share_by_hand(at_20, verdict, text):
@@ -212,20 +231,17 @@ def test_variants_by_hand():
     runs = ablation({0.5: 0.5, 0.2: 0.45, 0.05: 0.4}, {0.5: 0.5, 0.2: 0.4, 0.05: 0.3}, {
         0.5: 0.45, 0.2: 0.42, 0.05: 0.3
     })  # fmt: skip
-    equal = share_claims.variants_when_balanced(runs, degrade=False)
-    assert equal.verdict == PART
-    assert "ML2 minus ML1 +5.0 ± 0.0, IML minus ML2 0.0 ± 0.0" in equal.ours
+    same = share_claims.variants_when_balanced(runs, degrade=False)
+    assert "IML minus ML2 0.0 (SE 0.0, p < 0.001), IML minus ML1 +5.0 (SE 0.0, p = 1" in same.ours
+    assert same.verdict == PART
     assert share_claims.variants_when_balanced(runs, degrade=True).verdict == HOLDS
     weights = share_claims.variant_ahead(runs, first="IML", second="ML2", rare=False)
-    assert weights.verdict == HOLDS
-    assert weights.ours == (
-        "IML minus ML2 +5.0 ± 0.0, ahead on 3 of 3 data sets, and in the mean at 1 of 1 shares"
-    )
+    assert weights.verdict == OPEN  # of three data sets, Wilcoxon's test can show nothing
+    assert weights.ours.startswith("IML minus ML2 +5.0 (SE 0.0, p = 0.750), ahead on 3 of 3 data ")
     rare = share_claims.variant_ahead(runs, first="IML", second="ML2", rare=True)
     assert "+10.0" in rare.ours
     pairs = share_claims.variant_ahead(runs, first="ML2", second="ML1", rare=False)
-    assert pairs.verdict == FAILS
-    assert share_claims.variant_ahead(runs, first="ML2", second="ML1", rare=True).verdict == FAILS
+    assert pairs.ours.startswith("ML2 minus ML1 −2.0")
 
 
 def test_rivals_beyond_the_paper(synthetic):
@@ -235,7 +251,7 @@ def test_rivals_beyond_the_paper(synthetic):
     runs = runs_of(results_of(pd.concat(parts), "table2"))
     finding = table_claims.iml_beats_rivals(runs)
     assert finding.verdict == HOLDS
-    assert finding.ours.startswith("Lead of IML over DMBK +")
+    assert finding.ours.startswith("IML minus DMBK +")
     same = table_claims.best_rank(runs, names=["table2"])
     assert same == table_claims.best_rank(runs_of(synthetic[0]), names=["table2"])
 
@@ -251,7 +267,7 @@ def test_ranks_beside_the_papers(runs):
 
 def page_in(folder):
     text = (folder / "faithfulness.md").read_text("utf-8")
-    links = re.findall(r"\]\(([^)]+)\)", text)
+    links = re.findall(r"\]\(([^)#]+)\)", text)
     assert set(links) <= {path.name for path in folder.iterdir()}
     return text
 
@@ -267,7 +283,9 @@ def test_page_of_all_experiments(whole):
     assert "**The runs are not complete**" in text
     for number in (1, 3, 4, 5):
         assert f"![Our counterpart of Figure {number}](" in text
-    claims = re.findall(r"\| (?:\*\*)?[a-z ]+(?:\*\*)? \| `study run .*` \|$", text, re.MULTILINE)
+    claims = re.findall(
+        r"\| (?:\*\*)?[a-z ]+(?:\*\*)? \| [^|]+ \| `study run .*` \|$", text, re.MULTILINE
+    )
     assert len(claims) == len(CLAIMS) - 1  # without that of Table 1
     assert "Not run" not in text
     counts = [int(number) for number in re.findall(r"^- \*\*.*\*\* \((\d+)\)", text, re.MULTILINE)]

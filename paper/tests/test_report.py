@@ -12,10 +12,8 @@ import pandas as pd
 import pytest
 
 import paper
-from paper.report import default_title, report_store, write_paper_report
-from paper.tests.synthetic import paper_like, tables_of
+from paper.report import default_title, report_store
 from raremetric.study import Store, Study, StudyResults, export_results, import_results, read_study
-from tests.study.report.synthetic import beyond_the_paper
 
 FOLDER = Path(paper.__file__).parent
 RESULTS = FOLDER.parent / "docs" / "results"
@@ -70,19 +68,6 @@ def test_the_layout_is_the_papers(whole):
     assert re.findall(r"\((\d\.\d\d)\)", ranks) == ["4.27", "3.23", "3.00", "3.00", "1.50"]
     mean = next(line for line in lines[beside:] if line.startswith("| Mean over 22"))
     assert "(72.1 ± 3.8)" in mean
-
-
-def test_two_studies_may_compare_with_the_same_table():
-    table2, beyond = tables_of(paper_like(n_splits=3), beyond_the_paper())
-    assert table2.published == beyond.published
-
-
-@pytest.mark.usefixtures("empty_figures")
-def test_cells_are_those_of_the_first_study(tmp_path):
-    results = [paper_like(n_splits=3, datasets=["wine"]), beyond_the_paper(datasets=["wine"])]
-    write_paper_report(results, tmp_path, title="t", details={})
-    lines = (tmp_path / "cells.csv").read_text().splitlines()
-    assert len(lines) == 1 + 5 + 2  # two methods have two readings of their headings
 
 
 def test_titles():

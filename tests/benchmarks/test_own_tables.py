@@ -178,30 +178,21 @@ def test_the_standard_error_is_that_of_repeated_samples():
     )
 
 
-@pytest.mark.parametrize(
-    ("marked", "behind", "same", "close", "agrees"),
-    [
-        ((True, False), (0.0, 0.1), True, True, True),
-        ((True, True), (0.1, 0.0), False, False, True),
-        ((True, False), (0.1, 0.0), False, False, False),
-        ((True, False), (0.039, 0.0), False, True, True),
-        ((True, False), (0.041, 0.0), False, False, False),
-    ],
-)
-def test_agreement(marked, behind, same, close, agrees):
+def test_agreement():
     rows = pd.DataFrame(
         {
-            "method": ["a", "b"],
-            "marked": marked,
-            "compare_f1": [0.5, 0.4],
-            "f1": 0.6 - np.array(behind),
-            "f1_behind": behind,
-            "f1_behind_error": [0.02, 0.02],
+            "method": ["a", "b", "c"],
+            "compare_f1": [0.5, 0.4, 0.1],
+            "f1": [0.5, 0.6, 0.3],
+            "f1_behind": [0.1, 0.0, 0.3],
+            "f1_behind_error": [0.02, 0.0, 0.05],
         }
     )
     found = agreement(rows)
-    assert found["first"] == "a"
-    assert (found["same"], found["close"], found["agrees"]) == (same, close, agrees)
+    assert (found["first"], found["best"]) == ("a", "b")
+    assert (found["loss"], found["error"]) == (0.1, 0.02)
+    assert found["mean_loss"] == pytest.approx(0.4 / 3)
+    assert found["correlation"] == pytest.approx(0.5)  # ranks 1, 2, 3 and 2, 1, 3
 
 
 @pytest.mark.filterwarnings("ignore:The model is no better than chance")

@@ -4,6 +4,7 @@ from raremetric.datasets.imbalance import TooFewMinorityError, with_minority_sha
 from raremetric.datasets.loading import (
     DatasetInfo,
     check_dataset_name,
+    dataset_origin,
     describe_dataset,
     list_datasets,
     load_dataset,
@@ -13,6 +14,7 @@ __all__ = [
     "DatasetInfo",
     "TooFewMinorityError",
     "check_dataset_name",
+    "dataset_origin",
     "describe_dataset",
     "list_datasets",
     "load_dataset",

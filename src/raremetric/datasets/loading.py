@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from dataclasses import replace
 from functools import cache
 from typing import Any
@@ -142,6 +143,17 @@ def describe_dataset(name: str) -> DatasetInfo:
         Taken from the registry for the paper's data sets; KEEL's files are read, once.
     """
     return _describe(_find_entry(name))
+
+
+def dataset_origin(name: str) -> str:
+    """The data that a data set was made from: "ecoli" for `ecoli1` and for `ecoli-0_vs_1`.
+
+    Data sets of one origin share rows, so that results on them are not independent. A name that
+    is not in KEEL's collection or among the large tables is its own origin.
+    """
+    if name in PAPER or not (name in LARGE or name in keel_collection()):
+        return name
+    return re.findall("kr-vs-k|new-thyroid|page-blocks|[a-z]+", name)[0]
 
 
 def _find_entry(name: str) -> Entry:

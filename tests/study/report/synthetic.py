@@ -1,13 +1,13 @@
 """Results of studies that were never run: plausible confusion counts from a seed."""
 
-from typing import NamedTuple
+from functools import partial
 
 import numpy as np
 import pandas as pd
 
 from raremetric.datasets import describe_dataset, list_datasets
 from raremetric.study.report import Published, Score
-from raremetric.study.tasks import Study, StudyResults
+from raremetric.study.tasks import LearnerSpec, Study, StudyResults
 
 LEARNERS = ("Euclidean", "LMNN", "ITML", "GMML", "IML")
 DATASETS = list_datasets("paper")
@@ -38,10 +38,7 @@ BEYOND += ("gradient-boosting", "balanced-forest", "IML-score", "RareClassifier-
 HALVES = ("Euclidean", "IML-30", "SVM-laplacian", "RareClassifier-fast", LEADER)
 
 
-class Learner(NamedTuple):
-    """As much of a study's learner as a report uses."""
-
-    name: str
+Learner = partial(LearnerSpec, kind="IML")  # a report uses no more of it than its name
 
 
 def results_of(rows, name="mine", **fields):

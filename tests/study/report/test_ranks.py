@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
-from scipy.stats import wilcoxon
+from scipy.stats import t, wilcoxon
 
 from raremetric.datasets import describe_dataset, list_datasets
 from raremetric.study.report.grids import dataset_grid
@@ -11,6 +11,8 @@ from raremetric.study.report.listings import few_table, lead_table
 from raremetric.study.report.ranks import (
     average_ranks,
     compare_ranks,
+    leads,
+    pair_tests,
     paired,
     published_average_ranks,
     why_no_tests,
@@ -109,12 +111,48 @@ def test_learners_that_never_differ_and_too_little_to_compare():
 
 
 def test_paired_differences_by_hand():
-    found = paired(np.array([4.0, 0.0, -2.0]))
-    assert found.n_datasets == 3
+    found = paired(pd.Series({"wine": 4.0, "iono": 0.0, "pima": -2.0}))
+    error = np.std([4, 0, -2], ddof=1) / np.sqrt(3)
+    assert (found.n_datasets, found.n_origins) == (3, 3)
     assert found.difference == pytest.approx(2 / 3)
-    assert found.standard_error == pytest.approx(np.std([4, 0, -2], ddof=1) / np.sqrt(3))
+    assert found.standard_error == pytest.approx(error)
     assert (found.wins, found.ties, found.losses) == (1, 1, 1)
-    assert np.isnan(paired(np.array([1.0])).standard_error)
+    assert found.wilcoxon == wilcoxon([4.0, -2.0]).pvalue
+    assert found.equivalent == pytest.approx(t.sf((1 - 2 / 3) / error, 2))
+    assert np.isnan(paired(pd.Series({"wine": 1.0})).standard_error)
+
+
+def test_data_sets_of_one_origin_count_once():
+    """Copies of a data set change neither the error nor the tests; here, each has one copy."""
+    once = pd.Series({"ecoli1": 3.0, "yeast1": -1.0, "glass0": 0.5, "letter-B": 0.2})
+    copies = pd.Series({"ecoli2": 3.0, "yeast3": -1.0, "glass-0-6_vs_5": 0.5, "letter-H": 0.2})
+    first, second = paired(once), paired(pd.concat([once, copies]))
+    assert (second.n_datasets, second.n_origins) == (8, 4)
+    for name in ("difference", "standard_error", "wilcoxon", "equivalent"):
+        assert getattr(second, name) == pytest.approx(getattr(first, name))
+
+
+def test_equality_is_shown_only_within_a_point():
+    names = [f"d{i}" for i in range(30)]
+    spread = np.tile([1.0, -1.0], 15)
+    assert paired(pd.Series(spread, names)).equivalent < 0.05
+    assert paired(pd.Series(8 * spread, names)).equivalent > 0.05
+    assert paired(pd.Series(2 + spread, names)).equivalent > 0.95
+    assert paired(pd.Series(0.0, names)).equivalent == 0
+
+
+def test_a_leader_is_compared_with_each_other_learner(table2):
+    """Its pairs are corrected for their number; the others for the number of all pairs."""
+    means = table2.complete()
+    pairs, all_pairs = pair_tests(means, "IML"), pair_tests(means)
+    own = (pairs["first"] == "IML") | (pairs["second"] == "IML")
+    assert (pairs["holm"] == all_pairs["holm"])[~own].all()
+    assert (pairs["holm"] <= all_pairs["holm"])[own].all()
+    smallest = pairs.loc[own, "wilcoxon"].idxmin()
+    assert pairs.loc[smallest, "holm"] == pytest.approx(4 * pairs.loc[smallest, "wilcoxon"])
+    found = leads(means, "IML").set_index("learner")
+    names = np.where(pairs["first"] == "IML", pairs["second"], pairs["first"])[own]
+    assert found.loc[names, "holm"].tolist() == pytest.approx(pairs.loc[own, "holm"].tolist())
 
 
 def test_the_lead_is_over_what_all_have_finished():
@@ -125,7 +163,8 @@ def test_the_lead_is_over_what_all_have_finished():
     }
     lead = lead_of(rows_of(scores)).set_index("learner")
     assert lead.loc["IML", ["n_datasets", "difference"]].tolist() == [2, 6.0]
-    assert lead.loc["SVM-rbf", "difference"] == pytest.approx(2.0)
+    assert lead.loc["SVM-rbf", ["difference", "wins", "losses"]].tolist() == [2.0, 1, 1]
+    assert lead["holm"].tolist() == [1.0, 1.0]
 
 
 def test_the_lead_is_over_the_splits_that_all_have_finished():
@@ -158,12 +197,11 @@ def test_no_lead():
 
 def few_rows():
     keel = {name: describe_dataset(name).n_positive for name in list_datasets("keel")}
-    few = [name for name, n_positive in keel.items() if n_positive < 30][:2]
     many = next(name for name, n_positive in keel.items() if n_positive > 200)
     scores = ((0.5, 0.4), (0.9, 0.7), (0.2, 0.8))
     return [
         row(dataset, learner, 1, counts(f1, 10, 90), test_size=0.5)
-        for dataset, f1s in zip([*few, many], scores, strict=True)
+        for dataset, f1s in zip(["ecoli4", "glass5", many], scores, strict=True)
         for learner, f1 in zip(("Euclidean", LEADER), f1s, strict=True)
     ]
 
@@ -177,6 +215,7 @@ def test_few_positives_by_hand():
     assert few.loc[LEADER, "difference"] == pytest.approx(-15)
     assert few.loc[LEADER, "standard_error"] == pytest.approx(5)
     assert few.loc["Euclidean", "difference"] == 0
+    assert np.isnan(few.loc["Euclidean", "holm"])
     rows = pd.DataFrame(few_rows())
     alone = rows[rows["learner"] == LEADER]  # without plain neighbors
     assert few_table(table_of(alone, test_size=0.5, few_positives=True)) is None

@@ -8,11 +8,16 @@ from raremetric.study.report.figures import draw_dataset, draw_means
 from raremetric.study.report.grids import share_cell
 from raremetric.study.report.listings import origin_grid
 from raremetric.study.report.ranks import (
+    LEVEL,
     Paired,
     average_ranks,
     differences,
+    holm,
+    leads,
+    pair_tests,
     paired,
     published_average_ranks,
+    t_test,
 )
 from raremetric.study.report.tables import (
     Published,
@@ -25,6 +30,7 @@ from raremetric.study.report.tables import (
 from raremetric.study.report.write import csv_bytes, figure_files, write_report
 
 __all__ = [
+    "LEVEL",
     "Paired",
     "Published",
     "Score",
@@ -35,12 +41,16 @@ __all__ = [
     "draw_dataset",
     "draw_means",
     "figure_files",
+    "holm",
+    "leads",
     "origin_grid",
+    "pair_tests",
     "paired",
     "progress_text",
     "published_average_ranks",
     "sets_text",
     "share_cell",
     "signed",
+    "t_test",
     "write_report",
 ]

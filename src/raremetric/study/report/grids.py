@@ -35,7 +35,7 @@ def dataset_grid(table: Table) -> Grid:
         f"{table.title}, each data set" if table.by_share else table.title,
         [*labels, *table.learners],
         rows,
-        [] if table.by_share else _foot(table),
+        [] if table.by_share else [*_mean_row(table), *_rank_rows(table)],
         len(labels),
         _notes(table),
         source,
@@ -70,20 +70,6 @@ def _best(scores: Any) -> list[bool]:
     if np.count_nonzero(~np.isnan(rounded)) < 2:
         return [False] * len(rounded)
     return (rounded == np.nanmax(rounded)).tolist()
-
-
-def _foot(table: Table) -> list[list[Cell]]:
-    """Means and average ranks; those of published methods also without the others."""
-    rows = [*_mean_row(table), *_rank_rows(table)]
-    known = table.published
-    if not known or not set(known.learners) < set(table.learners):
-        return rows
-    part = table.restricted(known.learners)
-    for label, splits, *cells in [*_mean_row(part), *_rank_rows(part)]:
-        found = dict(zip(part.learners, cells, strict=True))
-        shown = [found.get(name, Cell(MISSING)) for name in table.learners]
-        rows.append([Cell(f"{label.text}, {known.source}'s methods only"), splits, *shown])
-    return rows
 
 
 def _mean_row(table: Table) -> Iterable[list[Cell]]:
@@ -177,4 +163,7 @@ def _splits_cell(counts: Iterable[float]) -> Cell:
 
 
 def _origin(table: Table) -> str:
-    return f"Splits: {progress_text(table)}. Code: {code_text(table)}."
+    text = f"Splits: {progress_text(table)}. Code: {code_text(table)}."
+    if n_other := int(table.scores["other_code"].sum()):
+        text += f" Of other code than this version: {n_other} of {len(table.scores)} tasks."
+    return text

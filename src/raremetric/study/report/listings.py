@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from raremetric.pages.page import MISSING, Cell, Grid, name_cell
-from raremetric.study.report.ranks import LEVEL, RankTests, differences, paired
+from raremetric.study.report.ranks import EQUIVALENT, LEVEL, RankTests, leads
 from raremetric.study.report.tables import (
     FEW,
     Table,
@@ -21,7 +21,15 @@ from raremetric.study.report.tables import (
 
 PLAIN = "Euclidean"  # the learner of plain 3-NN
 Columns = dict[str, str | Callable[[Any], Cell]]
-WINS: Columns = {"Wins": "wins", "Ties": "ties", "Losses": "losses"}
+PAIRED: Columns = {  # what `Paired` says, and Holm's p-value
+    "SE": lambda row: _error_cell(row),
+    "Wins": "wins",
+    "Ties": "ties",
+    "Losses": "losses",
+    "Wilcoxon p": lambda row: _p_cell(row.wilcoxon, bold=False),
+    "Holm p": lambda row: _p_cell(row.holm),
+    "Equivalence p": lambda row: _p_cell(row.equivalent),
+}
 
 
 def _listing(
@@ -44,57 +52,53 @@ def _listing(
 
 
 def pairs_grid(table: Table, tests: RankTests) -> Grid:
-    """Each pair of learners with the p-values of the tests."""
-    note = (
-        f"Over the {tests.n_datasets} data sets that all learners have finished. Wilcoxon: "
-        "two-sided signed-rank test, without the data sets on which the two learners tie. Holm: "
-        "the same with Holm's correction for all pairs. Bold: below 0.05."
-    )
+    """Each pair of learners with the p-values of the tests, except for those of `lead_grid`."""
+    pairs, leader = tests.pairs, table.study.leader
+    rows = [row for row in pairs.itertuples() if leader not in (row.first, row.second)]
     columns: Columns = {
         "Better mean": "first",
         "Other": "second",
-        "Difference": lambda pair: Cell(signed(pair.difference), pair.difference),
-        **WINS,
-        "Wilcoxon p": lambda pair: _p_cell(pair.wilcoxon),
-        "Holm p": lambda pair: _p_cell(pair.holm),
-        "Nemenyi p": lambda pair: _p_cell(pair.nemenyi),
+        "Difference": _difference_cell,
+        **PAIRED,
     }
-    caption = f"{table.title}, pairs of learners"
-    return _listing(caption, tests.pairs.itertuples(), columns, 2, [note])
+    caption = f"{table.title}, {'other ' * (leader in table.learners)}pairs of learners"
+    return _listing(caption, rows, columns, 2, [_paired_note(pairs, len(pairs))])
 
 
 def lead_table(table: Table) -> pd.DataFrame | None:
     """The leader minus each other learner; None if there is no leader or nothing to compare."""
     leader = table.study.leader
-    others = [name for name in table.learners if name != leader]
-    if leader is None or leader not in table.learners or not others or table.by_share:
+    if leader is None or leader not in table.learners or len(table.learners) < 2 or table.by_share:
         return None
     means = table.complete()
-    if means.empty:
-        return None
-    return pd.DataFrame(
-        {"learner": name, **paired(differences(means, leader, name))._asdict()} for name in others
-    )
+    return None if means.empty else leads(means, leader)
 
 
 def lead_grid(table: Table, lead: pd.DataFrame) -> Grid:
     """How far the leader is ahead of each other learner."""
     leader = table.study.leader
-    note = (
-        "Paired differences over the data sets that all learners have finished, after averaging "
-        "over the splits of each data set. The standard error is that of the mean over data sets. "
-        f"Wins: number of data sets on which {leader} has the higher mean. Bold: more than two "
-        "standard errors ahead."
-    )
-    columns: Columns = {
-        "Learner": "learner",
-        "Data sets": "n_datasets",
-        f"{leader} minus learner": _difference_cell,
-        "Standard error": _error_cell,
-        **WINS,
-    }
+    columns: Columns = {"Learner": "learner", f"{leader} minus learner": _difference_cell, **PAIRED}
     caption = f"{table.title}, {leader} minus each learner"
-    return _listing(caption, lead.itertuples(), columns, notes=[note])
+    return _listing(caption, lead.itertuples(), columns, notes=[_paired_note(lead, len(lead))])
+
+
+def _paired_note(pairs: pd.DataFrame, n_corrected: int) -> str:
+    n_datasets, n_origins = map(int, pairs[["n_datasets", "n_origins"]].iloc[0])
+    origins = ""
+    if n_origins < n_datasets:
+        origins = (
+            f" of {n_origins} origins. Data sets of one origin are not independent: the SE is "
+            "clustered by origin, and Wilcoxon's test takes the mean difference of each origin"
+        )
+    return (
+        "Paired differences over the data sets and splits that all learners have finished: "
+        f"{sets_text(n_datasets)}{origins}. SE: standard error of the mean over data sets. "
+        "Wilcoxon: two-sided signed-rank test, without ties. Holm: the same, corrected for "
+        f"{n_corrected} comparison{'s' * (n_corrected != 1)}; below {LEVEL:g} (bold), the "
+        "difference is significant. Equivalence: two one-sided t tests with this SE; below "
+        f"{LEVEL:g} (bold), the means are equal within ±{EQUIVALENT:g} point. Otherwise, neither "
+        "is shown."
+    )
 
 
 def few_table(table: Table) -> pd.DataFrame | None:
@@ -102,13 +106,13 @@ def few_table(table: Table) -> pd.DataFrame | None:
 
     None if the study does not ask for it, or lacks such data sets or plain 3-NN.
     """
-    if not table.few or PLAIN not in table.learners:
+    if not table.few or PLAIN not in table.learners or len(table.learners) < 2:
         return None
     means = table.complete()
     few = means[means.index.isin(table.few)]
     if few.empty:
         return None
-    against = [paired(differences(few, name, PLAIN)) for name in table.learners]
+    against = leads(few, PLAIN).set_index("learner").reindex(table.learners)
     return pd.DataFrame(
         {
             "learner": table.learners,
@@ -116,8 +120,9 @@ def few_table(table: Table) -> pd.DataFrame | None:
             "mean": means.mean().to_list(),
             "n_few": len(few),
             "mean_few": few.mean().to_list(),
-            "difference": [each.difference for each in against],
-            "standard_error": [each.standard_error for each in against],
+            "difference": -against["difference"].fillna(0.0).to_numpy(),
+            "standard_error": against["standard_error"].to_numpy(),
+            "holm": against["holm"].to_numpy(),
         }
     )
 
@@ -126,7 +131,7 @@ def few_grid(table: Table, few: pd.DataFrame) -> Grid:
     """Means over the data sets with few positives, and how they compare with plain 3-NN."""
     notes = [
         f"{sets_text(int(few['n_few'].iloc[0]))} with fewer than {FEW} positives to learn from. "
-        "Differences and their standard errors are paired over these data sets."
+        "Differences are paired over these data sets; SE and Holm p as in the other tables."
     ]
     leader = table.study.leader
     for gap in few.loc[few["learner"] == leader, "difference"]:
@@ -139,7 +144,8 @@ def few_grid(table: Table, few: pd.DataFrame) -> Grid:
         "All data sets": lambda row: Cell(f"{row.mean:.1f}", row.mean),
         f"Fewer than {FEW} positives": lambda row: Cell(f"{row.mean_few:.1f}", row.mean_few),
         f"Minus {PLAIN} there": _difference_cell,
-        "Standard error": _error_cell,
+        "SE": _error_cell,
+        "Holm p": lambda row: _p_cell(row.holm),
     }
     caption = f"{table.title}, data sets with few positives"
     return _listing(caption, few.itertuples(), columns, notes=notes)
@@ -181,8 +187,7 @@ def _count(count: int) -> Cell:
 
 
 def _difference_cell(row: Any) -> Cell:
-    """A difference in bold if it is more than two standard errors, if there is one."""
-    return Cell(signed(row.difference), row.difference, row.difference > 2 * row.standard_error)
+    return Cell(signed(row.difference), row.difference)
 
 
 def _error_cell(row: Any) -> Cell:
@@ -190,6 +195,8 @@ def _error_cell(row: Any) -> Cell:
     return Cell(MISSING) if np.isnan(error) else Cell(f"{error:.2f}", error)
 
 
-def _p_cell(p_value: float) -> Cell:
+def _p_cell(p_value: float, bold: bool = True) -> Cell:
+    if np.isnan(p_value):
+        return Cell(MISSING)
     text = "<0.001" if p_value < 0.001 else f"{p_value:.3f}"
-    return Cell(text, p_value, p_value < LEVEL)
+    return Cell(text, p_value, bold and p_value < LEVEL)

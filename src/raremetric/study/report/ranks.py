@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import combinations
 from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from scipy.stats import friedmanchisquare, studentized_range, wilcoxon
+from scipy.stats import friedmanchisquare, studentized_range, t, wilcoxon
 
+from raremetric.datasets import dataset_origin
 from raremetric.study.report.tables import Table, ranks_of
 
-LEVEL = 0.05  # significance level of Nemenyi's test, and of Holm's correction over all pairs
+LEVEL = 0.05  # significance level of all tests
+EQUIVALENT = 1.0  # points that are too few to matter
 
 
 class AverageRanks(NamedTuple):
@@ -67,7 +70,7 @@ class RankTests(NamedTuple):
     p_value: float
     critical_difference: float  # of average ranks, at the 5 % level
     nemenyi: pd.DataFrame  # p-values, learners × learners
-    pairs: pd.DataFrame  # one row per pair, the learner with the higher mean first
+    pairs: pd.DataFrame  # see `pair_tests`, and the p-value nemenyi
 
 
 def why_no_tests(table: Table) -> str:
@@ -100,6 +103,10 @@ def compare_ranks(table: Table) -> RankTests | None:
     statistic, p_value = friedmanchisquare(*scores.T) if differ else (0.0, 1.0)
     nemenyi = posthoc_nemenyi_friedman(scores)
     nemenyi.index = nemenyi.columns = table.learners
+    pairs = pair_tests(means, table.study.leader)
+    pairs["nemenyi"] = [
+        nemenyi.loc[a, b] for a, b in zip(pairs["first"], pairs["second"], strict=True)
+    ]
     quantile = studentized_range.ppf(1 - LEVEL, k, np.inf) / np.sqrt(2)
     return RankTests(
         n_datasets=n,
@@ -108,56 +115,113 @@ def compare_ranks(table: Table) -> RankTests | None:
         p_value=float(p_value),
         critical_difference=float(quantile * np.sqrt(k * (k + 1) / (6 * n))),
         nemenyi=nemenyi,
-        pairs=_pairs(means, nemenyi),
+        pairs=pairs,
     )
 
 
-def _pairs(means: pd.DataFrame, nemenyi: pd.DataFrame) -> pd.DataFrame:
-    from statsmodels.stats.multitest import multipletests
+def pair_tests(means: pd.DataFrame, leader: str | None = None) -> pd.DataFrame:
+    """Compare all pairs of learners over the data sets, which are the index.
 
+    Parameters
+    ----------
+    means : DataFrame
+        Data sets × learners.
+    leader : str or None
+        The learner that was chosen in advance to be compared with each other one.
+
+    Returns
+    -------
+    DataFrame
+        One row per pair, the learner with the higher mean first: first, second, the fields of
+        `Paired`, and holm, the p-value with Holm's correction: for the pairs with the leader, for
+        their number, and otherwise for the number of all pairs.
+    """
     best_first = means.mean().sort_values(ascending=False, kind="stable").index
-    rows = []
-    for first, second in combinations(best_first, 2):
-        difference = differences(means, first, second)
-        unequal = difference[difference != 0]
-        p_values = {
-            "wilcoxon": float(wilcoxon(unequal).pvalue) if len(unequal) else 1.0,
-            "holm": np.nan,
-            "nemenyi": float(nemenyi.loc[first, second]),
-        }
-        rows.append({"first": first, "second": second, **paired(difference)._asdict(), **p_values})
-    pairs = pd.DataFrame(rows).drop(columns=["n_datasets", "standard_error"])
-    pairs["holm"] = multipletests(pairs["wilcoxon"], method="holm")[1]
+    pairs = pd.DataFrame(
+        {"first": first, "second": second, **paired(differences(means, first, second))._asdict()}
+        for first, second in combinations(best_first, 2)
+    )
+    pairs["holm"] = holm(pairs["wilcoxon"])
+    own = (pairs["first"] == leader) | (pairs["second"] == leader)
+    if own.any():
+        pairs.loc[own, "holm"] = holm(pairs.loc[own, "wilcoxon"])
     return pairs
 
 
+def leads(means: pd.DataFrame, leader: str) -> pd.DataFrame:
+    """One learner minus each other one: learner, `Paired`, and holm, for these comparisons."""
+    found = pd.DataFrame(
+        {"learner": name, **paired(differences(means, leader, name))._asdict()}
+        for name in means.columns
+        if name != leader
+    )
+    return found.assign(holm=holm(found["wilcoxon"]))
+
+
+def holm(p_values: Sequence[float]) -> NDArray[np.float64]:
+    """Holm's correction of p-values for their number."""
+    from statsmodels.stats.multitest import multipletests
+
+    return multipletests(p_values, method="holm")[1]
+
+
 class Paired(NamedTuple):
-    """Summary of the differences between two learners over data sets."""
+    """Summary of the differences between two learners over data sets.
+
+    Data sets of one origin are not independent. The standard error is clustered by origin: it is
+    that of the mean over data sets if each has an origin of its own. The signed-rank test takes
+    the mean difference of each origin.
+    """
 
     n_datasets: int
-    difference: float  # mean
-    standard_error: float  # s / √n with the sample standard deviation s; NaN for one data set
+    n_origins: int
+    difference: float  # mean over the data sets
+    standard_error: float  # NaN for one origin
     wins: int
     ties: int
     losses: int
+    wilcoxon: float  # p-value of the two-sided signed-rank test, without ties
+    equivalent: float  # the larger p-value of two one-sided t tests against ±1 point
 
 
-def differences(means: pd.DataFrame, first: str, second: str) -> NDArray[np.float64]:
+def differences(means: pd.DataFrame, first: str, second: str) -> pd.Series:
     """Mean of the first learner minus that of the second, on each data set.
 
     Rounded after the subtraction, so that equal differences stay equal and share a rank.
     """
-    return (means[first] - means[second]).to_numpy().round(6)
+    return (means[first] - means[second]).round(6)
 
 
-def paired(difference: NDArray[np.float64]) -> Paired:
-    """Summarize the differences between two learners."""
-    n = len(difference)
+def paired(difference: pd.Series) -> Paired:
+    """Summarize the differences between two learners, indexed by data set.
+
+    With the deviations of the differences from their mean, summed over each of the g origins, the
+    clustered standard error is √(g / (g − 1) Σ sum²) / n.
+    """
+    origins = difference.groupby([dataset_origin(name) for name in difference.index])
+    each, mean, n, g = (
+        origins.mean().round(6),
+        float(difference.mean()),
+        len(difference),
+        len(origins),
+    )
+    squares = ((origins.sum() - origins.size() * mean) ** 2).sum()
+    error = float(np.sqrt(squares * g / (g - 1)) / n) if g > 1 else np.nan
+    each = each[each != 0]
     return Paired(
         n_datasets=n,
-        difference=float(difference.mean()),
-        standard_error=float(difference.std(ddof=1) / np.sqrt(n)) if n > 1 else np.nan,
+        n_origins=g,
+        difference=mean,
+        standard_error=error,
         wins=int((difference > 0).sum()),
         ties=int((difference == 0).sum()),
         losses=int((difference < 0).sum()),
+        wilcoxon=float(wilcoxon(each).pvalue) if len(each) else 1.0,
+        equivalent=t_test(EQUIVALENT - abs(mean), error, g),
     )
+
+
+def t_test(distance: float, error: float, n: int) -> float:
+    """The p-value of a one-sided t test: of a mean of n values, at this distance from a bound."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return float(t.sf(np.divide(distance, error), n - 1))

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import NamedTuple
 
 import pandas as pd
 
+from raremetric.study.fingerprints import fingerprint
 from raremetric.study.report.tables import Published, Table, in_order, slug
 from raremetric.study.tasks import COUNTS, REPORTED, Study, StudyResults
 
@@ -89,7 +91,7 @@ def study_tables(
     study: Study, rows: pd.DataFrame, published: Published | None = None
 ) -> Iterator[Table]:
     """One table per resampling and measure, if there are values of that measure."""
-    scored = with_scores(rows)
+    scored = with_scores(rows).assign(other_code=_is_of_other_code(study, rows))
     for resampling in in_order(scored["resampling"], study.resamplings):
         for measure in study.measures:
             part = scored[(scored["resampling"] == resampling) & scored[measure].notna()]
@@ -101,6 +103,17 @@ def study_tables(
                 table = Table(name, study, resampling, measure, part)
                 is_known = published is not None and _has_the_protocol(table, published)
                 yield replace(table, published=published) if is_known else table
+
+
+def _is_of_other_code(study: Study, rows: pd.DataFrame) -> pd.Series:
+    """Whether each row is known to be computed by other code than that of this version."""
+    is_known = rows["fingerprint"] != ""
+    names, current = set(rows.loc[is_known, "learner"]), {}
+    for learner in study.learners:
+        if learner.name in names:
+            with suppress(ValueError):  # a class that cannot be imported here
+                current[learner.name] = fingerprint(learner)
+    return is_known & (rows["fingerprint"] != rows["learner"].map(current))
 
 
 def _has_the_protocol(table: Table, published: Published) -> bool:

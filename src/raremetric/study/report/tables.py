@@ -96,7 +96,8 @@ class Table:
     resampling : str
     measure : {"f1", "average_precision"}
     scores : DataFrame
-        One row per finished task: the columns of the results, f1 and accuracy.
+        One row per finished task: the columns of the results, f1, accuracy and other_code: whether
+        the task was computed by other code than that of this version.
     published : Published or None
         Scores from elsewhere to compare with.
     """

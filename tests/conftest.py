@@ -17,6 +17,7 @@ settings.register_profile("quick", settings.get_profile("default"))
 settings.register_profile(
     "nightly",
     max_examples=10_000,
+    derandomize=False,
     deadline=None,
     print_blob=True,
     suppress_health_check=list(HealthCheck),

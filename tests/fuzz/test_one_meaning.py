@@ -13,7 +13,7 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from raremetric.table import TableError, fit_table
@@ -118,6 +118,12 @@ def meaning(form):
     return form.decimal, form.groups == "mark", form.percent, form.days, form.zone
 
 
+def is_hidden(frame, form, training):
+    """Whether no day shows that day and month have changed places: nothing can tell."""
+    days = pd.concat([frame["day"], frame["seen"]]).dt.day
+    return {form.days, training.days} == {"M/D/Y", "D/M/Y"} and days.max() <= 12
+
+
 TRAINING = {
     "pandas": None,
     "plain": Form(),
@@ -204,6 +210,7 @@ def test_new_rows_mean_the_same_in_every_form(folder, name, data):
             source = folder / "new.parquet"
     else:
         form = data.draw(forms | st.just(TRAINING[name] or Form()))
+        assume(not is_hidden(frame, form, TRAINING[name] or Form()))
         source = write_csv(frame, folder / "new", form)
         is_same = meaning(form) == meaning(TRAINING[name] or Form())
     probability, unlike = expected(name, seed, n, folder)

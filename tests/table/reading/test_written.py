@@ -16,8 +16,7 @@ from raremetric.table.roles import Roles, read_with_roles
 from tests.table.reading.conftest import read_new
 
 POINT, COMMA = Written(".", has_decimals=True), Written(",", has_decimals=True)
-ENGLISH = Written(".", has_decimals=True, grouped=True)
-GERMAN = Written(",", has_decimals=True, grouped=True)
+POINT_GROUPED, COMMA_GROUPED = POINT._replace(grouped=True), COMMA._replace(grouped=True)
 
 
 @pytest.mark.parametrize(
@@ -34,13 +33,21 @@ GERMAN = Written(",", has_decimals=True, grouped=True)
             {"12": 12, "12.125": 12.125, "1,234.5": 1234.5, ".5": 0.5, "1,234,567": 1234567},
             ["1,5", "1,234", "1.234,5", "1.234.567", "12%"],
         ),
-        (ENGLISH, {"1,234": 1234, "1.234": 1.234, "1,234.5": 1234.5}, ["1,5", "1.234,5"]),
+        (
+            POINT._replace(grouped=True),
+            {"1,234": 1234, "1.234": 1.234, "1,234.5": 1234.5},
+            ["1,5", "1.234,5"],
+        ),
         (
             COMMA,
             {"12": 12, "12,125": 12.125, "1.234,5": 1234.5, "1,5e2": 150},
             ["1.5", "1.234", "1,234.5"],
         ),
-        (GERMAN, {"1.234": 1234, "1,234": 1.234, "95.000,00": 95000}, ["1.5", "1,234.5"]),
+        (
+            COMMA._replace(grouped=True),
+            {"1.234": 1234, "1,234": 1.234, "95.000,00": 95000},
+            ["1.5", "1,234.5"],
+        ),
         (Written(".", grouped=True), {"1,234": 1234, "1.5": 1.5}, ["1.234", "1,5"]),
         (Written("."), {"12": 12, "1.5": 1.5}, ["1.234", "1,234", "1,5"]),
         (POINT._replace(percent=True), {"12.5 %": 12.5, "12%": 12}, ["12.5", "1,5 %"]),
@@ -56,7 +63,7 @@ def test_values_are_read_by_themselves(written, accepted, refused):
     [
         (Written(), "1234"),
         (POINT, "1234.5"),
-        (GERMAN, "1.234,5"),
+        (COMMA_GROUPED, "1.234,5"),
         (Written(".", grouped=True), "1,234"),
         (COMMA._replace(percent=True), "1234,5 %"),
     ],
@@ -66,69 +73,96 @@ def test_examples_are_read_in_this_way(written, example):
     assert parse_as(example, written) == pytest.approx(1234.5, abs=0.5)
 
 
-def days_of(source, encoder):
-    (piece,) = iter_table(source, encoder)
-    return piece["day"].dt.strftime("%Y-%m-%d").tolist()
-
-
 SLASHES = "day,y\n" + "".join(f"{m:02}/{d:02}/2024,{'ab'[d == 20]}\n" for m, d in [(1, 5), (2, 20)])
+GERMAN = "amt;k;y\n36.910;0,35;ok\n95.120;0,5;bad\n12.300;1;ok\n"
+WHOLE = "a,y\n95000,u\n7,v\n"
+PERCENT = "a,y\n12 %,u\n7 %,v\n"
+NAIVE = "day,y\n2024-03-01 10:00,u\n2024-03-09 11:00,v\n"
+ZONED = NAIVE.replace("00,", "00+01:00,")
+DAYS = pd.DataFrame({"day": pd.to_datetime(["2024-01-05", "2024-02-20"]), "y": [*"uv"]})
+SHARES = pd.DataFrame({"a": [0.12, 0.07], "y": [*"uv"]})
+IN_UTC = pa.array([datetime.datetime(2024, 3, day) for day in (1, 9)], pa.timestamp("us", "UTC"))
 
 
-def test_a_date_does_not_depend_on_other_rows(write):
-    """Training data in MM/DD/YYYY; a row means the same alone and beside others."""
-    encoder = read_table(write(SLASHES, "train.csv"), "y").encoder
-    assert days_of(write("day\n01/12/2024\n"), encoder) == ["2024-01-12"]
-    path = write("day\n01/12/2024\n13/11/2024\n")
-    with pytest.raises(TableError, match=r"written as MM/DD/YYYY .*, but data row 2 holds '13/11"):
-        read_new(path, encoder)
+@pytest.mark.parametrize(
+    ("training", "new", "expected"),
+    [
+        (SLASHES, "day\n01/12/2024\n", [7, 4]),  # the 12th of January, alone, too
+        (GERMAN, "amt;k\n95.000;1\n95.000,00;2\n", [95000, 1, 95000, 2]),
+        # Points separate thousands in the training data, whatever another column shows now.
+        (GERMAN, "amt;k\n95.000;1\n95.000,00;2\n1.500;3\n", [95000, 1, 95000, 2, 1500, 3]),
+        (GERMAN, "amt;k\n95.000;1\n95.000,00;2\n1.500;3,0\n", [95000, 1, 95000, 2, 1500, 3]),
+        ('a,y\n"2,90",u\n"3,5",v\n', 'a\n"2,900"\n', [2.9]),
+        (WHOLE, "a\n12.5\n", [12.5]),
+        ("a,y\n95.000,u\n7.000,v\n", "a\n95.000\n", [95]),
+        (ZONED, "day\n2024-03-01 10:00+09:00\n", [1 / 24, 4, 1]),
+        (ZONED, pa.table({"day": IN_UTC}), [0, 4, 0, 8, 5, 0]),
+        ("a,y\nTrue,u\nFalse,v\n", "a\n0\n1\n1\n", [0, 1, 1]),
+        ("a,y\nTrue,u\nFalse,v\n", "a\n0.0\n1.0\n1.0\n", [0, 1, 1]),
+        ("a,y\nTrue,u\nFalse,v\n", "a\nfalse\nTRUE\n1\n", [0, 1, 1]),
+    ],
+)
+def test_new_rows_are_read_as_the_training_data_were_written(write, training, new, expected):
+    encoder = read_table(write(training), "y").encoder
+    source = write(new, "new.csv") if isinstance(new, str) else new
+    assert read_new(source, encoder).ravel().tolist() == expected
 
 
-def test_a_file_in_pieces_has_one_layout_of_dates(write):
-    """A sorted file in DD/MM/YYYY, whose first pieces could be MM/DD/YYYY."""
-    encoder = read_table(write(SLASHES, "train.csv"), "y").encoder
-    rows = [f"{day:02}/12/2024\n" for day in range(1, 32) for _ in range(200)]
-    pieces = iter_table(write("day\n" + "".join(rows)), encoder, block_bytes=1000)
-    with pytest.raises(TableError, match="data row 2401 holds '13/12/2024'"):
-        list(pieces)
+AS_WRITTEN = "numbers that are written as in the training data, such as"
 
 
-@pytest.mark.parametrize("source", ["2024-01-05", datetime.datetime(2024, 1, 5)])
-def test_slashes_are_refused_if_the_training_data_had_none(write, source):
-    frame = pd.DataFrame({"day": [source, "2024-02-20"], "y": [*"uv"]})
-    encoder = read_table(frame.astype({"day": "datetime64[us]"}), "y").encoder
-    with pytest.raises(TableError, match=r"must hold dates written as YYYY-MM-DD or DD\.MM\.YYYY"):
-        read_new(write("day\n13/11/2024\n"), encoder)
-
-
-GERMAN_FILE = "amt;k;y\n36.910;0,35;ok\n95.120;0,5;bad\n12.300;1;ok\n"
-
-
-@pytest.mark.parametrize("rest", ["", "1.500;3\n", "1.500;3,0\n"])
-def test_a_number_does_not_depend_on_other_columns(write, rest):
-    """Points separate thousands in the training data: 95.000 is 95000 in every file."""
-    encoder = read_table(write(GERMAN_FILE, "train.csv"), "y").encoder
-    found = read_new(write("amt;k\n95.000;1\n95.000,00;2\n" + rest), encoder)
-    assert found[:2].tolist() == [[95000, 1], [95000, 2]]
-
-
-def test_numbers_of_other_conventions_are_refused(write):
-    german = read_table(write(GERMAN_FILE, "train.csv"), "y").encoder
-    with pytest.raises(TableError, match=r"such as 1234,5, but data row 1 holds '0\.35'"):
-        read_new(write("amt,k\n36910,0.35\n"), german)
-    quoted = read_table(write('a,y\n"2,90",u\n"3,5",v\n'), "y").encoder
-    assert read_new(write('a\n"2,900"\n'), quoted).tolist() == [[2.9]]
-    plain = read_table(write("a,y\n2.5,u\n3,v\n"), "y").encoder
-    with pytest.raises(TableError, match=r"such as 1234\.5, but data row 2 holds '2,900'"):
-        read_new(write('a\n3\n"2,900"\n'), plain)
-
-
-def test_whole_numbers_do_not_say_what_a_mark_means(write):
-    encoder = read_table(write("a,y\n95000,u\n7,v\n"), "y").encoder
-    assert read_new(write("a\n12.5\n"), encoder).tolist() == [[12.5]]
-    with pytest.raises(TableError, match=r"such as 1234, but data row 1 holds '95\.000'"):
-        read_new(write("a\n95.000\n"), encoder)
-    with_zeros = read_table(write("a,y\n95.000,u\n7.000,v\n"), "y").encoder
-    assert read_new(write("a\n95.000\n"), with_zeros).tolist() == [[95]]
+@pytest.mark.parametrize(
+    ("training", "new", "sentence"),
+    [
+        (
+            SLASHES,
+            "day\n01/12/2024\n13/11/2024\n",
+            "as MM/DD/YYYY .*, but data row 2 holds '13/11",
+        ),
+        # A sorted file, whose first pieces could be MM/DD/YYYY.
+        (
+            SLASHES,
+            "day\n" + "".join(f"{day:02}/12/2024\n" * 200 for day in range(1, 32)),
+            "data row 2401 holds '13/12/2024'",
+        ),
+        (NAIVE, "day\n13/11/2024\n", r"must hold dates written as YYYY-MM-DD or DD\.MM\.YYYY"),
+        (DAYS, "day\n13/11/2024\n", r"must hold dates written as YYYY-MM-DD or DD\.MM\.YYYY"),
+        (GERMAN, "amt,k\n36910,0.35\n", rf"{AS_WRITTEN} 1234,5, but data row 1 holds '0\.35'"),
+        ("a,y\n2.5,u\n3,v\n", 'a\n3\n"2,900"\n', rf"{AS_WRITTEN} 1234\.5, .* row 2 holds '2,900'"),
+        (WHOLE, "a\n95.000\n", rf"{AS_WRITTEN} 1234, but data row 1 holds '95\.000'"),
+        (
+            PERCENT,
+            "a\n0.12\n",
+            rf"{AS_WRITTEN} 1234 %, but data row 1 holds '0\.12'. Write it in the same way, or "
+            "give the table as Parquet or as a data frame with percentages as numbers, 90 for 90 %",
+        ),
+        (SHARES, "a\n12 %\n", "but data row 1 holds '12 %'"),
+        (
+            SHARES,
+            pd.DataFrame({"a": [True, False]}),
+            "'a' was numeric in the training data",
+        ),
+        # Converted to UTC, a time of a naive column could fall on another day.
+        (NAIVE, "day\n2024-03-01 10:00+09:00\n", "had no time zone in the training data, but now"),
+        (NAIVE, pa.table({"day": IN_UTC}), "had no time zone in the training data, but now"),
+        (
+            NAIVE,
+            pd.DataFrame({"day": [pd.Timestamp("2024-03-01 10:00+09:00")]}),
+            "had no time zone",
+        ),
+        (
+            ZONED,
+            "day\n2024-03-01 10:00\n",
+            "had a time zone in the training data, but now",
+        ),
+    ],
+)
+def test_new_rows_that_are_written_in_another_way_are_refused(write, training, new, sentence):
+    training = write(training) if isinstance(training, str) else training
+    encoder = read_table(training, "y").encoder
+    source = write(new, "new.csv") if isinstance(new, str) else new
+    with pytest.raises(TableError, match=sentence):
+        list(iter_table(source, encoder, block_bytes=1000))
 
 
 @pytest.mark.parametrize(
@@ -187,19 +221,6 @@ def test_what_is_not_a_number_in_c_is_missing(write, cell, number):
     assert late.data["a"].isna().sum() == 1
 
 
-def test_percent_signs_must_agree(write):
-    encoder = read_table(write("a,y\n12 %,u\n7 %,v\n"), "y").encoder
-    sentence = (
-        r"such as 1234 %, but data row 1 holds '0\.12'. Write it in the same way, or give the "
-        "table as Parquet or as a data frame with percentages as numbers, 90 for 90 %"
-    )
-    with pytest.raises(TableError, match=sentence):
-        read_new(write("a\n0.12\n"), encoder)
-    encoder = read_table(pd.DataFrame({"a": [0.12, 0.07], "y": [*"uv"]}), "y").encoder
-    with pytest.raises(TableError, match="but data row 1 holds '12 %'"):
-        read_new(write("a\n12 %\n"), encoder)
-
-
 @pytest.mark.parametrize("blank", ["\n", " \n", "\r\n\t\r\n", "\f\n\u00a0\n"])
 def test_blank_lines_before_the_header(write, blank):
     """In a file of text, the header became a row, and all numbers of rows were shifted."""
@@ -215,53 +236,14 @@ def test_blank_lines_before_the_header(write, blank):
         read_table(ragged, "y")
 
 
-@pytest.mark.parametrize("values", [["0", "1", "1"], ["0.0", "1.0", "1.0"], ["false", "TRUE", "1"]])
-def test_zero_and_one_are_truth_values(write, values):
-    encoder = read_table(write("a,y\nTrue,u\nFalse,v\n", "train.csv"), "y").encoder
-    (piece,) = iter_table(write("a\n" + "\n".join(values) + "\n"), encoder)
-    assert piece["a"].tolist() == ["False", "True", "True"]
-    assert encoder.transform(piece).ravel().tolist() == [0, 1, 1]
-
-
-def test_truth_values_are_no_numbers():
-    frame = pd.DataFrame({"a": [3.0, 250.0, 7.0], "y": [*"uvu"]})
-    encoder = read_table(frame, "y").encoder
-    flags = pd.DataFrame({"a": [True, False]})
-    with pytest.raises(TableError, match="'a' was numeric in the training data, but now it holds"):
-        read_new(flags, encoder)
-    with pytest.raises(ValueError, match="'a' was numeric when the encoder was fitted"):
-        encoder.transform(flags)
-
-
-ZONED = pa.array([datetime.datetime(2024, 3, day) for day in (1, 9)], pa.timestamp("us", "UTC"))
-
-
-@pytest.mark.parametrize(
-    "new",
-    [
-        "day\n2024-03-01 10:00+09:00\n",
-        pa.table({"day": ZONED}),
-        pd.DataFrame({"day": pd.to_datetime(["2024-03-01 10:00+09:00"])}),
-    ],
-)
-def test_time_zones_must_agree(write, new):
-    """Converted to UTC, a time of a naive column could fall on another day."""
-    naive, zoned = "day,y\n2024-03-01 10:00{0},u\n2024-03-09 11:00{0},v\n", "+01:00"
-    encoder = read_table(write(naive.format("")), "y").encoder
-    with_zone = read_table(write(naive.format(zoned)), "y").encoder
-    source = write(new, "zoned.csv") if isinstance(new, str) else new
-    with pytest.raises(
-        TableError, match="had no time zone in the training data, but now they have"
-    ):
-        read_new(source, encoder)
-    assert len(read_new(source, with_zone)) > 0
-    with pytest.raises(TableError, match="had a time zone in the training data, but now they have"):
-        read_new(write("day\n2024-03-01 10:00\n"), with_zone)
+def test_dates_with_and_without_a_zone_in_one_column(write):
     with pytest.raises(TableError, match="with a time zone, such as '2024-03-09 11:00Z', and with"):
         read_table(write("day,y\n2024-03-01,u\n2024-03-09 11:00Z,v\n"), "y")
 
 
-def test_an_encoder_of_frames_refuses_other_zones_and_text():
+def test_an_encoder_of_frames_refuses_other_zones_text_and_truth_values():
+    with pytest.raises(ValueError, match="'a' was numeric when the encoder was fitted"):
+        TableEncoder().fit(SHARES[["a"]]).transform(pd.DataFrame({"a": [True, False]}))
     days = pd.to_datetime(["2024-03-01 10:00", "2024-03-09 11:00"])
     encoder = TableEncoder().fit(pd.DataFrame({"day": days}))
     with pytest.raises(ValueError, match="had no time zone in the training data"):

@@ -59,9 +59,8 @@ def test_words_in_common_are_used(model):
 def test_values_are_shown_as_they_were(model, path):
     rows = make_shops().set_index("id")
     (evidence,) = explain_rows(model, make_shops().head(1))
-    assert {each["column"]: each["value"] for each in evidence.columns}["shop"] == rows[
-        "shop"
-    ].iloc[0]
+    values = {each["column"]: each["value"] for each in evidence.columns}
+    assert values["shop"] == rows["shop"].iloc[0]
     for example in evidence.examples:
         shop, size, _ = rows.loc[example["id"]]
         assert example["values"] == {"shop": shop, "size": pytest.approx(size)}

@@ -199,7 +199,7 @@ def test_the_learner_of_its_page_can_be_compared(added_learner):
     X, y = make_classification(90, 5, weights=[0.8], class_sep=2, random_state=0)
     contender = contenders.make_contender(added_learner, "ratio", grid={"power": [0.0, 1.0, 2.0]})
     folds = list(StratifiedKFold(3).split(X[:60], y[:60]))
-    tuned = contender.fit_for_study(contender.candidates(1), X[:60], y[:60], folds=folds, seed=0)
+    tuned = contender.fit(contender.candidates(1), X[:60], y[:60], folds=folds, seed=0)
     assert set(tuned.chosen) == {"power"}
     assert f1_score(y[60:], tuned.answer(X[60:]).predicted) > 0.5
 

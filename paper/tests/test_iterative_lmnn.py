@@ -12,7 +12,7 @@ from sklearn.preprocessing import StandardScaler
 from paper.rivals import IterativeLMNN
 from paper.rivals.iterative_lmnn import jaccard_index
 from raremetric import LMNN
-from raremetric.contenders import find_contender
+from raremetric.contenders import make_contender
 from raremetric.contenders.base import Candidate
 from raremetric.validation import SmallClassWarning, quiet_repeats
 from tests.conftest import make_problem
@@ -197,9 +197,9 @@ def test_tuning_and_vote_by_hand():
     y = y & (np.arange(90) % 2)
     X, y, queries = 4 + 2 * X[:60], y[:60], 4 + 2 * X[60:]
     folds = list(StratifiedKFold(3, shuffle=True, random_state=0).split(X, y))
-    contender = find_contender("paper.rivals:IterativeLMNN")
+    contender = make_contender("paper.rivals:IterativeLMNN", "IterativeLMNN")
     tried = [Candidate(str(n), {"n_selected": n}) for n in (2, 5)]
-    tuned = contender.fit_for_study(tried, X, y, seed=0, folds=folds, queries=queries)
+    tuned = contender.fit(tried, X, y, seed=0, folds=folds, queries=queries)
 
     def vote(n, train, rows):
         scaler = StandardScaler().fit(X[train])

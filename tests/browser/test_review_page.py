@@ -28,7 +28,7 @@ def reviewed(tmp_path_factory):
     # Ids that a spreadsheet would run, that contain HTML, and that are long.
     frame["id"] = [f"=r{i}" if i % 2 else f"<b>r{i}</b>{'x' * 40}" for i in range(len(frame))]
     frame.to_csv(folder / "mine.csv", index=False)
-    model = fit_table(folder / "mine.csv", "state", method="iml-score", row_names="id")
+    model = fit_table(folder / "mine.csv", "state", method="iml", row_names="id")
     found = review_file(model, folder / "mine.csv", 12)
     (folder / "page.html").write_text(review_page(found, "raremetric review " + "x" * 300))
     return folder, found

@@ -49,7 +49,7 @@ def test_all_kinds_of_options_are_found():
     assert {("fit", "--target"), ("compare", "--ignore"), ("study", "run", "--datasets")} < names
     lists = {option.values[2].opts[0] for option in LISTS}
     assert {"--positive", "--method", "--methods", "--ignore", "--categorical"} < lists
-    assert {"--resampling", "--datasets", "--learners"} < lists
+    assert {"--datasets", "--learners"} < lists
 
 
 @pytest.mark.parametrize(("command", "path", "option"), SINGLES)
@@ -129,10 +129,9 @@ def test_columns_of_all_occurrences_are_left_out(run, path, tmp_path):
 def test_methods_of_all_occurrences_are_compared(run, path, tmp_path):
     words = ["compare", path, "--target", "state", "--ignore", "id", "--folds", "2", "--json"]
     words += ["-o", tmp_path / "page.html", "--methods", "plain", "--methods", "", "--methods"]
-    words += ["logistic,plain", "--resampling", "none", "--resampling", "smote,none"]
+    words += ["logistic,plain"]
     found = json.loads(run(*words).stdout)["methods"]
-    pairs = sorted((each["method"], each["resampling"]) for each in found)
-    assert pairs == [("logistic", "none"), ("plain", "none"), ("plain", "smote")]
+    assert sorted(each["method"] for each in found) == ["logistic", "plain"]
 
 
 def test_no_method_is_a_mistake(run, path, tmp_path):

@@ -79,15 +79,6 @@ def test_mistakes(run, roles_path, tmp_path, command):
         assert not (tmp_path / "out").exists()
 
 
-def test_resampling_is_for_votes(run, roles_path, tmp_path):
-    words = ["compare", roles_path, "--target", "state", "-o", tmp_path / "p.html", "--folds", "2"]
-    for methods in ("logistic", "plain,logistic"):  # also if others could run
-        done = run(*words, "--methods", methods, "--resampling", "smote")
-        assert done.exit_code == 2
-        assert "logistic chooses a threshold instead of resampling, and runs with" in done.stderr
-        assert "got smote. Add 'none', or use methods in which neighbors vote." in done.stderr
-
-
 # Progress bars, on a terminal.
 
 

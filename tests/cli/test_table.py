@@ -81,10 +81,10 @@ def test_compare(run, path, tmp_path, monkeypatch):
     assert {line.split()[0] for line in table[:4]} == {"size", "weight", "color", "new"}
     section = page.read_text().split('id="importances"')[1]
     assert "Decrease of the average precision, sorted by logistic regression" in section
-    found = json.loads(run(*words, *few, "--resampling", "none,smote", "--json").stdout)
+    found = json.loads(run(*words, *few, "--json").stdout)
     assert found["importances"] == []
     assert 'id="importances"' not in page.read_text()
-    titles = ["plain distance", "plain distance + SMOTE", "logistic regression"]
+    titles = ["plain distance", "logistic regression"]
     assert [row["title"] for row in found["methods"]] == titles
     assert set(found["methods"][0]["F1"]) == {"mean", "std"}
 
@@ -471,7 +471,7 @@ def test_no_method_is_cut_with_seven_measures(monkeypatch, width):
     rng, y = np.random.default_rng(0), np.tile([0, 0, 1], 40)
     names = ["rare", "logistic", "boosting", "sklearn.ensemble:HistGradientBoostingClassifier"]
     results = [
-        FoldResult(name, "none", fold, rows, y[rows], rng.normal(size=60), 12.3, n_train=60)
+        FoldResult(name, fold, rows, y[rows], rng.normal(size=60), 12.3, n_train=60)
         for name in names
         for fold, rows in enumerate((np.arange(60), np.arange(60, 120)))
     ]

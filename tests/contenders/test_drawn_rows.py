@@ -3,10 +3,7 @@
 import numpy as np
 import pytest
 from sklearn.metrics import f1_score
-from sklearn.model_selection import StratifiedKFold
-from sklearn.preprocessing import StandardScaler
 
-from raremetric import GMML
 from raremetric.contenders import base, find_contender
 from raremetric.contenders.averaged import AveragedClassifier
 from raremetric.contenders.families import LogisticRegressions
@@ -34,7 +31,7 @@ def test_all_positives_are_drawn_up_to_half():
     np.testing.assert_array_equal(draw_rows(y == 1, 1000, 0), np.arange(1000))
 
 
-@pytest.mark.parametrize("name", ["rare", "iml-score"])
+@pytest.mark.parametrize("name", ["rare", "iml"])
 def test_more_rows_than_by_default_can_be_asked_for(name):
     X, y = np.random.default_rng(0).normal(size=(30, 2)), np.arange(30) % 3 == 0
     contender = find_contender(name, budget="quick")
@@ -76,7 +73,7 @@ def test_the_aim_moves_the_threshold(data):
 
 
 @pytest.mark.usefixtures("few_candidates")
-@pytest.mark.parametrize("name", ["rare", "iml-score"])
+@pytest.mark.parametrize("name", ["rare", "iml"])
 def test_rare_learns_from_all_positives_and_corrects_the_draw(name, data):
     X, y, queries, _ = data
     contender = find_contender(name, "quick")
@@ -90,24 +87,6 @@ def test_rare_learns_from_all_positives_and_corrects_the_draw(name, data):
     assert tuned.n_candidates == len(tuned.model.cv_results_["weight"]) > 1
     p = tuned.model.predict_proba(queries)[:, 1]
     assert p.mean() == pytest.approx(N_POSITIVE / N, rel=0.5)
-
-
-def test_a_metric_is_learned_from_the_drawn_rows_and_all_rows_vote(data):
-    X, y, _, _ = data
-    contender = find_contender("gmml", "quick")
-    folds = list(StratifiedKFold(3).split(X, y))
-    tried = contender.candidates(0)[1:3]
-    tuned = contender.fit_for_study(tried, X, y, folds=folds, seed=4, max_samples=N_DRAWN)
-    assert tuned.n_candidates == 2
-    rows = draw_rows(y == 1, N_DRAWN, 4)
-    scaled = StandardScaler().fit(X).transform(X)
-    metric = GMML(random_state=1, **tuned.chosen).fit(scaled[rows], y[rows])
-    np.testing.assert_allclose(
-        tuned.model[-1].metric_.transform(scaled[:5]), metric.transform(scaled[:5])
-    )
-    distances, neighbors = tuned.model[-1].kneighbors(scaled, 1)
-    np.testing.assert_allclose(distances, 0, atol=1e-6)
-    np.testing.assert_array_equal(neighbors[:, 0], np.arange(N))
 
 
 def test_queries_in_blocks_have_the_same_answers(data, monkeypatch):

@@ -1,7 +1,6 @@
 """The paper's way to tune and to vote."""
 
 import random
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -10,8 +9,8 @@ from sklearn.model_selection import StratifiedKFold
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.preprocessing import StandardScaler
 
-from raremetric import GMML, IML
-from raremetric.contenders import CONTENDERS, find_contender, neighbor_vote
+from raremetric import GMML
+from raremetric.contenders import CONTENDERS
 from raremetric.contenders.base import Candidate, grid_candidates
 from raremetric.contenders.neighbor_vote import NeighborVote, winner
 from raremetric.contenders.resampling import resample
@@ -36,46 +35,26 @@ def test_the_candidates_of_iml_are_the_first_hundred_of_the_shuffled_grid():
 
 
 @pytest.mark.parametrize(
-    ("name", "full", "quick"),
+    ("name", "full", "few"),
     [
         ("Euclidean", 1, 1),
         ("LMNN", 21, 6),
         ("ITML", 21, 6),
         ("GMML", 21, 6),
-        ("IML", 100, 16),
+        ("IML", 100, 10),
     ],
 )
-def test_the_paper_has_more_candidates_than_a_quick_budget(name, full, quick):
-    contender = CONTENDERS[name]
-    assert len(contender.candidates(1)) == full
-    assert len(replace(contender, budget="quick").candidates(1)) == quick
-
-
-@pytest.mark.parametrize(("budget", "tol"), [("full", IML().tol), ("quick", 1e-3)])
-def test_a_quick_budget_compares_coarse_metrics_and_fits_a_fine_one(monkeypatch, budget, tol):
-    fitted = []
-
-    def recorded(fold, candidates, score, k):
-        fitted.extend(IML(**each).tol for each in candidates)
-        return score_candidates(fold, candidates, score, k)
-
-    score_candidates = neighbor_vote.score_candidates
-    monkeypatch.setattr(neighbor_vote, "score_candidates", recorded)
-    X, y = make_problem(0, n_samples=60)
-    contender = find_contender("IML", budget)
-    folds = [*StratifiedKFold(2).split(X, y)]
-    tuned = contender.fit_for_study(contender.candidates(1)[:3], X, y, seed=0, folds=folds)
-    assert fitted == [tol] * 6
-    assert tuned.model[-1].metric_.tol == IML().tol
+def test_the_paper_has_more_candidates_than_ones_own_table(name, full, few):
+    assert len(CONTENDERS[name].candidates(1)) == full
+    assert len(CONTENDERS[f"{name}-score"].candidates(1)) == few
 
 
 def test_equal_scores_go_to_the_last_printed_form():
     tried = [Candidate(printed, {}) for printed in ("{'m': 1}", "{'m': 1000}", "{'m': 10}")]
-    assert winner(tried, [0.5, 0.5, 0.5], range(3)) == 0  # "}" sorts after "0"
-    assert winner(tried, [0.5, 0.5, 0.4], range(3)) == 0
-    assert winner(tried, [0.4, 0.5, 0.5], range(3)) == 2
-    assert winner(tried, [0.4, 0.6, 0.5], range(3)) == 1
-    assert winner(tried, [0.4, 0.6, 0.5], [0, 2]) == 2
+    assert winner(tried, [0.5, 0.5, 0.5]) == 0  # "}" sorts after "0"
+    assert winner(tried, [0.5, 0.5, 0.4]) == 0
+    assert winner(tried, [0.4, 0.5, 0.5]) == 2
+    assert winner(tried, [0.4, 0.6, 0.5]) == 1
 
 
 @pytest.mark.parametrize("resampling", ["smote", "rus"])
@@ -108,7 +87,7 @@ def test_tuning_by_hand(resampling):
     folds = list(StratifiedKFold(5, shuffle=True, random_state=0).split(X, y))
     contender = NeighborVote(name="GMML", learner=GMML, settings={"random_state": 1})
     tried = [Candidate(str(t), {"t": t}) for t in (0.0, 0.5, 1.0)]
-    tuned = contender.fit_for_study(tried, X, y, folds=folds, seed=3, resampling=resampling)
+    tuned = contender.fit(tried, X, y, folds=folds, seed=3, resampling=resampling)
     answer = tuned.answer(queries)
 
     def vote(t, train, X_test):
@@ -136,32 +115,9 @@ def test_tuning_by_hand(resampling):
     np.testing.assert_array_equal(answer.predicted, shares > 0.5)
 
 
-def test_successive_halving_ends_with_a_finalist_and_takes_fewer_fits(monkeypatch):
-    X, y = problem()
-    folds = list(StratifiedKFold(4, shuffle=True, random_state=0).split(X, y))
-    contender = NeighborVote(name="GMML", learner=GMML, settings={"random_state": 1})
-    tried = [Candidate(f"{t:.3f}", {"t": t}) for t in np.linspace(0, 1, 16)]
-    seen = []
-    score = NeighborVote._score
-
-    def count(self, candidates, fold, seed):
-        seen.append(len(candidates))
-        return score(self, candidates, fold, seed)
-
-    monkeypatch.setattr(NeighborVote, "_score", count)
-    whole = contender.fit_for_study(tried, X, y, folds=folds, seed=0)
-    assert seen == [16] * 4
-    seen.clear()
-    halved = replace(contender, budget="quick").fit_for_study(tried, X, y, folds=folds, seed=0)
-    assert seen == [16, 8, 6, 6]
-    same = [name for name in halved.validation if halved.validation[name] == whole.validation[name]]
-    assert len(same) >= 6
-    assert f"{halved.chosen['t']:.3f}" in same
-
-
 def test_a_single_candidate_is_not_validated():
     X, y = problem()
-    plain = find_contender("plain")
+    plain = CONTENDERS["Euclidean"]
     tuned = plain.fit(plain.candidates(1), X, y, folds=[], seed=0)
     assert tuned.validation == {}
     assert tuned.chosen == {}
@@ -172,7 +128,7 @@ def test_a_learner_with_a_random_state_is_seeded():
     folds = list(StratifiedKFold(3, shuffle=True, random_state=0).split(X, y))
     contender = NeighborVote(name="GMML", learner=GMML, grid={"t": [0.2, 0.8]})
     first, second = (
-        contender.fit_for_study(contender.candidates(1), X, y, folds=folds, seed=7) for _ in "ab"
+        contender.fit(contender.candidates(1), X, y, folds=folds, seed=7) for _ in "ab"
     )
     assert first.validation == second.validation
     np.testing.assert_array_equal(first.model.predict(X), second.model.predict(X))

@@ -11,6 +11,7 @@ from sklearn.neighbors import NeighborhoodComponentsAnalysis
 from raremetric import RareClassifier
 from raremetric.contenders import CONTENDERS, find_contender, make_contender
 from raremetric.contenders.neighbor_vote import NeighborVote
+from raremetric.contenders.rare import MetricScore
 from raremetric.contenders.scored import ScoredEstimator
 from tests.conftest import make_problem
 
@@ -50,16 +51,15 @@ def test_short_names_for_the_command_line():
     assert (
         aliases.items()
         >= {
-            "plain": "Euclidean",
-            "lmnn": "LMNN",
-            "itml": "ITML",
-            "gmml": "GMML",
-            "iml": "IML",
+            "plain": "Euclidean-score",
+            "lmnn": "LMNN-score",
+            "itml": "ITML-score",
+            "gmml": "GMML-score",
+            "iml": "IML-score",
             "logistic": "logistic-regression",
             "boosting": "gradient-boosting",
             "forest": "balanced-forest",
             "svm": "SVM-laplacian",
-            "iml-score": "IML-score",
             "rare": "RareClassifier-fast",
         }.items()
     )
@@ -68,12 +68,14 @@ def test_short_names_for_the_command_line():
     assert find_contender("iml", "quick").budget == "quick"
     with pytest.raises(ValueError, match=r"Unknown method 'bosting'.*Did you mean 'boosting'"):
         find_contender("bosting")
-    with pytest.raises(ValueError, match=r"Unknown method 'qqq'; .*They are Euclidean, .*svm"):
+    with pytest.raises(
+        ValueError, match=r"Unknown method 'qqq'; .*They are Euclidean-score, .*svm"
+    ):
         find_contender("qqq")
 
 
-def test_titles_are_unique():
-    titles = [each.title for each in CONTENDERS.values()]
+def test_titles_in_a_comparison_are_unique():
+    titles = [each.title for each in CONTENDERS.values() if each.alias]
     assert len(set(titles)) == len(titles)
 
 
@@ -108,7 +110,7 @@ def test_rare_classifier_is_what_a_user_gets(data, few_candidates):
 def test_iml_scores_average_five_of_metrics_and_readings(data):
     X, y, queries, _ = data
     contender = make_contender("IML-score", "mine", {"max_iter": 20}, n_candidates=3)
-    tuned = contender.fit_for_study(contender.candidates(1), X, y, folds=[], seed=1)
+    tuned = contender.fit(contender.candidates(1), X, y, folds=[], seed=1)
     assert len(tuned.chosen["members"]) == 5
     assert all(name.startswith("standard, IML(") for name in tuned.chosen["members"])
     assert list(tuned.validation) == ["average"]
@@ -120,19 +122,20 @@ def test_a_users_transformer_is_judged_by_its_neighbors(data):
     X, y, queries, folds = data
     contender = make_contender(NCA, "NCA", {"max_iter": 5}, {"n_components": [1, 2]})
     assert isinstance(contender, NeighborVote)
-    tuned = contender.fit_for_study(contender.candidates(1), X, y, folds=folds, seed=0)
+    tuned = contender.fit(contender.candidates(1), X, y, folds=folds, seed=0)
     assert set(tuned.validation) == {"{'n_components': 1}", "{'n_components': 2}"}
     assert set(tuned.answer(queries).scores) <= {0, 1 / 3, 2 / 3, 1}
-    plain = find_contender(NCA)
-    assert (plain.name, plain.kind) == ("NeighborhoodComponentsAnalysis", NCA)
-    assert plain.learner is NeighborhoodComponentsAnalysis
+    of_table = find_contender(NCA)
+    assert isinstance(of_table, MetricScore)
+    assert (of_table.name, of_table.kind) == ("NeighborhoodComponentsAnalysis", NCA)
+    assert of_table.learner is NeighborhoodComponentsAnalysis
 
 
 def test_a_transformer_that_changes_no_neighbor_is_the_plain_distance(data):
     X, y, queries, folds = data
     found = [
-        contender.fit_for_study(contender.candidates(1), X, y, folds=folds, seed=0).answer(queries)
-        for contender in (find_contender(f"{__name__}:Tripled"), find_contender("plain"))
+        contender.fit(contender.candidates(1), X, y, folds=folds, seed=0).answer(queries)
+        for contender in (make_contender(f"{__name__}:Tripled", "x"), CONTENDERS["Euclidean"])
     ]
     np.testing.assert_array_equal(found[0].scores, found[1].scores)
 
@@ -151,7 +154,7 @@ def test_a_users_classifier_is_judged_by_its_scores(path, grid, n_candidates, da
     assert isinstance(contender, ScoredEstimator)
     assert contender.has_threshold
     tried = contender.candidates(1)
-    first, second = (contender.fit_for_study(tried, X, y, folds=[], seed=1) for _ in "ab")
+    first, second = (contender.fit(tried, X, y, folds=[], seed=1) for _ in "ab")
     assert len(first.validation) == n_candidates + 1
     assert first.validation["average"] > 0.5
     scores = first.answer(queries).scores
@@ -185,7 +188,7 @@ def test_a_class_that_takes_any_argument(data):
     X, y, queries, _ = data
     settings = {"max_depth": 2, "n_estimators": 3, "n_jobs": 1}
     contender = make_contender("xgboost:XGBClassifier", "mine", settings, {"max_leaves": [2, 3]})
-    tuned = contender.fit_for_study(contender.candidates(1), X, y, folds=[], seed=1)
+    tuned = contender.fit(contender.candidates(1), X, y, folds=[], seed=1)
     assert tuned.model.family.estimator.get_params()["max_depth"] == 2
     assert np.isfinite(tuned.answer(queries).scores).all()
 
@@ -279,14 +282,14 @@ def test_a_class_that_changes_its_arguments_spoils_no_other_candidate(data):
     contender = make_contender(
         f"{__name__}:ChangingTransformer", "mine", grid={"factor": [1.0, 2.0, 3.0]}
     )
-    tuned = contender.fit_for_study(contender.candidates(1), X, y, folds=folds, seed=0)
+    tuned = contender.fit(contender.candidates(1), X, y, folds=folds, seed=0)
     assert len({*tuned.validation.values()}) == 1
     assert min(tuned.validation.values()) > 0.5
     grid = {"C": [0.1, 1.0, 10.0]}
     scores = []
     for path in (f"{__name__}:ChangingClassifier", "sklearn.linear_model:LogisticRegression"):
         contender = make_contender(path, "mine", grid=grid)
-        tuned = contender.fit_for_study(contender.candidates(1), X, y, folds=[], seed=1)
+        tuned = contender.fit(contender.candidates(1), X, y, folds=[], seed=1)
         scores.append(tuned.answer(queries).scores)
     np.testing.assert_allclose(*scores)
     np.testing.assert_array_equal(X, before[0])

@@ -120,13 +120,3 @@ def test_constant_columns_do_not_warn(data, name, max_samples):
         options["weights"] = np.random.RandomState(seed).uniform(0.1, 3, size=80)
         tuned = contender.fit(contender.candidates(0)[:2], X, y, **options)
         assert np.isfinite(tuned.answer(X).scores).all()
-
-
-def test_weights_and_resampling_are_not_combined(data):
-    X, y, weights, _, _ = data
-    contender = find_contender("plain", "quick")
-    options = {"seed": 0, "resampling": "rus", "scoring": "f1"}
-    with pytest.raises(ValueError, match="Weights cannot be combined with resampling"):
-        contender.fit(contender.candidates(0), X, y, weights=weights, **options)
-    with pytest.raises(ValueError, match="RareClassifier-fast chooses a threshold instead of re"):
-        find_contender("rare").fit([], X, y, **options)

@@ -8,8 +8,8 @@ from sklearn.model_selection import train_test_split
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler
 
-from raremetric import RareClassifier
-from raremetric.contenders.rare import ScoredIML
+from raremetric import IML, RareClassifier
+from raremetric.contenders.rare import GivenMetrics
 from raremetric.datasets import load_dataset
 from raremetric.rare.candidates import LOG_ODDS, default_metrics
 from raremetric.rare.ensemble import Average, Ensemble, Member
@@ -88,7 +88,7 @@ def test_copies_in_both_classes(few_candidates):
 
 def test_a_subclass_with_other_metrics():
     X, y = make_problem(2, n_samples=80)
-    model = ScoredIML([{"margin": 10.0}, {"margin": 1.0}], SOON, random_state=0).fit(X, y)
+    model = GivenMetrics([IML(margin=10.0), IML(margin=1.0)], SOON, random_state=0).fit(X, y)
     assert_same(model, X)
 
 

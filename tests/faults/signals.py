@@ -162,7 +162,7 @@ class Trial:
             known |= {self.output.name}
         if self.name == "study run":  # SQLite's journal is used by the next run
             known |= {f"{self.output.name}.lock", f"{self.output.name}-journal"}
-        inner = [*(self.folder / "tmp").iterdir()]
+        inner = [*(self.folder / "tmp").glob("*")]  # killed at once, it has no such folder
         if self.name == "study report" and self.output.exists():
             inner += [each for each in self.output.iterdir() if each.name not in self.reference]
         return sorted({each.name for each in self.folder.iterdir()} - known) + inner

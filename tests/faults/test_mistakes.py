@@ -25,14 +25,6 @@ ARFF = b"""% \xe9t\xe9
     [
         (["fit", "--ignore", "state", "-o"], "Column 'state' is the target, so that it cannot be"),
         (["fit", "--id", "state", "-o"], "Column 'state' is the target, so that it cannot be used"),
-        (
-            ["compare", "--resampling", "", "-o"],
-            "No resampling is given. Name one or more of 'none', 'smote'",
-        ),
-        (
-            ["compare", "--resampling", ",", "-o"],
-            "No resampling is given. Name one or more of 'none', 'smote'",
-        ),
     ],
 )
 def test_options(run, path, tmp_path, words, sentence):  # noqa: F811

@@ -7,7 +7,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
 from raremetric import Euclidean, MetricKNNClassifier
-from raremetric.contenders import find_contender
+from raremetric.contenders import CONTENDERS
 from raremetric.learners.mlfp import MLFP, make_loss
 from raremetric.metric import matrix_from_components
 from raremetric.selection import shuffled_folds
@@ -166,11 +166,9 @@ class TestVote:
 
     def test_as_a_contender(self):
         X, y = rare_problem(12, n_samples=100)
-        contender = find_contender("MLFP")
+        contender = CONTENDERS["MLFP"]
         folds = shuffled_folds(y[:80], 4, 0)
-        tuned = contender.fit_for_study(
-            contender.candidates(1)[:4], X[:80], y[:80], seed=0, folds=folds
-        )
+        tuned = contender.fit(contender.candidates(1)[:4], X[:80], y[:80], seed=0, folds=folds)
         model = make_pipeline(StandardScaler(), MetricKNNClassifier(MLFP(**tuned.chosen)))
         model[-1].learner.set_params(**contender.settings)
         expected = model.fit(X[:80], y[:80]).predict(X[80:])

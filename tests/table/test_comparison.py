@@ -4,24 +4,27 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.inspection import permutation_importance
-from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import average_precision_score, f1_score, fbeta_score, precision_recall_curve
-from sklearn.model_selection import StratifiedKFold, cross_val_predict
-from sklearn.neighbors import KNeighborsClassifier
+from sklearn.model_selection import StratifiedKFold
+from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from raremetric.contenders import scored
 from raremetric.contenders.families import LogisticRegressions
+from raremetric.contenders.rare import GivenMetrics
+from raremetric.learners.euclidean import Euclidean
 from raremetric.rare import classifier
-from raremetric.selection import make_folds
 from raremetric.table import Comparison, compare_table, read_table
 from raremetric.table.comparison import limit_rows
 from raremetric.table.measures import MEASURES, best_group, positives_on_top
+from raremetric.table.notes import copies_in
 from raremetric.table.pages.comparison import comparison_page, results_grid, tuning_grid
 from raremetric.table.pages.figures import RECALLS, _curve
 from raremetric.table.results import FoldResult
-from raremetric.validation import check_labels
+from raremetric.table.splitting import NO_ROLES, tuning_folds
+
+NAIVE_BAYES = "sklearn.naive_bayes:GaussianNB"
 
 
 @pytest.fixture(scope="module")
@@ -29,9 +32,7 @@ def found(path):
     methods = ["plain", "iml", "gmml", "logistic"]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(scored, "N_QUICK_CANDIDATES", 2)
-        return compare_table(
-            path, "state", methods=methods, resamplings=["none", "rus"], n_folds=3, ignore=["id"]
-        )
+        return compare_table(path, "state", methods=methods, n_folds=3, ignore=["id"])
 
 
 @pytest.fixture(scope="module")
@@ -39,32 +40,20 @@ def summary(found):
     return found.summary()
 
 
-def vote_cut(X, y):
-    """The share of votes that must be exceeded for the best expected F1, by brute force."""
-    folds = make_folds(check_labels(y, "y"), np.random.RandomState(0).randint(2**31 - 1))[0]
-    knn = make_pipeline(StandardScaler(), KNeighborsClassifier(3))
-    shares = cross_val_predict(knn, X, y, cv=folds, method="predict_proba")[:, 1]
-    scaled = StandardScaler().fit_transform(shares[:, np.newaxis])
-    p = LogisticRegression(C=100).fit(scaled, y).predict_proba(scaled)[:, 1]
-
-    def expected_f1(cut):
-        return 2 * p[shares > cut].sum() / ((shares > cut).sum() + p.sum())
-
-    return max((1 / 6, 1 / 2, 5 / 6), key=expected_f1)
-
-
 def test_importances_by_independent_computation(path):
     settings = {"ignore": ["id", "color"], "n_folds": 3}  # each other column is one feature
-    found = compare_table(path, "state", methods=["plain"], importances=True, **settings)
+    found = compare_table(path, "state", methods=[NAIVE_BAYES], importances=True, **settings)
     table, decreases = read_table(path, "state", ignore=settings["ignore"]), []
     splits = StratifiedKFold(3, shuffle=True, random_state=0).split(table.data, table.target)
     for train, test in splits:
         X, y = table.encoder.fit(table.data.iloc[train]).transform(table.data), table.target
-        knn = make_pipeline(StandardScaler(), KNeighborsClassifier(3)).fit(X[train], y[train])
+        model = make_pipeline(StandardScaler(), GaussianNB()).fit(X[train], y[train])
         options = {"scoring": "average_precision", "n_repeats": 3, "random_state": 0}
-        decreases.append(permutation_importance(knn, X[test], y[test], **options).importances_mean)
+        decreases.append(
+            permutation_importance(model, X[test], y[test], **options).importances_mean
+        )
     (row,) = found.importances()
-    assert (row["method"], row["title"], row["resampling"]) == ("plain", "plain distance", "none")
+    assert (row["method"], row["title"]) == (NAIVE_BAYES, "GaussianNB")
     assert row["columns"][0]["column"] == "size"
     for each in row["columns"]:
         own = np.array(decreases)[:, ["size", "weight", "new"].index(each["column"])]
@@ -90,17 +79,17 @@ def test_plain_distance_by_independent_computation(found, summary, path):
     assert found.importances() == []  # they were not asked for
     table = read_table(path, "state", ignore=["id"])
     f1, precision = [], []
+    roles = NO_ROLES._replace(copies=copies_in(table.data).numbers)
     splits = StratifiedKFold(3, shuffle=True, random_state=0).split(table.data, table.target)
     for train, test in splits:
-        X = table.encoder.fit(table.data.iloc[train]).transform(table.data)
-        cut = vote_cut(X[train], table.target[train])
-        X = StandardScaler().fit(X[train]).transform(X)
-        knn = KNeighborsClassifier(3).fit(X[train], table.target[train])
-        f1.append(f1_score(table.target[test], knn.predict_proba(X[test])[:, 1] > cut))
-        shares = knn.predict_proba(X[test])[:, 1]
-        precision.append(average_precision_score(table.target[test], shares))
+        X, y = table.encoder.fit(table.data.iloc[train]).transform(table.data), table.target
+        folds = tuning_folds(y[train], 0, roles.take(train))
+        model = GivenMetrics([Euclidean()], pos_label=1, random_state=0, cv=folds)
+        model.fit(X[train], y[train])
+        f1.append(f1_score(y[test], model.predict(X[test])))
+        precision.append(average_precision_score(y[test], model.predict_proba(X[test])[:, 1]))
     row = summary[0]
-    assert (row["method"], row["resampling"]) == ("plain", "none")
+    assert row["method"] == "plain"
     assert row["F1"]["mean"] == pytest.approx(np.mean(f1))
     assert row["F1"]["std"] == pytest.approx(np.std(f1))
     assert row["average precision"]["mean"] == pytest.approx(np.mean(precision))
@@ -108,12 +97,12 @@ def test_plain_distance_by_independent_computation(found, summary, path):
 
 def test_all_methods_are_tested_on_the_same_rows_once(found):
     entries = found.entries()
-    assert len(entries) == 7
+    assert len(entries) == 4
     for results in entries.values():
         tested = np.concatenate([each.test for each in results])
         assert sorted(tested) == list(range(120))
         assert found.confusion(results)[1].sum() == found.y.sum()
-        for each, first in zip(results, entries["plain", "none"], strict=True):
+        for each, first in zip(results, entries["plain"], strict=True):
             np.testing.assert_array_equal(each.test, first.test)
             assert (each.n_train, each.seconds > 0) == (first.n_train, True)
 
@@ -121,16 +110,11 @@ def test_all_methods_are_tested_on_the_same_rows_once(found):
 def test_rows_have_the_order_of_the_methods(found, summary):
     assert [row["title"] for row in summary] == [
         "plain distance",
-        "plain distance + under-sampling",
         "IML",
-        "IML + under-sampling",
         "GMML",
-        "GMML + under-sampling",
         "logistic regression",
     ]
-    assert found.notes == [
-        "logistic chooses a threshold instead of resampling, and runs with resampling 'none' only."
-    ]
+    assert found.notes == []
     assert found.class_names == ["well", "ill"]
 
 
@@ -138,18 +122,19 @@ def test_processes_and_seeds(path, doubled):
     def run(**settings):
         methods = ["gmml", "plain", doubled]
         found = compare_table(path, "state", methods=methods, n_folds=2, ignore=["id"], **settings)
-        return [[each.score.tolist() for each in found.entries()[name, "none"]] for name in methods]
+        return [[each.score.tolist() for each in found.entries()[name]] for name in methods]
 
     one = run()
     assert one == run(n_jobs=2)
     assert one != run(seed=1)
-    assert one[1] == one[2]  # doubled distances have the same neighbors
+    for plain, twice in zip(one[1], one[2], strict=True):  # doubled distances say the same
+        np.testing.assert_allclose(plain, twice)
 
 
 def test_methods_are_found_by_any_name_and_used_once(path):
     settings = {"n_folds": 2, "ignore": ["id"]}
     found = compare_table(path, "state", methods=["GMML", "plain", "gmml"], **settings)
-    assert list(found.entries()) == [("gmml", "none"), ("plain", "none")]
+    assert list(found.entries()) == ["gmml", "plain"]
 
 
 @pytest.fixture(scope="module")
@@ -188,14 +173,13 @@ def test_all_positives_are_learned_from_and_all_rows_are_tested(long_path, monke
         "all positives, and others drawn at random. Thresholds are corrected for the draw, and all "
         "rows were tested, so that all figures are for the whole table."
     ]
-    (plain, logistic), (plain_whole, logistic_whole) = drawn.summary(), whole.summary()
-    assert plain["confusion"] == plain_whole["confusion"]  # all training rows vote
-    # Without the correction, one row in three would be predicted as positive.
-    n_alerts, n_alerts_whole = (
-        np.sum(row["confusion"], axis=0)[1] for row in (logistic, logistic_whole)
-    )
-    assert n_alerts < 2 * n_alerts_whole
-    assert logistic["F1"]["mean"] > 0.7 * logistic_whole["F1"]["mean"]
+    for row, of_whole in zip(drawn.summary(), whole.summary(), strict=True):
+        # Without the correction, one row in three would be predicted as positive.
+        n_alerts, n_alerts_whole = (
+            np.sum(each["confusion"], axis=0)[1] for each in (row, of_whole)
+        )
+        assert n_alerts < 2 * n_alerts_whole
+        assert row["F1"]["mean"] > 0.7 * of_whole["F1"]["mean"]
 
 
 def test_the_trees_of_rare_learn_from_no_more_rows_than_other_methods(
@@ -230,7 +214,6 @@ def test_wide_tables_are_learned_from_fewer_rows_by_default():
     [
         ({"methods": ["forrest"]}, r"Unknown method 'forrest'.* Did you mean 'forest'"),
         ({"methods": ["nowhere:Learner"]}, "'nowhere:Learner' cannot be imported"),
-        ({"resamplings": ["adasyn"]}, "resampling must be one of 'none', 'rus', 'smote'"),
         ({"n_folds": 100}, "examples, too few for 100 folds"),
         ({"max_samples": 3}, "max_samples == 3, must be >= 20"),
     ],
@@ -254,7 +237,7 @@ def test_finished_methods_survive_an_interruption(path):
         return on_result
 
     found = compare_table(path, "state", on_result=stop_after(3), **settings)
-    assert list(found.entries()) == [("plain", "none")]
+    assert list(found.entries()) == ["plain"]
     assert not found.is_whole
     assert "Stopped" in found.notes[-1]
     with pytest.raises(KeyboardInterrupt):
@@ -271,18 +254,18 @@ def test_methods_are_marked_by_a_corrected_t_test(mean, test_ratio, is_marked):
     best = np.array([0.5, 0.7, 0.6, 0.4, 0.8])
     spread = np.array([1.0, -1.0, 0.0, 0.5, -0.5])
     spread = 0.1 * spread / np.std(spread, ddof=1)
-    scores = {("best", "none"): best, ("other", "none"): best - 0.1 * mean - spread}
+    scores = {"best": best, "other": best - 0.1 * mean - spread}
     group = best_group(scores, test_ratio)
-    assert group == ({*scores} if is_marked else {("best", "none")})
+    assert group == ({*scores} if is_marked else {"best"})
 
 
 def test_equal_methods_are_all_marked_and_a_constant_difference_is_not_chance():
     best = np.array([0.5, 0.7])
-    scores = {("a", "none"): best, ("b", "none"): best.copy(), ("c", "none"): best - 0.01}
-    assert best_group(scores, 1.0) == {("a", "none"), ("b", "none")}
+    scores = {"a": best, "b": best.copy(), "c": best - 0.01}
+    assert best_group(scores, 1.0) == {"a", "b"}
     assert best_group({}, 1.0) == set()
     # For one degree of freedom, the quantile is 12.7.
-    scores = {("a", "none"): np.array([0.50, 0.40]), ("b", "none"): np.array([0.40, 0.35])}
+    scores = {"a": np.array([0.50, 0.40]), "b": np.array([0.40, 0.35])}
     assert best_group(scores, 1.0) == {*scores}
 
 
@@ -299,11 +282,11 @@ def test_the_grid_marks_the_methods_as_good_as_the_best(found, summary):
 
 def test_the_page_says_how_each_method_was_tuned(found, summary):
     grid = tuning_grid(found)
-    assert [[cell.text for cell in row] for row in grid.rows if "+" not in row[0].text] == [
-        ["plain distance", "1", "share of the votes of 3 neighbors"],
-        ["IML", "16", "share of the votes of 3 neighbors"],
-        ["GMML", "6", "share of the votes of 3 neighbors"],
-        ["logistic regression", "2", "probability"],
+    assert [[cell.text for cell in row] for row in grid.rows] == [
+        ["plain distance", "12"],  # readings of the distances
+        ["IML", "96"],  # the others were hopeless after the first folds
+        ["GMML", "72"],
+        ["logistic regression", "2"],
     ]
     assert "tested on the same outer folds" in comparison_page(found)
 
@@ -311,7 +294,7 @@ def test_the_page_says_how_each_method_was_tuned(found, summary):
 def test_alerts_are_counted_over_all_test_rows(found):
     rows = {each["alerts"]: each for each in found.budgets() if each["method"] == "logistic"}
     assert list(rows) == [10, 20, 50, 100]
-    results = found.entries()["logistic", "none"]
+    results = found.entries()["logistic"]
     score = np.concatenate([each.score for each in results])
     y = found.y[np.concatenate([each.test for each in results])]
     best = np.argsort(-score)[:20]
@@ -383,7 +366,7 @@ def test_the_aim_is_tuned_and_comes_first(path, monkeypatch):
     (f1,), (f5,) = (each.summary() for each in found.values())
     assert next(iter(found["f5"].measures)) == found["f5"].aim == "F5"
     assert f5["recall"]["mean"] > f1["recall"]["mean"]
-    result = found["f5"].entries()["logistic", "none"]
+    result = found["f5"].entries()["logistic"]
     own = [fbeta_score(found["f5"].y[r.test], r.predicted, beta=5) for r in result]
     assert f5["F5"]["mean"] == pytest.approx(np.mean(own))
     with pytest.raises(ValueError, match="scoring must be 'f1'"):
@@ -414,7 +397,7 @@ def test_a_page_without_a_metric_has_no_directions():
     y = np.array([0, 1] * 6)
     halves = [np.arange(6), np.arange(6, 12)]
     results = [
-        FoldResult("logistic", "none", i, half, y[half], y[half].astype(float), 1.0, 6)
+        FoldResult("logistic", i, half, y[half], y[half].astype(float), 1.0, 6)
         for i, half in enumerate(halves)
     ]
     found = Comparison("a<b>.csv", "c", ["$x", "$y"], y, 2, results)

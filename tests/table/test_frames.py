@@ -109,9 +109,8 @@ def test_a_text_is_one_name():
     assert text.encoder.feature_names_in_.tolist() == ["size", "weight", "color", "new"]
     assert text.X.shape == listed.X.shape
     assert text.encoder.kinds_[0] == "onehot"
-    settings = {"methods": "plain", "resamplings": "smote", "n_folds": 2, "ignore": "id"}
-    (found,) = compare_table(frame, "state", **settings).summary()
-    assert (found["method"], found["resampling"]) == ("plain", "smote")
+    (found,) = compare_table(frame, "state", methods="plain", n_folds=2, ignore="id").summary()
+    assert found["method"] == "plain"
     with pytest.raises(TableError, match="There is no column 'colour'"):
         fit_table(frame, "state", method="plain", ignore="colour")
     with pytest.raises(ValueError, match="methods must contain at least one name; got none"):

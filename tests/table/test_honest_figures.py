@@ -23,7 +23,7 @@ def tripled():
 
 @pytest.mark.filterwarnings("ignore:The model is no better than chance")
 @pytest.mark.parametrize("n_times", [1, 7])
-@pytest.mark.parametrize("method", ["plain", "logistic", "boosting", "iml-score"])
+@pytest.mark.parametrize("method", ["plain", "logistic", "boosting", "iml"])
 def test_the_score_of_fit_does_not_come_from_copies(tripled, method, n_times, monkeypatch):
     monkeypatch.setattr(scored, "N_QUICK_CANDIDATES", 2)
     model = fit_table(pd.concat([tripled] * n_times), "state", method=method)

@@ -70,19 +70,6 @@ def test_the_values_are_those_of_the_file(models, path):
     ]
 
 
-def test_neighbors_that_vote(models, path):
-    model = models["iml"]
-    found = explain_row(model, path, 10)
-    assert found.scale == "probability"  # votes
-    assert [each["id"] for each in found.examples] == [
-        model.ids[i] for i in model.kneighbors(model.X[[9]])[1][0]
-    ]
-    shares = model.decide(model.X)[1]
-    assert found.probability == shares[9]
-    with pytest.raises(TableError, match="there is no row 121; the file has 120 rows"):
-        explain_row(model, path, 121)
-
-
 def test_a_model_that_compares_the_classes_shows_both(models, path):
     model = models["rare"]
     found = explain_row(model, path, 10)
@@ -98,6 +85,8 @@ def test_a_model_that_compares_the_classes_shows_both(models, path):
     assert found.columns_exact
     assert sum(moves(found).values()) == pytest.approx(log_odds[9] - log_odds.mean(), abs=0.5)
     assert len(explain_row(model, path, 10, n_neighbors=5).examples) == 5
+    with pytest.raises(TableError, match="there is no row 121; the file has 120 rows"):
+        explain_row(model, path, 121)
 
 
 def test_importances_of_the_original_columns(models, path, tmp_path):

@@ -195,14 +195,6 @@ def test_groups_are_tidied_as_levels_are():
     assert codes.tolist() == [0, 0, 0, 1, 1, 3, 2, 4]  # rows without one are groups of their own
 
 
-def test_resampling_is_for_votes_without_weights(weighted):
-    settings = {"methods": ["plain"], "resamplings": ["rus"], "n_folds": 2, "weight": "times"}
-    with pytest.raises(ValueError, match="Weights cannot be combined with resampling"):
-        compare_table(weighted, "state", **settings)
-    with pytest.raises(ValueError, match="rare, logistic choose a threshold instead of resampling"):
-        compare_table(weighted, "state", methods=["rare", "logistic"], resamplings=["smote"])
-
-
 # Aims of a comparison.
 
 

@@ -12,7 +12,6 @@ from scipy.special import expit, logit
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
-from raremetric.contenders.vote_folds import N_FINALISTS
 from raremetric.performance import OnProgress, Progress
 from raremetric.rare.policy import AVERAGING, FIRST_ROUND
 from raremetric.rare.tuning_set import make_tuning_set
@@ -29,6 +28,7 @@ from raremetric.selection import (
 )
 
 Settings = Sequence[Mapping[str, Any]]
+N_FINALISTS = 6  # settings that a race tries on all folds
 
 
 class ClassifierFamily(BaseEstimator):

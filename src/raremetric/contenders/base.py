@@ -54,8 +54,8 @@ class TuningOptions(NamedTuple):
     # RareClassifier.
     max_features: int | None = None
     weights: NDArray | None = None  # of the rows, above zero; None for all the same
-    # Features of the rows to be classified, if they are known. Only transductive methods look at
-    # them: see `Contender.looks_at_queries`.
+    # Features of the rows to be classified, if they are known. Only transductive methods, whose
+    # ``fit`` has a parameter for them, look at them.
     queries: NDArray | None = None
     on_progress: OnProgress | None = None
 
@@ -131,7 +131,6 @@ class Contender(ABC):
 
     has_neighbors: ClassVar[bool]  # whether a decision can be explained by its neighbors
     has_threshold: ClassVar[bool]  # whether it tunes a threshold instead of resampling, always
-    decides_by: ClassVar[str]  # what the threshold is compared with
 
     def __post_init__(self) -> None:
         check_option(self.budget, "budget", BUDGETS)
@@ -183,7 +182,7 @@ class Contender(ABC):
     def fit(
         self, candidates: Sequence[Candidate], X: NDArray, y: NDArray, *, seed: int, **options: Any
     ) -> Tuned:
-        """Choose among the candidates, fit on all rows, and choose a threshold.
+        """Choose among the candidates, fit on all rows, and choose a threshold if it has one.
 
         Parameters
         ----------
@@ -199,33 +198,10 @@ class Contender(ABC):
         """
         return self._fit(candidates, X, y, self._checked(TuningOptions(seed, **options)))
 
-    def fit_for_study(
-        self, candidates: Sequence[Candidate], X: NDArray, y: NDArray, *, seed: int, **options: Any
-    ) -> Tuned:
-        """The same by the protocol of published studies, in which neighbors decide by majority.
-
-        Parameters
-        ----------
-        candidates, X, y, seed, **options
-            See `fit`. What is maximized is F1.
-        """
-        return self._fit_for_study(candidates, X, y, self._checked(TuningOptions(seed, **options)))
-
     def _checked(self, how: TuningOptions) -> TuningOptions:
         check_option(how.resampling, "resampling", RESAMPLING)
         check_resamplings([self.name] if self.has_threshold else [], [how.resampling])
-        if how.resampling != "none" and how.weights is not None:
-            raise ValueError(
-                "Weights cannot be combined with resampling, which creates rows without a weight. "
-                "Use resampling 'none'."
-            )
         return how
-
-    def _fit_for_study(
-        self, candidates: Sequence[Candidate], X: NDArray, y: NDArray, how: TuningOptions
-    ) -> Tuned:
-        """What `fit_for_study` does."""
-        return self._fit(candidates, X, y, how)
 
     @abstractmethod
     def _fit(
@@ -238,11 +214,6 @@ class Contender(ABC):
         """A sentence if a part of the method cannot take weights; otherwise empty."""
         return ""
 
-    @property
-    def looks_at_queries(self) -> str:
-        """A sentence if the features of the rows to be classified are used; otherwise empty."""
-        return ""
-
 
 def grid_candidates(
     grid: Mapping[str, Sequence], n_candidates: int | None, split: int
@@ -253,6 +224,14 @@ def grid_candidates(
         random.Random(split).shuffle(tried)
         tried = tried[:n_candidates]
     return tried
+
+
+def make_learner(kind: type, parameters: Mapping[str, Any], seed: int) -> Any:
+    """A transformer with parameters; seeded, if it has an open random_state."""
+    learner = kind(**parameters)
+    if learner.get_params().get("random_state", 0) is None:
+        learner.set_params(random_state=seed)
+    return learner
 
 
 def describe_params(params: Mapping[str, Any]) -> str:

@@ -32,7 +32,7 @@ LOGISTIC_GRID: dict[str, list] = {
     "class_weight": CLASS_WEIGHTS,
 }
 MAX_ROWS_OF_TREES = 200_000  # that boosted trees learn from by default
-MAX_PER_CLASS = 5000  # examples of a tree of a balanced forest
+MAX_PER_CLASS = 3000  # examples of a tree of a balanced forest
 MAX_ROWS_OF_KERNEL = 5000  # learned from by default: all pairwise distances are computed
 SVM_GRID: dict[str, list] = {
     "width": [0.5, 1.0, 2.0, 4.0, 8.0, 16.0],

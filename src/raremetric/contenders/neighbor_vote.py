@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.validation import has_fit_parameter
@@ -21,37 +22,26 @@ from raremetric.contenders.base import (
     TuningOptions,
     check_arguments,
     describe_params,
+    make_learner,
 )
 from raremetric.contenders.resampling import resample
-from raremetric.contenders.vote_folds import (
-    N_FINALISTS,
-    N_NEIGHBORS,
-    PreparedFold,
-    Read,
-    fit_learner,
-    is_transductive,
-    learn_first,
-    nearest_voters,
-    prepare_fold,
-)
-from raremetric.contenders.vote_threshold import tune_threshold
-from raremetric.learners.euclidean import Euclidean
 from raremetric.learners.grid import (
+    Fold,
     Score,
     nearest_under,
     score_candidates,
     score_push_weights,
     vote_f1,
 )
-from raremetric.selection import draw_rows, restrict_fold
-from raremetric.validation import check_labels, quiet_repeats
+from raremetric.neighbors.one_sided import map_rows, prepare_search
+from raremetric.validation import check_labels, quiet_constants, quiet_repeats
 
-N_QUICK_CANDIDATES = 16
-MAX_ROWS = 20_000  # learned from by default: the time of each candidate grows with their square
-MAX_FEATURES = 300  # selected by default: the time of an iteration grows with their cube
+N_NEIGHBORS = 3  # that vote
 N_IML_CANDIDATES = 100
 FRACTIONS = [float(fraction) for fraction in np.arange(0, 1.01, 0.05)]
-QUICK_TOL = 1e-3  # of IML while candidates are compared: about twice as fast as its default
+
+
+Read = Callable[[NDArray], Any]  # of the numbers of the neighbors of the rows to validate on
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,20 +54,13 @@ class NeighborVote(Contender):
         Class of the transformer.
     propose : callable (split) -> list of Candidate, or None
         The candidates where no grid is given; None for the default parameters alone.
-    step : int
-        With a quick budget, every ``step``-th candidate is tried, by successive halving: after
-        each fold, only the better half is tried on the next, but at least `N_FINALISTS`.
     """
 
     learner: type = field(compare=False)
     propose: Callable[[int], list[Candidate]] | None = field(default=None, compare=False)
-    step: int = field(default=1, compare=False)
-    default_max_samples: int | None = field(default=MAX_ROWS, compare=False)
-    default_max_features: int | None = field(default=MAX_FEATURES, compare=False)
 
     has_neighbors: ClassVar[bool] = True
     has_threshold: ClassVar[bool] = False
-    decides_by: ClassVar[str] = f"share of the votes of {N_NEIGHBORS} neighbors"
 
     def _check_settings(self) -> None:
         check_arguments(self.learner, self.settings, self.grid, self.name)
@@ -86,60 +69,28 @@ class NeighborVote(Contender):
         tried = [Candidate("{}", {})] if self.propose is None else self.propose(split)
         return tried[: self.n_candidates]
 
-    def _shorten(self, tried: list[Candidate]) -> list[Candidate]:
-        return tried[:: self.step][:N_QUICK_CANDIDATES]
-
     def _fit(
         self, candidates: Sequence[Candidate], X: NDArray, y: NDArray, how: TuningOptions
     ) -> Tuned:
-        return tune_threshold(self, candidates, X, y, how)
-
-    def _fit_for_study(
-        self, candidates: Sequence[Candidate], X: NDArray, y: NDArray, how: TuningOptions
-    ) -> Tuned:
-        """Choose by the mean F1 over the folds; ties go to the last name.
-
-        With more than ``max_samples`` rows, the metric is chosen and learned on those that are
-        drawn. All rows vote, unless they are resampled.
-        """
-        seed, resampling, folds = how.seed, how.resampling, how.folds or []
-        whole = X, y
-        rows = draw_rows(y == 1, how.max_samples, seed)
-        if len(rows) < len(y):
-            folds = [restrict_fold(fold, rows) for fold in folds]
-            X, y = X[rows], y[rows]
-        best, validation = candidates[0], {}
+        """Choose by the mean F1 over the given folds; ties go to the last name."""
+        seed, resampling, best, validation = how.seed, how.resampling, candidates[0], {}
         if len(candidates) > 1:
-            known = how.queries is not None
-            prepared = (prepare_fold(X, y, fold, resampling, transductive=known) for fold in folds)
-            scores, finalists = self._validate(candidates, prepared, seed)
-            best = candidates[winner(candidates, scores, finalists)]
+            known, found = how.queries is not None, []
+            for fold in how.folds or []:
+                prepared = prepare_fold(X, y, fold, resampling, transductive=known)
+                with quiet_repeats():
+                    found.append(self._score(candidates, prepared, seed))
+            scores = np.mean(found, axis=0).tolist()
+            best = candidates[winner(candidates, scores)]
             validation = {c.name: s for c, s in zip(candidates, scores, strict=True)}
         learner = self.make(best.params, seed)
         X, y = resample(X, y, resampling)
-        voters = whole if resampling == "none" else (X, y)
-        if len(y) < len(voters[1]) or is_transductive(learner):
-            learner = learn_first(learner, X, y, voters[0], how.queries)
-            X, y = voters
+        if is_transductive(learner):
+            learner = learn_first(learner, X, y, how.queries)
         vote = MetricKNNClassifier(learner, N_NEIGHBORS)
         model = Pipeline([("scale", StandardScaler()), ("model", vote)]).fit(X, y)
         words = describe_params(best.params)
         return Tuned(model, best.params, validation, len(candidates), words=words)
-
-    def _validate(
-        self, candidates: Sequence[Candidate], folds, seed: int
-    ) -> tuple[list[float], NDArray]:
-        """Mean F1 of each candidate over the folds it has seen, and those that saw all."""
-        running = np.arange(len(candidates))
-        scores: list[NDArray] = []
-        for fold in folds:
-            if scores and self.budget == "quick":
-                running = better_half(np.mean(scores, axis=0), running)
-            found = np.full(len(candidates), np.nan)
-            with quiet_repeats():
-                found[running] = self._score([candidates[int(i)] for i in running], fold, seed)
-            scores.append(found)
-        return np.nanmean(scores, axis=0).tolist(), running
 
     def _score(self, candidates: Sequence[Candidate], fold: PreparedFold, seed: int) -> list[float]:
         """F1 of each candidate on a fold."""
@@ -167,53 +118,24 @@ class NeighborVote(Contender):
         for candidate in candidates:
             # Copies, because a user's class may change its arguments in place.
             learner = self.make(candidate.params, seed)
-            fit_learner(learner, fold.X.copy(), fold.y.copy(), fold.queries, fold.weights)
+            fit_learner(learner, fold.X.copy(), fold.y.copy(), fold.queries)
             found.append(read(nearest_voters(learner, fold.X, fold.y, fold.X_validation)))
         return found
 
-    @property
-    def ignores_weights(self) -> str:
-        """Whether the metric is learned without weights."""
-        if self.learner is Euclidean or has_fit_parameter(self.make({}, 0), "sample_weight"):
-            return ""
-        return (
-            f"{self.title} cannot take weights: its metric is learned without them; only the votes "
-            "of the neighbors, the threshold and the measures are weighted."
-        )
-
-    @property
-    def looks_at_queries(self) -> str:
-        """Whether the metric is learned for the rows to be classified."""
-        if not is_transductive(self.make({}, 0)):
-            return ""
-        return (
-            f"{self.title} looks at the features of the rows to be classified, but not at their "
-            "labels, when it learns its metric: it is transductive."
-        )
-
     def make(self, params: dict[str, Any], seed: int) -> Any:
-        """The transformer with its settings; seeded, if it has an open random_state."""
-        learner = self.learner(**self.settings).set_params(**params)
-        if learner.get_params().get("random_state", 0) is None:
-            learner.set_params(random_state=seed)
-        return learner
+        """The transformer with its settings."""
+        return make_learner(self.learner, {**self.settings, **params}, seed)
 
 
 @dataclass(frozen=True, kw_only=True)
 class IMLVote(NeighborVote):
-    """`NeighborVote` of IML, whose candidates share the pairs of a fold.
-
-    With a quick budget, candidates are compared at the tolerance `QUICK_TOL`; the chosen one is
-    fitted with the default.
-    """
+    """`NeighborVote` of IML, whose candidates share the pairs of a fold."""
 
     def judge(
         self, candidates: Sequence[Candidate], fold: PreparedFold, seed: int, read: Read
     ) -> list[Any]:
         """See `NeighborVote.judge`."""
         fixed = {"random_state": seed, **self.settings}
-        if self.budget == "quick":
-            fixed = {"tol": QUICK_TOL, **fixed}
         params = [{**fixed, **candidate.params} for candidate in candidates]
         found = score_candidates(fold.for_learning(), params, _score_by(read), N_NEIGHBORS)
         return [value for value, _ in found]
@@ -236,16 +158,73 @@ def _score_by(read: Read) -> Score:
     return lambda L, fold, k: read(nearest_under(L, fold, k))
 
 
-def winner(candidates: Sequence[Candidate], scores: Sequence[float], among: Iterable[int]) -> int:
+def winner(candidates: Sequence[Candidate], scores: Sequence[float]) -> int:
     """Position of the candidate with the highest score; ties go to the last name."""
-    return int(max(among, key=lambda i: (scores[i], candidates[i].name)))
+    return int(max(range(len(scores)), key=lambda i: (scores[i], candidates[i].name)))
 
 
-def better_half(means: NDArray, running: NDArray) -> NDArray:
-    """The candidates that go on to the next fold."""
-    kept = max(N_FINALISTS, (len(running) + 1) // 2)
-    order = np.argsort(-means[running], kind="stable")
-    return np.sort(running[order[:kept]])
+class PreparedFold(NamedTuple):
+    """One fold, resampled and standardized."""
+
+    X: NDArray
+    y: NDArray
+    X_validation: NDArray
+    y_validation: NDArray
+    queries: NDArray | None = None  # the rows to validate on, for methods that may look at them
+
+    def for_learning(self) -> Fold:
+        """The same fold for learners that share work between candidates."""
+        labels = check_labels(self.y, "A fold")
+        return Fold(self.X, labels, self.X_validation, self.y_validation)
+
+
+def nearest_voters(
+    learner: Any, voters: NDArray, y: NDArray, queries: NDArray
+) -> NDArray[np.int64]:
+    """The numbers of the rows that vote on each query, under the metric of a fitted learner."""
+    # Copies, because a user's class may change its arguments in place.
+    Z, mapped = (map_rows(learner, X.copy()) for X in (voters, queries))
+    search = prepare_search(learner, Z, check_labels(y, "A fold"))
+    return search.nearest(mapped, min(N_NEIGHBORS, len(voters))).indices
+
+
+def is_transductive(learner: Any) -> bool:
+    """Whether ``fit`` has a parameter for the features of the rows to be classified."""
+    return has_fit_parameter(learner, "queries")
+
+
+def fit_learner(learner: Any, X: NDArray, y: NDArray, queries: NDArray | None) -> Any:
+    """Fit a learner; the queries are for those whose ``fit`` has such a parameter."""
+    return learner.fit(X, y, queries=queries) if is_transductive(learner) else learner.fit(X, y)
+
+
+def learn_first(learner: Any, X: NDArray, y: NDArray, queries: NDArray | None) -> FrozenEstimator:
+    """Fit a transductive learner before a vote, on rows that are scaled as those that vote."""
+    with quiet_constants():
+        scaler = StandardScaler().fit(X)
+    scaled = None if queries is None else scaler.transform(queries)
+    return FrozenEstimator(fit_learner(learner, scaler.transform(X), y, scaled))
+
+
+def prepare_fold(
+    X: NDArray,
+    y: NDArray,
+    fold: tuple[NDArray, NDArray],
+    resampling: str = "none",
+    *,
+    transductive: bool = False,
+) -> PreparedFold:
+    """Resample the rows that are learned from, then standardize by them.
+
+    If ``transductive``, methods may look at the features of the rows to validate on.
+    """
+    train, validation = fold
+    X_train, y_train = resample(X[train], y[train], resampling)
+    with quiet_constants():
+        scaler = StandardScaler().fit(X_train)
+    X_validation = scaler.transform(X[validation])
+    queries = X_validation if transductive else None
+    return PreparedFold(scaler.transform(X_train), y_train, X_validation, y[validation], queries)
 
 
 # Candidates where no grid is given, as the authors of IML tried them.

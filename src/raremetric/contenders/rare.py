@@ -1,14 +1,22 @@
-"""RareClassifier as a contender, and the paper's metric with its readings and threshold."""
+"""RareClassifier as a contender, and the same procedure with given metrics only."""
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
+import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import (
+    BaseEstimator,
+    ClassNamePrefixFeaturesOutMixin,
+    TransformerMixin,
+    clone,
+)
 from sklearn.preprocessing import StandardScaler
+from sklearn.utils.validation import has_fit_parameter
 
 from raremetric.contenders.base import (
     Candidate,
@@ -16,34 +24,37 @@ from raremetric.contenders.base import (
     Quality,
     Tuned,
     TuningOptions,
+    check_arguments,
+    make_learner,
     refuse_unknown,
 )
-from raremetric.contenders.neighbor_vote import MAX_FEATURES, iml_candidates
 from raremetric.contenders.scored import chosen_members, describe_average
 from raremetric.features.ranks import DifferingFeatures
-from raremetric.learners.iml import IML
+from raremetric.learners.base import MetricLearner
+from raremetric.learners.euclidean import Euclidean
 from raremetric.rare import RareClassifier
 from raremetric.rare.candidates import MetricSpec
-from raremetric.validation import Labels
+from raremetric.validation import Labels, accepted_weights
 
-N_METRICS = 10  # settings of IML, each with all readings
-MAX_SAMPLES = 10_000  # rows that methods learn from whose time grows with their square
+N_METRICS = 10  # settings of a learner, each with all readings
+MAX_SAMPLES = 10_000  # rows learned from by default: the time grows with their square
+MAX_FEATURES = 300  # selected by default: the time of an iteration grows with their cube
 
 
-class ScoredIML(RareClassifier):
-    """RareClassifier with IML, in several settings, as its only metric.
+class GivenMetrics(RareClassifier):
+    """RareClassifier with given metrics only, each after standardization.
 
     Parameters
     ----------
-    metrics : sequence of dict
-        Settings of IML.
+    learners : sequence of transformers
+        Metric learners; after any other transformer, distances are Euclidean.
     budget, scoring, pos_label, cv, max_samples, max_features, random_state, n_jobs
         See `RareClassifier`.
     """
 
     def __init__(
         self,
-        metrics=({},),
+        learners=(),
         budget="fast",
         *,
         scoring="f1",
@@ -64,7 +75,7 @@ class ScoredIML(RareClassifier):
             random_state=random_state,
             n_jobs=n_jobs,
         )
-        self.metrics = metrics
+        self.learners = learners
 
     def _metrics_to_try(
         self, labels: Labels, n_features: int, n_for_trees: int
@@ -72,7 +83,41 @@ class ScoredIML(RareClassifier):
         steps: tuple = (StandardScaler(),)
         if self.max_features is not None and n_features > self.max_features:
             steps = (DifferingFeatures(self.max_features), *steps)
-        return [MetricSpec("linear", "standard", steps, IML(**each)) for each in self.metrics]
+        metrics = []
+        for learner in self.learners:
+            if isinstance(learner, MetricLearner):
+                metrics.append(MetricSpec("linear", "standard", steps, learner))
+            else:
+                own, before = (
+                    (*steps, OwnTransformer(learner)),
+                    f"{learner!r} after standardization",
+                )
+                metrics.append(MetricSpec("linear", "own", own, Euclidean(), before=before))
+        return metrics
+
+
+class OwnTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+    """A user's transformer, which gets copies of the rows: it may change them in place.
+
+    Parameters
+    ----------
+    transformer : transformer
+    """
+
+    def __init__(self, transformer):
+        self.transformer = transformer
+
+    def fit(self, X, y, sample_weight=None) -> OwnTransformer:
+        """Fit a copy of the transformer; one that cannot take weights is fitted without them."""
+        self.transformer_ = clone(self.transformer)
+        weights = accepted_weights(self.transformer_, sample_weight)
+        self.transformer_.fit(X.copy(), y.copy(), **weights)
+        self._n_features_out = self.transform(X[:1]).shape[1]
+        return self
+
+    def transform(self, X) -> NDArray[np.float64]:
+        """The rows as the transformer maps them."""
+        return np.asarray(self.transformer_.transform(X.copy()), dtype=np.float64)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -83,7 +128,6 @@ class Rare(Contender):
 
     has_neighbors: ClassVar[bool] = True
     has_threshold: ClassVar[bool] = True
-    decides_by: ClassVar[str] = "probability"
 
     def _check_settings(self) -> None:
         known = set(inspect.signature(RareClassifier).parameters) - {
@@ -135,19 +179,48 @@ class Rare(Contender):
 
 
 @dataclass(frozen=True, kw_only=True)
-class IMLScore(Rare):
-    """The paper's metric in RareClassifier's procedure: readings, average, threshold."""
+class MetricScore(Rare):
+    """A metric in RareClassifier's procedure: readings of distances, average, threshold.
 
+    Parameters
+    ----------
+    learner : type
+        Class of the transformer.
+    propose : callable (split) -> list of Candidate
+        The candidates where no grid is given, of which every ``step``-th is tried, and no more
+        than `N_METRICS`.
+    step : int
+    """
+
+    learner: type = field(compare=False)
+    propose: Callable[[int], list[Candidate]] = field(compare=False)
+    step: int = field(default=1, compare=False)
+    default_max_samples: int | None = field(default=MAX_SAMPLES, compare=False)
     default_max_features: int | None = field(default=MAX_FEATURES, compare=False)
 
     def _check_settings(self) -> None:
-        known = inspect.signature(IML).parameters
-        refuse_unknown(self.settings, known, "settings", self.name, "IML")
-        refuse_unknown(self.grid or (), known, "grid parameters", self.name, "IML")
+        check_arguments(self.learner, self.settings, self.grid, self.name)
+        if getattr(self.learner, "is_one_sided", False):
+            raise ValueError(
+                f"{self.name} measures distances to one class only. It can be compared in studies "
+                "and used in MetricKNNClassifier, but not in commands for tables."
+            )
 
     def _default_candidates(self, split: int) -> list[Candidate]:
-        return iml_candidates(split)[: self.n_candidates or N_METRICS]
+        return self.propose(split)[:: self.step][: self.n_candidates or N_METRICS]
+
+    @property
+    def ignores_weights(self) -> str:
+        """Whether the metric is learned without weights."""
+        learner = self.learner(**self.settings)
+        if self.learner is Euclidean or has_fit_parameter(learner, "sample_weight"):
+            return ""
+        return (
+            f"{self.title} cannot take weights: its metric is learned without them; only its "
+            "threshold and its measures are weighted."
+        )
 
     def _model(self, candidates: Sequence[Candidate], **options: Any) -> RareClassifier:
-        metrics = [{**self.settings, **candidate.params} for candidate in candidates]
-        return ScoredIML(metrics, **options)
+        seed = options["random_state"]
+        given = [{**self.settings, **each.params} for each in candidates]
+        return GivenMetrics([make_learner(self.learner, each, seed) for each in given], **options)

@@ -36,9 +36,8 @@ from raremetric.contenders.neighbor_vote import (
     lmnn_candidates,
     mlfp_candidates,
 )
-from raremetric.contenders.rare import IMLScore, Rare
+from raremetric.contenders.rare import MetricScore, Rare
 from raremetric.contenders.scored import Scored, ScoredEstimator, own_candidates
-from raremetric.contenders.vote_threshold import MAX_JUDGED
 from raremetric.learners.euclidean import Euclidean
 from raremetric.learners.gmml import GMML
 from raremetric.learners.iml import IML
@@ -47,8 +46,20 @@ from raremetric.learners.lmnn import LMNN
 from raremetric.learners.mlfp import MLFP
 from raremetric.validation import check_option
 
-_iml = IMLVote(name="IML", learner=IML, propose=iml_candidates, alias="iml")
+_iml = IMLVote(name="IML", learner=IML, propose=iml_candidates)
 _rare = Rare(name="RareClassifier")
+_lmnn: dict[str, Any] = {"learner": LMNN, "propose": lmnn_candidates, "settings": {"max_iter": 100}}
+_itml: dict[str, Any] = {
+    "learner": ITML,
+    "propose": itml_candidates,
+    "settings": {"bounds": "histogram", "max_iter": 1000, "random_state": 1},
+}
+_gmml: dict[str, Any] = {
+    "learner": GMML,
+    "propose": gmml_candidates,
+    "settings": {"random_state": 1},
+}
+_mlfp_settings = {"pos_label": 1, "max_iter": 100, "tol": 1e-2}
 _alternatives = (
     Scored(
         name="logistic-regression",
@@ -94,55 +105,35 @@ _alternatives = (
 CONTENDERS: dict[str, Contender] = {
     contender.name: contender
     for contender in (
-        NeighborVote(
-            name="Euclidean",
-            learner=Euclidean,
-            propose=euclidean_candidates,
-            default_max_samples=MAX_JUDGED,
-            default_max_features=None,  # there is nothing to learn
-            title="plain distance",
-            alias="plain",
-        ),
-        LMNNVote(
-            name="LMNN",
-            learner=LMNN,
-            propose=lmnn_candidates,
-            settings={"max_iter": 100},
-            step=4,
-            alias="lmnn",
-        ),
-        NeighborVote(
-            name="ITML",
-            learner=ITML,
-            propose=itml_candidates,
-            settings={"bounds": "histogram", "max_iter": 1000, "random_state": 1},
-            step=4,
-            alias="itml",
-        ),
-        NeighborVote(
-            name="GMML",
-            learner=GMML,
-            propose=gmml_candidates,
-            settings={"random_state": 1},
-            step=4,
-            alias="gmml",
-        ),
-        NeighborVote(
-            name="MLFP",
-            learner=MLFP,
-            propose=mlfp_candidates,
-            settings={"pos_label": 1, "max_iter": 100, "tol": 1e-2},
-            step=2,
-        ),
+        # The votes of published studies.
+        NeighborVote(name="Euclidean", learner=Euclidean, propose=euclidean_candidates),
+        LMNNVote(name="LMNN", **_lmnn),
+        NeighborVote(name="ITML", **_itml),
+        NeighborVote(name="GMML", **_gmml),
+        NeighborVote(name="MLFP", learner=MLFP, propose=mlfp_candidates, settings=_mlfp_settings),
         _iml.variant("ML1", {"set_weights": "uniform", "pairs": "random", "random_state": 1}),
         _iml.variant("ML2", {"set_weights": "uniform"}),
         _iml,
         _iml.variant("IML-reference", {"solver": "lbfgs", "init": "identity"}),
         _iml.variant("IML-30", n_candidates=30),
+        # The same metrics with scores, a threshold and probabilities: for one's own table, too.
+        MetricScore(
+            name="Euclidean-score",
+            learner=Euclidean,
+            propose=euclidean_candidates,
+            default_max_features=None,  # there is nothing to learn
+            title="plain distance",
+            alias="plain",
+        ),
+        MetricScore(name="LMNN-score", **_lmnn, step=4, title="LMNN", alias="lmnn"),
+        MetricScore(name="ITML-score", **_itml, step=4, title="ITML", alias="itml"),
+        MetricScore(name="GMML-score", **_gmml, step=4, title="GMML", alias="gmml"),
+        MetricScore(
+            name="IML-score", learner=IML, propose=iml_candidates, title="IML", alias="iml"
+        ),
         *_alternatives,
         # With as many repeats of the cross-validation as RareClassifier-thorough.
         *(each.variant(f"{each.name}-thorough", {"thorough": True}) for each in _alternatives),
-        IMLScore(name="IML-score", title="IML, tuned threshold", alias="iml-score"),
         _rare.variant(
             "RareClassifier-fast", {"budget": "fast"}, title="RareClassifier", alias="rare"
         ),
@@ -152,7 +143,7 @@ CONTENDERS: dict[str, Contender] = {
 
 
 def find_contender(name: str, budget: str = "full") -> Contender:
-    """A contender by its name, its alias, or the import path of a user's own class.
+    """A method for one's own table by its name, or the import path of a user's own class.
 
     Parameters
     ----------
@@ -162,9 +153,11 @@ def find_contender(name: str, budget: str = "full") -> Contender:
         "quick" tries fewer candidates: for a user's table, where short run times matter.
     """
     if ":" in name:
-        return replace(custom_contender(name), budget=budget)
-    known = CONTENDERS | {each.alias: each for each in CONTENDERS.values() if each.alias}
-    return replace(known[check_option(name, "method", known)], budget=budget)
+        return replace(custom_contender(name, for_table=True), budget=budget)
+    aliases = {each.alias: each for each in CONTENDERS.values() if each.alias}
+    known = aliases | {each.name: each for each in CONTENDERS.values() if each.has_threshold}
+    found = aliases.get(name.lower()) or known[check_option(name, "method", known)]
+    return replace(found, budget=budget)
 
 
 def make_contender(
@@ -198,16 +191,20 @@ def make_contender(
     return kinds[kind].variant(name, settings, grid, n_candidates)
 
 
-def custom_contender(path: str, *, name: str = "", **fields: Any) -> Contender:
+def custom_contender(
+    path: str, *, for_table: bool = False, name: str = "", **fields: Any
+) -> Contender:
     """A contender from an import path such as ``"mypackage.module:MyLearner"``.
 
     A classifier is judged by its scores and gets a threshold, like `Scored`; a transformer is
-    judged by the vote of the nearest neighbors, like `NeighborVote`. Where no grid is given, its
-    candidates are those of `own_candidates`.
+    judged by the vote of the nearest neighbors in studies, like `NeighborVote`, and by scores of
+    distances in one's own table, like `MetricScore`. Where no grid is given, its candidates are
+    those of `own_candidates`.
 
     Parameters
     ----------
     path : str
+    for_table : bool, default=False
     name : str
         The name of the class if empty.
     **fields
@@ -218,7 +215,8 @@ def custom_contender(path: str, *, name: str = "", **fields: Any) -> Contender:
     if hasattr(estimator, "predict"):
         return ScoredEstimator(name=name, kind=path, estimator=estimator, **fields)
     propose = partial(own_candidates, estimator)
-    return NeighborVote(name=name, kind=path, learner=estimator, propose=propose, **fields)
+    kind = MetricScore if for_table else NeighborVote
+    return kind(name=name, kind=path, learner=estimator, propose=propose, **fields)
 
 
 def load_class(path: str) -> type:

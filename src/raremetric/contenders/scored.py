@@ -40,7 +40,6 @@ class Averaged(Contender):
 
     has_neighbors: ClassVar[bool] = False
     has_threshold: ClassVar[bool] = True
-    decides_by: ClassVar[str] = "probability"
 
     def _shorten(self, tried: list[Candidate]) -> list[Candidate]:
         return tried[:N_QUICK_CANDIDATES]

@@ -105,9 +105,6 @@ def score_candidates(
     weights = check_weights(fold.weights, len(fold.X))
     problems: dict[Hashable, PairSetProblem] = {}
     keys = [tuple(getattr(learner, name) for name in OF_PROBLEM) for learner in learners]
-    for key, learner in zip(keys, learners, strict=True):
-        if key not in problems:
-            problems[key] = iml.make_problem(learner, fold.X, fold.labels, weights)
 
     def fit_and_score(learner: IML, problem: PairSetProblem) -> tuple[float, float]:
         start = time.perf_counter()
@@ -118,6 +115,9 @@ def score_candidates(
         return score(L, fold, k), seconds
 
     with quiet_repeats():
+        for key, learner in zip(keys, learners, strict=True):
+            if key not in problems:
+                problems[key] = iml.make_problem(learner, fold.X, fold.labels, weights)
         return Parallel(n_jobs=n_jobs, prefer="threads")(
             delayed(fit_and_score)(learner, problems[key])
             for key, learner in zip(keys, learners, strict=True)

@@ -60,7 +60,7 @@ def run_task(task: Task) -> Result:
             return Result(**about)
         default = TEST_SIZE if task.share is None else TEST_SIZE_WITH_SHARE
         split = make_split(y, task.split, task.test_size or default)
-        tuned = contender.fit_for_study(
+        tuned = contender.fit(
             contender.candidates(task.split),
             X[split.train],
             y[split.train],

@@ -24,7 +24,7 @@ COMMON = (
 )
 # A majority vote of neighbors, as in the paper.
 VOTES = (
-    *("contenders/neighbor_vote.py", "contenders/vote_folds.py"),
+    "contenders/neighbor_vote.py",
     *("classifier.py", "selection/folds.py", "selection/sample.py"),
     *("voting/fitting.py", "voting/training.py", "voting/votes.py"),
 )

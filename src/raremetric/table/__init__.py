@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 # The short names of `raremetric.contenders.CONTENDERS`, in its order; a test compares them.
 METHODS = (
-    "plain", "lmnn", "itml", "gmml", "iml", "logistic", "boosting", "forest", "svm", "iml-score",
+    "plain", "lmnn", "itml", "gmml", "iml", "logistic", "boosting", "forest", "svm",
     "rare",
 )  # fmt: skip
 # Not the slow ones: LMNN and ITML can take a minute per fold, SVMs need all pairwise distances.

@@ -36,7 +36,7 @@ from raremetric.table.reading.pieces import column_names, encoder_frame, iter_ar
 from raremetric.table.reading.tables import find_target
 from raremetric.validation import Labels, check_option, warn_user
 
-METHODS = ("iml-score", "rare")  # whose calibration can be replaced
+METHODS = ("iml", "rare")  # whose calibration can be replaced
 MAX_SAMPLES = RareClassifier().max_samples
 
 
@@ -64,7 +64,7 @@ def fit_collection(
     source : str or Path
         A directory of Parquet, CSV, ARFF or KEEL files, or a pattern such as ``"data/*.csv"``. All
         files have the same columns.
-    method : {"rare", "iml-score"}, default="rare"
+    method : {"rare", "iml"}, default="rare"
     max_samples : int or None, default=None
         Maximum number of rows to learn from: the same number of each class, or all of a class with
         fewer rows. None for 5,000. Of a class with at least 500 rows, at least a fifth is left for

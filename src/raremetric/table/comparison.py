@@ -9,8 +9,7 @@ from typing import Any
 
 from joblib import Parallel, delayed
 
-from raremetric.contenders import RESAMPLING, Contender, find_contender
-from raremetric.contenders.resampling import check_resamplings
+from raremetric.contenders import Contender, find_contender
 from raremetric.selection import draw_rows
 from raremetric.table import DEFAULT_METHODS
 from raremetric.table.aims import check_scoring
@@ -19,7 +18,7 @@ from raremetric.table.notes import aim_notes, copies_in, method_notes, selection
 from raremetric.table.results import Comparison, Failure, FoldResult
 from raremetric.table.roles import Roles, class_names, read_with_roles
 from raremetric.table.splitting import describe_folds, outer_folds, tuning_folds
-from raremetric.validation import as_names, check_integer, check_option
+from raremetric.validation import as_names, check_integer
 
 MAX_SHOWN = 3000  # rows in the scatter plots
 MAX_ROWS = 5000  # training rows, by default
@@ -33,7 +32,6 @@ def compare_table(
     positive: Any = None,
     *,
     methods: Sequence[str] | None = None,
-    resamplings: Sequence[str] = ("none",),
     scoring: Any = "f1",
     n_folds: int = 5,
     n_repeats: int = 1,
@@ -52,8 +50,8 @@ def compare_table(
     """Compare methods on a table by nested cross-validation.
 
     Each method is tuned within the training rows of each outer fold, fitted on them and tested on
-    the other rows. All methods have the same outer folds, and all tune their threshold. Encoder,
-    scaler and resampling are fitted on the training rows only. Rows that are copies of each other
+    the other rows. All methods have the same outer folds, and all tune their threshold. Encoder
+    and scaler are fitted on the training rows only. Rows that are copies of each other
     are in the same fold, also when methods are tuned; in a table of categories, equal rows are
     different examples (see `find_copies`), and a note says so.
 
@@ -64,9 +62,6 @@ def compare_table(
     methods : str, sequence of str or None, default=None
         Names of contenders, such as "iml", or import paths of classes with scikit-learn's
         interface, such as ``"mypackage.module:MyLearner"``. None for `DEFAULT_METHODS`.
-    resamplings : {"none", "smote", "rus"} or sequence of them, default=("none",)
-        The methods in which neighbors vote are combined with each of them; all others choose a
-        threshold instead of resampling, and run with "none" only, which must be among them then.
     scoring : str or array of shape (2, 2), default="f1"
         What to tune and compare: see `RareClassifier`; or costs as text, such as
         ``"cost:fp=1,fn=20"``. With a minimum precision, methods are compared by the recall that
@@ -111,7 +106,6 @@ def compare_table(
         note. If there are none, KeyboardInterrupt is raised.
     """
     contenders = _find_contenders(DEFAULT_METHODS if methods is None else methods)
-    combined, resampling_notes = combine(contenders, as_names(resamplings))
     columns, scoring = Roles(time, group, weight), check_scoring(scoring)
     table, roles = read_with_roles(path, target, positive, categorical, ignore, columns)
     data, y = table.data, table.target
@@ -136,7 +130,7 @@ def compare_table(
         max_samples=limit,
         importances=importances,
     )
-    tasks = [delayed(run_fold)(plan, *each, i) for each in combined for i in range(len(folds))]
+    tasks = [delayed(run_fold)(plan, name, i) for name in contenders for i in range(len(folds))]
     on_start(len(tasks))
     found = Comparison(
         source=str(path),
@@ -147,7 +141,6 @@ def compare_table(
         plain=plain_plane(plan),
         notes=[
             *table_notes(table, copies, [train for train, _ in folds], limit, seed),
-            *resampling_notes,
             *method_notes(contenders.values(), weighted=weight is not None),
             *selection_notes(contenders.values(), n_features),
             *aim_notes(scoring),
@@ -174,27 +167,6 @@ def limit_rows(max_samples: Any, n_features: int) -> int | None:
     if max_samples == "auto":
         return max(MIN_ROWS, min(MAX_ROWS, MAX_CELLS // max(n_features, 1)))
     return None if max_samples is None else check_integer(max_samples, "max_samples", low=20)
-
-
-def combine(
-    contenders: dict[str, Contender], resamplings: Sequence[str]
-) -> tuple[list[tuple[str, str]], list[str]]:
-    """Each method with each resampling that it is combined with, and a note if some are not."""
-    if not resamplings:
-        raise ValueError(
-            f"No resampling is given. Name one or more of {', '.join(map(repr, RESAMPLING))}, or "
-            "leave the option out for the default, 'none'."
-        )
-    for each in resamplings:
-        check_option(each, "resampling", RESAMPLING)
-    fixed = [name for name, contender in contenders.items() if contender.has_threshold]
-    found = [
-        (method, resampling)
-        for resampling in resamplings
-        for method in contenders
-        if resampling == "none" or method not in fixed
-    ]
-    return found, check_resamplings(fixed, resamplings)
 
 
 def _run(

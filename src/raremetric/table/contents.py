@@ -22,7 +22,6 @@ SCHEMA_WEIGHT = 5  # the nodes take several times the space of their text
 # open files.
 SKLEARN_TYPES = frozenset(
     {
-        "sklearn.frozen._frozen.FrozenEstimator",
         "sklearn.linear_model._logistic.LogisticRegression",
         "sklearn.pipeline.Pipeline",
         "sklearn.preprocessing._data.StandardScaler",

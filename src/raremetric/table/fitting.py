@@ -65,10 +65,8 @@ def fit_table(
         `scoring`.
     max_samples : int or None, default=None
         Maximum number of rows to learn from. From more rows, the same number is drawn from each
-        class, and probabilities and threshold are corrected. None for all rows, or, where the time
-        grows with their square, for 5,000 ("rare", "svm"), 10,000 ("iml-score"), 100,000 ("plain")
-        or 20,000 (other votes of neighbors). In a vote, the metric is learned from these rows, the
-        threshold is chosen on up to 100,000 or `max_samples`, and all rows vote.
+        class, and probabilities and threshold are corrected. None for 5,000 ("rare", "svm"), 10,000
+        ("plain" and other metrics), 200,000 ("boosting") or all rows.
     max_features : int or None, default=None
         Maximum number of features, which are columns after encoding, that metrics are learned
         from: of more features, those are selected, in each fold again, whose distributions differ
@@ -226,18 +224,11 @@ def _cautions(
         )
     if weight is not None and contender.ignores_weights:
         yield contender.ignores_weights
-    if contender.looks_at_queries:
-        yield (
-            f"{contender.title} is made for rows that are known when it learns its metric, which "
-            "the rows to be predicted later are not: the metric of this model is learned for the "
-            "training rows."
-        )
     limit = contender.default_max_samples
     if max_samples is None and limit is not None and limit < n_rows:
-        vote = " All rows vote." if contender.has_neighbors else ""
         yield (
             f"{contender.title} learns from {limit} of the {n_rows} rows, drawn with as many of "
-            f"each class as possible, to limit its time.{vote} For another number, use "
+            f"each class as possible, to limit its time. For another number, use "
             "`max_samples` (on the command line `--max-rows`)."
         )
     for sentence in selection_notes([contender], n_features, max_features):

@@ -52,7 +52,7 @@ class Plan(NamedTuple):
         return None if self.weights is None else self.weights[rows]
 
 
-def run_fold(plan: Plan, method: str, resampling: str, number: int) -> FoldResult | Failure:
+def run_fold(plan: Plan, method: str, number: int) -> FoldResult | Failure:
     """Tune, fit and test one method on one outer fold."""
     train, test = plan.folds[number]
     start = clock.perf_counter()
@@ -64,12 +64,10 @@ def run_fold(plan: Plan, method: str, resampling: str, number: int) -> FoldResul
             X[train],
             plan.y[train],
             seed=plan.seed,
-            resampling=resampling,
             scoring=plan.scoring,
             max_samples=plan.max_samples,
             weights=plan.weights_of(train),
             folds=plan.tuning_folds[number],
-            queries=X[test],  # without their labels, and for transductive methods only
         )
         seconds = clock.perf_counter() - start
         predicted, score = _answer(tuned, X[test])
@@ -77,10 +75,9 @@ def run_fold(plan: Plan, method: str, resampling: str, number: int) -> FoldResul
         decreases = _importances(encoder, tuned, plan, test) if plan.importances else None
     except Exception as error:  # one method must not lose the others
         message = " ".join(f"{type(error).__name__}: {error}".split()).removesuffix(":")
-        return Failure(method, resampling, number, message, clock.perf_counter() - start)
+        return Failure(method, number, message, clock.perf_counter() - start)
     return FoldResult(
         method=method,
-        resampling=resampling,
         fold=number,
         test=test,
         predicted=predicted,

@@ -103,9 +103,7 @@ def positives_on_top(y: NDArray, score: NDArray, size: int) -> float:
     return float(y[above].sum() + (size - above.sum()) * y[tied].mean())
 
 
-def best_group(
-    scores: Mapping[tuple[str, str], NDArray], test_ratio: float
-) -> set[tuple[str, str]]:
+def best_group(scores: Mapping[str, NDArray], test_ratio: float) -> set[str]:
     """The methods that cannot be distinguished from the one with the highest mean.
 
     They are those for which mean(d) ≤ t √((1 / n_folds + test_ratio) var(d)), where d are the

@@ -25,7 +25,7 @@ from raremetric.table.reading.pieces import column_names
 from raremetric.validation import check_real
 
 BLOCK = 2048  # rows classified at a time: RareClassifier computes thousands of numbers per row
-N_NEIGHBORS = 3  # neighbors to report if the decision is not a vote of the nearest ones
+N_NEIGHBORS = 3  # neighbors to report
 
 
 @dataclass(eq=False, repr=False)
@@ -114,12 +114,12 @@ class TableModel:
 
     @property
     def n_neighbors(self) -> int:
-        """Number of neighbors that vote, or that are reported if there is no such vote."""
-        return getattr(self.last, "n_neighbors_", N_NEIGHBORS) if self.has_neighbors else 0
+        """Number of neighbors that are reported."""
+        return N_NEIGHBORS if self.has_neighbors else 0
 
     @property
     def threshold(self) -> float:
-        """The positive class is predicted from this probability, or share of votes, on."""
+        """The positive class is predicted from this probability on."""
         if self.fixed_threshold is not None:
             return self.fixed_threshold
         return float(getattr(self.last, "threshold_", 0.5))

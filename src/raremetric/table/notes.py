@@ -106,11 +106,8 @@ def _draw_notes(y: NDArray, trains: Sequence[NDArray], max_samples: int | None) 
 
 
 def method_notes(contenders: Iterable[Contender], *, weighted: bool) -> list[str]:
-    """The methods that cannot take weights, and those that look at the rows to be tested."""
-    contenders = list(contenders)
-    found = [each.ignores_weights for each in contenders] if weighted else []
-    found += [each.looks_at_queries for each in contenders]
-    return [sentence for sentence in found if sentence]
+    """The methods that cannot take weights."""
+    return [each.ignores_weights for each in contenders if weighted and each.ignores_weights]
 
 
 def selection_notes(

@@ -35,7 +35,6 @@ class FoldResult:
     """One method on one outer fold."""
 
     method: str
-    resampling: str
     fold: int
     test: NDArray[np.int64]  # rows
     predicted: NDArray[np.int64]  # (n_test,)
@@ -53,7 +52,6 @@ class Failure:
     """A method that raised an error on an outer fold, or gave scores that are not finite."""
 
     method: str
-    resampling: str
     fold: int
     error: str  # one line
     seconds: float
@@ -105,21 +103,21 @@ class Comparison:
         """The measures to show; the one that was tuned for is the first."""
         return dict([measure_of(self.scoring)]) | MEASURES
 
-    def entries(self) -> dict[tuple[str, str], list[FoldResult]]:
-        """Results by method and resampling, in order of the folds; only if all are finished."""
-        found: dict[tuple[str, str], list[FoldResult]] = {}
+    def entries(self) -> dict[str, list[FoldResult]]:
+        """Results by method, in order of the folds; only if all are finished."""
+        found: dict[str, list[FoldResult]] = {}
         for result in sorted(self.results, key=lambda each: each.fold):
-            found.setdefault((result.method, result.resampling), []).append(result)
+            found.setdefault(result.method, []).append(result)
         order = {name: position for position, name in enumerate(self.methods)}
-        keys = sorted(found, key=lambda key: (order.get(key[0], len(order)), key[1]))
-        return {key: found[key] for key in keys if len(found[key]) == self.n_folds}
+        names = sorted(found, key=lambda name: (order.get(name, len(order)), name))
+        return {name: found[name] for name in names if len(found[name]) == self.n_folds}
 
     def failed(self) -> list[dict[str, str]]:
         """The methods that did not finish because of an error, with the error of the first fold."""
-        found: dict[tuple[str, str], Failure] = {}
+        found: dict[str, Failure] = {}
         for each in sorted(self.failures, key=lambda each: each.fold):
-            found.setdefault((each.method, each.resampling), each)
-        return [{**_about(*key), "error": each.error} for key, each in found.items()]
+            found.setdefault(each.method, each)
+        return [{**_about(name), "error": each.error} for name, each in found.items()]
 
     def summary(self) -> list[dict[str, Any]]:
         """Mean and standard deviation of each measure over the folds; one row per method."""
@@ -130,10 +128,9 @@ class Comparison:
         y, w = self.y, self.weights
         rows: list[dict[str, Any]] = []
         by_fold = {}
-        for key, results in self.entries().items():
+        for method, results in self.entries().items():
             row: dict[str, Any] = {
-                **_about(*key),
-                "decides_by": find_contender(key[0]).decides_by,
+                **_about(method),
                 "n_candidates": max(r.n_candidates for r in results),
             }
             for name, measure in self.measures.items():
@@ -143,13 +140,13 @@ class Comparison:
                 ]
                 row[name] = _mean_and_std(values)
                 if name == self.aim:
-                    by_fold[key] = np.array(values)
+                    by_fold[method] = np.array(values)
             row["seconds"] = _mean_and_std([r.seconds for r in results])
             row["confusion"] = self.confusion(results).tolist()
             rows.append(row)
         test_ratio = float(np.mean([len(r.test) / r.n_train for r in self.results]))
         group = best_group(by_fold, test_ratio)
-        return [{**row, "among_best": (row["method"], row["resampling"]) in group} for row in rows]
+        return [{**row, "among_best": row["method"] in group} for row in rows]
 
     @property
     def best(self) -> dict[str, Any]:
@@ -195,19 +192,19 @@ class Comparison:
         Returns
         -------
         list of dict
-            One per method, with ``method``, ``title``, ``resampling`` and ``columns``: for each raw
+            One per method, with ``method``, ``title`` and ``columns``: for each raw
             column its name as ``column``, the ``importance``, and the ``std`` over the folds, the
             largest first. The importance is the mean over the folds of the decrease of the average
             precision when the column is permuted in the test part. Empty unless `compare_table`
             was called with ``importances=True``.
         """
         found = []
-        for key, results in self.entries().items():
+        for method, results in self.entries().items():
             decreases = [each.importances for each in results if each.importances is not None]
             if decreases:
                 spread = np.std(decreases, axis=0)
                 columns = ranked_columns(self.columns, np.mean(decreases, axis=0), spread)
-                found.append({**_about(*key), "columns": columns})
+                found.append({**_about(method), "columns": columns})
         return found
 
     def budgets(self, sizes: Sequence[int] = BUDGETS) -> list[dict[str, Any]]:
@@ -221,7 +218,7 @@ class Comparison:
         Returns
         -------
         list of dict
-            One per method and size, with ``method``, ``title``, ``resampling``, ``alerts`` (the
+            One per method and size, with ``method``, ``title``, ``alerts`` (the
             size), ``found`` (positives among them), ``precision`` and ``recall``. The scores of
             all test folds are ranked together. Rows with equal scores count by the share of
             positives among them. With repeats, the mean over the repeats. With weights, precision
@@ -230,14 +227,14 @@ class Comparison:
         per_repeat = self.n_folds // self.n_repeats
         names = ("found", "precision", "recall")
         budgets = []
-        for key, results in self.entries().items():
+        for method, results in self.entries().items():
             parts = [results[i : i + per_repeat] for i in range(0, len(results), per_repeat)]
             pooled = [np.concatenate([r.test for r in part]) for part in parts]
             scores = [np.concatenate([r.score for r in part]) for part in parts]
             for size in [size for size in sizes if size <= len(pooled[0])]:
                 tops = [self._top(*each, size) for each in zip(pooled, scores, strict=True)]
                 means = dict(zip(names, np.mean(tops, axis=0).tolist(), strict=True))
-                budgets.append({**_about(*key), "alerts": size, **means})
+                budgets.append({**_about(method), "alerts": size, **means})
         return budgets
 
     def _top(self, rows: NDArray, score: NDArray, size: int) -> tuple[float, float, float]:
@@ -249,14 +246,13 @@ class Comparison:
         return positives_on_top(y, score, size), weighted_hits / alerts, weighted_hits / total
 
 
-def title_of(method: str, resampling: str) -> str:
-    """Name of a method and its resampling in tables and figures."""
-    suffix = {"none": "", "smote": " + SMOTE", "rus": " + under-sampling"}[resampling]
-    return find_contender(method).title + suffix
+def title_of(method: str) -> str:
+    """Name of a method in tables and figures."""
+    return find_contender(method).title
 
 
-def _about(method: str, resampling: str) -> dict[str, str]:
-    return {"method": method, "title": title_of(method, resampling), "resampling": resampling}
+def _about(method: str) -> dict[str, str]:
+    return {"method": method, "title": title_of(method)}
 
 
 def _mean_and_std(values: Sequence[float]) -> dict[str, float]:

@@ -119,9 +119,10 @@ def learner_params(classifier, learner, sample_weight, fit_params: dict) -> dict
 
 def _params_of(params: dict[str, Any], rows: NDArray, n_samples: int) -> dict[str, Any]:
     """Parameters of ``fit`` for some rows: arrays with one entry per example are indexed."""
+    arrays = {name: np.asarray(value) for name, value in params.items()}
     return {
-        name: np.asarray(value)[rows] if np.ndim(value) and len(value) == n_samples else value
-        for name, value in params.items()
+        name: array[rows] if array.ndim and len(array) == n_samples else params[name]
+        for name, array in arrays.items()
     }
 
 

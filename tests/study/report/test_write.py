@@ -16,7 +16,6 @@ from raremetric.study.report import figures, write_report
 from raremetric.study.report.ranks import compare_ranks
 from raremetric.study.report.summarize import summarize
 from raremetric.study.tasks import StudyResults
-from raremetric.table.pages.figures import line_styles
 from tests.study.report.conftest import DETAILS
 from tests.study.report.synthetic import (
     LEARNERS,
@@ -277,16 +276,6 @@ def test_no_two_learners_look_the_same(known):
     colors = [color for color, _ in drawing.styles(learners[:10]).values()]
     assert len(set(colors)) == 10
     assert all(drawing.styles(learners)[name] == drawing.STYLES[name] for name in known)
-
-
-def test_no_two_curves_look_the_same():
-    from raremetric.contenders import CONTENDERS
-
-    names = [each.alias for each in CONTENDERS.values() if each.alias]
-    keys = [(name, resampling) for name in names for resampling in ("none", "smote", "rus")]
-    looks = line_styles(keys)
-    assert len({tuple(look.values()) for look in looks.values()}) == len(keys)
-    assert looks["iml", "none"]["color"] == looks["iml", "rus"]["color"]
 
 
 @pytest.mark.parametrize("step", ["figures.save", "write.to_html"])

@@ -36,7 +36,6 @@ def compare(
     positive: options.Positive = None,
     methods: options.Methods = None,
     method: options.OwnMethod = None,
-    resampling: options.Resampling = None,
     scoring: options.Scoring = None,
     min_precision: options.MinPrecision = None,
     min_recall: options.MinRecall = None,
@@ -71,7 +70,6 @@ def compare(
             target,
             positive,
             methods=[*split_names(methods, DEFAULT_METHODS), *(method or [])],
-            resamplings=split_names(resampling, ("none",)),
             scoring=aim,
             n_folds=folds,
             n_repeats=repeats,
@@ -119,7 +117,7 @@ def _compare_with_progress(
     with progress(None, f"reading {source_name(file)}") as step, table_file(file) as path:
 
         def on_result(result: FoldResult | Failure) -> None:
-            title = title_of(result.method, result.resampling)
+            title = title_of(result.method)
             done = "failed" if isinstance(result, Failure) else f"{result.seconds:.1f} s"
             step(f"done: {title}", f"{title}, fold {result.fold + 1}: {done}")
 

@@ -85,9 +85,8 @@ def fit(
         typer.Option(
             min=20,
             help="Learn from at most this number of rows. (The boosted trees of rare learn from "
-            "about 20 times as many; in votes of neighbors, such as iml, all rows vote.) Default: "
-            "5000 for rare and svm, 10000 for iml-score, 20000 for votes, 100000 for plain, and "
-            "all rows for other models.",
+            "about 20 times as many.) Default: 5000 for rare and svm; 10000 for plain, iml, lmnn, "
+            "itml and gmml; 200000 for boosting; all rows for other models.",
         ),
     ] = None,
     max_features: Annotated[
@@ -95,8 +94,8 @@ def fit(
         typer.Option(
             min=1,
             help="Maximum number of features (columns after encoding) that a metric is learned "
-            "from; they are selected in each fold. Default: 500 for rare, 300 for iml, iml-score, "
-            "lmnn, itml and gmml.",
+            "from; they are selected in each fold. Default: 500 for rare, 300 for iml, lmnn, itml "
+            "and gmml.",
         ),
     ] = None,
     row_id: Annotated[

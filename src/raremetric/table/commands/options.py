@@ -123,14 +123,6 @@ OwnMethod = Annotated[
         "mypackage.module:MyLearner; repeatable.",
     ),
 ]
-Resampling = Annotated[
-    list[str] | None,
-    typer.Option(
-        metavar="NAMES",
-        help="Some of none, smote and rus, separated by commas; repeatable. For methods in which "
-        "neighbors vote; all others run with none. Default: none.",
-    ),
-]
 MaxTrainRows = Annotated[
     int | None,
     typer.Option(

@@ -110,26 +110,24 @@ def budget_grid(comparison: Comparison, sizes: Sequence[int]) -> Grid:
 
 
 def tuning_grid(comparison: Comparison) -> Grid:
-    """How many candidates each method tried, and how it decides."""
+    """How many candidates each method tried."""
     tuned = "average precision; the threshold for F1"
     if comparison.scoring != "average_precision":
         tuned = f"{comparison.aim}, and so was the threshold"
     return Grid(
-        "Candidates and decision of each method",
-        ["Method", "Candidates", "Threshold on the"],
+        "Candidates of each method",
+        ["Method", "Candidates"],
         [
             [
                 name_cell(row["title"]),
                 Cell(str(row["n_candidates"]), row["n_candidates"]),
-                name_cell(row["decides_by"]),
             ]
             for row in comparison.summary()
         ],
         notes=[
             "All methods were tested on the same outer folds. Candidates are the settings among "
             "which each method chose by cross-validation within the training part of each fold; "
-            f"they were chosen for {tuned}. A share of the votes of three neighbors has only a few "
-            "values, and so has its threshold."
+            f"they were chosen for {tuned}, which is compared with a probability."
         ],
     )
 

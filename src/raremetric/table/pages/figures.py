@@ -14,8 +14,7 @@ from raremetric.table.results import Comparison, FoldResult, title_of
 RECALLS = np.linspace(0, 1, 201)
 MATRICES_PER_ROW = 4
 COMMON_COLOR, RARE_COLOR = "#8a8a8a", "#d9541e"
-LINE_STYLES = ("-", "--", "-.")  # one per resampling
-SHOWN_METRICS = ("rare", "iml", "iml-score", "gmml", "lmnn", "itml")  # in this order, then others
+SHOWN_METRICS = ("rare", "iml", "gmml", "lmnn", "itml")  # in this order, then others
 
 
 def draw_curves(comparison: Comparison) -> Figure:
@@ -25,32 +24,18 @@ def draw_curves(comparison: Comparison) -> Figure:
     height = 4.0 + 0.1 * len(entries)  # the legend grows with the number of curves
     with new_figure((8.0, height), n_axes=1) as (figure, axes):
         ax = axes[0]
-        for key, look in line_styles(list(entries)).items():
-            curves = [_curve(comparison.y[each.test], each.score) for each in entries[key]]
-            ax.plot(RECALLS, np.mean(curves, axis=0), linewidth=1.8, **look)
-        add_legend(figure, ax.get_lines(), [title_of(*key) for key in entries])
+        titles = [title_of(method) for method in entries]
+        for results, (color, _) in zip(entries.values(), styles(titles).values(), strict=True):
+            curves = [_curve(comparison.y[each.test], each.score) for each in results]
+            ax.plot(RECALLS, np.mean(curves, axis=0), linewidth=1.8, color=color)
+        add_legend(figure, ax.get_lines(), titles)
         ax.axhline(share, color=COMMON_COLOR, linestyle=":", linewidth=1.2)
         ax.set(xlabel="Recall", ylabel="Precision", xlim=(0, 1), ylim=(0, 1.02))
         caption = (
             f"Precision at each recall, mean over {comparison.n_folds} folds. Dotted: the share of "
-            f"the class, {share:.1%}, which is the precision of random guessing. Methods that "
-            "count the votes of neighbors have only a few different scores."
+            f"the class, {share:.1%}, which is the precision of random guessing."
         )
         return save(figure, "curves", caption)
-
-
-def line_styles(keys: list[tuple[str, str]]) -> dict[tuple[str, str], dict[str, str]]:
-    """For each method and resampling a line that no other has: the color shows the method."""
-    resamplings = list(dict.fromkeys(resampling for _, resampling in keys))
-    titles = {method: title_of(method, "none") for method, _ in keys}
-    looks = styles(dict.fromkeys(titles.values()))
-    return {
-        (method, resampling): {
-            "color": looks[titles[method]][0],
-            "linestyle": LINE_STYLES[resamplings.index(resampling)],
-        }
-        for method, resampling in keys
-    }
 
 
 def _curve(y: NDArray, score: NDArray) -> NDArray:
@@ -67,9 +52,9 @@ def draw_counts(comparison: Comparison) -> Figure:
     size = (2.6 * n_columns + 0.8, 2.5 * n_rows + 0.3)
     names = [name if len(name) <= 12 else name[:11] + "…" for name in comparison.class_names]
     with new_figure(size, n_columns * n_rows, n_rows) as (figure, axes):
-        for ax, (key, results) in zip(axes, entries.items(), strict=False):
+        for ax, (method, results) in zip(axes, entries.items(), strict=False):
             counts = comparison.confusion(results)
-            _draw_matrix(ax, counts, names, title_of(*key))
+            _draw_matrix(ax, counts, names, title_of(method))
         for ax in axes[len(entries) :]:
             ax.set_axis_off()
         caption = (
@@ -99,7 +84,7 @@ def draw_directions(comparison: Comparison) -> Figure | None:
         return None
     planes = {
         "plain distance": comparison.plain,
-        f"learned: {title_of(learned.method, learned.resampling)}": learned.plane,
+        f"learned: {title_of(learned.method)}": learned.plane,
     }
     shown = np.arange(len(comparison.y)) if comparison.shown is None else comparison.shown
     held_out, y = np.isin(shown, learned.test), comparison.y[shown]

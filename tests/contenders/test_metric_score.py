@@ -1,0 +1,102 @@
+"""Metrics with calibrated scores and a threshold, for one's own table."""
+
+import numpy as np
+import pytest
+from scipy.spatial.distance import cdist
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.metrics import log_loss
+from sklearn.preprocessing import StandardScaler
+
+from raremetric import IML
+from raremetric.contenders import find_contender
+from raremetric.contenders.rare import GivenMetrics
+from tests.conftest import make_problem
+
+
+@pytest.fixture(scope="module")
+def data():
+    rng = np.random.RandomState(0)
+    y = (np.arange(1200) % 8 == 0).astype(int)
+    X = rng.normal(size=(1200, 3))
+    X[y == 1, 0] += 1.5
+    return X[:600], y[:600], X[600:], y[600:]
+
+
+class Rotated(TransformerMixin, BaseEstimator):
+    """A user's transformer: it changes no distance, and spoils what it is given."""
+
+    def fit(self, X, y):
+        X *= 0
+        y[:] = 1 - y
+        self.fitted_ = True
+        return self
+
+    def transform(self, X):
+        X += 7
+        return X[:, ::-1]
+
+
+@pytest.mark.parametrize("name", ["plain", "gmml", "itml", "lmnn", "iml"])
+def test_every_metric_gives_calibrated_probabilities(data, name):
+    X, y, queries, truth = data
+    contender = find_contender(name)
+    tuned = contender.fit(contender.candidates(1)[:2], X, y, seed=1, scoring="f1")
+    p = tuned.model.predict_proba(queries)[:, 1]
+    assert log_loss(truth, p) < log_loss(truth, np.full(len(p), y.mean()))
+    assert p.mean() == pytest.approx(truth.mean(), rel=0.3)
+    np.testing.assert_array_equal(tuned.model.predict(queries), p >= tuned.model.threshold_)
+    assert tuned.quality.score == tuned.validation["average"]
+
+
+def test_the_plain_distance_is_that_of_standardized_features(data):
+    X, y, queries, _ = data
+    contender = find_contender("plain")
+    model = contender.fit(contender.candidates(1), X, y, seed=1).model
+    distances, _ = model.kneighbors(queries, 3)
+    scaler = StandardScaler().fit(X)
+    expected = np.sort(cdist(scaler.transform(queries), scaler.transform(X)))[:, :3]
+    np.testing.assert_allclose(distances, expected)
+
+
+def test_candidates_become_metrics_with_settings_and_seed():
+    contender = find_contender("iml")
+    X, y = make_problem(0, n_samples=60)
+    tried = contender.candidates(3)
+    assert len(tried) == 10
+    model = contender.fit(tried[:3], X, y, seed=5).model
+    assert [learner.margin for learner in model.learners] == [
+        each.params["margin"] for each in tried[:3]
+    ]
+    assert {learner.random_state for learner in model.learners} == {5}
+
+
+def test_a_users_transformer_gets_copies(data):
+    X, y, queries, _ = data
+    before = X.copy(), y.copy()
+    own = find_contender(f"{__name__}:Rotated")
+    found = own.fit(own.candidates(1), X, y, seed=1)
+    plain = find_contender("plain")
+    expected = plain.fit(plain.candidates(1), X, y, seed=1)
+    np.testing.assert_allclose(found.answer(queries).scores, expected.answer(queries).scores)
+    np.testing.assert_array_equal(X, before[0])
+    np.testing.assert_array_equal(y, before[1])
+
+
+def test_what_it_cannot_do_is_said(data):
+    X, y, *_ = data
+    sentence = find_contender(f"{__name__}:Rotated").ignores_weights
+    assert sentence.startswith("Rotated cannot take weights: its metric is learned without them")
+    with pytest.raises(ValueError, match="MLFP measures distances to one class only"):
+        find_contender("raremetric:MLFP")
+    plain = find_contender("plain")
+    with pytest.raises(ValueError, match="chooses a threshold instead of resampling"):
+        plain.fit(plain.candidates(1), X, y, seed=1, resampling="smote")
+
+
+def test_features_are_selected_before_a_metric_is_learned():
+    rng = np.random.RandomState(0)
+    X, y = rng.normal(size=(80, 12)), (np.arange(80) % 5 == 0).astype(int)
+    X[y == 1, 3] += 3.0
+    model = GivenMetrics([IML(max_iter=5)], max_features=4, random_state=0).fit(X, y)
+    assert model.metric_[0].get_support()[3]
+    assert model.metric_[0].get_support().sum() == 4

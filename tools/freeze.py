@@ -91,7 +91,7 @@ STUDY_COLUMNS = ("tn", "fp", "fn", "tp", "candidate", "average_precision")
 
 TABLE_METHODS = (
     *("plain", "lmnn", "itml", "gmml", "iml", "logistic", "boosting"),
-    *("forest", "svm", "iml-score", "rare"),
+    *("forest", "svm", "rare"),
 )
 
 

@@ -35,6 +35,9 @@ SCHEMA = (
 WHAT_COUNTS = ("status", *COUNTS, "average_precision", "candidate")
 
 
+IN_MEMORY = Path(":memory:")  # the path of a store that is not on disk
+
+
 class StoreError(ValueError):
     """The file cannot be used as a store; it was not changed."""
 
@@ -146,6 +149,10 @@ class Store:
             "ON CONFLICT (name) DO UPDATE SET definition = :definition",
             {"name": study.name, "definition": json.dumps(study.to_dict())},
         )
+
+    def serialize(self) -> bytes:
+        """The contents of the file."""
+        return self._db.serialize()
 
     def studies(self) -> list[Study]:
         """The studies that were run, in the order of their first runs."""

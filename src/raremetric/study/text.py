@@ -14,6 +14,7 @@ import io
 import json
 import zlib
 from collections.abc import Callable
+from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -21,7 +22,7 @@ from typing import Any
 from raremetric.contenders import RESAMPLING
 from raremetric.files import atomic_write, brief, existing_file
 from raremetric.study.reading import read_definition
-from raremetric.study.store import Store, StoreError
+from raremetric.study.store import IN_MEMORY, Store, StoreError
 from raremetric.study.tasks import COUNTS, Study, Task, all_tasks
 
 FORMAT = "raremetric results, version 1"
@@ -129,7 +130,15 @@ def import_results(path: Path | str, store_path: Path | str) -> int:
         rows = _parse_rows("".join(lines), studies)
     except (OSError, EOFError, ValueError, RecursionError, csv.Error, zlib.error) as error:
         raise StoreError(f"{path} cannot be read as exported results: {brief(error)}") from error
-    return Store(Path(store_path), create=True).add(studies, rows)
+    store_path = Path(store_path)
+    if not store_path.exists():  # made in memory, so that nothing remains if the process is killed
+        store_path.parent.mkdir(parents=True, exist_ok=True)
+        new = Store(IN_MEMORY, create=True)
+        n_added = new.add(studies, rows)
+        with suppress(FileExistsError), atomic_write(store_path, replace=False) as stream:
+            stream.write(new.serialize())
+            return n_added
+    return Store(store_path, create=True).add(studies, rows)
 
 
 def _unpack(path: Path) -> str:

@@ -153,7 +153,7 @@ class RareClassifier(PredictionMixin, ClassifierMixin, BaseEstimator):
     and it is passed to the steps and learners whose ``fit`` accepts it. Neighbors count equally,
     and neither the rarest class nor the sampled rows depend on weights.
 
-    TrainingData
+    Examples
     --------
     >>> from sklearn.datasets import load_breast_cancer
     >>> from sklearn.metrics import f1_score

@@ -16,7 +16,7 @@ from raremetric.selection import Folds, Sample, TrainingData, draw_rows, make_re
 class TuningSet(NamedTuple):
     """The judged rows of a table, of which the first are examples, and the folds of each repeat.
 
-    TrainingData can be neighbors. The other judged rows are only validated. Trees learn from these
+    Examples can be neighbors. The other judged rows are only validated. Trees learn from these
     rows, too, in the folds that do not validate them, and from some that are not judged.
     """
 

@@ -60,8 +60,8 @@ def explain_rows(
     """Explain the decisions about the rows of a DataFrame, as `iter_table` reads them.
 
     ``rows`` are their numbers in the file, by default from 1. ``n_neighbors`` is the number of
-    deciding examples of any class; None for those that vote, or if the model compares the classes,
-    for the nearest of each class under the metric with the largest weight.
+    deciding examples of any class; None for the nearest
+    of each class under the metric with the largest weight.
     """
     found, encoded, training = model.classify(X), model.encoder.transform(X), model.X
     names = model.encoder.feature_names_in_.tolist()
@@ -163,7 +163,7 @@ def explain_row(
     row : int
         Number of the row, starting at 1.
     n_neighbors : int or None, default=None
-        Number of deciding examples; None for those that vote.
+        Number of nearest examples; None for the nearest of each class.
 
     Returns
     -------

@@ -15,7 +15,7 @@ N_SHOWN = 8  # columns of an alert that are shown at first
 N_NAMED = 3  # columns named in the summary of an alert
 EXAMPLES_NOTE = (
     "The columns on the right are the training examples that decide, with their class, the nearest "
-    "first: those that vote, or the nearest of each class under the metric with the largest "
+    "first: the nearest of each class under the metric with the largest "
     "weight. Values that are the same as in the row are gray."
 )
 

@@ -14,7 +14,6 @@ import io
 import json
 import zlib
 from collections.abc import Callable
-from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -135,8 +134,12 @@ def import_results(path: Path | str, store_path: Path | str) -> int:
         store_path.parent.mkdir(parents=True, exist_ok=True)
         new = Store(IN_MEMORY, create=True)
         n_added = new.add(studies, rows)
-        with suppress(FileExistsError), atomic_write(store_path, replace=False) as stream:
-            stream.write(new.serialize())
+        try:
+            with atomic_write(store_path, replace=False) as stream:
+                stream.write(new.serialize())
+        except FileExistsError:
+            pass  # another process has made a store there meanwhile: add to it
+        else:
             return n_added
     return Store(store_path, create=True).add(studies, rows)
 

@@ -2,6 +2,7 @@ import dataclasses
 import sqlite3
 import subprocess
 import sys
+import threading
 from contextlib import closing
 
 import pytest
@@ -47,6 +48,16 @@ def test_round_trip_and_what_is_missing(path):
     store.save(TASKS[2], DONE)
     assert store.failures(TASKS) == {}
     assert store.details() == {"store": path.name, "code": "abc (2 tasks)", "versions": "numpy 2"}
+
+
+def test_a_store_can_be_collected_in_any_thread(path, monkeypatch):
+    ignored = []
+    monkeypatch.setattr(sys, "unraisablehook", ignored.append)
+    stores = [Store(path, create=True)]
+    thread = threading.Thread(target=stores.clear)
+    thread.start()
+    thread.join()
+    assert not ignored
 
 
 def test_results_are_the_finished_tasks_of_each_study(path):

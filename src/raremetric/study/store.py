@@ -61,7 +61,8 @@ class Store:
             raise StoreError(f"There is no store {self.path}. Start one with: study run")
         check_not_open(self.path)
         with self._clear_errors():
-            self._db = sqlite3.connect(self.path, timeout=BUSY_SECONDS)
+            # The garbage collector closes a store that is not used any more, in any thread.
+            self._db = sqlite3.connect(self.path, BUSY_SECONDS, check_same_thread=False)
             finalize(self, self._db.close)  # Python 3.13 warns of connections left open
             try:
                 if create and self._is_empty():

@@ -3,7 +3,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from raremetric.losses import large_margin_kernels as fast
 from raremetric.losses.large_margin import find_targets, make_large_margin_loss
 from raremetric.pairs import Anchors, draw_anchors
 from raremetric.validation import check_labels
@@ -130,37 +129,3 @@ def test_single_precision_agrees_with_the_definition(scale, mu, n_components):
     )
     _, expected = loss.value_and_gradient(L)
     np.testing.assert_allclose(gradient, expected, rtol=1e-4, atol=1e-5 * np.abs(expected).max())
-
-
-@pytest.mark.kernels
-def test_rows_with_many_and_with_few_impostors_have_the_same_terms():
-    rng = np.random.RandomState(0)
-    Z = np.zeros((9, 8), np.float32)
-    Z[:, :2] = rng.normal(size=(9, 2))
-    radii = rng.uniform(1, 4, size=(2, 9)).astype(np.float32)
-
-    def empty():
-        arrays = np.zeros((2, 9), np.float32), np.zeros(9, np.float32), np.zeros_like(Z)
-        return fast.PushSums((Z * Z).sum(axis=1), radii, radii.max(axis=0), *arrays)
-
-    run = getattr(fast.push_terms, "py_func", fast.push_terms)
-    results = []
-    for share in (-1.0, 2.0):  # all rows as a whole, or pair by pair
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(fast, "DENSE", share)
-            for name in ("push_tile", "mark_impostors", "whole_row", "marked_pairs"):
-                patch.setattr(fast, name, interpreted(getattr(fast, name)))
-            for name in ("single_pair", "add_row", "add_degrees", "add_whole_rows"):
-                patch.setattr(fast, name, interpreted(getattr(fast, name)))
-            sums = empty()
-            results.append((run(Z, np.array([0, 4, 9]), sums), *sums))
-    for many, few in zip(*results, strict=True):
-        np.testing.assert_allclose(many, few, rtol=1e-5, atol=1e-5)
-    distances = ((Z[:, np.newaxis] - Z) ** 2).sum(axis=2)[:4, 4:]
-    own = np.maximum(radii[:, :4, np.newaxis] - distances, 0)
-    other = np.maximum(radii[:, np.newaxis, 4:] - distances, 0)
-    assert results[0][0] == pytest.approx(np.sum(own**2) + np.sum(other**2), rel=1e-5)
-
-
-def interpreted(function):
-    return getattr(function, "py_func", function)

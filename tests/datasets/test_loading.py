@@ -42,9 +42,10 @@ def test_paper_counts(name):
 def test_lists():
     assert list_datasets("paper") == sorted(TABLE_1)
     assert set(list_datasets("large")) == set(LARGE)
-    names = {*list_datasets("paper"), *list_datasets("keel"), *LARGE}
+    real = list_datasets("real")
+    names = {*list_datasets("paper"), *list_datasets("keel"), *LARGE, *real}
     assert set(list_datasets()) == names
-    assert len(list_datasets()) == 121 + len(LARGE)  # pima is in both
+    assert len(list_datasets()) == 121 + len(LARGE) + len(real)  # pima is in both
     with pytest.raises(ValueError, match="collection must be one of 'keel', 'large', 'paper'"):
         list_datasets("uci")
 

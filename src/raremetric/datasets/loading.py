@@ -6,6 +6,7 @@ import hashlib
 import re
 from dataclasses import replace
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,11 +14,12 @@ from numpy.typing import NDArray
 from sklearn.utils import Bunch
 
 from raremetric.datasets.parsers import Parsed, package_path
+from raremetric.datasets.real import REAL
 from raremetric.datasets.registry import LARGE, PAPER, DatasetInfo, Entry, keel_collection
 from raremetric.extras import import_optional
 from raremetric.validation import check_option
 
-COLLECTIONS = ("paper", "keel", "large")
+COLLECTIONS = ("paper", "keel", "large", "real", "real-choose", "real-report")
 
 
 def list_datasets(collection: str | None = None) -> list[str]:
@@ -25,15 +27,17 @@ def list_datasets(collection: str | None = None) -> list[str]:
 
     Parameters
     ----------
-    collection : {"paper", "keel", "large"} or None, default=None
-        The paper's 22 data sets, KEEL's imbalanced collection, tables of 4,000 to 100,000 rows, or
-        all of them; ``pima`` belongs to the first two. Without the ``datasets`` extra, KEEL's
-        collection cannot be listed.
+    collection : {"paper", "keel", "large", "real", "real-choose", "real-report"} or None, \
+            default=None
+        The paper's 22 data sets, KEEL's imbalanced collection, tables of 4,000 to 100,000 rows,
+        real tables with columns of all types, the half of them for choosing methods and settings,
+        the half to report results on, or all of them; ``pima`` belongs to the first two. Without
+        the ``datasets`` extra, KEEL's collection cannot be listed.
 
     Returns
     -------
     list of str
-        The paper's come first, then KEEL's, then the large tables.
+        The paper's come first, then KEEL's, then the large tables, then the real ones.
 
     Examples
     --------
@@ -48,6 +52,8 @@ def list_datasets(collection: str | None = None) -> list[str]:
         names += [name for name in keel_collection() if name not in names]
     if collection in (None, "large"):
         names += LARGE
+    halves = {name: entry.info.collection for name, entry in REAL.items()}
+    names += [name for name, half in halves.items() if collection in (None, "real", half)]
     return names
 
 
@@ -59,10 +65,10 @@ def load_dataset(
     categories: bool = False,
     original: bool = False,
 ) -> Bunch | tuple[Any, Any]:
-    """Load one of the paper's 22 data sets, of KEEL's imbalanced collection, or a large table.
+    """Load one of the paper's 22 data sets, of KEEL's imbalanced collection, a large or real table.
 
-    The data is read from installed packages; nothing is downloaded. The arrays are compared with
-    the known shape, number of positives and checksum, and an error says what differs.
+    The data is read from installed packages; nothing is downloaded. It is compared with the known
+    shape, number of positives and checksum, and an error says what differs.
 
     Parameters
     ----------
@@ -74,7 +80,7 @@ def load_dataset(
         Whether to return the data as a pandas DataFrame and the target as a Series.
     categories : bool, default=False
         Whether a categorical column stays one column, of pandas' type "category", instead of 0/1
-        columns. Only with `as_frame`.
+        columns. Only with `as_frame`. The columns of real tables are always as they are.
     original : bool, default=False
         Whether the target holds the original class labels (often more than two) instead of 1
         and 0.
@@ -84,8 +90,9 @@ def load_dataset(
     Bunch or tuple
         With the attributes
 
-        data : ndarray of shape (n_samples, n_features)
-            Finite floats.
+        data : ndarray or DataFrame of shape (n_samples, n_features)
+            Finite floats. Of a real table always a DataFrame, which may hold text, dates and
+            missing values.
         target : ndarray of shape (n_samples,)
             1 for the positive class, 0 otherwise; the labels if `original`.
         feature_names : list of str
@@ -94,6 +101,9 @@ def load_dataset(
             The class that each value of `target` denotes, in increasing order of the values.
         positive : tuple
             The original labels that count as positive.
+        groups : ndarray of shape (n_samples,) or None
+            Of real tables: which rows belong together and should not be learned from and tested
+            on; None if all are independent.
         source, license, DESCR : str
             Where the data comes from, its license, and a description in words.
         frame : DataFrame
@@ -116,6 +126,7 @@ def load_dataset(
         feature_names=parsed.feature_names,
         target_names=_target_names(parsed.labels, info.positive, original),
         positive=info.positive,
+        groups=parsed.groups,
         source=info.source,
         license=info.license,
         DESCR=_description(info, parsed.n_dropped),
@@ -148,9 +159,11 @@ def describe_dataset(name: str) -> DatasetInfo:
 def dataset_origin(name: str) -> str:
     """The data that a data set was made from: "ecoli" for `ecoli1` and for `ecoli-0_vs_1`.
 
-    Data sets of one origin share rows, so that results on them are not independent. A name that
-    is not in KEEL's collection or among the large tables is its own origin.
+    Data sets of one origin share rows or a publisher, so that results on them are not independent.
+    The origin of a real table is its source. A name of none of the collections is its own origin.
     """
+    if name in REAL:
+        return REAL[name].info.source
     if name in PAPER or not (name in LARGE or name in keel_collection()):
         return name
     return re.findall("kr-vs-k|new-thyroid|page-blocks|[a-z]+", name)[0]
@@ -158,7 +171,7 @@ def dataset_origin(name: str) -> str:
 
 def _find_entry(name: str) -> Entry:
     check_dataset_name(name)
-    return PAPER.get(name) or LARGE.get(name) or keel_collection()[name]
+    return (PAPER | LARGE | REAL).get(name) or keel_collection()[name]
 
 
 def check_dataset_name(name: str) -> str:
@@ -166,7 +179,7 @@ def check_dataset_name(name: str) -> str:
     if not isinstance(name, str):
         raise TypeError(f"The name of a data set must be a string such as 'wine'; got {name!r}.")
     # These names are known even where the packages with the files are not installed.
-    known = name in PAPER or name in LARGE
+    known = name in PAPER | LARGE | REAL
     return name if known else check_option(name, "data set", list_datasets())
 
 
@@ -177,6 +190,12 @@ def checksum(X: NDArray[np.float64], labels: NDArray) -> str:
     return digest.hexdigest()[:16]
 
 
+def file_checksum(path: Path) -> str:
+    """First 16 hexadecimal digits of the SHA-256 of a file."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()[:16]
+
+
 @cache
 def _describe(entry: Entry) -> DatasetInfo:
     return entry.info if entry.checksum else _read(entry)[0]
@@ -184,8 +203,9 @@ def _describe(entry: Entry) -> DatasetInfo:
 
 def _read(entry: Entry) -> tuple[DatasetInfo, Parsed]:
     """The data of a file, compared with what the registry says, or described if it says nothing."""
-    parsed = entry.recipe(package_path(entry.file))
-    info = entry.info
+    path, info = package_path(entry.file), entry.info
+    parsed = entry.recipe(path)
+    is_array = isinstance(parsed.X, np.ndarray)
     if not info.positive:
         # KEEL labels the rarer class "positive", except in ecoli-0_vs_1, where it is "negative".
         classes, counts = np.unique(parsed.labels, return_counts=True)
@@ -195,12 +215,13 @@ def _read(entry: Entry) -> tuple[DatasetInfo, Parsed]:
     (n, d), n_positive = parsed.X.shape, int(np.isin(parsed.labels, info.positive).sum())
     problems = []
     if entry.checksum:
-        found = (n, d, n_positive, checksum(parsed.X, parsed.labels))
+        read = checksum(parsed.X, parsed.labels) if is_array else file_checksum(path)
+        found = (n, d, n_positive, read)
         known = (info.n_samples, info.n_features, info.n_positive, entry.checksum)
         for what, have, want in zip(("n", "d", "n⁺", "checksum"), found, known, strict=True):
             if have != want:
                 problems.append(f"{what} is {have}, expected {want}")
-    if not np.isfinite(parsed.X).all():
+    if is_array and not np.isfinite(parsed.X).all():
         problems.append("some values are not finite")
     if n_positive in (0, n):
         problems.append("it does not contain two classes")
@@ -239,6 +260,8 @@ def _description(info: DatasetInfo, n_dropped: int) -> str:
 def _frame(parsed: Parsed, categories: bool) -> Any:
     """The numbers, with one column per category in place of its 0/1 columns if asked for."""
     pandas = import_optional("pandas")
+    if isinstance(parsed.X, pandas.DataFrame):
+        return parsed.X
     frame = pandas.DataFrame(parsed.X, columns=parsed.feature_names)
     parts, start = [], 0
     for each in parsed.categories if categories else ():

@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Sequence
 from importlib.util import find_spec
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -56,11 +56,12 @@ class Category(NamedTuple):
 class Parsed(NamedTuple):
     """A data set with its original labels."""
 
-    X: NDArray[np.float64]  # (n_samples, n_features)
+    X: Any  # (n_samples, n_features): finite floats, or a data frame of raw columns
     labels: NDArray  # (n_samples,), integers where all labels are integers, else text
     feature_names: list[str]
     n_dropped: int = 0  # number of rows dropped because of missing values
     categories: tuple[Category, ...] = ()  # in the order of their columns
+    groups: NDArray | None = None  # (n_samples,), which rows belong together
 
 
 Recipe = Callable[[Path], Parsed]

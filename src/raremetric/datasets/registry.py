@@ -21,8 +21,8 @@ class DatasetInfo:
     """Summary of a data set; `share` is that of the positive class."""
 
     name: str
-    collection: str  # "paper", "keel" or "large"
-    n_samples: int  # n, d and n⁺ of the parsed arrays
+    collection: str  # "paper", "keel", "large", "real-choose" or "real-report"
+    n_samples: int  # n, d and n⁺ of the parsed arrays, or of the raw columns of real tables
     n_features: int
     n_positive: int
     positive: tuple[str | int, ...]  # the original labels that count as positive
@@ -51,7 +51,7 @@ class Entry(NamedTuple):
     info: DatasetInfo
     file: str  # package/path
     recipe: Recipe = parsers.keel
-    checksum: str = ""  # of the parsed arrays; see loading.checksum
+    checksum: str = ""  # of the parsed arrays, or of the file of a real table; see loading
 
 
 def numbered(prefix: str, first: int, last: int) -> str:

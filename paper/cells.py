@@ -11,13 +11,14 @@ from pandas import DataFrame
 from paper.printed import (
     PAPER_SPLITS,
     PRINTED_LEARNERS,
-    PaperTable,
+    Score,
     paper_datasets,
     paper_table,
+    printed_for,
 )
 from raremetric.datasets import describe_dataset
 from raremetric.pages import INK, MISSING, Cell, Figure, Grid, name_cell, new_figure, save, styles
-from raremetric.study.report import Score, Table, signed
+from raremetric.study.report import Table, signed
 
 # The headings of two columns: the paper's tables and its text disagree about which is which.
 AS_PRINTED, EXCHANGED = "as printed", "exchanged"
@@ -72,15 +73,15 @@ def judge_cells(tables: Iterable[Table]) -> DataFrame:
     """
     rows: dict[tuple[str, ...], dict[str, Any]] = {}
     for table in tables:
-        if not isinstance(table.published, PaperTable):
+        if (paper := printed_for(table)) is None:
             continue
         for cell in table.cells.to_dict("records"):
             dataset, learner = cell["dataset"], cell["learner"]
-            if (dataset, learner) not in table.published.scores:
+            if (dataset, learner) not in paper.scores:
                 continue
             for reading, column in readings(learner).items():
-                key = (table.published.name, dataset, learner, reading)
-                rows.setdefault(key, _judge(cell, table.published.scores[dataset, column]))
+                key = (paper.name, dataset, learner, reading)
+                rows.setdefault(key, _judge(cell, paper.scores[dataset, column]))
     names = ("table", "dataset", "learner", "reading")
     return DataFrame([dict(zip(names, key, strict=True)) | row for key, row in rows.items()])
 

@@ -12,7 +12,13 @@ from pandas import DataFrame, concat
 
 from paper.cells import AS_PRINTED, EXCHANGED, PARTNER, VERDICTS, verdicts_grid
 from paper.claims import CLAIMS
-from paper.printed import PRINTED_LEARNERS, RESAMPLING_OF, paper_datasets
+from paper.printed import (
+    PRINTED_LEARNERS,
+    RESAMPLING_OF,
+    paper_datasets,
+    printed_for,
+    printed_ranks,
+)
 from paper.share_claims import FIGURE_DATASET, VARIANTS
 from paper.table_claims import OTHERS, TABLES, Runs
 from paper.verdicts import FAILS, HOLDS, NOT_RUN, OPEN, PART
@@ -24,7 +30,6 @@ from raremetric.study.report import (
     draw_means,
     origin_grid,
     progress_text,
-    published_average_ranks,
     signed,
 )
 
@@ -131,7 +136,10 @@ def _is_complete(tables: Sequence[Table]) -> bool:
     return (
         {table.name for table in tables} == set(EXPERIMENTS)
         and all(set(table.datasets) == set(paper_datasets()) for table in tables)
-        and all(progress_text(table) == f"{table.planned} of {table.planned}" for table in tables)
+        and all(
+            progress_text(table) == f"{table.study.splits} of {table.study.splits}"
+            for table in tables
+        )
     )
 
 
@@ -173,13 +181,14 @@ def beside_grids(runs: Runs) -> list[Grid]:
     means, ranks = [], []
     for name, title in TABLES.items():
         table = runs.table(name)
-        if table is None or table.published is None or table.complete().empty:
+        paper = None if table is None else printed_for(table)
+        if table is None or paper is None or table.complete().empty:
             continue
-        own, papers = average_ranks(table), published_average_ranks(table)
+        own, papers = average_ranks(table), printed_ranks(table)
         if own and papers:
-            ranks += _readings(title, own.with_mean_row, papers.with_mean_row, "{:.2f}")
+            ranks += _readings(title, own.with_mean_row, papers[1], "{:.2f}")
         over = table.complete()
-        printed = {name: table.published.mean_over(over.index, name).mean for name in over}
+        printed = {name: paper.mean_over(over.index, name).mean for name in over}
         means += _readings(title, over.mean().to_dict(), printed, "{:.1f}")
     header = ["Table", "Whose", *PRINTED_LEARNERS]
     note = (

@@ -7,8 +7,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
+from statistics import fmean
+from typing import NamedTuple
 
-from raremetric.study.report import Published, Score
+from raremetric.study.report import Table, ranks_of
 
 PRINTED_LEARNERS = ("Euclidean", "LMNN", "ITML", "GMML", "IML")
 PAPER_SPLITS = 20
@@ -46,17 +48,8 @@ _EQUAL_MEANS: dict[str, dict[str, tuple[str, ...]]] = {
 }
 
 
-@dataclass(frozen=True)
-class PaperDataset:
-    """A row of Table 1.
-
-    Parameters
-    ----------
-    name : str
-    n_samples, n_features, n_classes : int
-        As printed; `raremetric.datasets` describes what the files contain.
-    n_positive : int
-    """
+class PaperDataset(NamedTuple):
+    """A row of Table 1, as printed; `raremetric.datasets` describes what the files contain."""
 
     name: str
     n_samples: int
@@ -65,13 +58,22 @@ class PaperDataset:
     n_positive: int
 
 
-@dataclass(frozen=True, kw_only=True)
-class PaperTable(Published):
+class Score(NamedTuple):
+    """Mean and population standard deviation over splits, in percent."""
+
+    mean: float
+    std: float
+
+
+@dataclass(frozen=True)
+class PaperTable:
     """Table 2, or one half of Table 3: F1 over 20 splits.
 
     Parameters
     ----------
     name : {"table2", "table3-smote", "table3-rus"}
+    scores : dict
+        (data set, learner) → `Score`.
     mean_row : dict
         Learner → `Score`, as printed: both columns averaged over the 22 data sets.
     average_ranks : dict
@@ -79,23 +81,14 @@ class PaperTable(Published):
     """
 
     name: str
+    scores: dict[tuple[str, str], Score]
     mean_row: dict[str, Score]
     average_ranks: dict[str, float]
 
     def ranks(self, dataset: str, learners: Sequence[str] = PRINTED_LEARNERS) -> list[float]:
-        """Rank some of the learners in one row of the table, 1 for the best.
+        """Rank some of the learners in one row of the table, or in "Mean", 1 for the best.
 
-        Parameters
-        ----------
-        dataset : str
-            Name of a data set, or "Mean".
-        learners : sequence of str, default=the paper's five
-            The learners to rank.
-
-        Returns
-        -------
-        list of float
-            Without ties: equal printed means are ranked in the paper's own order.
+        There are no ties: equal printed means are ranked in the paper's own order.
         """
         order = _EQUAL_MEANS[self.name].get(dataset, ())
 
@@ -106,18 +99,24 @@ class PaperTable(Published):
         best_first = sorted(learners, key=key)
         return [best_first.index(learner) + 1.0 for learner in learners]
 
+    def has(self, datasets: Iterable[str], learner: str) -> bool:
+        """Whether the paper has this learner on all of these data sets."""
+        return all((dataset, learner) in self.scores for dataset in datasets)
+
     def mean_ranks(self, datasets: Sequence[str], learners: Sequence[str]) -> list[float]:
         """Rank learners by their means over some data sets; over all 22, by the printed ones."""
         if set(datasets) == set(paper_datasets()):
             return self.ranks("Mean", learners)
-        return super().mean_ranks(datasets, learners)
+        return ranks_of([self.mean_over(datasets, each).mean for each in learners]).tolist()
 
     def mean_over(self, datasets: Iterable[str], learner: str) -> Score:
         """Average a learner's column over some data sets; over all 22, return the printed mean."""
         chosen = set(datasets)
         if chosen == set(paper_datasets()):
             return self.mean_row[learner]
-        return super().mean_over(chosen, learner)
+        rows = [self.scores[dataset, learner] for dataset in chosen]
+        # fmean does not depend on the order of the set.
+        return Score(*map(fmean, zip(*rows, strict=True)))
 
 
 @lru_cache(maxsize=1)
@@ -149,16 +148,43 @@ def paper_table(name: str) -> PaperTable:
         for learner in PRINTED_LEARNERS
     }
     return PaperTable(
-        source="the paper",
-        resampling=RESAMPLING_OF[name],
-        note=f"The paper's values are means over {PAPER_SPLITS} splits. Its Mean row and its "
-        "average ranks are computed over the same data sets as ours; over all 22 data sets they "
-        "are the printed ones.",
         name=name,
         mean_row={learner: scores.pop(("Mean", learner)) for learner in PRINTED_LEARNERS},
         average_ranks={learner: float(ranks[f"{learner}_mean"]) for learner in PRINTED_LEARNERS},
         scores=scores,
     )
+
+
+def printed_for(table: Table) -> PaperTable | None:
+    """The table of the paper that a table of ours can be compared with, if there is one."""
+    study = table.study
+    is_alike = (
+        table.measure == "f1"
+        and table.resampling == RESAMPLING_OF.get(study.name)
+        and study.test_size is None
+        and not table.by_share
+        and not set(table.datasets).isdisjoint(paper_datasets())
+        and not set(table.learners).isdisjoint(PRINTED_LEARNERS)
+    )
+    return paper_table(study.name) if is_alike else None
+
+
+def printed_ranks(table: Table) -> tuple[dict[str, float], dict[str, float]] | None:
+    """The paper's average ranks of the same learners over the same data sets.
+
+    Without and with the Mean row. None if some of their scores were not printed.
+    """
+    datasets, learners, paper = list(table.complete().index), table.learners, printed_for(table)
+    if not paper or not datasets or len(learners) < 2:
+        return None
+    if not all(paper.has(datasets, who) for who in learners):
+        return None
+    rows = [paper.ranks(name, learners) for name in datasets]
+    over_datasets, with_mean_row = (
+        dict(zip(learners, map(fmean, zip(*each, strict=True)), strict=True))
+        for each in (rows, [*rows, paper.mean_ranks(datasets, learners)])
+    )
+    return over_datasets, with_mean_row
 
 
 def _read(name: str) -> list[dict[str, str]]:

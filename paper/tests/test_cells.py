@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from paper.cells import PARTNER, REPEATABILITY, judge_cells, judge_means, verdicts_grid
-from paper.printed import paper_table
+from paper.printed import paper_table, printed_for
 from paper.report import write_paper_report
 from paper.table_claims import RIVALS
 from paper.tests.synthetic import paper_like, tables_of
@@ -161,7 +161,7 @@ def test_methods_beyond_the_paper_have_a_table_of_their_own():
     table, rivals = tables_of(results_of(rows, "table2"))
     pd.testing.assert_frame_equal(table.cells, alone.cells)
     assert (rivals.name, rivals.learners) == ("rivals", ["IML", *RIVALS])
-    assert rivals.published is None
+    assert printed_for(rivals) is None
 
 
 def test_a_store_without_the_papers_learners(tmp_path):
@@ -171,24 +171,15 @@ def test_a_store_without_the_papers_learners(tmp_path):
     assert "the paper's methods" not in (tmp_path / "table2.md").read_text("utf-8")
 
 
-def test_origin_of_one_code():
+def test_origins_of_one_code_of_a_mixture_and_unknown():
     rows = pd.DataFrame(rows_of("wine", "IML", [0.9] * 20)).assign(fingerprint="aa")
     table = table_of(rows)
     assert (progress_text(table), code_text(table)) == ("20 of 20", "aa")
     assert "one state of the code" in origin_grid([table]).notes[0]
-
-
-def test_origin_of_a_mixture():
-    first = [*rows_of("wine", "IML", [0.9] * 3), *rows_of("wine", "LMNN", [0.9] * 3)]
-    rows = pd.DataFrame(first).assign(fingerprint=["aa"] * 5 + ["bb"])
-    table = table_of(rows)
+    rows = [*rows_of("wine", "IML", [0.9] * 3), *rows_of("wine", "LMNN", [0.9] * 3)]
+    table = table_of(pd.DataFrame(rows).assign(fingerprint=["aa"] * 5 + ["bb"]))
     assert code_text(table) == "2 fingerprints: aa (5 tasks), bb (1 task of LMNN)"
     assert "mixture of 2 states" in origin_grid([table]).notes[0]
     assert "Splits: 3 of 20. Code: 2 fingerprints" in dataset_grid(table).notes[-1]
-
-
-def test_results_without_fingerprints():
-    table = table_of(pd.DataFrame(rows_of("wine", "IML", [0.9])))
+    table = table_of(rows_of("wine", "IML", [0.9]))
     assert code_text(table) == "unknown"
-    own = tables_of(results_of(rows_of("wine", "IML", [0.9, 0.8]), "mine"))
-    assert progress_text(own[0]) == "2 of 2"

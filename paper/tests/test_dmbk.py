@@ -208,12 +208,6 @@ def test_a_rotation_of_the_data_rotates_the_metric():
     np.testing.assert_allclose(matrix_of(turned), expected, atol=1e-4 * np.abs(expected).max())
 
 
-def test_the_same_data_give_the_same_bits():
-    X, y = make_problem(0, 60, 5, 2)
-    first, second = (DMBK().fit(X, y).components_ for _ in range(2))
-    np.testing.assert_array_equal(first, second)
-
-
 def test_more_copies_of_a_class_change_nothing():
     """Every class has the same weight."""
     X, y = make_problem(0, 60, 4, 2)

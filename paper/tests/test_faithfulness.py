@@ -16,15 +16,10 @@ from paper.printed import PRINTED_LEARNERS, RESAMPLING_OF, paper_table
 from paper.report import write_paper_report
 from paper.table_claims import Runs
 from paper.tests.synthetic import paper_like, tables_of, whole_paper
+from paper.tests.test_printed import PRINTED_RANKS
 from paper.verdicts import FAILS, HOLDS, NOT_RUN, OPEN, PART, better, equal, leads_of, not_worse
 from raremetric.study import StudyResults
 from tests.study.report.synthetic import results_of, row, share_studies
-
-PRINTED_RANKS = {
-    "Table 2": ["4.30", "3.26", "3.00", "2.96", "1.48"],
-    "Table 3a": ["3.78", "3.09", "3.09", "3.43", "1.61"],
-    "Table 3b": ["4.04", "3.30", "2.65", "2.96", "2.04"],
-}
 
 
 def runs_of(*results):
@@ -259,7 +254,8 @@ def test_rivals_beyond_the_paper(synthetic):
 def test_ranks_beside_the_papers(runs):
     _, ranks = beside_grids(runs)
     found = {(row[0].text, row[1].text): [cell.text for cell in row[2:]] for row in ranks.rows}
-    for title, printed in PRINTED_RANKS.items():
+    for name, title in table_claims.TABLES.items():
+        printed = [f"{rank:.2f}" for rank in PRINTED_RANKS[name]]
         assert found[title, "paper, as printed"] == printed
         euclidean, lmnn, itml, gmml, iml = printed
         assert found[title, "paper, exchanged"] == [euclidean, gmml, itml, lmnn, iml]

@@ -4,16 +4,9 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.metrics import f1_score
-from sklearn.model_selection import StratifiedKFold
-from sklearn.neighbors import KNeighborsClassifier
-from sklearn.preprocessing import StandardScaler
 
 from paper.rivals import IterativeLMNN
-from paper.rivals.iterative_lmnn import jaccard_index
 from raremetric import LMNN
-from raremetric.contenders import make_contender
-from raremetric.contenders.base import Candidate
 from raremetric.validation import SmallClassWarning, quiet_repeats
 from tests.conftest import make_problem
 
@@ -184,38 +177,3 @@ def test_stopping_early_is_told():
         IterativeLMNN(n_selected=1, overlap=1.0, max_rounds=1).fit(X, y, queries=X[:9])
     with pytest.warns(ConvergenceWarning, match="LMNN stopped after 1 iter"):
         IterativeLMNN(max_iter=1).fit(X, y)
-
-
-def test_jaccard_index():
-    assert jaccard_index(np.array([1, 2, 3]), np.array([2, 3, 4, 5])) == pytest.approx(2 / 5)
-    assert jaccard_index(np.array([1, 2]), np.array([1, 2])) == 1.0
-
-
-def test_tuning_and_vote_by_hand():
-    """With scikit-learn's neighbors."""
-    X, y = make_problem(2, 90, 3)
-    y = y & (np.arange(90) % 2)
-    X, y, queries = 4 + 2 * X[:60], y[:60], 4 + 2 * X[60:]
-    folds = list(StratifiedKFold(3, shuffle=True, random_state=0).split(X, y))
-    contender = make_contender("paper.rivals:IterativeLMNN", "IterativeLMNN")
-    tried = [Candidate(str(n), {"n_selected": n}) for n in (2, 5)]
-    tuned = contender.fit(tried, X, y, seed=0, folds=folds, queries=queries)
-
-    def vote(n, train, rows):
-        scaler = StandardScaler().fit(X[train])
-        Z, Q = scaler.transform(X[train]), scaler.transform(rows)
-        learner = IterativeLMNN(n_selected=n)
-        with quiet_repeats():
-            learner.fit(Z, y[train], queries=Q)
-        knn = KNeighborsClassifier(3).fit(learner.transform(Z), y[train])
-        return knn.predict(learner.transform(Q))
-
-    scores = {
-        name: np.mean([f1_score(y[v], vote(n, t, X[v])) for t, v in folds])
-        for name, n in (("2", 2), ("5", 5))
-    }
-    assert tuned.validation == pytest.approx(scores)
-    best = max(scores, key=lambda name: (scores[name], name))
-    assert tuned.chosen == {"n_selected": int(best)}
-    expected = vote(int(best), np.arange(60), queries)
-    np.testing.assert_array_equal(tuned.answer(queries).predicted, expected)

@@ -7,9 +7,16 @@ import numpy as np
 import pytest
 
 import paper
-from paper.printed import PRINTED_LEARNERS, RESAMPLING_OF, paper_datasets, paper_table
+from paper.printed import (
+    PRINTED_LEARNERS,
+    RESAMPLING_OF,
+    Score,
+    paper_datasets,
+    paper_table,
+    printed_for,
+    printed_ranks,
+)
 from paper.tests.synthetic import paper_like, tables_of
-from raremetric.study.report import Score, published_average_ranks
 from tests.study.report.synthetic import counts, results_of, row
 
 # As printed below Tables 2, 3a and 3b.
@@ -94,11 +101,10 @@ def test_mean_does_not_depend_on_the_order_of_the_data_sets():
 @pytest.mark.parametrize("name", RESAMPLING_OF)
 def test_the_printed_ranks_of_a_table(name):
     (table,) = tables_of(paper_like(name, n_splits=1))
-    ranks = published_average_ranks(table).with_mean_row
+    without, ranks = printed_ranks(table)
     assert tuple(round(rank, 2) for rank in ranks.values()) == PRINTED_RANKS[name]
     if name == "table2":
-        without = published_average_ranks(table).over_datasets.values()
-        assert [round(rank, 2) for rank in without] == [4.27, 3.23, 3.00, 3.00, 1.50]
+        assert [round(rank, 2) for rank in without.values()] == [4.27, 3.23, 3.00, 3.00, 1.50]
 
 
 def test_the_papers_ranks_over_the_same_part_of_its_table():
@@ -108,7 +114,23 @@ def test_the_papers_ranks_over_the_same_part_of_its_table():
         for learner, f1 in {"LMNN": 0.5, "IML": 0.6}.items()
     ]
     (table,) = tables_of(results_of(rows, "table2"))
-    ranks = published_average_ranks(table)
+    ranks, with_mean_row = printed_ranks(table)
     # LMNN against IML: bupa 52.0 > 51.2; pima 56.7 < 57.6; wine 95.5 = 95.5 with IML first.
-    assert ranks.over_datasets == pytest.approx({"LMNN": 5 / 3, "IML": 4 / 3})
-    assert ranks.with_mean_row == pytest.approx({"LMNN": 7 / 4, "IML": 5 / 4})
+    assert ranks == pytest.approx({"LMNN": 5 / 3, "IML": 4 / 3})
+    assert with_mean_row == pytest.approx({"LMNN": 7 / 4, "IML": 5 / 4})
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"name": "mine"},
+        {"name": "table3-smote"},  # the rows are without resampling
+        {"name": "table2", "test_size": 0.5},
+        {"name": "table2", "shares": (0.5,)},
+    ],
+)
+def test_no_comparison_under_another_protocol(fields):
+    rows = [row("wine", "IML", 1, counts(0.9, 100, 900))]
+    (table,) = tables_of(results_of(rows, **fields))
+    assert printed_for(table) is None
+    assert printed_for(tables_of(results_of(rows, "table2"))[0]) == paper_table("table2")

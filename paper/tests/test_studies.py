@@ -1,6 +1,5 @@
 """The studies of this folder: what they consist of and how they are reported."""
 
-import json
 from pathlib import Path
 
 import pytest
@@ -8,7 +7,7 @@ import pytest
 import paper
 from paper.printed import paper_datasets
 from raremetric.datasets import list_datasets
-from raremetric.study import Study, read_study
+from raremetric.study import read_study
 
 FILES = {path.stem: path for path in Path(paper.__file__).parent.glob("*.toml")}
 N_TASKS = {
@@ -70,11 +69,6 @@ def test_the_large_tables_are_each_in_one_study(studies):
 def test_beyond_shares_the_papers_tasks(studies):
     ids = {name: {task.id for task in studies[name].tasks()} for name in ("table2", "beyond")}
     assert len(ids["table2"] & ids["beyond"]) == 2 * 22 * 20
-
-
-def test_definitions_survive_the_way_to_json_and_back(studies):
-    for study in studies.values():
-        assert Study.from_dict(json.loads(json.dumps(study.to_dict()))) == study
 
 
 def test_how_they_are_reported(studies):

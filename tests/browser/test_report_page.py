@@ -13,7 +13,7 @@ from tests.browser.conftest import (
     assert_two_themes,
     opened_page,
 )
-from tests.study.report.synthetic import PUBLISHED, whole_paper
+from tests.study.report.synthetic import whole_paper
 
 pytestmark = pytest.mark.browser
 
@@ -27,7 +27,7 @@ def report(tmp_path_factory):
     absent = (table2.rows["dataset"] == "iono") & (table2.rows["learner"] == "IML")
     results = [StudyResults(table2.study, table2.rows[~absent]), *others]
     details = {"Machine": "a test", "Command": "x" * 300}
-    write_report(results, out, title="A study", details=details, published=PUBLISHED)
+    write_report(results, out, title="A study", details=details)
     return (out / "report.html").as_uri()
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from raremetric.study.report import write_report
-from tests.study.report.synthetic import PUBLISHED, whole_paper
+from tests.study.report.synthetic import whole_paper
 
 DETAILS = {"Machine": "a test", "Command": "pytest"}
 
@@ -12,8 +12,8 @@ DETAILS = {"Machine": "a test", "Command": "pytest"}
 def whole(tmp_path_factory):
     """The directory of a report of several studies, with made-up results."""
     out = tmp_path_factory.mktemp("whole") / "created" / "by the report"
-    options = {"published": PUBLISHED, "figure_dataset": "spectfheart"}
-    write_report(whole_paper(), out, title="A study", details=DETAILS, **options)
+    options = {"title": "A study", "details": DETAILS, "figure_dataset": "spectfheart"}
+    write_report(whole_paper(), out, **options)
     return out
 
 

@@ -6,30 +6,21 @@ import numpy as np
 import pandas as pd
 
 from raremetric.datasets import describe_dataset, list_datasets
-from raremetric.study.report import Published, Score
 from raremetric.study.tasks import LearnerSpec, Study, StudyResults
 
 LEARNERS = ("Euclidean", "LMNN", "ITML", "GMML", "IML")
 DATASETS = list_datasets("paper")
 
 
-def made_up(seed, resampling):
-    """Scores that nobody has published."""
+def made_up(seed):
+    """(data set, learner) → mean and standard deviation."""
     rng = np.random.RandomState(seed)
-    scores = {
-        (dataset, learner): Score(round(rng.uniform(50, 95), 1), round(rng.uniform(1, 5), 1))
-        for dataset in DATASETS
-        for learner in LEARNERS
-    }
-    return Published(source="the paper", scores=scores, resampling=resampling, note="Made up.")
+    names = [(dataset, learner) for dataset in DATASETS for learner in LEARNERS]
+    return {name: (rng.uniform(50, 95), rng.uniform(1, 5)) for name in names}
 
 
-PUBLISHED = {
-    "table2": made_up(0, "none"),
-    "table3-smote": made_up(1, "smote"),
-    "table3-rus": made_up(2, "rus"),
-}
-PUBLISHED["beyond"] = PUBLISHED["table2"]
+RESAMPLING_OF = {"table2": "none", "table3-smote": "smote", "table3-rus": "rus"}
+SCORES = {name: made_up(seed) for seed, name in enumerate(RESAMPLING_OF)}
 
 SHARES = (0.5, 0.4, 0.3, 0.2, 0.1, 0.05, 0.04, 0.03, 0.02, 0.01)
 LEADER = "RareClassifier-thorough"
@@ -85,29 +76,18 @@ def row(
     }
 
 
-def published_like(name="table2", n_splits=4, seed=0, datasets=None, published=None):
-    """A table with the published means and some noise."""
+def study_like(name="table2", n_splits=4, seed=0, datasets=None, scores=SCORES):
+    """A study with the given means and some noise."""
     rng = np.random.RandomState(seed)
-    known = (published or PUBLISHED)[name]
     rows = []
-    for dataset in datasets or dict.fromkeys(dataset for dataset, _ in known.scores):
+    for dataset in datasets or dict.fromkeys(dataset for dataset, _ in scores[name]):
         for split in range(1, n_splits + 1):
             ease = rng.normal()  # of the split, for all learners
             for learner in LEARNERS:
-                score = known.scores[dataset, learner]
-                f1 = score.mean + score.std * (0.8 * ease + 0.6 * rng.normal())
-                confusion = counts(f1 / 100, 300, 900)
-                seconds = round(rng.gamma(2.0), 3)
-                rows.append(
-                    row(
-                        dataset,
-                        learner,
-                        split,
-                        confusion,
-                        resampling=known.resampling,
-                        seconds=seconds,
-                    )
-                )
+                mean, std = scores[name][dataset, learner]
+                f1 = mean + std * (0.8 * ease + 0.6 * rng.normal())
+                rest = {"resampling": RESAMPLING_OF[name], "seconds": round(rng.gamma(2.0), 3)}
+                rows.append(row(dataset, learner, split, counts(f1 / 100, 300, 900), **rest))
     return results_of(rows, name)
 
 
@@ -138,10 +118,9 @@ def share_studies(seed=0):
     ]
 
 
-def whole_paper(seed=0, published=None):
-    """Three tables with published scores, and two studies of shares."""
-    names = ("table2", "table3-smote", "table3-rus")
-    tables = [published_like(name, seed=seed, published=published) for name in names]
+def whole_paper(seed=0, scores=SCORES):
+    """Three studies of all data sets, and two studies of shares."""
+    tables = [study_like(name, seed=seed, scores=scores) for name in RESAMPLING_OF]
     return [*tables, *share_studies(seed=seed)]
 
 

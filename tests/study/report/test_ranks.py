@@ -14,11 +14,10 @@ from raremetric.study.report.ranks import (
     leads,
     pair_tests,
     paired,
-    published_average_ranks,
     why_no_tests,
 )
-from raremetric.study.report.summarize import summarize
-from tests.study.report.synthetic import LEADER, PUBLISHED, counts, published_like, results_of, row
+from raremetric.study.report.tables import summarize
+from tests.study.report.synthetic import LEADER, counts, results_of, row, study_like
 
 
 def rows_of(scores):
@@ -31,7 +30,7 @@ def rows_of(scores):
 
 
 def table_of(rows, **fields):
-    (table,) = summarize([results_of(rows, **fields)], PUBLISHED).tables
+    (table,) = summarize([results_of(rows, **fields)]).tables
     return table
 
 
@@ -41,20 +40,8 @@ def lead_of(rows):
 
 @pytest.fixture(scope="module")
 def table2():
-    (table,) = summarize([published_like(n_splits=2)], PUBLISHED).tables
+    (table,) = summarize([study_like(n_splits=2)]).tables
     return table
-
-
-def test_published_ranks_against_pandas(table2):
-    scores = PUBLISHED["table2"].scores
-    means = pd.Series({key: score.mean for key, score in scores.items()}).unstack()
-    means = means[table2.learners]
-    ranks = published_average_ranks(table2)
-    assert ranks.over_datasets == pytest.approx(
-        means.rank(axis=1, ascending=False).mean().to_dict()
-    )
-    with_mean = pd.concat([means, means.mean().to_frame().T]).rank(axis=1, ascending=False)
-    assert ranks.with_mean_row == pytest.approx(with_mean.mean().to_dict())
 
 
 def test_ranks_by_hand():
@@ -68,7 +55,6 @@ def test_ranks_by_hand():
     assert ranks.over_datasets == {"LMNN": 1.75, "GMML": 2.25, "IML": 2.0}
     expected = {"LMNN": (2 + 1.5 + 1.5) / 3, "GMML": (3 + 1.5 + 3) / 3, "IML": (1 + 3 + 1.5) / 3}
     assert ranks.with_mean_row == pytest.approx(expected)
-    assert published_average_ranks(table) is None
 
 
 def test_friedman_and_critical_difference_by_hand():

@@ -7,20 +7,17 @@ import pandas as pd
 import pytest
 
 from raremetric.datasets import describe_dataset
-from raremetric.study.report.summarize import check_rows, summarize, with_scores
+from raremetric.study.report.tables import check_rows, summarize, with_scores
 from raremetric.study.tasks import REPORTED, StudyResults
 from tests.study.report.synthetic import (
-    BEYOND,
     LEADER,
     LEARNERS,
-    PUBLISHED,
-    beyond_the_paper,
     counts,
-    published_like,
     rare_regime,
     results_of,
     row,
     share_studies,
+    study_like,
     whole_paper,
 )
 
@@ -43,11 +40,11 @@ def tiny():
 
 
 def tables_of(*results):
-    return {table.name: table for table in summarize(results, PUBLISHED).tables}
+    return {table.name: table for table in summarize(results).tables}
 
 
 def table_of(rows, **fields):
-    (table,) = summarize([results_of(rows, **fields)], PUBLISHED).tables
+    (table,) = summarize([results_of(rows, **fields)]).tables
     return table
 
 
@@ -61,8 +58,6 @@ def test_scores_by_hand(tiny):
     cell = table_of(tiny, name="table2").cells.iloc[0]
     assert (cell["n_splits"], cell["mean"], cell["std"]) == (2, 62.5, 12.5)
     assert (cell["accuracy_mean"], cell["accuracy_std"]) == (85.0, 5.0)
-    published = PUBLISHED["table2"].scores["wine", "IML"]
-    assert (cell["published_mean"], cell["published_std"]) == (published.mean, published.std)
 
 
 def test_average_precision_is_its_mean_in_percent():
@@ -73,14 +68,12 @@ def test_average_precision_is_its_mean_in_percent():
         assert cell.mean == pytest.approx(100 * own.mean(), abs=1e-3)
 
 
-def test_tables_with_published_scores():
+def test_tables_of_the_paper():
     tables = tables_of(*whole_paper())
     assert list(tables) == ["table2", "table3-smote", "table3-rus", "imbalance", "ablation"]
     assert tables["table2"].learners == list(LEARNERS)
     assert tables["imbalance"].learners == list(LEARNERS)
     assert tables["ablation"].learners == ["IML", "ML2", "ML1"]
-    assert tables["table3-rus"].published == PUBLISHED["table3-rus"]
-    assert tables["imbalance"].published is None
     assert tables["imbalance"].shares[:3] == [0.5, 0.4, 0.3]
 
 
@@ -108,7 +101,6 @@ def test_names_titles_and_order_come_from_the_study():
     cells = list(zip(table.cells["dataset"], table.cells["learner"], strict=True))
     assert cells == [(d, learner) for d in table.datasets for learner in table.learners]
     assert table_of(rows, name="My study!").title == "My study!"
-    assert table.published is None
 
 
 def test_one_table_per_resampling_and_measure():
@@ -129,28 +121,6 @@ def test_one_table_per_resampling_and_measure():
     assert list(tables_of(alone)) == ["mine-precision"]
 
 
-def test_two_studies_may_compare_with_the_same_scores():
-    beyond = tables_of(published_like(n_splits=3), beyond_the_paper())["beyond"]
-    assert beyond.learners == list(BEYOND)
-    known = beyond.cells.groupby("learner")["published_mean"].count()
-    assert set(known[known > 0].index) == {"Euclidean", "IML"}
-
-
-@pytest.mark.parametrize(
-    "fields",
-    [
-        {"name": "mine"},
-        {"name": "table3-smote"},  # the rows are without resampling
-        {"name": "table2", "test_size": 0.5},
-        {"name": "table2", "shares": (0.5,)},
-    ],
-)
-def test_no_comparison_under_another_protocol(tiny, fields):
-    table = table_of(tiny, **fields)
-    assert table.published is None
-    assert table.cells["published_mean"].isna().all()
-
-
 def test_the_rare_regime_has_two_measures_and_few_positives():
     tables = tables_of(rare_regime(RARE))
     assert list(tables) == ["rare-regime-odd", "rare-regime-odd-precision"]
@@ -158,7 +128,6 @@ def test_the_rare_regime_has_two_measures_and_few_positives():
     assert few == {"glass5", "zoo-3"}
     for table in tables.values():
         assert table.datasets == RARE
-        assert table.published is None
         assert set(table.few) == few
         assert table.study.leader == LEADER
     results = rare_regime(["zoo-3"])
@@ -182,7 +151,7 @@ def test_rows_survive_another_order_and_their_own_csv(tmp_path, tiny):
 
 
 def test_means_compare_only_over_what_all_have_finished():
-    rows = published_like(datasets=["iono", "pima", "wine"]).rows
+    rows = study_like(datasets=["iono", "pima", "wine"]).rows
     table = table_of(rows[~((rows["dataset"] == "iono") & (rows["learner"] == "LMNN"))])
     assert list(table.complete().index) == ["pima", "wine"]
     assert ("iono", "LMNN") not in set(

@@ -14,19 +14,18 @@ import pytest
 from raremetric.pages import Grid, Section, drawing, name_cell
 from raremetric.study.report import figures, write_report
 from raremetric.study.report.ranks import compare_ranks
-from raremetric.study.report.summarize import summarize
+from raremetric.study.report.tables import summarize
 from raremetric.study.tasks import StudyResults
 from tests.study.report.conftest import DETAILS
 from tests.study.report.synthetic import (
     LEARNERS,
-    PUBLISHED,
     beyond_the_paper,
     counts,
-    published_like,
     rare_regime,
     results_of,
     row,
     share_rows,
+    study_like,
     whole_paper,
 )
 
@@ -35,14 +34,13 @@ COLUMNS = ["dataset", "share", "resampling", "split", "learner"]
 COLUMNS += ["tn", "fp", "fn", "tp", "candidate", "seconds", "average_precision", "test_size"]
 COLUMNS += ["fingerprint"]
 CELL_COLUMNS = ["dataset", "learner", "n_splits", "mean", "std"]
-CELL_COLUMNS += ["published_mean", "published_std"]
 FEW = ["iono", "pima", "wine"]
 NASTY = '<script>alert("$x^$")</script>|_&%'
 
 
 def write(results, out, title="A study"):
-    options = {"published": PUBLISHED, "figure_dataset": "spectfheart"}
-    return write_report(results, out, title=title, details=DETAILS, **options)
+    options = {"title": title, "details": DETAILS, "figure_dataset": "spectfheart"}
+    return write_report(results, out, **options)
 
 
 class Elements(HTMLParser):
@@ -97,16 +95,15 @@ def test_cells_from_the_confusion_counts(whole):
         assert cell.std == pytest.approx(np.std(f1), abs=1e-4)
     cells = pd.read_csv(whole / "imbalance.csv")
     assert list(cells.columns)[:6] == ["dataset", "share", "learner", "n_splits", "mean", "std"]
-    assert "published_mean" not in cells
     assert set(cells.loc[cells["dataset"] == "spectfheart", "share"]) == {0.5, 0.4, 0.3, 0.2, 0.1}
 
 
-def test_markdown_has_two_layouts(whole):
+def test_markdown(whole):
     lines = read(whole / "table2.md").splitlines()
-    tables = [i for i, line in enumerate(lines) if line.startswith("| Data set")]
-    assert lines[tables[0]] == "| Data set | Splits | Euclidean | LMNN | ITML | GMML | IML |"
+    first = next(i for i, line in enumerate(lines) if line.startswith("| Data set"))
+    assert lines[first] == "| Data set | Splits | Euclidean | LMNN | ITML | GMML | IML |"
     assert re.match(
-        r"\| abalone \| 4 \|( (\*\*)?\d\d\.\d(\*\*)? ± \d\.\d \|){5}$", lines[tables[0] + 2]
+        r"\| abalone \| 4 \|( (\*\*)?\d\d\.\d(\*\*)? ± \d\.\d \|){5}$", lines[first + 2]
     )
     labels = [line.split(" | ")[0] for line in lines if " over 22 data sets" in line]
     assert labels[:3] == [
@@ -114,15 +111,6 @@ def test_markdown_has_two_layouts(whole):
         "| Average rank over 22 data sets",
         "| Average rank over 22 data sets and the Mean row",
     ]
-    beside = next(line for line in lines[tables[1] :] if line.startswith("| Average rank over 22"))
-    published = PUBLISHED["table2"]
-    names = {dataset for dataset, _ in published.scores}
-    ranks = np.mean([published.ranks(name, LEARNERS) for name in names], axis=0)
-    assert re.findall(r"\((\d\.\d\d)\)", beside) == [f"{rank:.2f}" for rank in ranks]
-    mean = next(line for line in lines[tables[1] :] if line.startswith("| Mean over 22"))
-    score = published.mean_over(names, "IML")
-    assert mean.endswith(f"({score.mean:.1f} ± {score.std:.1f}) |")
-    assert "Made up." in lines
 
 
 def test_latex_is_balanced(whole):
@@ -163,9 +151,9 @@ def test_same_rows_same_files(whole, tmp_path):
 
 def test_same_rows_same_diagram_in_another_process():
     code = (
-        "import sys; from raremetric.study.report import figures, ranks, summarize;"
+        "import sys; from raremetric.study.report import figures, ranks, tables;"
         "from tests.study.report.synthetic import beyond_the_paper;"
-        "(table,) = summarize.summarize([beyond_the_paper(n_splits=1)]).tables;"
+        "(table,) = tables.summarize([beyond_the_paper(n_splits=1)]).tables;"
         "sys.stdout.buffer.write(figures.draw_ranks(table, ranks.compare_ranks(table)).svg)"
     )
     environment = {**os.environ, "PYTHONHASHSEED": "1"}
@@ -180,7 +168,7 @@ def test_same_rows_same_diagram_in_another_process():
 
 @pytest.mark.usefixtures("empty_figures")
 def test_incomplete_study(tmp_path):
-    results = published_like(n_splits=3, datasets=FEW)
+    results = study_like(n_splits=3, datasets=FEW)
     rows = results.rows
     late = (rows["split"] == 3) & (rows["learner"] == "IML") & (rows["dataset"] == "pima")
     absent = (rows["dataset"] == "iono") & (rows["learner"] == "LMNN")
@@ -241,7 +229,6 @@ def test_names_of_a_users_study_are_escaped_and_the_paper_is_not_mentioned(tmp_p
             assert "paper" not in read(path), path.name
         if path.suffix == ".svg":
             ElementTree.parse(path)
-    assert not any("published" in column for column in pd.read_csv(tmp_path / f"{name}.csv"))
     page = Elements(read(tmp_path / "report.html"))
     assert [tag for tag, _ in page.elements].count("script") == 1
     assert NASTY in page.text
@@ -287,7 +274,7 @@ def test_a_step_that_fails_leaves_what_was_there(tmp_path, monkeypatch, step):
 
     monkeypatch.setattr(f"raremetric.study.report.{step}", fail)
     with pytest.raises(RuntimeError, match="no more"):
-        write([published_like(n_splits=1, datasets=FEW)], tmp_path)
+        write([study_like(n_splits=1, datasets=FEW)], tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == ["report.html"]
     assert read(tmp_path / "report.html") == "before"
 
@@ -295,7 +282,7 @@ def test_a_step_that_fails_leaves_what_was_there(tmp_path, monkeypatch, step):
 def test_writing_that_fails_leaves_no_temporary_files(tmp_path):
     (tmp_path / "results.csv").mkdir()  # cannot be replaced by a file
     with pytest.raises(OSError, match=r"results\.csv"):
-        write([published_like(n_splits=1, datasets=FEW)], tmp_path)
+        write([study_like(n_splits=1, datasets=FEW)], tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == ["results.csv"]
 
 
@@ -305,7 +292,7 @@ def test_reports_that_are_refused_write_nothing(tmp_path):
     assert not (tmp_path / "out").exists()
     (tmp_path / "out").write_text("")
     with pytest.raises(NotADirectoryError, match="written to a directory"):
-        write([published_like(n_splits=1, datasets=FEW)], tmp_path / "out")
+        write([study_like(n_splits=1, datasets=FEW)], tmp_path / "out")
 
 
 @pytest.mark.parametrize(

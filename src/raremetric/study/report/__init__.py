@@ -16,14 +16,12 @@ from raremetric.study.report.ranks import (
     leads,
     pair_tests,
     paired,
-    published_average_ranks,
     t_test,
 )
 from raremetric.study.report.tables import (
-    Published,
-    Score,
     Table,
     progress_text,
+    ranks_of,
     sets_text,
     signed,
 )
@@ -32,8 +30,6 @@ from raremetric.study.report.write import csv_bytes, figure_files, write_report
 __all__ = [
     "LEVEL",
     "Paired",
-    "Published",
-    "Score",
     "Table",
     "average_ranks",
     "csv_bytes",
@@ -47,7 +43,7 @@ __all__ = [
     "pair_tests",
     "paired",
     "progress_text",
-    "published_average_ranks",
+    "ranks_of",
     "sets_text",
     "share_cell",
     "signed",

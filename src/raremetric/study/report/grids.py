@@ -9,14 +9,13 @@ import numpy as np
 from pandas import DataFrame
 
 from raremetric.pages.page import MISSING, Cell, Grid, name_cell
-from raremetric.study.report.ranks import average_ranks, published_average_ranks
+from raremetric.study.report.ranks import average_ranks
 from raremetric.study.report.tables import (
-    Score,
+    RESAMPLING_NAMES,
     Table,
     code_text,
     progress_text,
     sets_text,
-    signed,
     splits_text,
 )
 
@@ -30,7 +29,6 @@ def dataset_grid(table: Table) -> Grid:
         names = [name_cell(dataset), share_cell(share)] if table.by_share else [name_cell(dataset)]
         cells = part.set_index("learner").reindex(table.learners)
         rows.append([*names, _splits_cell(cells["n_splits"]), *_score_cells(cells)])
-    source = table.published.source if table.published else ""
     return Grid(
         f"{table.title}, each data set" if table.by_share else table.title,
         [*labels, *table.learners],
@@ -38,7 +36,6 @@ def dataset_grid(table: Table) -> Grid:
         [] if table.by_share else [*_mean_row(table), *_rank_rows(table)],
         len(labels),
         _notes(table),
-        source,
     )
 
 
@@ -51,17 +48,9 @@ def _score_cells(cells: DataFrame) -> list[Cell]:
             found.append(Cell(MISSING))
             continue
         n_splits = f" ({cell.n_splits:.0f})" if uneven else ""
-        detail = _beside(cell.mean, Score(cell.published_mean, cell.published_std))
         text = f"{cell.mean:.1f} ± {cell.std:.1f}{n_splits}"
-        found.append(Cell(text, float(cell.mean), is_best, detail))
+        found.append(Cell(text, float(cell.mean), is_best))
     return found
-
-
-def _beside(mean: float, published: Score) -> str:
-    """The difference from the published value, then that value; empty if there is none."""
-    if np.isnan(published.mean):
-        return ""
-    return f"{signed(mean - published.mean)} ({published.mean:.1f} ± {published.std:.1f})"
 
 
 def _best(scores: Any) -> list[bool]:
@@ -73,37 +62,32 @@ def _best(scores: Any) -> list[bool]:
 
 
 def _mean_row(table: Table) -> Iterable[list[Cell]]:
-    means, stds, known = table.complete(), table.complete("std"), table.published
+    means, stds = table.complete(), table.complete("std")
     if means.empty:
         return
-    cells = []
-    for (learner, mean), is_best in zip(means.mean().items(), _best(means.mean()), strict=True):
-        detail = ""
-        if known and all((name, learner) in known.scores for name in means.index):
-            detail = _beside(mean, known.mean_over(means.index, learner))
-        text = f"{mean:.1f} ± {stds[learner].mean():.1f}"
-        cells.append(Cell(text, float(mean), is_best, detail))
+    cells = [
+        Cell(f"{mean:.1f} ± {stds[learner].mean():.1f}", float(mean), is_best)
+        for (learner, mean), is_best in zip(means.mean().items(), _best(means.mean()), strict=True)
+    ]
     yield [Cell(f"Mean over {sets_text(len(means))}"), _shared_splits(table), *cells]
 
 
 def _rank_rows(table: Table) -> Iterable[list[Cell]]:
-    ranks, published = average_ranks(table), published_average_ranks(table)
-    if ranks is None:
+    if (ranks := average_ranks(table)) is None:
         return
-    for text, name in (("", "over_datasets"), (" and the Mean row", "with_mean_row")):
-        ours, theirs = getattr(ranks, name), getattr(published, name, {})
-        best = _best([-rank for rank in ours.values()])
-        cells = []
-        for (learner, rank), is_best in zip(ours.items(), best, strict=True):
-            gap = f"{rank - theirs[learner]:+.2f} ({theirs[learner]:.2f})" if published else ""
-            cells.append(Cell(f"{rank:.2f}", rank, is_best, gap.replace("-", "−")))
+    for text, own in (("", ranks.over_datasets), (" and the Mean row", ranks.with_mean_row)):
+        best = _best([-rank for rank in own.values()])
+        cells = [
+            Cell(f"{rank:.2f}", rank, is_best)
+            for rank, is_best in zip(own.values(), best, strict=True)
+        ]
         label = f"Average rank over {sets_text(ranks.n_datasets)}{text}"
         yield [Cell(label), _shared_splits(table), *cells]
 
 
 def _notes(table: Table) -> list[str]:
     measure = table.measure_name
-    how = "" if table.resampling == "none" else f", {table.resampling_name}"
+    how = "" if table.resampling == "none" else f", {RESAMPLING_NAMES[table.resampling]}"
     notes = [
         f"{measure.capitalize()} of the positive class in percent{how}: mean ± "
         "population standard deviation over the splits. Bold: the best mean of the row."
@@ -119,11 +103,6 @@ def _notes(table: Table) -> list[str]:
             f"{MISSING}: no finished task yet. Means, ranks and tests use the data sets that all "
             "learners have finished."
         )
-    if table.published:
-        notes += [table.published.note] * bool(table.published.note)
-        known = table.published.learners
-        if beyond := [name for name in table.learners if name not in known]:
-            notes.append(f"Beyond {table.published.source}: {', '.join(beyond)}.")
     return [*notes, _origin(table)]
 
 

@@ -34,31 +34,12 @@ def average_ranks(table: Table) -> AverageRanks | None:
     scores = table.complete()
     if scores.empty or len(table.learners) < 2:
         return None
-    return _averaged(ranks_of(scores), ranks_of(scores.mean()), table.learners)
-
-
-def published_average_ranks(table: Table) -> AverageRanks | None:
-    """The published average ranks of the same learners over the same data sets.
-
-    None if some of their scores were not published.
-    """
-    datasets, learners, known = list(table.complete().index), table.learners, table.published
-    if not known or not datasets or len(learners) < 2:
-        return None
-    if any((name, who) not in known.scores for name in datasets for who in learners):
-        return None
-    ranks = np.array([known.ranks(name, learners) for name in datasets])
-    return _averaged(ranks, np.array(known.mean_ranks(datasets, learners)), learners)
-
-
-def _averaged(ranks: NDArray, mean_ranks: NDArray, learners: list[str]) -> AverageRanks:
-    """Average ranks from those on each data set, and those of the Mean row."""
-    over_datasets, with_mean_row = ranks.mean(axis=0), np.vstack([ranks, mean_ranks]).mean(axis=0)
-    return AverageRanks(
-        n_datasets=len(ranks),
-        over_datasets=dict(zip(learners, over_datasets.tolist(), strict=True)),
-        with_mean_row=dict(zip(learners, with_mean_row.tolist(), strict=True)),
+    ranks = ranks_of(scores)
+    over_datasets, with_mean_row = (
+        dict(zip(table.learners, rows.mean(axis=0).tolist(), strict=True))
+        for rows in (ranks, np.vstack([ranks, ranks_of(scores.mean())]))
     )
+    return AverageRanks(len(ranks), over_datasets, with_mean_row)
 
 
 class RankTests(NamedTuple):

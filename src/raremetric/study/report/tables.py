@@ -1,14 +1,14 @@
-"""A table of a study: its scores, and the means over the splits that are computed from them."""
+"""From the rows of studies to tables of means: the content of a report, before formatting."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from operator import neg
-from statistics import fmean
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -17,7 +17,8 @@ from scipy.stats import rankdata
 
 from raremetric.datasets import describe_dataset
 from raremetric.pages.page import MISSING
-from raremetric.study.tasks import Study
+from raremetric.study.fingerprints import fingerprint
+from raremetric.study.tasks import COUNTS, REPORTED, Study, StudyResults
 
 MEASURE_NAMES = {"f1": "F1", "average_precision": "average precision"}
 RESAMPLING_NAMES = {
@@ -25,58 +26,8 @@ RESAMPLING_NAMES = {
     "smote": "with SMOTE",
     "rus": "with random under-sampling",
 }
+KEY = ["dataset", "share", "test_size", "resampling", "split", "learner"]  # of a row
 FEW = 20  # a data set with fewer positives in the training part has few
-
-
-@dataclass(frozen=True)
-class Score:
-    """Mean and population standard deviation over splits, in percent."""
-
-    mean: float
-    std: float
-
-
-@dataclass(frozen=True, kw_only=True)
-class Published:
-    """Scores of some learners on some data sets that were published elsewhere.
-
-    A subclass can return a mean or a rank as it was printed, where rounding changes it.
-
-    Parameters
-    ----------
-    source : str
-        Where they are from, as in "its difference from the paper".
-    scores : dict
-        (data set, learner) → `Score`, of F1.
-    resampling : {"none", "smote", "rus"}, default="none"
-        The table of a study that they belong to.
-    note : str
-        A sentence about them, to be shown below the table.
-    """
-
-    source: str
-    scores: dict[tuple[str, str], Score]
-    resampling: str = "none"
-    note: str = ""
-
-    @property
-    def learners(self) -> list[str]:
-        """The learners that have scores."""
-        return list(dict.fromkeys(learner for _, learner in self.scores))
-
-    def mean_over(self, datasets: Iterable[str], learner: str) -> Score:
-        """Average a learner's scores over some data sets."""
-        rows = [self.scores[dataset, learner] for dataset in set(datasets)]
-        # fmean does not depend on the order of the set.
-        return Score(mean=fmean(row.mean for row in rows), std=fmean(row.std for row in rows))
-
-    def ranks(self, dataset: str, learners: Sequence[str]) -> list[float]:
-        """Rank learners on a data set, 1 for the best."""
-        return ranks_of([self.scores[dataset, learner].mean for learner in learners]).tolist()
-
-    def mean_ranks(self, datasets: Sequence[str], learners: Sequence[str]) -> list[float]:
-        """Rank learners by their means over some data sets, 1 for the best."""
-        return ranks_of([self.mean_over(datasets, learner).mean for learner in learners]).tolist()
 
 
 def ranks_of(scores: Any) -> NDArray[np.float64]:
@@ -98,8 +49,6 @@ class Table:
     scores : DataFrame
         One row per finished task: the columns of the results, f1, accuracy and other_code: whether
         the task was computed by other code than that of this version.
-    published : Published or None
-        Scores from elsewhere to compare with.
     """
 
     name: str
@@ -107,20 +56,14 @@ class Table:
     resampling: str
     measure: str
     scores: pd.DataFrame
-    published: Published | None = None
 
     @property
     def title(self) -> str:
         """The title of the study, with resampling and measure if the study has several."""
         title = self.study.title or self.study.name
         if len(self.study.resamplings) > 1:
-            title += f", {self.resampling_name}"
+            title += f", {RESAMPLING_NAMES[self.resampling]}"
         return f"{title} ({self.measure_name})" if len(self.study.measures) > 1 else title
-
-    @property
-    def resampling_name(self) -> str:
-        """The resampling in words."""
-        return RESAMPLING_NAMES[self.resampling]
 
     @property
     def measure_name(self) -> str:
@@ -131,11 +74,6 @@ class Table:
     def by_share(self) -> bool:
         """Whether the data sets are varied to given shares of the minority."""
         return any(share is not None for share in self.study.shares)
-
-    @property
-    def planned(self) -> int:
-        """Number of splits of each cell when the study is complete."""
-        return self.study.splits
 
     @cached_property
     def learners(self) -> list[str]:
@@ -165,21 +103,13 @@ class Table:
     def cells(self) -> pd.DataFrame:
         """One row per cell with a finished task, in the order of the table.
 
-        dataset, share, learner, n_splits, mean, std, accuracy_mean, accuracy_std,
-        published_mean, published_std. The last two are NaN where no value was published.
+        dataset, share, learner, n_splits, mean, std, accuracy_mean, accuracy_std.
         """
-        cells = self._cells(self.scores)
-        known = self.published.scores if self.published else {}
-        keys = zip(cells["dataset"], cells["learner"], strict=True)
-        scores = [known.get(key, Score(np.nan, np.nan)) for key in keys]
-        return cells.assign(
-            published_mean=[score.mean for score in scores],
-            published_std=[score.std for score in scores],
-        )
+        return self._cells(self.scores)
 
     @cached_property
     def shared(self) -> pd.DataFrame:
-        """The same without published values, over the splits that every learner has finished."""
+        """The same over the splits that every learner has finished."""
         splits = self.scores.groupby(["dataset", "share", "split"], dropna=False)
         is_whole = splits["learner"].transform("nunique") == len(self.learners)
         return self._cells(self.scores[is_whole])
@@ -224,6 +154,96 @@ class Table:
         return wide.reindex(index=self.datasets, columns=self.learners).astype(float).dropna()
 
 
+class Summary(NamedTuple):
+    """The content of a report."""
+
+    rows: pd.DataFrame  # the finished tasks of all studies, each once, sorted
+    tables: list[Table]
+    effort: pd.DataFrame  # learner, tasks, median_seconds, total_seconds
+    not_started: list[str]  # names of the studies without any finished task
+
+
+def summarize(results: Sequence[StudyResults]) -> Summary:
+    """Compute the tables of studies."""
+    started = [(each.study, check_rows(each.rows)) for each in results if len(each.rows)]
+    if not started:
+        raise ValueError(
+            "There is no finished task to report: run `raremetric study run` with this store first."
+        )
+    together = sort_rows(pd.concat([rows for _, rows in started]).drop_duplicates())
+    learners = [spec.name for study, _ in started for spec in study.learners]
+    seconds = together.groupby("learner")["seconds"]
+    effort = seconds.agg(tasks="size", median_seconds="median", total_seconds="sum")
+    return Summary(
+        rows=together,
+        tables=[table for study, rows in started for table in study_tables(study, rows)],
+        effort=effort.loc[in_order(effort.index, learners)].reset_index(),
+        not_started=[each.study.name for each in results if not len(each.rows)],
+    )
+
+
+def check_rows(rows: pd.DataFrame) -> pd.DataFrame:
+    """The columns `REPORTED` of the rows of a study with their types, sorted by task.
+
+    Average precision, size of the test part and fingerprint may be missing or empty.
+    """
+    numbers = ["share", "test_size", "average_precision"]
+    types = dict.fromkeys([*numbers, "seconds"], float) | dict.fromkeys(["split", *COUNTS], int)
+    rows = rows.reindex(columns=[*REPORTED]).astype(types)
+    rows[numbers] = rows[numbers].round(6)
+    rows["fingerprint"] = rows["fingerprint"].fillna("").astype(str)
+    if (repeated := rows.duplicated(KEY)).any():
+        task = ", ".join(f"{name}={rows.loc[repeated, name].iloc[0]}" for name in KEY)
+        raise ValueError(
+            f"Each task of a study must occur once; found twice: {task}. Report one store at a "
+            "time."
+        )
+    return sort_rows(rows)
+
+
+def sort_rows(rows: pd.DataFrame) -> pd.DataFrame:
+    """Sort rows by task: the same tasks give the same frame, in whatever order they were run."""
+    return rows.sort_values(KEY, na_position="first", kind="stable", ignore_index=True)
+
+
+def with_scores(rows: pd.DataFrame) -> pd.DataFrame:
+    """Add `f1` of the positive class, `accuracy` and `average_precision`, all in percent.
+
+    F1 = tp / (tp + (fp + fn) / 2), and 0 if there are no true positives.
+    """
+    errors = rows["fp"] + rows["fn"]
+    f1 = (rows["tp"] / (rows["tp"] + errors / 2)).where(rows["tp"] > 0, 0.0)
+    accuracy = (rows["tp"] + rows["tn"]) / rows[[*COUNTS]].sum(axis=1)
+    return rows.assign(
+        f1=100 * f1, accuracy=100 * accuracy, average_precision=100 * rows["average_precision"]
+    )
+
+
+def study_tables(study: Study, rows: pd.DataFrame) -> Iterator[Table]:
+    """One table per resampling and measure, if there are values of that measure."""
+    scored = with_scores(rows).assign(other_code=_is_of_other_code(study, rows))
+    for resampling in in_order(scored["resampling"], study.resamplings):
+        for measure in study.measures:
+            part = scored[(scored["resampling"] == resampling) & scored[measure].notna()]
+            if not part.empty:
+                name = slug(study.name)
+                if len(study.resamplings) > 1 and resampling != "none":
+                    name += f"-{resampling}"
+                name += "-precision" * (measure == "average_precision")
+                yield Table(name, study, resampling, measure, part)
+
+
+def _is_of_other_code(study: Study, rows: pd.DataFrame) -> pd.Series:
+    """Whether each row is known to be computed by other code than that of this version."""
+    is_known = rows["fingerprint"] != ""
+    names, current = set(rows.loc[is_known, "learner"]), {}
+    for learner in study.learners:
+        if learner.name in names:
+            with suppress(ValueError):  # a class that cannot be imported here
+                current[learner.name] = fingerprint(learner)
+    return is_known & (rows["fingerprint"] != rows["learner"].map(current))
+
+
 def in_order(names: Iterable[str], order: Iterable[str]) -> list[str]:
     """Each name once, in a given order that contains all of them."""
     found = set(names)
@@ -243,7 +263,7 @@ def splits_text(counts: Iterable[float]) -> str:
 def progress_text(table: Table) -> str:
     """The number of splits of the cells, of how many: such as "20 of 20" or "0–12 of 20"."""
     counts = table.cells.pivot(index=["dataset", "share"], columns="learner", values="n_splits")
-    return f"{splits_text(counts.fillna(0).to_numpy().ravel())} of {table.planned}"
+    return f"{splits_text(counts.fillna(0).to_numpy().ravel())} of {table.study.splits}"
 
 
 def code_text(table: Table) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -10,7 +10,7 @@ from pandas import DataFrame
 
 from raremetric.files import atomic_write
 from raremetric.pages.drawing import Figure
-from raremetric.pages.page import Section, to_html, to_latex, to_markdown
+from raremetric.pages.page import Grid, Section, to_html, to_latex, to_markdown
 from raremetric.study.report.figures import draw_dataset, draw_means, draw_ranks
 from raremetric.study.report.grids import dataset_grid, share_grid
 from raremetric.study.report.listings import (
@@ -23,11 +23,17 @@ from raremetric.study.report.listings import (
     pairs_grid,
 )
 from raremetric.study.report.ranks import compare_ranks, why_no_tests
-from raremetric.study.report.summarize import Summary, summarize
-from raremetric.study.report.tables import Published, Table, sets_text, splits_text
+from raremetric.study.report.tables import (
+    Summary,
+    Table,
+    sets_text,
+    splits_text,
+    summarize,
+)
 from raremetric.study.tasks import StudyResults
 
 Files = dict[str, bytes]  # name → content
+Change = Callable[[Table, Grid], Grid]
 Extend = Callable[[list[Table]], tuple[list[Section], Files]]
 
 
@@ -37,8 +43,8 @@ def write_report(
     *,
     title: str,
     details: dict[str, str],
-    published: Mapping[str, Published] | None = None,
     figure_dataset: str | None = None,
+    change: Change = lambda table, grid: grid,
     extend: Extend | None = None,
 ) -> list[Path]:
     """Write the tables and figures of studies, and a page that contains all of them.
@@ -55,11 +61,11 @@ def write_report(
     details : dict
         Facts about the run to show at the top of the page, such as command and versions: name →
         text.
-    published : dict or None
-        Name of a study → scores from elsewhere to show beside its F1.
     figure_dataset : str or None
         The data set that is drawn where shares of the minority vary, if a table has it. Default:
         the first one.
+    change : callable (table, grid) -> grid
+        Changes the grid of the scores of a table, such as by second lines in its cells.
     extend : callable (tables) -> (sections, files) or None
         Further sections of the page, and further files: name → content. It gets all tables.
 
@@ -84,8 +90,8 @@ def write_report(
     All content is computed before the first file is written, and no file is replaced before all of
     them are written: a report that fails leaves the previous one as it is.
     """
-    summary = summarize(results, published)
-    parts = [_section(table, figure_dataset) for table in summary.tables]
+    summary = summarize(results)
+    parts = [_section(table, figure_dataset, change) for table in summary.tables]
     sections, added = extend(summary.tables) if extend is not None else ([], {})
     page = to_html(
         "raremetric.study.report",
@@ -94,7 +100,7 @@ def write_report(
         details=details,
         overview=_overview(summary),
         sections=[*(section for section, _ in parts), *sections],
-        compared=next((each.published.source for each in summary.tables if each.published), ""),
+        compared=next(filter(None, (section.grids[0].source for section, _ in parts)), ""),
         origin=origin_grid(summary.tables),
         effort=effort_grid(summary.effort),
     )
@@ -123,10 +129,10 @@ def _overview(summary: Summary) -> str:
     return text
 
 
-def _section(table: Table, figure_dataset: str | None) -> tuple[Section, Files]:
+def _section(table: Table, figure_dataset: str | None, change: Change) -> tuple[Section, Files]:
     """A table's section of the page, and its files."""
     remark = "" if table.by_share else why_no_tests(table)
-    section = Section(table.name, table.title, [dataset_grid(table)], remark=remark)
+    section = Section(table.name, table.title, [change(table, dataset_grid(table))], remark=remark)
     frames = {"": _cells(table)}
     if table.by_share:
         section.folded.append(section.grids.pop())
@@ -154,10 +160,8 @@ def _section(table: Table, figure_dataset: str | None) -> tuple[Section, Files]:
 
 
 def _cells(table: Table) -> DataFrame:
-    """One row per cell. Columns of published values are empty where there is none."""
+    """One row per cell."""
     columns = ["dataset", "learner", "n_splits", "mean", "std"]
-    if table.published:
-        columns += ["published_mean", "published_std"]
     if table.by_share:
         columns = [columns[0], "share", *columns[1:], "accuracy_mean", "accuracy_std"]
     return table.cells[columns].round(4)

@@ -13,10 +13,8 @@ from numpy.typing import NDArray
 from scipy import linalg
 from scipy.optimize import minimize_scalar
 
-from raremetric.metric import project_psd
-
 EPSILON = np.finfo(np.float64).eps
-HUGE = 1e8  # times λ: entries of A beside which the identity is lost to rounding
+HUGE = 1e8  # times λ: entries of A beside which λ is lost to rounding
 
 
 class DualPoint(NamedTuple):
@@ -38,31 +36,19 @@ class DualPoint(NamedTuple):
 def dual_value(point: DualPoint, regularization: float) -> float:
     """A lower bound on F; minus infinity for λ = 0.
 
-    The minimum over M ⪰ 0 of linear + ⟨A, M⟩ + λ‖M − I‖², at the projection of I − A/(2λ).
+    The minimum over M ⪰ 0 of linear + ⟨A, M⟩ + λ‖M − I‖² is linear + Σ a (1 − a/(4λ)), or λ in
+    place of a term with a > 2λ, over the eigenvalues a of A. If λ is lost to rounding beside them,
+    each counts as the least that it can be without rounding, so that the bound is valid.
     """
     if regularization == 0:
         return -np.inf
-    if np.abs(point.A).max() > HUGE * regularization:
-        return _dual_value_of_large(point, regularization)
-    identity = np.eye(len(point.A))
-    M, _ = project_psd(identity - point.A / (2 * regularization))
-    penalty = regularization * np.sum((M - identity) ** 2)
-    return float(point.linear + np.sum(point.A * M) + penalty)
-
-
-def _dual_value_of_large(point: DualPoint, regularization: float) -> float:
-    """The same minimum, linear + λ(d − Σ [1 − a/(2λ)]₊²), from the eigenvalues a of a large A.
-
-    The identity would be lost to rounding beside A. Each eigenvalue counts as the least that it can
-    be without rounding, so that the bound is valid.
-    """
     values = linalg.eigvalsh(point.A)
-    values -= 10 * len(values) * EPSILON * np.abs(values).max()
-    if point.is_psd:
-        values = np.maximum(values, 0.0)
-    with np.errstate(over="ignore"):
-        squares = np.maximum(1 - values / (2 * regularization), 0.0) ** 2
-        return float(point.linear + regularization * (len(values) - squares.sum()))
+    if np.abs(point.A).max() > HUGE * regularization:
+        values -= 10 * len(values) * EPSILON * np.abs(values).max()
+        values = np.maximum(values, 0.0) if point.is_psd else values
+    with np.errstate(over="ignore", invalid="ignore"):
+        terms = values * (1 - values / (4 * regularization))
+    return float(point.linear + np.where(values < 2 * regularization, terms, regularization).sum())
 
 
 def balanced_share(similar: NDArray, dissimilar: NDArray) -> float:

@@ -76,7 +76,8 @@ def test_every_parameter_and_attribute_is_documented(estimator):
     fitted = estimator().fit(pd.DataFrame(X, columns=[*"abc"]) if takes_frames else X, y)
     public = [name for name in vars(fitted) if name.endswith("_") and not name.startswith("_")]
     for attribute in public:
-        assert f"\n{attribute} : " in document, f"{estimator.__name__}: {attribute}"
+        listed = rf"^(\w+, )*{attribute}(, \w+)* : "
+        assert re.search(listed, document, re.MULTILINE), f"{estimator.__name__}: {attribute}"
     if issubclass(estimator, MetricLearner):
         assert {"components_", "n_features_in_", "classes_"} <= set(public)
         assert ("n_iter_" in public) == ("max_iter" in fitted.get_params() or estimator is IMLCV)

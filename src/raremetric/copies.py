@@ -36,16 +36,12 @@ def find_copies(X: Any, is_number: NDArray | None = None) -> Copies:
     text, have more than half as many combinations of values as there are different rows, or if
     all columns have so many combinations that less than 0.5 % of the different rows would equal
     another one by chance. For the first, only columns with more than `FEW_VALUES` different values
-    count. How often rows are repeated makes no difference.
+    count; ``is_number`` says which columns are numbers, None for all. How often rows are repeated
+    makes no difference.
 
-    Parameters
-    ----------
-    X : ndarray or sparse matrix of shape (n_samples, n_features)
-        Missing values are equal to each other, and so are numbers that differ by rounding errors:
-        in an array, by 1e-9 of the standard deviation of the column, or 1e-5 in single precision.
-        Categories and texts are numbers, too.
-    is_number : ndarray of bool of shape (n_features,) or None, default=None
-        The columns of numbers; None for all.
+    Missing values are equal to each other, and so are numbers that differ by rounding errors: in an
+    array, by 1e-9 of the standard deviation of the column, or 1e-5 in single precision. Categories
+    and texts are numbers, too.
     """
     known: dict[bytes, int] = {}
     keys = (known.setdefault(key, len(known)) for key in row_keys(X))

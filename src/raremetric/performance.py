@@ -137,16 +137,9 @@ _BLAS_LIMIT = _BlasLimit()
 
 
 class Progress:
-    """Counts finished steps, in any thread, and reports them.
+    """Counts finished steps, in any thread, and reports them by ``on_progress(n_done, n_steps)``.
 
-    Parameters
-    ----------
-    on_progress : callable (n_done, n_steps) or None
-        Called after each step; None for nobody.
-    n_steps : int
-        Number of steps to expect.
-    part : tuple of (number of this part, number of parts), default=(0, 1)
-        If these steps are only a part of all, and other parts have as many.
+    ``part`` is the number of this part and the number of parts, if others have as many steps.
     """
 
     def __init__(

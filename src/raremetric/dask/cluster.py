@@ -91,20 +91,10 @@ def run_on_each(
 ) -> list[Any]:
     """Results of ``function(shared, *part)`` for all parts, in their order.
 
-    A task whose worker is lost runs again on another one.
-
-    Parameters
-    ----------
-    function : callable
-        Must be picklable.
-    parts : sequence of tuple
-        Arguments of each task; they may be delayed objects of Dask.
-    shared : object
-        An argument of all tasks. It travels to each worker once.
-    client : dask.distributed.Client or None, default=None
-        None for Dask's current scheduler: a cluster, if there is a client, or threads.
-    on_result : callable (number, result)
-        Called when a part is finished, if there is a client; in any order.
+    The function is picklable, and the arguments may be delayed objects of Dask. A task whose worker
+    is lost runs again on another one. ``shared`` travels to each worker once. Without a client,
+    Dask's current scheduler is used: a cluster, if there is a client, or threads. With one,
+    ``on_result`` is called with the number and the result of each part that is finished.
     """
     packed = send_once(shared)
     tasks = [dask.delayed(_or_mistake)(function, packed, *part) for part in parts]

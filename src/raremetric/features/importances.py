@@ -36,10 +36,8 @@ class ImportanceWeights(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     ----------
     weights_ : ndarray of shape (n_features,)
         The factor of each feature; their mean square is one.
-    n_features_in_ : int
-        Number of features seen in ``fit``.
-    feature_names_in_ : ndarray of shape (n_features,)
-        Names of the features, when ``X`` has string column names.
+    n_features_in_, feature_names_in_ : int, ndarray of shape (n_features,)
+        Number of features seen in ``fit``, and their names when ``X`` has string column names.
 
     See Also
     --------

@@ -49,10 +49,8 @@ class KernelLandmarks(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         w itself.
     projection_ : ndarray of shape (n_landmarks, n_components)
         Maps kernel values at the landmarks to features.
-    n_features_in_ : int
-        Number of features seen in ``fit``.
-    feature_names_in_ : ndarray of shape (n_features,)
-        Names of the features, when ``X`` has string column names.
+    n_features_in_, feature_names_in_ : int, ndarray of shape (n_features,)
+        Number of features seen in ``fit``, and their names when ``X`` has string column names.
 
     Notes
     -----

@@ -21,23 +21,13 @@ class NormalScores(QuantileTransformer):
     """`QuantileTransformer` with normal output, which maps all features at once.
 
     scikit-learn's calls the quantile function three times per feature: ten times slower.
-
-    Parameters
-    ----------
-    n_quantiles : int, default=1000
-    random_state : int, RandomState instance or None, default=None
     """
 
     def __init__(self, n_quantiles=1000, *, random_state=None):
         super().__init__(n_quantiles=n_quantiles, random_state=random_state)
 
     def transform(self, X) -> NDArray[np.float64]:
-        """The normal score of each value.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-        """
+        """The normal score of each value."""
         return np.clip(ndtri(super().transform(X)), -LARGEST, LARGEST)
 
 
@@ -46,38 +36,14 @@ class DifferingFeatures(SelectorMixin, BaseEstimator):
 
     The difference is the statistic of Kolmogorov and Smirnov: the largest difference between the
     shares of both classes that are below a value. It does not depend on the scale of a feature, and
-    sees differences in spread as well as in location.
-
-    Parameters
-    ----------
-    max_features : int, default=500
-        Maximum number of features to keep.
-
-    Attributes
-    ----------
-    support_ : ndarray of bool of shape (n_features,)
-        Which features are kept.
-    n_features_in_ : int
-        Number of features seen in ``fit``.
+    sees differences in spread as well as in location. ``support_`` says which features are kept.
     """
 
     def __init__(self, max_features=500):
         self.max_features = max_features
 
     def fit(self, X, y, sample_weight=None) -> DifferingFeatures:
-        """Compare the distributions, in which examples count by their weights.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-        y : array-like of shape (n_samples,)
-            Labels of two classes.
-        sample_weight : array-like of shape (n_samples,) or None, default=None
-
-        Returns
-        -------
-        self : DifferingFeatures
-        """
+        """Compare the distributions in two classes; examples count by their weights."""
         X, y = validate_rows(self, X, y, any_unit=True)
         n_kept = check_integer(self.max_features, "max_features", low=1)
         rows, weights = weighted_rows(sample_weight, len(X))

@@ -93,10 +93,8 @@ class BoostedLeaves(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
     units_ : ndarray of shape (n_features,)
         Powers of two that features are divided by, so that single precision holds them; most
         are 1.
-    n_features_in_ : int
-        Number of features seen in ``fit``.
-    feature_names_in_ : ndarray of shape (n_features,)
-        Names of the features, when ``X`` has string column names.
+    n_features_in_, feature_names_in_ : int, ndarray of shape (n_features,)
+        Number of features seen in ``fit``, and their names when ``X`` has string column names.
 
     See Also
     --------

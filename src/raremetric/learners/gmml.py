@@ -86,10 +86,8 @@ class GMML(MetricLearner):
         ``.similar`` and ``.dissimilar``, of shape (n_pairs, 2).
     classes_ : ndarray of shape (n_classes,)
         Class labels seen in ``fit``.
-    n_features_in_ : int
-        Number of features seen in ``fit``.
-    feature_names_in_ : ndarray of shape (n_features,)
-        Names of the features, when ``X`` has string column names.
+    n_features_in_, feature_names_in_ : int, ndarray of shape (n_features,)
+        Number of features seen in ``fit``, and their names when ``X`` has string column names.
 
     Notes
     -----

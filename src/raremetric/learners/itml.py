@@ -81,10 +81,8 @@ class ITML(MetricLearner):
         Number of sweeps.
     classes_ : ndarray of shape (n_classes,)
         Class labels seen in ``fit``. Not set by ``fit_pairs``.
-    n_features_in_ : int
-        Number of features seen in ``fit``.
-    feature_names_in_ : ndarray of shape (n_features,)
-        Names of the features, when ``X`` has string column names.
+    n_features_in_, feature_names_in_ : int, ndarray of shape (n_features,)
+        Number of features seen in ``fit``, and their names when ``X`` has string column names.
 
     Notes
     -----

@@ -32,17 +32,10 @@ class Neighbors(NamedTuple):
 class NeighborSearch:
     """Nearest neighbors of queries among fixed examples, over all classes or for each class.
 
-    Examples at the same distance are ordered by their row numbers. The result of an exact search
-    for a query does not depend on the other queries.
-
-    Parameters
-    ----------
-    Z : ndarray of shape (n_samples, n_features)
-        The examples, already mapped into the space in which distances are Euclidean.
-    labels : Labels or None, default=None
-        Classes of the examples, for ``nearest_of_each_class``.
-    n_jobs : int or None, default=None
-        Number of threads. The result does not depend on it.
+    The examples Z are already mapped into the space in which distances are Euclidean, and their
+    ``labels`` are for ``nearest_of_each_class``. Examples at the same distance are ordered by their
+    row numbers. The result of an exact search for a query does not depend on the other queries, nor
+    on the number of threads, ``n_jobs``.
     """
 
     def __init__(self, Z: NDArray, labels: Labels | None = None, n_jobs: int | None = None):
@@ -56,20 +49,10 @@ class NeighborSearch:
     def nearest(self, queries: NDArray | None, k: int, *, exact: bool = True) -> Neighbors:
         """The k nearest examples of any class.
 
-        Parameters
-        ----------
-        queries : ndarray of shape (n_queries, n_features) or None
-            None means the examples themselves: each gets its nearest other examples.
-        k : int
-            Number of neighbors, at most the number of (other) examples.
-        exact : bool, default=True
-            False chooses the neighbors by distances in single precision, which is faster if many
-            distances are nearly equal. The distances that are returned are exact, but which of
-            several nearly equal neighbors is chosen may depend on the other queries.
-
-        Returns
-        -------
-        neighbors : Neighbors
+        Without queries, each example gets its nearest other examples. Unless ``exact``, neighbors
+        are chosen by distances in single precision, which is faster if many distances are nearly
+        equal. The distances that are returned are exact, but which of several nearly equal
+        neighbors is chosen may depend on the other queries.
         """
         available = len(self.Z) - (queries is None)
         if not 1 <= k <= available:
@@ -167,19 +150,8 @@ def _run_in_threads(search: Callable[[int, int], None], n_queries: int, n_jobs: 
 class ClassSearch:
     """Nearest neighbors of training examples among each other, within and across classes.
 
-    Parameters
-    ----------
-    X : ndarray of shape (n_samples, n_features)
-    labels : Labels
-    n_jobs : int or None, default=None
-        Number of threads. The result does not depend on it.
-    anchors : ndarray of shape (n_anchors,) or None, default=None
-        The rows whose neighbors are searched, among all rows. None means all.
-
-    Attributes
-    ----------
-    rows : ndarray of shape (n_anchors,)
-        The rows whose neighbors are searched, class by class.
+    ``anchors`` are the rows whose neighbors are searched, among all rows; None means all. They are
+    in ``rows``, class by class.
     """
 
     def __init__(

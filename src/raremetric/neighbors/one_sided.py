@@ -15,16 +15,8 @@ from raremetric.validation import Labels
 class OneSidedSearch:
     """The interface of `NeighborSearch` for a metric that is used toward one class only.
 
-    Parameters
-    ----------
-    Z : ndarray of shape (n_samples, 2 * n_features)
-        The plain coordinates of each example, and beside them the learned ones. Queries have the
-        same form.
-    labels : Labels
-    learned : int
-        Number of the class whose examples are compared by the learned coordinates.
-    n_jobs : int or None, default=None
-        See `NeighborSearch`.
+    Z and queries have the plain coordinates, and beside them the learned ones, by which the
+    examples of the class number ``learned`` are compared.
     """
 
     def __init__(self, Z: NDArray, labels: Labels, learned: int, n_jobs: int | None = None):

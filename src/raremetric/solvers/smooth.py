@@ -70,21 +70,10 @@ def minimize_in_stages(
     Without a proof, the solution counts as converged if a stage did: a rounded loss is nowhere
     above the exact one, so the difference of the two bounds the distance from the minimum.
 
-    Parameters
-    ----------
-    solve : callable
-        `minimize_lbfgs` or `minimize_projected`.
-    evaluate : callable (L, width=...) -> (value, gradient)
-        The rounded loss.
-    exact : callable L -> float
-        The loss with width 0.
-    lower_bound : callable (L, width) -> float
-        A lower bound on the exact loss, from the end of a stage; minus infinity if there is none.
-    is_enough : callable (L, width=...) -> bool, or None
-        See `minimize_projected`.
-    tol : float
-        Accuracy of the exact loss, relative to its value (but at least to a hundredth of its
-        value at the start or at L = 0, whichever is lower).
+    ``solve`` is `minimize_lbfgs` or `minimize_projected`, ``evaluate`` the loss rounded by a width,
+    and ``lower_bound`` one on the exact loss, from the end of a stage. The accuracy is relative to
+    the exact loss, but at least to a hundredth of its value at the start or at L = 0, whichever is
+    lower.
     """
     n_iter, proved, converged = 0, False, False
     stage_tol = max(1e-3 * tol, 1e-14)  # less is rounding
@@ -222,18 +211,12 @@ def minimize_projected(
     """Minimize a smooth convex function of M = LᵀL over M ⪰ 0.
 
     Nesterov's momentum, restarted when the value rises; step lengths by backtracking. It ends when
-    several iterations in a row gain less than the fraction ``tol`` of the value.
+    several iterations in a row gain less than the fraction ``tol`` of the value, or when
+    ``is_enough(L)``, which is asked every ten iterations.
 
-    Parameters
-    ----------
-    evaluate : callable L -> (value, gradient over M)
-        The function receives a factor L of M, which the projection computes anyway.
-    L : ndarray of shape (n_components, n_features)
-        The start. With fewer rows than columns, M has at most that rank: not convex.
-    largest : float, default=np.inf
-        The largest eigenvalue that M may have.
-    is_enough : callable L -> bool
-        Asked every ten iterations whether to stop.
+    ``evaluate`` gives the value and the gradient over M for a factor L of M, which the projection
+    computes anyway. No eigenvalue of M may be above ``largest``. From an L with fewer rows than
+    columns, M has at most that rank: not convex.
     """
     M = matrix_from_components(L)
     value, gradient = evaluate(L)

@@ -82,19 +82,10 @@ def distance_floor(Z: NDArray, n_rows: int = 60) -> float:
 def class_scores(
     distances: list[NDArray], floor: float, readings: Sequence[Reading]
 ) -> NDArray[np.float64]:
-    """How much nearer each class is than all others, by each reading.
+    """How much nearer each class is than all others, (n_readings, n_queries, n_classes).
 
-    Parameters
-    ----------
-    distances : list of ndarray of shape (n_queries, k or fewer)
-        Sorted distances to the nearest examples of each class.
-    floor : float
-        Smaller distances are replaced by it, see ``distance_floor``.
-    readings : sequence of Reading
-
-    Returns
-    -------
-    ndarray of shape (n_readings, n_queries, n_classes)
+    The sorted distances to the nearest examples of each class are (n_queries, k or fewer). Those
+    below the ``floor`` are replaced by it, see ``distance_floor``.
     """
     size = max(reading.size for reading in readings)  # of each class, no others are needed
     logs = [np.log(np.clip(part[:, :size], floor, LARGEST)) for part in distances]

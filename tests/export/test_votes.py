@@ -9,7 +9,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
 
 from raremetric import GMML, BalancedDiscriminant, Euclidean, KernelLandmarks, MetricKNNClassifier
-from raremetric.export.neighbors import nearest, unit_of_examples
+from raremetric.export.maps import nearest, unit_of_examples
 from raremetric.neighbors import NeighborSearch
 from raremetric.voting import READINGS, Reading
 from tests.conftest import make_problem

@@ -8,15 +8,14 @@ import pytest
 
 import raremetric
 from raremetric.contenders import CONTENDERS
-from raremetric.study.execution import run_task
-from raremetric.study.fingerprints import computing_files, fingerprint, hash_of_code
+from raremetric.study.execution import computing_files, fingerprint, hash_of_code, run_task
 from raremetric.study.tasks import LearnerSpec, Task
 
 ROOT = Path(raremetric.__file__).parent
 KNOWN = {name: LearnerSpec.from_dict(name, {}) for name in CONTENDERS}
 # They choose where to run, import, or check; they cannot change a number.
 NEUTRAL = {
-    *("study/fingerprints.py", "study/tasks.py", "extras.py", "partitions.py"),
+    *("study/tasks.py", "extras.py", "partitions.py"),
     *("voting/readings.py", "features/landmarks.py"),
 }
 
@@ -64,19 +63,19 @@ def test_moved_modules_have_the_same_fingerprint():
 
 
 def test_a_changed_file_changes_the_fingerprint_of_what_it_computes(tmp_path, monkeypatch):
-    from raremetric.study import fingerprints
+    from raremetric.study import execution
 
     before = {name: fingerprint(KNOWN[name]) for name in ("IML", "SVM-rbf")}
     for name in computing_files(CONTENDERS["IML"]) + computing_files(CONTENDERS["SVM-rbf"]):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_bytes((ROOT / name).read_bytes())
     monkeypatch.setattr(raremetric, "__file__", str(tmp_path / "__init__.py"))
-    fingerprints._hash_of_files.cache_clear()
+    execution._hash_of_files.cache_clear()
     assert {name: fingerprint(KNOWN[name]) for name in before} == before
     with (tmp_path / "rare" / "ensemble.py").open("a") as file:
         file.write("# changed")
-    fingerprints._hash_of_files.cache_clear()
+    execution._hash_of_files.cache_clear()
     after = {name: fingerprint(KNOWN[name]) for name in before}
     assert after["IML"] == before["IML"]
     assert after["SVM-rbf"] != before["SVM-rbf"]
-    fingerprints._hash_of_files.cache_clear()
+    execution._hash_of_files.cache_clear()

@@ -8,8 +8,7 @@ from sklearn.model_selection import StratifiedKFold, train_test_split
 from raremetric import RareClassifier
 from raremetric.contenders import CONTENDERS
 from raremetric.datasets import load_dataset
-from raremetric.study.execution import make_split, run_task
-from raremetric.study.fingerprints import fingerprint
+from raremetric.study.execution import fingerprint, make_split, run_task
 from raremetric.study.tasks import LearnerSpec, Task
 
 KNOWN = {name: LearnerSpec.from_dict(name, {}) for name in CONTENDERS}

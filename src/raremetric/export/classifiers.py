@@ -16,8 +16,13 @@ from scipy.special import logit
 
 from raremetric.classifier import MetricKNNClassifier
 from raremetric.export.graph import Tensor, side_by_side
-from raremetric.export.maps import map_rows
-from raremetric.export.neighbors import Sorted, nearest, nearest_of_each_class, unit_of_examples
+from raremetric.export.maps import (
+    Sorted,
+    map_rows,
+    nearest,
+    nearest_of_each_class,
+    unit_of_examples,
+)
 from raremetric.neighbors import NeighborSearch
 from raremetric.neighbors.one_sided import is_one_sided
 from raremetric.rare import RareClassifier

@@ -17,7 +17,7 @@ from scipy.stats import rankdata
 
 from raremetric.datasets import describe_dataset
 from raremetric.pages.page import MISSING
-from raremetric.study.fingerprints import fingerprint
+from raremetric.study.execution import fingerprint
 from raremetric.study.tasks import COUNTS, REPORTED, Study, StudyResults
 
 MEASURE_NAMES = {"f1": "F1", "average_precision": "average precision"}

@@ -7,10 +7,11 @@ from scipy.stats import t, wilcoxon
 
 from raremetric.datasets import describe_dataset, list_datasets
 from raremetric.study.report.grids import dataset_grid
-from raremetric.study.report.listings import few_table, lead_table
 from raremetric.study.report.ranks import (
     average_ranks,
     compare_ranks,
+    few_table,
+    lead_table,
     leads,
     pair_tests,
     paired,

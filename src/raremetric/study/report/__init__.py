@@ -5,8 +5,7 @@ of `write_report`.
 """
 
 from raremetric.study.report.figures import draw_dataset, draw_means
-from raremetric.study.report.grids import share_cell
-from raremetric.study.report.listings import origin_grid
+from raremetric.study.report.grids import origin_grid, share_cell
 from raremetric.study.report.ranks import (
     LEVEL,
     Paired,

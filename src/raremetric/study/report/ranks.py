@@ -16,6 +16,7 @@ from raremetric.study.report.tables import Table, ranks_of
 
 LEVEL = 0.05  # significance level of all tests
 EQUIVALENT = 1.0  # points that are too few to matter
+PLAIN = "Euclidean"  # the learner of plain 3-NN
 
 
 class AverageRanks(NamedTuple):
@@ -206,3 +207,38 @@ def t_test(distance: float, error: float, n: int) -> float:
     """The p-value of a one-sided t test: of a mean of n values, at this distance from a bound."""
     with np.errstate(divide="ignore", invalid="ignore"):
         return float(t.sf(np.divide(distance, error), n - 1))
+
+
+def lead_table(table: Table) -> pd.DataFrame | None:
+    """The leader minus each other learner; None if there is no leader or nothing to compare."""
+    leader = table.study.leader
+    if leader is None or leader not in table.learners or len(table.learners) < 2 or table.by_share:
+        return None
+    means = table.complete()
+    return None if means.empty else leads(means, leader)
+
+
+def few_table(table: Table) -> pd.DataFrame | None:
+    """Means over the data sets with few positives, and the differences from plain 3-NN there.
+
+    None if the study does not ask for it, or lacks such data sets or plain 3-NN.
+    """
+    if not table.few or PLAIN not in table.learners or len(table.learners) < 2:
+        return None
+    means = table.complete()
+    few = means[means.index.isin(table.few)]
+    if few.empty:
+        return None
+    against = leads(few, PLAIN).set_index("learner").reindex(table.learners)
+    return pd.DataFrame(
+        {
+            "learner": table.learners,
+            "n_datasets": len(means),
+            "mean": means.mean().to_list(),
+            "n_few": len(few),
+            "mean_few": few.mean().to_list(),
+            "difference": -against["difference"].fillna(0.0).to_numpy(),
+            "standard_error": against["standard_error"].to_numpy(),
+            "holm": against["holm"].to_numpy(),
+        }
+    )

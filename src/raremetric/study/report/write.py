@@ -12,17 +12,16 @@ from raremetric.files import atomic_write
 from raremetric.pages.drawing import Figure
 from raremetric.pages.page import Grid, Section, to_html, to_latex, to_markdown
 from raremetric.study.report.figures import draw_dataset, draw_means, draw_ranks
-from raremetric.study.report.grids import dataset_grid, share_grid
-from raremetric.study.report.listings import (
+from raremetric.study.report.grids import (
+    dataset_grid,
     effort_grid,
     few_grid,
-    few_table,
     lead_grid,
-    lead_table,
     origin_grid,
     pairs_grid,
+    share_grid,
 )
-from raremetric.study.report.ranks import compare_ranks, why_no_tests
+from raremetric.study.report.ranks import compare_ranks, few_table, lead_table, why_no_tests
 from raremetric.study.report.tables import (
     Summary,
     Table,

@@ -93,16 +93,6 @@ def test_the_version_is_that_of_the_newest_release_in_the_changelog():
     )
 
 
-def test_docstrings_name_versions_that_were_released():
-    named = {
-        version
-        for path in (ROOT / "src").rglob("*.py")
-        for version in re.findall(r"^ *\.\. version\w+:: (\S+)$", path.read_text(), re.MULTILINE)
-    }
-    assert named
-    assert max(map(Version, named)) <= Version(raremetric.__version__)
-
-
 def lower_bounds():
     """The lower bound of each dependency that the tests use, by its name."""
     extras = PROJECT["optional-dependencies"]

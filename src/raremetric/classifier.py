@@ -34,8 +34,6 @@ class MetricKNNClassifier(ClassifierMixin, BaseEstimator):
 
     A majority vote seldom predicts a rare class. Two other votes are tuned on held-out examples.
 
-    .. versionadded:: 0.1
-
     Parameters
     ----------
     learner : metric learner or None, default=None

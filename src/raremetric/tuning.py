@@ -34,8 +34,6 @@ class IMLCV(MetricLearner):
     The score of a candidate is that of the nearest neighbors under its metric on the test folds.
     Whatever does not depend on the candidate (folds, neighbors, pairs) is computed once.
 
-    .. versionadded:: 0.1
-
     Parameters
     ----------
     candidates : list of dict, dict of lists or None, default=None

@@ -49,8 +49,6 @@ class DaskClassifier(PredictionMixin, ClassifierMixin, MetaEstimatorMixin, BaseE
     a rare class. Its scores are then calibrated, and the threshold is chosen, on other rows, for
     the class frequencies of all data.
 
-    .. versionadded:: 0.1
-
     Parameters
     ----------
     estimator : classifier

@@ -51,8 +51,6 @@ def column_contributions(
     This works for any fitted classifier with two classes and a ``decision_function`` or
     ``predict_proba``, also if the model is nonlinear.
 
-    .. versionadded:: 0.1
-
     Parameters
     ----------
     model : fitted classifier or Pipeline

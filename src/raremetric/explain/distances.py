@@ -44,8 +44,6 @@ COLUMNWISE = (
 def distance_contributions(learner: BaseEstimator, a: ArrayLike, b: ArrayLike) -> NDArray:
     """How much each feature adds to the squared learned distance: an exact split of d²_M(a, b).
 
-    .. versionadded:: 0.1
-
     Parameters
     ----------
     learner : fitted metric learner, classifier or Pipeline
@@ -97,8 +95,6 @@ def distance_contributions(learner: BaseEstimator, a: ArrayLike, b: ArrayLike) -
 def feature_weights(learner: BaseEstimator) -> NDArray:
     """Weight of each feature in the metric: its share of the trace of M.
 
-    .. versionadded:: 0.1
-
     Parameters
     ----------
     learner : fitted metric learner, classifier or Pipeline
@@ -143,8 +139,6 @@ def counterfactual_changes(
     This works for any transformation, also where no exact split of the distance exists. Each
     change answers a question about one feature. The changes are **not parts of the distance** and
     do not sum to it.
-
-    .. versionadded:: 0.1
 
     Parameters
     ----------

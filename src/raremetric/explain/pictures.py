@@ -34,8 +34,6 @@ def plot_neighbors(
 ) -> Any:
     """Draw what separates a point from its neighbors, with one panel per neighbor.
 
-    .. versionadded:: 0.1
-
     Parameters
     ----------
     model : fitted metric learner, classifier or Pipeline

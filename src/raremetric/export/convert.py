@@ -24,8 +24,6 @@ def to_onnx(
 ) -> bytes:
     """Convert a fitted metric or classifier of this package to an ONNX model.
 
-    .. versionadded:: 0.1
-
     Parameters
     ----------
     model : fitted metric learner, MetricKNNClassifier, RareClassifier or Pipeline

@@ -19,8 +19,6 @@ class ImportanceWeights(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
 
     Features that carry no information about the class then contribute little to distances.
 
-    .. versionadded:: 0.1
-
     Parameters
     ----------
     power : float, default=0.5

@@ -24,8 +24,6 @@ class KernelLandmarks(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
     A linear metric on these features is a nonlinear one on X. Any metric learner can follow in a
     ``Pipeline``.
 
-    .. versionadded:: 0.1
-
     Parameters
     ----------
     kernel : {"laplacian", "rbf"}, default="laplacian"

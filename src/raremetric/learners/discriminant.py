@@ -26,8 +26,6 @@ class BalancedDiscriminant(MetricLearner):
     Every class has the same weight, no matter how few examples it has, as in :class:`IML`. The
     metric is a closed form: one eigendecomposition.
 
-    .. versionadded:: 0.1
-
     Parameters
     ----------
     shrinkage : float, default=0.1

@@ -12,8 +12,6 @@ class Euclidean(MetricLearner):
 
     It learns nothing. Use it as the baseline in a comparison of learners.
 
-    .. versionadded:: 0.1
-
     Attributes
     ----------
     components_ : ndarray of shape (n_features, n_features)

@@ -42,8 +42,6 @@ class GMML(MetricLearner):
     at t on the shortest path of positive definite matrices from S⁻¹, under which similar pairs
     are near, to D, under which dissimilar pairs are far.
 
-    .. versionadded:: 0.1
-
     Parameters
     ----------
     t : float, default=0.5

@@ -32,8 +32,6 @@ class IML(MetricLearner):
     and a set of dissimilar pairs, and every set has the same weight, no matter how few examples
     its class has.
 
-    .. versionadded:: 0.1
-
     Parameters
     ----------
     n_neighbors : int, default=3

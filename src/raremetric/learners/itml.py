@@ -34,8 +34,6 @@ class ITML(MetricLearner):
     Learns the metric M nearest to a prior, in LogDet divergence, under which the squared distance
     of similar pairs is at most u and that of dissimilar pairs at least l, with slack.
 
-    .. versionadded:: 0.1
-
     Parameters
     ----------
     gamma : float, default=1.0

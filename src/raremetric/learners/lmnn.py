@@ -26,8 +26,6 @@ class LMNN(MetricLearner):
     Learns M = LᵀL so that each example is near its k target neighbors, the nearest of its own
     class, and no example of another class, an impostor, comes within a margin of them.
 
-    .. versionadded:: 0.1
-
     Parameters
     ----------
     n_neighbors : int, default=3

@@ -34,8 +34,6 @@ class MLFP(MetricLearner):
     positive can come nearer to a query, and a negative cannot. :class:`MetricKNNClassifier` votes
     with both distances.
 
-    .. versionadded:: 0.1
-
     Parameters
     ----------
     n_neighbors : int, default=3

@@ -40,8 +40,6 @@ class RareClassifier(PredictionMixin, ClassifierMixin, BaseEstimator):
     maximizes the expected F1, or another ``scoring``. Features need no scaling. The trees need
     XGBoost (``pip install "raremetric[trees]"``); without it, they are left out.
 
-    .. versionadded:: 0.1
-
     Parameters
     ----------
     budget : {"fast", "thorough"} or float, default="fast"

@@ -16,11 +16,14 @@ FIVE_POINTS = np.array([[0.0, 0], [1, 0], [3, 0], [3, 1], [5, 0]])
 FIVE_LABELS = np.array([1, 1, 0, 0, 0])
 
 
-def make_loss(X, y, *, k=3, m=1.0, a=0.5, lam=0.01, refreshed=True, scheme="balanced", w=None):
+def make_loss(
+    X, y, *, k=3, m=1.0, a=0.5, lam=0.01, refreshed=True, scheme="balanced", w=None, smooth=False
+):
     labels = check_labels(y, "test")
     weights = np.ones(len(X)) if w is None else np.asarray(w, dtype=float)
     learner = IML(k, dissimilar="refreshed" if refreshed else "fixed", set_weights=scheme)
-    return iml.make_problem(learner, X, labels, weights).loss(LossParameters(m, a, lam))
+    problem = iml.make_problem(learner, X, labels, weights)
+    return problem.loss(LossParameters(m, a, lam), smooth_exchange=smooth)
 
 
 def scaled(L, loss):
@@ -84,6 +87,7 @@ def test_refreshed_neighbors_follow_the_metric():
     assert refreshed == pytest.approx((dis_pos_refreshed + dis_neg) / 4)
 
 
+@pytest.mark.kernels
 @pytest.mark.parametrize("refreshed", [False, True])
 @pytest.mark.parametrize("n_classes", [2, 3])
 @pytest.mark.parametrize("scheme", ["balanced", "uniform", "inverse"])
@@ -110,17 +114,19 @@ def central_differences(f, L, step=1e-6):
     return gradient
 
 
+@pytest.mark.kernels
 @pytest.mark.parametrize("width", [0.0, 0.05])
-@pytest.mark.parametrize("refreshed", [False, True])
+@pytest.mark.parametrize(("refreshed", "smooth"), [(False, False), (True, False), (True, True)])
 @pytest.mark.parametrize("rank", [2, 4])
 @pytest.mark.parametrize(
     ("n_classes", "scheme"), [(2, "balanced"), (3, "balanced"), (3, "inverse")]
 )
-def test_gradient_by_central_differences(width, refreshed, rank, n_classes, scheme):
+def test_gradient_by_central_differences(width, refreshed, smooth, rank, n_classes, scheme):
     X, y = make_problem(rank, n_samples=30, n_features=4, n_classes=n_classes)
     L = np.random.RandomState(rank).normal(size=(rank, 4))  # kinks have probability zero
     a = 0.4
-    loss = make_loss(X, y, m=10.0, a=a, lam=0.1, refreshed=refreshed, scheme=scheme)
+    settings = {"refreshed": refreshed, "smooth": smooth, "scheme": scheme}
+    loss = make_loss(X, y, m=10.0, a=a, lam=0.1, **settings)
     _, gradient = loss.value_and_gradient(L, width)
     numeric = central_differences(lambda A: loss.value_and_gradient(A, width)[0], L)
     np.testing.assert_allclose(gradient, numeric, rtol=1e-6, atol=1e-6 * np.abs(numeric).max())
@@ -150,11 +156,13 @@ def test_loss_ignores_the_order_of_rows_and_the_names_of_classes(seed, refreshed
     a=st.floats(0, 1),
     width=st.sampled_from([0.0, 1e-3, 0.3]),
     scheme=st.sampled_from(["balanced", "inverse"]),
+    smooth=st.booleans(),
 )
 @settings(max_examples=60, deadline=None)
-def test_bound_never_exceeds_the_loss(seed, refreshed, m, lam, a, width, scheme):
+def test_bound_never_exceeds_the_loss(seed, refreshed, m, lam, a, width, scheme, smooth):
     X, y = make_problem(seed, n_classes=2 + seed % 2)
-    loss = make_loss(X, y, m=m, a=a, lam=lam, refreshed=refreshed, scheme=scheme)
+    settings = {"refreshed": refreshed, "scheme": scheme, "smooth": smooth}
+    loss = make_loss(X, y, m=m, a=a, lam=lam, **settings)
     rng = np.random.RandomState(seed)
     bound = DualBound(lam)
     for _ in range(3):  # one dual point, then convex combinations of several
@@ -177,15 +185,32 @@ def test_a_convex_combination_of_dual_points_is_at_least_as_good_as_the_best():
     assert mixed == sorted(mixed)
 
 
-@given(seed=st.integers(0, 10_000), width=st.floats(1e-4, 1.0))
-@settings(max_examples=30, deadline=None)
-def test_rounding_never_raises_the_loss(seed, width):
+@given(seed=st.integers(0, 10_000), width=st.floats(1e-4, 1.0), smooth=st.booleans())
+@settings(max_examples=60, deadline=None)
+def test_rounding_never_raises_the_loss_nor_lowers_it_by_more_than_its_width(seed, width, smooth):
     X, y = make_problem(seed)
-    loss = make_loss(X, y)
+    loss = make_loss(X, y, smooth=smooth)
     L = np.random.RandomState(seed).normal(size=(3, 3))
-    assert (
-        loss.value_and_gradient(L, width)[0] <= loss.value_and_gradient(L)[0] * (1 + 1e-12) + 1e-12
-    )
+    exact, rounded = loss.value(L), loss.value_and_gradient(L, width)[0]
+    # Each term is lower by at most δ/2 times the sum of the multipliers: 1 for similar pairs, and
+    # (1 + m) k for the k nearest of an anchor.
+    most = width / 2 * (loss.similar_weights.sum() + 2 * 3 * loss.anchor_weights.sum())
+    assert exact - most - 1e-9 <= rounded <= exact * (1 + 1e-12) + 1e-12
+
+
+@pytest.mark.parametrize("refreshed", [False, True])
+def test_units_of_the_features_change_neither_the_loss_nor_its_gradients(refreshed):
+    loss = make_loss(*make_problem(2), lam=0.1, refreshed=refreshed)
+    L, units = np.random.RandomState(0).normal(size=(2, 3)), np.array([4.0, 0.5, 16.0])
+    other, candidates = loss._replace(X=loss.X / units, scales=1 / units), loss.candidates(L)
+    value, gradient = loss.value_and_gradient(L, 0.1, candidates)
+    found, found_gradient = other.value_and_gradient(L * units, 0.1, candidates)
+    assert found == pytest.approx(value)
+    np.testing.assert_allclose(found_gradient, gradient / units)
+    assert other.value(L * units, candidates) == pytest.approx(loss.value(L, candidates))
+    _, gradient = loss.value_and_matrix_gradient(L, 0.1, candidates)
+    _, found_gradient = other.value_and_matrix_gradient(L * units, 0.1, candidates)
+    np.testing.assert_allclose(found_gradient, gradient / np.outer(units, units))
 
 
 def test_doubling_a_class_leaves_its_balanced_sets_unchanged():

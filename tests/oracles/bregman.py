@@ -1,21 +1,7 @@
-"""ITML's projections on whole matrices, and its problem by a conic solver."""
+"""The problem of ITML by a conic solver."""
 
 import cvxpy as cp
 import numpy as np
-
-
-def sweep(M, differences, signs, bounds, multipliers, gamma):
-    """One pass over all bounds, M by its inverse: M⁻¹ changes by a multiple of δδᵀ."""
-    share = 1.0 if np.isinf(gamma) else gamma / (gamma + 1)
-    for c, (difference, sign) in enumerate(zip(differences, signs, strict=True)):
-        p = difference @ M @ difference
-        if p == 0:
-            continue
-        alpha = min(multipliers[c], sign * share * (1 / p - 1 / bounds[c]))
-        multipliers[c] -= alpha
-        bounds[c] = 1 / (1 / bounds[c] + sign * alpha / gamma)
-        M = np.linalg.inv(np.linalg.inv(M) - sign * alpha * np.outer(difference, difference))
-    return M
 
 
 def itml_optimum(differences, signs, bounds, gamma):

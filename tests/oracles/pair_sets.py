@@ -35,36 +35,3 @@ def set_weight(scheme, n_classes, n_pairs, share_of_others):
     if scheme == "balanced":
         return 1 / (2 * n_classes)
     return n_pairs * (share_of_others if scheme == "inverse" else 1)
-
-
-def rounded_hinges(excess, cap, width):
-    """max Σ αu − (width/2) Σ α² over 0 ≤ α ≤ 1, Σ α ≤ cap, by bisection on the multiplier."""
-    excess = np.asarray(excess, dtype=float)
-
-    def shares(level):
-        return np.clip((excess - level) / width, 0, 1)
-
-    low, high = 0.0, max(excess.max(), 0.0)
-    if shares(0.0).sum() <= cap:
-        high = 0.0
-    for _ in range(200):
-        middle = (low + high) / 2
-        if shares(middle).sum() > cap:
-            low = middle
-        else:
-            high = middle
-    alpha = shares(high)
-    alpha[~np.isfinite(excess)] = 0
-    finite = np.where(np.isfinite(excess), excess, 0)
-    return float(alpha @ finite - width / 2 * alpha @ alpha), alpha
-
-
-def laplacian_product(coefficients, first, second, rows):
-    n = len(rows)
-    laplacian = np.zeros((n, n))
-    for c, i, j in zip(coefficients, first, second, strict=True):
-        e = np.zeros(n)
-        e[i] += 1
-        e[j] -= 1
-        laplacian += c * np.outer(e, e)
-    return laplacian @ rows

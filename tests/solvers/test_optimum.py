@@ -56,8 +56,8 @@ def test_solvers_reach_the_conic_optimum(seed, m, lam, a, scheme, refreshed):
         (7, 1.0, 0.8, False),
         (13, 1.0, 0.2, True),
         (22, 0.1, 0.95, True),
-        (18, 1.0, 0.8, False),
-        (8, 0.1, 0.8, True),
+        pytest.param(18, 1.0, 0.8, False, marks=pytest.mark.kernels),
+        pytest.param(8, 0.1, 0.8, True, marks=pytest.mark.kernels),
     ],
 )
 def test_the_fast_solver_reaches_the_optimum_of_tiny_problems(seed, m, a, refreshed):

@@ -31,18 +31,6 @@ def test_patience_ends_the_descent_after_iterations_with_little_gain(patience):
     assert gains[-1] <= 1e-3 * max(history[-1], floor)
 
 
-def test_the_start_is_evaluated_once():
-    points = []
-
-    def evaluate(L):
-        points.append(L.copy())
-        return bowl(L)
-
-    start = np.ones((3, 4))
-    minimize_lbfgs(evaluate, start, max_iter=3, tol=1e-9)
-    assert sum(np.array_equal(point, start) for point in points) == 1
-
-
 def test_a_descent_that_overflows_returns_its_start():
     def evaluate(point):
         return (1e-79, np.full((1, 1), 1e-39)) if point == 1 else (np.nan, np.full((1, 1), np.nan))

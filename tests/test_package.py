@@ -18,7 +18,7 @@ from raremetric import IMLCV
 from raremetric.extras import import_optional
 from raremetric.learners.base import MetricLearner
 from tests.conftest import make_problem
-from tools import audit, versions
+from tools import versions
 
 ROOT = Path(__file__).parent.parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
@@ -159,30 +159,6 @@ def test_the_matrix_has_all_versions():
     classifiers = re.findall(r"Python :: (3\.\d+)", " ".join(PROJECT["classifiers"]))
     assert matrix["python"] == classifiers
     assert set(matrix["set"]) == set(versions.OPTIONS)
-
-
-def test_an_interpreter_that_is_not_installed_is_skipped():
-    assert "not installed" in versions.run_environment("3.99", "current")
-
-
-@pytest.mark.parametrize(
-    ("output", "sentence", "code"),
-    [
-        ('{"dependencies": [{"name": "a", "skip_reason": "?"}]}', "0 of 1 packages were aud", 3),
-        ('{"dependencies": [{"name": "a", "version": "1", "vulns": []}]}', "no known vuln", 0),
-        ("", "Nothing was audited, because pip-audit failed: no network", 3),
-        (
-            '{"dependencies": [{"name": "a", "version": "1", "vulns": '
-            '[{"id": "CVE-1", "fix_versions": ["2"]}]}]}',
-            "a 1: CVE-1, fixed in 2",
-            1,
-        ),
-    ],
-)
-def test_an_audit_says_what_was_audited(output, sentence, code):
-    text, found = audit.summarize(output, "Traceback\nno network")
-    assert sentence in text
-    assert found == code
 
 
 @pytest.mark.parametrize("name", ["raremetric", "raremetric.table", "raremetric.study"])

@@ -7,7 +7,6 @@ import pandas as pd
 import pytest
 from sklearn.metrics import average_precision_score, f1_score
 
-from benchmarks.own_tables import disorder
 from benchmarks.own_tables.measuring import (
     agreement,
     draw_units,
@@ -79,53 +78,6 @@ KINDS = {
     "customers": {"spent": "number", "occupation": "onehot"},
     "letters": {"x_box": "number", "font": "onehot"},
 }
-
-
-def test_each_file_has_its_difficulty(made):
-    name, rest, held_out = made
-    table = TABLES[name]
-    positive = rest[table.target].astype(str) == table.positive
-    if name in ("blocks", "crashes"):
-        assert rest[table.target].nunique() == 5
-    if name in ("wine", "claims"):
-        assert rest.drop(columns=table.not_features).duplicated().mean() > 0.1
-    if name == "letters":
-        assert positive.sum() == 10
-    if name == "claims":
-        assert rest["cover"].nunique() > 150
-    if name == "customers":
-        assert rest["customer"].value_counts().mean() > 2
-    if name == "telescope":  # drift: more positives, smaller images
-        assert (held_out[table.target] == "hadron").mean() > 1.5 * positive.mean()
-        assert held_out["width"].mean() < 0.97 * rest["width"].mean()
-    if name in ("stroke", "thyroid", "blocks", "crashes", "customers"):
-        assert rest.isna().mean().max() > 0.02
-
-
-def test_the_same_file_is_made_again():
-    for first, second in zip(make_parts("wine"), make_parts("wine"), strict=True):
-        pd.testing.assert_frame_equal(first, second)
-
-
-def test_positives_are_thinned_and_rows_copied():
-    frame = pd.DataFrame({"a": np.arange(1000)})
-    found = disorder.thin(frame, frame["a"].to_numpy() < 400, 0.1, RNG)
-    assert (found["a"] < 400).mean() == pytest.approx(0.1, abs=0.001)
-    assert (found["a"] >= 400).sum() == 600
-    counts = disorder.with_copies(frame, 0.2, RNG)["a"].value_counts()
-    assert set(counts) == {1, 2, 3}
-    assert (counts > 1).mean() == pytest.approx(0.2, abs=0.05)
-
-
-def test_formats():
-    values = pd.Series([1234.5, None, 0.125])
-    assert disorder.thousands(values, 1).fillna("").tolist() == ["1,234.5", "", "0.1"]
-    assert disorder.percentages(values)[2] == "12.5%"
-    assert disorder.comma_percentages(values)[2] == "0,1 %"
-    assert disorder.dates(np.array([0, 1.5]), "%d.%m.%Y %H:%M").tolist() == [
-        "02.01.2023 00:00",
-        "03.01.2023 12:00",
-    ]
 
 
 def test_weighted_f1_is_scikit_learns():

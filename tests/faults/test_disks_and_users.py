@@ -1,23 +1,20 @@
-"""A full disk, a directory that must not be written to, another user, and another clock."""
+"""A full disk, a directory that must not be written to, another user, and killed workers."""
 
 import os
 import shutil
 import signal
 import sqlite3
-import subprocess
 import tempfile
-import time
-from contextlib import closing, suppress
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
-from raremetric.files import atomic_write
 from raremetric.study import execution
 from raremetric.study.execution import run_missing
-from raremetric.study.store import Store, StoreError
+from raremetric.study.store import Store
 from raremetric.study.tasks import LearnerSpec, Study
-from raremetric.study.text import export_results, import_results
+from raremetric.study.text import export_results
 from tests.cli.conftest import COMMAND, run, saved  # noqa: F401
 from tests.faults.forks import Forks
 from tests.faults.signals import prepare
@@ -26,17 +23,6 @@ from tests.table.conftest import path  # noqa: F401
 pytestmark = pytest.mark.long
 STUDY = Study("mine", ("wine",), (LearnerSpec.from_dict("Euclidean", {}),), splits=2)
 NOBODY = 65534
-
-
-def command(*words, cwd, **options):
-    return subprocess.run(
-        [*COMMAND, *map(str, words)],
-        cwd=cwd,
-        capture_output=True,
-        text=True,
-        check=False,
-        **options,
-    )
 
 
 @pytest.fixture(scope="module")
@@ -110,45 +96,6 @@ def test_a_full_disk(tmp_path, path, saved, words, forks):  # noqa: F811
         assert old.read_text() == "old"
 
 
-def test_a_disk_that_is_full_during_the_last_write(tmp_path, monkeypatch):
-    def full(descriptor):
-        raise OSError(28, "No space left on device")
-
-    (tmp_path / "out").write_text("old")
-    monkeypatch.setattr(os, "fsync", full)
-    with pytest.raises(OSError, match="No space left"), atomic_write(tmp_path / "out") as stream:
-        stream.write(b"new")
-    assert [each.read_text() for each in tmp_path.iterdir()] == ["old"]
-
-
-@pytest.mark.fault
-def test_a_small_file_system(tmp_path):
-    """The same with a file system of 32 kB, if this user can create one."""
-    small = tmp_path / "small"
-    small.mkdir()
-    (tmp_path / "mine.toml").write_text('datasets = ["wine"]\n[learners.Euclidean]\n[learners.IML]')
-    mounted = subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", "size=32k", "tmpfs", str(small)], check=False
-    )
-    if mounted.returncode:
-        pytest.skip("this user cannot mount file systems")
-    try:
-        store = ["--store", small / "out.sqlite"]
-        for words in (
-            ["datasets", "pageblocks", "--export", small / "out"],
-            ["study", "run", tmp_path / "mine.toml", *store],
-        ):
-            done = command(*words, cwd=tmp_path)
-            assert done.returncode == 2, done.stderr
-            assert "Traceback" not in done.stderr
-            assert "No space left" in done.stderr or "full" in done.stderr
-            assert not {each.name for each in small.iterdir()} - {"out.sqlite", "out.sqlite.lock"}
-        with closing(Store(small / "out.sqlite")) as store:  # what was saved before can be read
-            assert set(store.statuses().values()) <= {"done"}
-    finally:
-        subprocess.run(["umount", str(small)], check=True)
-
-
 # Read-only files, and an unprivileged user
 
 
@@ -204,7 +151,7 @@ def test_another_user_reads_but_does_not_write(forks):
         assert {(folder / "open" / each).stat().st_uid for each in made} == {NOBODY}
 
 
-# Clocks and workers
+# Workers
 
 
 def rows_without_times(store):
@@ -212,34 +159,6 @@ def rows_without_times(store):
         columns = [name for _, name, *_ in db.execute("PRAGMA table_info(tasks)")]
         kept = [name for name in columns if name not in ("seconds", "finished")]
         return db.execute(f"SELECT {', '.join(kept)} FROM tasks ORDER BY id").fetchall()
-
-
-def test_a_clock_that_is_set_back(tmp_path, monkeypatch, finished):
-    """Results of the future do not matter, and neither does time that runs backwards."""
-    store = Store(tmp_path / "other.sqlite", create=True)
-    first = Study("mine", ("wine",), STUDY.learners, splits=1)
-    run_missing(store, [first])
-    with sqlite3.connect(store.path) as db:
-        db.execute("UPDATE tasks SET finished = '2999-01-01T00:00:00Z'")
-    now = iter(range(10**9, 0, -3600))
-    monkeypatch.setattr(time, "time", lambda: next(now))
-    seen = []
-    run_missing(store, [STUDY], on_result=lambda task, outcome: seen.append(task.split))
-    assert seen == [2]
-    assert rows_without_times(store) == rows_without_times(finished)
-    export_results(store, tmp_path / "results.csv.gz")
-    import_results(tmp_path / "results.csv.gz", tmp_path / "again.sqlite")
-    assert len(Store(tmp_path / "again.sqlite").results()[0].rows) == 2
-
-
-def test_two_coordinators(tmp_path, finished):
-    """While one runs, the other is told so, and both can read."""
-    other = Store(finished.path)
-    with finished.writing():
-        with pytest.raises(StoreError, match="in use by another study run"):
-            run_missing(other, [STUDY])
-        assert len(other.statuses()) == 2
-    run_missing(other, [STUDY])
 
 
 def die_once(task):

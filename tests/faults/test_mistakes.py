@@ -67,13 +67,3 @@ def test_head(run, path, tmp_path):  # noqa: F811
     # A note is printed if the pipe is still open when the command comes to it.
     assert all(line.startswith(b"Note: ") for line in done.stderr.splitlines()), done.stderr
     assert len(done.stdout.splitlines()) == 1
-
-
-def test_an_empty_study(run, tmp_path):  # noqa: F811
-    mine = tmp_path / "mine.toml"
-    for text in ("", "datasets = []\n[learners.IML]", "datasets = ['wine']\n[learners]"):
-        mine.write_text(text)
-        result = run("study", "run", mine, "--store", tmp_path / "study.sqlite")
-        assert result.exit_code == 2
-        assert len(result.stderr.splitlines()) == 1
-        assert not (tmp_path / "study.sqlite").exists()

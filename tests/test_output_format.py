@@ -5,45 +5,20 @@ import pytest
 from sklearn import config_context
 from sklearn.base import clone
 
-from raremetric import (
-    GMML,
-    IML,
-    IMLCV,
-    ITML,
-    LMNN,
-    MLFP,
-    BalancedDiscriminant,
-    BoostedLeaves,
-    Euclidean,
-    ImportanceWeights,
-    KernelLandmarks,
-    MetricKNNClassifier,
-    RareClassifier,
-)
+from raremetric import Euclidean, MetricKNNClassifier
 from tests.conftest import make_problem
+from tests.estimators import ESTIMATORS
 
-ESTIMATORS = [
-    IML(),
-    IMLCV([{"margin": 1.0}, {"margin": 10.0}], cv=2, random_state=0),
-    LMNN(),
-    ITML(random_state=0),
-    GMML(random_state=0),
-    MLFP(),
-    Euclidean(),
-    BalancedDiscriminant(),
-    BoostedLeaves(5, random_state=0),
-    ImportanceWeights(n_estimators=5, random_state=0),
-    KernelLandmarks(n_landmarks=10, random_state=0),
+VOTES = [
     MetricKNNClassifier(),
     MetricKNNClassifier(multiclass="one_vs_rest", vote="adjusted", cv=2, random_state=0),
     MetricKNNClassifier(Euclidean(), "auto", vote="score", cv=2, random_state=0),
-    RareClassifier(1e-6, random_state=0),
 ]
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])
 @pytest.mark.parametrize("library", ["pandas", "polars"])
-@pytest.mark.parametrize("estimator", ESTIMATORS, ids=lambda estimator: str(estimator)[:40])
+@pytest.mark.parametrize("estimator", ESTIMATORS + VOTES, ids=lambda estimator: str(estimator)[:40])
 def test_the_same_bits(estimator, library, n_classes, few_candidates):
     frames = pytest.importorskip(library)
     X, y = make_problem(n_classes=n_classes)

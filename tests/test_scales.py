@@ -7,10 +7,8 @@ from sklearn.base import clone
 from raremetric import (
     GMML,
     IML,
-    IMLCV,
     ITML,
     LMNN,
-    MLFP,
     BalancedDiscriminant,
     BoostedLeaves,
     Euclidean,
@@ -21,23 +19,9 @@ from raremetric import (
 )
 from raremetric.scales import unit_of
 from tests.conftest import make_problem
+from tests.estimators import ESTIMATORS
 
 SCALES = [1e-139, 1e-100, 1e-39, 1e-12, 1e-6, 1e6, 1e12, 1e39, 1e100, 1e139]
-ESTIMATORS = [
-    IML(),
-    IMLCV([{"margin": 1.0}], cv=2),
-    LMNN(),
-    ITML(random_state=0),
-    GMML(random_state=0),
-    MLFP(),
-    Euclidean(),
-    BalancedDiscriminant(),
-    BoostedLeaves(5, random_state=0),
-    ImportanceWeights(n_estimators=5, random_state=0),
-    KernelLandmarks("rbf"),
-    MetricKNNClassifier(Euclidean(), vote="score", cv=2),
-    RareClassifier(random_state=0),
-]
 VOTES = [
     MetricKNNClassifier(Euclidean(), 5),
     MetricKNNClassifier(Euclidean(), vote="adjusted", cv=2, random_state=0),

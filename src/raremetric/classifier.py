@@ -78,10 +78,8 @@ class MetricKNNClassifier(ClassifierMixin, BaseEstimator):
     threshold_ : float or ndarray of shape (n_classes,)
         Lowest probability of the rarer class at which it is predicted; with more than two classes
         one threshold for each. Only with ``vote="score"``.
-    classes_ : ndarray of shape (n_classes,)
-        Class labels.
-    n_features_in_, feature_names_in_ : int, ndarray of shape (n_features,)
-        Number of features seen in ``fit``, and their names when ``X`` has string column names.
+    classes_, n_features_in_, feature_names_in_ : ndarray, int, ndarray
+        Class labels, number of features and, if ``X`` has string column names, their names.
 
     See Also
     --------

@@ -84,10 +84,8 @@ class IMLCV(MetricLearner):
         Its loss.
     n_iter_ : int
         Its number of iterations.
-    classes_ : ndarray of shape (n_classes,)
-        Class labels seen in ``fit``.
-    n_features_in_, feature_names_in_ : int, ndarray of shape (n_features,)
-        Number of features seen in ``fit``, and their names when ``X`` has string column names.
+    classes_, n_features_in_, feature_names_in_ : ndarray, int, ndarray
+        Class labels, number of features and, if ``X`` has string column names, their names.
 
     Notes
     -----

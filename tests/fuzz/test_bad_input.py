@@ -8,42 +8,14 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.utils.validation import has_fit_parameter
 
-from raremetric import (
-    GMML,
-    IML,
-    IMLCV,
-    ITML,
-    LMNN,
-    MLFP,
-    BalancedDiscriminant,
-    BoostedLeaves,
-    Euclidean,
-    ImportanceWeights,
-    KernelLandmarks,
-    MetricKNNClassifier,
-    RareClassifier,
-)
+from raremetric import BoostedLeaves, KernelLandmarks
+from tests.estimators import ESTIMATORS
 from tests.fuzz.cases import n_cases
 from tests.fuzz.properties import assert_one_sentence, strict_warnings
 
 X = np.random.RandomState(0).normal(size=(12, 2))
 Y = np.arange(12) % 3
 WEIGHTS = np.ones(12)
-ESTIMATORS = [
-    IML(),
-    IMLCV([{"margin": 1.0}], cv=2),
-    LMNN(),
-    ITML(),
-    GMML(),
-    MLFP(),
-    Euclidean(),
-    BalancedDiscriminant(),
-    BoostedLeaves(2),
-    ImportanceWeights(),
-    KernelLandmarks(),
-    MetricKNNClassifier(Euclidean(), vote="score", cv=2),
-    RareClassifier(1e-6),
-]
 
 
 def with_value(array, value):

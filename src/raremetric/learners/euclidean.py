@@ -16,10 +16,8 @@ class Euclidean(MetricLearner):
     ----------
     components_ : ndarray of shape (n_features, n_features)
         The identity.
-    classes_ : ndarray of shape (n_classes,)
-        Class labels seen in ``fit``.
-    n_features_in_, feature_names_in_ : int, ndarray of shape (n_features,)
-        Number of features seen in ``fit``, and their names when ``X`` has string column names.
+    classes_, n_features_in_, feature_names_in_ : ndarray, int, ndarray
+        Class labels, number of features and, if ``X`` has string column names, their names.
 
     See Also
     --------

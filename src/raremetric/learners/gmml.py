@@ -82,10 +82,8 @@ class GMML(MetricLearner):
     pair_sets_ : dict
         For each class label, the pairs of row indices whose first row is of that class:
         ``.similar`` and ``.dissimilar``, of shape (n_pairs, 2).
-    classes_ : ndarray of shape (n_classes,)
-        Class labels seen in ``fit``.
-    n_features_in_, feature_names_in_ : int, ndarray of shape (n_features,)
-        Number of features seen in ``fit``, and their names when ``X`` has string column names.
+    classes_, n_features_in_, feature_names_in_ : ndarray, int, ndarray
+        Class labels, number of features and, if ``X`` has string column names, their names.
 
     Notes
     -----

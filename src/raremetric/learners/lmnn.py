@@ -70,10 +70,8 @@ class LMNN(MetricLearner):
         consist of -1.
     n_iter_ : int
         Number of iterations.
-    classes_ : ndarray of shape (n_classes,)
-        Class labels seen in ``fit``.
-    n_features_in_, feature_names_in_ : int, ndarray of shape (n_features,)
-        Number of features seen in ``fit``, and their names when ``X`` has string column names.
+    classes_, n_features_in_, feature_names_in_ : ndarray, int, ndarray
+        Class labels, number of features and, if ``X`` has string column names, their names.
 
     Notes
     -----

@@ -111,8 +111,6 @@ class GMML(MetricLearner):
     Departures from the paper: neighbor pairs and balanced weights are additions. They give the
     closed form that the conclusion of [2]_ asks for: the sets of ``IML`` without a descent.
 
-    In the program behind the tables of [2]_: ``GMML(random_state=1)``, ``t`` tuned between 0 and 1.
-
     See Also
     --------
     BalancedDiscriminant : A closed form that uses all examples of each class.

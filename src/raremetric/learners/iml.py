@@ -146,9 +146,8 @@ class IML(MetricLearner):
     sampled problem. The metric then varies with the sample, and F1 by a few tenths of a point: see
     the page "Performance" of the documentation.
 
-    The defaults m = 100, a = 0.5, λ = 0.01 have the second best mean validation F1 of 120 settings
-    over the training parts of the paper's 22 data sets (73.1 %; the best, 73.3 %, is m = 1000 with
-    λ = 0.001, outside of the paper's grid; ``benchmarks/defaults.py``). No setting is good
+    The defaults of m, a and λ have the second best mean validation F1 of 120 settings over the
+    training parts of the paper's 22 data sets (``benchmarks/defaults.py``), but no setting is good
     everywhere: tune with :class:`IMLCV`. Standardize the features first: the identity, toward
     which M is regularized, and the distance of one assume features on a common scale.
 

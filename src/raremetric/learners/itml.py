@@ -108,10 +108,6 @@ class ITML(MetricLearner):
     class, and the pairs of examples for the bounds. All pairs then count the same, and a pair is
     drawn once at most. ``prior="covariance"`` is weighted, too. Only ratios of weights matter.
 
-    The program behind the tables of [2]_ takes the printed step, and so is
-    ``ITML(bounds="histogram", bound_scale=1 / g, max_iter=1000, random_state=1)`` with its "gamma"
-    g tuned between 2⁻¹⁰ and 2¹⁰.
-
     See Also
     --------
     GMML : A closed form with similar aims.

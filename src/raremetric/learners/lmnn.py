@@ -87,11 +87,9 @@ class LMNN(MetricLearner):
     The gradient is 2LΣcδδᵀ over the pairs of T and of examples and impostors: c = 1 − μ plus μ
     times the slopes h' of its triplets for a target, minus μ times these slopes for an impostor.
 
-    The impostors are found again at every evaluation, by a compiled search whose memory does not
-    grow with the number of pairs. Directions are scaled by the scatter of the target neighbors
-    before the descent, which then takes fewer iterations. If ``tol`` is at least 1e-5, the
-    descent with the squared hinge is in single precision; ``objective_`` is always exact. The
-    metric for c·X is that for X divided by c².
+    The impostors are found again at every evaluation. If ``tol`` is at least 1e-5, the descent with
+    the squared hinge is in single precision; ``objective_`` is always exact. The metric for c·X is
+    that for X divided by c².
 
     Where classes can be separated with hardly any pull, as with few examples of many features or
     with μ = 1, many metrics have nearly the same loss. Then, and with μ = 0, plain L-BFGS
@@ -116,9 +114,6 @@ class LMNN(MetricLearner):
     but the impostors of a rare class, all of whose examples are anchors, are as many as before.
     Memory grows with the number of classes times that of examples.
 
-    In the program behind the tables of [2]_: ``LMNN(n_neighbors=3, max_iter=100)``, ``push_weight``
-    tuned between 0 and 1.
-
     See Also
     --------
     IML : A metric learner for imbalanced classes.
@@ -127,8 +122,6 @@ class LMNN(MetricLearner):
     ----------
     .. [1] K. Weinberger and L. Saul. "Distance Metric Learning for Large Margin Nearest Neighbor
        Classification". JMLR 10, 2009.
-    .. [2] L. Gautheron, E. Morvant, A. Habrard and M. Sebban. "Metric Learning from Imbalanced
-       Data". ICTAI, 2019.
 
     Examples
     --------

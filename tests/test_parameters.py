@@ -1,7 +1,4 @@
-"""What learners and maps refuse, and what they say when they stop early or are verbose."""
-
-import logging
-import re
+"""What learners and maps refuse, and what they say when they stop early."""
 
 import numpy as np
 import pytest
@@ -131,14 +128,3 @@ def test_a_class_without_weight_is_missing(learner, problem):
 def test_stopping_early_gives_a_warning(learner, message, problem):
     with pytest.warns(ConvergenceWarning, match=message):
         learner.fit(*problem)
-
-
-@pytest.mark.parametrize("learner", [IML(solver="lbfgs"), IML(), LMNN(), MLFP()])
-def test_verbose_logs_iterations(learner, problem, caplog):
-    with caplog.at_level(logging.INFO, logger="raremetric"):
-        learner.set_params(verbose=1).fit(*problem)
-    lines = [record.getMessage() for record in caplog.records]
-    name = type(learner).__name__
-    assert all(re.match(rf"\[{name}\] iteration +\d+  objective ", line) for line in lines)
-    if isinstance(learner, IML):  # the others may begin again, or report stages
-        assert f"iteration {learner.n_iter_:4d}" in lines[-1] or len(lines) == learner.n_iter_

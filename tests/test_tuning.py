@@ -1,5 +1,3 @@
-import logging
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -128,12 +126,6 @@ def test_halving_races_the_candidates(rare):
         race.cv_results_["mean_test_score"][finished],
         full.cv_results_["mean_test_score"][finished],
     )
-
-
-def test_progress_is_logged(rare, caplog):
-    with caplog.at_level(logging.INFO, logger="raremetric"):
-        IMLCV([{"margin": 1.0}], cv=3, verbose=1).fit(*rare)
-    assert len(caplog.records) == 3
 
 
 @pytest.mark.parametrize(

@@ -62,8 +62,6 @@ class IMLCV(MetricLearner):
     random_state : int, RandomState instance or None, default=None
         For the draw from the grid, for the folds if ``cv`` is a number, and for the draw of
         anchors if there are more than ``max_samples`` examples.
-    verbose : int, default=0
-        1 logs the progress, fold by fold, to the logger "raremetric".
 
     Attributes
     ----------
@@ -123,7 +121,6 @@ class IMLCV(MetricLearner):
         max_samples=20_000,
         n_jobs=None,
         random_state=None,
-        verbose=0,
     ):
         self.candidates = candidates
         self.n_candidates = n_candidates
@@ -134,7 +131,6 @@ class IMLCV(MetricLearner):
         self.max_samples = max_samples
         self.n_jobs = n_jobs
         self.random_state = random_state
-        self.verbose = verbose
 
     @one_blas_thread
     def fit(self, X, y, sample_weight=None, *, groups=None) -> IMLCV:
@@ -185,7 +181,7 @@ class IMLCV(MetricLearner):
 
     def _draw_candidates(self, rng: np.random.RandomState) -> list[dict]:
         grid = PAPER_GRID if self.candidates is None else self.candidates
-        known = set(IML().get_params()) - {"n_neighbors", "warm_start", "n_jobs", "verbose"}
+        known = set(IML().get_params()) - {"n_neighbors", "n_jobs"}
         is_list = isinstance(grid, Sequence) and all(isinstance(each, dict) for each in grid)
         if not isinstance(grid, dict) and not is_list:
             raise TypeError(
@@ -225,15 +221,12 @@ class IMLCV(MetricLearner):
         shape = (len(candidates), len(folds))
         scores, seconds = np.full(shape, np.nan), np.full(shape, np.nan)
         running = np.arange(len(candidates))
-        report = self._reporter(self.verbose)
         for f, fold in enumerate(folds):
             results = score_candidates(
                 fold, [candidates[i] for i in running], score, self.n_neighbors, self.n_jobs
             )
             scores[running, f], seconds[running, f] = np.transpose(results)
             means = scores[running, : f + 1].mean(axis=1)
-            if report is not None:
-                report(f + 1, float(means.max()))
             if self.halving and f + 1 < len(folds):
                 best_first = np.argsort(-means, kind="stable")
                 running = np.sort(running[best_first[: max(1, (len(running) + 1) // 2)]])

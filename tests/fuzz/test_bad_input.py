@@ -73,7 +73,7 @@ BAD_WEIGHTS = [
 ]
 BAD_VALUES = [-1, -0.5, np.nan, np.inf, -np.inf, "word", [], (1, 2, 3), {}, object(), b"word"]
 # Any value is a seed, a number of threads, a boolean or a word for scikit-learn or NumPy to judge.
-NOT_OURS = {"random_state", "n_jobs", "warm_start", "verbose", "halving", "cv", "scoring"}
+NOT_OURS = {"random_state", "n_jobs", "halving", "cv", "scoring"}
 
 
 def is_refused(call):

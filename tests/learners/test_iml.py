@@ -171,12 +171,6 @@ def test_every_start_ends_at_the_same_optimum(init, problem):
         assert iml.objective_ == pytest.approx(reference.objective_, rel=accuracy)
 
 
-def test_warm_start_continues_from_the_last_fit(problem):
-    iml = IML(warm_start=True, solver="lbfgs", tol=1e-6, max_iter=2000).fit(*problem)
-    cold = iml.n_iter_
-    assert iml.fit(*problem).n_iter_ < cold
-
-
 @given(
     seed=st.integers(0, 1000),
     m=st.sampled_from([0.0, 1.0, 1e4]),

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import logging
-import sys
 from collections.abc import Callable, Sequence
 from functools import partial
 from html import escape
@@ -25,8 +23,6 @@ from raremetric.validation import (
     relative_weights,
     weighted_rows,
 )
-
-logger = logging.getLogger("raremetric")
 
 N_SHOWN = 10  # features in the table of weights
 _ROW = (
@@ -171,16 +167,6 @@ class MetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
             X, y = X[rows], labels.classes[labels.codes[rows]]
             labels = check_labels(y, type(self).__name__)
         return X, labels, rows, relative_weights(weights)
-
-    def _reporter(self, verbose: int) -> Callable[[int, float], None] | None:
-        """A function that logs the progress of a solver if verbose, else None."""
-        if not verbose:
-            return None
-        if not logging.getLogger().handlers and not logger.handlers:
-            logger.addHandler(logging.StreamHandler(sys.stderr))
-        logger.setLevel(min(logger.level or logging.INFO, logging.INFO))
-        name = type(self).__name__
-        return lambda n, value: logger.info("[%s] iteration %4d  objective %.6g", name, n, value)
 
     # IPython's protocol: scikit-learn's diagram, and below it the weights of the features.
     @property

@@ -79,15 +79,11 @@ class IML(MetricLearner):
         estimate it otherwise. If ``fit`` ends without the proof or the estimate, it gives a
         ``ConvergenceWarning``; ``duality_gap_`` holds what is proved. Features on very
         different or very large scales can prevent the proof: standardize them.
-    warm_start : bool, default=False
-        Start from the metric of the last ``fit`` instead of ``init``.
     random_state : int, RandomState instance or None, default=None
         For ``pairs="random"``, and for the draw of anchors if there are more than ``max_samples``
         examples.
     n_jobs : int or None, default=None
         Threads in the search for neighbors. The result does not depend on it.
-    verbose : int, default=0
-        1 logs the progress every few iterations to the logger "raremetric" (by default, stderr).
 
     Attributes
     ----------
@@ -193,10 +189,8 @@ class IML(MetricLearner):
         init="auto",
         max_iter=200,
         tol=1e-4,
-        warm_start=False,
         random_state=None,
         n_jobs=None,
-        verbose=0,
     ):
         self.n_neighbors = n_neighbors
         self.margin = margin
@@ -211,10 +205,8 @@ class IML(MetricLearner):
         self.init = init
         self.max_iter = max_iter
         self.tol = tol
-        self.warm_start = warm_start
         self.random_state = random_state
         self.n_jobs = n_jobs
-        self.verbose = verbose
 
     def _fit(self, X: NDArray, labels: Labels, sample_weight: ArrayLike | None) -> None:
         check_parameters(self)
@@ -258,16 +250,11 @@ def check_parameters(learner: IML) -> None:
 
 
 def start_of(learner: IML, X: NDArray) -> tuple[NDArray, SolverOptions]:
-    """Where the descent starts, or continues after an earlier fit, and how."""
-    is_warm = learner.warm_start and hasattr(learner, "components_")
-    init = learner.components_ if is_warm else learner.init
-    return initial_components(init, X, learner.n_components), SolverOptions(
-        learner.solver,
-        learner.max_iter,
-        learner.tol,
-        scale_start=isinstance(init, str) and init == "auto",
-        report=learner._reporter(learner.verbose),
-    )
+    """Where the descent starts, and how."""
+    init = learner.init
+    scale = isinstance(init, str) and init == "auto"
+    options = SolverOptions(learner.solver, learner.max_iter, learner.tol, scale)
+    return initial_components(init, X, learner.n_components), options
 
 
 def make_problem(

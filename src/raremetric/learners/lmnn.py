@@ -49,14 +49,10 @@ class LMNN(MetricLearner):
         Relative accuracy of the objective: the descent ends when five iterations gain less than
         this fraction of it (or of a hundredth of its value at the start), or when no step
         decreases it. This is an estimate, not a proof: far outliers can end the descent early.
-    warm_start : bool, default=False
-        Start from the metric of the last ``fit`` instead of ``init``.
     random_state : int, RandomState instance or None, default=None
         For the draw of anchors if there are more than ``max_samples`` examples.
     n_jobs : int or None, default=None
         Threads in the search for the target neighbors. The result does not depend on it.
-    verbose : int, default=0
-        1 logs every iteration to the logger "raremetric" (standard error by default).
 
     Attributes
     ----------
@@ -146,10 +142,8 @@ class LMNN(MetricLearner):
         init="pca",
         max_iter=200,
         tol=1e-4,
-        warm_start=False,
         random_state=None,
         n_jobs=None,
-        verbose=0,
     ):
         self.n_neighbors = n_neighbors
         self.push_weight = push_weight
@@ -159,10 +153,8 @@ class LMNN(MetricLearner):
         self.init = init
         self.max_iter = max_iter
         self.tol = tol
-        self.warm_start = warm_start
         self.random_state = random_state
         self.n_jobs = n_jobs
-        self.verbose = verbose
 
     def _fit(self, X: NDArray, labels: Labels, sample_weight: ArrayLike | None) -> None:
         n_samples = len(X)
@@ -212,12 +204,7 @@ def make_problem(
 def start_of(
     learner: LMNN, X: NDArray, weights: NDArray | None = None
 ) -> tuple[NDArray, SolverOptions]:
-    """Where a learner starts, or continues after an earlier fit, and how it minimizes."""
-    is_warm = learner.warm_start and hasattr(learner, "components_")
-    init = learner.components_ if is_warm else learner.init
-    return initial_components(init, X, learner.n_components, weights), SolverOptions(
-        max_iter=learner.max_iter,
-        tol=learner.tol,
-        scale_start=isinstance(init, str),
-        report=learner._reporter(learner.verbose),
-    )
+    """Where a learner starts, and how it minimizes."""
+    scale = isinstance(learner.init, str)
+    options = SolverOptions(max_iter=learner.max_iter, tol=learner.tol, scale_start=scale)
+    return initial_components(learner.init, X, learner.n_components, weights), options

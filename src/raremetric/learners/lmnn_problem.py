@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property, partial
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -156,13 +155,14 @@ def _descend(
         return value, mapped(gradient)
 
     solve = partial(minimize_lbfgs, patience=patience)
-    limits: dict[str, Any] = {"max_iter": options.max_iter, "report": options.report}
     if loss.squared:
-        solution = solve(evaluate, start, tol=factor * options.tol, **limits)
+        tol = factor * options.tol
+        solution = solve(evaluate, start, max_iter=options.max_iter, tol=tol)
     else:
         solution = minimize_in_stages(
-            solve, evaluate, lambda point: evaluate(point)[0], start, tol=options.tol, **limits
-        )
+            solve, evaluate, lambda point: evaluate(point)[0], start,
+            max_iter=options.max_iter, tol=options.tol,
+        )  # fmt: skip
     return solution._replace(L=mapped(solution.L))
 
 

@@ -48,8 +48,6 @@ class MLFP(MetricLearner):
         Maximum number of iterations.
     tol : float, default=1e-3
         Stop when the objective is proved to be within this fraction of its minimum.
-    verbose : int, default=0
-        1 logs every iteration to the logger "raremetric" (standard error by default).
 
     Attributes
     ----------
@@ -122,7 +120,6 @@ class MLFP(MetricLearner):
         pos_label=None,
         max_iter=500,
         tol=1e-3,
-        verbose=0,
     ):
         self.n_neighbors = n_neighbors
         self.margin = margin
@@ -130,7 +127,6 @@ class MLFP(MetricLearner):
         self.pos_label = pos_label
         self.max_iter = max_iter
         self.tol = tol
-        self.verbose = verbose
 
     def _fit(self, X: NDArray, labels: Labels, sample_weight: ArrayLike | None) -> None:
         X, labels, _, weights = self._weighted_data(X, labels, sample_weight)
@@ -153,7 +149,7 @@ class MLFP(MetricLearner):
 
     def _minimize(self, loss: FewPositivesLoss, n_features: int) -> tuple[Solution, float]:
         """The minimum, and how far it can be above that over all metrics."""
-        bounds, report = [-np.inf], self._reporter(self.verbose)
+        bounds = [-np.inf]
 
         def exact(L: NDArray) -> float:
             return loss.value_and_gradient(L)[0]
@@ -168,7 +164,7 @@ class MLFP(MetricLearner):
         found = minimize_in_stages(
             partial(minimize_projected, largest=1.0), loss.value_and_gradient, exact,
             np.eye(n_features), lower_bound=lower_bound, is_enough=is_enough,
-            max_iter=self.max_iter, tol=self.tol, report=report,
+            max_iter=self.max_iter, tol=self.tol,
         )  # fmt: skip
         return found, max(found.value - max(bounds), 0.0)
 

@@ -183,7 +183,6 @@ class PairSetProblem:
         loss, similar_weight = self.loss(parameters), parameters.similar_weight
         L, candidates = self._start(L, loss, options.scale_start)
         limits: dict[str, Any] = {"max_iter": options.max_iter, "tol": options.tol}
-        limits["report"] = options.report
         if similar_weight == 0 and loss.regularization == 0:
             # Any metric that is large enough has no loss: the path decides which one is found.
             # Take the path of the paper's program.

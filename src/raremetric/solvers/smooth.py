@@ -27,7 +27,6 @@ ITERATION_LIMIT = 1  # SciPy's status when maxiter or maxfun ended the run
 CHECKED_EVERY = 10  # iterations, whether the accuracy is proved already
 PATIENCE = 5  # iterations in a row with a gain below the tolerance that end the descent
 
-Report = Callable[[int, float], None]  # called with the iteration and the value
 Evaluate = Callable[[NDArray], tuple[float, NDArray]]  # from L to the value and the gradient
 
 
@@ -38,7 +37,6 @@ class SolverOptions(NamedTuple):
     max_iter: int = 200
     tol: float = 1e-4
     scale_start: bool = False  # whether to start from the best multiple of the given L
-    report: Report | None = None
 
 
 class Solution(NamedTuple):
@@ -62,7 +60,6 @@ def minimize_in_stages(
     widths: Sequence[float] = WIDTHS,
     max_iter: int,
     tol: float,
-    report: Report | None = None,
 ) -> Solution:
     """Minimize losses with less and less rounding, each one from the minimum of the last.
 
@@ -86,7 +83,7 @@ def minimize_in_stages(
             more["is_enough"] = partial(is_enough, width=width)
         stage = solve(
             partial(evaluate, width=width), L,
-            max_iter=max_iter - n_iter, tol=stage_tol, report=report, **more,
+            max_iter=max_iter - n_iter, tol=stage_tol, **more,
         )  # fmt: skip
         L, n_iter, value = stage.L, n_iter + stage.n_iter, exact(stage.L)
         if value <= best:
@@ -130,7 +127,7 @@ def minimize_proved(
         minimize_projected if is_projected else minimize_lbfgs,
         loss.value_and_matrix_gradient if is_projected else loss.value_and_gradient,
         loss.value, L, lower_bound=lower_bound,
-        widths=widths, max_iter=options.max_iter, tol=options.tol, report=options.report,
+        widths=widths, max_iter=options.max_iter, tol=options.tol,
     )  # fmt: skip
     return found._replace(converged=found.proved) if can_be_proved(bound, L) else found
 
@@ -154,7 +151,6 @@ def minimize_lbfgs(
     max_iter: int,
     tol: float,
     patience: int = 1,
-    report: Report | None = None,
 ) -> Solution:
     """Minimize a function of L by L-BFGS-B.
 
@@ -176,8 +172,6 @@ def minimize_lbfgs(
 
     def watch(intermediate_result) -> None:
         values.append(float(intermediate_result.fun))
-        if report is not None:
-            report(len(values) - 1, values[-1] * scale)
         if 1 < patience < len(values):
             gain = values[-1 - patience] - values[-1]
             if gain <= tol * max(values[-1], SMALL_VALUE):
@@ -204,7 +198,6 @@ def minimize_projected(
     *,
     max_iter: int,
     tol: float,
-    report: Report | None = None,
     largest: float = np.inf,
     is_enough: Callable[[NDArray], bool] = lambda L: False,
 ) -> Solution:
@@ -237,8 +230,6 @@ def minimize_projected(
             momentum = new_momentum
             if gained >= 0:
                 M, L, value = new_M, new_L, new_value
-        if report is not None:
-            report(iteration, value)
         if idle >= PATIENCE or (iteration % CHECKED_EVERY == 0 and is_enough(L)):
             return Solution(L, value, iteration, True)
     return Solution(L, value, max_iter, False)

@@ -15,7 +15,7 @@ from numpy.typing import DTypeLike, NDArray
 from raremetric.losses.pair_sets import Multipliers, PairSetLoss
 from raremetric.losses.pair_sets_kernels import evaluate_pair_sets
 from raremetric.performance import internal, internal_any_order, jit, merged
-from raremetric.solvers.smooth import SMALL_VALUE, Report, Solution
+from raremetric.solvers.smooth import SMALL_VALUE, Solution
 
 WIDTHS = (1e-2, 1e-3)  # how far the corners of the loss are rounded, one stage for each
 WINDOW_SIZES = (1, 40)  # fewest and most iterations between two searches for candidates
@@ -65,7 +65,6 @@ def minimize_windowed(
     *,
     max_iter: int,
     tol: float,
-    report: Report | None = None,
 ) -> Solution:
     """Minimize the loss in two stages, rounded less in the second one.
 
@@ -74,14 +73,13 @@ def minimize_windowed(
     ``candidates`` are those for neighbors under the start L; None searches for them. ``hessian``,
     (n_features, n_features), is an approximate Hessian of the pairs' terms for each row of L.
     ``max_iter`` bounds the iterations of both stages together. The last stage ends when a few
-    iterations gain less than the fraction ``tol`` of the value; ``report`` is called after each
-    window.
+    iterations gain less than the fraction ``tol`` of the value.
     """
     # The regularization has the curvature 8λ.
     extra = 8 * loss.regularization + RIDGE * np.trace(hessian) / len(hessian)
     inverse = np.linalg.inv(hessian + max(extra, SMALLEST_CURVATURE) * np.eye(len(hessian)))
     loss = _in_fast_precision(loss, tol)
-    descent = _Descent(loss, inverse.astype(loss.X.dtype, copy=False), max_iter, report)
+    descent = _Descent(loss, inverse.astype(loss.X.dtype, copy=False), max_iter)
     candidates = loss.candidates(L) if candidates is None else candidates
     solution, known = Solution(L, np.inf, 0, False), Candidates(candidates, L)
     for width, stage_tol in zip(WIDTHS, (FIRST_STAGE_TOL * tol, tol), strict=True):
@@ -106,8 +104,8 @@ def _in_fast_precision(loss: PairSetLoss, tol: float) -> PairSetLoss:
 class _Descent:
     """The working state of both stages."""
 
-    def __init__(self, loss: PairSetLoss, inverse: NDArray, max_iter: int, report: Report | None):
-        self.loss, self.inverse, self.max_iter, self.report = loss, inverse, max_iter, report
+    def __init__(self, loss: PairSetLoss, inverse: NDArray, max_iter: int):
+        self.loss, self.inverse, self.max_iter = loss, inverse, max_iter
         self.window = WINDOW_SIZES[0]
 
     def run_stage(
@@ -136,8 +134,6 @@ class _Descent:
             n_retries, known = 0, found
             if gain > 0:
                 L, value, gradient = point, new_value, new_gradient
-            if self.report is not None:
-                self.report(n_iter, value)
             little = small_gain * (1.0 if settled else done / PATIENCE)
             if gain <= little or (settled and missed <= small_gain):
                 return Solution(L, value, n_iter, True), known

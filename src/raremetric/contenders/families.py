@@ -1,4 +1,4 @@
-"""What a user might choose instead: linear models, kernel machines, boosting, balanced forests."""
+"""What a user might choose instead: linear models, kernel machines, balanced forests."""
 
 from __future__ import annotations
 
@@ -20,7 +20,6 @@ from sklearn.utils.validation import has_fit_parameter
 
 from raremetric.contenders.averaged import ClassifierFamily
 from raremetric.contenders.base import positive_scores
-from raremetric.extras import import_optional
 from raremetric.features.landmarks import KERNELS, median_distance
 from raremetric.performance import jit
 from raremetric.validation import quiet_constants
@@ -31,23 +30,12 @@ LOGISTIC_GRID: dict[str, list] = {
     "C": np.logspace(-3, 3, 13).round(6).tolist(),
     "class_weight": CLASS_WEIGHTS,
 }
-MAX_ROWS_OF_TREES = 200_000  # that boosted trees learn from by default
 MAX_PER_CLASS = 3000  # examples of a tree of a balanced forest
 MAX_ROWS_OF_KERNEL = 5000  # learned from by default: all pairwise distances are computed
 SVM_GRID: dict[str, list] = {
     "width": [0.5, 1.0, 2.0, 4.0, 8.0, 16.0],
     "C": [0.1, 1.0, 10.0, 100.0, 1000.0],
     "class_weight": CLASS_WEIGHTS,
-}
-BOOSTING_GRID: dict[str, list] = {
-    "learning_rate": [0.03, 0.1, 0.3],
-    "rounds": [50, 100, 200],
-    "max_leaves": [3, 7, 15, 31],
-    "min_child_weight": [0.1, 0.3, 1.0],
-    "reg_lambda": [0.1, 1.0, 10.0],
-    "subsample": [0.7, 1.0],
-    "colsample_bynode": [0.5, 1.0],
-    "balance": [False, True],
 }
 FOREST_GRID: dict[str, list] = {
     "max_features": ["sqrt", 0.3, 0.6, 1.0],
@@ -153,53 +141,6 @@ class KernelMachines(ClassifierFamily):
         machines = zip(self.coefficients_, self.intercepts_, self.widths_, strict=True)
         # One product per row, so that no other row changes the last bits of its value.
         return np.stack([np.vecdot(np.exp(-distances / w), a) + b for a, b, w in machines])
-
-
-class BoostedTrees(ClassifierFamily):
-    """XGBoost: trees grown leaf by leaf on histograms that all settings share."""
-
-    def fit(self, X, y, settings, seed, weights=None) -> BoostedTrees:
-        """Train one booster for each setting: ``rounds``, ``balance``, XGBoost's parameters."""
-        xgboost = import_optional("xgboost", "Gradient boosting")
-        data = xgboost.QuantileDMatrix(X, y, weight=weights, nthread=1)
-        fixed = {
-            "objective": "binary:logistic",
-            "grow_policy": "lossguide",
-            "max_depth": 0,  # only the number of leaves is limited
-            "nthread": 1,  # a study runs several processes
-            "seed": seed,
-        }
-        totals = np.bincount(y, weights)
-        balanced = totals[0] / totals[1]
-        self.boosters_ = []
-        for params in settings:
-            given = {**fixed, **params}
-            rounds, balance = given.pop("rounds", 100), given.pop("balance", False)
-            given["scale_pos_weight"] = balanced if balance else 1.0
-            self.boosters_.append(xgboost.train(given, data, rounds))
-        return self
-
-    def scores(self, X: NDArray) -> NDArray:
-        """Log-odds."""
-        data = import_optional("xgboost", "Gradient boosting").DMatrix(X, nthread=1)
-        return np.stack([each.predict(data, output_margin=True) for each in self.boosters_])
-
-    def __getstate__(self) -> dict[str, Any]:
-        """Boosters as arrays of bytes in XGBoost's own format, so that any file can hold them."""
-        state = dict(super().__getstate__())
-        if "boosters_" in state:
-            raw = [each.save_raw() for each in state["boosters_"]]
-            state["boosters_"] = [np.frombuffer(each, dtype=np.uint8).copy() for each in raw]
-        return state
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        super().__setstate__(state)
-        if "boosters_" in state:
-            xgboost = import_optional("xgboost", "Gradient boosting")
-            self.boosters_ = [
-                xgboost.Booster({"nthread": 1}, model_file=bytearray(raw.tobytes()))
-                for raw in state["boosters_"]
-            ]
 
 
 class Forest(NamedTuple):

@@ -13,15 +13,24 @@ from importlib import import_module
 from typing import Any
 
 from raremetric.contenders.base import Contender
-from raremetric.contenders.families import (
+from raremetric.contenders.boosting import (
     BOOSTING_GRID,
+    CATBOOST_DEFAULTS,
+    CATBOOST_GRID,
+    LIGHTGBM_DEFAULTS,
+    LIGHTGBM_GRID,
+    MAX_ROWS_OF_TREES,
+    XGBOOST_GRID,
+    BoostedTrees,
+    CatBoosts,
+    LightGBMs,
+)
+from raremetric.contenders.families import (
     FOREST_GRID,
     LOGISTIC_GRID,
     MAX_ROWS_OF_KERNEL,
-    MAX_ROWS_OF_TREES,
     SVM_GRID,
     BalancedForests,
-    BoostedTrees,
     KernelMachines,
     LogisticRegressions,
 )
@@ -100,6 +109,37 @@ _alternatives = (
         alias="svm",
     ),
 )
+# With a large number of rounds and early stopping; of the extra "rivals", except for XGBoost.
+_lightgbm, _catboost = (
+    Scored(
+        name="lightgbm",
+        family=LightGBMs(),
+        default_grid=LIGHTGBM_GRID,
+        default_max_samples=MAX_ROWS_OF_TREES,
+        title="LightGBM",
+    ),
+    Scored(
+        name="catboost",
+        family=CatBoosts(),
+        default_grid=CATBOOST_GRID,
+        n_candidates=10,  # each takes several times as long as one of the others
+        default_max_samples=MAX_ROWS_OF_TREES,
+        title="CatBoost",
+    ),
+)
+_rivals = (
+    Scored(
+        name="xgboost",
+        family=BoostedTrees(),
+        default_grid=XGBOOST_GRID,
+        default_max_samples=MAX_ROWS_OF_TREES,
+        title="XGBoost",
+    ),
+    _lightgbm,
+    _lightgbm.variant("lightgbm-defaults", grid=LIGHTGBM_DEFAULTS, title="LightGBM, defaults"),
+    _catboost,
+    _catboost.variant("catboost-defaults", grid=CATBOOST_DEFAULTS, title="CatBoost, defaults"),
+)
 
 # In the order in which tables of results list them.
 CONTENDERS: dict[str, Contender] = {
@@ -138,6 +178,7 @@ CONTENDERS: dict[str, Contender] = {
             "RareClassifier-fast", {"budget": "fast"}, title="RareClassifier", alias="rare"
         ),
         _rare.variant("RareClassifier-thorough", {"budget": "thorough"}),
+        *_rivals,
     )
 }
 

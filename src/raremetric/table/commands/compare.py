@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from raremetric.table import DEFAULT_METHODS
+from raremetric.table import DEFAULT_METHODS, METHODS
 from raremetric.table.commands import options
 from raremetric.terminal.common import (
     AsJson,
@@ -149,8 +149,8 @@ def _print_importances(found: Comparison) -> None:
 def _print_next_step(found: Comparison, file: str, given: dict[str, Any]) -> None:
     """Print the command that fits the best method, if any method finds the class."""
     best = found.best["method"]
-    if ":" in best or not found.is_better_than_chance:
-        return  # fit knows no classes outside the package
+    if best not in METHODS or not found.is_better_than_chance:
+        return  # fit knows no others
     words = ["raremetric", "fit", file, "--target", found.target_name]
     for name, values in given.items():
         for value in values if isinstance(values, list) else [values] if values else []:

@@ -184,8 +184,11 @@ class GMML(MetricLearner):
         self.classes_ = labels.classes
         self.components_ = unit ** (2 * self.t - 1) * components_from_matrix(M)
         self.similar_scatter_, self.dissimilar_scatter_ = unit**2 * S, unit**2 * D
-        # M divides the path from S⁻¹ to D, of length δ, at t.
-        self.objective_ = self.t * (1 - self.t) * _squared_path_length(S, D, unit)
+        # M divides the path from S⁻¹ to D, of length δ, at t: δ² = Σ log² of the eigenvalues of SD.
+        # These are squared singular values, which rounding cannot make negative.
+        values = linalg.svdvals(linalg.cholesky(S) @ linalg.cholesky(D).T)
+        squared_length = float(np.sum((2 * np.log(values) + 4 * np.log(unit)) ** 2))
+        self.objective_ = self.t * (1 - self.t) * squared_length
         sets = pair_sets(labels, similar, dissimilar)
         self.pair_sets_ = {c: PairSet(rows[s.similar], rows[s.dissimilar]) for c, s in sets.items()}
 
@@ -222,13 +225,3 @@ def _check_definite(scatter: NDArray, kind: str) -> NDArray:
             f"is singular. Raise {kind}_strength or the number of pairs, or drop constant features."
         )
     return scatter
-
-
-def _squared_path_length(S: NDArray, D: NDArray, unit: float) -> float:
-    """δ²(S⁻¹, D) = Σ log² of the eigenvalues of SD, for S and D divided by the unit's square.
-
-    The eigenvalues are the squared singular values of a product of Cholesky factors, which rounding
-    cannot make negative even if S and D are nearly singular.
-    """
-    values = linalg.svdvals(linalg.cholesky(S) @ linalg.cholesky(D).T)
-    return float(np.sum((2 * np.log(values) + 4 * np.log(unit)) ** 2))

@@ -186,9 +186,9 @@ class FewPositivesLoss(NamedTuple):
     def value_and_gradient(self, L: NDArray, width: float = 0.0) -> tuple[float, NDArray]:
         """F and its gradient over M, with the corners of the hinges rounded over ``width``."""
         lengths = squared_lengths(L, self.differences)
-        values, slopes = _rounded_hinge(
-            self.constants + (self.signs * lengths)[:, np.newaxis], width
-        )
+        u = np.maximum(self.constants + (self.signs * lengths)[:, np.newaxis], 0.0)
+        slopes = np.minimum(u / width, 1.0) if width else (u > 0).astype(np.float64)
+        values = slopes * u - width * slopes**2 / 2
         pulls = self.weights * self.signs * slopes.sum(axis=1)
         away = matrix_from_components(L) - np.eye(L.shape[1])
         value = self.weights @ values.sum(axis=1) + self.regularization * np.sum(away**2)
@@ -207,13 +207,6 @@ class FewPositivesLoss(NamedTuple):
             return value - np.sum(G * M) + np.minimum(np.linalg.eigvalsh(G), 0.0).sum()
         Z, _ = project_psd(M - G / (2 * self.regularization), largest=1.0)
         return value + np.sum(G * (Z - M)) + self.regularization * np.sum((Z - M) ** 2)
-
-
-def _rounded_hinge(u: NDArray, width: float) -> tuple[NDArray, NDArray]:
-    """[u]₊ with its corner rounded over (0, width), and its derivative."""
-    u = np.maximum(u, 0.0)
-    slopes = np.minimum(u / width, 1.0) if width else (u > 0).astype(np.float64)
-    return slopes * u - width * slopes**2 / 2, slopes
 
 
 def rarest_or_given(labels: Labels, pos_label: Any) -> Any:

@@ -13,7 +13,7 @@ import numpy as np
 from joblib import effective_n_jobs
 from numpy.typing import NDArray
 
-from raremetric.neighbors.queries import nearest_examples, round_examples
+from raremetric.neighbors.queries import NO_ROW, nearest_examples, round_examples
 from raremetric.neighbors.self_join import class_neighbors, merge_lists
 from raremetric.performance import one_blas_thread
 from raremetric.validation import Labels
@@ -85,7 +85,7 @@ class NeighborSearch:
         rows, norms, center, scale = self._rounded
         points = self.Z if queries is None else self._check_queries(queries)
         found = [
-            Neighbors(np.empty((len(points), k)), np.empty((len(points), k), dtype=np.int64))
+            Neighbors(np.full((len(points), k), np.inf), np.full((len(points), k), NO_ROW))
             for k in sizes
         ]
 
@@ -102,6 +102,9 @@ class NeighborSearch:
             search(0, len(points))
         else:
             _run_in_threads(search, len(points), self.n_jobs)
+        for distances, indices in found:
+            np.sqrt(distances, out=distances)
+            indices[indices == NO_ROW] = -1
         return found
 
     def _check_queries(self, queries: NDArray) -> NDArray[np.float64]:

@@ -13,7 +13,7 @@ import math
 import numpy as np
 
 from raremetric.neighbors.self_join import squared_distance
-from raremetric.performance import internal, internal_any_order, jit, merged
+from raremetric.performance import internal, internal_any_order, jit
 
 BLOCK = 128  # queries whose distances are estimated together
 TILE = 4096  # examples whose distances are estimated together: 2 MB for a block of queries
@@ -183,33 +183,19 @@ def measure_positions(query, own_row, Z, order, positions, reals, integers, dist
         merge_found(reals[1], integers[1], n_found, distances, rows)
 
 
-@merged
-def empty_lists(distances, rows):
-    """Fill the lists with infinite distances."""
-    for i in range(rows.shape[0]):
-        for s in range(rows.shape[1]):
-            distances[i, s], rows[i, s] = np.inf, NO_ROW
-
-
-@merged
-def finish_lists(distances, rows):
-    """Turn squared distances into distances, and set missing rows to -1."""
-    for i in range(rows.shape[0]):
-        for s in range(rows.shape[1]):
-            distances[i, s] = math.sqrt(distances[i, s])
-            rows[i, s] = -1 if rows[i, s] == NO_ROW else rows[i, s]
-
-
 @jit
 def nearest_examples(
     queries, own_row, Z, order, rounded, norms, center, scale, exact, distances, indices
 ):
-    """The k nearest examples to each query, nearest first, written to distances and indices.
+    """The squared distances and the numbers of the k nearest examples to each query, nearest first.
+
+    They are merged into lists that are infinite and NO_ROW before, and remain so at their ends if
+    there are fewer examples.
 
     The examples are the rows ``order`` of Z; ``rounded``, ``norms``, ``center`` and ``scale`` are
     from ``round_examples``. If the queries are the rows of Z from ``own_row`` on, each is left out
-    of its own list; otherwise ``own_row`` is negative. Lists that are shorter than k end with index
-    -1 and infinite distance. Cost: n_queries · n_examples · n_dims in single precision.
+    of its own list; otherwise ``own_row`` is negative. Cost: n_queries · n_examples · n_dims in
+    single precision.
     """
     (n_queries, n_dims), n_examples, k = queries.shape, rounded.shape[0], distances.shape[1]
     largest = np.float32(0.0)
@@ -223,7 +209,6 @@ def nearest_examples(
     nearest, bound = np.empty(2 * n_groups, np.float32), np.empty(1, np.float32)
     groups, positions = np.empty(2 * n_groups, np.int64), np.empty(tile, np.int64)
     reals, integers = np.empty((2, BUFFER), np.float64), np.empty((3, BUFFER), np.int64)
-    empty_lists(distances, indices)
     for start in range(0, n_queries, BLOCK):
         block = min(BLOCK, n_queries - start)
         for r in range(block):
@@ -248,4 +233,3 @@ def nearest_examples(
                     queries[i], own, Z, order[first:stop], positions[:count], reals, integers,
                     distances[i], indices[i],
                 )  # fmt: skip
-    finish_lists(distances, indices)

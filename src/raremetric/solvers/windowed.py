@@ -208,12 +208,6 @@ def remember(point, L, new_gradient, gradient, history):
         state[0] -= 1  # the slot held the oldest correction
 
 
-@internal
-def is_long(heading, step, L):
-    """Whether a step changes L by more than a thousandth of its length."""
-    return step * step * inner(heading, heading) > 1e-6 * inner(L, L)
-
-
 @jit
 def run_window(
     L, value, gradient, loss, candidates, width, inverse, history, n_iter, patience, small_gain
@@ -239,8 +233,10 @@ def run_window(
         low, high, step, found = 0.0, np.inf, 1.0, False
         best, best_value, best_gradient = L, value, gradient
         for trial in range(MAX_TRIALS):
-            if trial >= TRIALS and (found or not is_long(heading, step, L)):
-                break
+            if trial >= TRIALS:  # more only of steps longer than a thousandth of L
+                is_long = step * step * inner(heading, heading) > 1e-6 * inner(L, L)
+                if found or not is_long:
+                    break
             point = np.empty(L.shape, np.float64)
             add_multiple(L, step, heading, point)
             new_value, new_gradient, _, _, _ = evaluate_pair_sets(point, loss, candidates, width)

@@ -65,7 +65,9 @@ class Store:
             self._db = sqlite3.connect(self.path, BUSY_SECONDS, check_same_thread=False)
             finalize(self, self._db.close)  # Python 3.13 warns of connections left open
             try:
-                if create and self._is_empty():
+                # New, or its creation was interrupted.
+                is_empty = self._fetch("SELECT COUNT(*) FROM sqlite_master") == [(0,)]
+                if create and is_empty:
                     with self._transaction() as db:
                         for statement in SCHEMA:
                             db.execute(statement)
@@ -73,10 +75,6 @@ class Store:
             except BaseException:
                 self._db.close()
                 raise
-
-    def _is_empty(self) -> bool:
-        """Whether the file is new, or its creation was interrupted."""
-        return self._db.execute("SELECT COUNT(*) FROM sqlite_master").fetchone() == (0,)
 
     def _check(self) -> None:
         (application,) = self._db.execute("PRAGMA application_id").fetchone()

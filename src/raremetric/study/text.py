@@ -29,24 +29,12 @@ MAX_BYTES = 1 << 28  # of a file when unpacked
 MAX_COUNT = 2**53  # of rows that a result counts
 
 
-def _is_count(value: Any) -> bool:
-    return value is None or 0 <= value <= MAX_COUNT
-
-
-def _is_share(value: Any) -> bool:
-    return value is None or 0 < value < 1
-
-
-def _is_object(text: Any) -> bool:
-    return isinstance(json.loads(text or "null"), dict)
-
-
 # The columns of the file: type, which values are possible, and what they are.
 Column = tuple[type, Callable[[Any], object], str]
 NAME: Column = (str, bool, "a name")
-SHARE: Column = (float, _is_share, "empty, or between 0 and 1")
-COUNT: Column = (int, _is_count, "empty, or a number of rows")
-OBJECT: Column = (str, _is_object, "a JSON object")
+SHARE: Column = (float, lambda n: n is None or 0 < n < 1, "empty, or between 0 and 1")
+COUNT: Column = (int, lambda n: n is None or 0 <= n <= MAX_COUNT, "empty, or a number of rows")
+OBJECT: Column = (str, lambda text: isinstance(json.loads(text or "null"), dict), "a JSON object")
 COLUMNS: dict[str, Column] = {
     "id": NAME,
     "dataset": NAME,

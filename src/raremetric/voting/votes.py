@@ -48,10 +48,6 @@ class ClassDistances(NamedTuple):
             ]
         )
 
-    def count_nearest(self, k: int) -> NDArray[np.int64]:
-        """How many of the k nearest are of each class, (n_queries, n_classes)."""
-        return _own_columns([_count_nearest(parts, k) for parts in self.by_metric])
-
 
 class Examples(NamedTuple):
     """The training examples as each metric maps them, ready for neighbor searches."""
@@ -209,7 +205,8 @@ def adjusted_decision(distances: ClassDistances, k: int, gamma: NDArray) -> NDAr
     exact = distances._replace(floors=[TINY] * len(distances.floors))
     nearness = exact.scores(reading)
     if nearness.shape[1] > 2:
-        return distances.count_nearest(k) + nearness / (2 * (1 + np.abs(nearness)))
+        votes = _own_columns([_count_nearest(parts, k) for parts in distances.by_metric])
+        return votes + nearness / (2 * (1 + np.abs(nearness)))
     for c in range(2):
         if distances.by_metric[0][c].shape[1] < reading.size:  # it can never have a majority
             nearness[:, c] = np.minimum(nearness[:, c], -TINY)

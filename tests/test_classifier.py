@@ -12,8 +12,6 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from raremetric import IML, BalancedDiscriminant, Euclidean, MetricKNNClassifier, RareClassifier
-from raremetric.selection import TrainingData
-from raremetric.voting.training import LearnerFits
 from tests.conftest import make_problem
 
 
@@ -170,12 +168,6 @@ def test_tables_and_text_labels(problem, package, table_type):
     np.testing.assert_array_equal(model.predict(table), plain.predict(X))
 
 
-def test_one_class(problem):
-    X, _ = problem
-    with pytest.raises(ValueError, match=r"MetricKNNClassifier needs .* two classes"):
-        MetricKNNClassifier().fit(X, np.zeros(len(X)))
-
-
 def test_a_second_fit_forgets_what_it_does_not_set():
     X, y = make_problem(0, n_samples=60, n_classes=3)
     model = MetricKNNClassifier(Euclidean(), vote="score", cv=2, random_state=0).fit(X, y)
@@ -184,12 +176,3 @@ def test_a_second_fit_forgets_what_it_does_not_set():
     model.set_params(vote="majority", multiclass="one_vs_rest").fit(X, y)
     for name in ("threshold_", "reading_", "metric_"):
         assert not hasattr(model, name)
-
-
-def test_the_examples_are_copied_only_if_some_are_left_out():
-    X, y = make_problem(0, n_samples=20)
-    for weights, left in ((None, X), (np.arange(20.0), X[1:])):
-        data = TrainingData.of(X, y, weights, None, None, "A test")
-        for found in (data.X, LearnerFits.of(IML(), X, data, {}, "joint").X):
-            np.testing.assert_array_equal(found, left)
-            assert (found is X) == (weights is None)

@@ -7,7 +7,7 @@ from raremetric import IML
 from raremetric.learners import iml
 from raremetric.learners.problem import LossParameters
 from raremetric.losses.dual import DualBound, DualPoint, dual_value
-from raremetric.losses.pair_sets import best_multiple, golden_section
+from raremetric.losses.pair_sets import best_multiple
 from raremetric.validation import check_labels
 from tests.conftest import make_problem
 from tests.oracles.pair_sets import iml_loss
@@ -59,17 +59,6 @@ def test_five_points_by_hand(scheme, weights, expected, refreshed):
     settings = {"k": 1, "m": 40.0, "a": a, "lam": 0.5, "refreshed": refreshed}
     loss = make_loss(FIVE_POINTS, FIVE_LABELS, scheme=scheme, w=weights, **settings)
     assert loss.value_and_gradient(2 * np.eye(2))[0] == pytest.approx(expected, rel=1e-14)
-
-
-def test_each_term_of_the_five_points():
-    def value(a, lam, m=40.0):
-        loss = make_loss(FIVE_POINTS, FIVE_LABELS, k=1, m=m, a=a, lam=lam)
-        return loss.value_and_gradient(2 * np.eye(2))[0]
-
-    assert value(a=1.0, lam=0.0) == pytest.approx((3 + 7) / 4)
-    assert value(a=0.0, lam=0.0) == pytest.approx((15 + 46 / 3) / 4)
-    assert value(a=0.0, lam=0.0, m=0.0) == 0.0  # all classes farther apart than 1
-    assert value(a=1.0, lam=2.0) - value(a=1.0, lam=0.0) == pytest.approx(2 * 18)
 
 
 def test_refreshed_neighbors_follow_the_metric():
@@ -213,14 +202,6 @@ def test_units_of_the_features_change_neither_the_loss_nor_its_gradients(refresh
     np.testing.assert_allclose(found_gradient, gradient / np.outer(units, units))
 
 
-def test_doubling_a_class_leaves_its_balanced_sets_unchanged():
-    X, y = make_problem(5)
-    weights = np.where(y == 0, 2.0, 1.0)
-    L = np.diag([1.0, 2.0, 0.5])
-    once = make_loss(X, y).value_and_gradient(L)[0]
-    assert make_loss(X, y, w=weights).value_and_gradient(L)[0] == pytest.approx(once)
-
-
 @pytest.mark.parametrize("refreshed", [False, True])
 def test_a_loss_never_changes(refreshed):
     loss = make_loss(*make_problem(4), refreshed=refreshed)
@@ -286,12 +267,6 @@ def test_starts_that_are_not_scaled():
     X[np.flatnonzero(y == 0)[0]] += 1000.0
     loss = make_loss(X, y, m=1e4, a=0.9, lam=0.0)
     np.testing.assert_array_equal(scaled(np.eye(3), loss), np.eye(3))
-
-
-@pytest.mark.parametrize("lowest", [-2.0, 0.3, 5.0])
-def test_golden_section_finds_the_minimum_or_the_nearer_end(lowest):
-    found = golden_section(lambda t: (t - lowest) ** 2, -1.0, 4.0, accuracy=1e-3)
-    assert found == pytest.approx(np.clip(lowest, -1, 4), abs=1e-3)
 
 
 @pytest.mark.parametrize("refreshed", [False, True])

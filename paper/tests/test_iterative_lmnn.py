@@ -77,14 +77,6 @@ def test_the_metric_is_that_of_lmnn_on_the_selection(n_selected):
     )
 
 
-def test_with_all_examples_selected_it_is_lmnn():
-    X, y = make_problem(0, 40, 3, 2)
-    learner = IterativeLMNN(n_selected=40).fit(X, y, queries=X[:1])
-    np.testing.assert_array_equal(learner.components_, LMNN(max_iter=100).fit(X, y).components_)
-    assert learner.n_rounds_ == 1
-    assert learner.selection_.tolist() == list(range(40))
-
-
 def test_without_queries_each_example_asks_for_the_others():
     X, y = make_problem(0, 30, 2, 2)
     learner = IterativeLMNN(n_neighbors=1, n_selected=1, overlap=0.01, max_rounds=1).fit(X, y)

@@ -5,7 +5,7 @@ import warnings
 
 import numpy as np
 import pytest
-from hypothesis import event, given
+from hypothesis import event, example, given
 from hypothesis import strategies as st
 from sklearn.exceptions import ConvergenceWarning
 
@@ -16,9 +16,9 @@ TOL = 1e-4
 KINDS = ["integers", "outlier", "outlier row", "tiny", "offset", "duplicates", "wide", "mixed"]
 
 
-def unscaled(rng, kind):
+def unscaled(rng, kind, sizes=(10, 41)):
     """A table of an imbalanced problem whose features are on unusual scales."""
-    n, d = rng.integers(10, 41), rng.integers(1, 5)
+    n, d = rng.integers(*sizes), rng.integers(1, 5)
     if kind == "wide":
         n, d = 8, 12
     X = rng.normal(size=(n, d))
@@ -96,5 +96,36 @@ def test_unscaled_integers_are_solved():
     iml, warned = fit("lbfgs", X, y)
     assert not warned
     assert iml.duality_gap_ <= TOL * iml.objective_
-    auto, _ = fit("auto", X, y)
-    assert iml.objective_ <= auto.objective_
+    auto, warned = fit("auto", X, y)
+    assert iml.objective_ <= auto.objective_ <= iml.objective_ * (1 + TOL)
+    assert warned or auto.duality_gap_ <= 10 * TOL * auto.objective_
+
+
+@n_cases(40, nightly=2000)
+@given(
+    seed=st.integers(0, 10**6),
+    kind=st.sampled_from(["integers", "outlier", "mixed"]),
+    m=st.sampled_from([1.0, 100.0, 1e3]),
+    lam=st.sampled_from([1e-3, 0.01, 1.0]),
+)
+@example(seed=1, kind="mixed", m=100.0, lam=0.01)
+def test_the_fast_solver_does_not_miss_the_minimum_silently(seed, kind, m, lam):
+    X, y = unscaled(np.random.default_rng(seed), kind, sizes=(41, 200))
+    auto, warned = fit("auto", X, y, margin=m, regularization=lam)
+    if warned or X.std(axis=0).max() <= 32:  # what counts as scaled
+        return
+    assert auto.duality_gap_ <= 10 * TOL * auto.objective_
+    reference, _ = fit("lbfgs", X, y, margin=m, regularization=lam)
+    assert auto.objective_ <= reference.objective_ * (1 + 10 * TOL)
+
+
+def test_features_on_very_different_scales_are_solved():
+    """The fast solver was 57 % above the minimum, and SciPy's solver 29 %."""
+    for seed in range(5):
+        rng = np.random.default_rng(seed)
+        X, y = rng.normal(size=(200, 5)), np.arange(200) % 8 == 0
+        X[y, :2] += 1.5
+        X *= 10.0 ** rng.uniform(0, 6, size=5)
+        iml, _ = fit("lbfgs", X, y)
+        auto, _ = fit("auto", X, y)
+        assert auto.objective_ == pytest.approx(iml.objective_, rel=20 * TOL)

@@ -78,7 +78,9 @@ class IML(MetricLearner):
         last iterations. The other solvers prove it for λ > 0 and a metric of full rank, and
         estimate it otherwise. If ``fit`` ends without the proof or the estimate, it gives a
         ``ConvergenceWarning``; ``duality_gap_`` holds what is proved. Features on very
-        different or very large scales can prevent the proof: standardize them.
+        different or very large scales can prevent the proof: standardize them. If a feature has a
+        standard deviation above 32 and λ > 0, the estimate is not enough, and "auto" must prove
+        10 ``tol``, too.
     random_state : int, RandomState instance or None, default=None
         For ``pairs="random"``, and for the draw of anchors if there are more than ``max_samples``
         examples.
@@ -218,8 +220,8 @@ class IML(MetricLearner):
         found = problem.solve(parameters, L, options)
         if not found.converged:
             goal = f"the objective was known to be within tol={self.tol:g} of its minimum"
-            others = {"lbfgs": "", "projected": ", or use solver='lbfgs'"}
-            warn_stopped("IML", found.n_iter, self.max_iter, goal, others.get(self.solver, ""))
+            advice = "" if self.solver == "lbfgs" else ", or use solver='lbfgs'"
+            warn_stopped("IML", found.n_iter, self.max_iter, goal, advice)
         self.classes_, self.components_ = labels.classes, found.L
         self.objective_, self.n_iter_ = found.value, found.n_iter
         self.pair_sets_ = pair_sets(labels, problem.pairs[0], found.dissimilar)

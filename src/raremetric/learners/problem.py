@@ -26,7 +26,8 @@ from raremetric.solvers.windowed import minimize_windowed, windowed_multipliers
 from raremetric.validation import Labels
 
 CANDIDATES_PER_NEIGHBOR = 2  # rows of other classes kept between two searches, times k
-MODERATE = 16  # examples of up to 2^16 in size are used as they are
+MODERATE = 5  # features with a standard deviation of up to 2^5 are used as they are
+MODERATE_FOR_ALL = 16  # the same for λ = 0, where all features have the same unit
 TINY = 40  # examples, for which a proof of the accuracy takes milliseconds
 POLISH_FACTOR = 5  # times max_iter: iterations for a result that was not proved
 POLISH_WIDTHS = WIDTHS[2:]  # the fast solver ends with the first of these
@@ -93,8 +94,8 @@ class PairSetProblem:
             # All pairs of an anchor have the same weight.
             owners, anchor_weights = owners[first], anchor_weights[first]
         means, high, low = X.mean(axis=0), X.max(axis=0), X.min(axis=0)
-        # Without the rounding of the means, constant features have no size.
-        self._sizes = np.where(high > low, np.maximum(high - means, means - low), 0.0)
+        # Without the rounding of the means, constant features do not vary.
+        self._deviations = np.where(high > low, X.std(axis=0), 0.0)
         self._template = PairSetLoss(
             X=X[self.order] - means,  # the loss depends on differences only
             starts=starts,
@@ -135,14 +136,17 @@ class PairSetProblem:
     def _units(self, similar_weight: float, regularization: float) -> NDArray:
         """What each feature is divided by: 1 unless it is large, or λ = 0 and all are small.
 
-        Single precision and the search for a start assume an optimum of moderate size. Where λ > 0
-        and nothing attracts, as beside small features or for a = 0, M is about the identity.
+        Single precision and the search for a start assume an optimum of moderate size, and the
+        first steps assume features of about the same size. Where λ > 0 and nothing attracts, as
+        beside small features or for a = 0, M is about the identity.
         """
+        deviations = self._deviations
         if regularization == 0:
-            return np.full_like(self._sizes, unit_of(self._sizes.max(), -MODERATE, MODERATE))
+            largest = deviations.max()
+            return np.full_like(deviations, unit_of(largest, -MODERATE_FOR_ALL, MODERATE_FOR_ALL))
         if similar_weight == 0:
-            return np.ones_like(self._sizes)
-        return unit_of(self._sizes, -1074, MODERATE)
+            return np.ones_like(deviations)
+        return unit_of(deviations, -1074, MODERATE)
 
     def solve(self, parameters: LossParameters, L: NDArray, options: SolverOptions) -> Minimum:
         """Minimize the loss from the start L, and bound its minimum from below."""
@@ -155,10 +159,15 @@ class PairSetProblem:
             found = found._replace(value=value, converged=found.converged and is_sensible)
             if loss.regularization > 0:
                 multipliers = windowed_multipliers(loss, found.L, nearest, options.tol)
-                bound.add(loss.dual_point(multipliers))
-            if len(loss.X) <= TINY and not_proved(found, bound, options):
-                found = self._polish(loss, bound, found, options)
-                nearest = loss.candidates(found.L)
+                bound.add(loss.dual_point(multipliers, balanced=loss.has_units))
+            # The gain of the last iterations says little about the rest beside large features.
+            is_tiny = len(loss.X) <= TINY
+            if (is_tiny or loss.has_units) and not_proved(found, bound, options):
+                if is_tiny:
+                    found = self._polish(loss, bound, found, options)
+                    nearest = loss.candidates(found.L)
+                else:
+                    found = found._replace(converged=False)
         else:
             loss = self.loss(parameters, smooth_exchange=True)
             start, _ = self._start(L, loss, options.scale_start)
@@ -199,7 +208,7 @@ class PairSetProblem:
 
         In other units, L is only a direction: its largest entry is about 1.
         """
-        if (loss.units != 1).any():
+        if loss.has_units:
             L = L / unit_of(np.abs(L).max())
         elif np.array_equal(L, np.eye(L.shape[1])):
             return (best_multiple(L, self._identity_ray, loss) if scale else L), loss.others

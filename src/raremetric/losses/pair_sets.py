@@ -28,6 +28,7 @@ from raremetric.neighbors import nearest_by_class
 from raremetric.scales import unit_of
 
 LOG_SCALES = (-15.0, 15.0)  # the range in which the best multiple of a metric is searched
+SMALL_SCALE = 2.0**-16  # of a feature with a large unit
 COLLAPSE = 5e-3  # a start must have a loss lower than that of the metric 0 by this fraction
 
 
@@ -82,6 +83,11 @@ class PairSetLoss(NamedTuple):
     units: NDArray  # (n_features,), what the features were divided by
     scales: NDArray  # (n_features,), S = 1/units: M = SLᵀLS is what is regularized; 1 for λ = 0
     n_threads: int = 1  # in the search for candidates; no result depends on it
+
+    @property
+    def has_units(self) -> bool:
+        """Whether any feature was divided by a unit."""
+        return bool((self.units != 1).any())
 
     def in_precision(self, dtype: DTypeLike) -> PairSetLoss:
         """The same loss evaluated from rows of the given precision."""
@@ -139,11 +145,11 @@ class PairSetLoss(NamedTuple):
         """The statistics of multipliers, any within their bounds, for the dual problem.
 
         Beside large features λ has hardly any effect, and a bound is of use only if A has no
-        negative eigenvalue. In other units than those of M, and if ``balanced``, the multipliers of
-        dissimilar pairs are lowered accordingly.
+        negative eigenvalue. If ``balanced``, and always beside features with large units, the
+        multipliers of dissimilar pairs are lowered accordingly.
         """
         similar, dissimilar = self._scatters(multipliers)
-        balanced = balanced or bool((self.scales != 1).any())
+        balanced = balanced or bool(self.scales.min() < SMALL_SCALE)
         share = balanced_share(similar, dissimilar) if balanced else 1.0
         pushed = share * multipliers.dissimilar.sum()
         linear = (1 + self.margin) * pushed - multipliers.similar.sum()

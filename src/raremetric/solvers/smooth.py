@@ -112,14 +112,14 @@ def minimize_proved(
     """Less and less rounding, until the bound proves the accuracy.
 
     A solution that can be proved counts as converged only if it is. Of the loss it calls `value`,
-    its gradient over L or over M, `multipliers` and `dual_point`.
+    its gradient over L or over M, `multipliers`, `dual_point` and `has_units`.
     """
     is_projected = options.solver == "projected"
 
     def lower_bound(L: NDArray, width: float) -> float:
         multipliers = loss.multipliers(L, width)
         bound.add(loss.dual_point(multipliers))
-        if options.solver != "auto":  # features on larger scales than one
+        if options.solver != "auto" or loss.has_units:  # features on larger scales than one
             bound.add(loss.dual_point(multipliers, balanced=True))
         return bound.value
 

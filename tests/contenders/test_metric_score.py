@@ -2,14 +2,16 @@
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_matrix
 from scipy.spatial.distance import cdist
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.metrics import log_loss
 from sklearn.preprocessing import StandardScaler
 
-from raremetric import IML
+from raremetric import IML, MetricKNNClassifier
 from raremetric.contenders import find_contender
 from raremetric.contenders.rare import GivenMetrics
+from raremetric.contenders.registry import custom_contender
 from tests.conftest import make_problem
 
 
@@ -80,6 +82,52 @@ def test_a_users_transformer_gets_copies(data):
     np.testing.assert_allclose(found.answer(queries).scores, expected.answer(queries).scores)
     np.testing.assert_array_equal(X, before[0])
     np.testing.assert_array_equal(y, before[1])
+
+
+class Mapped(TransformerMixin, BaseEstimator):
+    """A user's transformer whose output has no distances."""
+
+    def __init__(self, output="zeros"):
+        self.output = output
+
+    def fit(self, X, y):
+        self.fitted_ = True
+        return self
+
+    def transform(self, X):
+        return OUTPUTS[self.output](X)
+
+
+OUTPUTS = {
+    "zeros": lambda X: np.zeros((len(X), 2)),
+    "sparse": csr_matrix,
+    "missing": lambda X: np.full(X.shape, np.nan),
+    "one column": lambda X: X[:, 0],
+    "fewer rows": lambda X: X[1:],
+}
+
+
+@pytest.mark.parametrize(
+    ("output", "sentence"),
+    [
+        ("zeros", "Mapped maps all training rows to the same point: all distances are zero"),
+        ("sparse", r"Mapped.transform returned a sparse matrix, but .* the matrix's toarray\(\)"),
+        ("missing", "Mapped.transform returned values that are missing or infinite"),
+        ("one column", r"returned an array of shape \((\d+),\) for \1 rows; expected \(\1, n_comp"),
+        (
+            "fewer rows",
+            r"returned an array of shape \(\d+, 3\) for \d+ rows; expected \(\d+, n_comp",
+        ),
+    ],
+)
+def test_a_users_transformer_that_has_no_distances(data, output, sentence):
+    X, y, *_ = data
+    own = custom_contender(f"{__name__}:Mapped", for_table=True, settings={"output": output})
+    with pytest.raises(ValueError, match=sentence):
+        own.fit(own.candidates(1), X, y, seed=1)
+    if output not in ("zeros", "missing"):  # the same in studies and in one's own code
+        with pytest.raises(ValueError, match=sentence):
+            MetricKNNClassifier(Mapped(output)).fit(X, y)
 
 
 def test_what_it_cannot_do_is_said(data):

@@ -64,14 +64,21 @@ def test_short_names_for_the_command_line():
         }.items()
     )
     assert find_contender("rare") is not None
-    assert find_contender("svm") == find_contender("SVM-laplacian") == CONTENDERS["SVM-laplacian"]
+    assert find_contender("svm") == find_contender("SVM") == CONTENDERS["SVM-laplacian"]
     assert find_contender("iml", "quick").budget == "quick"
     with pytest.raises(ValueError, match=r"Unknown method 'bosting'.*Did you mean 'boosting'"):
         find_contender("bosting")
-    with pytest.raises(
-        ValueError, match=r"Unknown method 'qqq'; .*They are Euclidean-score, .*svm"
-    ):
+    with pytest.raises(ValueError, match=r"Unknown method 'qqq'; .*They are .*, SVM-rbf, .*, svm"):
         find_contender("qqq")
+
+
+def test_each_method_has_one_name_for_ones_own_table():
+    for name in ("IML-score", "iml-score"):
+        with pytest.raises(ValueError, match=f"Method '{name}' is called 'iml' for one's own"):
+            find_contender(name)
+    assert find_contender("SVM-rbf") == CONTENDERS["SVM-rbf"]  # has no short name
+    with pytest.raises(ValueError, match="Unknown method 'IML-30'"):  # for studies only
+        find_contender("IML-30")
 
 
 def test_titles_in_a_comparison_are_unique():

@@ -405,3 +405,11 @@ def test_a_page_without_a_metric_has_no_directions():
     assert "two directions" not in page
     assert "<b>" not in page
     assert page.count("<svg") == 2
+
+
+def test_rows_without_any_difference_are_one_point():
+    """The principal components of a constant were 0/0, with a warning that named nothing."""
+    table = pd.DataFrame({"a": 1.0, "state": ["ill", "well", "well", "well"] * 20})
+    found = compare_table(table, "state", "ill", methods=["plain"], n_folds=2)
+    assert not found.plain.any()
+    assert not found.results[0].plane.any()

@@ -32,6 +32,7 @@ from raremetric.contenders.scored import chosen_members, describe_average
 from raremetric.features.ranks import DifferingFeatures
 from raremetric.learners.base import MetricLearner
 from raremetric.learners.euclidean import Euclidean
+from raremetric.neighbors.one_sided import as_points
 from raremetric.rare import RareClassifier
 from raremetric.rare.candidates import MetricSpec
 from raremetric.validation import Labels, accepted_weights
@@ -112,12 +113,24 @@ class OwnTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         self.transformer_ = clone(self.transformer)
         weights = accepted_weights(self.transformer_, sample_weight)
         self.transformer_.fit(X.copy(), y.copy(), **weights)
-        self._n_features_out = self.transform(X[:1]).shape[1]
+        mapped = self.transform(X)
+        self._n_features_out = mapped.shape[1]
+        if np.ptp(mapped, axis=0).max(initial=0.0) == 0:
+            raise ValueError(
+                f"{type(self.transformer).__name__} maps all training rows to the same point: all "
+                "distances are zero."
+            )
         return self
 
     def transform(self, X) -> NDArray[np.float64]:
         """The rows as the transformer maps them."""
-        return np.asarray(self.transformer_.transform(X.copy()), dtype=np.float64)
+        mapped = as_points(self.transformer_.transform(X.copy()), self.transformer_, len(X))
+        if not np.isfinite(mapped).all():
+            raise ValueError(
+                f"{type(self.transformer).__name__}.transform returned values that are missing or "
+                "infinite."
+            )
+        return mapped.astype(np.float64, copy=False)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -189,15 +189,18 @@ def find_contender(name: str, budget: str = "full") -> Contender:
     Parameters
     ----------
     name : str
-        Such as "IML", "iml" or "mypackage.module:MyLearner".
+        Its short name, such as "iml", in upper or lower case; the name in studies where there is
+        no short one, such as "SVM-rbf"; or "mypackage.module:MyLearner".
     budget : {"full", "quick"}, default="full"
         "quick" tries fewer candidates: for a user's table, where short run times matter.
     """
     if ":" in name:
         return replace(custom_contender(name, for_table=True), budget=budget)
-    aliases = {each.alias: each for each in CONTENDERS.values() if each.alias}
-    known = aliases | {each.name: each for each in CONTENDERS.values() if each.has_threshold}
-    found = aliases.get(name.lower()) or known[check_option(name, "method", known)]
+    known = {each.alias or each.name: each for each in CONTENDERS.values() if each.has_threshold}
+    for each in CONTENDERS.values():
+        if each.alias and name.lower() == each.name.lower() != each.alias:
+            raise ValueError(f"Method {name!r} is called {each.alias!r} for one's own table.")
+    found = known.get(name.lower()) or known[check_option(name, "method", known)]
     return replace(found, budget=budget)
 
 

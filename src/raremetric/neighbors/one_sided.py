@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import issparse
 from sklearn.pipeline import Pipeline
 
 from raremetric.neighbors import Neighbors, NeighborSearch
@@ -50,11 +51,31 @@ def map_rows(metric: Any, X: Any) -> NDArray[np.float64]:
 
     Under a one-sided metric, the plain coordinates are beside the mapped ones.
     """
-    mapped = np.asarray(metric.transform(X))
+    mapped = as_points(metric.transform(X), _last_step(metric), np.shape(X)[0])
     if not is_one_sided(metric):
         return mapped
     plain = metric[:-1].transform(X) if isinstance(metric, Pipeline) else X
     return np.hstack([np.asarray(plain, dtype=np.float64), mapped])
+
+
+def as_points(mapped: Any, transformer: Any, n_rows: int) -> NDArray:
+    """What a transformer has returned for some rows: a dense array with one row for each of them.
+
+    Other output, of a class that is not from this package, is refused.
+    """
+    owner = f"{type(transformer).__name__}.transform returned"
+    if issparse(mapped):
+        raise ValueError(
+            f"{owner} a sparse matrix, but distances are computed from dense arrays. Let it return "
+            "the matrix's toarray()."
+        )
+    points = np.asarray(mapped)
+    if points.ndim != 2 or len(points) != n_rows:
+        raise ValueError(
+            f"{owner} an array of shape {points.shape} for {n_rows} rows; expected "
+            f"({n_rows}, n_components)."
+        )
+    return points
 
 
 def prepare_search(

@@ -60,7 +60,7 @@ def compare_table(
     path, target, positive, categorical, ignore
         See `raremetric.table.read_table`.
     methods : str, sequence of str or None, default=None
-        Names of contenders, such as "iml", or import paths of classes with scikit-learn's
+        Short names such as "iml", or import paths of classes with scikit-learn's
         interface, such as ``"mypackage.module:MyLearner"``. None for `DEFAULT_METHODS`.
     scoring : str or array of shape (2, 2), default="f1"
         What to tune and compare: see `RareClassifier`; or costs as text, such as

@@ -108,9 +108,7 @@ def fit_table(
     scoring = check_scoring(scoring)
     if threshold is not None:
         check_real(threshold, "threshold", low=0, high=1)
-    if max_features is None:
-        max_features = contender.default_max_features
-    elif contender.default_max_features is None:
+    if max_features is not None and contender.default_max_features is None:
         with_limit = [name for name in model_names() if find_contender(name).default_max_features]
         check_option(method, "model with max_features", with_limit)
     start = clock.perf_counter()
@@ -131,7 +129,7 @@ def fit_table(
         scoring=scoring,
         threshold=threshold,
         max_samples=max_samples,
-        max_features=max_features,
+        max_features=contender.default_max_features if max_features is None else max_features,
         weights=weights,
         folds=tuning_folds(y, seed, roles),
         on_progress=on_progress,
@@ -232,10 +230,8 @@ def _cautions(
             "`max_samples` (on the command line `--max-rows`)."
         )
     for sentence in selection_notes([contender], n_features, max_features):
-        yield (
-            f"{sentence} For another number, use `max_features` (on the command line "
-            "`--max-features`)."
-        )
+        advice = " For another number, use `max_features` (on the command line `--max-features`)."
+        yield sentence + (advice if max_features is None else "")
 
 
 def _disappointments(tuned: Tuned, table: Any, scoring: Any, share: float) -> Iterator[str]:

@@ -137,6 +137,8 @@ def _learned_plane(tuned: Tuned, X: NDArray, train: NDArray, shown: NDArray) -> 
 
 def _plane(Z: NDArray, is_train: NDArray) -> NDArray:
     """All rows on the first two principal components of the training rows."""
+    if np.ptp(Z, axis=0).max() == 0:  # there are no components
+        return np.zeros((len(Z), 2))
     n_directions = min(2, Z.shape[1])
     plane = PCA(n_directions).fit(Z[is_train]).transform(Z)
     return np.hstack([plane, np.zeros((len(Z), 2 - n_directions))])

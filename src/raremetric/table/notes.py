@@ -114,12 +114,13 @@ def selection_notes(
     contenders: Iterable[Contender], n_features: int, max_features: int | None = None
 ) -> list[str]:
     """The methods that select some of the features; ``max_features`` replaces their default."""
+    reason = ", to save time" if max_features is None else ""
     limits = {
         each.alias or each.title: max_features or each.default_max_features for each in contenders
     }
     return [
         f"{name} selects {limit} of the {n_features} features, those whose distributions differ "
-        "most between the classes, in each fold again, to save time."
+        f"most between the classes, in each fold again{reason}."
         for name, limit in limits.items()
         if limit is not None and limit < n_features
     ]

@@ -109,6 +109,11 @@ def _describe(name: str, kind: Any, shape: list) -> Any:
     )
 
 
+def _operator(name: str) -> Callable[[Any, Any], Any]:
+    """The method for an operator of Python."""
+    return lambda tensor, other: tensor.graph.add(name, tensor, other)
+
+
 class Tensor:
     """A value in a graph, with the operators of Python; those of ONNX are methods: ``x.Sqrt()``."""
 
@@ -122,38 +127,18 @@ class Tensor:
             raise AttributeError(operator)
         return partial(self.graph.add, operator, self)
 
-    def __add__(self, other: Any) -> Tensor:
-        return self.Add(other)
-
-    def __sub__(self, other: Any) -> Tensor:
-        return self.Sub(other)
+    __add__, __sub__, __mul__, __truediv__, __matmul__ = map(
+        _operator, ("Add", "Sub", "Mul", "Div", "MatMul")
+    )
+    __lt__, __le__, __gt__, __ge__ = map(
+        _operator, ("Less", "LessOrEqual", "Greater", "GreaterOrEqual")
+    )
 
     def __rsub__(self, other: Any) -> Tensor:
         return self.graph.add("Sub", other, self)
 
-    def __mul__(self, other: Any) -> Tensor:
-        return self.Mul(other)
-
-    def __truediv__(self, other: Any) -> Tensor:
-        return self.Div(other)
-
-    def __matmul__(self, other: Any) -> Tensor:
-        return self.MatMul(other)
-
     def __neg__(self) -> Tensor:
         return self.Neg()
-
-    def __lt__(self, other: Any) -> Tensor:
-        return self.Less(other)
-
-    def __le__(self, other: Any) -> Tensor:
-        return self.LessOrEqual(other)
-
-    def __gt__(self, other: Any) -> Tensor:
-        return self.Greater(other)
-
-    def __ge__(self, other: Any) -> Tensor:
-        return self.GreaterOrEqual(other)
 
     def sum(self, axis: int, keepdims: bool = False) -> Tensor:
         """Sums along an axis."""

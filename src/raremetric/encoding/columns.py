@@ -18,17 +18,38 @@ MISSING_LEVEL = "(missing)"
 # The levels of truth values, in all file formats and spellings.
 BOOLEANS = {"false": "False", "true": "True"}
 _BINARY = {"0": "False", "1": "True", "0.0": "False", "1.0": "True"}
+MIN_HOLES = 0.01  # share of the rows; an indicator of fewer would put them far from all others
 _HOUR = 3_600_000_000  # in microseconds
 _DAY = 24 * _HOUR
 
 
+class EmptyEncoder(BaseEstimator):
+    """Leave out a column that has no value in `fit`: nothing can be learned about it."""
+
+    kind = "empty"
+
+    def fit(self, column: Any) -> EmptyEncoder:
+        """Learn nothing."""
+        return self
+
+    def transform(self, column: Any) -> NDArray[np.float64]:
+        """No features."""
+        return np.empty((len(column), 0))
+
+    def feature_names(self, name: str) -> list[str]:
+        """No names."""
+        return []
+
+
 class NumberEncoder(BaseEstimator):
-    """Keep numbers; a missing one becomes the median.
+    """Keep numbers; a missing one becomes the median, and a second feature says that it was.
 
     Attributes
     ----------
     median_ : float
         Median of the column in `fit`.
+    has_holes_ : bool
+        Whether enough values were missing in `fit` for the second feature.
     """
 
     kind = "number"
@@ -36,10 +57,9 @@ class NumberEncoder(BaseEstimator):
     def fit(self, column: Any) -> NumberEncoder:
         """Learn the median."""
         values = _as_floats(column)
-        present = values[~np.isnan(values)]
-        if not len(present):
-            raise ValueError(f"Column {column.name!r} is empty. Leave it out.")
-        self.median_ = 2 * float(np.median(present / 2))  # a sum could overflow
+        missing = np.isnan(values)
+        self.median_ = 2 * float(np.median(values[~missing] / 2))  # a sum could overflow
+        self.has_holes_ = are_holes(missing)
         return self
 
     def transform(self, column: Any) -> NDArray[np.float64]:
@@ -60,11 +80,18 @@ class NumberEncoder(BaseEstimator):
                 )
             column = numbers
         values = _as_floats(column)
-        return np.where(np.isnan(values), self.median_, values)[:, np.newaxis]
+        missing = np.isnan(values)
+        found = [np.where(missing, self.median_, values), missing]
+        return np.column_stack(found[: 1 + self.has_holes_])
 
     def feature_names(self, name: str) -> list[str]:
-        """The name of the column."""
-        return [name]
+        """The name of the column, and such as ``age missing`` for a column ``age``."""
+        return [name, f"{name} missing"][: 1 + self.has_holes_]
+
+
+def are_holes(missing: NDArray[np.bool_]) -> bool:
+    """Whether values are missing so often that a feature says where."""
+    return bool(missing.any() and missing.mean() >= MIN_HOLES)
 
 
 def is_number(column: Any) -> bool:
@@ -96,6 +123,8 @@ class DateEncoder(BaseEstimator):
         The median, in days since the first day.
     has_zone_ : bool
         Whether the dates had a time zone; then they are in UTC.
+    has_holes_ : bool
+        Whether enough dates were missing in `fit` for a feature that says where.
     """
 
     kind = "date"
@@ -111,6 +140,9 @@ class DateEncoder(BaseEstimator):
             part for part, values in features.items() if part == "days" or np.ptp(values) > 0
         ]
         self.median_ = float(np.median(features["days"]))
+        self.has_holes_ = are_holes(np.isnat(points))
+        if self.has_holes_:
+            self.parts_.append("missing")
         return self
 
     def transform(self, column: Any) -> NDArray[np.float64]:
@@ -166,6 +198,7 @@ def _features(
         "days": since / _DAY,
         "weekday": ((since // _DAY + first_weekday) % 7).astype(np.float64),
         "hour": (since % _DAY // _HOUR).astype(np.float64),
+        "missing": np.isnat(points).astype(np.float64),
     }
 
 
@@ -201,9 +234,16 @@ class CategoryEncoder(BaseEstimator):
 
 
 def levels_and_codes(column: Any) -> tuple[list[str], NDArray]:
-    """Levels as text, and the index of each row's level; -1 where the value is missing."""
+    """Levels as text, and the index of each row's level; -1 where the value is missing.
+
+    Codes that are numbers are written without a decimal zero, which pandas adds where a value is
+    missing.
+    """
     values = column.astype("category").cat
-    return [str(level) for level in values.categories], values.codes.to_numpy()
+    levels = [str(level) for level in values.categories]
+    if is_numeric_dtype(values.categories) and not is_bool_dtype(values.categories):
+        levels = [without_zero(level) for level in levels]
+    return levels, values.codes.to_numpy()
 
 
 def count_levels(column: Any) -> dict[str, int]:

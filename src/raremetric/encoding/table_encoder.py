@@ -9,27 +9,29 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from raremetric.encoding.columns import (
     CategoryEncoder,
     DateEncoder,
+    EmptyEncoder,
     NumberEncoder,
     count_levels,
     is_date_column,
     is_number,
 )
+from raremetric.encoding.frames import as_frame, plain_column, position_names, with_names
 from raremetric.encoding.texts import TextEncoder
 from raremetric.files import TableError
 from raremetric.validation import check_integer, warn_user
 
 # Each is fitted on a Series and encodes it, (n_rows, n_features); unlike a transformer of
 # scikit-learn, it is told the name of its column only to name the encoded features.
-ColumnEncoder = NumberEncoder | DateEncoder | CategoryEncoder | TextEncoder
+ColumnEncoder = NumberEncoder | DateEncoder | CategoryEncoder | TextEncoder | EmptyEncoder
 
 
 class TableEncoder(TransformerMixin, BaseEstimator):
-    """Encode the columns of a DataFrame as numbers, without using the target.
+    """Encode the columns of a table of pandas, polars or Arrow, without using the target.
 
     - Numbers are kept. True and False are text: one column, 1 for True.
     - A column of text with at most `max_levels` levels becomes one 0/1 column per level, in
@@ -41,26 +43,31 @@ class TableEncoder(TransformerMixin, BaseEstimator):
       the same way, by the n-grams that were seen.
     - A date becomes the days since the first day in `fit`, the weekday (0 for Monday) and the
       hour. A weekday or hour that is always the same in `fit` is left out.
-    - A missing number or date becomes the median of the column in `fit`, and missing text is a
-      level of its own.
+    - A missing number or date becomes the median of the column in `fit`, and another 0/1 column
+      says where it was missing. Missing text is a level of its own. A column that has no value in
+      `fit` is left out.
 
-    Columns are found by name: their order does not matter, and additional columns are ignored.
+    Columns are found by name: their order does not matter, and additional columns are ignored. The
+    columns of an array are called x0, x1, …, and found by position.
 
     Parameters
     ----------
     max_levels : int, default=20
         Maximum number of levels for a column of text to become 0/1 columns.
+    categorical_features : array-like of str, int or bool, or None, default=None
+        Columns of numbers that are codes of categories, and encoded as text is: their names,
+        positions, or a mask with one entry per column.
 
     Attributes
     ----------
     feature_names_in_ : ndarray of shape (n_columns,)
-        Names of the raw columns.
+        Names of the raw columns. Not for an array.
     n_features_in_ : int
         Number of raw columns.
     encoders_ : dict
         The fitted encoder of each raw column by name.
     kinds_ : list of str
-        Encoding of each raw column: "number", "date", "onehot" or "ngrams".
+        Encoding of each raw column: "number", "date", "onehot", "ngrams" or "empty".
     written_ : dict
         How numbers and dates were written in the file that `read_table` read: new files are read
         in the same way. Empty if the encoder was fitted on a DataFrame.
@@ -72,22 +79,23 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     >>> table = pd.DataFrame({"age": [30, None, 50], "sex": ["f", "m", "f"]})
     >>> encoder = TableEncoder().fit(table)
     >>> encoder.transform(table)
-    array([[30.,  0.],
-           [40.,  1.],
-           [50.,  0.]])
+    array([[30.,  0.,  0.],
+           [40.,  1.,  1.],
+           [50.,  0.,  0.]])
     >>> encoder.get_feature_names_out().tolist()
-    ['age', 'sex=m']
+    ['age', 'age missing', 'sex=m']
     """
 
-    def __init__(self, *, max_levels: int = 20):
+    def __init__(self, *, max_levels: int = 20, categorical_features: Any = None):
         self.max_levels = max_levels
+        self.categorical_features = categorical_features
 
     def fit(self, X: Any, y: ArrayLike | None = None) -> TableEncoder:
         """Learn the medians and the levels.
 
         Parameters
         ----------
-        X : DataFrame of shape (n_samples, n_features)
+        X : table of pandas, polars or Arrow, or array-like, of shape (n_samples, n_columns)
             Raw columns.
         y : ignored
             Present for compatibility with pipelines.
@@ -98,10 +106,14 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             The fitted encoder.
         """
         check_integer(self.max_levels, "max_levels", low=1)
-        _check_frame(X)
-        self.feature_names_in_ = np.array(X.columns, dtype=object)
-        self.n_features_in_ = len(self.feature_names_in_)
-        self.encoders_ = {name: self._choose(X[name]).fit(X[name]) for name in X.columns}
+        given = as_frame(X)
+        frame = with_names(given)
+        validate_data(self, given, skip_check_array=True)  # sets the names and their number
+        codes = _chosen(self.categorical_features, frame.columns)
+        self.encoders_ = {}
+        for name in frame.columns:
+            column = plain_column(frame[name])
+            self.encoders_[name] = self._choose(column, name in codes).fit(column)
         self.written_: dict[str, Any] = {}
         return self
 
@@ -110,21 +122,21 @@ class TableEncoder(TransformerMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : DataFrame of shape (n_samples, n_columns)
-            Contains at least the columns of `fit`, in any order.
+        X : table of pandas, polars or Arrow, or array-like, of shape (n_samples, n_columns)
+            A table contains at least the columns of `fit`, in any order; an array contains them in
+            the same order.
 
         Returns
         -------
         ndarray of shape (n_samples, n_features_out)
         """
         check_is_fitted(self)
-        _check_frame(X)
-        check_columns(X.columns, self.feature_names_in_.tolist())
+        frame = find_columns(self, as_frame(X))
         # Filled column by column, so that the table is not held twice.
-        encoded = np.empty((len(X), len(self.get_feature_names_out())))
+        encoded = np.empty((len(frame), len(self.get_feature_names_out())))
         groups = self.column_groups()
         for (name, encoder), group in zip(self.encoders_.items(), groups, strict=True):
-            encoded[:, group] = encoder.transform(X[name])
+            encoded[:, group] = encoder.transform(plain_column(frame[name]))
         return encoded
 
     def get_feature_names_out(self, input_features: ArrayLike | None = None) -> NDArray:
@@ -163,11 +175,14 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     def _names_by_column(self) -> list[list[str]]:
         return [encoder.feature_names(name) for name, encoder in self.encoders_.items()]
 
-    def _choose(self, column: Any) -> ColumnEncoder:
+    def _choose(self, column: Any, is_code: bool) -> ColumnEncoder:
         """The encoder for a column, by its type and its number of levels."""
-        if is_date_column(column) and not column.isna().all():
+        if column.isna().all():
+            warn_user(f"Column {column.name!r} has no value, and is left out.")
+            return EmptyEncoder()
+        if is_date_column(column):
             return DateEncoder()
-        if is_number(column):
+        if not is_code and is_number(column):
             return NumberEncoder()
         counts = count_levels(column)
         if len(counts) <= self.max_levels:
@@ -198,10 +213,28 @@ def check_columns(columns: Sequence[str], known: Sequence[str]) -> None:
         )
 
 
-def _check_frame(X: Any) -> None:
-    if not hasattr(X, "columns"):
-        raise TypeError(
-            f"TableEncoder takes a pandas DataFrame with named columns; got {type(X).__name__}."
-        )
-    if not all(isinstance(name, str) for name in X.columns) or not X.columns.is_unique:
-        raise ValueError("TableEncoder needs column names that are strings and different.")
+def find_columns(fitted: Any, frame: Any) -> Any:
+    """The columns that an estimator was fitted on, by their names, or by position if it has none.
+
+    As in scikit-learn, there is a warning if only one of both has names.
+    """
+    known = getattr(fitted, "feature_names_in_", None)
+    if known is None or not any(isinstance(name, str) for name in frame.columns):
+        validate_data(fitted, frame, reset=False, skip_check_array=True)
+        return frame.set_axis(position_names(frame) if known is None else known, axis="columns")
+    names = known.tolist()
+    check_columns(with_names(frame).columns, names)
+    return frame if frame.columns.tolist() == names else frame[names]
+
+
+def _chosen(features: Any, names: Sequence[str]) -> set[str]:
+    """The names of the columns that were chosen by name, position or mask."""
+    if features is None:
+        return set()
+    chosen = np.atleast_1d(np.asarray(features))
+    if chosen.dtype == bool and chosen.shape == (len(names),):
+        return {*np.asarray(names)[chosen]}
+    found = {each if isinstance(each, str) else names[each] for each in chosen.tolist()}
+    if unknown := found - {*names}:
+        raise ValueError(f"categorical_features contains {min(unknown)!r}, which is not a column.")
+    return found

@@ -37,27 +37,26 @@ class MetricKNNClassifier(ClassifierMixin, BaseEstimator):
     Parameters
     ----------
     learner : metric learner or None, default=None
-        A transformer that learns a metric, such as :class:`IML`, of which a copy is fitted. None is
-        ``IML()``. A fitted one can be frozen by ``FrozenEstimator``, for ``multiclass="joint"``;
-        votes are then tuned on examples that it has seen, which is optimistic.
+        A transformer that learns a metric, of which a copy is fitted; None is ``IML()``. A fitted
+        one can be frozen by ``FrozenEstimator``, for ``multiclass="joint"``; votes are then tuned
+        on examples that it has seen, which is optimistic.
     n_neighbors : int or "auto", default=3
         Number k of neighbors that vote. "auto" chooses it on the folds of ``cv``: by F1 among 3,
         7, 15 and 31, or for the score among twelve readings of the distances, see the notes.
     vote : {"majority", "adjusted", "score"}, default="majority"
-        Which class wins: the class of most of the k nearest examples; the same after the
-        distances to each class have been multiplied by its ``gamma``; or the class whose score,
-        how much nearer it is than the others, is highest above its own threshold, see the notes.
+        Which class wins: that of most of the k nearest examples; the same after the distances to
+        each class are multiplied by its ``gamma``; or the class whose score, how much nearer it is
+        than the others, is highest above its own threshold, see the notes.
     gamma : "auto", float or dict, default="auto"
-        Factors of the adjusted vote; one below 1 makes a class more frequent. A number is for the
-        rarest class, a dict maps labels to factors; other classes have 1. "auto" finds the best on
-        the folds of ``cv``, by the F1 of the rarer of two or the mean F1 of more.
+        Factors of the adjusted vote; below 1, a class is more frequent. A number is for the rarest
+        class, a dict maps labels to factors; other classes have 1. "auto" finds the best on the
+        folds of ``cv``, by the F1 of the rarer of two or the mean F1 of more.
     multiclass : {"joint", "one_vs_rest"}, default="joint"
         One metric for all classes, or as the paper proposes for more than two, one for each class
         against the rest.
     cv : int, splitter or iterable, default=5
-        Folds on which votes are tuned: the metric is learned again without each of them. A number
-        gives stratified folds, at most as many as the rarest class has examples; copies of a row
-        stay together, see :class:`RareClassifier`.
+        Folds on which votes are tuned, by metrics learned without them. A number gives stratified
+        folds, at most one per example of the rarest class, see :class:`RareClassifier` for copies.
     random_state : int, RandomState instance or None, default=None
         Shuffles the folds.
     n_jobs : int or None, default=None
@@ -74,7 +73,7 @@ class MetricKNNClassifier(ClassifierMixin, BaseEstimator):
     gamma_ : ndarray of shape (n_classes,)
         Factor of each class. Only with ``vote="adjusted"``.
     reading_ : Reading
-        How the score is computed from the distances to a class. Only with ``vote="score"``.
+        How the score is computed from distances. Only with ``vote="score"``.
     threshold_ : float or ndarray of shape (n_classes,)
         Lowest probability of the rarer class at which it is predicted; with more than two classes
         one threshold for each. Only with ``vote="score"``.
@@ -90,27 +89,23 @@ class MetricKNNClassifier(ClassifierMixin, BaseEstimator):
     -----
     Let d(m) be the distance to the m-th nearest example of a class, with m = ⌊(k + 1) / 2⌋.
 
-    **Majority.** Ties are broken by the order of ``classes_``, as in scikit-learn. With one metric
-    per class, the votes for a class are counted under its own metric, and ties are first broken by
-    the votes under all metrics together. Shares of votes are not calibrated probabilities.
+    **Majority.** Ties are broken by the order of ``classes_``. With one metric per class, the votes
+    for a class are counted under its own metric, and ties are first broken by the votes under all
+    metrics together. Shares of votes are not calibrated probabilities.
 
     **Adjusted** (Viola et al. An adjusted nearest neighbor algorithm maximizing the F-measure from
-    imbalanced data. ICTAI 2019). Ties are broken by how much smaller γ·d(m) is than for the other
-    classes. So of two classes, the one with the smaller γ·d(m) wins.
+    imbalanced data. ICTAI 2019). Ties are broken by γ·d(m): of two classes, the smaller one wins.
 
     **Score.** s = log d(m) of the rest − log d(m) of the class, under the metric of the class if
     each has one. A logistic regression with a small ridge turns it into a probability, and the
-    threshold maximizes the F1 that is expected from these. ``n_neighbors="auto"`` also tries, in
-    place of log d(m), the means of log d(1), ..., log d(m) and of d(1)², ..., d(m)², for twelve
-    readings in all. The best one has the lowest sum of ranks in F1, log-loss and average precision.
+    threshold maximizes the F1 that is expected from these. ``n_neighbors="auto"`` also tries means
+    of log d(1), ..., log d(m) and of d(1)², ..., d(m)²: twelve readings in all. The best one has
+    the lowest sum of ranks in F1, log-loss and average precision.
 
-    With the last two, ``predict_proba`` is calibrated, and ``predict`` follows
-    ``decision_function``, not the largest probability.
+    With these two, probabilities are calibrated, and ``predict`` follows ``decision_function``.
 
-    **Weights.** An example of weight 0 is left out altogether. In the majority vote, the weight of
-    an example multiplies its vote; in the tuning of others, the held-out example in all measures.
-    The learner receives the weights if its ``fit`` has a parameter ``sample_weight``; with metadata
-    routing enabled, if it requests them.
+    **Weights.** An example of weight 0 is left out altogether. Otherwise, weights multiply votes,
+    held-out examples in the tuning, and are for learners whose ``fit`` takes or requests them.
 
     Examples
     --------
@@ -186,6 +181,11 @@ class MetricKNNClassifier(ClassifierMixin, BaseEstimator):
         for name, value in self._vote.attributes().items():
             setattr(self, name, value)
         return self
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
 
     def get_metadata_routing(self) -> MetadataRouter:
         """Metadata of ``fit``: weights for this classifier, anything that the learner requests."""

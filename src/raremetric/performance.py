@@ -8,6 +8,8 @@ written as loops; and arrays are created and multiplied in few ways (``np.empty(
 
 from __future__ import annotations
 
+import logging
+import sys
 import warnings
 from collections.abc import Callable
 from functools import cache, wraps
@@ -134,6 +136,24 @@ def _take_control() -> None:
 
 
 _BLAS_LIMIT = _BlasLimit()
+
+
+def log_progress(name: str, verbose: int) -> OnProgress | None:
+    """A function that logs every tenth of the steps, for an estimator with this name."""
+    if not verbose:
+        return None
+    logger, shown = logging.getLogger("raremetric"), [-1]
+    if not logging.getLogger().handlers and not logger.handlers:
+        logger.addHandler(logging.StreamHandler(sys.stderr))  # in the terminal or notebook
+    logger.setLevel(min(logger.level or logging.INFO, logging.INFO))
+
+    def report(n_done: int, n_steps: int) -> None:
+        tenth = 10 * n_done // n_steps
+        if tenth > shown[0]:
+            shown[0] = tenth
+            logger.info("[%s] %3d %%: step %d of %d", name, 10 * tenth, n_done, n_steps)
+
+    return report
 
 
 class Progress:

@@ -5,12 +5,17 @@ A unit is a power of two. Division by it is exact, and a unit of 1 changes nothi
 
 from __future__ import annotations
 
+import re
+from typing import Any
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import issparse
 from sklearn.utils.validation import validate_data
 
 LARGEST = 1e140  # sums of squares of larger numbers may overflow
 SMALLEST = 1e-140  # squares of smaller numbers may underflow
+MAX_DENSE = 1 << 30  # bytes of a sparse matrix when it is dense
 
 
 def unit_of(size: ArrayLike, low: int = 0, high: int = 0) -> NDArray[np.float64]:
@@ -28,8 +33,19 @@ def validate_rows(estimator, X, y="no_validation", *, reset=True, any_unit=False
     own for each feature (``any_unit``).
     """
     # Sums depend on the order of the numbers in memory: it is the same for arrays and tables.
-    checked = validate_data(estimator, X, y, reset=reset, dtype=np.float64, order="C", **checks)
+    checks |= {"dtype": np.float64, "order": "C", "accept_sparse": "csr"}
+    try:
+        checked = validate_data(estimator, X, y, reset=reset, **checks)
+    except (TypeError, ValueError) as error:
+        if not (advice := _advice(X, checks)):
+            raise
+        kind = TypeError if isinstance(error, TypeError) else ValueError
+        reason = re.split(r"\.\s", str(error))[0].removesuffix(".")
+        raise kind(f"{reason}. {advice}") from error
     rows = checked[0] if isinstance(checked, tuple) else checked
+    if issparse(rows):
+        rows = as_dense(rows)
+        checked = (rows, *checked[1:]) if isinstance(checked, tuple) else rows
     check_size(rows)
     if reset and not any_unit:
         spread = np.ptp(rows, axis=0)
@@ -41,6 +57,48 @@ def validate_rows(estimator, X, y="no_validation", *, reset=True, any_unit=False
                 f"{SMALLEST:g} are lost to rounding. Multiply the features by a large number."
             )
     return checked
+
+
+def is_numeric(X: Any, allow_nan: bool = False) -> bool:
+    """Whether all values of an array are numbers, and none is missing."""
+    if issparse(X):
+        return True
+    try:
+        values = np.asarray(X)
+        if values.dtype.kind in "OUS":
+            values = values.astype(np.float64)
+    except (TypeError, ValueError):
+        return False
+    if values.dtype.kind == "f":
+        return allow_nan or not np.isnan(values).any()
+    return values.dtype.kind in "biuc"
+
+
+def _advice(X: Any, checks: dict[str, Any]) -> str:
+    """What to do about rows that are not numbers; empty if they are."""
+    allow_nan = checks.get("ensure_all_finite") == "allow-nan"
+    if is_numeric(X, allow_nan):
+        return ""
+    names = [name for name in getattr(X, "columns", ()) if isinstance(name, str)]
+    wrong = next((f" (as in column {name!r})" for name in names if not is_numeric(X[name])), "")
+    return (
+        f"Text, categories, dates and missing values{wrong} must be encoded as numbers first: put "
+        "raremetric.TableEncoder() before this step in a pipeline, or use RareClassifier, which "
+        "does it by itself."
+    )
+
+
+def as_dense(rows: Any) -> NDArray[np.float64]:
+    """The rows of a sparse matrix as an array, if it is not too large."""
+    size = 8 * rows.shape[0] * rows.shape[1]
+    if size > MAX_DENSE:
+        raise ValueError(
+            f"X is a sparse matrix of shape {rows.shape}, which would take {size / 2**30:.1f} GB "
+            f"as an array; at most {MAX_DENSE / 2**30:g} GB are allowed. Map it to fewer features "
+            "first, as by sklearn.decomposition.TruncatedSVD(100) in a pipeline, or pass fewer "
+            "rows at a time."
+        )
+    return rows.toarray(order="C")
 
 
 def check_size(values: NDArray, name: str = "X") -> None:

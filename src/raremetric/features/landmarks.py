@@ -145,6 +145,11 @@ class KernelLandmarks(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         """Map rows, given their distances to the landmarks, which are overwritten."""
         return self._kernel(distances) @ self.projection_
 
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
     def _distances(self, X: NDArray) -> NDArray:
         return cdist(X, self.landmarks_, KERNELS[self.kernel])
 

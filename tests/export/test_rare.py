@@ -1,16 +1,19 @@
 """An exported RareClassifier has the same probabilities and labels."""
 
+import json
 from itertools import cycle
 
 import numpy as np
+import onnx
 import pytest
 from sklearn.model_selection import train_test_split
-from sklearn.pipeline import make_pipeline
+from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import MinMaxScaler
 
 from raremetric import IML, RareClassifier
 from raremetric.contenders.rare import GivenMetrics
 from raremetric.datasets import load_dataset
+from raremetric.export import to_onnx
 from raremetric.rare.candidates import LOG_ODDS, default_metrics
 from raremetric.rare.ensemble import Average, Ensemble, Member
 from raremetric.rare.fitting import fit_metrics
@@ -19,7 +22,8 @@ from raremetric.selection import Sigmoid
 from raremetric.validation import check_labels
 from raremetric.voting import READINGS
 from tests.conftest import make_problem
-from tests.export.conftest import assert_same
+from tests.export.conftest import assert_same, run
+from tests.rare.test_frames import make_frame
 
 SOON = 1e-3  # seconds: one repeat of the cross-validation
 
@@ -101,3 +105,15 @@ def test_small_probabilities_have_the_same_digits(few_candidates):
     expected = model.predict_proba(X)[:, 1]
     assert expected.max() < 1e-6
     np.testing.assert_allclose(p[:, 1], expected, rtol=1e-9)
+
+
+def test_a_model_of_a_data_frame_takes_encoded_rows(few_candidates):
+    frame, y = make_frame()
+    model = RareClassifier(budget=1e-6, random_state=0).fit(frame, y)
+    rows = model.encoder_.transform(frame)
+    _, p = run(model, rows)
+    np.testing.assert_allclose(p, model.predict_proba(frame), atol=1e-9)
+    names = {each.key: each.value for each in onnx.load_from_string(to_onnx(model)).metadata_props}
+    assert json.loads(names["feature_names"]) == model.encoder_.get_feature_names_out().tolist()
+    with pytest.raises(ValueError, match="cannot be exported after other steps"):
+        to_onnx(Pipeline([("scaler", MinMaxScaler().fit(rows)), ("model", model)]))

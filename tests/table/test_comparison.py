@@ -13,12 +13,12 @@ from sklearn.preprocessing import StandardScaler
 from raremetric.contenders import scored
 from raremetric.contenders.families import LogisticRegressions
 from raremetric.contenders.rare import GivenMetrics
+from raremetric.encoding.copies import copies_in
 from raremetric.learners.euclidean import Euclidean
 from raremetric.rare import classifier
 from raremetric.table import Comparison, compare_table, read_table
 from raremetric.table.comparison import limit_rows
 from raremetric.table.measures import MEASURES, best_group, positives_on_top
-from raremetric.table.notes import copies_in
 from raremetric.table.pages.comparison import comparison_page, results_grid, tuning_grid
 from raremetric.table.pages.figures import RECALLS, _curve
 from raremetric.table.results import FoldResult

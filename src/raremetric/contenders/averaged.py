@@ -131,6 +131,7 @@ class AveragedClassifier(ClassifierMixin, BaseEstimator):
         groups=None,
         on_progress: OnProgress | None = None,
         copies_together: bool = True,
+        copies: NDArray | None = None,
     ) -> AveragedClassifier:
         """Validate all settings, then fit the best on all rows.
 
@@ -145,6 +146,8 @@ class AveragedClassifier(ClassifierMixin, BaseEstimator):
             See `RareClassifier.fit`.
         copies_together : bool, default=True
             Whether copies of a row are in the same fold, see the notes of `RareClassifier`.
+        copies : ndarray of int of shape (n_samples,) or None, default=None
+            Equal numbers for copies; None to find them in X.
 
         Returns
         -------
@@ -152,7 +155,8 @@ class AveragedClassifier(ClassifierMixin, BaseEstimator):
         """
         aim, name = check_aim(self.scoring), type(self).__name__
         X, y = validate_rows(self, X, y)
-        data = TrainingData.of(X, y, sample_weight, groups, self.cv, name, copies_together)
+        given = sample_weight, groups, self.cv, name, copies_together, copies
+        data = TrainingData.of(X, y, *given)
         positive = data.labels.codes == 1
         tuned = make_tuning_set(data, positive, self.max_samples, self.random_state, self.thorough)
         X, sample, repeats = tuned.features, tuned.sample, tuned.repeats

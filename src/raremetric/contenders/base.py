@@ -44,6 +44,9 @@ class TuningOptions(NamedTuple):
     # which are stratified, as in published studies: copies of a row may be in different folds.
     # Validation parts may be repeated, or not contain all rows.
     folds: Folds | None = None
+    # What these own folds keep together, see `TrainingData`; None for all rows separate.
+    groups: NDArray | None = None
+    copies: NDArray | None = None
     resampling: str = "none"  # "smote" or "rus", of the rows that are learned from
     scoring: Any = "f1"  # what to maximize: see `RareClassifier`
     threshold: float | None = None  # if it is given; None to choose the best for ``scoring``

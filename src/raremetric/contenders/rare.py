@@ -169,7 +169,14 @@ class Rare(Contender):
             options["max_features"] = how.max_features
         model = self._model(candidates, **options)
         missed = model._fit(
-            X, y, how.weights, None, how.on_progress, copies_together=False, threshold=how.threshold
+            X,
+            y,
+            how.weights,
+            how.groups,
+            how.on_progress,
+            copies_together=how.copies is not None,
+            copies=how.copies,
+            threshold=how.threshold,
         )
         model.cv = None  # the folds, as large as the data, are not needed any more
         weights = {member.name: member.weight for member in model.ensemble_.members}

@@ -55,7 +55,15 @@ class Averaged(Contender):
             max_samples=how.max_samples,
             random_state=how.seed,
             racing=self.budget == "quick",
-        ).fit(X, y, how.weights, on_progress=how.on_progress, copies_together=False)
+        ).fit(
+            X,
+            y,
+            how.weights,
+            groups=how.groups,
+            on_progress=how.on_progress,
+            copies_together=how.copies is not None,
+            copies=how.copies,
+        )
         model.cv = None  # the folds, as large as the data, are not needed any more
         names = [candidate.name for candidate in candidates]
         kept, average = model.selection_.kept, model.selection_.average

@@ -55,7 +55,8 @@ def column_contributions(
     ----------
     model : fitted classifier or Pipeline
     x : array-like of shape (n_features,) or (n_rows, n_features)
-        The rows to explain.
+        The rows to explain. Of a RareClassifier that was fitted on a data frame, another one; the
+        columns are then those of the frame.
     background : array-like of shape (n_background, n_features)
         Rows to compare with, such as the training data. At most 50 of them are drawn, except for
         a linear model, which uses the mean of all of them.
@@ -109,6 +110,10 @@ def column_contributions(
     """
     check_integer(n_samples, "n_samples", low=2)
     check_integer(max_exact, "max_exact", low=0, high=20)
+    if (encoder := getattr(model, "encoder_", None)) is not None:
+        x, background = map(encoder.transform, (x, background))
+        groups = encoder.column_groups() if groups is None else groups
+        model = model.without_encoder()
     rows, reference = _check_points(x, background)
     groups = _check_groups(groups, rows.shape[1])
     found = _linear_contributions(model, rows, reference, groups)

@@ -28,7 +28,8 @@ def to_onnx(
     ----------
     model : fitted metric learner, MetricKNNClassifier, RareClassifier or Pipeline
         A pipeline ends in one of the others. Steps before it, and transformers that are used as
-        learners, may be of this package or any that skl2onnx supports.
+        learners, may be of this package or any that skl2onnx supports. Of a RareClassifier that was
+        fitted on a data frame, ``X`` are the rows that its ``encoder_`` has transformed.
     threshold : float or None, default=None
         For two classes: predict ``classes_[1]`` where its probability is at least this. None
         decides as ``predict`` does.
@@ -89,6 +90,14 @@ def to_onnx(
         )
     for step in (*steps, last):
         check_is_fitted(step)
+    if (encoder := getattr(last, "encoder_", None)) is not None:
+        if steps:
+            raise ValueError(
+                "A RareClassifier with an encoder cannot be exported after other steps. Fit it on "
+                "arrays of numbers, or export it alone."
+            )
+        last = last.without_encoder()
+        feature_names = encoder.get_feature_names_out() if feature_names is None else feature_names
     graph, properties = Graph(), {}
     X = Tensor(graph, "X")
     for step in steps:

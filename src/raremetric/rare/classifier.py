@@ -11,14 +11,13 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 
 from raremetric.extras import install_hint, is_installed
-from raremetric.performance import OnProgress, Progress, one_blas_thread
+from raremetric.performance import OnProgress, Progress, log_progress, one_blas_thread
 from raremetric.rare.candidates import MetricSpec, default_metrics, groups_of
 from raremetric.rare.ensemble import fit_ensemble, results_table
 from raremetric.rare.evaluation import out_of_fold_scores
 from raremetric.rare.policy import AVERAGING
 from raremetric.rare.prediction import PredictionMixin
 from raremetric.rare.tuning_set import make_tuning_set
-from raremetric.scales import validate_rows
 from raremetric.selection import TrainingData, check_aim, scored_rows, select
 from raremetric.validation import (
     Labels,
@@ -37,20 +36,19 @@ class RareClassifier(PredictionMixin, ClassifierMixin, BaseEstimator):
     Many candidates are tried, in three groups: smooth nonlinear metrics, linear metrics, and
     metrics of the leaves of gradient-boosted trees; on very large tables also the log-odds of the
     trees. The best are averaged, their score is calibrated to a probability, and the threshold
-    maximizes the expected F1, or another ``scoring``. Features need no scaling. The trees need
-    XGBoost (``pip install "raremetric[trees]"``); without it, they are left out.
+    maximizes the expected F1, or another ``scoring``. Columns can have any type and missing values,
+    and need no scaling. Trees need XGBoost (``pip install "raremetric[trees]"``).
 
     Parameters
     ----------
     budget : {"fast", "thorough"} or float, default="fast"
-        How often the cross-validation is repeated: "thorough" repeats it twice as often as "fast",
-        so that the choice depends less on the folds. A number is a time limit in seconds, for at
-        least one repeat and at most as many as "thorough" makes.
+        How often the cross-validation is repeated: "thorough" twice as often as "fast". A number is
+        a time limit in seconds, for at least one repeat and at most those of "thorough".
     scoring : str or array of shape (2, 2), default="f1"
         What to maximize, for the positive class: "f1"; "f2", "f0.5" or any other F-beta;
         "balanced_accuracy"; "average_precision", with the threshold of F1; "precision>=0.8", the
-        highest recall with at least this expected precision; "recall>=0.9", the highest precision
-        with at least this expected recall; or the costs ``[[tn, fp], [fn, tp]]``.
+        highest recall with this expected precision; "recall>=0.9", the highest precision with this
+        expected recall; or the costs ``[[tn, fp], [fn, tp]]``.
     pos_label : class label or None, default=None
         The positive class; None chooses the rarest. Must be None with more than two classes: one
         classifier is then fitted for each class against the rest.
@@ -61,18 +59,25 @@ class RareClassifier(PredictionMixin, ClassifierMixin, BaseEstimator):
         not overlap, or repeat the same rows. Rows in no test part are learned from only.
     max_samples : int or None, default=5_000
         Maximum number of training rows that can be neighbors; None for all. From a larger table,
-        this many are sampled, the same number from each class, or all rows of a class with fewer.
-        Probabilities and threshold are those for the whole table. The time grows with the square of
-        this number. Unless ``groups`` or folds are given, trees are grown on up to 20 times as many
-        rows, and candidates are judged on up to 10 times as many.
+        this many are sampled, the same number from each class, or all of a class with fewer;
+        probabilities and threshold are for the whole table. The time grows with its square. Unless
+        ``groups`` or folds are given, trees learn from up to 20, and candidates are judged on up to
+        10 times as many.
     max_features : int or None, default=500
-        Maximum number of features that the metrics use; None for all. From more, those whose
-        distributions differ most between the classes (Kolmogorov and Smirnov's statistic) are
-        selected, in each fold again.
+        Maximum number of features that the metrics use; None for all. From more, those are
+        selected, in each fold again, whose distributions differ most between the classes.
+    encoder : "auto", transformer or None, default="auto"
+        How a table of pandas, polars or Arrow, or an array with text or holes, becomes numbers:
+        "auto" is `TableEncoder()`; of another transformer, a copy is fitted to the columns, without
+        the labels. None takes arrays of numbers only.
+    categorical_features : array-like of str, int or bool, or None, default=None
+        Columns of numbers that are codes of categories, see `TableEncoder`.
     random_state : int, RandomState instance or None, default=None
         Determines the folds, forests, trees, landmarks and sampled rows.
     n_jobs : int or None, default=None
-        Number of threads, which work on different folds. The result does not depend on it.
+        Number of threads, over the folds. The result does not depend on it.
+    verbose : int, default=0
+        1 logs the progress to the logger "raremetric" (by default, standard error).
 
     Attributes
     ----------
@@ -83,36 +88,39 @@ class RareClassifier(PredictionMixin, ClassifierMixin, BaseEstimator):
     threshold_ : float
         The positive class is predicted where its probability is at least this.
     ensemble_ : Ensemble
-        The fitted model. Its ``members`` are what is averaged, largest weight first: each has a
-        ``name``, a ``weight``, a fitted ``pipeline`` and a ``reading`` of its distances. Its
-        ``calibration`` maps the average to a probability; its ``rows`` can be neighbors.
+        What is averaged: its ``members``, largest weight first, each with a ``name``, a ``weight``,
+        a fitted ``pipeline`` and a ``reading`` of its distances. Its ``calibration`` maps the
+        average to a probability; its ``rows`` can be neighbors.
     metric_ : transformer
         The fitted pipeline of the metric whose members have the largest weight together: it maps
-        rows to the space in which distances are measured. It is one by log-odds only if there is
-        no other: rows with similar log-odds can be very different.
+        rows to the space in which distances are measured. It is by log-odds only without another.
     cv_results_ : dict of arrays
-        One entry per candidate that was tried on all folds: what it is, its out-of-fold utility,
-        log-loss and average precision, the rank within its group and the weight in the average.
+        One entry per candidate that was tried on all folds: its out-of-fold utility, log-loss and
+        average precision, the rank within its group and the weight in the average.
     best_score_ : float
-        Out-of-fold value of ``scoring`` for the average at its threshold and the whole table: F1
-        for "average_precision", recall for a minimum precision and the other way around, negative
-        mean cost per row for costs. Slightly optimistic: the members were chosen on these folds.
+        Out-of-fold value of ``scoring`` at the threshold for the whole table: F1 for
+        "average_precision", recall for a minimum precision and the reverse, negative mean cost per
+        row. Slightly optimistic: the members were chosen on these folds.
     score_std_ : float
-        Standard error of ``best_score_`` (jackknife), for the same candidates.
+        Standard error of ``best_score_`` (jackknife).
     validation_ : dict of str to float
         Out-of-fold "precision", "recall", "f1" and "average_precision" at ``threshold_``, for the
         whole table, and "alerts_per_1000", the number of rows in 1000 that are predicted positive.
     out_of_fold_ : tuple of two ndarrays of shape (n_validated,)
-        Log-odds of the examples that were validated, by metrics that have not learned from them, in
-        the first repeat; and 1 for the positive class, 0 otherwise.
+        Log-odds of the validated examples in the first repeat; and 1 for positives, 0 otherwise.
     n_repeats_ : int
-        How many times the cross-validation was repeated.
+        How many times the cross-validation was made.
+    feature_importances_ : ndarray of shape (n_features,)
+        How much each column changes the log-odds, computed when asked for; they sum to one.
     estimators_ : list of RareClassifier
         With more than two classes: one classifier per class.
+    encoder_ : transformer or None
+        None if ``fit`` was given an array of numbers. Otherwise, the members, ``metric_`` and
+        ``estimators_`` take rows that were transformed by it.
     n_features_in_ : int
-        Number of features seen in ``fit``.
+        Number of features, or columns, seen in ``fit``.
     feature_names_in_ : ndarray of shape (n_features,)
-        Names of the features, when ``X`` has string column names.
+        Names of the columns, when ``X`` has string column names.
 
     See Also
     --------
@@ -124,41 +132,30 @@ class RareClassifier(PredictionMixin, ClassifierMixin, BaseEstimator):
     The score of a row is log d₋ − log d₊, where the distance d to a class is that of its m-th
     nearest example or the geometric mean over its m nearest; or it is d₋² − d₊², where d² is the
     mean square over the m nearest. A logistic regression turns out-of-fold scores into
-    probabilities. Candidates are ranked by the sum of their ranks in utility, log-loss and average
-    precision; for scoring="average_precision" only by the last, for a minimum precision or recall
-    by the last two. Metrics that are hopeless after a first round are not tried further.
+    probabilities. Candidates are ranked by utility, log-loss and average precision, or only those
+    of them that ``scoring`` is about. The user guide has all steps and constants.
 
-    **Groups.** The best five candidates of each group are averaged; with 1,000 rows or more, those
-    of its two best metrics, so that predictions are fast. The weights of the groups are 3 (smooth),
-    2 (linear) and 1.5 p / (p + 40) (trees, and their log-odds, with p positives; none with fewer
-    than 20), unless the out-of-fold scores speak against it: they are the weights w that minimize
-    the log-loss plus 3 Σ (log w − log w₀)², where w₀ are the weights above. A group that only adds
-    noise is left out, if there are enough positives to be sure. The log-odds are a group if trees
-    learn from at least five times as many rows as can be neighbors, and these are at least 1,000.
+    **Copies.** Rows with equal features, up to rounding errors, are in one fold, unless folds are
+    given or there are few categories: they are copies only if the columns with more than ten
+    different values have more than half as many combinations as there are different rows, or if
+    less than 0.5 % of these would equal another one by chance. Identifiers are not compared.
 
-    **Copies.** Rows with equal features, up to rounding errors, are in the same fold, whatever
-    their labels, but not in a table of few categories: rows are copies only if the columns with
-    more than ten different values have more than half as many combinations of values as there are
-    different rows, or if all columns have so many that less than 0.5 % of the different rows would
-    equal another one by chance. Folds from a splitter or a list are used as they are.
-
-    **Constraints** are about the precision and recall that calibrated out-of-fold probabilities let
-    expect. If no threshold has the minimum precision, the one with the highest precision is used,
-    with a warning. With more than two classes, they hold for each class against the rest.
+    **Constraints** are about what calibrated out-of-fold probabilities let expect, for each class
+    against the rest. If no threshold has the minimum precision, the highest one is used.
 
     **Weights.** An example of weight 0 is left out before the folds are made. Otherwise the weight
-    multiplies the example in all measures, in the calibration and in the choice of the threshold,
-    and it is passed to the steps and learners whose ``fit`` accepts it. Neighbors count equally,
-    and neither the rarest class nor the sampled rows depend on weights.
+    multiplies the example in all measures, the calibration and the threshold, and is passed to the
+    steps and learners whose ``fit`` accepts it. Neighbors count equally, and neither the rarest
+    class nor the sampled rows depend on weights. In place of a ``class_weight``, give costs as
+    ``scoring``, or weights.
 
     Examples
     --------
     >>> from sklearn.datasets import load_breast_cancer
-    >>> from sklearn.metrics import f1_score
     >>> from raremetric import RareClassifier
     >>> X, y = load_breast_cancer(return_X_y=True)
     >>> model = RareClassifier(random_state=0).fit(X[:100], y[:100])
-    >>> bool(f1_score(y[100:], model.predict(X[100:])) > 0.9)
+    >>> bool(model.score(X[100:], y[100:]) > 0.9)
     True
     """
 
@@ -171,8 +168,11 @@ class RareClassifier(PredictionMixin, ClassifierMixin, BaseEstimator):
         cv=None,
         max_samples=5_000,
         max_features=500,
+        encoder="auto",
+        categorical_features=None,
         random_state=None,
         n_jobs=None,
+        verbose=0,
     ):
         self.budget = budget
         self.scoring = scoring
@@ -180,24 +180,25 @@ class RareClassifier(PredictionMixin, ClassifierMixin, BaseEstimator):
         self.cv = cv
         self.max_samples = max_samples
         self.max_features = max_features
+        self.encoder = encoder
+        self.categorical_features = categorical_features
         self.random_state = random_state
         self.n_jobs = n_jobs
+        self.verbose = verbose
 
     def fit(self, X, y, sample_weight=None, *, groups=None, on_progress=None) -> RareClassifier:
         """Evaluate all candidates, fit the best on all examples, and choose the threshold.
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : table, array-like or sparse (up to 1 GB as an array) of shape (n_samples, n_features)
         y : array-like of shape (n_samples,)
         sample_weight : array-like of shape (n_samples,) or None, default=None
-            Weights of the examples, see the notes of the class.
+            See the notes of the class.
         groups : array-like of shape (n_samples,) or None, default=None
-            The group of each example, such as a customer, for ``cv``. If it is None or a number,
-            examples of one group are in the same fold. Groups with copies of one row are one.
+            The group of each example, which are in one fold unless ``cv`` is a splitter or a list.
         on_progress : callable (n_done, n_steps) or None, default=None
-            Called after each metric of each fold. A budget in seconds can end the work before all
-            steps are done.
+            Called after each metric of each fold. A budget in seconds can end before all steps.
 
         Returns
         -------
@@ -224,25 +225,24 @@ class RareClassifier(PredictionMixin, ClassifierMixin, BaseEstimator):
         groups,
         on_progress: OnProgress | None,
         copies_together: bool = True,
-        threshold: float | None = None,
+        copies: NDArray[np.int64] | None = None,  # see `TrainingData`
+        threshold: float | None = None,  # in place of the best one
     ) -> list[tuple[Any, float]]:
-        """Fit; return the classes whose threshold has too low a precision, with this precision.
-
-        A given ``threshold`` replaces the best one. Copies are in any fold if not together.
-        """
+        """Fit; return the classes whose threshold has too low a precision, with this precision."""
         start, name = time.perf_counter(), type(self).__name__
+        on_progress = on_progress or log_progress(name, self.verbose)
         forget_attributes(self, *(each for each in vars(self) if each.endswith("_")))
-        X, y = validate_rows(self, X, y, ensure_min_samples=4)
-        data = TrainingData.of(X, y, sample_weight, groups, self.cv, name, copies_together)
+        X, y, copies = self._check_training_rows(X, y, copies)
+        given = sample_weight, groups, self.cv, name, copies_together, copies
+        data = TrainingData.of(X, y, *given)
         check_class_sizes(data.labels, 2, name)
         if self.max_features is not None:
             check_integer(self.max_features, "max_features", low=1)
         self.classes_, codes, counts = data.labels
         positive = check_pos_label(self.pos_label, self.classes_, counts)
         if len(self.classes_) == 2:
-            self.pos_label_ = positive
-            given = data, (self.classes_ == positive)[codes], start, on_progress
-            missed = self._fit_one_class(*given, threshold=threshold)
+            self.pos_label_, is_positive = positive, (self.classes_ == positive)[codes]
+            missed = self._fit_one_class(data, is_positive, start, on_progress, threshold)
             return [] if missed is None else [(positive, missed)]
         self.estimators_, found = [], {}
         for c, label in enumerate(self.classes_.tolist()):
@@ -250,9 +250,9 @@ class RareClassifier(PredictionMixin, ClassifierMixin, BaseEstimator):
             if isinstance(self.budget, Real):
                 each.set_params(budget=self.budget / len(counts))
             each.classes_, each.pos_label_ = np.array([False, True]), True
-            each.n_features_in_ = self.n_features_in_
-            given = data, codes == c, start, on_progress
-            found[label] = each._fit_one_class(*given, part=(c, len(counts)))
+            each.n_features_in_, each.encoder_ = X.shape[1], None
+            part = (c, len(counts))
+            found[label] = each._fit_one_class(data, codes == c, start, on_progress, part=part)
             self.estimators_.append(each)
         results = [each.cv_results_ for each in self.estimators_]
         of_class = np.repeat(self.classes_, [len(each["branch"]) for each in results])

@@ -6,17 +6,18 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit, logit
+from scipy.special import expit, log_expit, logit
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from raremetric.extras import import_optional
 from raremetric.rare.ensemble import Ensemble
-from raremetric.scales import validate_rows
+from raremetric.rare.importances import shares_of_change
+from raremetric.rare.inputs import InputMixin
 from raremetric.validation import check_integer
 
 
-class PredictionMixin:
+class PredictionMixin(InputMixin):
     """The methods of a fitted RareClassifier."""
 
     classes_: NDArray
@@ -32,7 +33,7 @@ class PredictionMixin:
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : table or array-like of shape (n_samples, n_features)
 
         Returns
         -------
@@ -44,12 +45,30 @@ class PredictionMixin:
             return p / p.sum(axis=1, keepdims=True)
         return self._proba_of(self.ensemble_.log_odds(X))
 
+    def predict_log_proba(self, X) -> NDArray:
+        """Logarithms of the probabilities, which are exact for the smallest of them, too.
+
+        Parameters
+        ----------
+        X : table or array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        log_p : ndarray of shape (n_samples, n_classes)
+        """
+        X = self._check_queries(X)
+        if len(self.classes_) > 2:
+            return np.log(self.without_encoder().predict_proba(X))
+        log_odds = self.ensemble_.log_odds(X)
+        sign = 1 if self.pos_label_ == self.classes_[1] else -1
+        return log_expit(np.column_stack([-sign * log_odds, sign * log_odds]))
+
     def decision_function(self, X) -> NDArray:
         """Difference between the log-odds of a row and those of the threshold.
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : table or array-like of shape (n_samples, n_features)
 
         Returns
         -------
@@ -69,7 +88,7 @@ class PredictionMixin:
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : table or array-like of shape (n_samples, n_features)
 
         Returns
         -------
@@ -86,7 +105,7 @@ class PredictionMixin:
 
         Parameters
         ----------
-        X : array-like of shape (n_queries, n_features)
+        X : table or array-like of shape (n_queries, n_features)
         n_neighbors : int, default=3
         return_distance : bool, default=True
         member : int or None, default=None
@@ -113,7 +132,7 @@ class PredictionMixin:
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : table or array-like of shape (n_samples, n_features)
         n_neighbors : int, default=3
 
         Returns
@@ -131,7 +150,7 @@ class PredictionMixin:
 
         Parameters
         ----------
-        X : array-like of shape (n_rows, n_features)
+        X : table or array-like of shape (n_rows, n_features)
         label : class label or None, default=None
             With more than two classes: the class whose members to use.
 
@@ -156,6 +175,30 @@ class PredictionMixin:
                 "classes: use estimators_[i].metric_, where i is the position in classes_."
             )
         return self.ensemble_.members[self.ensemble_.main_member].pipeline
+
+    @property
+    def feature_importances_(self) -> NDArray[np.float64]:
+        """How much each column of ``fit`` changes the log-odds, as shares that sum to one.
+
+        It is computed from 128 training examples and their mixtures, without labels. With more than
+        two classes, it is the mean over them. How much a column matters for predictions that are
+        correct is what scikit-learn's ``permutation_importance`` measures on held-out data.
+        """
+        check_is_fitted(self)
+        groups = [[j] for j in range(self._some_rows.shape[1])]
+        if self.encoder_ is not None:
+            if not hasattr(self.encoder_, "column_groups"):
+                raise AttributeError(
+                    f"{type(self.encoder_).__name__} does not say which features belong to which "
+                    "column: use permutation_importance of scikit-learn."
+                )
+            groups = self.encoder_.column_groups()
+        models = self.estimators_ if len(self.classes_) > 2 else [self]
+
+        def log_odds(X: NDArray) -> NDArray:
+            return np.column_stack([each.ensemble_.log_odds(X) for each in models])
+
+        return shares_of_change(log_odds, self._some_rows, groups)
 
     def plot_candidates(self, ax=None):
         """Draw the out-of-fold utility of each candidate by branch, and mark those that are kept.
@@ -188,10 +231,6 @@ class PredictionMixin:
         ax.set_xlabel(f"{aim} on held-out examples, at the candidate's own threshold")
         ax.legend(fontsize="small")
         return ax
-
-    def _check_queries(self, X) -> NDArray:
-        check_is_fitted(self)
-        return validate_rows(self, X, reset=False)
 
     def _proba_of(self, log_odds: NDArray) -> NDArray:
         """Probabilities of both classes, from the log-odds of the positive one."""

@@ -44,15 +44,20 @@ class TrainingData(NamedTuple):
         cv,
         owner: str,
         copies_together: bool = True,
+        copies: NDArray[np.int64] | None = None,
     ) -> TrainingData:
-        """Check what a ``fit`` with folds was given, apart from X and y."""
+        """Check what a ``fit`` with folds was given, apart from X and y.
+
+        The ``copies`` that are together are those in X, unless they are known, as in `Copies`.
+        """
         n_given = len(X)
         kept, weights = weighted_rows(sample_weight, n_given)
         groups = check_groups(groups, n_given)
         if len(kept) < n_given:
             X, y, groups = X[kept], y[kept], None if groups is None else groups[kept]
         labels = check_labels(y, owner)
-        copies = find_copies(X).numbers if copies_together else None
+        if copies_together:
+            copies = find_copies(X).numbers if copies is None else copies[kept]
         cv = resolve_cv(cv, X, y, kept, n_given, groups, copies)
         return cls(X, labels, weights, kept, groups, cv, copies)
 

@@ -10,11 +10,12 @@ from typing import Any
 from joblib import Parallel, delayed
 
 from raremetric.contenders import Contender, find_contender
+from raremetric.encoding.copies import copies_in
 from raremetric.selection import draw_rows
 from raremetric.table import DEFAULT_METHODS
 from raremetric.table.aims import check_scoring
 from raremetric.table.fold_runs import Plan, plain_plane, run_fold
-from raremetric.table.notes import aim_notes, copies_in, method_notes, selection_notes, table_notes
+from raremetric.table.notes import aim_notes, method_notes, selection_notes, table_notes
 from raremetric.table.results import Comparison, Failure, FoldResult
 from raremetric.table.roles import Roles, class_names, read_with_roles
 from raremetric.table.splitting import describe_folds, outer_folds, tuning_folds

@@ -13,15 +13,16 @@ from sklearn.pipeline import make_pipeline
 import raremetric
 from raremetric.contenders import CONTENDERS, Contender, Tuned, find_contender
 from raremetric.copies import Copies
+from raremetric.encoding.copies import copies_in
 from raremetric.extras import installed_versions
 from raremetric.files import quoted
 from raremetric.performance import OnProgress, one_blas_thread
 from raremetric.table.aims import check_scoring, quality_figures, unmet_minimum
 from raremetric.table.doubts import summarize_columns
 from raremetric.table.model import TableModel
-from raremetric.table.notes import FEW_POSITIVES, copies_in, leakage_notes, selection_notes
+from raremetric.table.notes import FEW_POSITIVES, leakage_notes, selection_notes
 from raremetric.table.roles import Roles, class_names, read_with_roles
-from raremetric.table.splitting import describe_tuning, tuning_folds
+from raremetric.table.splitting import describe_tuning, n_tuning_folds, tuning_folds
 from raremetric.validation import check_option, check_real, quiet_repeats, warn_user
 
 N_RADIUS = 2000  # training examples whose nearest neighbor is found, to know what is far
@@ -115,6 +116,7 @@ def fit_table(
     columns = Roles(time, group, weight)
     table, roles = read_with_roles(path, target, positive, categorical, ignore, columns, row_names)
     X, y = table.encoder.transform(table.data), table.target
+    n_tuning_folds(y)  # refuses a table with too few rows of a class
     copies = copies_in(table.data)
     roles = roles._replace(copies=copies.numbers)
     weights = roles.weights if represented is None else represented
@@ -131,7 +133,9 @@ def fit_table(
         max_samples=max_samples,
         max_features=contender.default_max_features if max_features is None else max_features,
         weights=weights,
-        folds=tuning_folds(y, seed, roles),
+        folds=tuning_folds(y, seed, roles) if time is not None else None,
+        groups=roles.groups,
+        copies=roles.copies,
         on_progress=on_progress,
     )
     for sentence in _disappointments(tuned, table, scoring, float(np.average(y, weights=weights))):

@@ -9,24 +9,20 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from pandas.api.types import is_datetime64_any_dtype, is_numeric_dtype
+from pandas.api.types import is_numeric_dtype
 from sklearn.metrics import f1_score
 from sklearn.tree import DecisionTreeClassifier
 
 from raremetric.contenders import Contender
-from raremetric.copies import Copies, find_copies
-from raremetric.encoding.columns import is_date_column
+from raremetric.copies import Copies
+from raremetric.encoding.copies import as_numbers, identifier_kind
 from raremetric.files import quoted
 from raremetric.selection import draw_rows, sets_per_class, shuffled_folds
 from raremetric.table.aims import minimum_of
 from raremetric.table.measures import measure_of
-from raremetric.table.reading.levels import EXACT_INTEGERS
 from raremetric.table.roles import class_names
 
 FEW_POSITIVES = 20
-MIN_ROWS = 50  # with fewer, whole numbers can all be different by chance
-MANY_VALUES = 0.9  # different values per row of a column that may identify rows
-MANY_COPIES = 0.1  # share of the rows that are copies without such a column, if it does
 MIN_GROUPS = 20  # levels of a column that may name customers
 MIN_POSITIVES = 10  # with fewer, a column can determine the class by chance
 MAX_ROWS = 50_000
@@ -137,72 +133,6 @@ def aim_notes(scoring: Any) -> list[str]:
     ]
 
 
-def identifier_kind(column: Any) -> str:
-    """How a column identifies rows instead of describing them; empty if it does not."""
-    if len(column) < MIN_ROWS or column.isna().any():
-        return ""
-    if is_numeric_dtype(column) and column.min() >= EXACT_INTEGERS and column.max() < 2**64:
-        return "contains numbers of more than 15 digits and seems to be an identifier"
-    if not column.is_unique or is_datetime64_any_dtype(column):
-        return ""
-    if not is_numeric_dtype(column):
-        return "is different in every row and seems to be an identifier"
-    values = column.to_numpy(dtype=np.float64)
-    if not np.all(values == np.floor(values)):
-        return ""
-    steps = np.diff(values)
-    if np.all(steps > 0) or np.all(steps < 0):
-        return "counts the rows: it contains whole numbers in the order of the file"
-    if np.ptp(values) < 2 * len(values):
-        return "numbers the rows: it contains different whole numbers without large gaps"
-    return ""
-
-
-def copies_in(data: Any) -> Copies:
-    """Rows with equal values in all columns but those that identify or count the rows.
-
-    Texts or whole numbers of which nearly all are different identify rows if a large share of the
-    rows are copies without them.
-    """
-    described = data[[name for name in data.columns if not identifier_kind(data[name])]]
-    found = _copies_in(described)
-    rest = described[[name for name in described if not _may_identify(described[name])]]
-    without = found if rest.shape == described.shape else _copies_in(rest)
-    if without.together and without.n_repeats - found.n_repeats >= MANY_COPIES * len(data):
-        found, described = without, rest
-    return found._replace(left_out=[name for name in data if name not in described])
-
-
-def _copies_in(data: Any) -> Copies:
-    if not len(data.columns):
-        return Copies(np.arange(len(data)), 0, True)
-    values = np.column_stack([_as_numbers(column) for _, column in data.items()])
-    return find_copies(values, are_numbers(data))
-
-
-def _may_identify(column: Any) -> bool:
-    """Whether nearly all values are different, and texts or whole numbers."""
-    if is_date_column(column) or column.nunique() < MANY_VALUES * len(column):
-        return False
-    if not is_numeric_dtype(column):
-        return True
-    values = column.dropna().to_numpy(np.float64)
-    return bool(np.all(values == np.floor(values)))
-
-
-def are_numbers(frame: Any) -> NDArray[np.bool_]:
-    """Which columns of a DataFrame hold numbers or dates."""
-    columns = [column for _, column in frame.items()]
-    return np.array([is_numeric_dtype(column) or is_date_column(column) for column in columns])
-
-
-def _as_numbers(column: Any) -> NDArray:
-    """The numbers of a column, or a number for each of its values."""
-    if is_numeric_dtype(column):
-        return column.to_numpy(np.float64, na_value=np.nan)
-    return pd.factorize(column)[0]
-
-
 def suspicious_columns(
     data: Any, y: NDArray, seed: int = 0, copies: NDArray | None = None
 ) -> list[str]:
@@ -259,7 +189,7 @@ def determines_class(column: Any, y: NDArray, weights: NDArray, copies: NDArray)
     if sets_per_class(y, copies).min() < MIN_POSITIVES:
         return False
     if is_numeric_dtype(column):
-        X = _as_numbers(column).reshape(-1, 1)
+        X = as_numbers(column).reshape(-1, 1)
         tree = DecisionTreeClassifier(max_leaf_nodes=N_LEAVES, random_state=0)
         predicted = tree.fit(X, y, sample_weight=weights).predict(X)
     else:

@@ -11,9 +11,9 @@ import numpy as np
 import pandas as pd
 
 from raremetric.copies import find_copies
+from raremetric.encoding.copies import are_numbers
 from raremetric.table.explanation import Explanation, explain_rows
 from raremetric.table.model import TableModel
-from raremetric.table.notes import are_numbers
 from raremetric.table.predictions import BLOCK_BYTES, unguard
 from raremetric.table.reading import TableError, iter_table
 from raremetric.table.reading.files import read_arrow

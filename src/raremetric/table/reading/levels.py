@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from pyarrow import types
 
 from raremetric.datasets.parsers import unquote
+from raremetric.encoding.copies import EXACT_INTEGERS
 
 # Spellings of a missing value, compared without regard to case.
 MISSING_WORDS = frozenset({"", "?", "na", "n/a", "#n/a", "nan", "null", "<null>", "none", "<na>"})
@@ -27,7 +28,6 @@ MISSING_SPELLINGS = [
     for before in ("", " ")
     for after in ("", " ")
 ]
-EXACT_INTEGERS = 2**53  # floats below it hold all integers
 
 
 def is_missing(text: str, words: Collection[str] = MISSING_WORDS) -> bool:

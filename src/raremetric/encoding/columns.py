@@ -18,7 +18,10 @@ MISSING_LEVEL = "(missing)"
 # The levels of truth values, in all file formats and spellings.
 BOOLEANS = {"false": "False", "true": "True"}
 _BINARY = {"0": "False", "1": "True", "0.0": "False", "1.0": "True"}
-MIN_HOLES = 0.01  # share of the rows; an indicator of fewer would put them far from all others
+# Fewer missing values have no feature of their own: it would tell little, and put their rows far
+# from all others.
+MIN_HOLES = 10
+MIN_SHARE_OF_HOLES = 0.01
 _HOUR = 3_600_000_000  # in microseconds
 _DAY = 24 * _HOUR
 
@@ -90,8 +93,8 @@ class NumberEncoder(BaseEstimator):
 
 
 def are_holes(missing: NDArray[np.bool_]) -> bool:
-    """Whether values are missing so often that a feature says where."""
-    return bool(missing.any() and missing.mean() >= MIN_HOLES)
+    """Whether so many values are missing that a feature says where."""
+    return bool(missing.sum() >= max(MIN_HOLES, MIN_SHARE_OF_HOLES * len(missing)))
 
 
 def is_number(column: Any) -> bool:

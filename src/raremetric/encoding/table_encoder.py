@@ -43,9 +43,9 @@ class TableEncoder(TransformerMixin, BaseEstimator):
       the same way, by the n-grams that were seen.
     - A date becomes the days since the first day in `fit`, the weekday (0 for Monday) and the
       hour. A weekday or hour that is always the same in `fit` is left out.
-    - A missing number or date becomes the median of the column in `fit`, and another 0/1 column
-      says where it was missing. Missing text is a level of its own. A column that has no value in
-      `fit` is left out.
+    - A missing number or date becomes the median of the column in `fit`. If at least 10 values and
+      1 % are missing in `fit`, another 0/1 column says where. Missing text is a level of its own. A
+      column that has no value in `fit` is left out.
 
     Columns are found by name: their order does not matter, and additional columns are ignored. The
     columns of an array are called x0, x1, …, and found by position.
@@ -79,11 +79,11 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     >>> table = pd.DataFrame({"age": [30, None, 50], "sex": ["f", "m", "f"]})
     >>> encoder = TableEncoder().fit(table)
     >>> encoder.transform(table)
-    array([[30.,  0.,  0.],
-           [40.,  1.,  1.],
-           [50.,  0.,  0.]])
+    array([[30.,  0.],
+           [40.,  1.],
+           [50.,  0.]])
     >>> encoder.get_feature_names_out().tolist()
-    ['age', 'age missing', 'sex=m']
+    ['age', 'sex=m']
     """
 
     def __init__(self, *, max_levels: int = 20, categorical_features: Any = None):

@@ -1,10 +1,17 @@
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.spatial.distance import cdist
 from sklearn import config_context
 from sklearn.datasets import make_classification
-from sklearn.metrics import f1_score, make_scorer
-from sklearn.model_selection import GridSearchCV, GroupKFold, ParameterGrid, StratifiedKFold
+from sklearn.metrics import average_precision_score, f1_score, make_scorer
+from sklearn.model_selection import (
+    GridSearchCV,
+    GroupKFold,
+    ParameterGrid,
+    ShuffleSplit,
+    StratifiedKFold,
+)
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -86,6 +93,41 @@ def test_scores_are_those_of_neighbors_also_by_any_scorer_and_in_threads(rare, w
     assert 0.5 < balanced.best_score_ <= 1
 
 
+@pytest.mark.parametrize("weighted", [False, True])
+def test_scores_by_the_distances_to_both_classes(rare, weighted):
+    X, y = rare
+    weights = np.random.default_rng(0).uniform(0.1, 5.0, size=150) if weighted else None
+    ((train, test),) = folds = list(ShuffleSplit(1, test_size=60, random_state=0).split(X, y))
+    how = {"n_candidates": None, "cv": folds}
+    search = IMLCV(FEW, scoring="average_precision", **how).fit(X, y, sample_weight=weights)
+    scores = search.cv_results_["split0_test_score"]
+    own, other = (None, None) if weights is None else (weights[train], weights[test])
+    for params, score in zip(search.cv_results_["params"], scores, strict=True):
+        metric = IML(**params).fit(X[train], y[train], sample_weight=own)
+        distances = cdist(metric.transform(X[test]), metric.transform(X[train]))
+        near, far = (
+            np.log(np.sort(distances[:, (y[train] == "rare") == is_rare])[:, :10]).mean(axis=1)
+            for is_rare in (True, False)
+        )
+        expected = average_precision_score(y[test] == "rare", far - near, sample_weight=other)
+        assert score == pytest.approx(expected)
+    for scoring in ("neg_log_loss", "f2", [[0, 1], [9, 0]]):
+        found = IMLCV(FEW, scoring=scoring, **how).fit(X, y).cv_results_["mean_test_score"]
+        assert len(np.unique(found)) > (scoring == "neg_log_loss")  # thresholds separate them all
+        assert ((found >= 0) == (scoring == "f2")).all()
+
+
+def test_it_chooses_for_the_vote_of_the_classifier(rare):
+    X, y = rare
+    for vote, expected in (("majority", "auto"), ("score", "average_precision")):
+        learner = IMLCV(FEW, 2, cv=2, random_state=0)
+        model = MetricKNNClassifier(learner, vote=vote, cv=2, random_state=0).fit(X, y)
+        assert model.metric_.scoring == expected
+        assert learner.scoring == "auto"
+    fixed = MetricKNNClassifier(IMLCV(FEW, 2, cv=2, scoring="f1"), vote="score", cv=2).fit(X, y)
+    assert fixed.metric_.scoring == "f1"
+
+
 def test_the_winner_is_fitted_on_all_data(rare):
     X, y = rare
     search = IMLCV(FEW, None, cv=3).fit(X, y)
@@ -136,7 +178,7 @@ def test_halving_races_the_candidates(rare):
         ({"candidates": [{"margin": -1}]}, r"margin == -1, must be >= 0"),
         ({"n_candidates": 0}, r"n_candidates == 0, must be >= 1"),
         ({"n_neighbors": 0}, r"n_neighbors == 0, must be >= 1"),
-        ({"scoring": "f2"}, r"'f2'"),
+        ({"scoring": "fx"}, r"scoring must be 'f1', .*; got 'fx'"),
         ({"cv": 200}, r"n_splits=200"),
     ],
 )

@@ -160,7 +160,7 @@ class MetricKNNClassifier(ClassifierMixin, BaseEstimator):
         forget_attributes(self, "gamma_", "reading_", "threshold_")
         check_option(self.multiclass, "multiclass", MULTICLASS)
         check_option(self.vote, "vote", VOTES)
-        learner = training.check_learner(self.learner)
+        learner = training.check_learner(self.learner, self.vote)
         params = training.learner_params(self, learner, sample_weight, fit_params)
         table, (X, y) = X, validate_rows(self, X, y)
         table = table if hasattr(table, "columns") else X  # the learner checks column names

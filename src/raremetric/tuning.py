@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import rankdata
-from sklearn.metrics import check_scoring
+from sklearn.metrics import check_scoring, get_scorer_names
 from sklearn.model_selection import ParameterGrid
 from sklearn.utils import check_random_state
 
@@ -20,6 +20,7 @@ from raremetric.pairs import check_max_samples
 from raremetric.performance import one_blas_thread
 from raremetric.selection import TrainingData, shuffled_folds, stratified_folds
 from raremetric.validation import Labels, check_integer, check_labels, take_rows
+from raremetric.voting.fitting import OF_DISTANCES, distance_score
 
 PAPER_GRID = {
     "margin": [1.0, 10.0, 100.0, 1000.0, 10_000.0],
@@ -44,10 +45,13 @@ class IMLCV(MetricLearner):
     cv : int, splitter or iterable, default=5
         Folds, as in scikit-learn. A number is the number of stratified, shuffled folds, in which
         copies of a row are together: see the notes of :class:`RareClassifier`.
-    scoring : str or callable, default="f1"
-        What to maximize. "f1" is the F1 of the rarest class, computed by a fast path. Any other
-        scorer of scikit-learn is allowed; as there, "precision" and "recall" are about the class 1,
-        and ``make_scorer(recall_score, pos_label=...)`` about another one.
+    scoring : str, callable or array of shape (2, 2), default="auto"
+        What to maximize. "f1" is the F1 of the rarest class by the majority vote. "neg_log_loss",
+        "average_precision" and what else :class:`RareClassifier` maximizes, such as "f2" or costs,
+        are those of the score of the distances to the classes. "auto" is "average_precision" for
+        the learner of a :class:`MetricKNNClassifier` with ``vote="score"``, and otherwise "f1". Any
+        other scorer of scikit-learn is for the majority vote; as there, "precision" and "recall"
+        are about the class 1, and ``make_scorer(recall_score, pos_label=...)`` about another one.
     n_neighbors : int, default=3
         Number of neighbors that vote, and of pairs per example in the loss.
     halving : bool, default=False
@@ -115,7 +119,7 @@ class IMLCV(MetricLearner):
         n_candidates=100,
         *,
         cv=5,
-        scoring="f1",
+        scoring="auto",
         n_neighbors=3,
         halving=False,
         max_samples=20_000,
@@ -204,8 +208,12 @@ class IMLCV(MetricLearner):
         return chosen
 
     def _scorer(self, labels: Labels) -> Score:
-        if self.scoring == "f1":
-            return rare_f1(labels.classes[np.argmin(labels.counts)])
+        positive = labels.classes[np.argmin(labels.counts)]
+        if isinstance(self.scoring, str) and self.scoring in ("auto", "f1"):
+            return rare_f1(positive)
+        of_sklearn = {*get_scorer_names()} - {*OF_DISTANCES}
+        if not callable(self.scoring) and str(self.scoring) not in of_sklearn:
+            return distance_score(positive, self.scoring)
         scorer = check_scoring(MetricKNNClassifier(), scoring=self.scoring)
 
         def score(L: NDArray, fold: Fold, k: int) -> float:

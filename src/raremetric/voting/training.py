@@ -92,8 +92,8 @@ class HeldOut(NamedTuple):
         return np.concatenate(decisions).argmax(axis=1)
 
 
-def check_learner(learner: Any) -> Any:
-    """The learner of which copies are fitted."""
+def check_learner(learner: Any, vote: str = "majority") -> Any:
+    """The learner of which copies are fitted; if it tunes itself, it does so for the vote."""
     if learner is None:
         return IML()
     if not hasattr(learner, "fit") or not hasattr(learner, "transform"):
@@ -101,6 +101,8 @@ def check_learner(learner: Any) -> Any:
             "learner must be a transformer that learns a metric, such as IML(), or None; got "
             f"{learner!r}."
         )
+    if vote == "score" and learner.get_params(deep=False).get("scoring") == "auto":
+        return clone(learner).set_params(scoring="average_precision")
     return learner
 
 

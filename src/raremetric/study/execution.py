@@ -14,6 +14,7 @@ import traceback
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -39,7 +40,7 @@ N_FOLDS = 5
 MAX_DEATHS = 3  # of workers, without a finished task
 # What every result depends on: the data, the protocol and the metric learners.
 COMMON = (
-    "datasets/*.py",
+    *("datasets/*.py", "datasets/registry.csv"),
     "study/execution.py",
     *("contenders/base.py", "contenders/registry.py", "contenders/resampling.py"),
     *("learners/*.py", "losses/*.py", "solvers/*.py", "neighbors/*.py"),
@@ -271,7 +272,10 @@ def hash_of_code(sources: Iterable[bytes]) -> str:
 def _without_imports(source: bytes) -> bytes:
     """The lines of a module, except empty ones and imports, which contain names of modules."""
     lines = source.splitlines(keepends=True)
-    for node in ast.walk(ast.parse(source)):
+    nodes: Iterable[ast.AST] = ()
+    with suppress(SyntaxError):  # of the table of data sets
+        nodes = ast.walk(ast.parse(source))
+    for node in nodes:
         if isinstance(node, ast.Import | ast.ImportFrom):
             first, last = node.lineno - 1, node.end_lineno or node.lineno
             lines[first:last] = [b"\n"] * (last - first)

@@ -32,6 +32,7 @@ def test_they_are_those_of_the_original_columns():
     assert shares.shape == (5,)
     assert shares.sum() == pytest.approx(1)
     assert shares.argmin() == 0
+    assert model.without_encoder().feature_importances_.shape == (7,)
     np.testing.assert_array_equal(shares, model.feature_importances_)
     chosen = SelectFromModel(model, prefit=True, max_features=4, threshold=-np.inf)
     assert frame.columns[chosen.get_support()].tolist() == ["a", "b", "c", "class"]

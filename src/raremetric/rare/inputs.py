@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from raremetric.rare.importances import N_ROWS
 from raremetric.sampling import draw_evenly
 from raremetric.scales import as_dense, check_size, is_numeric, validate_rows
+from raremetric.validation import forget_attributes
 
 
 class InputMixin:
@@ -77,7 +78,7 @@ class InputMixin:
         model = copy(self)
         if self.encoder_ is not None:
             model.encoder_, model.n_features_in_ = None, self._some_rows.shape[1]
-            vars(model).pop("feature_names_in_", None)
+            forget_attributes(model, "feature_names_in_", "feature_importances_")
         return model
 
     def _check_queries(self, X) -> NDArray:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -176,7 +177,7 @@ class PredictionMixin(InputMixin):
             )
         return self.ensemble_.members[self.ensemble_.main_member].pipeline
 
-    @property
+    @cached_property
     def feature_importances_(self) -> NDArray[np.float64]:
         """How much each column of ``fit`` changes the log-odds, as shares that sum to one.
 

@@ -83,8 +83,8 @@ def _advice(X: Any, checks: dict[str, Any]) -> str:
     wrong = next((f" (as in column {name!r})" for name in names if not is_numeric(X[name])), "")
     return (
         f"Text, categories, dates and missing values{wrong} must be encoded as numbers first: put "
-        "raremetric.TableEncoder() before this step in a pipeline, or use RareClassifier, which "
-        "does it by itself."
+        "raremetric.TableEncoder() before this step in a pipeline. RareClassifier has one inside, "
+        "if its fit saw a data frame or such values, and unless encoder=None."
     )
 
 

@@ -82,8 +82,9 @@ def test_bad_input_and_parameters(table):
             TableEncoder().fit(bad)
     with pytest.raises(ValueError, match="names of the columns must be different"):
         TableEncoder().fit(pd.DataFrame(np.zeros((2, 2)), columns=["a", "a"]))
-    with pytest.raises(ValueError, match="categorical_features contains 'b', which is not a"):
-        TableEncoder(categorical_features=["age", "b"]).fit(table)
+    for wrong, shown in ((["age", "b"], "'b'"), ([0, 4], "4"), ([True, False], "True")):
+        with pytest.raises(ValueError, match=f"categorical_features must be .*; got {shown}"):
+            TableEncoder(categorical_features=wrong).fit(table)
     with pytest.raises(ValueError, match=r"Column 'x' was numeric .* row 2 holds 'old'"):
         TableEncoder().fit(pd.DataFrame({"x": [1, 2]})).transform(pd.DataFrame({"x": ["1", "old"]}))
     with pytest.raises(ValueError, match="max_levels"):

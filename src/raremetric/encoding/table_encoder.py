@@ -231,10 +231,13 @@ def _chosen(features: Any, names: Sequence[str]) -> set[str]:
     """The names of the columns that were chosen by name, position or mask."""
     if features is None:
         return set()
-    chosen = np.atleast_1d(np.asarray(features))
+    chosen, positions = np.atleast_1d(np.asarray(features)), range(len(names))
     if chosen.dtype == bool and chosen.shape == (len(names),):
         return {*np.asarray(names)[chosen]}
-    found = {each if isinstance(each, str) else names[each] for each in chosen.tolist()}
-    if unknown := found - {*names}:
-        raise ValueError(f"categorical_features contains {min(unknown)!r}, which is not a column.")
-    return found
+    for each in chosen.tolist():
+        if isinstance(each, bool) or (each not in positions and each not in names):
+            raise ValueError(
+                "categorical_features must be names of columns, their positions, or a mask with "
+                f"one entry per column; got {each!r}."
+            )
+    return {names[each] if each in positions else each for each in chosen.tolist()}

@@ -1,5 +1,6 @@
 """The studies of this folder: what they consist of and how they are reported."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -23,6 +24,8 @@ N_TASKS = {
     "large-chosen": 6 * 4 * 5,
     "large-other": 9 * 4 * 5,
     "large-fars": 2 * 4 * 2,
+    "real-choose": 9 * 9 * 2,
+    "real-report": 8 * 9 * 2,
 }
 
 
@@ -66,6 +69,13 @@ def test_the_large_tables_are_each_in_one_study(studies):
     assert sorted(name for study in parts for name in study.datasets) == list_datasets("large")
 
 
+def test_the_halves_of_the_real_tables_are_studied_in_the_same_way(studies):
+    choose, report = studies["real-choose"], studies["real-report"]
+    assert sorted([*choose.datasets, *report.datasets]) == list_datasets("real")
+    same = {"title": "", "name": "", "datasets": ()}
+    assert replace(choose, **same) == replace(report, **same)
+
+
 def test_beyond_shares_the_papers_tasks(studies):
     ids = {name: {task.id for task in studies[name].tasks()} for name in ("table2", "beyond")}
     assert len(ids["table2"] & ids["beyond"]) == 2 * 22 * 20
@@ -75,7 +85,11 @@ def test_how_they_are_reported(studies):
     for name, study in studies.items():
         is_rare, is_large = name.startswith("rare-regime"), name.startswith("large")
         assert study.title
-        assert study.measures == (("f1", "average_precision") if is_rare or is_large else ("f1",))
+        if name.startswith("real"):
+            assert study.measures == ("average_precision", "f1", "neg_log_loss")
+        else:
+            measures = ("f1", "average_precision") if is_rare or is_large else ("f1",)
+            assert study.measures == measures
         assert study.few_positives == is_rare
         ours = "RareClassifier-fast"
         assert study.leader == (ours if ours in {spec.name for spec in study.learners} else None)

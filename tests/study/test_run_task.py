@@ -1,14 +1,19 @@
 import dataclasses
 
 import numpy as np
+import pandas as pd
 import pytest
-from sklearn.metrics import average_precision_score, confusion_matrix
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import average_precision_score, confusion_matrix, log_loss
 from sklearn.model_selection import StratifiedKFold, train_test_split
+from sklearn.utils import Bunch
 
-from raremetric import RareClassifier
+from raremetric import RareClassifier, TableEncoder
 from raremetric.contenders import CONTENDERS
 from raremetric.datasets import load_dataset
-from raremetric.study.execution import fingerprint, make_split, run_task
+from raremetric.study import execution
+from raremetric.study.execution import fingerprint, run_task
+from raremetric.study.splits import encoded, make_split
 from raremetric.study.tasks import LearnerSpec, Task
 
 KNOWN = {name: LearnerSpec.from_dict(name, {}) for name in CONTENDERS}
@@ -48,7 +53,9 @@ def test_euclidean_is_the_papers_to_the_decimal(dataset, resampling, paper):
 def test_a_task_is_a_pure_function(dataset, learner, test_size, n_tested):
     task = Task(dataset, None, "none", 1, learner, test_size)
     first, second = run_task(task), run_task(task)
-    assert dataclasses.replace(first, seconds=0) == dataclasses.replace(second, seconds=0)
+    times = dict.fromkeys(("seconds", "fit_seconds", "predict_microseconds"))
+    assert dataclasses.replace(first, **times) == dataclasses.replace(second, **times)
+    assert first.fit_seconds > 0
     assert sum(counts(first)) == n_tested
     assert 0 <= first.average_precision <= 1
     assert first.fingerprint == fingerprint(learner)
@@ -105,3 +112,63 @@ def test_rare_classifier_is_what_a_user_gets(few_candidates):
     assert result.average_precision == pytest.approx(
         average_precision_score(y_test, model.predict_proba(X_test)[:, 1])
     )
+
+
+@pytest.fixture
+def mixed():
+    """A table with text, missing values and dates, whose rows belong to 60 groups."""
+    rng = np.random.default_rng(0)
+    groups, y = rng.integers(60, size=300), rng.integers(2, size=300)
+    number = np.where(rng.random(300) < 0.1, np.nan, y + rng.normal(size=300))
+    date = pd.Timestamp("2026-01-01") + pd.to_timedelta(rng.integers(100, size=300), "D")
+    text = rng.choice(["a", "b", "c"], size=300)
+    data = pd.DataFrame({"number": number, "text": text, "date": date})
+    return Bunch(data=data, target=y, groups=groups)
+
+
+def test_no_group_is_on_two_sides(mixed):
+    groups = mixed.groups
+    split = make_split(mixed.target, 1, 0.5, groups)
+    assert sorted([*split.train, *split.test]) == list(range(300))
+    assert len(split.test) == pytest.approx(150, abs=15)
+    assert not {*groups[split.train]} & {*groups[split.test]}
+    assert len(split.folds) == 5
+    for train, validation in split.folds:
+        rows = split.train[train], split.train[validation]
+        assert sorted(np.concatenate(rows)) == sorted(split.train)
+        assert not {*groups[rows[0]]} & {*groups[rows[1]]}
+    assert make_split(mixed.target, 2, 0.5, groups).test.tolist() != split.test.tolist()
+
+
+def test_a_frame_is_encoded_as_its_training_part_says(mixed):
+    split = make_split(mixed.target, 1, 0.5, mixed.groups)
+    frame = mixed.data
+    frame.loc[split.test, "number"] += 1000
+    frame.loc[split.test[0], ["number", "text"]] = np.nan, "new"
+    train, test = encoded(frame, split)
+    assert test[0, 0] == np.nanmedian(frame.loc[split.train, "number"])
+    encoder = TableEncoder().fit(frame.loc[split.train])
+    assert "text=new" not in encoder.get_feature_names_out()
+    np.testing.assert_array_equal(train, encoder.transform(frame.loc[split.train]))
+    np.testing.assert_array_equal(test, encoder.transform(frame.loc[split.test]))
+
+
+def test_a_task_on_a_mixed_table_by_hand(mixed, monkeypatch):
+    monkeypatch.setattr(execution, "load_dataset", lambda name: mixed)
+    spec = LearnerSpec("mine", "logistic-regression", grid={"C": [1.0]})
+    result = run_task(Task("mixed", None, "none", 1, spec, 0.5))
+    split = make_split(mixed.target, 1, 0.5, mixed.groups)
+    train, test = encoded(mixed.data, split)
+    y, truth = mixed.target[split.train], mixed.target[split.test]
+    assert sum(counts(result)) == len(truth)
+    scaled = (test - train.mean(axis=0)) / train.std(axis=0)
+    model = LogisticRegression().fit((train - train.mean(axis=0)) / train.std(axis=0), y)
+    scores = model.decision_function(scaled)
+    assert result.average_precision == pytest.approx(average_precision_score(truth, scores))
+    contender = spec.contender()
+    tuned = contender.fit(
+        contender.candidates(1), train, y, seed=1, groups=mixed.groups[split.train]
+    )
+    p = tuned.model.predict_proba(test)
+    assert result.log_loss == pytest.approx(log_loss(truth, p))
+    assert result.predict_microseconds > 0

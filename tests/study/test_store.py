@@ -8,7 +8,7 @@ from contextlib import closing
 import pytest
 
 from raremetric.study.store import Store, StoreError
-from raremetric.study.tasks import REPORTED, LearnerSpec, Result, Study, Task
+from raremetric.study.tasks import MEASURED, REPORTED, LearnerSpec, Result, Study, Task
 
 IML = LearnerSpec.from_dict("IML", {})
 STUDY = Study("mine", ("wine",), (IML,), splits=4, title="Mine")
@@ -213,3 +213,17 @@ def test_a_file_locked_by_another_program(path, monkeypatch):
             store.save(TASKS[0], DONE)
     store.save(TASKS[0], DONE)
     assert store.missing(TASKS[:1]) == []
+
+
+def test_a_store_of_an_earlier_version_is_read_and_completed(path):
+    Store(path, create=True).save(TASKS[0], DONE)
+    with closing(sqlite3.connect(path)) as db:
+        for name in MEASURED:
+            db.execute(f"ALTER TABLE tasks DROP COLUMN {name}")
+    before = path.read_bytes()
+    assert Store(path).select(["split", *MEASURED]) == [(1, None, None, None)]
+    assert path.read_bytes() == before
+    store = Store(path, create=True)
+    times = {"fit_seconds": 1.0, "predict_microseconds": 2.0}
+    store.save(TASKS[1], dataclasses.replace(DONE, log_loss=0.5, **times))
+    assert store.select(["split", *MEASURED]) == [(1, None, None, None), (2, 0.5, 1.0, 2.0)]

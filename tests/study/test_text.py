@@ -302,3 +302,16 @@ def test_an_edited_store(store, tmp_path, path):
     with closing(sqlite3.connect(store.path)) as db, db:
         db.execute("UPDATE tasks SET versions = '['")
     assert Store(store.path).details()["versions"] == "unknown"
+
+
+def test_measures_that_earlier_versions_lack(store, tmp_path, path):
+    with gzip.open(path, "rt") as stream:
+        header = stream.readlines()[1]
+    assert "log_loss" not in header  # as in an exported file of an earlier version
+    task = STUDY.tasks()[0]
+    store.save(task, result_of(task, log_loss=0.25, fit_seconds=3.0))
+    export_results(store, path)
+    import_results(path, tmp_path / "again.sqlite")
+    found = Store(tmp_path / "again.sqlite").select(["id", "log_loss", "fit_seconds"])
+    assert (task.id, 0.25, 3.0) in found
+    assert sum(loss is None for _, loss, _ in found) == len(found) - 1

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import random
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, NamedTuple, Self
 
@@ -84,10 +84,19 @@ class Tuned(NamedTuple):
 
     def answer(self, queries: NDArray) -> Answer:
         """Classify the queries."""
-        blocks = [queries[i : i + BLOCK] for i in range(0, len(queries), BLOCK)]
-        predicted = [self.model.predict(block.copy()) for block in blocks]
-        scores = [positive_scores(self.model, block.copy()) for block in blocks]
+        predicted = [self.model.predict(block) for block in _blocks(queries)]
+        scores = [positive_scores(self.model, block) for block in _blocks(queries)]
         return Answer(np.concatenate(predicted), np.concatenate(scores))
+
+    def probabilities(self, queries: NDArray) -> NDArray:
+        """Probability of the positive class, of a contender that has a threshold."""
+        p = [self.model.predict_proba(block)[:, 1] for block in _blocks(queries)]
+        return np.concatenate(p)
+
+
+def _blocks(queries: NDArray) -> Iterator[NDArray]:
+    """Copies of parts of the queries, because a model may change its input."""
+    return (queries[i : i + BLOCK].copy() for i in range(0, len(queries), BLOCK))
 
 
 @dataclass(frozen=True, kw_only=True)

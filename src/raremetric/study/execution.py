@@ -17,13 +17,11 @@ from concurrent.futures.process import BrokenProcessPool
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from joblib import Parallel, delayed
-from numpy.typing import NDArray
-from sklearn.metrics import average_precision_score, confusion_matrix
-from sklearn.model_selection import StratifiedKFold, train_test_split
+from sklearn.metrics import average_precision_score, confusion_matrix, log_loss
 from threadpoolctl import threadpool_limits
 
 import raremetric
@@ -32,16 +30,17 @@ from raremetric.contenders.registry import load_class
 from raremetric.datasets import load_dataset, with_minority_share
 from raremetric.datasets.imbalance import TooFewMinorityError
 from raremetric.extras import installed_versions
+from raremetric.study.splits import encoded, make_split
 from raremetric.study.store import Store
 from raremetric.study.tasks import COUNTS, LearnerSpec, Result, Study, Task, all_tasks
+from raremetric.validation import take_rows
 
 TEST_SIZE, TEST_SIZE_WITH_SHARE = 0.7, 0.5  # by default
-N_FOLDS = 5
 MAX_DEATHS = 3  # of workers, without a finished task
 # What every result depends on: the data, the protocol and the metric learners.
 COMMON = (
-    *("datasets/*.py", "datasets/registry.csv"),
-    "study/execution.py",
+    *("datasets/*.py", "datasets/registry.csv", "encoding/*.py"),
+    *("study/execution.py", "study/splits.py"),
     *("contenders/base.py", "contenders/registry.py", "contenders/resampling.py"),
     *("learners/*.py", "losses/*.py", "solvers/*.py", "neighbors/*.py"),
     *("metric.py", "pairs.py", "performance.py", "sampling.py", "scales.py", "validation.py"),
@@ -60,14 +59,6 @@ SCORES = (
 Outcome = tuple[Task, Result | str]  # a result, or the traceback of a failure
 
 
-class Split(NamedTuple):
-    """Rows to learn from and to test on, and the folds within the former."""
-
-    train: NDArray
-    test: NDArray
-    folds: list[tuple[NDArray, NDArray]]  # positions within train
-
-
 def run_task(task: Task) -> Result:
     """Tune, fit and test. The same task gives the same result in every process."""
     start = time.perf_counter()
@@ -83,42 +74,47 @@ def run_task(task: Task) -> Result:
         # Candidates that are cut short, and small classes in folds, are part of the protocol.
         warnings.simplefilter("ignore")
         try:
-            X, y = load_dataset(task.dataset, return_X_y=True)
+            data: Any = load_dataset(task.dataset)
+            X, y, groups = data.data, data.target, data.groups
             if task.share is not None:
-                X, y = with_minority_share(X, y, task.share, random_state=task.split)
+                rows, y = with_minority_share(
+                    np.arange(len(y)), y, task.share, random_state=task.split
+                )
+                X, groups = take_rows(X, rows), None if groups is None else groups[rows]
         except TooFewMinorityError:
             return Result(**about)
         default = TEST_SIZE if task.share is None else TEST_SIZE_WITH_SHARE
-        split = make_split(y, task.split, task.test_size or default)
+        split = make_split(y, task.split, task.test_size or default, groups)
+        train, test = encoded(X, split)
+        begin = time.process_time()
         tuned = contender.fit(
             contender.candidates(task.split),
-            X[split.train],
+            train,
             y[split.train],
             folds=None if contender.has_threshold else split.folds,
+            groups=None if groups is None else groups[split.train],
             seed=task.split,
             resampling=task.resampling,
-            queries=X[split.test],  # without their labels, and for transductive methods only
+            max_samples=contender.default_max_samples,
+            queries=test,  # without their labels, and for transductive methods only
         )
-        answer = tuned.answer(X[split.test])
+        fit_seconds = time.process_time() - begin
+        answer = tuned.answer(test)
+        if contender.has_threshold:
+            begin = time.process_time()
+            p = tuned.probabilities(test)
+            about["predict_microseconds"] = 1e6 * (time.process_time() - begin) / len(p)
+            about["log_loss"] = float(log_loss(y[split.test], p))
     counts = confusion_matrix(y[split.test], answer.predicted, labels=[0, 1])
     return Result(
         **dict(zip(COUNTS, counts.ravel().tolist(), strict=True)),
         candidate=tuned.chosen,
         scores={name: round(score, 10) for name, score in tuned.validation.items()},
         seconds=time.perf_counter() - start,
+        fit_seconds=fit_seconds,
         average_precision=float(average_precision_score(y[split.test], answer.scores)),
         **about,
     )
-
-
-def make_split(y: NDArray, split: int, test_size: float) -> Split:
-    """Split number ``split``: one RandomState for the split and then for the folds."""
-    rng = np.random.RandomState(split)
-    train, test = train_test_split(
-        np.arange(len(y)), stratify=y, shuffle=True, test_size=test_size, random_state=rng
-    )
-    folds = StratifiedKFold(N_FOLDS, shuffle=True, random_state=rng)
-    return Split(train, test, list(folds.split(train, y[train])))
 
 
 def guarded(run: Callable[[Task], Result], task: Task) -> Outcome:

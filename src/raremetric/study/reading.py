@@ -14,10 +14,9 @@ from typing import Any, NamedTuple
 from raremetric.contenders import CONTENDERS, RESAMPLING
 from raremetric.contenders.resampling import check_resamplings
 from raremetric.datasets import check_dataset_name, list_datasets
-from raremetric.study.tasks import LearnerSpec, Study
+from raremetric.study.tasks import MEASURES, LearnerSpec, Study
 from raremetric.validation import as_names, check_integer, check_option
 
-MEASURES = ("f1", "average_precision")
 POSITIONS = {"odd": 0, "even": 1}  # the first position of a list is odd
 EARLIER_FIELDS = ("paper_table",)  # in stores and exports of earlier versions; ignored
 MAX_NAME = 150  # bytes; the files of a report have longer names, of at most 255

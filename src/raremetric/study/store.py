@@ -13,7 +13,7 @@ from weakref import finalize
 
 from raremetric.files import check_not_open, check_output
 from raremetric.study.reading import read_definition
-from raremetric.study.tasks import COUNTS, REPORTED, Result, Study, StudyResults, Task
+from raremetric.study.tasks import COUNTS, MEASURED, REPORTED, Result, Study, StudyResults, Task
 
 BUSY_SECONDS = 5  # to wait for another process that writes
 APPLICATION = 0x524D5453  # marks the file as a store of this package
@@ -26,6 +26,7 @@ SCHEMA = (
         resampling TEXT NOT NULL, split INTEGER NOT NULL, learner TEXT NOT NULL,
         status TEXT NOT NULL CHECK (status IN ('done', 'absent', 'failed')),
         tn INTEGER, fp INTEGER, fn INTEGER, tp INTEGER, average_precision REAL, seconds REAL,
+        log_loss REAL, fit_seconds REAL, predict_microseconds REAL,
         candidate TEXT, scores TEXT, seeds TEXT, versions TEXT, fingerprint TEXT, traceback TEXT,
         finished TEXT NOT NULL DEFAULT (strftime('%Y-%m-%dT%H:%M:%SZ', 'now'))
     )""",
@@ -72,9 +73,14 @@ class Store:
                         for statement in SCHEMA:
                             db.execute(statement)
                 self._check()
+                for name in {*MEASURED} - self._columns() if create else ():  # of earlier versions
+                    self._db.execute(f"ALTER TABLE tasks ADD COLUMN {name} REAL")
             except BaseException:
                 self._db.close()
                 raise
+
+    def _columns(self) -> set[str]:
+        return {name for _, name, *_ in self._fetch("PRAGMA table_info(tasks)")}
 
     def _check(self) -> None:
         (application,) = self._db.execute("PRAGMA application_id").fetchone()
@@ -170,9 +176,9 @@ class Store:
             raise StoreError(f"{self.path} is empty. Run a study with this store first.")
         import pandas as pd
 
-        columns = ["id", *REPORTED]
-        query = f"SELECT {', '.join(columns)} FROM tasks WHERE status = 'done' ORDER BY id"
-        rows = pd.DataFrame(self._fetch(query), columns=columns)
+        columns = ["id", *REPORTED, "status"]
+        rows = pd.DataFrame(self.select(columns), columns=columns)
+        rows = rows[rows.pop("status") == "done"]
         found = []
         for study in studies:
             own = rows["id"].isin({task.id for task in study.tasks()})
@@ -243,10 +249,10 @@ class Store:
         return known.extended(added)
 
     def select(self, columns: Sequence[str]) -> list[tuple]:
-        """Columns of all tasks that did not fail, by id."""
-        return self._fetch(
-            f"SELECT {', '.join(columns)} FROM tasks WHERE status <> 'failed' ORDER BY id"
-        )
+        """Columns of all tasks that did not fail, by id; empty if only later versions have them."""
+        known = self._columns()
+        names = ", ".join(name if name in known else f"NULL AS {name}" for name in columns)
+        return self._fetch(f"SELECT {names} FROM tasks WHERE status <> 'failed' ORDER BY id")
 
     def statuses(self) -> dict[str, str]:
         """Status of every task in the store, by id."""

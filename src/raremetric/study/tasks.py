@@ -7,7 +7,7 @@ import json
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from raremetric.contenders import CONTENDERS, Contender, make_contender
 
@@ -16,10 +16,29 @@ if TYPE_CHECKING:
 
 MAX_TASKS = 10_000_000
 COUNTS = ("tn", "fp", "fn", "tp")
-# Columns of the results that reports are made from.
+
+
+class Measure(NamedTuple):
+    """A measure that larger values are better of."""
+
+    name: str
+    ending: str  # of the names of its files
+    description: str
+
+
+MEASURES = {
+    "f1": Measure("F1", "", "F1 of the positive class in percent"),
+    "average_precision": Measure(
+        "average precision", "-precision", "Average precision of the positive class in percent"
+    ),
+    "neg_log_loss": Measure("negative log-loss", "-log-loss", "−100 times the log-loss"),
+}
+# Columns of the results that reports are made from. Results of earlier versions lack the last
+# three, which are empty for votes of neighbors.
 REPORTED = (
     *("dataset", "share", "resampling", "split", "learner", *COUNTS, "candidate", "seconds"),
     *("average_precision", "test_size", "fingerprint"),
+    *(MEASURED := ("log_loss", "fit_seconds", "predict_microseconds")),
 )
 
 
@@ -124,6 +143,9 @@ class Result:
     versions: dict[str, str] = field(default_factory=dict)
     fingerprint: str = ""
     average_precision: float | None = None  # on the test part
+    log_loss: float | None = None  # the same, of the probabilities
+    fit_seconds: float | None = None  # CPU time to tune and fit
+    predict_microseconds: float | None = None  # CPU time per row of the test part
 
     @property
     def exists(self) -> bool:
@@ -155,7 +177,7 @@ class Study:
         Fraction of the rows to test on. None is 0.7, or 0.5 with a share.
     title : str
         Heading in reports; the name if empty.
-    measures : sequence of {"f1", "average_precision"}
+    measures : sequence of {"f1", "average_precision", "neg_log_loss"}
         One table of results for each.
     leader : str or None
         The learner whose lead over each of the others is reported.

@@ -22,7 +22,7 @@ from raremetric.contenders import RESAMPLING
 from raremetric.files import atomic_write, brief, existing_file
 from raremetric.study.reading import read_definition
 from raremetric.study.store import IN_MEMORY, Store, StoreError
-from raremetric.study.tasks import COUNTS, Study, Task, all_tasks
+from raremetric.study.tasks import COUNTS, MEASURED, Study, Task, all_tasks
 
 FORMAT = "raremetric results, version 1"
 MAX_BYTES = 1 << 28  # of a file when unpacked
@@ -34,6 +34,7 @@ Column = tuple[type, Callable[[Any], object], str]
 NAME: Column = (str, bool, "a name")
 SHARE: Column = (float, lambda n: n is None or 0 < n < 1, "empty, or between 0 and 1")
 COUNT: Column = (int, lambda n: n is None or 0 <= n <= MAX_COUNT, "empty, or a number of rows")
+SIZE: Column = (float, lambda n: n is None or 0 <= n < float("inf"), "empty, or not negative")
 OBJECT: Column = (str, lambda text: isinstance(json.loads(text or "null"), dict), "a JSON object")
 COLUMNS: dict[str, Column] = {
     "id": NAME,
@@ -51,7 +52,8 @@ COLUMNS: dict[str, Column] = {
         lambda value: value is None or 0 <= value <= 1 + 1e-12,
         "empty, or between 0 and 1",
     ),
-    "seconds": (float, lambda value: value is None or 0 <= value < float("inf"), "a duration"),
+    "seconds": (float, lambda n: n is None or 0 <= n < float("inf"), "a duration"),
+    **dict.fromkeys(MEASURED, SIZE),
     "candidate": OBJECT,
     "seeds": OBJECT,
     "versions": OBJECT,
@@ -80,9 +82,12 @@ def export_results(store: Store, path: Path | str) -> int:
     head = {"format": FORMAT, "studies": [study.to_dict() for study in store.studies()]}
     text.write(json.dumps(head) + "\n")
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(COLUMNS)
     rows = store.select(list(COLUMNS))
-    writer.writerows(rows)
+    columns = zip(COLUMNS, zip(*rows, strict=True), strict=True) if rows else ()
+    empty = {name for name, values in columns if name in MEASURED and not any(values)}
+    names = [name for name in COLUMNS if name not in empty]
+    writer.writerow(names)
+    writer.writerows(store.select(names))
     with atomic_write(path) as stream:
         stream.write(gzip.compress(text.getvalue().encode(), compresslevel=9, mtime=0))
     return len(rows)
@@ -159,7 +164,7 @@ def _parse_rows(text: str, studies: list[Study]) -> list[dict[str, Any]]:
     tasks = {task.id: task for task in all_tasks(studies)}
     lines = csv.reader(io.StringIO(text, newline=""), strict=True)
     names = next(lines, [])
-    if sorted(names) != sorted(COLUMNS):
+    if sorted({*names, *MEASURED}) != sorted(COLUMNS) or len(set(names)) < len(names):
         raise ValueError(f"its columns are {', '.join(names)}; expected: {', '.join(COLUMNS)}.")
     rows: dict[str, dict[str, Any]] = {}
     for fields in lines:
@@ -177,8 +182,8 @@ def _parse_rows(text: str, studies: list[Study]) -> list[dict[str, Any]]:
 def _parse(texts: dict[str, str]) -> dict[str, Any]:
     """A row with its types; an empty field is a missing value."""
     row = {}
-    for name, (parse, is_possible, description) in COLUMNS.items():
-        text = texts[name]
+    for name, text in texts.items():
+        parse, is_possible, description = COLUMNS[name]
         value = parse(text) if text else None
         is_written_otherwise = isinstance(value, int) and str(value) != text  # such as 1_0
         if is_written_otherwise or not is_possible(value):

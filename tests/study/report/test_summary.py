@@ -183,3 +183,15 @@ def test_no_rows(tiny, n_studies):
 def test_rows_that_are_not_a_study(tiny, change, message):
     with pytest.raises(ValueError, match=message):
         summarize([StudyResults(results_of(tiny).study, change(tiny))])
+
+
+def test_a_smaller_log_loss_is_better(tiny):
+    rows = pd.concat([tiny.assign(log_loss=0.3), tiny.assign(log_loss=0.1, learner="LMNN")])
+    results = results_of(rows.assign(fit_seconds=2.0), measures=("neg_log_loss",))
+    summary = summarize([results])
+    (table,) = summary.tables
+    assert table.name == "mine-log-loss"
+    best = table.cells.loc[table.cells["mean"].idxmax()]
+    assert (best["learner"], best["mean"]) == ("LMNN", pytest.approx(-10))
+    assert set(summary.effort["median_fit_seconds"]) == {2.0}
+    assert summary.effort["median_predict_microseconds"].isna().all()

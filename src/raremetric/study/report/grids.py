@@ -20,6 +20,7 @@ from raremetric.study.report.tables import (
     signed,
     splits_text,
 )
+from raremetric.study.tasks import MEASURES
 
 Columns = dict[str, str | Callable[[Any], Cell]]
 PAIRED: Columns = {  # what `Paired` says, and Holm's p-value
@@ -99,10 +100,9 @@ def _rank_rows(table: Table) -> Iterable[list[Cell]]:
 
 
 def _notes(table: Table) -> list[str]:
-    measure = table.measure_name
     how = "" if table.resampling == "none" else f", {RESAMPLING_NAMES[table.resampling]}"
     notes = [
-        f"{measure.capitalize()} of the positive class in percent{how}: mean ± "
+        f"{MEASURES[table.measure].description}{how}: mean ± "
         "population standard deviation over the splits. Bold: the best mean of the row."
     ]
     if table.n_splits[0] != table.n_splits[1]:
@@ -174,6 +174,8 @@ def _listing(
         if callable(column):
             return column(row)
         value = getattr(row, column)
+        if isinstance(value, float):
+            return Cell(MISSING) if np.isnan(value) else Cell(f"{value:.3g}", value)
         return Cell(str(value), value)
 
     cells = [[cell(row, column) for column in columns.values()] for row in rows]
@@ -272,6 +274,9 @@ def effort_grid(effort: DataFrame) -> Grid:
         "Median seconds": lambda row: Cell(f"{row.median_seconds:.2f}", row.median_seconds),
         "Total hours": lambda row: Cell(f"{row.total_seconds / 3600:.2f}", row.total_seconds),
     }
+    if effort["median_fit_seconds"].notna().any():
+        columns["Median CPU seconds of fits"] = "median_fit_seconds"
+        columns["Median CPU µs per prediction"] = "median_predict_microseconds"
     caption = "Finished tasks and their time, including tuning"
     return _listing(caption, effort.itertuples(), columns)
 

@@ -18,14 +18,14 @@ from scipy.stats import rankdata
 from raremetric.datasets import describe_dataset
 from raremetric.pages.page import MISSING
 from raremetric.study.execution import fingerprint
-from raremetric.study.tasks import COUNTS, REPORTED, Study, StudyResults
+from raremetric.study.tasks import COUNTS, MEASURED, MEASURES, REPORTED, Study, StudyResults
 
-MEASURE_NAMES = {"f1": "F1", "average_precision": "average precision"}
 RESAMPLING_NAMES = {
     "none": "without resampling",
     "smote": "with SMOTE",
     "rus": "with random under-sampling",
 }
+TIMES = ("seconds", "fit_seconds", "predict_microseconds")
 KEY = ["dataset", "share", "test_size", "resampling", "split", "learner"]  # of a row
 FEW = 20  # a data set with fewer positives in the training part has few
 
@@ -45,7 +45,7 @@ class Table:
         Name of its files, without extension.
     study : Study
     resampling : str
-    measure : {"f1", "average_precision"}
+    measure : {"f1", "average_precision", "neg_log_loss"}
     scores : DataFrame
         One row per finished task: the columns of the results, f1, accuracy and other_code: whether
         the task was computed by other code than that of this version.
@@ -68,7 +68,7 @@ class Table:
     @property
     def measure_name(self) -> str:
         """The measure in words."""
-        return MEASURE_NAMES[self.measure]
+        return MEASURES[self.measure].name
 
     @property
     def by_share(self) -> bool:
@@ -159,7 +159,7 @@ class Summary(NamedTuple):
 
     rows: pd.DataFrame  # the finished tasks of all studies, each once, sorted
     tables: list[Table]
-    effort: pd.DataFrame  # learner, tasks, median_seconds, total_seconds
+    effort: pd.DataFrame  # learner, tasks, total_seconds, and median_… of each of `TIMES`
     not_started: list[str]  # names of the studies without any finished task
 
 
@@ -172,8 +172,9 @@ def summarize(results: Sequence[StudyResults]) -> Summary:
         )
     together = sort_rows(pd.concat([rows for _, rows in started]).drop_duplicates())
     learners = [spec.name for study, _ in started for spec in study.learners]
-    seconds = together.groupby("learner")["seconds"]
-    effort = seconds.agg(tasks="size", median_seconds="median", total_seconds="sum")
+    tasks = together.groupby("learner")
+    effort = tasks[[*TIMES]].median().add_prefix("median_")
+    effort = effort.assign(tasks=tasks.size(), total_seconds=tasks["seconds"].sum())
     return Summary(
         rows=together,
         tables=[table for study, rows in started for table in study_tables(study, rows)],
@@ -185,9 +186,9 @@ def summarize(results: Sequence[StudyResults]) -> Summary:
 def check_rows(rows: pd.DataFrame) -> pd.DataFrame:
     """The columns `REPORTED` of the rows of a study with their types, sorted by task.
 
-    Average precision, size of the test part and fingerprint may be missing or empty.
+    Average precision, size of the test part, fingerprint and `MEASURED` may be missing or empty.
     """
-    numbers = ["share", "test_size", "average_precision"]
+    numbers = ["share", "test_size", "average_precision", *MEASURED]
     types = dict.fromkeys([*numbers, "seconds"], float) | dict.fromkeys(["split", *COUNTS], int)
     rows = rows.reindex(columns=[*REPORTED]).astype(types)
     rows[numbers] = rows[numbers].round(6)
@@ -207,7 +208,7 @@ def sort_rows(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def with_scores(rows: pd.DataFrame) -> pd.DataFrame:
-    """Add `f1` of the positive class, `accuracy` and `average_precision`, all in percent.
+    """Add the measures and `accuracy`, all times 100.
 
     F1 = tp / (tp + (fp + fn) / 2), and 0 if there are no true positives.
     """
@@ -215,7 +216,10 @@ def with_scores(rows: pd.DataFrame) -> pd.DataFrame:
     f1 = (rows["tp"] / (rows["tp"] + errors / 2)).where(rows["tp"] > 0, 0.0)
     accuracy = (rows["tp"] + rows["tn"]) / rows[[*COUNTS]].sum(axis=1)
     return rows.assign(
-        f1=100 * f1, accuracy=100 * accuracy, average_precision=100 * rows["average_precision"]
+        f1=100 * f1,
+        accuracy=100 * accuracy,
+        average_precision=100 * rows["average_precision"],
+        neg_log_loss=-100 * rows["log_loss"],
     )
 
 
@@ -229,7 +233,7 @@ def study_tables(study: Study, rows: pd.DataFrame) -> Iterator[Table]:
                 name = slug(study.name)
                 if len(study.resamplings) > 1 and resampling != "none":
                     name += f"-{resampling}"
-                name += "-precision" * (measure == "average_precision")
+                name += MEASURES[measure].ending
                 yield Table(name, study, resampling, measure, part)
 
 

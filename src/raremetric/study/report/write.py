@@ -29,7 +29,7 @@ from raremetric.study.report.tables import (
     splits_text,
     summarize,
 )
-from raremetric.study.tasks import StudyResults
+from raremetric.study.tasks import MEASURED, StudyResults
 
 Files = dict[str, bytes]  # name → content
 Change = Callable[[Table, Grid], Grid]
@@ -103,7 +103,7 @@ def write_report(
         origin=origin_grid(summary.tables),
         effort=effort_grid(summary.effort),
     )
-    contents = {"results.csv": csv_bytes(summary.rows), "report.html": page.encode()}
+    contents = {"results.csv": csv_bytes(without_empty(summary.rows)), "report.html": page.encode()}
     for files in (*(files for _, files in parts), added):
         if twice := [name for name in files if name in contents]:
             raise ValueError(
@@ -178,6 +178,11 @@ def figure_files(figures: Sequence[Figure]) -> Files:
 def csv_bytes(frame: DataFrame) -> bytes:
     """A frame as the content of a CSV file."""
     return frame.to_csv(index=False, lineterminator="\n").encode()
+
+
+def without_empty(rows: DataFrame) -> DataFrame:
+    """The rows without those of the columns `MEASURED` that are empty."""
+    return rows.drop(columns=[name for name in MEASURED if rows[name].isna().all()])
 
 
 def _write_all(contents: Files, out: Path) -> list[Path]:

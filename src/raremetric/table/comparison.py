@@ -2,29 +2,37 @@
 
 from __future__ import annotations
 
+import time as clock
+import warnings
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
+import numpy as np
 from joblib import Parallel, delayed
+from numpy.typing import NDArray
+from scipy.special import logit
+from sklearn.base import clone
+from sklearn.inspection import permutation_importance
+from sklearn.pipeline import make_pipeline
 
-from raremetric.contenders import Contender, find_contender
-from raremetric.encoding.copies import copies_in
-from raremetric.selection import draw_rows
+from raremetric.contenders import Contender, Tuned, find_contender
+from raremetric.encoding import TableEncoder
+from raremetric.selection import Folds
 from raremetric.table import DEFAULT_METHODS
 from raremetric.table.aims import check_scoring
-from raremetric.table.fold_runs import Plan, plain_plane, run_fold
-from raremetric.table.notes import aim_notes, method_notes, selection_notes, table_notes
+from raremetric.table.fitting import fit_method
+from raremetric.table.notes import aim_notes, copies_in, method_notes, selection_notes, table_notes
 from raremetric.table.results import Comparison, Failure, FoldResult
 from raremetric.table.roles import Roles, class_names, read_with_roles
 from raremetric.table.splitting import describe_folds, outer_folds, tuning_folds
 from raremetric.validation import as_names, check_integer
 
-MAX_SHOWN = 3000  # rows in the scatter plots
 MAX_ROWS = 5000  # training rows, by default
 MAX_CELLS = 150_000  # rows times columns after encoding: with more columns, there are fewer rows
 MIN_ROWS = 500  # however many columns there are
+N_PERMUTATIONS = 3  # of each column in each test fold
 
 
 def compare_table(
@@ -115,7 +123,7 @@ def compare_table(
     copies = copies_in(data)
     roles = roles._replace(copies=copies.numbers)
     folds = outer_folds(y, n_folds, seed, roles, n_repeats=n_repeats)
-    plan = Plan(
+    plan = _Plan(
         encoder=table.encoder,
         data=data,
         y=y,
@@ -125,13 +133,12 @@ def compare_table(
             tuning_folds(y[train], seed, roles.take(train), quick=True, max_samples=limit)
             for train, _ in folds
         ],
-        shown=draw_rows(y == 1, MAX_SHOWN, seed),
         seed=seed,
         scoring=scoring,
         max_samples=limit,
         importances=importances,
     )
-    tasks = [delayed(run_fold)(plan, name, i) for name in contenders for i in range(len(folds))]
+    tasks = [delayed(_run_fold)(plan, name, i) for name in contenders for i in range(len(folds))]
     on_start(len(tasks))
     found = Comparison(
         source=str(path),
@@ -139,7 +146,6 @@ def compare_table(
         class_names=class_names(table),
         y=y,
         n_folds=len(folds),
-        plain=plain_plane(plan),
         notes=[
             *table_notes(table, copies, [train for train, _ in folds], limit, seed),
             *method_notes(contenders.values(), weighted=weight is not None),
@@ -148,7 +154,6 @@ def compare_table(
         ],
         methods=list(contenders),
         scoring=scoring,
-        shown=plan.shown,
         n_repeats=n_repeats,
         protocol=describe_folds(len(folds), n_repeats, columns),
         weights=roles.weights,
@@ -168,6 +173,90 @@ def limit_rows(max_samples: Any, n_features: int) -> int | None:
     if max_samples == "auto":
         return max(MIN_ROWS, min(MAX_ROWS, MAX_CELLS // max(n_features, 1)))
     return None if max_samples is None else check_integer(max_samples, "max_samples", low=20)
+
+
+class _Plan(NamedTuple):
+    """What all tasks of a comparison have in common."""
+
+    encoder: TableEncoder
+    data: Any  # raw columns
+    y: NDArray[np.int64]
+    weights: NDArray[np.float64] | None  # of the rows
+    folds: Folds  # outer folds
+    tuning_folds: list[Folds | None]  # within the training part of each of them
+    seed: int
+    scoring: Any
+    max_samples: int | None
+    importances: bool = False  # whether to permute the columns of the test part
+
+    def weights_of(self, rows: NDArray) -> NDArray | None:
+        """Weights of some rows."""
+        return None if self.weights is None else self.weights[rows]
+
+
+def _run_fold(plan: _Plan, method: str, number: int) -> FoldResult | Failure:
+    """Tune, fit and test one method on one outer fold."""
+    train, test = plan.folds[number]
+    start = clock.perf_counter()
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # given once, when the file was read
+            encoder = clone(plan.encoder).fit(plan.data.iloc[train])
+            X, queries = (encoder.transform(plan.data.iloc[rows]) for rows in (train, test))
+        tuned = fit_method(
+            method,
+            X,
+            plan.y[train],
+            seed=plan.seed,
+            scoring=plan.scoring,
+            max_samples=plan.max_samples,
+            weights=plan.weights_of(train),
+            folds=plan.tuning_folds[number],
+        )
+        seconds = clock.perf_counter() - start
+        predicted, score = _answer(tuned, queries)
+        decreases = _importances(encoder, tuned, plan, test) if plan.importances else None
+    except Exception as error:  # one method must not lose the others
+        message = " ".join(f"{type(error).__name__}: {error}".split()).removesuffix(":")
+        return Failure(method, number, message, clock.perf_counter() - start)
+    return FoldResult(
+        method=method,
+        fold=number,
+        test=test,
+        predicted=predicted,
+        score=score,
+        seconds=seconds,
+        n_train=len(train),
+        n_candidates=tuned.n_candidates,
+        importances=decreases,
+    )
+
+
+def _answer(tuned: Tuned, queries: NDArray) -> tuple[NDArray, NDArray]:
+    """Predictions, and scores that can be compared between folds."""
+    predicted, score = tuned.answer(queries)
+    if not np.isfinite(score).all():
+        raise ValueError(f"{np.sum(~np.isfinite(score))} of {len(score)} scores are not finite.")
+    threshold = getattr(tuned.model, "threshold_", None)
+    if threshold is not None and 0 < threshold < 1:
+        score = score + logit(threshold)  # log-odds instead of their distance to the threshold
+    return predicted, score
+
+
+def _importances(
+    encoder: TableEncoder, tuned: Tuned, plan: _Plan, test: NDArray
+) -> NDArray[np.float64]:
+    """Mean decrease of the average precision when each raw column is permuted."""
+    found = permutation_importance(
+        make_pipeline(encoder, tuned.model),
+        plan.data.iloc[test],
+        plan.y[test],
+        scoring="average_precision",
+        sample_weight=plan.weights_of(test),
+        n_repeats=N_PERMUTATIONS,
+        random_state=plan.seed,
+    )
+    return found.importances_mean
 
 
 def _run(

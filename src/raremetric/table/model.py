@@ -126,8 +126,10 @@ class TableModel:
 
     @property
     def metric(self) -> Pipeline | None:
-        """The transformer that defines distances; of several metrics, that of largest weight."""
-        return fitted_metric(self.classifier)
+        """From encoded rows to Euclidean distances, if any; of several, that of largest weight."""
+        *steps, last = model_steps(self.classifier)
+        metric = getattr(last, "metric_", None)
+        return None if metric is None else make_pipeline(*steps, metric)
 
     @property
     def last(self) -> Any:
@@ -279,13 +281,3 @@ class TableModel:
         """Encoded rows as the last step of the classifier takes them."""
         is_pipeline = isinstance(self.classifier, Pipeline)
         return self.classifier[:-1].transform(encoded) if is_pipeline else encoded
-
-
-def fitted_metric(classifier: Any) -> Pipeline | None:
-    """The transformer from encoded rows to Euclidean distances; None if there is none.
-
-    If the classifier averages several metrics, it is the one with the largest weight.
-    """
-    *steps, last = model_steps(classifier)
-    metric = getattr(last, "metric_", None)
-    return None if metric is None else make_pipeline(*steps, metric)

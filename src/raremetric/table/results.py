@@ -41,7 +41,6 @@ class FoldResult:
     score: NDArray[np.float64]  # (n_test,), larger for more likely positives
     seconds: float  # for tuning and fitting
     n_train: int  # training rows of the fold, before any are drawn from them
-    plane: NDArray[np.float64] | None = None  # (n_shown, 2), a projection after the metric
     n_candidates: int = 1  # settings that were tried
     # (n_columns,), decrease of the average precision when a raw column is permuted
     importances: NDArray[np.float64] | None = None
@@ -79,15 +78,11 @@ class Comparison:
     y: NDArray[np.int64]  # 0 or 1 for each row
     n_folds: int  # outer folds, over all repeats
     results: list[FoldResult] = field(default_factory=list)
-    # (n_shown, 2), the first principal components of the table, standardized on the training rows
-    # of the first fold
-    plain: NDArray[np.float64] | None = None
     notes: list[str] = field(default_factory=list)
     is_whole: bool = True
     methods: Sequence[str] = ()  # in the order in which to list them
     scoring: Any = "f1"  # what was tuned for: see `RareClassifier`
     failures: list[Failure] = field(default_factory=list)
-    shown: NDArray[np.int64] | None = None  # rows in ``plain`` and in the planes; None for all
     n_repeats: int = 1  # how often each row is tested
     protocol: str = "Each row is tested once, by a model that was fitted on the other folds."
     weights: NDArray[np.float64] | None = None  # of the rows, in all but confusion matrices

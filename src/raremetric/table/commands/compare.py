@@ -100,7 +100,7 @@ def compare(
                 stream.write(comparison_page(found, command, sizes).encode())
     if not as_json:
         if not keeps:
-            typer.echo(f"Alerts, curves, confusion matrices and scatter plots are in {out}.")
+            typer.echo(f"Alerts, curves and confusion matrices are in {out}.")
         given = {"positive": positive, "ignore": ignore, "categorical": categorical, **columns}
         _print_next_step(found, file, given | {"scoring": None if aim == "f1" else aim})
     if not found.is_whole:

@@ -6,17 +6,22 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.metrics import precision_recall_curve
+
+from raremetric.pages.drawing import Figure, add_legend, new_figure, save, styles
 from raremetric.pages.page import Cell, Grid, Section, name_cell, to_html
-from raremetric.table.pages.figures import draw_counts, draw_curves, draw_directions
-from raremetric.table.results import BUDGETS, Comparison
+from raremetric.table.results import BUDGETS, Comparison, title_of
 
 N_COLUMNS = 50  # of the file, in the table of importances
+RECALLS = np.linspace(0, 1, 201)
 
 
 def comparison_page(
     comparison: Comparison, command: str = "", sizes: Sequence[int] = BUDGETS
 ) -> str:
-    """A standalone page: results, alerts, curves, confusion matrices, tuning, directions.
+    """A standalone page: results, alerts, curves and confusion matrices.
 
     Parameters
     ----------
@@ -33,19 +38,15 @@ def comparison_page(
     """
     n, n_positive = len(comparison.y), int(comparison.y.sum())
     positive = comparison.class_names[1]
-    directions = draw_directions(comparison)
     sections = [
         Section("results", "Results", [results_grid(comparison)]),
         Section("budgets", "Alerts", [budget_grid(comparison, sizes)]),
         Section("curves", "Precision and recall", [], [draw_curves(comparison)]),
-        Section("counts", "Confusion matrices", [], [draw_counts(comparison)]),
-        Section("tuning", "How the methods were tuned", [tuning_grid(comparison)]),
+        Section("counts", "Confusion matrices", [confusion_grid(comparison)]),
     ]
     if found := comparison.importances():
         grid = importances_grid(comparison, found)
         sections.insert(2, Section("importances", "Importances of the columns", [grid]))
-    if directions:
-        sections.append(Section("directions", "The table in two directions", [], [directions]))
     return to_html(
         "raremetric.table.pages",
         "comparison.html",
@@ -70,16 +71,24 @@ def results_grid(comparison: Comparison) -> Grid:
             best = name == comparison.aim and row["among_best"]
             text = f"{100 * row[name]['mean']:.1f} ± {100 * row[name]['std']:.1f}"
             cells.append(Cell(text + " *" * best, row[name]["mean"], best=best))
-        seconds = row["seconds"]["mean"]
-        grid_rows.append([name_cell(row["title"]), *cells, Cell(f"{seconds:.2f}", seconds)])
+        n_candidates, seconds = row["n_candidates"], row["seconds"]["mean"]
+        cells += [Cell(str(n_candidates), n_candidates), Cell(f"{seconds:.2f}", seconds)]
+        grid_rows.append([name_cell(row["title"]), *cells])
+    measures = (name[0].upper() + name[1:] for name in comparison.measures)
+    tuned = "average precision; the threshold for F1"
+    if comparison.scoring != "average_precision":
+        tuned = f"{comparison.aim}, and so was the threshold"
     return Grid(
         f"Measures of class {comparison.class_names[1]} in percent",
-        ["Method", *(name[0].upper() + name[1:] for name in comparison.measures), "Seconds"],
+        ["Method", *measures, "Candidates", "Seconds"],
         grid_rows,
         notes=[
             comparison.best_sentence,
             f"Mean ± standard deviation over {comparison.n_folds} folds, in percent. Seconds: time "
             "to tune and fit, per fold.",
+            "All methods were tested on the same outer folds. Candidates are the settings among "
+            "which each method chose by cross-validation within the training part of each fold; "
+            f"they were chosen for {tuned}, which is compared with a probability.",
         ],
     )
 
@@ -105,29 +114,6 @@ def budget_grid(comparison: Comparison, sizes: Sequence[int]) -> Grid:
             f"{comparison.class_names[1]} (precision), and how many of that class are among them "
             "(recall). The scores of all test rows are ranked together. The last column is the "
             "number of rows that the method predicts as positive at its threshold."
-        ],
-    )
-
-
-def tuning_grid(comparison: Comparison) -> Grid:
-    """How many candidates each method tried."""
-    tuned = "average precision; the threshold for F1"
-    if comparison.scoring != "average_precision":
-        tuned = f"{comparison.aim}, and so was the threshold"
-    return Grid(
-        "Candidates of each method",
-        ["Method", "Candidates"],
-        [
-            [
-                name_cell(row["title"]),
-                Cell(str(row["n_candidates"]), row["n_candidates"]),
-            ]
-            for row in comparison.summary()
-        ],
-        notes=[
-            "All methods were tested on the same outer folds. Candidates are the settings among "
-            "which each method chose by cross-validation within the training part of each fold; "
-            f"they were chosen for {tuned}, which is compared with a probability."
         ],
     )
 
@@ -164,3 +150,52 @@ def importances_grid(comparison: Comparison, importances: list[dict[str, Any]]) 
         grid_rows,
         notes=notes,
     )
+
+
+def confusion_grid(comparison: Comparison) -> Grid:
+    """How many rows of both classes each method recognizes at its threshold."""
+    other, positive = comparison.class_names
+    grid_rows = []
+    for row in comparison.summary():
+        counts = [count for of_class in row["confusion"] for count in of_class]
+        grid_rows.append([name_cell(row["title"]), *(Cell(str(n), n) for n in counts)])
+    return Grid(
+        "Rows by their true and their predicted class",
+        [
+            "Method",
+            *(f"{true} as {found}" for true in (other, positive) for found in (other, positive)),
+        ],
+        grid_rows,
+        notes=[
+            "Each row is counted when it was in the test part. Of the two classes of a heading, "
+            "the first one is the true class, and the second one is predicted."
+        ],
+    )
+
+
+def draw_curves(comparison: Comparison) -> Figure:
+    """Draw precision against recall, averaged over the folds."""
+    entries = comparison.entries()
+    share = float(comparison.y.mean())
+    height = 4.0 + 0.1 * len(entries)  # the legend grows with the number of curves
+    with new_figure((8.0, height), n_axes=1) as (figure, axes):
+        ax = axes[0]
+        titles = [title_of(method) for method in entries]
+        for results, (color, _) in zip(entries.values(), styles(titles).values(), strict=True):
+            curves = [_curve(comparison.y[each.test], each.score) for each in results]
+            ax.plot(RECALLS, np.mean(curves, axis=0), linewidth=1.8, color=color)
+        add_legend(figure, ax.get_lines(), titles)
+        ax.axhline(share, color="#8a8a8a", linestyle=":", linewidth=1.2)
+        ax.set(xlabel="Recall", ylabel="Precision", xlim=(0, 1), ylim=(0, 1.02))
+        caption = (
+            f"Precision at each recall, mean over {comparison.n_folds} folds. Dotted: the share of "
+            f"the class, {share:.1%}, which is the precision of random guessing."
+        )
+        return save(figure, "curves", caption)
+
+
+def _curve(y: NDArray, score: NDArray) -> NDArray:
+    """The precision at the highest threshold that reaches each recall."""
+    precision, recall, _ = precision_recall_curve(y, score)
+    indices = np.searchsorted(recall[::-1], RECALLS, side="left")
+    return precision[::-1][indices]

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from raremetric.table import read_table
 from raremetric.table.reading.levels import is_missing
-from raremetric.table.reading.pieces import iter_table
+from raremetric.table.reading.tables import iter_table
 from tests.fuzz.cases import n_cases
 from tests.fuzz.mutations import check_sentence, damaged, limited_time
 from tests.table.conftest import make_table

@@ -7,10 +7,9 @@ from raremetric.extras import lazy_names
 if TYPE_CHECKING:
     from raremetric.table.collections import fit_collection
     from raremetric.table.comparison import compare_table
-    from raremetric.table.explanation import explain_row
+    from raremetric.table.explanation import explain_row, importances_of_file
     from raremetric.table.files import ModelFileError, load_model, save_model
     from raremetric.table.fitting import fit_table
-    from raremetric.table.importances import importances_of_file
     from raremetric.table.model import TableModel
     from raremetric.table.pages.comparison import comparison_page
     from raremetric.table.pages.review import review_page
@@ -32,10 +31,9 @@ __getattr__, __dir__, _names = lazy_names(
     {
         "collections": ["fit_collection"],
         "comparison": ["compare_table"],
-        "explanation": ["explain_row"],
+        "explanation": ["explain_row", "importances_of_file"],
         "files": ["ModelFileError", "load_model", "save_model"],
         "fitting": ["fit_table"],
-        "importances": ["importances_of_file"],
         "model": ["TableModel"],
         "pages.comparison": ["comparison_page"],
         "pages.review": ["review_page"],

@@ -32,8 +32,13 @@ from raremetric.table.reading.labels import (
     read_label_texts,
     refuse_many_classes,
 )
-from raremetric.table.reading.pieces import column_names, encoder_frame, iter_arrow, iter_table
-from raremetric.table.reading.tables import find_target
+from raremetric.table.reading.tables import (
+    column_names,
+    encoder_frame,
+    find_target,
+    iter_arrow,
+    iter_table,
+)
 from raremetric.validation import Labels, check_option, warn_user
 
 METHODS = ("iml", "rare")  # whose calibration can be replaced
@@ -62,7 +67,7 @@ def fit_collection(
     Parameters
     ----------
     source : str or Path
-        A directory of Parquet, CSV, ARFF or KEEL files, or a pattern such as ``"data/*.csv"``. All
+        A directory of Parquet or CSV files, or a pattern such as ``"data/*.csv"``. All
         files have the same columns.
     method : {"rare", "iml"}, default="rare"
     max_samples : int or None, default=None
@@ -245,7 +250,7 @@ def _pieces(path: Path, target: str, row_names: str | None = None) -> Iterator[t
     """The Arrow tables of a file, and their labels."""
     first_row = 1
     with naming(path):
-        for table in iter_arrow(path, target, row_names=row_names, target=target):
+        for table in iter_arrow(path, target, row_names=row_names):
             if table.num_rows:
                 find_target(table.column_names, target)
                 yield table, read_label_texts(target, table.column(target), first_row)

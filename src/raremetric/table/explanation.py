@@ -1,4 +1,4 @@
-"""Why a model decides as it does about some rows: deciding columns and examples."""
+"""Why a model decides as it does: deciding columns and examples of a row, and importances."""
 
 from __future__ import annotations
 
@@ -6,7 +6,10 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
+from sklearn.inspection import permutation_importance
+from sklearn.metrics import get_scorer
 
 from raremetric.explain import (
     column_contributions,
@@ -14,16 +17,21 @@ from raremetric.explain import (
     distance_contributions,
     has_exact_split,
 )
-from raremetric.rare import RareClassifier
+from raremetric.files import quoted
+from raremetric.performance import OnProgress, Progress
 from raremetric.table.model import TableModel
 from raremetric.table.reading import TableError, iter_table
-from raremetric.table.reading.files import is_frame
+from raremetric.table.reading.files import is_frame, naming
+from raremetric.table.reading.labels import read_labels
+from raremetric.table.reading.tables import encoder_frame, iter_arrow
+from raremetric.table.results import ranked_columns
 from raremetric.validation import check_integer
 
 SAME_POINT = 1e-7  # a smaller distance is zero except for rounding
 MAX_EXACT = 8  # columns; with more, exact contributions take seconds per row
-PER_CLASS = 2  # deciding examples to show, if the model compares the classes
-SEED = 0  # the same row always gets the same explanation
+PER_CLASS = 2  # deciding examples to show
+SEED = 0  # the same rows always get the same explanation
+KNOWN_SHARE = 0.5  # of rows that are in the training data, from which importances are optimistic
 
 
 class Explanation(NamedTuple):
@@ -54,14 +62,11 @@ def explain_rows(
     X: Any,
     rows: Sequence[int] | None = None,
     *,
-    n_neighbors: int | None = None,
     on_row: Callable[[], None] = lambda: None,
 ) -> list[Explanation]:
     """Explain the decisions about the rows of a DataFrame, as `iter_table` reads them.
 
-    ``rows`` are their numbers in the file, by default from 1. ``n_neighbors`` is the number of
-    deciding examples of any class; None for the nearest
-    of each class under the metric with the largest weight.
+    ``rows`` are their numbers in the file, by default from 1.
     """
     found, encoded, training = model.classify(X), model.encoder.transform(X), model.X
     names = model.encoder.feature_names_in_.tolist()
@@ -96,7 +101,7 @@ def explain_rows(
                 columns=columns,
                 columns_exact=moved.exact,
                 scale=moved.scale,
-                examples=_examples(model, encoded[[i]], n_neighbors, parts_exact),
+                examples=_examples(model, encoded[[i]], parts_exact),
                 parts_exact=parts_exact,
             )
         )
@@ -104,13 +109,20 @@ def explain_rows(
     return explanations
 
 
-def _examples(
-    model: TableModel, encoded: NDArray, n_neighbors: int | None, parts_exact: bool
-) -> list[dict[str, Any]]:
-    """The training examples that decide about one encoded row; see `Explanation`."""
+def _examples(model: TableModel, encoded: NDArray, parts_exact: bool) -> list[dict[str, Any]]:
+    """The training examples that decide about one encoded row; see `Explanation`.
+
+    They are the nearest of each class under the metric with the largest weight.
+    """
     if not model.has_neighbors:
         return []
-    distances, nearest = _deciding(model, encoded, n_neighbors)
+    reason = model.classifier.explain(encoded)[0][model.classifier.ensemble_.main_member]
+    sides = [reason["positive"], reason["negative"]]
+    distances, nearest = (
+        np.concatenate([side[key][:PER_CLASS] for side in sides]) for key in ("distances", "rows")
+    )
+    order = np.lexsort((nearest, distances))
+    distances, nearest = distances[order], nearest[order]
     names, rows = model.encoder.feature_names_in_.tolist(), model.data.iloc[nearest]
     examples, groups = model.encoder.transform(rows), model.encoder.column_groups()
     if parts_exact:
@@ -130,29 +142,7 @@ def _examples(
     ]
 
 
-def _deciding(
-    model: TableModel, encoded: NDArray, n_neighbors: int | None
-) -> tuple[NDArray, NDArray]:
-    """Distances and rows of the training examples that decide about one encoded row."""
-    last = model.last
-    if n_neighbors is None and isinstance(last, RareClassifier):
-        reason = last.explain(model.mapped(encoded))[0][last.ensemble_.main_member]
-        sides = [reason["positive"], reason["negative"]]
-        distances, rows = (
-            np.concatenate([side[key][:PER_CLASS] for side in sides])
-            for key in ("distances", "rows")
-        )
-        order = np.lexsort((rows, distances))
-        return distances[order], rows[order]
-    if n_neighbors is not None:
-        check_integer(n_neighbors, "The number of neighbors", low=1, high=len(model.y))
-    distances, rows = model.kneighbors(encoded, n_neighbors)
-    return distances[0], rows[0]
-
-
-def explain_row(
-    model: TableModel, path: Any, row: int, n_neighbors: int | None = None
-) -> Explanation:
+def explain_row(model: TableModel, path: Any, row: int) -> Explanation:
     """Explain the decision about one row of a table.
 
     Parameters
@@ -162,8 +152,6 @@ def explain_row(
         A table with the columns of the model.
     row : int
         Number of the row, starting at 1.
-    n_neighbors : int or None, default=None
-        Number of nearest examples; None for the nearest of each class.
 
     Returns
     -------
@@ -180,10 +168,94 @@ def explain_row(
     for piece in iter_table(path, model.encoder, row_names=model.id_name):
         if row <= seen + len(piece):
             wanted = piece.iloc[[row - 1 - seen]]
-            return explain_rows(model, wanted, [row], n_neighbors=n_neighbors)[0]
+            return explain_rows(model, wanted, [row])[0]
         seen += len(piece)
     source, what = ("The table", "it") if is_frame(path) else (path, "the file")
     raise TableError(f"{source}: there is no row {row}; {what} has {seen} rows.")
+
+
+class FileImportances(NamedTuple):
+    """Permutation importances of the columns, measured on a labeled file."""
+
+    columns: list[dict[str, Any]]  # column, importance, std; the largest first
+    baseline: float  # average precision on the unchanged file
+    known_share: float  # share of the rows that are in the training data
+    n_rows: int
+
+    @property
+    def optimistic(self) -> bool:
+        """Whether the file is (in large part) the training data."""
+        return self.known_share >= KNOWN_SHARE
+
+
+def importances_of_file(
+    model: TableModel,
+    path: Any,
+    target: str | None = None,
+    *,
+    n_repeats: int = 5,
+    on_progress: OnProgress | None = None,
+) -> FileImportances:
+    """How much the average precision on a labeled table decreases if a column is permuted.
+
+    Parameters
+    ----------
+    model : TableModel
+    path : str, Path, DataFrame or Arrow table
+        A table with the columns of the model and the class.
+    target : str or None, default=None
+        The column with the class; None for the one that the model was fitted on.
+    n_repeats : int, default=5
+        Number of permutations.
+    on_progress : callable (n_done, n_steps) or None, default=None
+        Called after each permutation, with the number of finished steps and of all.
+
+    Returns
+    -------
+    FileImportances
+        With the fields ``columns``, a list of dict with the ``column``, its ``importance`` and the
+        standard deviation ``std``, the largest first; ``baseline``, the average precision on the
+        unchanged table; and ``optimistic``, whether most rows are in the training data.
+    """
+    X, y = _labeled_rows(model, path, model.target_name if target is None else target)
+    scorer = get_scorer("average_precision")
+    on_step = Progress(on_progress, 1 + n_repeats * X.shape[1])
+
+    def score(pipeline: Any, X: Any, y: NDArray) -> float:
+        found = scorer(pipeline, X, y)
+        on_step()
+        return found
+
+    baseline = scorer(model.pipeline, X, y)
+    found = permutation_importance(
+        model.pipeline, X, y, scoring=score, n_repeats=n_repeats, random_state=SEED
+    )
+    known = {row.tobytes() for row in model.X}
+    return FileImportances(
+        columns=ranked_columns(X.columns, found.importances_mean, found.importances_std),
+        baseline=float(baseline),
+        known_share=float(np.mean([row.tobytes() in known for row in model.encoder.transform(X)])),
+        n_rows=len(X),
+    )
+
+
+def _labeled_rows(model: TableModel, path: Any, target: str) -> tuple[Any, NDArray]:
+    """The columns of a model as one DataFrame, and 1 for rows of the positive class."""
+    name, source = model.class_names[1], "The table" if is_frame(path) else path
+    with naming(path):
+        table = pa.concat_tables(iter_arrow(path, model.encoder.feature_names_in_[0]))
+        if target not in table.column_names:
+            raise TableError(f"There is no column {target!r} with the class.")
+        frame = encoder_frame(table, model.encoder)
+        labels = read_labels(target, table.column(target))
+    positive = [name, *name.split(", ")]  # several classes can be positive together
+    y = np.isin([str(each) for each in labels.classes], positive)[labels.codes].astype(np.int64)
+    if not 0 < y.sum() < len(y):
+        raise TableError(
+            f"{source}: {int(y.sum())} of {len(y)} rows have the class {quoted(name)} in "
+            f"column {target!r}; importances need both classes."
+        )
+    return frame, y
 
 
 def show_value(value: Any) -> str:

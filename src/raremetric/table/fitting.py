@@ -262,7 +262,7 @@ def _training_radius(model: TableModel, X: NDArray) -> float | None:
         return None
     examples = model.examples()
     step = -(-len(examples) // N_RADIUS)
-    distances, _ = model.kneighbors(X[examples[::step]], 2)
+    distances, _ = model.classifier.kneighbors(X[examples[::step]], 2)
     return float(np.quantile(distances[:, 1], 0.99))
 
 

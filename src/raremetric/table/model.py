@@ -21,7 +21,7 @@ from raremetric.table.card import Column, Training
 from raremetric.table.doubts import FAR, describe_rows, find_doubts
 from raremetric.table.predictions import BLOCK_BYTES, Predictions, output_tables
 from raremetric.table.reading import iter_table
-from raremetric.table.reading.pieces import column_names
+from raremetric.table.reading.tables import column_names
 from raremetric.validation import check_real
 
 BLOCK = 2048  # rows classified at a time: RareClassifier computes thousands of numbers per row
@@ -110,7 +110,7 @@ class TableModel:
     @property
     def has_neighbors(self) -> bool:
         """Whether the model decides by the distances to training examples."""
-        return hasattr(self.last, "proba_and_kneighbors")
+        return isinstance(self.classifier, RareClassifier)
 
     @property
     def n_neighbors(self) -> int:
@@ -122,7 +122,7 @@ class TableModel:
         """The positive class is predicted from this probability on."""
         if self.fixed_threshold is not None:
             return self.fixed_threshold
-        return float(getattr(self.last, "threshold_", 0.5))
+        return float(getattr(self.classifier, "threshold_", 0.5))
 
     @property
     def metric(self) -> Pipeline | None:
@@ -130,11 +130,6 @@ class TableModel:
         *steps, last = model_steps(self.classifier)
         metric = getattr(last, "metric_", None)
         return None if metric is None else make_pipeline(*steps, metric)
-
-    @property
-    def last(self) -> Any:
-        """The last step of the classifier, which has the examples if there are neighbors."""
-        return self.classifier[-1] if isinstance(self.classifier, Pipeline) else self.classifier
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Probabilities of `classes_`, (n_rows, 2), for a table as `predict_table` takes it."""
@@ -213,12 +208,11 @@ class TableModel:
     @one_blas_thread
     def _score_block(self, encoded: NDArray) -> tuple[NDArray, NDArray, NDArray]:
         """Probabilities of the positive class, distances and neighbors."""
-        X = self.mapped(encoded)
         if self.has_neighbors:
-            p, distances, neighbors = self.last.proba_and_kneighbors(X)
+            p, distances, neighbors = self.classifier.proba_and_kneighbors(encoded)
             return p[:, 1], distances, neighbors
-        none = np.empty((len(X), 0))
-        return self.last.predict_proba(X)[:, 1], none, none.astype(np.int64)
+        none = np.empty((len(encoded), 0))
+        return self.classifier.predict_proba(encoded)[:, 1], none, none.astype(np.int64)
 
     def predict_file(
         self, path: Any, *, block_bytes: int = BLOCK_BYTES, threshold: float | None = None
@@ -263,21 +257,9 @@ class TableModel:
 
     def examples(self) -> NDArray[np.int64]:
         """Rows of the training data that can be neighbors."""
-        last = self.last
-        return last.ensemble_.rows if isinstance(last, RareClassifier) else np.arange(len(self.y))
+        return self.classifier.ensemble_.rows if self.has_neighbors else np.arange(len(self.y))
 
     @property
     def n_metrics(self) -> int:
         """Number of metrics that the decision averages, each of which may have several readings."""
-        last = self.last
-        return len(last.ensemble_.metrics) if isinstance(last, RareClassifier) else 1
-
-    def kneighbors(self, encoded: NDArray, k: int | None = None) -> tuple[NDArray, NDArray]:
-        """Distances and rows of the k nearest training examples of encoded rows."""
-        k = self.n_neighbors if k is None else k
-        return self.last.kneighbors(self.mapped(encoded), k)
-
-    def mapped(self, encoded: NDArray) -> NDArray:
-        """Encoded rows as the last step of the classifier takes them."""
-        is_pipeline = isinstance(self.classifier, Pipeline)
-        return self.classifier[:-1].transform(encoded) if is_pipeline else encoded
+        return len(self.classifier.ensemble_.metrics) if self.has_neighbors else 1

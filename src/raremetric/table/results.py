@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from sklearn.metrics import confusion_matrix
 
 from raremetric.contenders import find_contender
-from raremetric.table.importances import ranked_columns
 from raremetric.table.measures import (
     MEASURES,
     Measure,
@@ -252,3 +251,13 @@ def _about(method: str) -> dict[str, str]:
 
 def _mean_and_std(values: Sequence[float]) -> dict[str, float]:
     return {"mean": float(np.mean(values)), "std": float(np.std(values))}
+
+
+def ranked_columns(
+    names: Sequence[str], importances: NDArray, spread: NDArray
+) -> list[dict[str, Any]]:
+    """The columns by their importance, the largest first."""
+    return [
+        {"column": str(names[j]), "importance": float(importances[j]), "std": float(spread[j])}
+        for j in np.argsort(-importances, kind="stable")
+    ]

@@ -22,8 +22,7 @@ from raremetric.terminal.common import (
 )
 
 if TYPE_CHECKING:
-    from raremetric.table.explanation import Explanation
-    from raremetric.table.importances import FileImportances
+    from raremetric.table.explanation import Explanation, FileImportances
     from raremetric.table.model import TableModel
 
 
@@ -42,10 +41,6 @@ def explain(
     target: Annotated[
         str | None,
         typer.Option(help="With --importance: column with the class. Default: as in fit."),
-    ] = None,
-    neighbors: Annotated[
-        int | None,
-        typer.Option(min=1, help="Number of neighbors to show. Default: those that decide."),
     ] = None,
     features: Annotated[int, typer.Option(min=1, help="Number of columns to show.")] = 10,
     distances: Annotated[
@@ -73,7 +68,7 @@ def explain(
             _print_importances(importances, source, features, as_json)
             return
         with table_file(file) as path, progress(None, f"explaining row {row}"):
-            found = explain_row(fitted, path, row, neighbors)
+            found = explain_row(fitted, path, row)
         if plot is not None:
             _draw(found, plot, features)
     if as_json:

@@ -55,9 +55,8 @@ def fit(
         str,
         typer.Argument(
             metavar="FILE",
-            help="A CSV (also .gz), Parquet, ARFF or KEEL file, openml:ID, or - for CSV from "
-            "standard input. Also many files: a directory, or a pattern in quotation marks, such "
-            "as 'data/*.csv'.",
+            help="A CSV (also .gz) or Parquet file, openml:ID, or - for CSV from standard input. "
+            "Also many files: a directory, or a pattern in quotation marks, such as 'data/*.csv'.",
         ),
     ],
     out: Annotated[

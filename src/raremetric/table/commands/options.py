@@ -21,15 +21,14 @@ TableFile = Annotated[
     str,
     typer.Argument(
         metavar="FILE",
-        help="A CSV (also .gz), Parquet, ARFF or KEEL file, openml:ID, or - for CSV from standard "
-        "input.",
+        help="A CSV (also .gz) or Parquet file, openml:ID, or - for CSV from standard input.",
     ),
 ]
 NewFile = Annotated[
     str,
     typer.Argument(
         metavar="FILE",
-        help="A CSV (also .gz), Parquet, ARFF or KEEL file, or - for CSV from standard input.",
+        help="A CSV (also .gz) or Parquet file, or - for CSV from standard input.",
     ),
 ]
 ModelFile = Annotated[Path, typer.Argument(metavar="MODEL", help="A file saved by fit.")]
@@ -46,7 +45,7 @@ Scheduler = Annotated[
 # Columns; those of time, group and weight are not used as features
 Target = Annotated[
     str | None,
-    typer.Option(help="Column that contains the class. ARFF and KEEL files declare theirs."),
+    typer.Option(help="Column that contains the class. OpenML declares it."),
 ]
 Positive = Annotated[
     list[str] | None,

@@ -35,7 +35,7 @@ def predict(
         str,
         typer.Argument(
             metavar="FILE",
-            help="A CSV (also .gz), Parquet, ARFF or KEEL file; - for CSV from standard input. "
+            help="A CSV (also .gz) or Parquet file; - for CSV from standard input. "
             "Also many files: a directory, or a pattern in quotation marks, such as 'data/*.csv'.",
         ),
     ],

@@ -1,10 +1,9 @@
-"""Read CSV files with Arrow, as a whole or in pieces, and KEEL and ARFF files."""
+"""Read CSV files with Arrow, as a whole or in pieces."""
 
 from __future__ import annotations
 
-import io
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -12,14 +11,8 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 from pyarrow import csv as arrow_csv
 
-from raremetric.datasets.parsers import parse_header
 from raremetric.files import TableError, brief
-from raremetric.table.reading.dialect import (
-    SAMPLE_BYTES,
-    Dialect,
-    name_columns,
-    sniff,
-)
+from raremetric.table.reading.dialect import Dialect, sniff
 from raremetric.table.reading.levels import MISSING_SPELLINGS
 from raremetric.table.reading.numbers import Written
 
@@ -32,10 +25,10 @@ class RawTable(NamedTuple):
     written: Mapping[str, Written] = {}  # what a CSV file shows about its numbers
 
 
-def find_dialect(path: Path, header: bool | None = None, target: object = None) -> Dialect:
+def find_dialect(path: Path, target: object = None) -> Dialect:
     """The dialect of a CSV file."""
     with open_stream(path) as stream:
-        return sniff(stream, header, target)
+        return sniff(stream, target)
 
 
 def read_csv(path: Path, dialect: Dialect) -> RawTable:
@@ -47,8 +40,7 @@ def read_csv(path: Path, dialect: Dialect) -> RawTable:
     while True:
         try:
             with _explained(dialect), open_stream(path) as stream:
-                rows = _without_header(stream, dialect) if dialect.offset else stream
-                table = arrow_csv.read_csv(rows, **_csv_options(dialect))
+                table = arrow_csv.read_csv(stream, **_csv_options(dialect))
                 return RawTable(table, None, dialect.written)
         except _NotANumberError as error:
             dialect = dialect._replace(numeric=dialect.numeric - {dialect.names[error.column]})
@@ -82,13 +74,6 @@ def open_stream(path: Path) -> Iterator[Any]:
         ) from error
 
 
-def _without_header(stream: Any, dialect: Dialect) -> Any:
-    """The rows of an ARFF or KEEL file, without comments, which may be in any encoding."""
-    stream.read(dialect.offset)
-    rows = re.sub(rb"^[ \t]*%.*\n?", b"", stream.read(), flags=re.MULTILINE)
-    return pa.BufferReader(rows)
-
-
 def _csv_options(dialect: Dialect, block_bytes: int = 1 << 20) -> dict[str, Any]:
     # Dictionary-encoded, so that repeated text is held once.
     text = pa.dictionary(pa.int32(), pa.string())
@@ -104,9 +89,7 @@ def _csv_options(dialect: Dialect, block_bytes: int = 1 << 20) -> dict[str, Any]
             block_size=max(block_bytes, 8 * dialect.longest_line),  # Arrow needs whole rows
         ),
         "parse_options": arrow_csv.ParseOptions(
-            delimiter=dialect.delimiter,
-            quote_char=dialect.quote,
-            newlines_in_values=True,
+            delimiter=dialect.delimiter, newlines_in_values=True
         ),
         "convert_options": arrow_csv.ConvertOptions(
             null_values=MISSING_SPELLINGS,  # of numbers
@@ -143,48 +126,3 @@ def _explained(dialect: Dialect) -> Iterator[None]:
         raise TableError(
             "The encoding of the file is unknown. Save it as UTF-8 and read it again."
         ) from error
-
-
-# KEEL and ARFF files: a header of @attribute lines, followed by rows as in a CSV file
-
-
-def data_offset(path: Path) -> int:
-    """Offset in bytes of the first row after ``@data``; 0 if it is a file of another format."""
-    offset, declares = 0, False
-    with open_stream(path) as stream:
-        for line in io.BufferedReader(stream):
-            offset += len(line)
-            if line.strip().lower() == b"@data":
-                return offset
-            declares = declares or line.lower().startswith(b"@attribute")
-    if declares:
-        raise TableError("It has @attribute lines, but no @data line. Add one before the rows.")
-    return 0
-
-
-def read_keel(path: Path, target: object, text: Collection[str]) -> RawTable:
-    """The table of a file; its target column is the output, or the last attribute."""
-    offset = data_offset(path)
-    with open_stream(path) as stream:
-        lines = stream.read(offset).decode("utf-8-sig", errors="replace").splitlines()
-        sample = stream.read(SAMPLE_BYTES).decode("utf-8", errors="replace")
-    try:
-        attributes, output = parse_header(lines)
-    except ValueError as error:
-        raise TableError(str(error)) from error
-    kinds = dict(zip(name_columns([each.name for each in attributes]), attributes, strict=True))
-    for name, attribute in kinds.items():
-        if attribute.kind == "relational":
-            raise TableError(f"Attribute {name!r} is relational, which is not supported.")
-    if re.match(r"\s*\{", sample):
-        raise TableError("Sparse ARFF files are not supported. Save it as dense ARFF.")
-    is_text = {"nominal", "string", "date"}
-    dialect = Dialect(
-        [*kinds],
-        has_header=False,
-        numeric=frozenset(name for name, each in kinds.items() if each.kind not in is_text),
-        quote="'" if sample.count("'") > sample.count('"') else '"',
-        offset=offset,
-    )
-    dialect = dialect.with_text([*text, output], output if target is None else target)
-    return read_csv(path, dialect)._replace(target=output)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import codecs
 import csv
 import io
+import re
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from itertools import islice, takewhile
@@ -42,8 +43,6 @@ class Dialect(NamedTuple):
     numeric: frozenset[str] = frozenset()  # columns with nothing but such numbers in the sample
     written: Mapping[str, Written] = {}  # what the sample shows about the numbers of each column
     encoding: str = "utf-8"
-    quote: str = '"'
-    offset: int = 0  # bytes before the first row; not 0 in ARFF and KEEL files
     n_blank: int = 0  # blank lines before the first row
     longest_line: int = 0  # characters, in the sample
 
@@ -54,11 +53,10 @@ class Dialect(NamedTuple):
         return self._replace(numeric=self.numeric.difference([*names, target]))
 
 
-def sniff(stream: Any, header: bool | None = None, target: object = None) -> Dialect:
+def sniff(stream: Any, target: object = None) -> Dialect:
     """Detect the dialect of a CSV file, a binary stream, from its beginning.
 
-    The first row is the header if `header` says so, or if it contains the name of the target; if
-    `header` is None, it is detected.
+    The first row is the header if it contains the name of the target; otherwise, this is detected.
     """
     blocks: list[bytes] = []
     n_lines, is_whole = 0, False
@@ -67,6 +65,8 @@ def sniff(stream: Any, header: bool | None = None, target: object = None) -> Dia
         n_lines += max(blocks[-1].count(b"\n"), blocks[-1].count(b"\r"))
         is_whole = not blocks[-1]
     encoding, text = _decode(b"".join(blocks))
+    if re.search(r"^@(relation|attribute)\s", text, re.IGNORECASE | re.MULTILINE):
+        raise TableError("ARFF and KEEL files cannot be read. Convert it to CSV or Parquet.")
     lines = list(io.StringIO(text, newline=""))
     if not is_whole:
         lines = lines[:-1]
@@ -74,7 +74,7 @@ def sniff(stream: Any, header: bool | None = None, target: object = None) -> Dia
     rows = _split(lines, delimiter)
     if not rows:
         raise TableError("The file is empty.")
-    has_header = _has_header(rows, target) if header is None else header
+    has_header = _has_header(rows, target)
     if has_header and is_whole and len(rows) == 1 and not text.endswith(("\n", "\r")):
         raise TableError("It has no rows of data.")  # Arrow does not read such a header
     names = (

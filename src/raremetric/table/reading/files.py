@@ -15,18 +15,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from raremetric.files import TableError, brief, existing_file
-from raremetric.table.reading.csv_files import (
-    RawTable,
-    data_offset,
-    find_dialect,
-    read_csv,
-    read_keel,
-)
+from raremetric.table.reading.csv_files import RawTable, find_dialect, read_csv
 from raremetric.table.reading.dates import with_times
 from raremetric.table.reading.dialect import name_columns
 from raremetric.table.reading.levels import as_text
 
-SUFFIXES = (".parquet", ".pq", ".csv", ".csv.gz", ".tsv", ".tsv.gz", ".arff", ".dat")
+SUFFIXES = (".parquet", ".pq", ".csv", ".csv.gz", ".tsv", ".tsv.gz")
 BATCH_ROWS = 1 << 16  # of a Parquet file that is read in pieces
 
 
@@ -44,7 +38,6 @@ def read_arrow(
     source: Any,
     *,
     target: object = None,
-    header: bool | None = None,
     categorical: Collection[str] = (),
     verbatim: Collection[str] = (),
 ) -> RawTable:
@@ -61,23 +54,12 @@ def read_arrow(
         with _explained_parquet():
             name_columns(pq.read_schema(str(path)).names)
             return RawTable(pq.read_table(str(path)))
-    if not is_csv(path):
-        return read_keel(path, target, text)
-    return read_csv(path, find_dialect(path, header, target).with_text(text, target))
-
-
-def is_csv(path: Path) -> bool:
-    """Whether to read a file as CSV; this includes ``.dat`` files without an ``@data`` line."""
-    return not is_parquet(path) and not (_suffix(path) in {".arff", ".dat"} and data_offset(path))
+    return read_csv(path, find_dialect(path, target).with_text(text, target))
 
 
 def is_parquet(path: Path) -> bool:
-    """Whether to read a file as Parquet."""
-    return _suffix(path) in {".parquet", ".pq"}
-
-
-def _suffix(path: Path) -> str:
-    return next((s.lower() for s in reversed(path.suffixes) if s.lower() != ".gz"), "")
+    """Whether to read a file as Parquet; others are CSV."""
+    return path.suffix.lower() in {".parquet", ".pq"}
 
 
 def scan_parquet(path: Path) -> Iterator[Any]:

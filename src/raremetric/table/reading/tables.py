@@ -1,18 +1,29 @@
-"""read_table: the user's own file or DataFrame, with its classes and a fitted encoder."""
+"""read_table and iter_table: the user's own file or DataFrame, to fit a model and to use it."""
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from typing import Any
 
 import numpy as np
+import pandas as pd
+import pyarrow as pa
 from sklearn.utils import Bunch
 
 from raremetric.encoding import TableEncoder
-from raremetric.files import TableError
-from raremetric.table.reading.columns import to_frame
+from raremetric.encoding.table_encoder import check_columns
+from raremetric.files import TableError, existing_file
+from raremetric.table.reading.columns import known_columns, to_frame
+from raremetric.table.reading.csv_files import find_dialect, scan_csv
 from raremetric.table.reading.dialect import sample_marks
-from raremetric.table.reading.files import naming, read_arrow
+from raremetric.table.reading.files import (
+    arrow_table,
+    is_frame,
+    is_parquet,
+    naming,
+    read_arrow,
+    scan_parquet,
+)
 from raremetric.table.reading.labels import choose_positive, read_labels, refuse_many_classes
 from raremetric.table.reading.levels import as_texts
 from raremetric.table.reading.numbers import UNKNOWN
@@ -24,11 +35,8 @@ def read_table(
     target: str | int | None = None,
     positive: Any = None,
     *,
-    max_levels: int = 20,
     categorical: Collection[str] = (),
     ignore: Collection[str] = (),
-    header: bool | None = None,
-    original: bool = False,
     row_names: str | None = None,
     verbatim: Collection[str] = (),
 ) -> Bunch:
@@ -38,26 +46,18 @@ def read_table(
     ----------
     path : str, Path or table
         A CSV file (delimiter, header, decimal comma and encoding are detected; ``.gz`` is
-        allowed), a Parquet, ARFF or KEEL ``.dat`` file, or ``"openml:31"`` for data set 31 of
-        openml.org. Also a table in memory: a DataFrame of pandas or polars, or an Arrow table.
+        allowed), a Parquet file, or ``"openml:31"`` for data set 31 of openml.org. Also a table in
+        memory: a DataFrame of pandas or polars, or an Arrow table. Columns of a CSV file without a
+        header, or without a name, are called ``column_1``, ``column_2``, …
     target : str, int or None, default=None
         Name of the column that contains the class, or its position (-1 for the last). None is
-        allowed for ARFF and KEEL files (the output, or the last attribute) and for OpenML.
+        allowed for OpenML.
     positive : label, list of labels or None, default=None
         The labels that count as positive; None for the rarest class.
-    max_levels : int, default=20
-        Text with at most this number of levels becomes 0/1 columns; see `TableEncoder`.
     categorical : str or collection of str, default=()
-        Columns to treat as categories even if they contain numbers, such as codes. This includes
-        nominal attributes of ARFF and KEEL files whose levels are all numbers, which are read as
-        numbers otherwise.
+        Columns to treat as categories even if they contain numbers, such as codes.
     ignore : str or collection of str, default=()
         Columns to leave out.
-    header : bool or None, default=None
-        Whether the first row of a CSV file contains the column names; None to detect it. Columns
-        without a name are called ``column_1``, ``column_2``, …
-    original : bool, default=False
-        Whether the target contains the labels of the file instead of 1 and 0.
     row_names : str or None, default=None
         Column with the name of each row, such as an identifier. It is not used as a feature.
     verbatim : str or collection of str, default=()
@@ -72,7 +72,7 @@ def read_table(
         data : DataFrame of shape (n_samples, n_columns)
             The raw columns: numbers, and categories where the file contains text.
         target : ndarray of shape (n_samples,)
-            1 for the positive class, 0 otherwise; the labels if `original`.
+            1 for the positive class, 0 otherwise.
         encoder : TableEncoder
             Fitted on `data`. In a pipeline, before a learner, it makes a model that takes the
             same raw columns.
@@ -80,8 +80,8 @@ def read_table(
             Names of the raw columns.
         target_name : str
             Name of the column with the class.
-        target_names : list
-            The class that each value of `target` denotes, in increasing order of the values.
+        target_names : list of str
+            The classes that 0 and 1 denote.
         positive : tuple
             The labels that count as positive.
         classes : list
@@ -130,16 +130,14 @@ def read_table(
     categorical, ignore, verbatim = map(as_names, (categorical, ignore, verbatim))
     as_written = [*as_names(row_names or ()), *verbatim]
     with naming(path):
-        read = read_arrow(
-            path, target=target, header=header, categorical=categorical, verbatim=as_written
-        )
+        read = read_arrow(path, target=target, categorical=categorical, verbatim=as_written)
         table, written = read.table, read.written or sample_marks(read.table)
         name = find_target(table.column_names, read.target if target is None else target)
         _check_names(table, name, categorical, ignore, as_written)
         columns = {key: table.column(key) for key in table.column_names if key not in ignore}
         del read, table  # so that the memory of each column is freed once it is converted
         labels = read_labels(name, columns.pop(name))
-        if positive is None and not original:
+        if positive is None:
             refuse_many_classes(name, labels)
         chosen = choose_positive(name, labels, positive)
         texts = {each: as_texts(columns.pop(each)) for each in as_written if each in columns}
@@ -147,20 +145,18 @@ def read_table(
         frame, written = to_frame(columns, categorical, written)
         if not frame.shape[1]:
             raise TableError(f"It has no usable column besides the target {name!r}.")
-        encoder = TableEncoder(max_levels=max_levels).fit(frame)
+        encoder = TableEncoder().fit(frame)
         encoder.written_ = written
-    classes = labels.classes.tolist()
-    rest = [label for label in classes if label not in chosen]
-    is_positive = np.isin(labels.classes, chosen).astype(np.int64)
+    rest = [label for label in labels.classes.tolist() if label not in chosen]
     return Bunch(
         data=frame,
-        target=(labels.classes if original else is_positive)[labels.codes],
+        target=np.isin(labels.classes, chosen).astype(np.int64)[labels.codes],
         encoder=encoder,
         feature_names=list(frame.columns),
         target_name=name,
-        target_names=classes if original else [", ".join(map(str, p)) for p in (rest, chosen)],
+        target_names=[", ".join(map(str, each)) for each in (rest, chosen)],
         positive=chosen,
-        classes=classes,
+        classes=labels.classes.tolist(),
         row_names=None if row_names is None else texts.get(row_names),
         verbatim={each: texts[each] for each in verbatim if each in texts},
         decimals=decimals,
@@ -185,10 +181,7 @@ def find_target(names: list[str], target: str | int | None) -> str:
         f"There is no column {target!r} for the target. {did_you_mean(target, names)}".rstrip()
     )
     if names[0] == "column_1":
-        message += (
-            " The first row does not contain this name and was read as data (in Python, "
-            "header=True reads it as the names)."
-        )
+        message += " The first row does not contain this name and was read as data."
     raise TableError(f"{message} {columns}.")
 
 
@@ -208,3 +201,82 @@ def _check_names(
         if name not in table.column_names:
             hint = did_you_mean(name, table.column_names)
             raise TableError(f"There is no column {name!r}. {hint}".rstrip())
+
+
+# New rows, in pieces
+
+
+def iter_table(
+    path: Any,
+    encoder: TableEncoder,
+    *,
+    block_bytes: int = 1 << 22,
+    row_names: str | None = None,
+) -> Iterator[Any]:
+    """Read the columns of a fitted encoder from a file, in pieces.
+
+    Parameters
+    ----------
+    path : str, Path or table
+        A file or table as for `read_table`; it does not need to contain the class. CSV and Parquet
+        files are read in pieces, other formats as a whole. There is always at least one piece.
+    encoder : TableEncoder
+        A fitted encoder. It determines which columns are read, and which of them are numbers.
+    block_bytes : int, default=4 MB
+        Size of a piece in bytes of a CSV file. Arrow reads up to 32 pieces ahead.
+    row_names : str or None, default=None
+        Column with the name of each row, if the file has it.
+
+    Yields
+    ------
+    DataFrame
+        Some of the rows, for ``encoder.transform`` or a pipeline that starts with the encoder.
+        The index contains the numbers of the rows in the file, starting at 1, or their names.
+    """
+    first_row, known = 1, str(encoder.feature_names_in_[0])
+    with naming(path):
+        for table in iter_arrow(path, known, block_bytes, row_names):
+            yield encoder_frame(table, encoder, first_row, row_names)
+            first_row += table.num_rows
+
+
+def encoder_frame(
+    table: Any, encoder: TableEncoder, first_row: int = 1, row_names: str | None = None
+) -> Any:
+    """A DataFrame of the columns of a fitted encoder, from an Arrow table; see `iter_table`."""
+    check_columns(table.column_names, list(encoder.feature_names_in_))
+    frame = known_columns(table, encoder, first_row)
+    if row_names in table.column_names:
+        names = as_texts(table.column(row_names))
+        frame.index = pd.Index(names, name=row_names)
+    return frame
+
+
+def column_names(path: Any, known: str) -> list[str]:
+    """Names of the columns of a file; `known` is a column that it probably has."""
+    with naming(path):
+        return next(iter_arrow(path, known)).column_names
+
+
+def iter_arrow(
+    path: Any,
+    known: str,
+    block_bytes: int = 1 << 22,
+    row_names: str | None = None,
+) -> Iterator[Any]:
+    """Read a file or table as a sequence of Arrow tables, at least one.
+
+    That it probably has a column `known` helps to detect a header. See also `iter_table`.
+    """
+    verbatim = [] if row_names is None else [row_names]
+    if is_frame(path):
+        yield arrow_table(path, verbatim)
+    elif is_parquet(path := existing_file(path)):
+        yield from scan_parquet(path)
+    else:
+        dialect, is_empty = find_dialect(path, target=known), True
+        for table in scan_csv(path, dialect, block_bytes):
+            is_empty = False
+            yield table
+        if is_empty:  # a header without rows
+            yield pa.table({name: pa.array([], pa.string()) for name in dialect.names})

@@ -36,9 +36,9 @@ def existing_file(path: str | Path) -> Path:
     return path
 
 
-def brief(error: BaseException) -> str:
-    """The message of a library about a file, on one line; it may quote the content at length."""
-    return _shortened(" ".join(str(error).split()))
+def brief(text: object) -> str:
+    """Text from a file, or the message of a library that may quote it, on one line; shortened."""
+    return _shortened(" ".join(str(text).split()))
 
 
 def quoted(text: str) -> str:

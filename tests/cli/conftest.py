@@ -24,7 +24,7 @@ def saved(run, path, tmp_path_factory):  # noqa: F811
     result = run("fit", path, "--target", "state", "--id", "id", "-o", saved, "--model", "gmml")
     assert result.exit_code == 0, result.output
     assert "120 rows" in result.stdout
-    assert "of class 'ill'" in result.stdout
+    assert "Predicts: `ill` against `well`" in result.stdout
     assert "4 columns, 7 features" in result.stdout
     assert f"saved to {saved}" in result.stdout
     assert "Feature weights of the metric" in result.stdout

@@ -19,9 +19,9 @@ def test_fit_and_predict_a_directory(run, tmp_path, scheduler):  # noqa: F811
     result = run("fit", folder, "--target", "y", "--max-rows", 500, "-o", model, *where)
     assert result.exit_code == 0, result.output
     n_positive = (table["y"] == "yes").sum()
-    assert f"6000 rows, {n_positive} of class 'yes'" in result.stdout
-    assert "It compares new rows with 500 rows" in result.stdout
-    assert "Held-out " in result.stdout
+    assert f"6000 rows, {n_positive} positive" in result.stdout
+    assert "500 rows can be neighbors" in result.stdout
+    assert "Held-out score: " in result.stdout
     result = run("predict", model, f"{folder}/*.csv", "-o", out, "--json", *where)
     assert result.exit_code == 0, result.output
     about = json.loads(result.stdout)

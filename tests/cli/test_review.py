@@ -96,7 +96,8 @@ def test_fit_with_a_review(run, path, tmp_path):
     before = json.loads(run(*words).stdout)
     result = run(*words, "--reviewed", review, "--reviewed-from", new)
     assert result.exit_code == 0, result.output
-    about = json.loads(result.stdout)
-    assert (about["rows"], about["positive"]) == (122, before["positive"] + 1)
-    assert all(about[name] == before[name] for name in ("columns", "features"))
+    about, rows = json.loads(result.stdout), before["training"]
+    expected = (122, rows["positive"] + 1)
+    assert (about["training"]["rows"], about["training"]["positive"]) == expected
+    assert about["features"] == before["features"]
     assert "must be given together" in run(*words, "--reviewed", review).stderr

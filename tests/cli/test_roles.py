@@ -37,9 +37,9 @@ def test_fit_with_time_group_and_weight(run, roles_path, tmp_path):
     assert "4 columns" in done.stdout
     assert "each part is validated by models of earlier rows, by 'day'" in done.stdout
     assert "no value of 'customer' is on both sides" in done.stdout
-    assert "Rows count by their weight in 'times', also in all measures." in done.stdout
+    assert "Weights of the rows: `times`, also in all measures" in done.stdout
     about = json.loads(run(*words, "--json").stdout)
-    assert about["weight"] == "times"
+    assert about["training"]["weight"] == "times"
     card = run("info", tmp_path / "m.skops", "--markdown").stdout
     assert "- Weights of the rows: `times`" in card
     assert "- Folds of the cross-validation: each part is validated" in card

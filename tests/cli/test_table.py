@@ -60,8 +60,8 @@ def test_fit_in_json(run, path, tmp_path):
         *("-o", tmp_path / "m.skops", "--json"),
     )
     about = json.loads(result.stdout)
-    assert about["columns"] == ["size", "weight", "color"]
-    assert about["rows"] == 120
+    assert [each["name"] for each in about["columns"]] == ["size", "weight", "color"]
+    assert about["training"]["rows"] == 120
     assert sum(about["weights"].values()) == pytest.approx(1)
 
 
@@ -385,12 +385,11 @@ def logistic(run, path, tmp_path, monkeypatch):
     words = ["fit", path, "--target", "state", "--id", "id", "-o", fitted, "--model", "logistic"]
     result = run(*words, "--scoring", "cost:fp=1,fn=20", "--no-ids")
     assert result.exit_code == 0, result.output
-    assert "Cross-validated negative cost per row (tn=0, fp=1, fn=20, tp=0): -" in result.stdout
-    assert "threshold 0.0" in result.stdout
-    assert (
-        "Chosen: an average of 2 candidates, of which the largest weight (0.50) has C="
-        in result.stdout
-    )
+    assert "Aim: negative cost per row (tn=0, fp=1, fn=20, tp=0)" in result.stdout
+    assert "Cross-validated score: -" in result.stdout
+    assert "Threshold: 0.0" in result.stdout
+    chosen = "an average of 2 candidates, of which the largest weight (0.50) has C="
+    assert f"Method: logistic ({chosen}" in result.stdout
     return fitted
 
 
@@ -433,9 +432,9 @@ def test_what_fit_says(run, tmp_path, monkeypatch):
     result = run(*words, "--model", "logistic", "--positive", "ill", "--threshold", "0.4")
     assert "the file has 3 classes. The model predicts 'ill' against all others" in result.stderr
     assert "rows are 'ill'. The quality of the model and its threshold are very" in result.stderr
-    assert "threshold 0.4, as given." in result.stdout
+    assert "Threshold: 0.4 (chosen by the user)" in result.stdout
     result = run(*words, "--model", "logistic", "--max-rows", "30")
-    assert "It learned from 30 rows" in result.stdout
+    assert "30 rows were used" in result.stdout
     result = run(*words, "--scoring", "f2", "--min-recall", "0.9")
     assert "Give only one of --scoring, --min-precision and --min-recall." in result.stderr
 

@@ -52,7 +52,7 @@ def bracket_model(run, brackets):
     assert result.exit_code == 0, result.output
     for text in (
         "[x].csv",
-        "'[/yes]'",
+        "`[/yes]`",
         "[bold].skops",
         "price [/unit]",
         "weight [kg]",
@@ -343,5 +343,5 @@ def test_a_long_label_is_shortened(run, tmp_path):
     words = ["--target", "state", "--id", "id", "--model", "plain", "-o", tmp_path / "out"]
     result = run("fit", table, *words)
     assert result.exit_code == 0, result.output
-    assert "of class 'xxx" in result.stdout
+    assert "Predicts: `xxx" in result.stdout
     assert len(result.stdout) < 3_000

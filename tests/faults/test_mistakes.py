@@ -8,17 +8,6 @@ import pytest
 from tests.cli.conftest import COMMAND, run  # noqa: F401
 from tests.table.conftest import path  # noqa: F401
 
-ARFF = b"""% \xe9t\xe9
-@relation x
-@attribute a real
-@attribute class {p, q}
-@data
-% \xe9t\xe9
-1,p
-2,q
-3,p
-"""
-
 
 @pytest.mark.parametrize(
     ("words", "sentence"),
@@ -43,14 +32,6 @@ def test_a_file_that_is_not_compressed(run, path, tmp_path):  # noqa: F811
     assert result.exit_code == 2
     assert "If it is plain text, remove .gz from its name" in result.stderr
     assert len(result.stderr.splitlines()) == 1
-
-
-def test_comments_in_another_encoding(run, tmp_path):  # noqa: F811
-    (tmp_path / "a.arff").write_bytes(ARFF + b"% \xe9\n4,q\n5,p\n" * 20)
-    saved = tmp_path / "model.skops"
-    result = run("fit", tmp_path / "a.arff", "--model", "plain", "-o", saved, "--json")
-    assert result.exit_code == 0, result.output
-    assert '"rows": 43' in result.stdout
 
 
 @pytest.mark.long

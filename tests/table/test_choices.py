@@ -37,7 +37,7 @@ def test_every_method_predicts(name, models, path):
 @pytest.mark.parametrize("name", WITHOUT_NEIGHBORS)
 def test_models_without_neighbors_have_no_deciding_examples(name, models, path):
     assert models[name].weights() == {}
-    found = explain_row(models[name], path, 1, n_neighbors=3)
+    found = explain_row(models[name], path, 1)
     assert (found.examples, found.parts_exact) == ([], False)
 
 

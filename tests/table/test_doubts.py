@@ -107,7 +107,7 @@ def test_the_range_is_extended_by_itself(predict):
 def test_the_radius_is_a_percentile(models):
     for name in ("plain", "iml", "rare"):
         model = models[name]
-        distances, _ = model.kneighbors(model.X, 2)
+        distances, _ = model.classifier.kneighbors(model.X, 2)
         assert model.radius == pytest.approx(np.quantile(distances[:, 1], 0.99))
     assert models["logistic"].radius is None
 

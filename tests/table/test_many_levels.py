@@ -5,8 +5,7 @@ import pandas as pd
 import pytest
 
 from raremetric.table import fit_table, load_model, save_model
-from raremetric.table.explanation import explain_rows
-from raremetric.table.importances import importances_of_file
+from raremetric.table.explanation import explain_rows, importances_of_file
 from raremetric.table.review import review_file
 
 pytestmark = pytest.mark.filterwarnings("ignore:Column '.*' has .* levels")

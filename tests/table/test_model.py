@@ -93,23 +93,23 @@ def test_columns_are_found_by_name(model, path, tmp_path):
 
 
 def test_parts_sum_to_the_distance_of_each_example(model, path):
-    found = explain_row(model, path, 10, n_neighbors=5)
+    found = explain_row(model, path, 10)
     assert found.parts_exact
     own = {each["column"]: each["value"] for each in found.columns}
-    distances, nearest = model.kneighbors(model.X[[9]], 5)
-    for each, distance, i in zip(found.examples, distances[0], nearest[0], strict=True):
-        assert (each["id"], each["distance"]) == (model.ids[i], distance)
+    distances, nearest = model.classifier.kneighbors(model.X[[9]], 120)
+    by_name = dict(zip(model.ids[nearest[0]], distances[0], strict=True))
+    for each in found.examples:
+        distance = by_name[each["id"]]
+        assert each["distance"] == distance
         assert [*each["parts"]] == [*each["values"]] == ["size", "weight", "color", "new"]
         assert sum(each["parts"].values()) == pytest.approx(distance**2, abs=1e-10)
         for name, value in own.items():  # equal columns add nothing
             assert value != each["values"][name] or each["parts"][name] == 0
-    with pytest.raises(ValueError, match=r"number of neighbors == 121, must be <= 120"):
-        explain_row(model, path, 10, n_neighbors=121)
 
 
 def test_a_metric_without_an_exact_split(models, path, monkeypatch):
     model = models["rare"]
-    ensemble = model.last.ensemble_
+    ensemble = model.classifier.ensemble_
     curved = next(i for i, each in enumerate(ensemble.members) if "laplacian" in each.name)
     monkeypatch.setattr(Ensemble, "main_member", curved)  # whichever has the largest weight
     found = explain_row(model, path, 10)

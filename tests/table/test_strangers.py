@@ -57,13 +57,6 @@ ROWS = make_table()[["size", "weight", "color", "new"]].astype(
 FIELDS = {
     "class_names": [["x"], [1, None], None, ("a", "b")],
     "ids": [None, np.array(["a"]), np.arange(3), np.arange(120.0), [*range(120)]],
-    "columns": [
-        *(None, [{"name": 5}], [5], [{"name": "size", "kind": "number", "missing": 0}]),
-        *(
-            [{"name": "size", "kind": kind, "missing": 0.0, "min": value, "max": value}]
-            for kind, value in (("number", "x"), ("date", 1), ("date", "x"))
-        ),
-    ],
     "radius": ["far", -1],
     "training": [[1], {"rows": "x"}, {}, None],
     "versions": [[1], {"numpy": 2}],

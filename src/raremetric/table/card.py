@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Required, TypedDict
 
+from raremetric.files import brief
 from raremetric.table.aims import describe_scoring
 from raremetric.table.doubts import describe_dates
 
@@ -77,46 +78,44 @@ def model_card(model: TableModel) -> dict[str, Any]:
     }
 
 
-def describe_score(training: Training) -> str:
-    """The cross-validated score with its standard error, if they are known."""
-    if training.get("score") is None:
-        return "not known"
-    spread = training.get("score_std")
-    return f"{training['score']:.3f}" + ("" if spread is None else f" ± {spread:.3f}")
-
-
-def describe_measures(training: Training) -> list[str]:
-    """The cross-validated measures at the threshold, each in words."""
+def describe_model(model: TableModel) -> list[str]:
+    """What a model is, how it was fitted and how good it is, in one line each."""
+    training = model.training
+    weight, spread = training.get("weight"), training.get("score_std")
+    n_rows, n_positive = training["rows"], training["positive"]
+    used = "can be neighbors" if model.has_neighbors else "were used"
+    how = "Held-out" if "held_out" in training else "Cross-validated"
+    score = "not known" if training.get("score") is None else f"{training['score']:.3f}"
     names = {"f1": "F1", "alerts_per_1000": "alerts per 1000 rows"}
     return [
-        f"{names.get(name, name.replace('_', ' '))}: {value:{'.0f' if value >= 100 else '.3g'}}"
-        for name, value in training["validation"].items()
+        f"Method: {model.method} ({training['chosen']})",
+        f"Predicts: {_code(model.class_names[1])} against {_code(model.class_names[0])}",
+        f"Training data: {n_rows} rows, {n_positive} positive ({n_positive / n_rows:.1%}); "
+        f"{training['rows_used']} rows {used}",
+        f"Aim: {describe_scoring(model.scoring)}",
+        f"Threshold: {model.threshold:.4g}"
+        + (" (chosen by the user)" if model.fixed_threshold is not None else ""),
+        f"{how} score: {score}" + ("" if spread is None else f" ± {spread:.3f}"),
+        f"Folds of the cross-validation: {training.get('folds', 'stratified')}",
+        *([f"Weights of the rows: {_code(weight)}, also in all measures"] if weight else []),
+        *(
+            f"Expected {names.get(name, name.replace('_', ' '))}: "
+            f"{value:{'.0f' if value >= 100 else '.3g'}}"
+            for name, value in training["validation"].items()
+        ),
+        f"Names of the training rows: {'included' if model.ids.dtype == object else 'no'}",
     ]
 
 
 def card_markdown(model: TableModel) -> str:
     """The model card as Markdown."""
-    training = model.training
-    weight = training.get("weight")
-    n_rows, n_positive = training["rows"], training["positive"]
-    used = "can be neighbors" if model.has_neighbors else "were used"
+    versions = (f"{name} {number}" for name, number in model.versions.items())
     lines = [
         f"# Model of {_code(model.target_name)}",
         "",
-        f"- Method: {model.method} ({training['chosen']})",
-        f"- Predicts: {_code(model.class_names[1])} against {_code(model.class_names[0])}",
-        f"- Training data: {n_rows} rows, {n_positive} positive ({n_positive / n_rows:.1%}); "
-        f"{training['rows_used']} rows {used}",
-        f"- Aim: {describe_scoring(model.scoring)}",
-        f"- Threshold: {model.threshold:.4g}"
-        + (" (chosen by the user)" if model.fixed_threshold is not None else ""),
-        f"- Cross-validated score: {describe_score(training)}",
-        f"- Folds of the cross-validation: {training.get('folds', 'stratified')}",
-        *([f"- Weights of the rows: {_code(weight)}"] if weight else []),
-        *(f"- Expected {measure}" for measure in describe_measures(training)),
-        *(f"- Note: {sentence}" for sentence in training.get("notes", [])),
-        f"- Names of the training rows: {'included' if model.ids.dtype == object else 'no'}",
-        f"- Versions: {', '.join(f'{name} {number}' for name, number in model.versions.items())}",
+        *(f"- {line}" for line in describe_model(model)),
+        *(f"- Note: {sentence}" for sentence in model.training.get("notes", [])),
+        f"- Versions: {', '.join(versions)}",
         "",
         "## Columns",
         "",
@@ -151,5 +150,5 @@ def describe_values(column: Column) -> str:
 
 def _code(text: str) -> str:
     """Text of the user as code in Markdown, on one line of a table."""
-    clean = " ".join(str(text).split()).replace("`", "'").replace("|", "\\|")
+    clean = brief(text).replace("`", "'").replace("|", "\\|")
     return f"`{clean}`"

@@ -16,7 +16,6 @@ from raremetric.features.trees import Trees
 from raremetric.selection import check_aim
 from raremetric.table.aims import describe_scoring
 from raremetric.table.card import card_markdown
-from raremetric.table.doubts import find_doubts
 
 if TYPE_CHECKING:
     from raremetric.table.model import TableModel
@@ -68,15 +67,6 @@ def _has_rows(model: TableModel) -> bool:
     )
 
 
-def _has_columns(model: TableModel) -> bool:
-    find_doubts(model.columns, model.data.head(1))
-    return all(
-        isinstance(each.get(bound, ""), str) == (each["kind"] != "number")
-        for each in model.columns
-        for bound in ("min", "max")
-    )
-
-
 def _has_scoring(model: TableModel) -> bool:
     check_aim(model.scoring)
     return isinstance(model.scoring, str | list) and bool(describe_scoring(model.scoring))
@@ -96,7 +86,6 @@ FITTING: dict[str, Callable[[TableModel], bool]] = {
         and (model.ids.dtype.kind == "i" or all(isinstance(each, str) for each in model.ids))
     ),
     "class_names": lambda model: len(model.class_names) == 2,
-    "columns": _has_columns,
     "scoring": _has_scoring,
     "fixed_threshold": lambda model: (
         model.fixed_threshold is None or 0 <= model.fixed_threshold <= 1

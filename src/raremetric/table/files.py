@@ -21,7 +21,7 @@ from raremetric.table.packing import PackedTexts, pack_rows, unpack_rows
 
 skops_io = import_optional("skops.io")  # one sentence if it is not installed
 
-FORMAT = 9  # increase it when files of earlier versions can no longer be loaded
+FORMAT = 10  # increase it when files of earlier versions can no longer be loaded
 
 
 class ModelFileError(ValueError):

@@ -18,7 +18,6 @@ from raremetric.extras import installed_versions
 from raremetric.files import quoted
 from raremetric.performance import OnProgress, one_blas_thread
 from raremetric.table.aims import check_scoring, quality_figures, unmet_minimum
-from raremetric.table.doubts import summarize_columns
 from raremetric.table.model import TableModel
 from raremetric.table.notes import FEW_POSITIVES, leakage_notes, selection_notes
 from raremetric.table.roles import Roles, class_names, read_with_roles
@@ -153,7 +152,6 @@ def fit_table(
         versions={"raremetric": raremetric.__version__, **installed_versions()},
         scoring=scoring,
         fixed_threshold=threshold,
-        columns=summarize_columns(table.data),
     )
     model.radius = _training_radius(model, X)
     model.training = _facts(table, tuned, copies, columns, scoring, seed)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,7 @@ from raremetric.explain.distances import model_steps
 from raremetric.performance import one_blas_thread
 from raremetric.rare import RareClassifier
 from raremetric.table.card import Column, Training
-from raremetric.table.doubts import FAR, describe_rows, find_doubts
+from raremetric.table.doubts import FAR, describe_rows, find_doubts, summarize_columns
 from raremetric.table.predictions import BLOCK_BYTES, Predictions, output_tables
 from raremetric.table.reading import iter_table
 from raremetric.table.reading.tables import column_names
@@ -60,8 +61,6 @@ class TableModel:
         What was maximized: see `RareClassifier`.
     fixed_threshold : float or None
         Probability from which the positive class is predicted, if the user chose it.
-    columns : list of dict
-        What the training data holds in each column: see `summarize_columns`.
     radius : float or None
         99th percentile of the distance from a training example to the nearest other one; None if
         the model has no neighbors.
@@ -80,7 +79,6 @@ class TableModel:
     versions: dict[str, str]
     scoring: Any = "f1"
     fixed_threshold: float | None = None
-    columns: list[Column] = field(default_factory=list)
     radius: float | None = None
     training: Training = field(default_factory=dict)  # type: ignore[assignment]
 
@@ -106,6 +104,11 @@ class TableModel:
     def X(self) -> NDArray[np.float64]:  # noqa: N802
         """The encoded training examples, computed from `data`."""
         return self.encoder.transform(self.data)
+
+    @cached_property
+    def columns(self) -> list[Column]:
+        """What the training data holds in each column: see `summarize_columns`."""
+        return summarize_columns(self.data)
 
     @property
     def has_neighbors(self) -> bool:

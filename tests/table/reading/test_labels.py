@@ -19,9 +19,7 @@ def test_positive(write):
     assert several.target.tolist() == [0, 1, 1, 0, 1]
     assert several.target_names == ["1", "2, 3"]
     assert read_table(path, target="y", positive=3).target_names == ["1, 2", "3"]
-    original = read_table(path, target="y", original=True)
-    assert original.target.tolist() == [1, 2, 3, 1, 3]
-    assert original.target_names == original.classes == [1, 2, 3]
+    assert several.classes == [1, 2, 3]
     with pytest.raises(TableError, match=r"no value '9'. Its classes: 1 \(2\), 2 \(1\), 3 \(2\)"):
         read_table(path, target="y", positive="9")
     with pytest.raises(TableError, match="would have no negative class"):
@@ -49,11 +47,7 @@ def test_large_integer_labels_are_different_classes(tmp_path, labels, target):
     frame = pd.DataFrame({"a": [1, 2, 3], "y": labels})
     frame.to_csv(tmp_path / "file.csv", index=False)
     frame.to_parquet(tmp_path / "file.parquet")
-    (tmp_path / "file.arff").write_text(
-        "@attribute a real\n@attribute y real\n@data\n"
-        + "".join(f"{a},{y}\n" for a, y in zip(frame["a"], labels, strict=True))
-    )
-    for name in ("file.csv", "file.parquet", "file.arff"):
+    for name in ("file.csv", "file.parquet"):
         table = read_table(tmp_path / name, target=target)
         assert table.classes == BIG[:2]
         assert table.target.tolist() == [1, 0, 0]
@@ -65,9 +59,9 @@ def test_labels_of_twenty_digits_stay_text(tmp_path):
     frame.to_csv(tmp_path / "file.csv", index=False)
     frame.assign(y=frame["y"].astype("uint64")).to_parquet(tmp_path / "file.parquet")
     for name in ("file.csv", "file.parquet"):
-        table = read_table(tmp_path / name, target="y", original=True)
+        table = read_table(tmp_path / name, target="y")
         assert table.classes == labels[:2]
-        assert table.target.tolist() == labels
+        assert table.target.tolist() == [1, 0, 0]
 
 
 def test_a_target_that_is_not_a_class(write):
@@ -76,7 +70,6 @@ def test_a_target_that_is_not_a_class(write):
     with pytest.raises(TableError, match=words):
         read_table(numbers, target="y")
     assert read_table(numbers, target="y", positive="49").target.sum() == 1
-    assert len(read_table(numbers, target="y", original=True).classes) == 60
     texts = write("a,y\n" + "".join(f"{i % 7},n{i}\n" for i in range(60)))
     with pytest.raises(TableError, match=r"60 different texts .* it looks like an identifier"):
         read_table(texts, target="y")
@@ -126,13 +119,10 @@ def test_missing_labels_of_a_frame():
 
 
 def write_all(frame, folder):
-    """The same table as a CSV, ARFF and Parquet file and in memory."""
+    """The same table as a CSV and Parquet file and in memory."""
     frame.to_csv(folder / "file.csv", index=False)
     frame.to_parquet(folder / "file.parquet")
-    rows = frame.to_csv(index=False, header=False)
-    (folder / "file.arff").write_text(f"@attribute a real\n@attribute y string\n@data\n{rows}")
-    files = [folder / name for name in ("file.csv", "file.parquet", "file.arff")]
-    return [*files, frame, pl.from_pandas(frame)]
+    return [folder / "file.csv", folder / "file.parquet", frame, pl.from_pandas(frame)]
 
 
 @pytest.mark.parametrize("word", ["NA", "n/a", "nan", "NULL", "None"])
@@ -141,8 +131,8 @@ def test_a_word_for_missing_values_as_a_class(tmp_path, word, target):
     frame = pd.DataFrame({"a": range(5), "y": [word, "ill", word, word, "ill"]})
     for source in write_all(frame, tmp_path):
         assert read_table(source, target=target).target.tolist() == [0, 1, 0, 0, 1]
-        table = read_table(source, target=target, positive=word, original=True)
-        assert table.target.tolist() == frame["y"].tolist()
+        table = read_table(source, target=target, positive=word)
+        assert table.target.tolist() == [1, 0, 1, 1, 0]
         assert table.positive == (word,)
 
 

@@ -96,15 +96,6 @@ def test_names_of_other_types(values, expected):
     assert piece.index.tolist() == expected
 
 
-def test_keel_files(tmp_path):
-    path = tmp_path / "file.dat"
-    rows = "".join(f"{name},{i},{'uv'[i % 2]}\n" for i, name in enumerate(["NA", "007", "1e5"]))
-    path.write_text(
-        "@attribute key string\n@attribute size real\n@attribute kind {u,v}\n@data\n" + rows
-    )
-    assert read_table(path, row_names="key").row_names == ["NA", "007", "1e5"]
-
-
 def test_missing_values_of_other_columns_stay_missing(tmp_path):
     frame = make_frame(["NA", "b", "c", "d"]).assign(
         size=["1", "NA", " null ", "3"], color=["red", "N/A", "?", "blue"], seen=["", "x", "x", "x"]

@@ -11,7 +11,6 @@ import pandas as pd
 import pytest
 from sklearn.utils import Bunch
 
-from raremetric.datasets import load_dataset, parsers
 from raremetric.table import TableError, iter_table, read_table
 from tests.table.reading.conftest import encoded, read_new
 
@@ -94,7 +93,6 @@ def test_no_header(write):
     assert len(table.target) == 3
     with pytest.raises(TableError, match="does not contain this name and was read as data"):
         read_table(path, target="y")
-    assert read_table(path, target="u", header=True).feature_names == ["1", "2"]
     assert read_table(write("1, 2, u\n3, 4, v\n", "file.dat"), target=-1).data.shape == (2, 2)
     # Text only: the first row is no header, because its values recur.
     assert len(read_table(write("p,q\nr,q\np,s\nr,s\n"), target=-1).target) == 4
@@ -170,6 +168,7 @@ REFUSED = {
     "no rows": ("a,y\n", "y", "no rows of data"),
     "no end of the header": ("a;y", "y", "no rows of data"),
     "no features": ("y\nu\nv\n", "y", "no usable column besides the target"),
+    "KEEL": ("@relation a\n@attribute y {u, v}\n@data\nu\nv\n", None, "Convert it to CSV or Parq"),
     "binary": (b"PK\x00\x01", "y", "binary data"),
 }
 
@@ -270,66 +269,6 @@ def test_parquet(tmp_path):
     path.write_text("no parquet")
     with pytest.raises(TableError, match="cannot be read as a Parquet file"):
         read_table(path, target="y")
-
-
-ARFF = """% a comment
-@RELATION 'two words'
-@ATTRIBUTE 'the a' NUMERIC
-@attribute b {'p q', r}
-@attribute n {1, 2, 3}
-@attribute class {u, v}
-@DATA
-1,'p q',1,u
-% another comment
-?,r,2,v
-3, r, 3, u
-"""
-
-
-def test_arff(write):
-    table = read_table(write(ARFF, "file.arff"))
-    assert table.target_name == "class"
-    # Levels that are all numbers are read as numbers, as in load_dataset, except in `categorical`.
-    assert table.encoder.get_feature_names_out().tolist() == ["the a", "b=r", "n"]
-    assert encoded(table) == [[1, 0, 1], [2, 1, 2], [3, 1, 3]]
-    table = read_table(write(ARFF, "file.arff"), categorical=["n"])
-    assert table.encoder.get_feature_names_out().tolist() == ["the a", "b=r", "n=1", "n=2", "n=3"]
-    dated = ARFF.replace("NUMERIC", "DATE").replace("\n1,", "\n2024-03-01T12:30:00,")
-    dated = dated.replace("\n3,", "\n2024-03-03T12:30:00,")
-    table = read_table(write(dated, "file.arff"))
-    assert table.encoder.kinds_ == ["date", "onehot", "number"]
-    assert str(table.data["the a"][0]) == "2024-03-01 12:30:00"
-    with pytest.raises(TableError, match="Sparse ARFF"):
-        read_table(write("@attribute a real\n@attribute c {u,v}\n@data\n{0 1}\n", "file.arff"))
-    with pytest.raises(TableError, match="relational"):
-        read_table(write("@attribute a relational\n@data\n1\n", "file.arff"))
-    with pytest.raises(TableError, match="Cannot read this header line"):
-        read_table(write("@attribute\n@data\n1\n", "file.arff"))
-
-
-def test_arff_comments_in_any_encoding(write):
-    content = ARFF.replace("another comment", "größer, 1, 2, 3")
-    for encoding in ("utf-8", "cp1252"):
-        table = read_table(write(content, "file.arff", encoding))
-        assert encoded(table) == [[1, 0, 1], [2, 1, 2], [3, 1, 3]]
-    packed = gzip.compress(content.encode())
-    assert encoded(read_table(write(packed, "file.arff.gz"))) == encoded(table)
-    with pytest.raises(TableError, match=r"Data row 3 has 3 fields instead of 4"):
-        read_table(write(content.replace("3, r, 3, u", "3, r, 3"), "file.arff"))
-    without = ARFF.replace("@DATA\n", "")
-    for name in ("t.arff", "t.dat"):
-        with pytest.raises(TableError, match=r"t\.\w+: It has @attribute lines, but no @data line"):
-            read_table(write(without, name), "class")
-
-
-@pytest.mark.parametrize("name", ["pima", "wisconsin", "ecoli1"])
-def test_keel_file_gives_the_data_set(name):
-    from raremetric.datasets.registry import keel_collection
-
-    path = parsers.package_path(keel_collection()[name].file)
-    table, known = read_table(path), load_dataset(name)
-    np.testing.assert_array_equal(table.encoder.transform(table.data), known.data)
-    np.testing.assert_array_equal(table.target, known.target)
 
 
 @pytest.mark.parametrize(

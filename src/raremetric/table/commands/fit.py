@@ -44,10 +44,6 @@ if TYPE_CHECKING:
     from raremetric.table.model import TableModel
 
 N_SHOWN = 10  # features
-ABOUT = (
-    *("rows", "positive", "rows_used", "score", "score_std"),
-    *("chosen", "folds", "weight", "validation"),
-)
 
 
 def fit(
@@ -125,6 +121,7 @@ def fit(
     """Tune and fit a model, and save it together with its preprocessing in one file."""
     from raremetric.files import check_output
     from raremetric.table import fit_collection, fit_table, save_model, with_reviewed_rows
+    from raremetric.table.card import describe_model, model_card
     from raremetric.table.files import check_method
     from raremetric.table.reading.files import collection_files
 
@@ -165,71 +162,28 @@ def fit(
             )
         stop_if_interrupted()
         save_model(fitted, out)
-    seconds = clock.perf_counter() - start
+    seconds, weights = clock.perf_counter() - start, fitted.weights()
     if as_json:
-        print_json(_about(fitted, out, seconds))
-    else:
-        _print_fit(fitted, source_name(file), out, seconds)
-
-
-def _about(fitted: TableModel, out: str, seconds: float) -> dict[str, Any]:
-    from raremetric.table.aims import describe_scoring
-
-    training: Any = fitted.training
-    return {
-        "file": str(out),
-        "model": fitted.method,
-        "positive_class": fitted.class_names[1],
-        "columns": fitted.encoder.feature_names_in_.tolist(),
-        "features": fitted.X.shape[1],
-        "scoring": describe_scoring(fitted.scoring),
-        "threshold": fitted.threshold,
-        **{key: training[key] for key in ABOUT},
-        "seconds": round(seconds, 3),
-        "weights": fitted.weights(),
-    }
-
-
-def _print_fit(fitted: TableModel, file: str, out: str, seconds: float) -> None:
-    from raremetric.table.aims import describe_scoring
-    from raremetric.table.card import describe_measures, describe_score
-
-    training = fitted.training
-    n_rows, n_positive = training["rows"], training["positive"]
-    typer.echo(
-        f"{file}: {n_rows} rows, {n_positive} of class {quoted(fitted.class_names[1])} "
-        f"({n_positive / n_rows:.1%}); {fitted.encoder.n_features_in_} columns, "
-        f"{fitted.X.shape[1]} features."
-    )
-    if len(training["classes"]) > 2:
-        note(
-            f"the file has {len(training['classes'])} classes. The model predicts "
-            f"{quoted(fitted.class_names[1])} against all others (--positive)."
-        )
-    if training["rows_used"] < n_rows:
-        # With neighbors, other parts of a model, such as trees, may have learned from more rows.
-        typer.echo(
-            f"It {'compares new rows with' if fitted.has_neighbors else 'learned from'} "
-            f"{training['rows_used']} rows, drawn with as many of each class as possible; its "
-            "probabilities are those for all rows."
-        )
-    for sentence in training["notes"]:
-        note(sentence)
-    given = "" if fitted.fixed_threshold is None else ", as given"
-    how = "Held-out" if "held_out" in training else "Cross-validated"
-    typer.echo(
-        f"{how} {describe_scoring(fitted.scoring)}: {describe_score(training)}; "
-        f"threshold {fitted.threshold:.3g}{given}."
-    )
-    if training["validation"]:
-        typer.echo(f"At this threshold, {how.lower()}: {', '.join(describe_measures(training))}.")
-    if training["folds"] != "stratified":
-        typer.echo(f"Folds of the cross-validation: {training['folds']}.")
-    if training["weight"]:
-        typer.echo(f"Rows count by their weight in {training['weight']!r}, also in all measures.")
-    typer.echo(f"Chosen: {training['chosen']}.")
-    typer.echo(f"Fitted {fitted.method} in {seconds:.1f} s; saved to {out}.")
-    if weights := fitted.weights():
+        about = {"file": str(out), **model_card(fitted), "features": fitted.X.shape[1]}
+        print_json(about | {"weights": weights, "seconds": round(seconds, 3)})
+        return
+    _print_notes(fitted)
+    typer.echo(f"{source_name(file)}: {len(fitted.columns)} columns, {fitted.X.shape[1]} features.")
+    for line in describe_model(fitted):
+        typer.echo(line)
+    typer.echo(f"Fitted in {seconds:.1f} s; saved to {out}.")
+    if weights:
         from raremetric.table.commands.tables import weights_table
 
         print_rendered(weights_table(weights, N_SHOWN))
+
+
+def _print_notes(fitted: TableModel) -> None:
+    n_classes = len(fitted.training["classes"])
+    if n_classes > 2:
+        note(
+            f"the file has {n_classes} classes. The model predicts "
+            f"{quoted(fitted.class_names[1])} against all others (--positive)."
+        )
+    for sentence in fitted.training["notes"]:
+        note(sentence)

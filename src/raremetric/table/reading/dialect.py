@@ -5,7 +5,6 @@ from __future__ import annotations
 import codecs
 import csv
 import io
-import re
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from itertools import islice, takewhile
@@ -65,11 +64,12 @@ def sniff(stream: Any, target: object = None) -> Dialect:
         n_lines += max(blocks[-1].count(b"\n"), blocks[-1].count(b"\r"))
         is_whole = not blocks[-1]
     encoding, text = _decode(b"".join(blocks))
-    if re.search(r"^@(relation|attribute)\s", text, re.IGNORECASE | re.MULTILINE):
-        raise TableError("ARFF and KEEL files cannot be read. Convert it to CSV or Parquet.")
     lines = list(io.StringIO(text, newline=""))
     if not is_whole:
         lines = lines[:-1]
+    first = next((line for line in lines if line.strip() and line[0] != "%"), "")
+    if first.lower().startswith(("@relation", "@attribute")):
+        raise TableError("ARFF and KEEL files cannot be read. Convert it to CSV or Parquet.")
     delimiter = _find_delimiter(lines)
     rows = _split(lines, delimiter)
     if not rows:

@@ -430,8 +430,9 @@ def test_what_fit_says(run, tmp_path, monkeypatch):
     frame.to_csv(path, index=False)
     words = ["fit", path, "--target", "state", "--ignore", "id", "-o", tmp_path / "m.skops"]
     result = run(*words, "--model", "logistic", "--positive", "ill", "--threshold", "0.4")
-    assert "the file has 3 classes. The model predicts 'ill' against all others" in result.stderr
-    assert "rows are 'ill'. The quality of the model and its threshold are very" in result.stderr
+    sentence = "3 classes. They are taken for two, 'ill' (--positive) and 'not ill'."
+    assert sentence in result.stderr
+    assert "rows are of class 'ill': all figures depend strongly on chance." in result.stderr
     assert "Threshold: 0.4 (chosen by the user)" in result.stdout
     result = run(*words, "--model", "logistic", "--max-rows", "30")
     assert "30 rows were used" in result.stdout

@@ -85,6 +85,6 @@ def test_few_positives_and_many_classes_have_a_note(name):
     kind = np.where(np.arange(90) % 10 == 0, name, np.where(np.arange(90) % 2, "a", "b"))
     table = pd.DataFrame(RNG.normal(size=(90, 3)), columns=list("xyz")).assign(kind=kind)
     first, second = compare_table(table, "kind", methods=["plain"], n_folds=2).notes
-    assert first.startswith("The target has 3 classes. They are compared as 'c")
+    assert first.startswith("The target has 3 classes. They are taken for two, 'c")
     assert second.startswith("Only 9 rows are of class 'c")
     assert max(len(first), len(second)) < 1000  # a long name is shortened

@@ -9,7 +9,7 @@ from sklearn.metrics import f1_score, precision_recall_curve
 
 from raremetric.contenders import scored
 from raremetric.table import TableError, compare_table, fit_table
-from raremetric.table.measures import MEASURES, best_beyond, cost_savings, measure_of
+from raremetric.table.aims import MEASURES, best_beyond, cost_savings, measure_of
 from raremetric.table.reading import tables
 from raremetric.table.roles import (
     Roles,

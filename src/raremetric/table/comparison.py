@@ -23,7 +23,15 @@ from raremetric.selection import Folds
 from raremetric.table import DEFAULT_METHODS
 from raremetric.table.aims import check_scoring
 from raremetric.table.fitting import fit_method
-from raremetric.table.notes import aim_notes, copies_in, method_notes, selection_notes, table_notes
+from raremetric.table.notes import (
+    aim_notes,
+    class_notes,
+    copies_in,
+    draw_notes,
+    leakage_notes,
+    method_notes,
+    selection_notes,
+)
 from raremetric.table.results import Comparison, Failure, FoldResult
 from raremetric.table.roles import Roles, class_names, read_with_roles
 from raremetric.table.splitting import describe_folds, outer_folds, tuning_folds
@@ -147,7 +155,9 @@ def compare_table(
         y=y,
         n_folds=len(folds),
         notes=[
-            *table_notes(table, copies, [train for train, _ in folds], limit, seed),
+            *class_notes(table),
+            *draw_notes(y, [train for train, _ in folds], limit),
+            *leakage_notes(table, copies, seed),
             *method_notes(contenders.values(), weighted=weight is not None),
             *selection_notes(contenders.values(), n_features),
             *aim_notes(scoring),

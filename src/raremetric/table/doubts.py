@@ -112,15 +112,12 @@ def describe_rows(doubts: dict[tuple[str, str], NDArray], n_rows: int) -> NDArra
     return described
 
 
-def doubt_sentences(counts: dict[tuple[str, str], int], n_rows: int) -> list[str]:
-    """One sentence for each column and difference, the most frequent first."""
-    ordered = sorted(counts.items(), key=lambda item: -item[1])
-    return [
-        f"{count} of {n_rows} rows: column {name!r} {text}."
-        if name
-        else f"{count} of {n_rows} rows {text}."
-        for (name, text), count in ordered
-    ]
+def count_doubts(doubts: dict[tuple[str, str], NDArray]) -> dict[str, int]:
+    """The number of rows with each difference, by the end of a sentence about them."""
+    return {
+        f"rows: column {name!r} {text}." if name else f"rows {text}.": int(rows.sum())
+        for (name, text), rows in doubts.items()
+    }
 
 
 def _kind(column: Any) -> str:

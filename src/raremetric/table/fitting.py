@@ -19,7 +19,7 @@ from raremetric.files import quoted
 from raremetric.performance import OnProgress, one_blas_thread
 from raremetric.table.aims import check_scoring, quality_figures, unmet_minimum
 from raremetric.table.model import TableModel
-from raremetric.table.notes import FEW_POSITIVES, leakage_notes, selection_notes
+from raremetric.table.notes import class_notes, copies_in, leakage_notes, selection_notes
 from raremetric.table.roles import Roles, class_names, read_with_roles
 from raremetric.table.splitting import describe_tuning, n_tuning_folds, tuning_folds
 from raremetric.validation import check_option, check_real, quiet_repeats, warn_user
@@ -101,8 +101,9 @@ def fit_table(
     Warns
     -----
     UserWarning
-        There are fewer than 20 positive rows, rows of weight 0, a method that cannot take weights
-        or would look at the rows to be predicted, or no threshold with the minimum precision.
+        There are more than two classes, fewer than 20 positive rows, rows of weight 0, a method
+        that cannot take weights or would look at the rows to be predicted, or no threshold with
+        the minimum precision.
     """
     contender = find_contender(_known_model(method))
     scoring = check_scoring(scoring)
@@ -216,12 +217,8 @@ def _cautions(
     weight: str | None,
 ) -> Iterator[str]:
     """What a user should know before the fit starts."""
-    (n_rows, n_features), n_positive = shape, table.target.sum()
-    if n_positive < FEW_POSITIVES:
-        yield (
-            f"Only {n_positive} rows are {table.target_names[1]!r}. The quality of the model and "
-            "its threshold are very uncertain."
-        )
+    n_rows, n_features = shape
+    yield from class_notes(table)
     if weight is not None and contender.ignores_weights:
         yield contender.ignores_weights
     limit = contender.default_max_samples

@@ -19,7 +19,13 @@ from raremetric.explain.distances import model_steps
 from raremetric.performance import one_blas_thread
 from raremetric.rare import RareClassifier
 from raremetric.table.card import Column, Training
-from raremetric.table.doubts import FAR, describe_rows, find_doubts, summarize_columns
+from raremetric.table.doubts import (
+    FAR,
+    count_doubts,
+    describe_rows,
+    find_doubts,
+    summarize_columns,
+)
 from raremetric.table.predictions import BLOCK_BYTES, Predictions, output_tables
 from raremetric.table.reading import iter_table
 from raremetric.table.reading.tables import column_names
@@ -163,7 +169,7 @@ class TableModel:
         -------
         pandas.DataFrame
             One row per row of `X`, with the columns of the command ``raremetric predict``: see
-            `prediction_columns`. The index of a pandas DataFrame is kept.
+            `output_table`. The index of a pandas DataFrame is kept.
         """
         tables = output_tables(self, X, threshold=threshold, top=top)
         found = pd.concat([each.to_pandas() for each in tables], ignore_index=True)
@@ -194,7 +200,7 @@ class TableModel:
             unlike=describe_rows(doubts, n_rows),
             neighbors=neighbors,
             distances=distances,
-            doubts={key: int(rows.sum()) for key, rows in doubts.items()},
+            doubts=count_doubts(doubts),
         )
 
     def decide(self, encoded: NDArray, threshold: float | None = None) -> tuple[NDArray, ...]:

@@ -18,8 +18,8 @@ from raremetric.copies import Copies
 from raremetric.encoding.copies import as_numbers, identifier_kind
 from raremetric.files import quoted
 from raremetric.selection import draw_rows, sets_per_class, shuffled_folds
-from raremetric.table.aims import minimum_of
-from raremetric.table.measures import measure_of
+from raremetric.table.aims import measure_of, minimum_of
+from raremetric.table.reading.levels import EXACT_INTEGERS
 from raremetric.table.roles import class_names
 
 FEW_POSITIVES = 20
@@ -36,24 +36,21 @@ DETERMINING = (
 )
 
 
-def table_notes(
-    table: Any, copies: Copies, trains: Sequence[NDArray], max_samples: int | None, seed: int
-) -> list[str]:
-    """All about a table that is compared on, given the training rows of each outer fold."""
+def class_notes(table: Any) -> list[str]:
+    """How the classes of a table are used, and whether there are few positive rows."""
     notes, n_positive = [], int(table.target.sum())
     other, positive = class_names(table)
     if len(table.classes) > 2:
         notes.append(
-            f"The target has {len(table.classes)} classes. They are compared as {quoted(positive)} "
-            f"and {quoted(other)}."
+            f"The target has {len(table.classes)} classes. They are taken for two, "
+            f"{quoted(positive)} (--positive) and {quoted(other)}."
         )
     if n_positive < FEW_POSITIVES:
         notes.append(
-            f"Only {n_positive} rows are of class {quoted(positive)}: the results depend "
-            "strongly on chance. Collect more of them, or repeat the folds (--repeats)."
+            f"Only {n_positive} rows are of class {quoted(positive)}: all figures depend strongly "
+            "on chance. Collect more of them, or repeat the folds of a comparison (--repeats)."
         )
-    notes += _draw_notes(table.target, trains, max_samples)
-    return [*notes, *leakage_notes(table, copies, seed)]
+    return notes
 
 
 def leakage_notes(table: Any, copies: Copies, seed: int) -> list[str]:
@@ -86,7 +83,7 @@ def _copy_notes(copies: Copies) -> list[str]:
     return [found]
 
 
-def _draw_notes(y: NDArray, trains: Sequence[NDArray], max_samples: int | None) -> list[str]:
+def draw_notes(y: NDArray, trains: Sequence[NDArray], max_samples: int | None) -> list[str]:
     """How many training rows were drawn, if not all were used."""
     train = max(trains, key=len)
     drawn = draw_rows(y[train] == 1, max_samples, 0)

@@ -18,7 +18,7 @@ from raremetric.table.model import TableModel
 from raremetric.table.predictions import PredictionCounts, write_predictions
 from raremetric.table.reading.files import collection_files, is_parquet, table_suffix
 
-FORMAT = 1
+FORMAT = 2
 MANIFEST = "raremetric.json"  # in the directory of the output: what belongs to what
 
 
@@ -92,13 +92,7 @@ def predict_collection(
 def _predict_part(options: dict, model: TableModel, path: Path, out: Path) -> dict[str, Any]:
     """Write the predictions for a file as a whole or not at all; return their numbers."""
     counts = write_predictions(model, path, out, **options)
-    return {
-        "rows": counts.rows,
-        "positive": counts.positive,
-        "unlike": counts.unlike,
-        "doubts": [[*key, count] for key, count in counts.doubts.items()],
-        "bytes": out.stat().st_size,
-    }
+    return {**vars(counts), "bytes": out.stat().st_size}
 
 
 def _total(results: Iterable[dict[str, Any]]) -> PredictionCounts:
@@ -108,7 +102,7 @@ def _total(results: Iterable[dict[str, Any]]) -> PredictionCounts:
         total.rows += each["rows"]
         total.positive += each["positive"]
         total.unlike += each["unlike"]
-        total.doubts += Counter({(name, text): count for name, text, count in each["doubts"]})
+        total.doubts += Counter(each["doubts"])
     return total
 
 

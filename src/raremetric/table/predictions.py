@@ -20,7 +20,6 @@ from numpy.typing import NDArray
 from pyarrow import csv as arrow_csv
 
 from raremetric.files import atomic_write, check_output
-from raremetric.table.doubts import doubt_sentences
 from raremetric.table.reading.files import is_parquet
 from raremetric.validation import check_integer
 
@@ -44,7 +43,7 @@ class Predictions(NamedTuple):
     unlike: NDArray  # (n,), names of the columns that are unlike the training data
     neighbors: NDArray[np.int64]  # (n, k), rows of the training data, nearest first
     distances: NDArray[np.float64]  # (n, k); k is 0 if the model has no neighbors
-    doubts: dict[tuple[str, str], int]  # number of rows by column and by how they are unlike
+    doubts: dict[str, int]  # see `count_doubts`
 
 
 @dataclass
@@ -54,19 +53,19 @@ class PredictionCounts:
     rows: int = 0
     positive: int = 0
     unlike: int = 0  # rows that are unlike the training data
-    doubts: Counter[tuple[str, str]] = field(default_factory=Counter)
+    doubts: Counter[str] = field(default_factory=Counter)  # see `count_doubts`
     empty_files: list[str] = field(default_factory=list)  # of many files, those without rows
 
     def sentences(self) -> list[str]:
-        """What is unlike the training data, one sentence for each column and reason."""
-        return doubt_sentences(self.doubts, self.rows)
+        """What is unlike the training data, one for each column and reason; frequent ones first."""
+        return [f"{count} of {self.rows} {text}" for text, count in self.doubts.most_common()]
 
 
-def prediction_columns(model: TableModel, found: Predictions) -> dict[str, Any]:
-    """The columns of the output, by name.
+def output_table(model: TableModel, found: Predictions) -> pa.Table:
+    """The output for some rows; the types of the columns do not depend on the rows.
 
-    These are ``row``, the names of the rows if there are any, ``class``, ``probability`` of the
-    positive class, ``unlike_training``, and ``neighbor_1``, ``distance_1``, … for the nearest
+    The columns are ``row``, the names of the rows if there are any, ``class``, ``probability`` of
+    the positive class, ``unlike_training``, and ``neighbor_1``, ``distance_1``, … for the nearest
     training examples. If the column with the names of the rows has one of these names, ours starts
     with ``raremetric_``.
     """
@@ -78,11 +77,16 @@ def prediction_columns(model: TableModel, found: Predictions) -> dict[str, Any]:
     for rank in range(found.neighbors.shape[1]):
         columns[f"neighbor_{rank + 1}"] = model.ids[found.neighbors[:, rank]]
         columns[f"distance_{rank + 1}"] = found.distances[:, rank]
-    return {
+    named = {
         _output_name(model, "row"): found.rows,
         **({} if found.names is None else {str(model.id_name): found.names}),
         **{_output_name(model, name): values for name, values in columns.items()},
     }
+    arrays = {}
+    for name, values in named.items():
+        is_text = isinstance(values, list) or values.dtype == object
+        arrays[name] = pa.array(values, type=pa.string() if is_text else None)
+    return pa.table(arrays)
 
 
 def _output_name(model: TableModel, name: str) -> str:
@@ -102,22 +106,8 @@ def output_tables(
 ) -> Iterator[pa.Table]:
     """The output as a sequence of Arrow tables, at least one, with the same columns.
 
-    Parameters
-    ----------
-    model : TableModel
-    source : str, Path or table
-        The rows to classify: see `TableModel.predict_file`.
-    threshold : float or None, default=None
-        Predict the positive class from this probability on; None for the model's threshold.
-    top : int or None, default=None
-        Predict the positive class for this number of rows, those with the highest probability.
-        Of equal probabilities, the first rows are taken.
-    block_bytes : int, default=4 MB
-        Size of a piece in bytes of a CSV file.
-    counts : PredictionCounts or None, default=None
-        Is updated.
-    on_result : callable
-        Called with the predictions for each piece.
+    See `TableModel.predict_file` and `TableModel.predict_table`. The ``counts`` are updated, and
+    ``on_result`` is called with the predictions for each piece.
     """
     counts = PredictionCounts() if counts is None else counts
 
@@ -133,15 +123,6 @@ def output_tables(
     for table in tables() if top is None else _with_top(model, tables(), top):
         counts.positive += int(pc.equal(table[kind], model.class_names[1]).to_numpy().sum())
         yield table
-
-
-def output_table(model: TableModel, found: Predictions) -> pa.Table:
-    """A table of `prediction_columns`, whose types do not depend on the rows."""
-    arrays = {}
-    for name, values in prediction_columns(model, found).items():
-        is_text = isinstance(values, list) or values.dtype == object
-        arrays[name] = pa.array(values, type=pa.string() if is_text else None)
-    return pa.table(arrays)
 
 
 def _with_top(model: TableModel, tables: Iterator[pa.Table], top: int) -> Iterator[pa.Table]:
@@ -190,24 +171,10 @@ def write_predictions(
 ) -> PredictionCounts:
     """Classify the rows of a file and write the output; neither needs to fit in memory.
 
-    Parameters
-    ----------
-    model : TableModel
-    source : str, Path or table
-        The rows to classify, as for `TableModel.predict_file`.
-    out : str, Path or binary stream
-        Where to write: Parquet if the name of a file ends so, else CSV. A file is replaced only
-        once the output is complete.
-    spreadsheet_safe : bool, default=False
-        Add an apostrophe to text that a spreadsheet would run as a formula: text that begins with
-        ``=``, ``+``, ``-``, ``@``, a tab or a line break. Otherwise, ids are the same as in the
-        file.
-    **options
-        ``threshold``, ``top``, ``block_bytes`` and ``on_result``, see `output_tables`.
-
-    Returns
-    -------
-    PredictionCounts
+    It is Parquet if the name of a file ends so, else CSV. A file is replaced only once the output
+    is complete. ``spreadsheet_safe`` adds an apostrophe to text that a spreadsheet would run as a
+    formula: text that begins with ``=``, ``+``, ``-``, ``@``, a tab or a line break. The other
+    ``options`` are those of `output_tables`.
     """
     counts = PredictionCounts()
     tables = output_tables(model, source, counts=counts, **options)

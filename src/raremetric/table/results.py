@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from sklearn.metrics import confusion_matrix
 
 from raremetric.contenders import find_contender
-from raremetric.table.measures import (
+from raremetric.table.aims import (
     MEASURES,
     Measure,
     best_group,

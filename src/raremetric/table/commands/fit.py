@@ -5,11 +5,10 @@ from __future__ import annotations
 import time as clock
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
-from raremetric.files import quoted
 from raremetric.table.commands.options import (
     Categorical,
     Group,
@@ -39,9 +38,6 @@ from raremetric.terminal.common import (
     table_file,
     user_mistakes,
 )
-
-if TYPE_CHECKING:
-    from raremetric.table.model import TableModel
 
 N_SHOWN = 10  # features
 
@@ -167,7 +163,8 @@ def fit(
         about = {"file": str(out), **model_card(fitted), "features": fitted.X.shape[1]}
         print_json(about | {"weights": weights, "seconds": round(seconds, 3)})
         return
-    _print_notes(fitted)
+    for sentence in fitted.training["notes"]:
+        note(sentence)
     typer.echo(f"{source_name(file)}: {len(fitted.columns)} columns, {fitted.X.shape[1]} features.")
     for line in describe_model(fitted):
         typer.echo(line)
@@ -176,14 +173,3 @@ def fit(
         from raremetric.table.commands.tables import weights_table
 
         print_rendered(weights_table(weights, N_SHOWN))
-
-
-def _print_notes(fitted: TableModel) -> None:
-    n_classes = len(fitted.training["classes"])
-    if n_classes > 2:
-        note(
-            f"the file has {n_classes} classes. The model predicts "
-            f"{quoted(fitted.class_names[1])} against all others (--positive)."
-        )
-    for sentence in fitted.training["notes"]:
-        note(sentence)

@@ -23,11 +23,9 @@ from raremetric.study.commands import study_app
 from raremetric.table import DEFAULT_METHODS, METHODS
 from raremetric.table.commands.compare import compare
 from raremetric.table.commands.explain import explain
-from raremetric.table.commands.export import export
 from raremetric.table.commands.fit import fit
-from raremetric.table.commands.info import info
 from raremetric.table.commands.predict import predict
-from raremetric.table.commands.review import review
+from raremetric.table.commands.saved import export, info, review
 from raremetric.terminal.commands import EXIT_CODES, App, Commands
 from raremetric.terminal.common import AsJson, print_json, print_rendered, user_mistakes
 

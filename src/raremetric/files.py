@@ -54,7 +54,7 @@ def check_output(path: str | Path, inputs: Iterable[str | Path] = ()) -> Path:
     """The regular file that is written when a path is written: the target of a symbolic link.
 
     An error if the path cannot or must not be written, as if it is one of the inputs; of these,
-    what is not a file, such as ``"openml:31"``, is skipped.
+    what is not a file, such as ``"-"``, is skipped.
     """
     text, path = os.fspath(path), Path(path)
     if text == "-":

@@ -112,7 +112,7 @@ def labeled_rows(
         verdict are left out.
     """
     verdicts = read_verdicts(review)
-    table = read_arrow(source, verbatim=as_names(row_names or ())).table
+    table, _ = read_arrow(source, verbatim=as_names(row_names or ()))
     rows = sorted(verdicts)
     if rows and rows[-1] > table.num_rows:
         raise TableError(
@@ -159,7 +159,7 @@ def with_reviewed_rows(
         row that is in the training file already, with the same values in all columns but the class,
         is not added: its class there becomes that of the verdict, with a warning.
     """
-    table = read_arrow(path, target=target, verbatim=as_names(row_names or ())).table
+    table, _ = read_arrow(path, target=target, verbatim=as_names(row_names or ()))
     if target not in table.column_names:
         raise TableError(f"{path}: there is no column {target!r} with the class.")
     labels = read_labels(target, table.column(target))

@@ -3,13 +3,10 @@
 import csv
 import gzip
 import re
-from unittest.mock import Mock
-from urllib.error import URLError
 
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.utils import Bunch
 
 from raremetric.table import TableError, iter_table, read_table
 from tests.table.reading.conftest import encoded, read_new
@@ -269,32 +266,6 @@ def test_parquet(tmp_path):
     path.write_text("no parquet")
     with pytest.raises(TableError, match="cannot be read as a Parquet file"):
         read_table(path, target="y")
-
-
-@pytest.mark.parametrize(
-    ("error", "words"),
-    [
-        (None, None),
-        (URLError("no route"), "openml:31: openml.org could not be reached"),
-        (TimeoutError("slow"), "openml.org could not be reached"),
-        (ValueError("Dataset not found"), "OpenML rejected the request: Dataset not found"),
-    ],
-)
-def test_openml(monkeypatch, error, words):
-    frame = pd.DataFrame({"a": [1, 2, 3], "c": pd.Categorical(["x", "z", "x"])})
-    frame["class"] = pd.Categorical(["good", "bad", "good"])
-    fetch = Mock(return_value=Bunch(frame=frame, target_names=["class"]), side_effect=error)
-    monkeypatch.setattr("sklearn.datasets.fetch_openml", fetch)
-    if error is not None:
-        with pytest.raises(TableError, match=words):
-            read_table("openml:31")
-        return
-    table = read_table("openml:31")
-    assert fetch.call_args.kwargs["data_id"] == 31
-    assert table.positive == ("bad",)
-    assert encoded(table) == [[1, 0], [2, 1], [3, 0]]
-    with pytest.raises(TableError, match='such as "openml:31"'):
-        read_table("openml:credit")
 
 
 def test_same_raw_columns_for_prediction(write):

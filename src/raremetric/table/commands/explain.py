@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 def explain(
     model: options.ModelFile,
-    file: options.NewFile,
+    file: options.TableFile,
     row: Annotated[
         int | None, typer.Option(min=1, help="Number of the row; the first is 1.")
     ] = None,

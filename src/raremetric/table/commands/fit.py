@@ -19,6 +19,7 @@ from raremetric.table.commands.options import (
     Scheduler,
     Scoring,
     Seed,
+    TableFiles,
     Target,
     Time,
     Weight,
@@ -43,14 +44,7 @@ N_SHOWN = 10  # features
 
 
 def fit(
-    file: Annotated[
-        str,
-        typer.Argument(
-            metavar="FILE",
-            help="A CSV (also .gz) or Parquet file, openml:ID, or - for CSV from standard input. "
-            "Also many files: a directory, or a pattern in quotation marks, such as 'data/*.csv'.",
-        ),
-    ],
+    file: TableFiles,
     out: Annotated[
         str, typer.Option("--out", "-o", metavar="PATH", help="File to save the model to.")
     ],

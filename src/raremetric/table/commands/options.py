@@ -20,15 +20,15 @@ def complete_methods(incomplete: str) -> list[str]:
 TableFile = Annotated[
     str,
     typer.Argument(
-        metavar="FILE",
-        help="A CSV (also .gz) or Parquet file, openml:ID, or - for CSV from standard input.",
+        metavar="FILE", help="A CSV (also .gz) or Parquet file, or - for CSV from standard input."
     ),
 ]
-NewFile = Annotated[
+TableFiles = Annotated[
     str,
     typer.Argument(
         metavar="FILE",
-        help="A CSV (also .gz) or Parquet file, or - for CSV from standard input.",
+        help="A CSV (also .gz) or Parquet file, or - for CSV from standard input. Also many files: "
+        "a directory, or a pattern in quotation marks, such as 'data/*.csv'.",
     ),
 ]
 ModelFile = Annotated[Path, typer.Argument(metavar="MODEL", help="A file saved by fit.")]
@@ -45,7 +45,7 @@ Scheduler = Annotated[
 # Columns; those of time, group and weight are not used as features
 Target = Annotated[
     str | None,
-    typer.Option(help="Column that contains the class. OpenML declares it."),
+    typer.Option(help="Column that contains the class."),
 ]
 Positive = Annotated[
     list[str] | None,

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from raremetric.files import quoted
-from raremetric.table.commands.options import ModelFile, Scheduler
+from raremetric.table.commands.options import ModelFile, Scheduler, TableFiles
 from raremetric.terminal.common import (
     note,
     print_json,
@@ -31,14 +31,7 @@ N_SHOWN = 10  # columns
 
 def predict(
     model: ModelFile,
-    file: Annotated[
-        str,
-        typer.Argument(
-            metavar="FILE",
-            help="A CSV (also .gz) or Parquet file; - for CSV from standard input. "
-            "Also many files: a directory, or a pattern in quotation marks, such as 'data/*.csv'.",
-        ),
-    ],
+    file: TableFiles,
     out: Annotated[
         str | None,
         typer.Option(

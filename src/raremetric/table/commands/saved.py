@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from raremetric.files import quoted
-from raremetric.table.commands.options import ModelFile, NewFile, Page
+from raremetric.table.commands.options import ModelFile, Page, TableFile
 from raremetric.terminal.common import (
     AsJson,
     print_json,
@@ -83,7 +83,7 @@ def export(
 
 def review(
     model: ModelFile,
-    file: NewFile,
+    file: TableFile,
     top: Annotated[
         int, typer.Option(min=1, help="Number of rows to review, the most likely first.")
     ] = 50,

@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 import glob
-import warnings
-from collections.abc import Collection, Iterator
+import re
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from os import PathLike
 from pathlib import Path
 from typing import Any
-from urllib.error import URLError
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+from pyarrow import csv as arrow_csv
 
 from raremetric.files import TableError, brief, existing_file
-from raremetric.table.reading.csv_files import RawTable, find_dialect, read_csv
 from raremetric.table.reading.dates import with_times
-from raremetric.table.reading.dialect import name_columns
-from raremetric.table.reading.levels import as_text
+from raremetric.table.reading.dialect import Dialect, name_columns, sample_marks, sniff
+from raremetric.table.reading.levels import MISSING_SPELLINGS, as_text
+from raremetric.table.reading.numbers import Written
 
 SUFFIXES = (".parquet", ".pq", ".csv", ".csv.gz", ".tsv", ".tsv.gz")
 BATCH_ROWS = 1 << 16  # of a Parquet file that is read in pieces
@@ -40,26 +40,128 @@ def read_arrow(
     target: object = None,
     categorical: Collection[str] = (),
     verbatim: Collection[str] = (),
-) -> RawTable:
-    """Read a file, a table in memory or a data set of OpenML; see `read_table`.
+) -> tuple[Any, Mapping[str, Written]]:
+    """A file or a table in memory, see `read_table`, and what it shows about its numbers.
 
     Columns `verbatim` are text without any change.
     """
     if is_frame(source):
-        return RawTable(arrow_table(source, verbatim))
-    if str(source).startswith("openml:"):
-        return read_openml(str(source))
-    path, text = existing_file(source), [*categorical, *verbatim]
-    if is_parquet(path):
+        table = arrow_table(source, verbatim)
+    elif is_parquet(path := existing_file(source)):
         with _explained_parquet():
             name_columns(pq.read_schema(str(path)).names)
-            return RawTable(pq.read_table(str(path)))
-    return read_csv(path, find_dialect(path, target).with_text(text, target))
+            table = pq.read_table(str(path))
+    else:
+        dialect = find_dialect(path, target).with_text([*categorical, *verbatim], target)
+        return read_csv(path, dialect), dialect.written
+    return table, sample_marks(table)
 
 
 def is_parquet(path: Path) -> bool:
     """Whether to read a file as Parquet; others are CSV."""
     return path.suffix.lower() in {".parquet", ".pq"}
+
+
+def find_dialect(path: Path, target: object = None) -> Dialect:
+    """The dialect of a CSV file."""
+    with open_stream(path) as stream:
+        return sniff(stream, target)
+
+
+def read_csv(path: Path, dialect: Dialect) -> Any:
+    """Read a whole CSV file.
+
+    Arrow is given the types, because inferring them would hold the whole text in memory. If a
+    column turns out not to be numeric, the file is read again with that column as text.
+    """
+    while True:
+        try:
+            with _explained(dialect), open_stream(path) as stream:
+                return arrow_csv.read_csv(stream, **_csv_options(dialect))
+        except _NotANumberError as error:
+            dialect = dialect._replace(numeric=dialect.numeric - {dialect.names[error.column]})
+
+
+def scan_csv(path: Path, dialect: Dialect, block_bytes: int) -> Iterator[Any]:
+    """Read a CSV file as a sequence of small Arrow tables, with all columns as text."""
+    options = _csv_options(dialect._replace(numeric=frozenset()), block_bytes)
+    with _explained(dialect), open_stream(path) as stream:
+        for batch in arrow_csv.open_csv(stream, **options):
+            yield pa.Table.from_batches([batch])
+
+
+class _NotANumberError(Exception):
+    def __init__(self, column: int):
+        self.column = column
+
+
+@contextmanager
+def open_stream(path: Path) -> Iterator[Any]:
+    """Arrow's binary stream of a file, decompressed if its name ends in ``.gz``."""
+    try:
+        with pa.input_stream(str(path)) as stream:
+            yield stream
+    except OSError as error:
+        if error.errno is not None or path.suffix.lower() != ".gz":
+            raise
+        raise TableError(
+            f"The name ends in .gz, but the file cannot be decompressed ({brief(error)}). If it is "
+            "plain text, remove .gz from its name; otherwise, copy it again."
+        ) from error
+
+
+def _csv_options(dialect: Dialect, block_bytes: int = 1 << 20) -> dict[str, Any]:
+    # Dictionary-encoded, so that repeated text is held once.
+    text = pa.dictionary(pa.int32(), pa.string())
+    return {
+        "read_options": arrow_csv.ReadOptions(
+            # With threads, a failed read can block a thread of Arrow forever (seen with 18 to 20),
+            # and they are not faster here.
+            use_threads=False,
+            skip_rows=dialect.n_blank,
+            column_names=dialect.names,
+            skip_rows_after_names=int(dialect.has_header),
+            encoding="utf8" if dialect.encoding == "utf-8" else dialect.encoding,
+            block_size=max(block_bytes, 8 * dialect.longest_line),  # Arrow needs whole rows
+        ),
+        "parse_options": arrow_csv.ParseOptions(
+            delimiter=dialect.delimiter, newlines_in_values=True
+        ),
+        "convert_options": arrow_csv.ConvertOptions(
+            null_values=MISSING_SPELLINGS,  # of numbers
+            strings_can_be_null=False,  # because a row or a class can be called NA
+            column_types={
+                name: pa.float64() if name in dialect.numeric else text for name in dialect.names
+            },
+            decimal_point=dialect.decimal,
+        ),
+    }
+
+
+@contextmanager
+def _explained(dialect: Dialect) -> Iterator[None]:
+    """Turn Arrow's errors into one that names the row and says what to do."""
+    try:
+        yield
+    except pa.ArrowInvalid as error:
+        message = str(error).split("\n")[0]
+        if wrong := re.search(r"In CSV column #(\d+): .*conversion error to double", str(error)):
+            raise _NotANumberError(int(wrong[1])) from error
+        if ragged := re.search(r"Row #(\d+): Expected (\d+) columns, got (\d+)", message):
+            row = int(ragged[1]) - dialect.n_blank - dialect.has_header
+            message = (
+                f"Data row {row} has {ragged[3]} fields instead of {ragged[2]}. The detected "
+                f"delimiter is {dialect.delimiter!r}; quote fields that contain it."
+            )
+        elif "straddling" in message:
+            message = "A row is too long to be read. Is a closing quotation mark missing?"
+        elif "UTF8" in message:
+            message = "The file is not valid UTF-8 text. Save it as UTF-8 and read it again."
+        raise TableError(message) from error
+    except UnicodeDecodeError as error:
+        raise TableError(
+            "The encoding of the file is unknown. Save it as UTF-8 and read it again."
+        ) from error
 
 
 def scan_parquet(path: Path) -> Iterator[Any]:
@@ -82,28 +184,6 @@ def _explained_parquet() -> Iterator[None]:
         if getattr(error, "errno", None) is not None:  # such as a missing permission
             raise
         raise TableError(f"It cannot be read as a Parquet file: {brief(error)}") from error
-
-
-def read_openml(source: str) -> RawTable:
-    """Read ``"openml:31"`` from openml.org, with its default target if it has one."""
-    from sklearn.datasets import fetch_openml
-
-    number = source.removeprefix("openml:")
-    if not number.isdecimal():
-        raise TableError('OpenML data sets are given by number, such as "openml:31".')
-    try:
-        with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", message="A network error")  # raised below
-            bunch = fetch_openml(data_id=int(number), as_frame=True, parser="auto", n_retries=1)
-    except (URLError, ConnectionError, TimeoutError) as error:
-        raise TableError(
-            f"openml.org could not be reached ({error}). Connect to the internet, or download the "
-            "file elsewhere and pass its path."
-        ) from error
-    except ValueError as error:  # scikit-learn's, for an unknown number
-        raise TableError(f"OpenML rejected the request: {error}") from error
-    table = pa.Table.from_pandas(bunch.frame, preserve_index=False)
-    return RawTable(table, bunch.target_names[0] if len(bunch.target_names) == 1 else None)
 
 
 # Tables in memory

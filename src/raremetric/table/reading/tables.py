@@ -14,14 +14,14 @@ from raremetric.encoding import TableEncoder
 from raremetric.encoding.table_encoder import check_columns
 from raremetric.files import TableError, existing_file
 from raremetric.table.reading.columns import known_columns, to_frame
-from raremetric.table.reading.csv_files import find_dialect, scan_csv
-from raremetric.table.reading.dialect import sample_marks
 from raremetric.table.reading.files import (
     arrow_table,
+    find_dialect,
     is_frame,
     is_parquet,
     naming,
     read_arrow,
+    scan_csv,
     scan_parquet,
 )
 from raremetric.table.reading.labels import choose_positive, read_labels, refuse_many_classes
@@ -46,12 +46,11 @@ def read_table(
     ----------
     path : str, Path or table
         A CSV file (delimiter, header, decimal comma and encoding are detected; ``.gz`` is
-        allowed), a Parquet file, or ``"openml:31"`` for data set 31 of openml.org. Also a table in
-        memory: a DataFrame of pandas or polars, or an Arrow table. Columns of a CSV file without a
-        header, or without a name, are called ``column_1``, ``column_2``, …
-    target : str, int or None, default=None
-        Name of the column that contains the class, or its position (-1 for the last). None is
-        allowed for OpenML.
+        allowed) or a Parquet file. Also a table in memory: a DataFrame of pandas or polars, or an
+        Arrow table. Columns of a CSV file without a header, or without a name, are called
+        ``column_1``, ``column_2``, …
+    target : str or int
+        Name of the column that contains the class, or its position (-1 for the last).
     positive : label, list of labels or None, default=None
         The labels that count as positive; None for the rarest class.
     categorical : str or collection of str, default=()
@@ -130,12 +129,13 @@ def read_table(
     categorical, ignore, verbatim = map(as_names, (categorical, ignore, verbatim))
     as_written = [*as_names(row_names or ()), *verbatim]
     with naming(path):
-        read = read_arrow(path, target=target, categorical=categorical, verbatim=as_written)
-        table, written = read.table, read.written or sample_marks(read.table)
-        name = find_target(table.column_names, read.target if target is None else target)
+        table, written = read_arrow(
+            path, target=target, categorical=categorical, verbatim=as_written
+        )
+        name = find_target(table.column_names, target)
         _check_names(table, name, categorical, ignore, as_written)
         columns = {key: table.column(key) for key in table.column_names if key not in ignore}
-        del read, table  # so that the memory of each column is freed once it is converted
+        del table  # so that the memory of each column is freed once it is converted
         labels = read_labels(name, columns.pop(name))
         if positive is None:
             refuse_many_classes(name, labels)

@@ -6,7 +6,7 @@ import sys
 import numpy as np
 import pytest
 
-from raremetric.table import load_model, read_table
+from raremetric.table import load_model
 
 onnxruntime = pytest.importorskip("onnxruntime")
 
@@ -60,18 +60,6 @@ def test_what_cannot_be_exported(run, path, saved, tmp_path):
     assert result.exit_code == 2
     assert "is also an input" in result.stderr
     assert run("export", saved, "-o", tmp_path / "none" / "x.onnx").exit_code == 2
-
-
-def test_the_default_model(run, path, tmp_path, few_candidates):
-    saved, out = tmp_path / "model.skops", tmp_path / "model.onnx"
-    assert run("fit", path, "--target", "state", "--id", "id", "-o", saved).exit_code == 0
-    assert run("export", saved, "-o", out).exit_code == 0
-    model, table = load_model(saved), read_table(path, target="state", ignore=["id"])
-    X = model.encoder.transform(table.data)
-    _, label, p = exported(out, X)
-    positive, probability, *_ = model.decide(X)
-    assert label.tolist() == positive.astype(int).tolist()
-    np.testing.assert_allclose(p[:, 1], probability, atol=1e-9)
 
 
 def test_without_the_extra(run, saved, tmp_path, monkeypatch):

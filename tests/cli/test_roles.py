@@ -4,7 +4,6 @@ import io
 import json
 
 import numpy as np
-import pandas as pd
 import pytest
 from rich.console import Console
 
@@ -161,20 +160,3 @@ def test_a_directory_is_no_model_and_not_a_table_if_it_is_empty(run, saved, tmp_
         done = run(*words)
         assert done.exit_code == 2
         assert message in done.stderr
-
-
-def test_the_id_column_cannot_be_the_class(run, path, tmp_path):
-    done = run("fit", path, "--target", "state", "--id", "state", "-o", tmp_path / "m.skops")
-    assert done.exit_code == 2
-    assert "state" in done.stderr
-
-
-def test_an_id_column_called_class(run, path, tmp_path):
-    frame = pd.read_csv(path).rename(columns={"id": "class"})
-    frame.to_csv(tmp_path / "t.csv", index=False)
-    words = ["--target", "state", "--id", "class", "--model", "plain", "-o", tmp_path / "m.skops"]
-    assert run("fit", tmp_path / "t.csv", *words).exit_code == 0
-    done = run("predict", tmp_path / "m.skops", tmp_path / "t.csv")
-    found = pd.read_csv(io.StringIO(done.stdout))
-    assert found.columns.tolist()[:3] == ["row", "class", "raremetric_class"]
-    assert found["class"][0] == "r0"

@@ -1,6 +1,5 @@
 """The commands compare, fit, predict and explain."""
 
-import csv
 import json
 import os
 import re
@@ -391,14 +390,6 @@ def logistic(run, path, tmp_path, monkeypatch):
     chosen = "an average of 2 candidates, of which the largest weight (0.50) has C="
     assert f"Method: logistic ({chosen}" in result.stdout
     return fitted
-
-
-def test_a_method_without_neighbors(run, path, logistic):
-    rows = list(csv.reader(run("predict", logistic, path).stdout.splitlines()))
-    assert rows[0] == ["row", "id", "class", "probability", "unlike_training"]
-    result = run("explain", logistic, path, "--row", "1")
-    assert result.exit_code == 2 or result.stdout  # one sentence, or an explanation
-    assert "Traceback" not in result.stderr
 
 
 def test_a_class_that_cannot_be_saved_is_refused_before_the_work(

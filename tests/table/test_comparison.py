@@ -113,17 +113,6 @@ def test_all_methods_are_tested_on_the_same_rows_once(found):
             assert (each.n_train, each.seconds > 0) == (first.n_train, True)
 
 
-def test_rows_have_the_order_of_the_methods(found, summary):
-    assert [row["title"] for row in summary] == [
-        "plain distance",
-        "IML",
-        "GMML",
-        "logistic regression",
-    ]
-    assert found.notes == []
-    assert found.class_names == ["well", "ill"]
-
-
 def test_processes_and_seeds(path, doubled):
     def run(**settings):
         methods = ["gmml", "plain", doubled]

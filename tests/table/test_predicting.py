@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from benchmarks.large_prediction import measure
-from raremetric.table import explain_row, fit_table
+from raremetric.table import fit_table
 from raremetric.table.predictions import output_tables, unguard, write_predictions
 from tests.table.conftest import make_table
 
@@ -81,34 +81,6 @@ def predict(path, tmp_path, id_name="id"):
     out = tmp_path / "out.csv"
     write_predictions(model, path, out)
     return model, pd.read_csv(out, dtype=str)
-
-
-@pytest.mark.parametrize("sep", [",", ";"])
-def test_csv(tmp_path, sep):
-    path = tmp_path / "mine.csv"
-    ids = IDS if sep == "," else [*IDS, "1,50"]
-    decimal = "." if sep == "," else ","
-    with_ids(ids).to_csv(path, index=False, sep=sep, decimal=decimal)
-    model, found = predict(path, tmp_path)
-    expected = [ids[i % len(ids)] for i in range(120)]
-    assert found["id"].tolist() == expected
-    assert model.ids.tolist() == expected
-    assert set(found["neighbor_1"]) <= set(ids)
-    assert {each["id"] for each in explain_row(model, path, row=3).examples} <= set(ids)
-
-
-def test_parquet(tmp_path):
-    path = tmp_path / "mine.parquet"
-    numbers = [102521, 7, 9007199254740993, -3]
-    with_ids(numbers).to_parquet(path)
-    _, found = predict(path, tmp_path)
-    assert found["id"].tolist() == [str(numbers[i % 4]) for i in range(120)]
-    frame = with_ids(numbers[:2])
-    frame.loc[5, "id"] = np.nan  # now a column of floats
-    frame.to_parquet(path)
-    _, found = predict(path, tmp_path)
-    assert found["id"].tolist()[:5] == ["102521", "7", "102521", "7", "102521"]
-    assert found["id"].isna().sum() == 1
 
 
 @pytest.mark.parametrize("name", ["class", "row", "probability", "neighbor_1", "unlike_training"])

@@ -30,7 +30,6 @@ from raremetric.table.notes import (
     draw_notes,
     leakage_notes,
     method_notes,
-    selection_notes,
 )
 from raremetric.table.results import Comparison, Failure, FoldResult
 from raremetric.table.roles import Roles, class_names, read_with_roles
@@ -158,8 +157,7 @@ def compare_table(
             *class_notes(table),
             *draw_notes(y, [train for train, _ in folds], limit),
             *leakage_notes(table, copies, seed),
-            *method_notes(contenders.values(), weighted=weight is not None),
-            *selection_notes(contenders.values(), n_features),
+            *method_notes(contenders.values(), n_features, weighted=weight is not None),
             *aim_notes(scoring),
         ],
         methods=list(contenders),

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sklearn.pipeline import make_pipeline
 
 import raremetric
-from raremetric.contenders import CONTENDERS, Contender, Tuned, find_contender
+from raremetric.contenders import CONTENDERS, Tuned, find_contender
 from raremetric.copies import Copies
 from raremetric.encoding.copies import copies_in
 from raremetric.extras import installed_versions
@@ -19,7 +19,7 @@ from raremetric.files import quoted
 from raremetric.performance import OnProgress, one_blas_thread
 from raremetric.table.aims import check_scoring, quality_figures, unmet_minimum
 from raremetric.table.model import TableModel
-from raremetric.table.notes import class_notes, copies_in, leakage_notes, selection_notes
+from raremetric.table.notes import class_notes, copies_in, leakage_notes, method_notes
 from raremetric.table.roles import Roles, class_names, read_with_roles
 from raremetric.table.splitting import describe_tuning, n_tuning_folds, tuning_folds
 from raremetric.validation import check_option, check_real, quiet_repeats, warn_user
@@ -76,16 +76,9 @@ def fit_table(
         Column with the names of the rows; None to number them.
     keep_names : bool, default=True
         Whether the model contains the names of the training rows. If not, they are numbered.
-    time : str or None, default=None
-        Column with a number or a date. Candidates and threshold are chosen on rows that are later
-        than those they were fitted on; the final model is fitted on all rows. The column is not
-        used as a feature.
-    group : str or None, default=None
-        Column with a group, such as a customer. When candidates and threshold are chosen, no group
-        is on both sides. The column is not used as a feature.
-    weight : str or None, default=None
-        Column with the weights of the rows, in the fit, the threshold and all measures. Rows of
-        weight 0 are left out. The column is not used as a feature.
+    time, group, weight : str or None, default=None
+        Columns that say how candidates and threshold are chosen, see `compare_table`. The final
+        model is fitted on all rows.
     seed : int, default=0
         Seed for the folds of the tuning and the candidates.
     represented : ndarray of shape (n_rows,) or None, default=None
@@ -120,9 +113,18 @@ def fit_table(
     copies = copies_in(table.data)
     roles = roles._replace(copies=copies.numbers)
     weights = roles.weights if represented is None else represented
-    for sentence in _cautions(contender, table, X.shape, max_samples, max_features, weight):
+    notes = class_notes(table)
+    notes += method_notes([contender], X.shape[1], max_features, weighted=weight is not None)
+    if max_samples is None:
+        max_samples = contender.default_max_samples
+        if max_samples is not None and max_samples < len(y):
+            notes.append(
+                f"{contender.title} learns from {max_samples} of the {len(y)} rows, drawn with as "
+                "many of each class as possible, to limit its time. For another number, use "
+                "`max_samples` (on the command line `--max-rows`)."
+            )
+    for sentence in notes:
         warn_user(sentence)
-    max_samples = contender.default_max_samples if max_samples is None else max_samples
     tuned = fit_method(
         method,
         X,
@@ -206,31 +208,6 @@ def fit_method(name: str, X: NDArray, y: NDArray, *, seed: int = 0, **options: A
     options.setdefault("max_features", contender.default_max_features)
     with quiet_repeats():
         return contender.fit(contender.candidates(seed), X, y, seed=seed, **options)
-
-
-def _cautions(
-    contender: Contender,
-    table: Any,
-    shape: tuple[int, int],
-    max_samples: int | None,
-    max_features: int | None,
-    weight: str | None,
-) -> Iterator[str]:
-    """What a user should know before the fit starts."""
-    n_rows, n_features = shape
-    yield from class_notes(table)
-    if weight is not None and contender.ignores_weights:
-        yield contender.ignores_weights
-    limit = contender.default_max_samples
-    if max_samples is None and limit is not None and limit < n_rows:
-        yield (
-            f"{contender.title} learns from {limit} of the {n_rows} rows, drawn with as many of "
-            f"each class as possible, to limit its time. For another number, use "
-            "`max_samples` (on the command line `--max-rows`)."
-        )
-    for sentence in selection_notes([contender], n_features, max_features):
-        advice = " For another number, use `max_features` (on the command line `--max-features`)."
-        yield sentence + (advice if max_features is None else "")
 
 
 def _disappointments(tuned: Tuned, table: Any, scoring: Any, share: float) -> Iterator[str]:

@@ -98,25 +98,29 @@ def draw_notes(y: NDArray, trains: Sequence[NDArray], max_samples: int | None) -
     ]
 
 
-def method_notes(contenders: Iterable[Contender], *, weighted: bool) -> list[str]:
-    """The methods that cannot take weights."""
-    return [each.ignores_weights for each in contenders if weighted and each.ignores_weights]
-
-
-def selection_notes(
-    contenders: Iterable[Contender], n_features: int, max_features: int | None = None
+def method_notes(
+    contenders: Iterable[Contender],
+    n_features: int,
+    max_features: int | None = None,
+    *,
+    weighted: bool,
 ) -> list[str]:
-    """The methods that select some of the features; ``max_features`` replaces their default."""
-    reason = ", to save time" if max_features is None else ""
-    limits = {
-        each.alias or each.title: max_features or each.default_max_features for each in contenders
-    }
-    return [
-        f"{name} selects {limit} of the {n_features} features, those whose distributions differ "
-        f"most between the classes, in each fold again{reason}."
-        for name, limit in limits.items()
-        if limit is not None and limit < n_features
-    ]
+    """The methods that cannot take weights, and those that select some of the features.
+
+    ``max_features`` replaces their default.
+    """
+    notes = []
+    for each in contenders:
+        limit = max_features or each.default_max_features
+        if weighted and each.ignores_weights:
+            notes.append(each.ignores_weights)
+        if limit is not None and limit < n_features:
+            notes.append(
+                f"{each.alias or each.title} selects {limit} of the {n_features} features, those "
+                "whose distributions differ most between the classes, in each fold again, to save "
+                "time. For another number, use `max_features` of a fit (`--max-features`)."
+            )
+    return notes
 
 
 def aim_notes(scoring: Any) -> list[str]:

@@ -102,9 +102,8 @@ class Comparison:
         found: dict[str, list[FoldResult]] = {}
         for result in sorted(self.results, key=lambda each: each.fold):
             found.setdefault(result.method, []).append(result)
-        order = {name: position for position, name in enumerate(self.methods)}
-        names = sorted(found, key=lambda name: (order.get(name, len(order)), name))
-        return {name: found[name] for name in names if len(found[name]) == self.n_folds}
+        names = self.methods or sorted(found)
+        return {name: found[name] for name in names if len(found.get(name, ())) == self.n_folds}
 
     def failed(self) -> list[dict[str, str]]:
         """The methods that did not finish because of an error, with the error of the first fold."""

@@ -22,19 +22,6 @@ def test_truth_values_and_other_text(write):
     assert read_new(write("b,t,c\nTRUE,true,yes\n"), encoder).tolist() == [[1, 1, 1]]
 
 
-def test_nullable_pandas_types():
-    frame = pd.DataFrame(
-        {
-            "i": pd.array([1, None, 4], "Int64"),
-            "b": pd.array([True, None, False], "boolean"),
-            "y": ["u", "v", "u"],
-        }
-    )
-    table = read_table(frame, target="y")
-    expected = [[1, 0, 0, 1], [2.5, 1, 0, 0], [4, 0, 1, 0]]
-    assert encoded(table) == table.encoder.transform(frame).tolist() == expected
-
-
 @pytest.mark.parametrize(
     ("content", "expected"),
     [
@@ -107,16 +94,6 @@ def test_layouts_of_dates(write, dates):
     assert read_new(write("d,x\n,1\n2024-03-10,1\n"), encoder)[1].tolist() == [9, 6]
     with pytest.raises(TableError, match=r"'d' must hold dates .*, but data row 2 holds 'soon'"):
         list(iter_table(write("d,x\n2024-03-04,1\nsoon,2\n"), encoder))
-
-
-def test_dates_groups_and_constant_parts():
-    frame = pd.DataFrame(
-        {"d": pd.to_datetime(["2024-03-01", "2024-03-08"]), "e": [1, 2], "y": ["u", "v"]}
-    )
-    encoder = read_table(frame, target="y").encoder
-    assert encoder.kinds_ == ["date", "number"]
-    assert encoder.get_feature_names_out().tolist() == ["d days", "e"]
-    assert encoder.column_groups() == [[0], [1]]
 
 
 def test_repeated_names_in_parquet(tmp_path):

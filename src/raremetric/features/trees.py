@@ -206,6 +206,12 @@ class BoostedLeaves(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
             parameters |= {"objective": "multi:softprob", "num_class": n_classes}
         return check_integer(self.n_estimators, "n_estimators", low=1), parameters
 
+    def __setstate__(self, state):
+        """Take over what was saved; trees from a file must not lead compiled code out of arrays."""
+        if "trees_" in state and not _are_closed(state["trees_"], state.get("n_features_in_")):
+            raise ValueError("the nodes of its trees do not fit together.")
+        super().__setstate__(state)
+
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.target_tags.required = True
@@ -217,6 +223,26 @@ class BoostedLeaves(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
     @property
     def _n_features_out(self) -> int:
         return len(self.trees_.root)
+
+
+def _are_closed(trees: Any, n_features: Any) -> bool:
+    """Whether all numbers of nodes and features are within their arrays, and there is no circle."""
+    if not (isinstance(trees, Trees) and isinstance(n_features, int)):
+        return False
+    if not all(type(each) is np.ndarray and each.ndim == 1 for each in trees):
+        return False
+    *nodes, root = trees
+    n_nodes = len(trees.feature)
+    kinds = "".join(each.dtype.kind for each in trees)
+    if kinds != "ifibfi" or any(len(each) != n_nodes for each in nodes):
+        return False
+    inner = np.flatnonzero(trees.feature >= 0)
+    left = trees.left[inner]
+    return bool(
+        ((root >= 0) & (root < n_nodes)).all()
+        and (trees.feature[inner] < n_features).all()
+        and ((left > inner) & (left < n_nodes - 1)).all()  # children follow their parents
+    )
 
 
 def read_trees(booster: Any) -> Trees:

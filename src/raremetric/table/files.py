@@ -14,8 +14,13 @@ import raremetric
 from raremetric.contenders.registry import load_class
 from raremetric.extras import import_optional, installed_versions
 from raremetric.files import atomic_write, brief, existing_file
-from raremetric.table.checks import check_compiled, check_fields
-from raremetric.table.contents import CARD, is_too_large, read_contents, unpacked_size
+from raremetric.table.contents import (
+    CARD,
+    check_fields,
+    is_too_large,
+    read_contents,
+    unpacked_size,
+)
 from raremetric.table.model import TableModel
 from raremetric.table.packing import PackedTexts, pack_rows, unpack_rows
 
@@ -109,7 +114,6 @@ def load_model(path: str | Path) -> TableModel:
     types = _trusted_types(path, data)
     try:
         model = skops_io.loads(data, trusted=types)
-        check_compiled(model)
         if isinstance(model, TableModel):
             model = _unpacked(model)
     except Exception as error:  # skops raises various errors on a damaged file

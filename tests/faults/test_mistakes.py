@@ -9,31 +9,6 @@ from tests.cli.conftest import COMMAND, run  # noqa: F401
 from tests.table.conftest import path  # noqa: F401
 
 
-@pytest.mark.parametrize(
-    ("words", "sentence"),
-    [
-        (["fit", "--ignore", "state", "-o"], "Column 'state' is the target, so that it cannot be"),
-        (["fit", "--id", "state", "-o"], "Column 'state' is the target, so that it cannot be used"),
-    ],
-)
-def test_options(run, path, tmp_path, words, sentence):  # noqa: F811
-    command, *options = words
-    result = run(command, path, "--target", "state", *options, tmp_path / "out")
-    assert result.exit_code == 2
-    assert sentence in result.stderr
-    assert len(result.stderr.splitlines()) == 1
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_a_file_that_is_not_compressed(run, path, tmp_path):  # noqa: F811
-    false = tmp_path / "false.csv.gz"
-    false.write_bytes(path.read_bytes())
-    result = run("fit", false, "--target", "state", "-o", tmp_path / "out")
-    assert result.exit_code == 2
-    assert "If it is plain text, remove .gz from its name" in result.stderr
-    assert len(result.stderr.splitlines()) == 1
-
-
 @pytest.mark.long
 def test_head(run, path, tmp_path):  # noqa: F811
     """A program that reads one line and closes the pipe."""

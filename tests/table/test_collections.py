@@ -283,7 +283,7 @@ def test_a_damaged_list_of_finished_parts(tmp_path, table, fitted, scheduler, do
     manifest = json.loads((out / "raremetric.json").read_text())
     (out / "raremetric.json").write_text(json.dumps({**manifest, "done": done}))
     before = {path.name: path.read_bytes() for path in out.iterdir()}
-    with pytest.raises(ValueError, match=r"raremetric\.json' is damaged\. Give the name of a new"):
+    with pytest.raises(ValueError, match=r"raremetric\.json is damaged\. Give the name of a new"):
         predict_collection(fitted, folder, out, scheduler=scheduler)
     assert {path.name: path.read_bytes() for path in out.iterdir()} == before
 

@@ -134,25 +134,19 @@ def _open_manifest(
     try:
         found = json.loads((out / MANIFEST).read_text(encoding="utf-8"))
         done = found.pop("done")
-    except (OSError, ValueError, KeyError, AttributeError):
+        _total(done.values())
+        is_whole = all(isinstance(each["bytes"], int) for each in done.values())
+    except (OSError, ValueError, KeyError, AttributeError, TypeError):
+        is_whole = False
+    if not is_whole:
         raise ValueError(
-            f"The directory {str(out)!r} contains something other than predictions. Give the name "
-            "of a new or empty one."
-        ) from None
+            f"The directory {str(out)!r} contains something other than predictions, or its "
+            f"{MANIFEST} is damaged. Give the name of a new or empty one."
+        )
     if found != expected:
         raise ValueError(
             f"The directory {str(out)!r} contains predictions of another model, for other files or "
             "with other options. Give the name of a new directory, or remove this one."
-        )
-    try:
-        _total(done.values())
-        sizes = [each["bytes"] for each in done.values()]
-    except (AttributeError, TypeError, KeyError, ValueError):
-        sizes = [None]
-    if not all(isinstance(size, int) for size in sizes):
-        raise ValueError(
-            f"{str(out / MANIFEST)!r} is damaged. Give the name of a new directory, or remove "
-            "this one."
         )
     return {**expected, "done": done}
 

@@ -14,6 +14,7 @@ from raremetric.table import DEFAULT_METHODS, METHODS
 from raremetric.table.commands import options
 from raremetric.terminal.common import (
     AsJson,
+    Step,
     note,
     print_json,
     print_rendered,
@@ -26,8 +27,6 @@ from raremetric.terminal.common import (
 
 if TYPE_CHECKING:
     from raremetric.table.results import Comparison, Failure, FoldResult
-
-N_SHOWN = 10  # columns with their importance
 
 
 def compare(
@@ -57,6 +56,7 @@ def compare(
     """Compare methods by nested cross-validation; print a table and write an HTML page."""
     from raremetric.files import atomic_write, check_output
     from raremetric.table.commands.tables import comparison_table
+    from raremetric.table.comparison import compare_table
     from raremetric.table.pages.comparison import comparison_page
     from raremetric.table.results import BUDGETS
 
@@ -65,22 +65,26 @@ def compare(
     with user_mistakes("Stopped before any method had finished all folds; nothing was written."):
         check_output(out, [file])
         aim = options.choose_scoring(scoring, min_precision, min_recall)
-        found = _compare_with_progress(
-            file,
-            target,
-            positive,
-            methods=[*split_names(methods, DEFAULT_METHODS), *(method or [])],
-            scoring=aim,
-            n_folds=folds,
-            n_repeats=repeats,
-            **columns,
-            max_samples="auto" if max_rows is None else max_rows,
-            seed=seed,
-            n_jobs=jobs,
-            ignore=split_names(ignore),
-            categorical=split_names(categorical),
-            importances=importances,
-        )
+        with progress(None, f"reading {source_name(file)}") as step, table_file(file) as path:
+            found = compare_table(
+                path,
+                target,
+                positive,
+                methods=[*split_names(methods, DEFAULT_METHODS), *(method or [])],
+                scoring=aim,
+                n_folds=folds,
+                n_repeats=repeats,
+                **columns,
+                max_samples="auto" if max_rows is None else max_rows,
+                seed=seed,
+                n_jobs=jobs,
+                ignore=split_names(ignore),
+                categorical=split_names(categorical),
+                importances=importances,
+                on_start=lambda n_results: step.begin(n_results, "comparing"),
+                on_result=lambda result: _report(result, step),
+            )
+        found = replace(found, source=source_name(file))
         keeps = not found.is_whole and Path(out).exists()  # an earlier page may be whole
         if as_json:
             about = {"file": None if keeps else out, "rows": len(found.y), "scoring": found.scoring}
@@ -107,29 +111,13 @@ def compare(
         raise typer.Exit(130)
 
 
-def _compare_with_progress(
-    file: str, target: str | None, positive: list[str] | None, **settings: Any
-) -> Comparison:
-    """Compare the methods, with a bar or one line per fold."""
-    from raremetric.table.comparison import compare_table
+def _report(result: FoldResult | Failure, step: Step) -> None:
+    """Report a result by a bar, or by a line for each fold."""
     from raremetric.table.results import Failure, title_of
 
-    with progress(None, f"reading {source_name(file)}") as step, table_file(file) as path:
-
-        def on_result(result: FoldResult | Failure) -> None:
-            title = title_of(result.method)
-            done = "failed" if isinstance(result, Failure) else f"{result.seconds:.1f} s"
-            step(f"done: {title}", f"{title}, fold {result.fold + 1}: {done}")
-
-        found = compare_table(
-            path,
-            target,
-            positive,
-            on_start=lambda n_results: step.begin(n_results, "comparing"),
-            on_result=on_result,
-            **settings,
-        )
-    return replace(found, source=source_name(file))
+    title = title_of(result.method)
+    done = "failed" if isinstance(result, Failure) else f"{result.seconds:.1f} s"
+    step(f"done: {title}", f"{title}, fold {result.fold + 1}: {done}")
 
 
 def _print_importances(found: Comparison) -> None:
@@ -143,7 +131,7 @@ def _print_importances(found: Comparison) -> None:
                 f"Importances for {best}: decrease of the average precision when a column is "
                 "permuted in the test folds (other methods: see the page)"
             )
-            print_rendered(importances_table(each["columns"], N_SHOWN, title))
+            print_rendered(importances_table(each["columns"], title))
 
 
 def _print_next_step(found: Comparison, file: str, given: dict[str, Any]) -> None:

@@ -42,7 +42,6 @@ def explain(
         str | None,
         typer.Option(help="With --importance: column with the class. Default: as in fit."),
     ] = None,
-    features: Annotated[int, typer.Option(min=1, help="Number of columns to show.")] = 10,
     distances: Annotated[
         bool,
         typer.Option("--distances", help="Also show what each column adds to the distances."),
@@ -65,12 +64,12 @@ def explain(
             description = f"permuting the columns of {source}"
             with table_file(file) as path, progress(None, description, counted=False) as step:
                 importances = importances_of_file(fitted, path, target, on_progress=step.reach)
-            _print_importances(importances, source, features, as_json)
+            _print_importances(importances, source, as_json)
             return
         with table_file(file) as path, progress(None, f"explaining row {row}"):
             found = explain_row(fitted, path, row)
         if plot is not None:
-            _draw(found, plot, features)
+            _draw(found, plot)
     if as_json:
         about = {"weights": fitted.weights(), "n_metrics": fitted.n_metrics}
         print_json(found._asdict() | about)
@@ -83,16 +82,16 @@ def explain(
     )
     if found.unlike:
         note(f"unlike the training data: {found.unlike.replace(';', ',')}.")
-    _print_tables(found, fitted, features, distances)
+    _print_tables(found, fitted, distances)
     if plot is not None:
         typer.echo(f"The figure is in {plot}.")
 
 
-def _print_tables(found: Explanation, fitted: TableModel, n_shown: int, distances: bool) -> None:
+def _print_tables(found: Explanation, fitted: TableModel, distances: bool) -> None:
     from raremetric.table.commands import tables
     from raremetric.table.explanation import SAME_POINT
 
-    print_rendered(tables.contributions_table(found, fitted.class_names[1], n_shown))
+    print_rendered(tables.contributions_table(found, fitted.class_names[1]))
     if not found.examples:
         return
     if fitted.n_metrics > 1:
@@ -100,14 +99,14 @@ def _print_tables(found: Explanation, fitted: TableModel, n_shown: int, distance
             f"The prediction averages {fitted.n_metrics} metrics. The examples below are the "
             "nearest ones under the metric with the largest weight."
         )
-    print_rendered(tables.examples_table(found, n_shown, distances))
+    print_rendered(tables.examples_table(found, distances))
     if found.examples[0]["distance"] < SAME_POINT:
         note("the distance to the nearest example is 0: was this row part of the training data?")
     if distances and (weights := fitted.weights()):
-        print_rendered(tables.weights_table(weights, n_shown))
+        print_rendered(tables.weights_table(weights))
 
 
-def _print_importances(found: FileImportances, file: str, n_shown: int, as_json: bool) -> None:
+def _print_importances(found: FileImportances, file: str, as_json: bool) -> None:
     from raremetric.table.commands.tables import importances_table
 
     if found.optimistic:
@@ -120,14 +119,15 @@ def _print_importances(found: FileImportances, file: str, n_shown: int, as_json:
         print_json(found._asdict() | {"optimistic": found.optimistic})
         return
     typer.echo(f"Average precision on the {found.n_rows} rows of {file}: {found.baseline:.3f}.")
-    print_rendered(importances_table(found.columns, n_shown))
+    print_rendered(importances_table(found.columns))
 
 
-def _draw(found: Explanation, path: str, n_features: int) -> None:
+def _draw(found: Explanation, path: str) -> None:
     import numpy as np
 
     from raremetric.explain.pictures import draw_parts
     from raremetric.files import atomic_write
+    from raremetric.table.commands.tables import N_SHOWN
 
     formats, suffix = ("png", "svg", "pdf"), Path(path).suffix[1:]
     if suffix not in formats:
@@ -137,7 +137,7 @@ def _draw(found: Explanation, path: str, n_features: int) -> None:
     names = np.array(list(found.examples[0]["parts"]))
     parts = np.array([list(each["parts"].values()) for each in found.examples])
     titles = [f"{each['id']} ({each['class']})" for each in found.examples]
-    figure = draw_parts(parts, names, titles, exact=found.parts_exact, n_features=n_features)
+    figure = draw_parts(parts, names, titles, exact=found.parts_exact, n_features=N_SHOWN)
     figure.suptitle(f"Row {found.row}: {found.predicted}", fontsize=11, parse_math=False)
     with atomic_write(path) as stream:
         figure.savefig(stream, format=suffix, dpi=150)

@@ -40,8 +40,6 @@ from raremetric.terminal.common import (
     user_mistakes,
 )
 
-N_SHOWN = 10  # features
-
 
 def fit(
     file: TableFiles,
@@ -166,4 +164,4 @@ def fit(
     if weights:
         from raremetric.table.commands.tables import weights_table
 
-        print_rendered(weights_table(weights, N_SHOWN))
+        print_rendered(weights_table(weights))

@@ -15,6 +15,7 @@ from raremetric.table.results import Comparison
 
 UNLIMITED = 1000  # columns of a terminal in which nothing is cut
 BAR = 24  # characters of the longest bar
+N_SHOWN = 10  # columns of the file, or features
 
 
 def comparison_table(found: Comparison) -> Table:
@@ -62,14 +63,14 @@ def _comparison_table(found: Comparison, spread: list[str]) -> Table:
     return table
 
 
-def contributions_table(found: Explanation, positive: str, n_shown: int) -> Table:
+def contributions_table(found: Explanation, positive: str) -> Table:
     """One row per column of the file: its value and how much it moves the score."""
     how = "exact" if found.columns_exact else "sampled, with standard errors"
     table = _table(f"How much each column moves the {found.unit} of {positive!r} ({how})")
     table.add_column("column", overflow="fold")
     table.add_column("value", justify="right", overflow="fold")
     table.add_column(f"moves the {found.unit} by", overflow="fold")
-    shown, rest = _split(found.columns, n_shown)
+    shown, rest = _split(found.columns)
     for each in shown:
         error = "" if found.columns_exact else f" ± {each['std_error']:.2f}"
         moved = f"{each['contribution']:+.2f}{error}"
@@ -80,7 +81,7 @@ def contributions_table(found: Explanation, positive: str, n_shown: int) -> Tabl
     return table
 
 
-def examples_table(found: Explanation, n_shown: int, distances: bool) -> Table:
+def examples_table(found: Explanation, distances: bool) -> Table:
     """The row beside the examples that decide, with the columns that matter most first.
 
     With ``distances``, each value is followed by its part of the squared distance.
@@ -107,7 +108,7 @@ def examples_table(found: Explanation, n_shown: int, distances: bool) -> Table:
         heading = f"{example_name(each)}\n{each['class']}\ndistance {each['distance']:.3g}"
         footer = "0" if each["distance"] < SAME_POINT else f"{each['distance'] ** 2:.3g}"
         table.add_column(Text(heading), footer=footer, justify="right", overflow="fold")
-    shown, rest = _split(columns, n_shown)
+    shown, rest = _split(columns)
     for column in shown:
         name = column["column"]
         values = [show_value(each["values"][name]) for each in examples]
@@ -121,19 +122,19 @@ def examples_table(found: Explanation, n_shown: int, distances: bool) -> Table:
     return table
 
 
-def importances_table(columns: list[dict[str, Any]], n_shown: int, title: str = "") -> Table:
+def importances_table(columns: list[dict[str, Any]], title: str = "") -> Table:
     """Decrease of the average precision when a column is permuted, the largest first."""
     title = title or "Decrease of the average precision when the column is permuted"
     bars = {
         each["column"]: (each["importance"], f"{each['importance']:z.3f} ± {each['std']:.3f}")
-        for each in _split(columns, n_shown)[0]
+        for each in _split(columns)[0]
     }
     return _bars(title, "column", "decrease", bars)
 
 
-def weights_table(weights: dict[str, float], n_shown: int) -> Table:
+def weights_table(weights: dict[str, float]) -> Table:
     """Shares of the features, the largest first."""
-    bars = {name: (share, f"{share:.1%}") for name, share in list(weights.items())[:n_shown]}
+    bars = {name: (share, f"{share:.1%}") for name, share in list(weights.items())[:N_SHOWN]}
     return _bars("Feature weights of the metric", "feature", "share", bars)
 
 
@@ -149,9 +150,9 @@ def _bars(title: str, name: str, number: str, values: dict[str, tuple[float, str
     return table
 
 
-def _split(columns: list[dict[str, Any]], n_shown: int) -> tuple[list, list]:
+def _split(columns: list[dict[str, Any]]) -> tuple[list, list]:
     """The columns to show, and the rest; a rest of one is shown too."""
-    n_shown += len(columns) == n_shown + 1
+    n_shown = N_SHOWN + (len(columns) == N_SHOWN + 1)
     return columns[:n_shown], columns[n_shown:]
 
 

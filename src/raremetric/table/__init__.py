@@ -11,8 +11,6 @@ if TYPE_CHECKING:
     from raremetric.table.files import ModelFileError, load_model, save_model
     from raremetric.table.fitting import fit_table
     from raremetric.table.model import TableModel
-    from raremetric.table.pages.comparison import comparison_page
-    from raremetric.table.pages.review import review_page
     from raremetric.table.parts import predict_collection
     from raremetric.table.reading import TableError, iter_table, read_table
     from raremetric.table.results import Comparison
@@ -35,8 +33,6 @@ __getattr__, __dir__, _names = lazy_names(
         "files": ["ModelFileError", "load_model", "save_model"],
         "fitting": ["fit_table"],
         "model": ["TableModel"],
-        "pages.comparison": ["comparison_page"],
-        "pages.review": ["review_page"],
         "parts": ["predict_collection"],
         "reading": ["TableError", "iter_table", "read_table"],
         "results": ["Comparison"],

@@ -32,7 +32,7 @@ from raremetric.table.notes import (
     method_notes,
 )
 from raremetric.table.results import Comparison, Failure, FoldResult
-from raremetric.table.roles import Roles, class_names, read_with_roles
+from raremetric.table.roles import Roles, read_with_roles
 from raremetric.table.splitting import describe_folds, outer_folds, tuning_folds
 from raremetric.validation import as_names, check_integer
 
@@ -150,7 +150,7 @@ def compare_table(
     found = Comparison(
         source=str(path),
         target_name=table.target_name,
-        class_names=class_names(table),
+        class_names=table.target_names,
         y=y,
         n_folds=len(folds),
         notes=[

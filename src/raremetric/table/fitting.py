@@ -20,8 +20,8 @@ from raremetric.performance import OnProgress, one_blas_thread
 from raremetric.table.aims import check_scoring, quality_figures, unmet_minimum
 from raremetric.table.model import TableModel
 from raremetric.table.notes import class_notes, copies_in, leakage_notes, method_notes
-from raremetric.table.roles import Roles, class_names, read_with_roles
-from raremetric.table.splitting import describe_tuning, n_tuning_folds, tuning_folds
+from raremetric.table.roles import Roles, read_with_roles
+from raremetric.table.splitting import describe_tuning, tuning_folds
 from raremetric.validation import check_option, check_real, quiet_repeats, warn_user
 
 N_RADIUS = 2000  # training examples whose nearest neighbor is found, to know what is far
@@ -151,7 +151,7 @@ def fit_table(
         ids=np.array(table.row_names, dtype=object) if named else np.arange(1, len(X) + 1),
         id_name=row_names,
         target_name=table.target_name,
-        class_names=class_names(table),
+        class_names=table.target_names,
         versions={"raremetric": raremetric.__version__, **installed_versions()},
         scoring=scoring,
         fixed_threshold=threshold,

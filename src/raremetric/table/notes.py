@@ -20,7 +20,6 @@ from raremetric.files import quoted
 from raremetric.selection import draw_rows, sets_per_class, shuffled_folds
 from raremetric.table.aims import measure_of, minimum_of
 from raremetric.table.reading.levels import EXACT_INTEGERS
-from raremetric.table.roles import class_names
 
 FEW_POSITIVES = 20
 MIN_GROUPS = 20  # levels of a column that may name customers
@@ -39,7 +38,7 @@ DETERMINING = (
 def class_notes(table: Any) -> list[str]:
     """How the classes of a table are used, and whether there are few positive rows."""
     notes, n_positive = [], int(table.target.sum())
-    other, positive = class_names(table)
+    other, positive = table.target_names
     if len(table.classes) > 2:
         notes.append(
             f"The target has {len(table.classes)} classes. They are taken for two, "

@@ -164,10 +164,3 @@ def read_weights(name: str, texts: list[Any], decimal: str = ".") -> NDArray[np.
     if not weights.any():
         raise TableError(f"Column {name!r} cannot be used as weight: all of its values are 0.")
     return weights
-
-
-def class_names(table: Any) -> list[str]:
-    """Names of the classes 0 and 1; several other classes together are "not" the positive one."""
-    other, positive = table.target_names
-    n_other = len(table.classes) - len(table.positive)
-    return [str(other) if n_other == 1 else f"not {positive}", str(positive)]

@@ -366,7 +366,7 @@ def loaded_by(code):
 
 def test_import_is_light():
     loaded = loaded_by(
-        "from raremetric.table import comparison_page;"
+        "from raremetric.table.pages.comparison import comparison_page;"
         "from raremetric.study.report import write_report"
     )
     assert not {"matplotlib", "jinja2", "scikit_posthocs"} & loaded

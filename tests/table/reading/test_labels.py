@@ -18,7 +18,7 @@ def test_positive(write):
     several = read_table(path, target="y", positive=[2, 3])
     assert several.target.tolist() == [0, 1, 1, 0, 1]
     assert several.target_names == ["1", "2, 3"]
-    assert read_table(path, target="y", positive=3).target_names == ["1, 2", "3"]
+    assert read_table(path, target="y", positive=3).target_names == ["not 3", "3"]
     assert several.classes == [1, 2, 3]
     with pytest.raises(TableError, match=r"no value '9'. Its classes: 1 \(2\), 2 \(1\), 3 \(2\)"):
         read_table(path, target="y", positive="9")

@@ -92,7 +92,8 @@ def review(
 ) -> None:
     """Write a page with the most likely rows and their evidence, to give each a verdict."""
     from raremetric.files import atomic_write, check_output
-    from raremetric.table import load_model, review_file, review_page
+    from raremetric.table import load_model, review_file
+    from raremetric.table.pages.review import review_page
     from raremetric.table.predictions import count_pieces
 
     start = time.perf_counter()

@@ -21,20 +21,9 @@ RECALLS = np.linspace(0, 1, 201)
 def comparison_page(
     comparison: Comparison, command: str = "", sizes: Sequence[int] = BUDGETS
 ) -> str:
-    """A standalone page: results, alerts, curves and confusion matrices.
+    """A standalone page of HTML, in which all texts are escaped.
 
-    Parameters
-    ----------
-    comparison : Comparison
-    command : str
-        The command that repeats the comparison.
-    sizes : sequence of int
-        Numbers of alerts to show precision and recall for.
-
-    Returns
-    -------
-    str
-        HTML. All texts in it are escaped.
+    It repeats the command, and shows precision and recall for these numbers of alerts.
     """
     n, n_positive = len(comparison.y), int(comparison.y.sum())
     positive = comparison.class_names[1]

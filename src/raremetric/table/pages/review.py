@@ -21,18 +21,9 @@ EXAMPLES_NOTE = (
 
 
 def review_page(review: Review, command: str = "") -> str:
-    """A standalone page with one entry per alert, for verdicts and notes.
+    """A standalone page of HTML with one entry per alert, for verdicts and notes.
 
-    Parameters
-    ----------
-    review : Review
-    command : str
-        The command that writes the page again.
-
-    Returns
-    -------
-    str
-        HTML. All texts in it are escaped.
+    All texts in it are escaped. It names the command that writes the page again.
     """
     first = review.alerts[0]
     other, positive = review.class_names

@@ -80,7 +80,7 @@ def read_table(
         target_name : str
             Name of the column with the class.
         target_names : list of str
-            The classes that 0 and 1 denote.
+            Names of the classes 0 and 1. Several other classes together are "not" the positive one.
         positive : tuple
             The labels that count as positive.
         classes : list
@@ -148,13 +148,14 @@ def read_table(
         encoder = TableEncoder().fit(frame)
         encoder.written_ = written
     rest = [label for label in labels.classes.tolist() if label not in chosen]
+    positives = ", ".join(map(str, chosen))
     return Bunch(
         data=frame,
         target=np.isin(labels.classes, chosen).astype(np.int64)[labels.codes],
         encoder=encoder,
         feature_names=list(frame.columns),
         target_name=name,
-        target_names=[", ".join(map(str, each)) for each in (rest, chosen)],
+        target_names=[str(rest[0]) if len(rest) == 1 else f"not {positives}", positives],
         positive=chosen,
         classes=labels.classes.tolist(),
         row_names=None if row_names is None else texts.get(row_names),

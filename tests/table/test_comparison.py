@@ -19,7 +19,6 @@ from raremetric.rare import classifier
 from raremetric.table import Comparison, compare_table, read_table
 from raremetric.table.aims import MEASURES, best_group, positives_on_top
 from raremetric.table.comparison import limit_rows
-from raremetric.table.notes import copies_in
 from raremetric.table.pages.comparison import (
     RECALLS,
     _curve,

@@ -8,7 +8,6 @@ from sklearn.model_selection import StratifiedKFold
 from raremetric.encoding.copies import copies_in
 from raremetric.table import compare_table
 from raremetric.table.aims import positives_on_top
-from raremetric.table.notes import copies_in
 from raremetric.table.roles import RowRoles
 from raremetric.table.splitting import outer_folds, tuning_folds
 from tests.table.conftest import make_table

@@ -19,6 +19,7 @@ from sklearn.pipeline import make_pipeline
 
 from raremetric.contenders import Contender, Tuned, find_contender
 from raremetric.encoding import TableEncoder
+from raremetric.encoding.copies import copies_in
 from raremetric.selection import Folds
 from raremetric.table import DEFAULT_METHODS
 from raremetric.table.aims import check_scoring
@@ -26,7 +27,6 @@ from raremetric.table.fitting import fit_method
 from raremetric.table.notes import (
     aim_notes,
     class_notes,
-    copies_in,
     draw_notes,
     leakage_notes,
     method_notes,

@@ -19,9 +19,9 @@ from raremetric.files import quoted
 from raremetric.performance import OnProgress, one_blas_thread
 from raremetric.table.aims import check_scoring, quality_figures, unmet_minimum
 from raremetric.table.model import TableModel
-from raremetric.table.notes import class_notes, copies_in, leakage_notes, method_notes
+from raremetric.table.notes import class_notes, leakage_notes, method_notes
 from raremetric.table.roles import Roles, read_with_roles
-from raremetric.table.splitting import describe_tuning, tuning_folds
+from raremetric.table.splitting import describe_tuning, n_tuning_folds, tuning_folds
 from raremetric.validation import check_option, check_real, quiet_repeats, warn_user
 
 N_RADIUS = 2000  # training examples whose nearest neighbor is found, to know what is far

@@ -19,7 +19,6 @@ from raremetric.encoding.copies import as_numbers, identifier_kind
 from raremetric.files import quoted
 from raremetric.selection import draw_rows, sets_per_class, shuffled_folds
 from raremetric.table.aims import measure_of, minimum_of
-from raremetric.table.reading.levels import EXACT_INTEGERS
 
 FEW_POSITIVES = 20
 MIN_GROUPS = 20  # levels of a column that may name customers
@@ -108,6 +107,7 @@ def method_notes(
 
     ``max_features`` replaces their default.
     """
+    reason = ", to save time. For another number, use `max_features` of a fit (`--max-features`)"
     notes = []
     for each in contenders:
         limit = max_features or each.default_max_features
@@ -116,8 +116,8 @@ def method_notes(
         if limit is not None and limit < n_features:
             notes.append(
                 f"{each.alias or each.title} selects {limit} of the {n_features} features, those "
-                "whose distributions differ most between the classes, in each fold again, to save "
-                "time. For another number, use `max_features` of a fit (`--max-features`)."
+                "whose distributions differ most between the classes, in each fold again"
+                f"{'' if max_features else reason}."
             )
     return notes
 

@@ -162,10 +162,10 @@ def test_the_five_best_count_alike_and_thorough_is_twice_the_repeats(data):
     family = LogisticRegressions()
     tuned = AveragedClassifier(family, settings, thorough=True, random_state=0).fit(X, y)
     assert tuned.n_repeats_ == 4
-    weights = tuned.selection_.average.weights
+    weights = tuned.choice_.average.weights
     assert len(weights) == 5
     np.testing.assert_allclose(weights, 0.2)
-    assert set(tuned.selection_.kept) == set(np.flatnonzero(tuned.selection_.ranks <= 5))
+    assert set(tuned.choice_.kept) == set(np.flatnonzero(tuned.choice_.ranks <= 5))
 
 
 @pytest.mark.parametrize("n_samples", [60, 1200])
@@ -181,12 +181,12 @@ def test_a_race_ends_with_the_best_of_the_first_round(n_samples):
     first = first[:2] if n_samples > 1000 else first
     family = LogisticRegressions()
     ranks = AveragedClassifier(family, settings, cv=first, random_state=0).fit(X, y)
-    finalists = np.flatnonzero(ranks.selection_.ranks <= 6)
+    finalists = np.flatnonzero(ranks.choice_.ranks <= 6)
     raced = AveragedClassifier(family, settings, racing=True, random_state=0).fit(X, y)
     assert np.flatnonzero(~np.isnan(raced.validation_scores_)).tolist() == finalists.tolist()
     chosen = [settings[i] for i in finalists]
     whole = AveragedClassifier(family, chosen, random_state=0).fit(X, y)
-    assert raced.selection_.kept.tolist() == finalists[whole.selection_.kept].tolist()
+    assert raced.choice_.kept.tolist() == finalists[whole.choice_.kept].tolist()
     np.testing.assert_array_equal(raced.predict_proba(X), whole.predict_proba(X))
 
 

@@ -66,7 +66,7 @@ def test_equal_weights_change_nothing_and_measures_are_weighted(data):
 
     def fit(rows, given=None):
         model = AveragedClassifier(LogisticRegressions(), settings, cv=folds_of(rows))
-        return model.fit(X[rows], y[rows], given).selection_
+        return model.fit(X[rows], y[rows], given).decision_
 
     def folds_of(rows):
         part = rows // 4 % 4  # copies are in the same fold

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from scipy.special import expit
 from sklearn.metrics import f1_score
 from sklearn.model_selection import (
     GroupKFold,
@@ -18,10 +17,11 @@ from raremetric.selection import (
     Groups,
     best_threshold,
     check_aim,
+    choose,
+    decide,
     f_utility,
     make_folds,
     scored_rows,
-    select,
 )
 from raremetric.validation import check_labels
 from tests.conftest import make_problem
@@ -64,8 +64,10 @@ def test_rows_that_no_fold_validates_do_not_count(data):
     scored = scored_rows(tuned.repeats[0])
     assert scored.tolist() == list(range(30, 120))
     scores, sample = X[np.newaxis, np.newaxis, 30:, 0], tuned.sample.take(scored)
-    selection = select(scores, Groups.one(1), sample, check_aim("f1"), AVERAGING)
-    p = expit(selection.log_odds(scores[0]))
+    average = choose(scores, Groups.one(1), sample, check_aim("f1"), AVERAGING).average
+    averaged = average(scores[0])
+    selection = decide(averaged[np.newaxis], sample, check_aim("f1"))
+    p = selection.calibration(averaged)
     assert selection.threshold == pytest.approx(best_threshold(p, f_utility(1.0)))
     assert selection.score == pytest.approx(f1_score(y[30:], p >= selection.threshold))
     model = RareClassifier(cv=splitter, random_state=0).fit(X, y)

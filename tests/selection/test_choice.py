@@ -5,7 +5,7 @@ from scipy.special import expit, logit
 from sklearn.metrics import f1_score
 
 from raremetric.rare.policy import AVERAGING
-from raremetric.selection import Groups, Sample, average_best, check_aim, select
+from raremetric.selection import Groups, Sample, average_best, check_aim, choose, decide
 from raremetric.selection.choice import weigh_groups
 
 
@@ -137,13 +137,16 @@ def test_a_selection_reports_the_utility_of_its_own_decisions():
     rng = np.random.default_rng(1)
     positive = np.arange(80) % 4 == 0
     scores = rng.normal(size=(6, 2, 80)) + positive
-    selection = select(scores, Groups.one(6), Sample(positive), check_aim("f1"), AVERAGING)
-    p = expit(selection.log_odds(scores[selection.kept].reshape(5, -1)))
+    aim = check_aim("f1")
+    choice = choose(scores, Groups.one(6), Sample(positive), aim, AVERAGING)
+    averaged = choice.average(scores[choice.kept].reshape(5, -1)).reshape(2, -1)
+    selection = decide(averaged, Sample(positive), aim)
+    p = selection.calibration(averaged.ravel())
     truth = np.tile(positive, 2)
     assert selection.score == pytest.approx(f1_score(truth, p >= selection.threshold))
     sample = Sample(positive, stands_for=(10.0, 1.0))
-    rarer = select(scores, Groups.one(6), sample, check_aim("f1"), AVERAGING)
-    q = expit(rarer.log_odds(scores[selection.kept].reshape(5, -1)))
+    rarer = decide(averaged, sample, aim)
+    q = rarer.calibration(averaged.ravel())
     np.testing.assert_allclose(logit(q), logit(p) + np.log(0.1))
     weights = np.where(truth, 1.0, 10.0)
     found = f1_score(truth, q >= rarer.threshold, sample_weight=weights)

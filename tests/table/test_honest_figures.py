@@ -110,7 +110,7 @@ def test_a_model_of_noise_says_so_and_does_not_reverse_its_scores(seed):
     found = model.training["validation"]["average_precision"]
     warned = any("no better than chance" in str(each.message) for each in caught)
     assert warned == (found <= 0.06)
-    assert model.classifier.selection_.calibration.slope >= 0
+    assert model.classifier.decision_.calibration.slope >= 0
 
 
 def test_fit_notes_a_column_that_gives_the_class_away(tripled, tmp_path):

@@ -227,7 +227,7 @@ def test_trees_whose_numbers_lead_out_of_their_arrays(models, tmp_path, field, n
 @pytest.mark.parametrize("name", ["vectors_", "coefficients_", "intercepts_", "scaler_"])
 def test_support_vectors_that_do_not_fit_together(models, tmp_path, name):
     model, path = copy.deepcopy(models["svm"]), tmp_path / "model.skops"
-    setattr(model.classifier.family_, name, np.zeros((1, 3)))
+    setattr(model.classifier.families_[0], name, np.zeros((1, 3)))
     save_model(model, path)
     with pytest.raises(ModelFileError, match="it cannot classify its first training example"):
         load_model(path)

@@ -23,10 +23,12 @@ from raremetric.selection import (
     Groups,
     Sample,
     TrainingData,
+    Turns,
     check_aim,
+    choose,
+    decide,
     race,
     scored_rows,
-    select,
 )
 
 Settings = Sequence[Mapping[str, Any]]
@@ -83,10 +85,15 @@ class AveragedClassifier(ClassifierMixin, BaseEstimator):
     ----------
     classes_ : ndarray of shape (2,)
         0 and 1.
-    family_ : ClassifierFamily
-        The chosen settings, fitted on all rows.
-    selection_ : Selection
-        The chosen settings, the average of their scores, and its calibration.
+    choice_ : Choice
+        The chosen settings, and the average of their out-of-fold scores.
+    families_ : list of ClassifierFamily
+        The chosen settings, fitted: one after the other on the folds of one more repeat, as
+        `RareClassifier` fits its metrics; all on all rows if there is no such repeat.
+    average_ : Average
+        The average of the scores of all that was fitted.
+    decision_ : Decision
+        Calibration and threshold of the average.
     threshold_ : float
         Probability from which class 1 is predicted.
     best_score_ : float
@@ -133,7 +140,7 @@ class AveragedClassifier(ClassifierMixin, BaseEstimator):
         copies_together: bool = True,
         copies: NDArray | None = None,
     ) -> AveragedClassifier:
-        """Validate all settings, then fit the best on all rows.
+        """Validate all settings, then fit the best.
 
         Parameters
         ----------
@@ -184,23 +191,33 @@ class AveragedClassifier(ClassifierMixin, BaseEstimator):
         sizes = self._sizes(repeats, sample)
         finalists, scores = race(score, sizes, repeats, sample, aim)
         scored, whole = scored_rows(repeats[0]), Groups.one(len(finalists))
-        selection = select(
-            scores[:, :, scored], whole, sample.take(scored), aim, AVERAGING, self.threshold
-        )
+        scores, own = scores[:, :, scored], sample.take(scored)
+        choice = choose(scores, whole, own, aim, AVERAGING)
         self.validation_scores_ = np.full(len(settings), np.nan)
-        self.validation_scores_[finalists] = selection.evaluation.utility
-        selection = selection._replace(kept=finalists[selection.kept])
+        self.validation_scores_[finalists] = choice.evaluation.utility
         if stops_early:
             settings = [
                 {**given, "rounds": ceil(fmean(found))}
                 for given, found in zip(settings, rounds, strict=True)
             ]
-        self.classes_ = data.labels.classes
-        self.family_ = fit_some(selection.kept, np.arange(len(X)))
+        self.classes_, self.n_repeats_ = data.labels.classes, len(repeats)
+        kept, scores, average = finalists[choice.kept], scores[choice.kept], choice.average
+        averaged = average(scores.reshape(len(kept), -1)).reshape(scores.shape[1:])
+        if tuned.last is None:
+            self.families_ = [fit_some(kept, np.arange(len(X)))]
+        else:
+            turns = Turns.of(tuned.last, [[[i] for i in range(len(kept))]])
+            self.families_, second = [], np.full((len(kept), len(X)), np.nan)
+            for numbers, (train, validation) in zip(turns.candidates, tuned.last, strict=True):
+                self.families_.append(fit_some(kept[numbers], train))
+                second[np.ix_(numbers, validation)] = self.families_[-1].scores(X[validation])
+            first = average.terms(scores[:, 0])
+            averaged = turns.reduce_noise(averaged, sample, first, average.terms(second))
+            _, average = turns.average(average)
         on_step()
-        self.selection_ = selection
-        self.threshold_, self.best_score_ = selection.threshold, selection.score
-        self.n_repeats_ = len(repeats)
+        self.choice_, self.average_ = choice._replace(kept=kept), average
+        self.decision_ = decide(averaged, own, aim, self.threshold)
+        self.threshold_, self.best_score_ = self.decision_.threshold, self.decision_.score
         return self
 
     def _sizes(self, repeats: Sequence[Folds], sample: Sample) -> list[int]:
@@ -216,16 +233,18 @@ class AveragedClassifier(ClassifierMixin, BaseEstimator):
     def _log_odds(self, X) -> NDArray:
         check_is_fitted(self)
         X = validate_rows(self, X, reset=False)
-        return self.selection_.log_odds(self.family_.scores(X))
+        scores = np.concatenate([family.scores(X) for family in self.families_])
+        return self.decision_.calibration.log_odds(self.average_(scores))
 
     @property
     def coef_(self) -> NDArray:
         """Change of the log-odds per unit of each feature, (1, n_features), if it is linear."""
-        average, members = self.selection_.average, getattr(self.family_, "models_", ())
+        members = [each for one in self.families_ for each in getattr(one, "models_", ())]
         if not all(hasattr(member[-1], "coef_") for member in members) or not len(members):
             raise AttributeError("coef_ exists only for linear classifiers.")
         slopes = np.stack([member[-1].coef_[0] / member[0].scale_ for member in members])
-        weights = self.selection_.calibration.slope * average.weights / average.scales
+        slope, average = self.decision_.calibration.slope, self.average_
+        weights = slope * average.weights / average.scales
         return (weights @ slopes)[np.newaxis]
 
     def decision_function(self, X) -> NDArray:

@@ -179,7 +179,7 @@ class Rare(Contender):
             threshold=how.threshold,
         )
         model.cv = None  # the folds, as large as the data, are not needed any more
-        weights = {member.name: member.weight for member in model.ensemble_.members}
+        weights = model.ensemble_.weights
         return Tuned(
             model,
             chosen_members(weights, model.threshold_, model.n_repeats_),

@@ -24,7 +24,7 @@ from raremetric.contenders.base import (
     refuse_unknown,
 )
 from raremetric.contenders.families import Classifiers
-from raremetric.selection import Selection
+from raremetric.selection import Decision
 
 N_CANDIDATES = 20
 N_QUICK_CANDIDATES = 10
@@ -66,7 +66,7 @@ class Averaged(Contender):
         )
         model.cv = None  # the folds, as large as the data, are not needed any more
         names = [candidate.name for candidate in candidates]
-        kept, average = model.selection_.kept, model.selection_.average
+        kept, average = model.choice_.kept, model.choice_.average
         weights = {names[i]: w for i, w in zip(kept, average.weights.tolist(), strict=True)}
         scores = zip(names, model.validation_scores_.tolist(), strict=True)
         validated = {name: score for name, score in scores if not isnan(score)}
@@ -75,7 +75,7 @@ class Averaged(Contender):
             chosen_members(weights, model.threshold_, model.n_repeats_),
             {"average": model.best_score_, **validated},
             len(candidates),
-            quality_of(model.selection_),
+            quality_of(model.decision_),
             describe_average(weights, describe_params(candidates[kept[0]].params)),
         )
 
@@ -173,6 +173,6 @@ def describe_average(weights: Mapping[str, float], first: str) -> str:
     )
 
 
-def quality_of(selection: Selection) -> Quality:
+def quality_of(decision: Decision) -> Quality:
     """The expected quality of an average."""
-    return Quality(selection.score, selection.score_std, selection.validation, selection.missed)
+    return Quality(decision.score, decision.score_std, decision.validation, decision.missed)

@@ -75,7 +75,7 @@ def _ensemble_odds(X: Tensor, ensemble: Ensemble) -> Tensor:
         metric = member.metric
         k = max(each.reading.size for each in ensemble.members if each.metric is metric)
         distances = nearest_of_each_class(
-            map_rows(X, metric.pipeline), metric.search, k, exact=False
+            map_rows(X, metric.pipeline), metric.search, k, exact=False, n_classes=2
         )
         scores.append(class_scores(distances, metric.floor, member.reading).columns(1, 2))
     weights, means, scales = ensemble.average

@@ -243,12 +243,12 @@ def _measure(queries: Tensor, Z: NDArray, estimates: Tensor, limit: Tensor) -> T
 
 
 def nearest_of_each_class(
-    queries: Tensor, search: NeighborSearch, k: int, *, exact: bool
+    queries: Tensor, search: NeighborSearch, k: int, *, exact: bool, n_classes: int | None = None
 ) -> list[Sorted]:
-    """Distances to the k nearest examples of each class, or to all if the class has fewer."""
+    """Distances to the k nearest of each of the first classes, or to all if it has fewer."""
     labels = cast(Labels, search.labels)  # fitted classifiers always have them
     found, unit = [], unit_of_examples(search.Z)
-    for c in range(len(labels.classes)):
+    for c in range(len(labels.classes[:n_classes])):
         Z = search.Z[labels.codes == c]
         width = min(k, len(Z))
         found.append(Sorted(nearest(queries, Z, width, unit, exact=exact)[0], width))

@@ -61,11 +61,17 @@ class NeighborSearch:
         return self._search(queries, [slice(None)], [k], exact)[0]
 
     def nearest_of_each_class(
-        self, queries: NDArray | None, k: int, *, exact: bool = True
+        self,
+        queries: NDArray | None,
+        k: int,
+        *,
+        exact: bool = True,
+        n_classes: int | None = None,
     ) -> list[Neighbors]:
         """The k nearest examples of each class, or all of them if the class has fewer.
 
-        The parameters are those of `nearest`. If the queries are the examples themselves and the
+        The parameters are those of `nearest`, and the number of the first classes to search, None
+        for all. If the queries are the examples themselves and the
         class of one has fewer than k others, the list for its own class ends with index -1 and
         infinite distance. Returns one entry per class, in the order of ``labels.classes``.
         """
@@ -74,8 +80,9 @@ class NeighborSearch:
         if k < 1:
             raise ValueError(f"k must be at least 1; got {k}.")
         _, starts = self._grouped
-        classes = [slice(low, high) for low, high in pairwise(starts)]
-        return self._search(queries, classes, np.minimum(k, np.diff(starts)).tolist(), exact)
+        classes = [slice(low, high) for low, high in pairwise(starts)][:n_classes]
+        sizes = [min(k, part.stop - part.start) for part in classes]
+        return self._search(queries, classes, sizes, exact)
 
     def _search(
         self, queries: NDArray | None, groups: Sequence[slice], sizes: Sequence[int], exact: bool

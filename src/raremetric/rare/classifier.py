@@ -13,12 +13,12 @@ from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from raremetric.extras import install_hint, is_installed
 from raremetric.performance import OnProgress, Progress, log_progress, one_blas_thread
 from raremetric.rare.candidates import MetricSpec, default_metrics, groups_of
-from raremetric.rare.ensemble import fit_ensemble, results_table
+from raremetric.rare.ensemble import Ensemble, fit_members, results_table
 from raremetric.rare.evaluation import out_of_fold_scores
 from raremetric.rare.policy import AVERAGING
 from raremetric.rare.prediction import PredictionMixin
 from raremetric.rare.tuning_set import make_tuning_set
-from raremetric.selection import TrainingData, check_aim, scored_rows, select
+from raremetric.selection import TrainingData, check_aim, choose, decide, scored_rows
 from raremetric.validation import (
     Labels,
     check_class_sizes,
@@ -283,14 +283,20 @@ class RareClassifier(PredictionMixin, ClassifierMixin, BaseEstimator):
             scored = scored_rows(judged.repeats[0])
             sample = judged.sample.take(scored)
             groups = groups_of(metrics, tuned.n_examples, int(judged.sample.counts.min()))
-            selection = select(scores[:, :, scored], groups, sample, aim, AVERAGING, threshold)
-            self.ensemble_ = fit_ensemble(metrics, selection, tuned, data.row_numbers)
-        found = selection.log_odds(scores[selection.kept, 0][:, scored])
-        self.out_of_fold_ = found, sample.positive.astype(int)
-        self.cv_results_, self.n_repeats_ = results_table(metrics, selection), scores.shape[1]
-        self.threshold_, self.best_score_ = selection.threshold, selection.score
-        self.score_std_, self.validation_ = selection.score_std, selection.validation
-        return selection.missed
+            choice = choose(scores[:, :, scored], groups, sample, aim, AVERAGING)
+            scores = scores[choice.kept][:, :, scored]
+            members, average, averaged = fit_members(
+                metrics, choice, scores, tuned, sample, self.n_jobs
+            )
+        found = decide(averaged, sample, aim, threshold)
+        rows = data.row_numbers[tuned.rows]
+        self.ensemble_ = Ensemble(members, average, found.calibration, rows)
+        log_odds = found.calibration.log_odds(averaged[0])
+        self.out_of_fold_ = log_odds, sample.positive.astype(int)
+        self.cv_results_, self.n_repeats_ = results_table(metrics, choice), scores.shape[1]
+        self.threshold_, self.best_score_ = found.threshold, found.score
+        self.score_std_, self.validation_ = found.score_std, found.validation
+        return found.missed
 
     def _metrics_to_try(
         self, labels: Labels, n_features: int, n_for_trees: int

@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
+from joblib import Parallel, delayed
 from numpy.typing import NDArray
 from sklearn.pipeline import Pipeline
 
-from raremetric.neighbors import Neighbors
+from raremetric.neighbors import Neighbors, NeighborSearch
 from raremetric.performance import one_blas_thread
 from raremetric.rare.candidates import LogOddsDistance, MetricSpec, with_readings
+from raremetric.rare.evaluation import fit_and_score
 from raremetric.rare.fitting import FittedMetric, SharedTransform, fit_metrics
 from raremetric.rare.tuning_set import TuningSet
-from raremetric.selection import Average, Selection, Sigmoid
+from raremetric.selection import Average, Choice, Sample, Sigmoid, Turns
+from raremetric.validation import Labels
 from raremetric.voting import Reading
+
+_Scored = tuple[FittedMetric, Reading, NDArray[np.float64]]  # with scores of held-out examples
 
 
 class Member(NamedTuple):
@@ -36,7 +41,7 @@ class Member(NamedTuple):
 class Ensemble(NamedTuple):
     """The members, the average of their scores, and its calibration."""
 
-    members: list[Member]  # the largest weight first
+    members: list[Member]
     average: Average
     calibration: Sigmoid
     rows: NDArray[np.int64]  # rows of the training data that are the examples
@@ -45,6 +50,14 @@ class Ensemble(NamedTuple):
     def metrics(self) -> list[FittedMetric]:
         """The metrics of the members, each once."""
         return list({id(member.metric): member.metric for member in self.members}.values())
+
+    @property
+    def weights(self) -> dict[str, float]:
+        """The weight of each candidate, the largest first; it may have models of several folds."""
+        found: dict[str, float] = {}
+        for member in self.members:
+            found[member.name] = found.get(member.name, 0.0) + member.weight
+        return dict(sorted(found.items(), key=lambda item: -item[1]))
 
     @property
     def main_member(self) -> int:
@@ -72,22 +85,6 @@ class Ensemble(NamedTuple):
         found = metric.search.nearest(SharedTransform(X).project(metric.pipeline), k)
         return found.distances, self.rows[found.indices]
 
-    def log_odds_and_kneighbors(self, X: NDArray, k: int) -> tuple[NDArray, NDArray, NDArray]:
-        """Log-odds, distances and rows of the k nearest under the main metric, by one search.
-
-        They are among the k nearest of each class, from which the score of a member is computed.
-        """
-        scores, neighbors = self._scores(X)
-        log_odds = self.calibration.log_odds(self.average(scores))
-        near = neighbors[self.main_member]
-        if min(each.indices.shape[1] for each in near) < k:  # the score needs fewer
-            return log_odds, *self.kneighbors(X, k, self.main_member)
-        distances = np.concatenate([each.distances[:, :k] for each in near], axis=1)
-        indices = np.concatenate([each.indices[:, :k] for each in near], axis=1)
-        order = np.lexsort((indices, distances))[:, :k]  # equal distances by their rows
-        nearest = np.take_along_axis(indices, order, axis=1)
-        return log_odds, np.take_along_axis(distances, order, axis=1), self.rows[nearest]
-
     def explain(self, X: NDArray) -> list[list[dict[str, Any]]]:
         """For each row one entry per member; see ``RareClassifier.explain``."""
         scores, neighbors = self._scores(X)
@@ -96,7 +93,8 @@ class Ensemble(NamedTuple):
 
         def used(i: int, number: int, c: int) -> dict[str, NDArray]:
             """The examples of class c that the score of row i was computed from."""
-            near, size = neighbors[number][c], self.members[number].reading.size
+            near, member = neighbors[number][c], self.members[number]
+            size = member.reading.size
             rows = self.rows[near.indices[i, :size]]
             return {"rows": rows, "distances": near.distances[i, :size]}
 
@@ -127,44 +125,120 @@ class Ensemble(NamedTuple):
             own = [i for i, member in enumerate(self.members) if member.metric is metric]
             readings = [self.members[i].reading for i in own]
             k = max(reading.size for reading in readings)
-            found = metric.search.nearest_of_each_class(queries.project(metric.pipeline), k)
+            found = metric.nearest_of_each_class(queries.project(metric.pipeline), k)
             scores[own] = metric.scores(found, readings)
             for i in own:
                 neighbors[i] = found
         return scores, neighbors
 
 
-def fit_ensemble(
-    metrics: Sequence[MetricSpec], selection: Selection, tuned: TuningSet, row_numbers: NDArray
-) -> Ensemble:
-    """Fit the metrics of the kept candidates on all examples.
+def fit_members(
+    metrics: Sequence[MetricSpec],
+    choice: Choice,
+    scores: NDArray,
+    tuned: TuningSet,
+    sample: Sample,
+    n_jobs: int | None = None,
+) -> tuple[list[Member], Average, NDArray[np.float64]]:
+    """Fit the metrics of the kept candidates on the folds `TuningSet.last`, where they take turns.
 
-    ``row_numbers`` are those of the rows of the tuning set in the training data.
+    If there are no such folds, all are fitted on all examples. The distance to a class is then
+    computed from more neighbors, in proportion to the number of examples.
+
+    ``scores`` are those of the kept candidates, (n_kept, n_repeats, n_samples), and ``sample`` is
+    what these samples are: first the examples. Returns the members, the average of their scores,
+    and the out-of-fold averages to calibrate, (n_repeats, n_samples).
     """
-    candidates = with_readings(metrics)
-    kept = [candidates[number] for number in selection.kept]
-    needed = sorted({metric for metric, _ in kept}, key=list(metrics).index)
+    candidates, average = with_readings(metrics), choice.average
+    kept = [candidates[number] for number in choice.kept]
+    averaged = average(scores.reshape(len(kept), -1)).reshape(scores.shape[1:])
+    if tuned.last is None:
+        found = _fit_on_all(kept, tuned)
+        return _members(kept, found, average), average, averaged
+    turns = Turns.of(tuned.last, _fitted_together(kept))
+    X = tuned.features
+
+    def fit(own: Sequence[int], fold: tuple[NDArray, NDArray]) -> list[_Scored]:
+        needed = list(dict.fromkeys(kept[number][0] for number in own))
+        needed.sort(key=list(metrics).index)  # those that share steps are neighbors in the list
+        pairs = zip(needed, fit_and_score(needed, tuned, X, *fold), strict=True)
+        found = {}
+        for spec, (metric, mapped, of_readings) in pairs:
+            metric = metric._replace(search=_among_all(metric.search, *fold, mapped))
+            for reading, values in zip(spec.readings, of_readings, strict=True):
+                found[spec, reading] = metric, reading, values
+        return [found[kept[number]] for number in own]
+
+    tasks = zip(turns.candidates, tuned.last, strict=True)
+    parts = Parallel(n_jobs=n_jobs, prefer="threads")(delayed(fit)(*task) for task in tasks)
+    second = np.full((len(kept), tuned.n_examples), np.nan)
+    for own, (_, validation), part in zip(turns.candidates, tuned.last, parts, strict=True):
+        for number, (_, _, values) in zip(own, part, strict=True):
+            second[number, validation] = values
+    first = average.terms(scores[:, 0, : tuned.n_examples])
+    averaged = turns.reduce_noise(averaged, sample, first, average.terms(second))
+    models = [(metric, reading) for part in parts for metric, reading, _ in part]
+    numbers, average = turns.average(average)
+    order = np.argsort(-average.weights, kind="stable")
+    average = Average(*(column[order] for column in average))
+    kept, models = [kept[numbers[i]] for i in order], [models[i] for i in order]
+    return _members(kept, models, average), average, averaged
+
+
+def _fit_on_all(
+    kept: Sequence[tuple[MetricSpec, Reading]], tuned: TuningSet
+) -> list[tuple[FittedMetric, Reading]]:
+    needed = list(dict.fromkeys(spec for spec, _ in kept))
     sample, more = tuned.sample, tuned.rows_for_trees()
     found = fit_metrics(needed, tuned.features, sample.labels, tuned.seed, sample.weights, more)
     fitted = dict(zip(needed, found, strict=True))
-    members = [
-        Member(m.name(reading), float(weight), fitted[m], reading, m.words(reading))
-        for (m, reading), weight in zip(kept, selection.average.weights, strict=True)
+    n_learned = np.mean([len(train) for folds in tuned.repeats for train, _ in folds])
+    return [(fitted[spec], reading.scaled(tuned.n_examples / n_learned)) for spec, reading in kept]
+
+
+def _among_all(
+    search: NeighborSearch, train: NDArray, validation: NDArray, mapped: NDArray
+) -> NeighborSearch:
+    """A search among these examples and, as a third class, those that were held out."""
+    Z = np.empty((len(train) + len(validation), mapped.shape[1]))
+    Z[train], Z[validation] = search.Z, mapped
+    codes = np.full(len(Z), 2)
+    codes[train] = cast(Labels, search.labels).codes
+    return NeighborSearch(Z, Labels(np.arange(3), codes, np.bincount(codes)))
+
+
+def _fitted_together(kept: Sequence[tuple[MetricSpec, Reading]]) -> list[list[list[int]]]:
+    """For each group, positions of the candidates of each of its metrics."""
+    groups: dict[str, dict[MetricSpec, list[int]]] = {}
+    for number, (spec, _) in enumerate(kept):
+        groups.setdefault(spec.group, {}).setdefault(spec, []).append(number)
+    return [list(group.values()) for group in groups.values()]
+
+
+def _members(
+    candidates: Sequence[tuple[MetricSpec, Reading]],
+    fitted: Sequence[tuple[FittedMetric, Reading]],
+    average: Average,
+) -> list[Member]:
+    return [
+        Member(spec.name(tried), weight, metric, reading, spec.words(tried))
+        for (spec, tried), (metric, reading), weight in zip(
+            candidates, fitted, average.weights.tolist(), strict=True
+        )
     ]
-    return Ensemble(members, selection.average, selection.calibration, row_numbers[tuned.rows])
 
 
-def results_table(metrics: Sequence[MetricSpec], selection: Selection) -> dict[str, NDArray]:
+def results_table(metrics: Sequence[MetricSpec], choice: Choice) -> dict[str, NDArray]:
     """One entry per candidate: what it is, how it was judged, and its weight in the average."""
     candidates = with_readings(metrics)
     weights = np.zeros(len(candidates))
-    weights[selection.kept] = selection.average.weights
+    weights[choice.kept] = choice.average.weights
     return {
         "group": np.array([metric.group for metric, _ in candidates]),
         "branch": np.array([metric.branch for metric, _ in candidates]),
         "learner": np.array([repr(metric.learner) for metric, _ in candidates]),
         "reading": np.array([str(reading) for _, reading in candidates]),
-        **selection.evaluation._asdict(),
-        "rank_in_group": selection.ranks,
+        **choice.evaluation._asdict(),
+        "rank_in_group": choice.ranks,
         "weight": weights,
     }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from numbers import Real
 
 import numpy as np
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from raremetric.rare import policy
 from raremetric.rare.candidates import MetricSpec, groups_of, metric_numbers
-from raremetric.rare.fitting import SharedTransform, fit_metrics
+from raremetric.rare.fitting import FittedMetric, SharedTransform, fit_metrics
 from raremetric.rare.tuning_set import TuningSet
 from raremetric.sampling import draw_evenly
 from raremetric.selection import Aim, Folds, average_best, rank_by_aim, scored_rows
@@ -130,17 +130,9 @@ def score_folds(
     X = tuned.features
 
     def score(train: NDArray, validation: NDArray) -> NDArray[np.float64]:
-        """Fit all metrics on ``train``, score ``validation``: (n_candidates, n_validation)."""
-        own = check_labels(tuned.sample.positive[train], "A fold of RareClassifier")
-        weights = tuned.sample.take(train).weights
-        queries, more = SharedTransform(X[validation]), tuned.rows_for_trees(validation)
         scores = []
-        fitted = fit_metrics(metrics, X[train], own, tuned.seed, weights, more)
-        for spec, metric in zip(metrics, fitted, strict=True):
-            k = max(reading.size for reading in spec.readings)
-            mapped = queries.project(metric.pipeline)
-            found = metric.search.nearest_of_each_class(mapped, k, exact=False)
-            scores.append(metric.scores(found, spec.readings))
+        for _, _, found in fit_and_score(metrics, tuned, X, train, validation):
+            scores.append(found)
             if on_step is not None:
                 on_step(1)
         return np.concatenate(scores)
@@ -150,3 +142,26 @@ def score_folds(
     for (_, validation), part in zip(folds, parts, strict=True):
         scores[:, validation] = part
     return scores
+
+
+def fit_and_score(
+    metrics: Sequence[MetricSpec],
+    tuned: TuningSet,
+    X: NDArray,
+    train: NDArray,
+    validation: NDArray,
+) -> Iterator[tuple[FittedMetric, NDArray, NDArray[np.float64]]]:
+    """Fit the metrics on ``train``; yield each with the rows of ``validation`` and their scores.
+
+    ``X`` are the features of the tuning set. The rows are mapped by the metric, and the scores are
+    by all readings, (n_readings, n_validation).
+    """
+    own = check_labels(tuned.sample.positive[train], "A fold of RareClassifier")
+    weights = tuned.sample.take(train).weights
+    queries, more = SharedTransform(X[validation]), tuned.rows_for_trees(validation)
+    fitted = fit_metrics(metrics, X[train], own, tuned.seed, weights, more)
+    for spec, metric in zip(metrics, fitted, strict=True):
+        k = max(reading.size for reading in spec.readings)
+        mapped = queries.project(metric.pipeline)
+        found = metric.nearest_of_each_class(mapped, k, exact=False)
+        yield metric, mapped, metric.scores(found, spec.readings)

@@ -33,11 +33,21 @@ class MoreRows(NamedTuple):
 
 
 class FittedMetric(NamedTuple):
-    """A fitted metric, and the search for neighbors among the examples it was fitted on."""
+    """A fitted metric, and the search for neighbors among the examples.
+
+    The classes of the search are negative and positive examples, and in an ensemble those that the
+    metric was not fitted on: these are neighbors that can be shown, but no score depends on them.
+    """
 
     pipeline: Pipeline
     search: NeighborSearch
     floor: float  # shorter distances are not distinguished
+
+    def nearest_of_each_class(
+        self, mapped: NDArray, k: int, *, exact: bool = True
+    ) -> list[Neighbors]:
+        """The k nearest negatives and positives that the metric was fitted on."""
+        return self.search.nearest_of_each_class(mapped, k, exact=exact, n_classes=2)
 
     def scores(self, found: Sequence[Neighbors], readings: Sequence[Reading]) -> NDArray:
         """How much nearer the positive class is, (n_readings, n_rows), from each one's nearest."""

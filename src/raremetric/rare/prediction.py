@@ -128,24 +128,6 @@ class PredictionMixin(InputMixin):
         distances, indices = ensemble.kneighbors(X, k, member)
         return (distances, indices) if return_distance else indices
 
-    def proba_and_kneighbors(self, X, n_neighbors=3) -> tuple[NDArray, NDArray, NDArray]:
-        """What ``predict_proba`` and ``kneighbors`` return, with one search per metric for both.
-
-        Parameters
-        ----------
-        X : table or array-like of shape (n_samples, n_features)
-        n_neighbors : int, default=3
-
-        Returns
-        -------
-        p : ndarray of shape (n_samples, 2)
-            There must be two classes.
-        distances, indices : ndarray of shape (n_samples, n_neighbors)
-        """
-        X = self._check_queries(X)
-        log_odds, distances, rows = self.ensemble_.log_odds_and_kneighbors(X, n_neighbors)
-        return self._proba_of(log_odds), distances, rows
-
     def explain(self, X, *, label=None) -> list[list[dict[str, Any]]]:
         """For each row, the score of every member and the neighbors it was computed from.
 

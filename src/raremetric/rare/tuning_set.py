@@ -27,6 +27,9 @@ class TuningSet(NamedTuple):
     seed: int
     repeats: list[Folds]  # positions among the judged rows
     others: NDArray[np.int64]  # numbers of the rows that only trees learn from
+    # A repeat for the kept candidates alone, whose folds learn from all rows that they do not
+    # validate. None if there is no such repeat.
+    last: Folds | None
     tree_share: float = 1.0  # of the rows that are no examples: that many are for the trees
 
     @property
@@ -115,13 +118,16 @@ def make_tuning_set(
     rows = draw_rows(positive, max_samples, rng)
     sample = Sample.of(positive, rows, weights)
     repeats = make_repeats(cv, sample.labels, rows, seed, thorough, data.groups, data.copies)
+    last = None
+    if len(repeats) > 1 and all(len(train) + len(part) == len(rows) for train, part in repeats[-1]):
+        *repeats, last = repeats
     # Other rows have no place in given folds, and not in folds that keep groups together.
     others = np.empty(0, dtype=np.int64)
     if data.groups is None and (cv is None or isinstance(cv, int)):
         others = _other_rows(len(X), rows, data.copies, rng)
     relative = None if weights is None else weights / weights[rows].mean()
     table = MoreRows(X, positive, relative)
-    return TuningSet(table, rows, len(rows), sample, seed, repeats, others)
+    return TuningSet(table, rows, len(rows), sample, seed, repeats, others, last)
 
 
 def _other_rows(

@@ -4,7 +4,16 @@ Nothing here knows where scores come from.
 """
 
 from raremetric.selection.calibration import Sigmoid, fit_sigmoid
-from raremetric.selection.choice import Average, Averaging, Groups, Selection, average_best, select
+from raremetric.selection.choice import (
+    Average,
+    Averaging,
+    Choice,
+    Decision,
+    Groups,
+    average_best,
+    choose,
+    decide,
+)
 from raremetric.selection.folds import (
     Folds,
     make_folds,
@@ -34,12 +43,14 @@ from raremetric.selection.thresholds import (
     f_utility,
     observed_utility,
 )
+from raremetric.selection.turns import Turns
 
 __all__ = [
-    *("Aim", "Average", "Averaging", "Evaluation", "FirstRound", "Folds", "Groups", "Sample"),
-    *("Selection", "Sigmoid", "TrainingData", "average_best", "best_threshold", "check_aim"),
-    *("draw_rows", "evaluate", "f_utility", "fit_sigmoid", "make_folds", "make_repeats"),
-    *("observed_utility", "race", "rank", "rank_by_aim", "resolve_cv", "restrict_fold"),
-    *("scored_rows", "select", "sets_per_class", "shuffled_folds"),
-    *("split_into_repeats", "standard_error", "stratified_folds", "validate"),
+    *("Aim", "Average", "Averaging", "Choice", "Decision", "Evaluation", "FirstRound", "Folds"),
+    *("Groups", "Sample", "Sigmoid", "TrainingData", "Turns", "average_best", "best_threshold"),
+    *("check_aim", "choose", "decide", "draw_rows", "evaluate", "f_utility", "fit_sigmoid"),
+    *("make_folds", "make_repeats", "observed_utility", "race", "rank", "rank_by_aim"),
+    *("resolve_cv", "restrict_fold", "scored_rows", "sets_per_class", "shuffled_folds"),
+    *("split_into_repeats", "standard_error", "stratified_folds"),
+    "validate",
 ]

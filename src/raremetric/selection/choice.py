@@ -52,17 +52,26 @@ class Average(NamedTuple):
 
     def __call__(self, scores: NDArray) -> NDArray[np.float64]:
         """Average scores of shape (n_scores, n_rows)."""
+        return np.sum(self.terms(scores), axis=0)
+
+    def terms(self, scores: NDArray) -> NDArray[np.float64]:
+        """What each of the scores adds to the average, (n_scores, n_rows)."""
         weights, means, scales = (column[:, np.newaxis] for column in self)
-        return np.sum(weights * (scores.astype(np.float64) - means) / scales, axis=0)
+        return weights * (scores.astype(np.float64) - means) / scales
 
 
-class Selection(NamedTuple):
-    """The candidates that are kept, with the calibration and the threshold of their average."""
+class Choice(NamedTuple):
+    """The candidates that are kept."""
 
     evaluation: Evaluation  # of all candidates
     ranks: NDArray[np.int64]  # of all candidates, each within its group, from 1
     kept: NDArray[np.int64]  # numbers of the kept candidates, the largest weight first
     average: Average  # of the scores of the kept candidates, in the same order
+
+
+class Decision(NamedTuple):
+    """The calibration and the threshold of the average of the kept candidates."""
+
     calibration: Sigmoid
     threshold: float
     score: float  # out-of-fold utility of the average at that threshold
@@ -70,50 +79,41 @@ class Selection(NamedTuple):
     validation: dict[str, float]  # other out-of-fold measures at that threshold
     missed: float | None  # the expected value of a constrained measure, if it is too low
 
-    def log_odds(self, scores: NDArray) -> NDArray[np.float64]:
-        """Log-odds of the positive class, from scores of shape (n_kept, n_rows)."""
-        return self.calibration.log_odds(self.average(scores))
 
-
-def select(
-    scores: NDArray,
-    groups: Groups,
-    sample: Sample,
-    aim: Aim,
-    averaging: Averaging,
-    threshold: float | None = None,
-) -> Selection:
+def choose(
+    scores: NDArray, groups: Groups, sample: Sample, aim: Aim, averaging: Averaging
+) -> Choice:
     """Judge candidates of any kind by their out-of-fold scores, and average the best.
 
-    Probabilities and threshold are those for the table that the sample stands for.
-
-    ``scores`` are (n_candidates, n_repeats, n_samples), higher for more likely positives. A given
-    ``threshold`` on the probability of the average is used instead of the best one.
+    ``scores`` are (n_candidates, n_repeats, n_samples), higher for more likely positives.
     """
-    n_repeats, shift = scores.shape[1], float(np.log(sample.odds))
     evaluation = evaluate(scores, sample, aim)
     ranks = rank(evaluation, groups.names, aim.measures)
-    kept, average = average_best(scores, groups, ranks, sample, averaging)
-    averaged = average(scores[kept].reshape(len(kept), -1))
+    return Choice(evaluation, ranks, *average_best(scores, groups, ranks, sample, averaging))
+
+
+def decide(averaged: NDArray, sample: Sample, aim: Aim, threshold: float | None = None) -> Decision:
+    """Calibrate the out-of-fold averages of each repeat, (n_repeats, n_samples).
+
+    Probabilities and threshold are those for the table that the sample stands for. A given
+    ``threshold`` on the probability is used instead of the best one.
+    """
+    n_repeats, shift = len(averaged), float(np.log(sample.odds))
     rows = sample.repeated(n_repeats)
-    slope, intercept = calibration = fit_sigmoid(averaged, rows.positive, rows.weights)
-    p = calibration(averaged)
+    slope, intercept = calibration = fit_sigmoid(averaged.ravel(), rows.positive, rows.weights)
+    p = calibration(averaged.ravel())
     if threshold is None:
         cut = aim.threshold(p, rows)
         missed = aim.missed(p, cut, rows)
     else:
         cut, missed = float(expit(logit(threshold) - shift)), None
     predicted = (p >= cut).reshape(n_repeats, -1)
-    return Selection(
-        evaluation,
-        ranks,
-        kept,
-        average,
+    return Decision(
         Sigmoid(slope, intercept + shift),
         float(expit(logit(cut) + shift)),
         score=float(aim.value(predicted.ravel(), rows)),
         score_std=standard_error(predicted, sample, aim.utility),
-        validation=validate(averaged.reshape(n_repeats, -1), sample, predicted),
+        validation=validate(averaged, sample, predicted),
         missed=missed,
     )
 

@@ -84,13 +84,15 @@ def make_repeats(
     """The folds of each repeat of some rows, given by their numbers; see `make_folds`.
 
     ``cv`` is that of `resolve_cv`: None for the default number of folds; a list contains row
-    numbers. Groups and copies are those of all rows, and ignored if it is a list.
+    numbers. Groups and copies are those of all rows, and ignored if it is a list. With a number,
+    there are two repeats.
     """
     together = [None if each is None else each[rows] for each in (groups, copies)]
     if cv is None:
         repeats = make_folds(labels, seed, thorough, *together)
     elif isinstance(cv, int):
-        repeats = [stratified_folds(labels, cv, np.random.RandomState(seed), *together)]
+        rng = np.random.RandomState(seed)
+        repeats = [stratified_folds(labels, cv, rng, *together) for _ in range(2)]
     else:
         repeats = split_into_repeats([restrict_fold(fold, rows) for fold in cv])
     _check_classes(repeats, labels)
@@ -104,13 +106,13 @@ def make_folds(
     groups: NDArray | None = None,
     copies: NDArray | None = None,
 ) -> list[Folds]:
-    """`stratified_folds` for each repeat; see `fold_numbers`.
+    """`stratified_folds` for each repeat, and for one more; see `fold_numbers`.
 
-    If ``thorough``, the first half of the repeats is the same as without.
+    If ``thorough``, the first repeats are the same as without.
     """
     n_folds, n_repeats = fold_numbers(labels, thorough)
     rng = np.random.RandomState(seed)
-    return [stratified_folds(labels, n_folds, rng, groups, copies) for _ in range(n_repeats)]
+    return [stratified_folds(labels, n_folds, rng, groups, copies) for _ in range(n_repeats + 1)]
 
 
 def fold_numbers(labels: Labels, thorough: bool = False) -> tuple[int, int]:

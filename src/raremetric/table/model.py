@@ -217,11 +217,11 @@ class TableModel:
     @one_blas_thread
     def _score_block(self, encoded: NDArray) -> tuple[NDArray, NDArray, NDArray]:
         """Probabilities of the positive class, distances and neighbors."""
+        p = self.classifier.predict_proba(encoded)[:, 1]
         if self.has_neighbors:
-            p, distances, neighbors = self.classifier.proba_and_kneighbors(encoded)
-            return p[:, 1], distances, neighbors
+            return p, *self.classifier.kneighbors(encoded)
         none = np.empty((len(encoded), 0))
-        return self.classifier.predict_proba(encoded)[:, 1], none, none.astype(np.int64)
+        return p, none, none.astype(np.int64)
 
     def predict_file(
         self, path: Any, *, block_bytes: int = BLOCK_BYTES, threshold: float | None = None

@@ -82,7 +82,8 @@ def tuning_folds(
     rows than ``max_samples``, all methods must learn from that number of them: `RareClassifier`
     would learn from other rows, too, if it made its folds by itself.
 
-    Several repeats come one after the other. With times, the first rows are in no validation part.
+    Several repeats come one after the other; the last is for the models that predict. With times,
+    the first rows are in no validation part.
     None if there is no reason not to use the folds that a method makes by itself.
     """
     n_most = n_tuning_folds(y)
@@ -99,7 +100,7 @@ def tuning_folds(
         return None
     sizes = sets_per_class(y, roles.sets)
     n_most = sizes[1] if roles.groups is not None else sizes.min()
-    return random_folds(y, min(n_folds, max(2, int(n_most))), seed, n_repeats, roles)
+    return random_folds(y, min(n_folds, max(2, int(n_most))), seed, n_repeats + 1, roles)
 
 
 def _past_folds(y: NDArray, n_most: int, roles: RowRoles) -> Folds:

@@ -38,6 +38,10 @@ class Reading(NamedTuple):
             used = np.exp(self.power * np.minimum(used - log_unit, FAR))
         return used.mean(axis=1)
 
+    def scaled(self, factor: float) -> Reading:
+        """For so many times as many examples: the m nearest are the same share of them."""
+        return self._replace(size=max(1, round(self.size * factor)))
+
     def __str__(self) -> str:
         kind = "mean of" if self.averaged else "nearest"
         return f"{kind} {self.size}{('', ', linear', ', squared')[self.power]}"

@@ -1,0 +1,110 @@
+"""Models of all folds as one average: which fold fits what, and how much less noise it has."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from typing import NamedTuple, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from raremetric.selection.choice import Average
+from raremetric.selection.folds import Folds
+from raremetric.selection.sample import Sample
+
+T = TypeVar("T", bound=Hashable)
+LEAST = 0.5  # times as large as before is the smallest spread of an average with less noise
+
+
+def take_turns(items: Sequence[T], n_folds: int) -> list[list[T]]:
+    """Which of the items each fold uses: one after the other, and each of them at least once."""
+    turns: list[list[T]] = [[] for _ in range(n_folds)]
+    for i in range(max(n_folds, len(items)) if items else 0):
+        turns[i % n_folds].append(items[i % len(items)])
+    return turns
+
+
+class Turns(NamedTuple):
+    """Which of the kept candidates are fitted in each fold; all their models are averaged.
+
+    The model of a fold is one that the calibration can trust: it was not fitted on the rows that it
+    scores out of fold. The average of such models has less noise than each of them.
+    """
+
+    candidates: list[list[int]]  # positions among the kept candidates, of each fold
+    folds: Folds
+
+    @classmethod
+    def of(cls, folds: Folds, groups: Sequence[Sequence[Sequence[int]]]) -> Turns:
+        """The candidates of a group that are fitted together take turns with others of the group.
+
+        ``groups`` holds, for each group, lists of candidates that are fitted together.
+        """
+        found: list[list[int]] = [[] for _ in folds]
+        for group in groups:
+            for own, parts in zip(
+                found, take_turns([tuple(part) for part in group], len(folds)), strict=True
+            ):
+                own += [candidate for part in parts for candidate in part]
+        return cls([sorted(own) for own in found], folds)
+
+    @property
+    def shares(self) -> NDArray[np.float64]:
+        """The share of its weight that a candidate has in each fold, (n_candidates, n_folds)."""
+        n_candidates = 1 + max(max(own, default=0) for own in self.candidates)
+        used = np.zeros((n_candidates, len(self.folds)))
+        for fold, own in enumerate(self.candidates):
+            used[own, fold] = 1
+        return used / used.sum(axis=1, keepdims=True)
+
+    def average(self, average: Average) -> tuple[NDArray[np.int64], Average]:
+        """The candidates of all models, one fold after the other, and the average of the models."""
+        candidates = np.concatenate(self.candidates).astype(np.int64)
+        folds = np.repeat(np.arange(len(self.folds)), [len(own) for own in self.candidates])
+        weights, means, scales = (column[candidates] for column in average)
+        weights = weights * self.shares[candidates, folds]
+        return candidates, Average(weights, means, scales)
+
+    def reduce_noise(
+        self, averaged: NDArray, sample: Sample, first: NDArray, second: NDArray
+    ) -> NDArray[np.float64]:
+        """Out-of-fold averages, (n_repeats, n_rows), with the spread of averages of new rows.
+
+        The score of a held-out row comes from the models of one fold, that of a new row from those
+        of all folds: within a class, it varies less. How much less is known from two scores of the
+        same rows by models of different folds: what they have in common is no noise. The averages
+        are moved toward the mean of their class.
+
+        ``first`` and ``second`` are what each kept candidate adds to the average of the first rows
+        of the sample, (n_candidates, n_examples), where all candidates were fitted on the same
+        folds, and where they took turns: NaN where it was not the candidate's turn.
+        """
+        n_examples, shares = first.shape[1], self.shares
+        of_row = np.zeros_like(first)
+        for fold, (_, validation) in enumerate(self.folds):
+            of_row[:, validation] = shares[:, [fold]]
+        weights = sample.weights
+        whole = first.sum(axis=0)
+        change = np.sum(of_row * np.where(of_row > 0, first - second, 0.0), axis=0)
+        found = averaged.copy()
+        for own in (~sample.positive, sample.positive):
+            rows = np.flatnonzero(own[:n_examples] & (of_row > 0).any(axis=0))
+            if min(np.count_nonzero(of_row[:, rows] > 0, axis=1), default=0) < 2:
+                continue  # too few to know
+            common = 0.0
+            for each, turn in zip(second, of_row, strict=True):
+                both = rows[turn[rows] > 0]
+                common += _covariance(whole[both], each[both], weights, both)
+            noise = len(self.folds) / 2 * _covariance(change[rows], change[rows], weights, rows)
+            spread = _covariance(whole[rows], whole[rows], weights, rows)
+            factor = np.sqrt(np.clip((common + noise) / spread, LEAST**2, 1)) if spread > 0 else 1.0
+            used = None if weights is None else weights[own]
+            mean = np.average(averaged[:, own].mean(axis=0), weights=used)
+            found[:, own] = mean + factor * (averaged[:, own] - mean)
+        return found
+
+
+def _covariance(a: NDArray, b: NDArray, weights: NDArray | None, rows: NDArray) -> float:
+    used = None if weights is None else weights[rows]
+    a, b = a - np.average(a, weights=used), b - np.average(b, weights=used)
+    return float(np.average(a * b, weights=used))

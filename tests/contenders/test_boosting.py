@@ -110,7 +110,7 @@ def test_the_fit_on_all_rows_has_the_mean_rounds_of_the_folds(library, data):
         family.fit(X[train], y[train], [setting], seed, validation=(X[test], y[test], None)).rounds_
         for train, test in folds
     ]
-    assert tuned.family_.rounds_ == [np.ceil(np.mean(stopped))]
+    assert tuned.families_[0].rounds_ == [np.ceil(np.mean(stopped))]
 
 
 @pytest.mark.parametrize("name", ["lightgbm-defaults", "catboost-defaults"])

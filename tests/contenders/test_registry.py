@@ -108,7 +108,7 @@ def test_rare_classifier_is_what_a_user_gets(data, few_candidates):
     np.testing.assert_array_equal(answer.predicted, model.predict(queries))
     np.testing.assert_allclose(answer.scores, model.decision_function(queries))
     assert tuned.chosen["threshold"] == pytest.approx(model.threshold_, abs=1e-6)
-    assert list(tuned.chosen["members"]) == [each.name for each in model.ensemble_.members]
+    assert list(tuned.chosen["members"]) == list(model.ensemble_.weights)
     assert tuned.words.endswith(f") has {model.ensemble_.members[0].words}")
     assert sum(tuned.chosen["members"].values()) == pytest.approx(1, abs=1e-4)
     assert json.loads(json.dumps(tuned.chosen)) == tuned.chosen

@@ -134,15 +134,13 @@ def test_a_forest_is_the_mean_of_its_trees(data):
 
 
 def test_tuning_one_candidate_by_hand(data):
+    """With folds that are not repeated, the model is fitted on all rows."""
     X, y, queries = data
-    tuned = AveragedClassifier(LogisticRegressions(), [{"C": 1.0}], random_state=5).fit(X, y)
+    folds = make_folds(check_labels(y, "y"), 5)[0]
+    tuned = AveragedClassifier(LogisticRegressions(), [{"C": 1.0}], cv=folds).fit(X, y)
     model = make_pipeline(StandardScaler(), LogisticRegression())
-    seed = np.random.RandomState(5).randint(2**31 - 1)
-    repeats = make_folds(check_labels(y, "y"), seed)
-    found = [
-        cross_val_predict(model, X, y, cv=folds, method="decision_function") for folds in repeats
-    ]
-    pooled, truth = np.concatenate(found), np.tile(y == 1, 2)
+    pooled = cross_val_predict(model, X, y, cv=folds, method="decision_function")
+    truth = y == 1
     scores = model.fit(X, y).decision_function(queries)
     # Standardizing before the calibration changes nothing that matters here.
     calibration = fit_sigmoid(pooled, truth)
@@ -153,7 +151,29 @@ def test_tuning_one_candidate_by_hand(data):
     np.testing.assert_allclose(
         tuned.decision_function(queries), log_odds - logit(threshold), rtol=1e-5, atol=1e-8
     )
-    assert tuned.n_repeats_ == 2
+    assert tuned.n_repeats_ == 1
+
+
+def test_settings_take_turns_in_the_folds_of_one_more_repeat(data):
+    X, y, queries = data
+    settings = [{"C": C} for C in (0.01, 1.0, 100.0)]
+    tuned = AveragedClassifier(LogisticRegressions(), settings, random_state=5).fit(X, y)
+    seed = np.random.RandomState(5).randint(2**31 - 1)
+    repeats = make_folds(check_labels(y, "y"), seed)
+    assert tuned.n_repeats_ == len(repeats) - 1
+    chosen = tuned.choice_
+    scores = []
+    for fold, (train, _) in enumerate(repeats[-1]):
+        C = settings[chosen.kept[fold % 3]]["C"]
+        model = make_pipeline(StandardScaler(), LogisticRegression(C=C)).fit(X[train], y[train])
+        scores.append(model.decision_function(queries))
+    n_models = np.bincount(np.arange(len(scores)) % 3)
+    of_fold = np.arange(len(scores)) % 3
+    weights, means, scales = (column[of_fold] for column in chosen.average)
+    standard = (np.stack(scores) - means[:, np.newaxis]) / scales[:, np.newaxis]
+    averaged = (weights / n_models[of_fold]) @ standard
+    p = tuned.decision_.calibration(averaged)
+    np.testing.assert_allclose(tuned.predict_proba(queries)[:, 1], p, rtol=1e-4)
 
 
 def test_the_five_best_count_alike_and_thorough_is_twice_the_repeats(data):

@@ -49,10 +49,10 @@ def test_a_splitter_and_the_default_folds_are_their_lists_of_folds(data):
     default = [fold for repeat in make_folds(check_labels(y, "y"), seed) for fold in repeat]
     splitter = RepeatedStratifiedKFold(n_splits=3, n_repeats=2, random_state=1)
     listed = list(splitter.split(X, y))
-    for options in ((None, default), (splitter, listed, splitter.split(X, y))):
+    for n_repeats, *options in ((2, None, default), (1, splitter, listed, splitter.split(X, y))):
         models = [RareClassifier(cv=cv, random_state=0).fit(X, y) for cv in options]
         assert all(outcome(model) == outcome(models[0]) for model in models)
-        assert [model.n_repeats_ for model in models] == [2] * len(options)
+        assert [model.n_repeats_ for model in models] == [n_repeats] * len(options)
     assert RareClassifier(cv=3, random_state=0).fit(X, y).n_repeats_ == 1
 
 

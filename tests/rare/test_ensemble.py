@@ -15,37 +15,71 @@ from raremetric.rare.candidates import (
     default_metrics,
     groups_of,
 )
-from raremetric.rare.ensemble import Ensemble, Member, fit_ensemble
+from raremetric.rare.ensemble import Ensemble, Member, fit_members
 from raremetric.rare.evaluation import out_of_fold_scores
 from raremetric.rare.fitting import FittedMetric
 from raremetric.rare.policy import AVERAGING, N_SURVIVORS
-from raremetric.selection import check_aim, select
+from raremetric.selection import Sigmoid, check_aim, choose, scored_rows
 from raremetric.voting import READINGS
 from tests.conftest import make_problem
 from tests.rare.conftest import rare_problem, tuning_set
 
 
-def test_members_with_the_same_metric_share_it_and_score_as_if_alone():
+def fit_two_metrics(**given):
     X, y = make_problem(2, n_samples=60)
     steps = (StandardScaler(),)
     metrics = [
         MetricSpec("linear", "plain", steps, Euclidean()),
         MetricSpec("linear", "plain", steps, BalancedDiscriminant()),
     ]
-    tuned, aim = tuning_set(X, y), check_aim("f1")
+    tuned, aim = tuning_set(X, y, **given), check_aim("f1")
     metrics, scores = out_of_fold_scores(metrics, tuned, aim)
-    selection = select(scores, groups_of(metrics, 60, 20), tuned.sample, aim, AVERAGING)
-    ensemble = fit_ensemble(metrics, selection, tuned, np.arange(60))
-    assert len(ensemble.members) == 5
-    assert len(ensemble.metrics) <= 2  # so at least two members share a metric
-    queries = make_problem(3, n_samples=7)[0]
-    alone = []
-    for member in ensemble.members:
-        Z, Q = member.pipeline.transform(X), member.pipeline.transform(queries)
-        distances = np.linalg.norm(Q[:, np.newaxis] - Z, axis=2)
-        by_class = [Neighbors(np.sort(distances[:, y == c], axis=1), None) for c in (0, 1)]
-        alone.append(member.metric.scores(by_class, [member.reading])[0])
-    np.testing.assert_allclose(ensemble.log_odds(queries), selection.log_odds(np.array(alone)))
+    rows = scored_rows(tuned.repeats[0])
+    sample, scores = tuned.sample.take(rows), scores[:, :, rows]
+    choice = choose(scores, groups_of(metrics, 60, 20), sample, aim, AVERAGING)
+    found = fit_members(metrics, choice, scores[choice.kept], tuned, sample)
+    return X, y, tuned, choice, found
+
+
+def scores_alone(member, X, y, queries):
+    """The scores of a member, from its pipeline and all distances."""
+    Z, Q = member.pipeline.transform(X), member.pipeline.transform(queries)
+    distances = np.linalg.norm(Q[:, np.newaxis] - Z, axis=2)
+    by_class = [Neighbors(np.sort(distances[:, y == c], axis=1), None) for c in (0, 1)]
+    return member.metric.scores(by_class, [member.reading])[0]
+
+
+def test_each_member_scores_by_the_rows_of_its_fold_alone():
+    X, y, tuned, choice, (members, average, averaged) = fit_two_metrics()
+    ensemble = Ensemble(members, average, Sigmoid(np.array(1.0), np.array(0.0)), np.arange(60))
+    assert len(choice.kept) == 5
+    assert sum(average.weights) == pytest.approx(1)
+    names = [member.name for member in members]
+    assert len(set(names)) == 5
+    queries, scores = make_problem(3, n_samples=7)[0], []
+    trained = [set(train.tolist()) for train, _ in tuned.last]
+    for member in members:
+        rows = np.flatnonzero(member.metric.search.labels.codes < 2)
+        assert set(rows.tolist()) in trained
+        np.testing.assert_allclose(member.pipeline[0].mean_, X[rows].mean(axis=0))
+        scores.append(scores_alone(member, X[rows], y[rows], queries))
+    np.testing.assert_allclose(ensemble.log_odds(queries), average(np.array(scores)))
+    # In each fold, one of the two metrics has its turn.
+    assert len(ensemble.metrics) == len(tuned.last)
+    assert averaged.shape == (len(tuned.repeats), 60)
+
+
+def test_without_another_repeat_members_are_fitted_on_all_rows():
+    """Of more rows, more neighbors count: they are the same share of a class."""
+    past = [(np.arange(20), np.arange(20, 40)), (np.arange(40), np.arange(40, 60))]
+    X, _, tuned, choice, (members, average, averaged) = fit_two_metrics(cv=past)
+    assert tuned.last is None
+    assert average is choice.average
+    assert averaged.shape == (1, 40)
+    for member in members:
+        np.testing.assert_allclose(member.pipeline[0].mean_, X.mean(axis=0))
+        tried = member.reading._replace(size=member.reading.size // 2)  # with 30 rows on average
+        assert member.name.endswith(f", {tried}")
 
 
 def test_explained_scores_add_up_to_the_probability(fitted):
@@ -74,15 +108,6 @@ def test_neighbors_are_those_under_the_members_own_pipeline(fitted):
     np.testing.assert_array_equal(model.kneighbors(Q, return_distance=False).shape, (6, 3))
 
 
-@pytest.mark.parametrize("k", [1, 3, 30])
-def test_neighbors_with_the_probabilities_are_those_of_a_search(fitted, k):
-    model, X, _ = fitted
-    Q = np.concatenate([rare_problem(seed=2)[0], X[:5], X[:5]])  # some at a distance of zero
-    found = model.proba_and_kneighbors(Q, k)
-    for ours, theirs in zip(found, (model.predict_proba(Q), *model.kneighbors(Q, k)), strict=True):
-        np.testing.assert_array_equal(ours, theirs)
-
-
 @pytest.mark.parametrize(
     ("options", "message"),
     [
@@ -104,7 +129,7 @@ def test_results_of_all_candidates(fitted):
     assert n_candidates % len(READINGS) == 0
     assert 3 * N_SURVIVORS <= n_candidates < len(READINGS) * len(default_metrics())
     assert table["weight"].sum() == pytest.approx(1)
-    assert np.count_nonzero(table["weight"]) == len(model.ensemble_.members)
+    assert np.count_nonzero(table["weight"]) == len(model.ensemble_.weights)
     assert (table["rank_in_group"][table["weight"] > 0] <= 5).all()
     assert 0 < model.best_score_ <= 1
     axes = pytest.importorskip("matplotlib.pyplot").figure().subplots()
@@ -115,7 +140,8 @@ def test_results_of_all_candidates(fitted):
 def test_the_metric_is_the_one_with_the_largest_weight_of_all_its_members(fitted):
     model, X, _ = fitted
     members = model.ensemble_.members
-    assert members[0].weight == max(m.weight for m in members) == model.cv_results_["weight"].max()
+    assert members[0].weight == max(m.weight for m in members)
+    assert max(model.ensemble_.weights.values()) == model.cv_results_["weight"].max()
     pipelines = [metric.pipeline for metric in model.ensemble_.metrics]
     totals = [sum(m.weight for m in members if m.pipeline is each) for each in pipelines]
     assert model.metric_ is pipelines[int(np.argmax(totals))]

@@ -18,19 +18,16 @@ Q = rare_problem(seed=9)[0]
 @pytest.mark.usefixtures("few_candidates")
 @pytest.mark.parametrize("max_samples", [None, 120])
 def test_the_expected_quality_is_that_of_the_whole_table(max_samples, monkeypatch):
-    computed, original = [], classifier.out_of_fold_scores
+    computed, original = [], classifier.decide
 
-    def remember(metrics, judged, *others):
-        found = original(metrics, judged, *others)
-        computed.append((found[1], judged.sample.positive.astype(int)))
-        return found
+    def remember(averaged, sample, *others):
+        computed.append((averaged, sample.positive.astype(int)))
+        return original(averaged, sample, *others)
 
-    monkeypatch.setattr(classifier, "out_of_fold_scores", remember)
+    monkeypatch.setattr(classifier, "decide", remember)
     X, y = rare_problem(n_samples=300, n_positive=30, shift=1.0)
     model = RareClassifier(max_samples=max_samples, random_state=0).fit(X, y)
-    kept = np.argsort(-model.cv_results_["weight"], kind="stable")[: len(model.ensemble_.members)]
-    [(scores, truth)] = computed
-    averaged = np.stack([model.ensemble_.average(each) for each in scores[kept].swapaxes(0, 1)])
+    [(averaged, truth)] = computed
     n_positive = truth.sum()
     weights = np.where(truth == 1, 30 / n_positive, 270 / (len(truth) - n_positive))
     called = expit(model.ensemble_.calibration.log_odds(averaged)) >= model.threshold_

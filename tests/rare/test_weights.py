@@ -91,9 +91,10 @@ def test_steps_and_learners_receive_the_weights():
     for metric, spec, mapped in zip(fitted, METRICS, (Z, Z, importances.transform(Z)), strict=True):
         alone = clone(spec.learner).fit(mapped, y, sample_weight=WEIGHTS)
         np.testing.assert_allclose(metric.pipeline[-1].components_, alone.components_)
-    for member in fit(X, y, WEIGHTS).ensemble_.members:  # the chosen metrics, too
-        mean = np.average(X, axis=0, weights=WEIGHTS)
-        np.testing.assert_allclose(member.pipeline[0].mean_, mean)
+    for metric in fit(X, y, WEIGHTS).ensemble_.metrics:  # the chosen metrics, too
+        rows = metric.search.labels.codes < 2  # that it was fitted on
+        mean = np.average(X[rows], axis=0, weights=WEIGHTS[rows])
+        np.testing.assert_allclose(metric.pipeline[0].mean_, mean)
 
 
 def test_three_classes_are_three_weighted_classifiers():

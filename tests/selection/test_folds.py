@@ -101,12 +101,12 @@ def test_a_set_of_copies_counts_as_its_rarest_class():
 def test_more_folds_where_examples_are_few(n_samples, n_positive, repeats, n_folds):
     labels = check_labels(np.arange(n_samples) < n_positive, "A test")
     made = make_folds(labels, 0)
-    assert [len(folds) for folds in made] == [n_folds] * repeats
+    assert [len(folds) for folds in made] == [n_folds] * (repeats + 1)
     for folds in made:
         tested = np.sort(np.concatenate([test for _, test in folds]))
         np.testing.assert_array_equal(tested, np.arange(n_samples))
     thorough = make_folds(labels, 0, thorough=True)
-    assert len(thorough) == 2 * repeats
+    assert len(thorough) == 2 * repeats + 1
     for folds, same in zip(made, thorough, strict=False):
         np.testing.assert_array_equal(folds[0][1], same[0][1])
 

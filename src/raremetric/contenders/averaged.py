@@ -210,7 +210,9 @@ class AveragedClassifier(ClassifierMixin, BaseEstimator):
             self.families_, second = [], np.full((len(kept), len(X)), np.nan)
             for numbers, (train, validation) in zip(turns.candidates, tuned.last, strict=True):
                 self.families_.append(fit_some(kept[numbers], train))
-                second[np.ix_(numbers, validation)] = self.families_[-1].scores(X[validation])
+                second[np.array(numbers)[:, np.newaxis], validation] = self.families_[-1].scores(
+                    X[validation]
+                )
             first = average.terms(scores[:, 0])
             averaged = turns.reduce_noise(averaged, sample, first, average.terms(second))
             _, average = turns.average(average)

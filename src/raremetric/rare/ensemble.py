@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from statistics import fmean
 from typing import Any, NamedTuple, cast
 
 import numpy as np
@@ -192,7 +193,7 @@ def _fit_on_all(
     sample, more = tuned.sample, tuned.rows_for_trees()
     found = fit_metrics(needed, tuned.features, sample.labels, tuned.seed, sample.weights, more)
     fitted = dict(zip(needed, found, strict=True))
-    n_learned = np.mean([len(train) for folds in tuned.repeats for train, _ in folds])
+    n_learned = fmean(len(train) for folds in tuned.repeats for train, _ in folds)
     return [(fitted[spec], reading.scaled(tuned.n_examples / n_learned)) for spec, reading in kept]
 
 

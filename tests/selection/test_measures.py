@@ -107,6 +107,10 @@ def test_validated_measures_are_scikit_learns(weighted, repeated):
     each = [average_precision_score(POSITIVE, row, sample_weight=weights) for row in scores]
     assert found["average_precision"] == pytest.approx(np.mean(each))
     assert found["alerts_per_1000"] == pytest.approx(1000 * np.average(called, weights=pooled))
+    if not weighted:
+        shares = predicted.mean(axis=0)  # of the repeats
+        error = 1000 * shares.std() / np.sqrt(len(shares) - 1)
+        assert found["alerts_per_1000_std"] == pytest.approx(error, rel=0.05)
 
 
 @pytest.mark.parametrize("weighted", [False, True])

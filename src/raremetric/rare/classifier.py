@@ -56,7 +56,8 @@ class RareClassifier(PredictionMixin, ClassifierMixin, BaseEstimator):
         None makes 5 or 10 stratified folds, repeated as ``budget`` says; a number makes this many,
         once; copies of a row are in the same fold, see the notes. The test parts of a splitter of
         scikit-learn, such as ``TimeSeriesSplit``, or of a list of (train, test) row numbers must
-        not overlap, or repeat the same rows. Rows in no test part are learned from only.
+        not overlap, or repeat the same rows; the last of several repeats is for the models that
+        predict. Rows in no test part are learned from only.
     max_samples : int or None, default=5_000
         Maximum number of training rows that can be neighbors; None for all. From a larger table,
         this many are sampled, the same number from each class, or all of a class with fewer;
@@ -88,9 +89,10 @@ class RareClassifier(PredictionMixin, ClassifierMixin, BaseEstimator):
     threshold_ : float
         The positive class is predicted where its probability is at least this.
     ensemble_ : Ensemble
-        What is averaged: its ``members``, largest weight first, each with a ``name``, a ``weight``,
-        a fitted ``pipeline`` and a ``reading`` of its distances. Its ``calibration`` maps the
-        average to a probability; its ``rows`` can be neighbors.
+        What is averaged: its ``members``, largest weight first, each with the ``name`` of a
+        candidate, a ``weight``, a ``pipeline`` that was fitted in one of the folds and a
+        ``reading`` of its distances. ``weights`` are those of candidates, ``calibration`` maps the
+        average to a probability, and ``rows`` can be neighbors.
     metric_ : transformer
         The fitted pipeline of the metric whose members have the largest weight together: it maps
         rows to the space in which distances are measured. It is by log-odds only without another.
@@ -105,7 +107,8 @@ class RareClassifier(PredictionMixin, ClassifierMixin, BaseEstimator):
         Standard error of ``best_score_`` (jackknife).
     validation_ : dict of str to float
         Out-of-fold "precision", "recall", "f1" and "average_precision" at ``threshold_``, for the
-        whole table, and "alerts_per_1000", the number of rows in 1000 that are predicted positive.
+        whole table, and "alerts_per_1000", the number of rows in 1000 that are predicted positive,
+        with its standard error "alerts_per_1000_std".
     out_of_fold_ : tuple of two ndarrays of shape (n_validated,)
         Log-odds of the validated examples in the first repeat; and 1 for positives, 0 otherwise.
     n_repeats_ : int
@@ -139,6 +142,11 @@ class RareClassifier(PredictionMixin, ClassifierMixin, BaseEstimator):
     given or there are few categories: they are copies only if the columns with more than ten
     different values have more than half as many combinations as there are different rows, or if
     less than 0.5 % of these would equal another one by chance. Identifiers are not compared.
+
+    **What predicts.** The kept candidates are fitted on the folds of one more repeat, where the
+    metrics of a group take turns, and all these models are averaged; the calibration takes into
+    account that this average has less noise than the score of one fold. If folds are given and not
+    repeated, or do not learn from all other rows, the candidates are fitted on all rows instead.
 
     **Constraints** are about what calibrated out-of-fold probabilities let expect, for each class
     against the rest. If no threshold has the minimum precision, the highest one is used.
@@ -187,7 +195,7 @@ class RareClassifier(PredictionMixin, ClassifierMixin, BaseEstimator):
         self.verbose = verbose
 
     def fit(self, X, y, sample_weight=None, *, groups=None, on_progress=None) -> RareClassifier:
-        """Evaluate all candidates, fit the best on all examples, and choose the threshold.
+        """Evaluate all candidates, fit the best, and choose the threshold.
 
         Parameters
         ----------

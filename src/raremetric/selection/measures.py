@@ -95,6 +95,8 @@ def rank_by_aim(
 def validate(scores: NDArray, sample: Sample, predicted: NDArray) -> dict[str, float]:
     """Precision, recall, F1, average precision, and predicted positives per 1000 rows of the table.
 
+    ``alerts_per_1000_std`` is the standard error of the latter.
+
     Scores and predictions are (n_repeats, n_samples). The average precision is the mean over the
     repeats; the other measures are those of all repeats together.
     """
@@ -107,7 +109,13 @@ def validate(scores: NDArray, sample: Sample, predicted: NDArray) -> dict[str, f
     found = average_precision(scores, sample.positive, sample.row_weights)
     values["average_precision"] = float(found.mean())
     values["alerts_per_1000"] = 1000 * float(np.average(flat, weights=rows.row_weights))
+    values["alerts_per_1000_std"] = 1000 * standard_error(predicted, sample, alert_share)
     return values
+
+
+def alert_share(tn: NDArray, fp: NDArray, fn: NDArray, tp: NDArray) -> NDArray:
+    """The share of the rows that are predicted positive."""
+    return (fp + tp) / np.maximum(tn + fp + fn + tp, 1e-300)
 
 
 def standard_error(predicted: NDArray, sample: Sample, utility: Utility) -> float:

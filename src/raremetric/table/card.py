@@ -86,7 +86,6 @@ def describe_model(model: TableModel) -> list[str]:
     used = "can be neighbors" if model.has_neighbors else "were used"
     how = "Held-out" if "held_out" in training else "Cross-validated"
     score = "not known" if training.get("score") is None else f"{training['score']:.3f}"
-    names = {"f1": "F1", "alerts_per_1000": "alerts per 1000 rows"}
     return [
         f"Method: {model.method} ({training['chosen']})",
         f"Predicts: {_code(model.class_names[1])} against {_code(model.class_names[0])}",
@@ -98,13 +97,20 @@ def describe_model(model: TableModel) -> list[str]:
         f"{how} score: {score}" + ("" if spread is None else f" ± {spread:.3f}"),
         f"Folds of the cross-validation: {training.get('folds', 'stratified')}",
         *([f"Weights of the rows: {_code(weight)}, also in all measures"] if weight else []),
-        *(
-            f"Expected {names.get(name, name.replace('_', ' '))}: "
-            f"{value:{'.0f' if value >= 100 else '.3g'}}"
-            for name, value in training["validation"].items()
-        ),
+        *(f"Expected {each}" for each in _measures(training["validation"])),
         f"Names of the training rows: {'included' if model.ids.dtype == object else 'no'}",
     ]
+
+
+def _measures(found: dict[str, float]) -> list[str]:
+    """Each measure in words, with its standard error if it is known."""
+    names, lines = {"f1": "F1", "alerts_per_1000": "alerts per 1000 rows"}, []
+    for name, value in found.items():
+        if not name.endswith("_std"):
+            error = f" ± {found[f'{name}_std']:.2g}" if f"{name}_std" in found else ""
+            digits = ".0f" if value >= 100 else ".3g"
+            lines.append(f"{names.get(name, name.replace('_', ' '))}: {value:{digits}}{error}")
+    return lines
 
 
 def card_markdown(model: TableModel) -> str:

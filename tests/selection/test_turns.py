@@ -7,6 +7,8 @@ from raremetric.selection import Sample, Turns, shuffled_folds
 from raremetric.selection.choice import Average
 from raremetric.selection.turns import take_turns
 
+SUM = Average(np.ones(2), np.zeros(2), np.ones(2))
+
 
 def test_turns_are_taken_one_after_the_other_by_everyone():
     assert take_turns(["a", "b"], 5) == [["a"], ["b"], ["a"], ["b"], ["a"]]
@@ -40,14 +42,14 @@ def test_noise_is_reduced_to_that_of_the_average_of_all_folds(weighted):
     for own, (_, rows) in zip(turns.candidates, folds, strict=True):
         second[own[0], rows] = (signal + noise * rng.normal(size=(2, n)))[own[0], rows]
     sample = Sample(y, rng.uniform(0.5, 1.5, n) if weighted else None)
-    averaged = first.sum(axis=0)[np.newaxis]
-    found = turns.reduce_noise(averaged, sample, first, second)
+    averaged, both = first.sum(axis=0)[np.newaxis], first[:, np.newaxis]
+    found = turns.reduce_noise(SUM, both, second, sample)
     new = signal + noise * rng.normal(size=(2, n)) / np.sqrt([[3], [2]])
     for own in (y, ~y):
         assert found[0, own].std() == pytest.approx(new.sum(axis=0)[own].std(), rel=0.02)
         assert found[0, own].mean() == pytest.approx(averaged[0, own].mean(), abs=0.05)
         np.testing.assert_array_equal(np.argsort(found[0, own]), np.argsort(averaged[0, own]))
-    same = turns.reduce_noise(averaged, sample, first, np.where(np.isnan(second), np.nan, first))
+    same = turns.reduce_noise(SUM, both, np.where(np.isnan(second), np.nan, first), sample)
     assert same.std() == pytest.approx(averaged.std(), rel=0.01)  # there was no noise
 
 
@@ -59,6 +61,6 @@ def test_too_few_rows_of_a_class_stay_as_they_are():
     for own, (_, rows) in zip(turns.candidates, folds, strict=True):
         second[own, rows] = 0.0
     averaged = first.sum(axis=0)[np.newaxis]
-    found = turns.reduce_noise(averaged, Sample(np.arange(12) < 2), first, second)
+    found = turns.reduce_noise(SUM, first[:, np.newaxis], second, Sample(np.arange(12) < 2))
     np.testing.assert_array_equal(found[0, :2], averaged[0, :2])
     assert found[0, 2:].std() < averaged[0, 2:].std()

@@ -202,19 +202,20 @@ class AveragedClassifier(ClassifierMixin, BaseEstimator):
             ]
         self.classes_, self.n_repeats_ = data.labels.classes, len(repeats)
         kept, scores, average = finalists[choice.kept], scores[choice.kept], choice.average
-        averaged = average(scores.reshape(len(kept), -1)).reshape(scores.shape[1:])
         if tuned.last is None:
             self.families_ = [fit_some(kept, np.arange(len(X)))]
+            averaged = average(scores.reshape(len(kept), -1)).reshape(scores.shape[1:])
         else:
-            turns = Turns.of(tuned.last, [[[i] for i in range(len(kept))]])
-            self.families_, second = [], np.full((len(kept), len(X)), np.nan)
-            for numbers, (train, validation) in zip(turns.candidates, tuned.last, strict=True):
-                self.families_.append(fit_some(kept[numbers], train))
-                second[np.array(numbers)[:, np.newaxis], validation] = self.families_[-1].scores(
-                    X[validation]
-                )
-            first = average.terms(scores[:, 0])
-            averaged = turns.reduce_noise(averaged, sample, first, average.terms(second))
+            turns = Turns.of(tuned.last, [[[number] for number in range(len(kept))]])
+
+            def fit_fold(
+                numbers: list[int], train: NDArray, validation: NDArray
+            ) -> tuple[ClassifierFamily, NDArray]:
+                family = fit_some(kept[numbers], train)
+                return family, family.scores(X[validation])
+
+            self.families_, turn_scores = turns.fit(fit_fold)
+            averaged = turns.reduce_noise(average, scores, turn_scores, own)
             _, average = turns.average(average)
         on_step()
         self.choice_, self.average_ = choice._replace(kept=kept), average

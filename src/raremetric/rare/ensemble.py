@@ -7,7 +7,6 @@ from statistics import fmean
 from typing import Any, NamedTuple, cast
 
 import numpy as np
-from joblib import Parallel, delayed
 from numpy.typing import NDArray
 from sklearn.pipeline import Pipeline
 
@@ -20,8 +19,6 @@ from raremetric.rare.tuning_set import TuningSet
 from raremetric.selection import Average, Choice, Sample, Sigmoid, Turns
 from raremetric.validation import Labels
 from raremetric.voting import Reading
-
-_Scored = tuple[FittedMetric, Reading, NDArray[np.float64]]  # with scores of held-out examples
 
 
 class Member(NamedTuple):
@@ -152,38 +149,32 @@ def fit_members(
     """
     candidates, average = with_readings(metrics), choice.average
     kept = [candidates[number] for number in choice.kept]
-    averaged = average(scores.reshape(len(kept), -1)).reshape(scores.shape[1:])
     if tuned.last is None:
-        found = _fit_on_all(kept, tuned)
-        return _members(kept, found, average), average, averaged
-    turns = Turns.of(tuned.last, _fitted_together(kept))
-    X = tuned.features
+        averaged = average(scores.reshape(len(kept), -1)).reshape(scores.shape[1:])
+        return _members(kept, _fit_on_all(kept, tuned), average), average, averaged
+    turns, X = Turns.of(tuned.last, _fitted_together(kept)), tuned.features
 
-    def fit(own: Sequence[int], fold: tuple[NDArray, NDArray]) -> list[_Scored]:
+    def fit_fold(own: list[int], train: NDArray, validation: NDArray) -> tuple[list, NDArray]:
         needed = list(dict.fromkeys(kept[number][0] for number in own))
         needed.sort(key=list(metrics).index)  # those that share steps are neighbors in the list
-        pairs = zip(needed, fit_and_score(needed, tuned, X, *fold), strict=True)
+        parts = fit_and_score(needed, tuned, X, train, validation)
         found = {}
-        for spec, (metric, mapped, of_readings) in pairs:
-            metric = metric._replace(search=_among_all(metric.search, *fold, mapped))
+        for spec, (metric, mapped, of_readings) in zip(needed, parts, strict=True):
+            search = _among_all(metric.search, train, validation, mapped)
+            shared = metric._replace(search=search)
             for reading, values in zip(spec.readings, of_readings, strict=True):
-                found[spec, reading] = metric, reading, values
-        return [found[kept[number]] for number in own]
+                found[spec, reading] = (shared, reading), values
+        models, values = zip(*(found[kept[number]] for number in own), strict=True)
+        return list(models), np.stack(values)
 
-    tasks = zip(turns.candidates, tuned.last, strict=True)
-    parts = Parallel(n_jobs=n_jobs, prefer="threads")(delayed(fit)(*task) for task in tasks)
-    second = np.full((len(kept), tuned.n_examples), np.nan)
-    for own, (_, validation), part in zip(turns.candidates, tuned.last, parts, strict=True):
-        for number, (_, _, values) in zip(own, part, strict=True):
-            second[number, validation] = values
-    first = average.terms(scores[:, 0, : tuned.n_examples])
-    averaged = turns.reduce_noise(averaged, sample, first, average.terms(second))
-    models = [(metric, reading) for part in parts for metric, reading, _ in part]
+    models, turn_scores = turns.fit(fit_fold, n_jobs)
+    averaged = turns.reduce_noise(average, scores, turn_scores, sample)
     numbers, average = turns.average(average)
     order = np.argsort(-average.weights, kind="stable")
     average = Average(*(column[order] for column in average))
-    kept, models = [kept[numbers[i]] for i in order], [models[i] for i in order]
-    return _members(kept, models, average), average, averaged
+    flat = [model for own in models for model in own]
+    kept, fitted = [kept[numbers[i]] for i in order], [flat[i] for i in order]
+    return _members(kept, fitted, average), average, averaged
 
 
 def _fit_on_all(

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from typing import NamedTuple, TypeVar
 
 import numpy as np
+from joblib import Parallel, delayed
 from numpy.typing import NDArray
 
 from raremetric.selection.choice import Average
@@ -13,6 +14,7 @@ from raremetric.selection.folds import Folds
 from raremetric.selection.sample import Sample
 
 T = TypeVar("T", bound=Hashable)
+Model = TypeVar("Model")
 LEAST = 0.5  # times as large as before is the smallest spread of an average with less noise
 
 
@@ -65,8 +67,29 @@ class Turns(NamedTuple):
         weights = weights * self.shares[candidates, folds]
         return candidates, Average(weights, means, scales)
 
+    def fit(
+        self,
+        fit_fold: Callable[[list[int], NDArray, NDArray], tuple[Model, NDArray]],
+        n_jobs: int | None = None,
+    ) -> tuple[list[Model], NDArray[np.float64]]:
+        """What ``fit_fold(candidates, train, validation)`` returns for each fold, joined.
+
+        This is a model, and the scores of the validated rows, (n_candidates, n_validation). Returns
+        the models, and the scores of all kept candidates, (n_candidates, n_rows), which are NaN
+        where it was not the candidate's turn.
+        """
+        tasks = [(own, *fold) for own, fold in zip(self.candidates, self.folds, strict=True)]
+        found = Parallel(n_jobs=n_jobs, prefer="threads")(
+            delayed(fit_fold)(*task) for task in tasks
+        )
+        n_rows = sum(len(validation) for _, validation in self.folds)
+        scores = np.full((len(self.shares), n_rows), np.nan)
+        for (own, _, validation), (_, part) in zip(tasks, found, strict=True):
+            scores[np.array(own)[:, np.newaxis], validation] = part
+        return [model for model, _ in found], scores
+
     def reduce_noise(
-        self, averaged: NDArray, sample: Sample, first: NDArray, second: NDArray
+        self, average: Average, scores: NDArray, turn_scores: NDArray, sample: Sample
     ) -> NDArray[np.float64]:
         """Out-of-fold averages, (n_repeats, n_rows), with the spread of averages of new rows.
 
@@ -75,11 +98,12 @@ class Turns(NamedTuple):
         same rows by models of different folds: what they have in common is no noise. The averages
         are moved toward the mean of their class.
 
-        ``first`` and ``second`` are what each kept candidate adds to the average of the first rows
-        of the sample, (n_candidates, n_examples), where all candidates were fitted on the same
-        folds, and where they took turns: NaN where it was not the candidate's turn.
+        ``scores`` are those of the kept candidates, (n_candidates, n_repeats, n_rows), and
+        ``turn_scores`` those that `fit` returns, of the first of these rows.
         """
-        n_examples, shares = first.shape[1], self.shares
+        n_examples, shares = turn_scores.shape[1], self.shares
+        averaged = average(scores.reshape(len(scores), -1)).reshape(scores.shape[1:])
+        first, second = average.terms(scores[:, 0, :n_examples]), average.terms(turn_scores)
         of_row = np.zeros_like(first)
         for fold, (_, validation) in enumerate(self.folds):
             of_row[:, validation] = shares[:, [fold]]

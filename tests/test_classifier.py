@@ -12,6 +12,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from raremetric import IML, BalancedDiscriminant, Euclidean, MetricKNNClassifier, RareClassifier
+from raremetric.voting import READINGS, Reading
 from tests.conftest import make_problem
 
 
@@ -167,6 +168,19 @@ def test_tables_and_text_labels(problem, package, table_type):
     plain = clone(model).fit(X, text, sample_weight=weights)
     assert set(plain.predict(X)) == {"fraud", "fine"}
     np.testing.assert_array_equal(model.predict(table), plain.predict(X))
+
+
+def test_a_reading_chosen_in_folds_grows_with_the_examples():
+    """A fold of two learns from half of the examples: the same share of them is twice as many."""
+    X, y = make_problem(5, n_samples=80)
+    frozen = FrozenEstimator(Euclidean().fit(X, y))
+    in_folds = MetricKNNClassifier(Euclidean(), vote="score", cv=2, random_state=0).fit(X, y)
+    assert in_folds.reading_._replace(size=in_folds.reading_.size // 2) in READINGS
+    assert in_folds.n_neighbors_ == min(2 * in_folds.reading_.size - 1, 80)
+    left_out = MetricKNNClassifier(frozen, vote="score").fit(X, y)
+    assert left_out.reading_ in READINGS  # chosen without one example at a time
+    given = MetricKNNClassifier(Euclidean(), 5, vote="score", cv=2, random_state=0).fit(X, y)
+    assert given.reading_ == Reading(3)
 
 
 def test_a_second_fit_forgets_what_it_does_not_set():

@@ -54,10 +54,9 @@ class RareClassifier(PredictionMixin, ClassifierMixin, BaseEstimator):
         classifier is then fitted for each class against the rest.
     cv : int, splitter, iterable or None, default=None
         None makes 5 or 10 stratified folds, repeated as ``budget`` says; a number makes this many,
-        once; copies of a row are in the same fold, see the notes. The test parts of a splitter of
-        scikit-learn, such as ``TimeSeriesSplit``, or of a list of (train, test) row numbers must
-        not overlap, or repeat the same rows; the last of several repeats is for the models that
-        predict. Rows in no test part are learned from only.
+        once. The test parts of a splitter of scikit-learn, such as ``TimeSeriesSplit``, or of a
+        list of (train, test) row numbers must not overlap, or repeat the same rows; the last of
+        several repeats is for the models that predict. Other rows are learned from only.
     max_samples : int or None, default=5_000
         Maximum number of training rows that can be neighbors; None for all. From a larger table,
         this many are sampled, the same number from each class, or all of a class with fewer;
@@ -277,7 +276,7 @@ class RareClassifier(PredictionMixin, ClassifierMixin, BaseEstimator):
         threshold: float | None = None,
         part: tuple[int, int] = (0, 1),  # number of the class, of all that are fitted
     ) -> float | None:
-        """What is tried, how it is judged, and what is kept; return `Selection.missed`."""
+        """What is tried, how it is judged, and what is kept; return `Decision.missed`."""
         aim, thorough = check_aim(self.scoring), self.budget != "fast"
         tuned = make_tuning_set(data, positive, self.max_samples, self.random_state, thorough)
         labels, n_for_trees = tuned.sample.labels, len(tuned.rows) + len(tuned.others)
@@ -293,9 +292,8 @@ class RareClassifier(PredictionMixin, ClassifierMixin, BaseEstimator):
             groups = groups_of(metrics, tuned.n_examples, int(judged.sample.counts.min()))
             choice = choose(scores[:, :, scored], groups, sample, aim, AVERAGING)
             scores = scores[choice.kept][:, :, scored]
-            members, average, averaged = fit_members(
-                metrics, choice, scores, tuned, sample, self.n_jobs
-            )
+            fitted = fit_members(metrics, choice, scores, tuned, sample, self.n_jobs)
+        members, average, averaged = fitted
         found = decide(averaged, sample, aim, threshold)
         rows = data.row_numbers[tuned.rows]
         self.ensemble_ = Ensemble(members, average, found.calibration, rows)

@@ -159,7 +159,10 @@ def tune_gamma(
 
 
 def _fit_score(labels: Labels, hold_out: Measure, k: int | None) -> ScoreVote:
-    """Choose the reading with the best rank sum, calibrate it, and choose thresholds for F1."""
+    """Choose the reading with the best rank sum, calibrate it, and choose thresholds for F1.
+
+    Folds have fewer examples than the vote: unless k is given, the reading then grows with them.
+    """
     readings = READINGS if k is None else (majority_reading(k),)
     held_out = hold_out(max(reading.size for reading in readings))
     codes, weights = held_out.codes, held_out.weights
@@ -175,8 +178,9 @@ def _fit_score(labels: Labels, hold_out: Measure, k: int | None) -> ScoreVote:
     calibration = _calibrate(scores[best], held_out, labels)
     p = calibration.sigmoid(scores[best][:, calibration.classes].T)
     thresholds = np.array([best_threshold(row, F1.utility, weights) for row in p])
-    n_neighbors = k or min(2 * readings[best].size - 1, len(labels.codes))
-    return ScoreVote(readings[best], calibration, thresholds, n_neighbors)
+    reading = readings[best] if k else readings[best].scaled(held_out.growth)
+    n_neighbors = k or min(2 * reading.size - 1, len(labels.codes))
+    return ScoreVote(reading, calibration, thresholds, n_neighbors)
 
 
 def calibrated_classes(labels: Labels) -> NDArray[np.int64]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from statistics import fmean
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -68,15 +69,20 @@ class HeldOut(NamedTuple):
     distances: list[ClassDistances]
     codes: NDArray[np.int64]  # classes of the rows of all folds, one fold after the other
     weights: NDArray[np.float64] | None  # how much each of these rows counts
+    growth: float = 1.0  # the number of all examples divided by the mean number in a fold
 
     @classmethod
     def of(
-        cls, data: TrainingData, rows: Sequence[NDArray], distances: list[ClassDistances]
+        cls,
+        data: TrainingData,
+        rows: Sequence[NDArray],
+        distances: list[ClassDistances],
+        growth: float = 1.0,
     ) -> HeldOut:
         """From the rows and the distances of each fold."""
         numbers = np.concatenate(rows)
         weights = None if data.weights is None else data.weights[numbers]
-        return cls(distances, data.labels.codes[numbers], weights)
+        return cls(distances, data.labels.codes[numbers], weights, growth)
 
     def scaled(self, factors: NDArray) -> HeldOut:
         """The distances to each class multiplied by the factor of the class."""
@@ -164,7 +170,8 @@ def hold_out(
 
     with quiet_repeats():
         found = Parallel(n_jobs=n_jobs, prefer="threads")(delayed(measure)(*fold) for fold in folds)
-    return HeldOut.of(data, [test for _, test in folds], found)
+    growth = len(data.X) / fmean(len(train) for train, _ in folds)
+    return HeldOut.of(data, [test for _, test in folds], found, growth)
 
 
 def _leave_one_out(data: TrainingData, examples: Examples, k: int) -> HeldOut:

@@ -50,7 +50,7 @@ def scores_alone(member, X, y, queries):
 
 
 def test_each_member_scores_by_the_rows_of_its_fold_alone():
-    X, y, tuned, choice, (members, average, averaged) = fit_two_metrics()
+    X, y, tuned, choice, ((members, average), averaged) = fit_two_metrics()
     ensemble = Ensemble(members, average, Sigmoid(np.array(1.0), np.array(0.0)), np.arange(60))
     assert len(choice.kept) == 5
     assert sum(average.weights) == pytest.approx(1)
@@ -72,7 +72,7 @@ def test_each_member_scores_by_the_rows_of_its_fold_alone():
 def test_without_another_repeat_members_are_fitted_on_all_rows():
     """Of more rows, more neighbors count: they are the same share of a class."""
     past = [(np.arange(20), np.arange(20, 40)), (np.arange(40), np.arange(40, 60))]
-    X, _, tuned, choice, (members, average, averaged) = fit_two_metrics(cv=past)
+    X, _, tuned, choice, ((members, average), averaged) = fit_two_metrics(cv=past)
     assert tuned.last is None
     assert average is choice.average
     assert averaged.shape == (1, 40)

@@ -60,9 +60,8 @@ class RareClassifier(PredictionMixin, ClassifierMixin, BaseEstimator):
     max_samples : int or None, default=5_000
         Maximum number of training rows that can be neighbors; None for all. From a larger table,
         this many are sampled, the same number from each class, or all of a class with fewer;
-        probabilities and threshold are for the whole table. The time grows with its square. Unless
-        ``groups`` or folds are given, trees learn from up to 20, and candidates are judged on up to
-        10 times as many.
+        probabilities and threshold are for the whole table. The time grows with its square. Trees
+        learn from up to 20 times as many, unless ``groups`` or folds are given.
     max_features : int or None, default=500
         Maximum number of features that the metrics use; None for all. From more, those are
         selected, in each fold again, whose distributions differ most between the classes.
@@ -89,15 +88,14 @@ class RareClassifier(PredictionMixin, ClassifierMixin, BaseEstimator):
         The positive class is predicted where its probability is at least this.
     ensemble_ : Ensemble
         What is averaged: its ``members``, largest weight first, each with the ``name`` of a
-        candidate, a ``weight``, a ``pipeline`` that was fitted in one of the folds and a
-        ``reading`` of its distances. ``weights`` are those of candidates, ``calibration`` maps the
-        average to a probability, and ``rows`` can be neighbors.
+        candidate, a ``weight``, a ``pipeline`` fitted in one of the folds and a ``reading`` of its
+        distances. Its ``calibration`` gives probabilities; its ``rows`` can be neighbors.
     metric_ : transformer
         The fitted pipeline of the metric whose members have the largest weight together: it maps
         rows to the space in which distances are measured. It is by log-odds only without another.
     cv_results_ : dict of arrays
-        One entry per candidate that was tried on all folds: its out-of-fold utility, log-loss and
-        average precision, the rank within its group and the weight in the average.
+        For each candidate that was tried on all folds: its out-of-fold utility, log-loss, average
+        precision, rank within its group, and weight in the average.
     best_score_ : float
         Out-of-fold value of ``scoring`` at the threshold for the whole table: F1 for
         "average_precision", recall for a minimum precision and the reverse, negative mean cost per
@@ -105,9 +103,8 @@ class RareClassifier(PredictionMixin, ClassifierMixin, BaseEstimator):
     score_std_ : float
         Standard error of ``best_score_`` (jackknife).
     validation_ : dict of str to float
-        Out-of-fold "precision", "recall", "f1" and "average_precision" at ``threshold_``, for the
-        whole table, and "alerts_per_1000", the number of rows in 1000 that are predicted positive,
-        with its standard error "alerts_per_1000_std".
+        Out-of-fold "precision", "recall", "f1" and "average_precision" at ``threshold_``, and
+        "alerts_per_1000", the rows in 1000 predicted positive, with "alerts_per_1000_std".
     out_of_fold_ : tuple of two ndarrays of shape (n_validated,)
         Log-odds of the validated examples in the first repeat; and 1 for positives, 0 otherwise.
     n_repeats_ : int
@@ -119,10 +116,8 @@ class RareClassifier(PredictionMixin, ClassifierMixin, BaseEstimator):
     encoder_ : transformer or None
         None if ``fit`` was given an array of numbers. Otherwise, the members, ``metric_`` and
         ``estimators_`` take rows that were transformed by it.
-    n_features_in_ : int
-        Number of features, or columns, seen in ``fit``.
-    feature_names_in_ : ndarray of shape (n_features,)
-        Names of the columns, when ``X`` has string column names.
+    n_features_in_, feature_names_in_ : int, ndarray of shape (n_features,)
+        Number of features, or columns, and their names if ``X`` has names that are strings.
 
     See Also
     --------
@@ -138,23 +133,21 @@ class RareClassifier(PredictionMixin, ClassifierMixin, BaseEstimator):
     of them that ``scoring`` is about. The user guide has all steps and constants.
 
     **Copies.** Rows with equal features, up to rounding errors, are in one fold, unless folds are
-    given or there are few categories: they are copies only if the columns with more than ten
-    different values have more than half as many combinations as there are different rows, or if
-    less than 0.5 % of these would equal another one by chance. Identifiers are not compared.
+    given or there are few categories: they are copies only if the columns with more than ten values
+    have more than half as many combinations as there are different rows, or if less than 0.5 % of
+    these would equal another one by chance. Identifiers are not compared.
 
-    **What predicts.** The kept candidates are fitted on the folds of one more repeat, where the
-    metrics of a group take turns, and all these models are averaged; the calibration takes into
-    account that this average has less noise than the score of one fold. If folds are given and not
-    repeated, or do not learn from all other rows, the candidates are fitted on all rows instead.
+    **What predicts.** The kept candidates are fitted on the folds of one more repeat, where those of
+    a group take turns, and all models are averaged; the calibration allows for the lower noise of
+    this average. If given folds are not repeated, all rows are learned from instead.
 
     **Constraints** are about what calibrated out-of-fold probabilities let expect, for each class
     against the rest. If no threshold has the minimum precision, the highest one is used.
 
     **Weights.** An example of weight 0 is left out before the folds are made. Otherwise the weight
     multiplies the example in all measures, the calibration and the threshold, and is passed to the
-    steps and learners whose ``fit`` accepts it. Neighbors count equally, and neither the rarest
-    class nor the sampled rows depend on weights. In place of a ``class_weight``, give costs as
-    ``scoring``, or weights.
+    steps and learners that accept it. Neighbors count equally, and neither the rarest class nor the
+    sampled rows depend on weights. In place of a ``class_weight``, give costs as ``scoring``.
 
     Examples
     --------
@@ -284,19 +277,16 @@ class RareClassifier(PredictionMixin, ClassifierMixin, BaseEstimator):
         on_step = Progress(on_progress, len(metrics) * tuned.n_folds, part)
         judged = tuned.with_more_validated()
         with quiet_repeats():
-            metrics, scores = out_of_fold_scores(
-                metrics, judged, aim, self.budget, start, self.n_jobs, on_step
-            )
+            options = aim, self.budget, start, self.n_jobs, on_step
+            metrics, scores = out_of_fold_scores(metrics, judged, *options)
             scored = scored_rows(judged.repeats[0])
             sample = judged.sample.take(scored)
             groups = groups_of(metrics, tuned.n_examples, int(judged.sample.counts.min()))
             choice = choose(scores[:, :, scored], groups, sample, aim, AVERAGING)
             scores = scores[choice.kept][:, :, scored]
-            fitted = fit_members(metrics, choice, scores, tuned, sample, self.n_jobs)
-        members, average, averaged = fitted
+            fitted, averaged = fit_members(metrics, choice, scores, tuned, sample, self.n_jobs)
         found = decide(averaged, sample, aim, threshold)
-        rows = data.row_numbers[tuned.rows]
-        self.ensemble_ = Ensemble(members, average, found.calibration, rows)
+        self.ensemble_ = Ensemble(*fitted, found.calibration, data.row_numbers[tuned.rows])
         log_odds = found.calibration.log_odds(averaged[0])
         self.out_of_fold_ = log_odds, sample.positive.astype(int)
         self.cv_results_, self.n_repeats_ = results_table(metrics, choice), scores.shape[1]

@@ -137,21 +137,21 @@ def fit_members(
     tuned: TuningSet,
     sample: Sample,
     n_jobs: int | None = None,
-) -> tuple[list[Member], Average, NDArray[np.float64]]:
+) -> tuple[tuple[list[Member], Average], NDArray[np.float64]]:
     """Fit the metrics of the kept candidates on the folds `TuningSet.last`, where they take turns.
 
     If there are no such folds, all are fitted on all examples. The distance to a class is then
     computed from more neighbors, in proportion to the number of examples.
 
     ``scores`` are those of the kept candidates, (n_kept, n_repeats, n_samples), and ``sample`` is
-    what these samples are: first the examples. Returns the members, the average of their scores,
-    and the out-of-fold averages to calibrate, (n_repeats, n_samples).
+    what these samples are: first the examples. Returns the members with the average of their
+    scores, and the out-of-fold averages to calibrate, (n_repeats, n_samples).
     """
     candidates, average = with_readings(metrics), choice.average
     kept = [candidates[number] for number in choice.kept]
     if tuned.last is None:
         averaged = average(scores.reshape(len(kept), -1)).reshape(scores.shape[1:])
-        return _members(kept, _fit_on_all(kept, tuned), average), average, averaged
+        return (_members(kept, _fit_on_all(kept, tuned), average), average), averaged
     turns, X = Turns.of(tuned.last, _fitted_together(kept)), tuned.features
 
     def fit_fold(own: list[int], train: NDArray, validation: NDArray) -> tuple[list, NDArray]:
@@ -174,7 +174,7 @@ def fit_members(
     average = Average(*(column[order] for column in average))
     flat = [model for own in models for model in own]
     kept, fitted = [kept[numbers[i]] for i in order], [flat[i] for i in order]
-    return _members(kept, fitted, average), average, averaged
+    return (_members(kept, fitted, average), average), averaged
 
 
 def _fit_on_all(

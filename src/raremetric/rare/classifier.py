@@ -137,9 +137,9 @@ class RareClassifier(PredictionMixin, ClassifierMixin, BaseEstimator):
     have more than half as many combinations as there are different rows, or if less than 0.5 % of
     these would equal another one by chance. Identifiers are not compared.
 
-    **What predicts.** The kept candidates are fitted on the folds of one more repeat, where those of
-    a group take turns, and all models are averaged; the calibration allows for the lower noise of
-    this average. If given folds are not repeated, all rows are learned from instead.
+    **What predicts.** The kept candidates are fitted on the folds of one more repeat, where those
+    of a group take turns, and all models are averaged; the calibration allows for the lower noise
+    of the average. If given folds are not repeated, all rows are learned from instead.
 
     **Constraints** are about what calibrated out-of-fold probabilities let expect, for each class
     against the rest. If no threshold has the minimum precision, the highest one is used.

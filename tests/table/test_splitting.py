@@ -162,7 +162,7 @@ def test_folds_are_given_if_methods_must_not_learn_from_all_rows():
     y = (np.arange(1000) < 50).astype(int)
     assert tuning_folds(y, 0, quick=True, max_samples=1000) is None
     folds = tuning_folds(y, 0, quick=True, max_samples=999)
-    assert len(folds) == 10  # two repeats of five folds, as a method makes them by itself
+    assert len(folds) == 15  # three repeats of five folds, as a method makes them by itself
     assert np.array_equal(np.sort(np.concatenate([test for _, test in folds[:5]])), np.arange(1000))
 
 
@@ -176,8 +176,10 @@ def test_a_comparison_tunes_on_three_folds_if_there_are_many_rows(n_rows, n_posi
     if n_folds is None:
         assert folds is None
         return
-    assert len(folds) == n_folds
-    assert np.array_equal(np.sort(np.concatenate([test for _, test in folds])), np.arange(n_rows))
-    for train, test in folds:
+    assert len(folds) == n_folds + 5  # the models that predict learn from more rows
+    for repeat in (folds[:n_folds], folds[n_folds:]):
+        tested = np.sort(np.concatenate([test for _, test in repeat]))
+        assert np.array_equal(tested, np.arange(n_rows))
+    for train, test in folds[:n_folds]:
         assert not np.intersect1d(train, test).size
         assert abs(y[test].sum() - n_positive / n_folds) < 1

@@ -78,9 +78,9 @@ def tuning_folds(
 ) -> Folds | None:
     """The inner folds on which all methods are tuned, made as the outer ones are.
 
-    With ``quick``, three folds are enough if there are many rows of both classes. If there are more
-    rows than ``max_samples``, all methods must learn from that number of them: `RareClassifier`
-    would learn from other rows, too, if it made its folds by itself.
+    With ``quick``, three folds are enough to tune if there are many rows of both classes. If there
+    are more rows than ``max_samples``, all methods must learn from that number of them:
+    `RareClassifier` would learn from other rows, too, if it made its folds by itself.
 
     Several repeats come one after the other; the last is for the models that predict. With times,
     the first rows are in no validation part.
@@ -92,15 +92,15 @@ def tuning_folds(
         roles = roles._replace(copies=None)  # all rows are different
     if roles.times is not None:
         return _past_folds(y, N_QUICK_FOLDS if few_folds else n_most, roles)
-    n_folds, n_repeats = fold_numbers(check_labels(y, "Tuning"))
-    if few_folds:
-        n_folds, n_repeats = N_QUICK_FOLDS, 1
+    n_last, n_repeats = fold_numbers(check_labels(y, "Tuning"))
+    n_folds, n_repeats = (N_QUICK_FOLDS, 1) if few_folds else (n_last, n_repeats)
     all_learn = max_samples is None or max_samples >= len(y)
     if roles.sets is None and not few_folds and all_learn:
         return None
     sizes = sets_per_class(y, roles.sets)
-    n_most = sizes[1] if roles.groups is not None else sizes.min()
-    return random_folds(y, min(n_folds, max(2, int(n_most))), seed, n_repeats + 1, roles)
+    n_most = max(2, int(sizes[1] if roles.groups is not None else sizes.min()))
+    folds = random_folds(y, min(n_folds, n_most), seed, n_repeats, roles)
+    return folds + random_folds(y, min(n_last, n_most), seed + n_repeats, 1, roles)
 
 
 def _past_folds(y: NDArray, n_most: int, roles: RowRoles) -> Folds:

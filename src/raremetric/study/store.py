@@ -34,8 +34,6 @@ SCHEMA = (
 )
 # Two results of a task must agree in these; not in when, how fast and with which code it was run.
 WHAT_COUNTS = ("status", *COUNTS, "average_precision", "candidate")
-
-
 IN_MEMORY = Path(":memory:")  # the path of a store that is not on disk
 
 

@@ -277,8 +277,7 @@ def effort_grid(effort: DataFrame) -> Grid:
     if effort["median_fit_seconds"].notna().any():
         columns["Median CPU seconds of fits"] = "median_fit_seconds"
         columns["Median CPU µs per prediction"] = "median_predict_microseconds"
-    caption = "Finished tasks and their time, including tuning"
-    return _listing(caption, effort.itertuples(), columns)
+    return _listing("Finished tasks and their time, including tuning", effort.itertuples(), columns)
 
 
 def _count(count: int) -> Cell:

@@ -25,7 +25,6 @@ RESAMPLING_NAMES = {
     "smote": "with SMOTE",
     "rus": "with random under-sampling",
 }
-TIMES = ("seconds", "fit_seconds", "predict_microseconds")
 KEY = ["dataset", "share", "test_size", "resampling", "split", "learner"]  # of a row
 FEW = 20  # a data set with fewer positives in the training part has few
 
@@ -159,7 +158,7 @@ class Summary(NamedTuple):
 
     rows: pd.DataFrame  # the finished tasks of all studies, each once, sorted
     tables: list[Table]
-    effort: pd.DataFrame  # learner, tasks, total_seconds, and median_… of each of `TIMES`
+    effort: pd.DataFrame  # learner, tasks, total_seconds, and median_… of each time
     not_started: list[str]  # names of the studies without any finished task
 
 
@@ -173,7 +172,7 @@ def summarize(results: Sequence[StudyResults]) -> Summary:
     together = sort_rows(pd.concat([rows for _, rows in started]).drop_duplicates())
     learners = [spec.name for study, _ in started for spec in study.learners]
     tasks = together.groupby("learner")
-    effort = tasks[[*TIMES]].median().add_prefix("median_")
+    effort = tasks[["seconds", *MEASURED[1:]]].median().add_prefix("median_")
     effort = effort.assign(tasks=tasks.size(), total_seconds=tasks["seconds"].sum())
     return Summary(
         rows=together,
@@ -215,11 +214,9 @@ def with_scores(rows: pd.DataFrame) -> pd.DataFrame:
     errors = rows["fp"] + rows["fn"]
     f1 = (rows["tp"] / (rows["tp"] + errors / 2)).where(rows["tp"] > 0, 0.0)
     accuracy = (rows["tp"] + rows["tn"]) / rows[[*COUNTS]].sum(axis=1)
+    ap, loss = rows["average_precision"], rows["log_loss"]
     return rows.assign(
-        f1=100 * f1,
-        accuracy=100 * accuracy,
-        average_precision=100 * rows["average_precision"],
-        neg_log_loss=-100 * rows["log_loss"],
+        f1=100 * f1, accuracy=100 * accuracy, average_precision=100 * ap, neg_log_loss=-100 * loss
     )
 
 

@@ -71,7 +71,11 @@ def check_study() -> None:
     run("review", "model.skops", "wine.csv", "--top", "2", "-o", "review.html")
     run("info", "model.skops")
     chosen = ("--datasets", "wine,glass", "--learners", "Euclidean,GMML", "--splits", "1")
-    run("study", "run", "table2", *chosen)
+    Path("mine.toml").write_text(
+        'datasets = ["wine", "glass", "yeast"]\n[learners.Euclidean]\n'
+        "[learners.GMML]\n[learners.IML]\n"
+    )
+    run("study", "run", "mine.toml", *chosen)
     files = json.loads(run("study", "report", "--out", "report", "--json").stdout)["files"]
     pages = ["comparison.html", "review.html", *(file for file in files if file.endswith("html"))]
     assert len(pages) == 3

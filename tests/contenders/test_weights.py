@@ -76,6 +76,8 @@ def test_equal_weights_change_nothing_and_measures_are_weighted(data):
     assert plain.score == equal.score
     assert plain.threshold == pytest.approx(equal.threshold)
     weighted, copied = fit(np.arange(80), weights), fit(repeated)
+    for found in (weighted, copied):
+        del found.validation["alerts_per_1000_std"]  # copies are more rows, and it is smaller
     # Weights are scaled to a mean of one, which makes the penalty relatively stronger.
     assert weighted.validation == pytest.approx(copied.validation, rel=0.1)
     assert weighted.score == pytest.approx(copied.score, rel=0.1)

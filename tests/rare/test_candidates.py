@@ -32,6 +32,7 @@ def test_every_group_has_a_weight_and_every_candidate_its_own_description():
         {metric.name(reading) for metric, reading in candidates},
     ):
         assert len(described) == len(candidates)
+    assert not any("\n" in metric.words(reading) for metric, reading in candidates)
 
 
 def test_trees_count_little_with_few_positives():

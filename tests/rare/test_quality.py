@@ -66,7 +66,7 @@ def test_the_minimum_is_about_met_on_new_data(scoring):
 @pytest.mark.usefixtures("few_candidates")
 def test_a_precision_that_cannot_be_reached():
     X, y = rare_problem(shift=0.3)
-    message = r"class 1 meets scoring='precision>=0.999'.* this precision is 0\.\d+\."
+    message = r"class 1 meets scoring='precision>=0.999'.* this value is 0\.\d+\."
     with pytest.warns(UserWarning, match=message) as caught:
         model = RareClassifier(SOON, scoring="precision>=0.999", random_state=0).fit(X, y)
     assert caught[0].filename == __file__

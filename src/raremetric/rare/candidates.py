@@ -61,7 +61,8 @@ class MetricSpec(NamedTuple):
 
     def words(self, reading: Reading) -> str:
         """A candidate in words."""
-        return f"{self.learner!r} after {self.before}, by the {reading.words}"
+        learner = " ".join(repr(self.learner).split())  # scikit-learn wraps long lines
+        return f"{learner} after {self.before}, by the {reading.words}"
 
 
 def default_metrics(

@@ -212,7 +212,7 @@ class RareClassifier(PredictionMixin, ClassifierMixin, BaseEstimator):
         for label, expected in self._fit(X, y, sample_weight, groups, on_progress):
             warn_user(
                 f"No threshold for class {label!r} meets scoring={self.scoring!r}. The threshold "
-                f"with the highest expected precision is used; this precision is {expected:.3g}."
+                f"with the highest expected value is used; this value is {expected:.3g}."
             )
         return self
 

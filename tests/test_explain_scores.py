@@ -175,7 +175,7 @@ def test_rare_classifier_and_names_of_columns(data, few_candidates):
     X, y = data
     table = pd.DataFrame(X, columns=list("abcde"))
     model = RareClassifier(random_state=0).fit(table, y)
-    found = column_contributions(model, X[:2], X[:20], max_exact=0, random_state=0)
+    found = column_contributions(model, table[:2], table[:20], max_exact=0, random_state=0)
     assert found.scale == "log-odds"
     log_odds = logit(model.predict_proba(table[:20])[:, 1])
     np.testing.assert_allclose(found.values.sum(axis=1), log_odds[:2] - log_odds.mean())

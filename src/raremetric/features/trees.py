@@ -229,7 +229,7 @@ def _are_closed(trees: Any, n_features: Any) -> bool:
     """Whether all numbers of nodes and features are within their arrays, and there is no circle."""
     if not (isinstance(trees, Trees) and isinstance(n_features, int)):
         return False
-    if not all(type(each) is np.ndarray and each.ndim == 1 for each in trees):
+    if not all(isinstance(each, np.ndarray) and each.ndim == 1 for each in trees):
         return False
     *nodes, root = trees
     n_nodes = len(trees.feature)

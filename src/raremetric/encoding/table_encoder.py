@@ -235,7 +235,8 @@ def _chosen(features: Any, names: Sequence[str]) -> set[str]:
     if chosen.dtype == bool and chosen.shape == (len(names),):
         return {*np.asarray(names)[chosen]}
     for each in chosen.tolist():
-        if isinstance(each, bool) or (each not in positions and each not in names):
+        known = isinstance(each, str | int | float) and (each in positions or each in names)
+        if isinstance(each, bool) or not known:
             raise ValueError(
                 "categorical_features must be names of columns, their positions, or a mask with "
                 f"one entry per column; got {each!r}."

@@ -292,7 +292,7 @@ def test_claims_about_imbalance_in_the_readme():
     pattern = r"{} [+−]([\d.]+) \((SE [\d.]+), p ([=<] [\d.]+)\)"
     lead, error, p = re.search(pattern.format("LMNN"), robust).groups()
     behind, error_behind, p_behind = re.search(pattern.format("ML2"), rare).groups()
-    assert float(p[2:]) < 0.05 <= float(p_behind[2:])
+    assert max(float(p[2:]), float(p_behind[2:])) < 0.05
     n_ahead, n = re.search(r"ahead on (\d+) of (\d+)", rare).groups()
     assert_on(
         "README.md",
@@ -300,7 +300,7 @@ def test_claims_about_imbalance_in_the_readme():
         f"its lead over LMNN is {lead} points ({error}, p {p};",
         f"ML2 is {behind} points ({error_behind}) behind",
         f"behind on {WORDS[int(n_ahead)]} of the {WORDS[int(n)]} data sets",
-        f"This is not significant (p {p_behind})",
+        f"for such a share (p {p_behind})",
     )
 
 

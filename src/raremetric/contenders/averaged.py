@@ -204,7 +204,7 @@ class AveragedClassifier(ClassifierMixin, BaseEstimator):
         kept, scores, average = finalists[choice.kept], scores[choice.kept], choice.average
         if tuned.last is None:
             self.families_ = [fit_some(kept, np.arange(len(X)))]
-            averaged = average(scores.reshape(len(kept), -1)).reshape(scores.shape[1:])
+            averaged = average(scores)
         else:
             turns = Turns.of(tuned.last, [[[number] for number in range(len(kept))]])
 

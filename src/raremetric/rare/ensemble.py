@@ -150,8 +150,7 @@ def fit_members(
     candidates, average = with_readings(metrics), choice.average
     kept = [candidates[number] for number in choice.kept]
     if tuned.last is None:
-        averaged = average(scores.reshape(len(kept), -1)).reshape(scores.shape[1:])
-        return (_members(kept, _fit_on_all(kept, tuned), average), average), averaged
+        return (_members(kept, _fit_on_all(kept, tuned), average), average), average(scores)
     turns, X = Turns.of(tuned.last, _fitted_together(kept)), tuned.features
 
     def fit_fold(own: list[int], train: NDArray, validation: NDArray) -> tuple[list, NDArray]:

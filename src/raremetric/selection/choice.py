@@ -51,12 +51,13 @@ class Average(NamedTuple):
     scales: NDArray[np.float64]
 
     def __call__(self, scores: NDArray) -> NDArray[np.float64]:
-        """Average scores of shape (n_scores, n_rows)."""
+        """Average scores of shape (n_scores, n_rows) or (n_scores, n_repeats, n_rows)."""
         return np.sum(self.terms(scores), axis=0)
 
     def terms(self, scores: NDArray) -> NDArray[np.float64]:
-        """What each of the scores adds to the average, (n_scores, n_rows)."""
-        weights, means, scales = (column[:, np.newaxis] for column in self)
+        """What each of the scores adds to the average, in the shape of the scores."""
+        shape = (-1, *[1] * (scores.ndim - 1))
+        weights, means, scales = (column.reshape(shape) for column in self)
         return weights * (scores.astype(np.float64) - means) / scales
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple, TypeVar
 
 import numpy as np
@@ -13,7 +13,7 @@ from raremetric.selection.choice import Average
 from raremetric.selection.folds import Folds
 from raremetric.selection.sample import Sample
 
-T = TypeVar("T", bound=Hashable)
+T = TypeVar("T")
 Model = TypeVar("Model")
 LEAST = 0.5  # times as large as before is the smallest spread of an average with less noise
 
@@ -44,9 +44,7 @@ class Turns(NamedTuple):
         """
         found: list[list[int]] = [[] for _ in folds]
         for group in groups:
-            for own, parts in zip(
-                found, take_turns([tuple(part) for part in group], len(folds)), strict=True
-            ):
+            for own, parts in zip(found, take_turns(group, len(folds)), strict=True):
                 own += [candidate for part in parts for candidate in part]
         return cls([sorted(own) for own in found], folds)
 
@@ -102,11 +100,12 @@ class Turns(NamedTuple):
         ``turn_scores`` those that `fit` returns, of the first of these rows.
         """
         n_examples, shares = turn_scores.shape[1], self.shares
-        averaged = average(scores.reshape(len(scores), -1)).reshape(scores.shape[1:])
+        averaged = average(scores)
         first, second = average.terms(scores[:, 0, :n_examples]), average.terms(turn_scores)
-        of_row = np.zeros_like(first)
+        fold_of_row = np.empty(n_examples, dtype=np.int64)
         for fold, (_, validation) in enumerate(self.folds):
-            of_row[:, validation] = shares[:, [fold]]
+            fold_of_row[validation] = fold
+        of_row = shares[:, fold_of_row]
         weights = sample.weights
         whole = first.sum(axis=0)
         change = np.sum(of_row * np.where(of_row > 0, first - second, 0.0), axis=0)

@@ -26,8 +26,15 @@ from raremetric.table.commands.explain import explain
 from raremetric.table.commands.fit import fit
 from raremetric.table.commands.predict import predict
 from raremetric.table.commands.saved import export, info, review
-from raremetric.terminal.commands import EXIT_CODES, App, Commands
-from raremetric.terminal.common import AsJson, print_json, print_rendered, user_mistakes
+from raremetric.terminal import (
+    EXIT_CODES,
+    App,
+    AsJson,
+    Commands,
+    print_json,
+    print_rendered,
+    user_mistakes,
+)
 
 if TYPE_CHECKING:
     from raremetric.datasets import DatasetInfo

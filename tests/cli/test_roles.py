@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from rich.console import Console
 
+from raremetric import terminal
 from raremetric.contenders import scored
-from raremetric.terminal import common
 from tests.table.conftest import make_table
 
 
@@ -86,7 +86,7 @@ def recorded(monkeypatch):
     """The steps of each progress bar, the last one last."""
     made = []
 
-    class Recorder(common.Step):
+    class Recorder(terminal.Step):
         def __init__(self, *args):
             super().__init__(*args)
             self.steps = []
@@ -98,7 +98,7 @@ def recorded(monkeypatch):
         def reach(self, n_done, n_steps):
             self.steps.append((n_done, n_steps))
 
-    monkeypatch.setattr(common, "Step", Recorder)
+    monkeypatch.setattr(terminal, "Step", Recorder)
     return made
 
 
@@ -126,10 +126,10 @@ def test_other_commands_report_their_steps(run, path, saved, tmp_path, recorded)
 def test_a_bar_shows_the_steps(monkeypatch):
     stream = io.StringIO()
     console = Console(file=stream, force_terminal=True, width=90)
-    monkeypatch.setattr(common, "Console", lambda **_: console)
-    with common.progress(None, "fitting") as step:
+    monkeypatch.setattr(terminal, "Console", lambda **_: console)
+    with terminal.progress(None, "fitting") as step:
         step.reach(4, 4)
-    with common.progress(3, "predicting", shown=False) as step:
+    with terminal.progress(3, "predicting", shown=False) as step:
         step()
     assert "4/4" in stream.getvalue()
     assert "predicting" not in stream.getvalue()

@@ -22,7 +22,7 @@ from raremetric.table.commands.options import complete_methods
 from raremetric.table.commands.tables import comparison_table
 from raremetric.table.fitting import model_names
 from raremetric.table.results import FoldResult
-from raremetric.terminal.common import progress, user_mistakes
+from raremetric.terminal import progress, user_mistakes
 from tests.cli.conftest import COMMAND
 from tests.table.conftest import DOUBLED, make_table
 

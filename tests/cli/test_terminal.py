@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 
 from raremetric.cli import app
 from raremetric.files import atomic_write
-from raremetric.terminal.common import user_mistakes
+from raremetric.terminal import user_mistakes
 from tests.cli.conftest import COMMAND
 from tests.table.conftest import make_table
 
@@ -232,7 +232,7 @@ def test_signals_outside_of_the_work_of_a_command(monkeypatch, run):
 
 WRITING = """
 import os, sys, time
-from raremetric.terminal.common import user_mistakes
+from raremetric.terminal import user_mistakes
 from raremetric.files import atomic_write
 
 if sys.argv[1] == "named" and hasattr(os, "O_TMPFILE"):

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.table import Table
 
-from raremetric.terminal.commands import App
-from raremetric.terminal.common import (
+from raremetric.terminal import (
+    App,
     AsJson,
     fail,
     note,

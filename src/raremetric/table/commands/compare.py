@@ -12,7 +12,7 @@ import typer
 
 from raremetric.table import DEFAULT_METHODS, METHODS
 from raremetric.table.commands import options
-from raremetric.terminal.common import (
+from raremetric.terminal import (
     AsJson,
     Step,
     note,

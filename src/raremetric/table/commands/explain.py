@@ -9,7 +9,7 @@ import typer
 
 from raremetric.files import quoted
 from raremetric.table.commands import options
-from raremetric.terminal.common import (
+from raremetric.terminal import (
     AsJson,
     fail,
     note,

@@ -26,7 +26,7 @@ from raremetric.table.commands.options import (
     choose_scoring,
     complete_methods,
 )
-from raremetric.terminal.common import (
+from raremetric.terminal import (
     AsJson,
     fail,
     note,

@@ -12,7 +12,7 @@ import typer
 
 from raremetric.files import quoted
 from raremetric.table.commands.options import ModelFile, Scheduler, TableFiles
-from raremetric.terminal.common import (
+from raremetric.terminal import (
     note,
     print_json,
     progress,

@@ -11,7 +11,7 @@ import typer
 
 from raremetric.files import quoted
 from raremetric.table.commands.options import ModelFile, Page, TableFile
-from raremetric.terminal.common import (
+from raremetric.terminal import (
     AsJson,
     print_json,
     print_rendered,

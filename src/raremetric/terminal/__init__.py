@@ -1,1 +1,0 @@
-"""What all commands have in common: options, messages, progress and interrupts."""

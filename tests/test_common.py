@@ -102,7 +102,7 @@ def expected_failures(estimator):
         LMNN(),
         LMNN(loss="hinge"),
         ITML(),
-        ITML(bounds="histogram", prior="identity", gamma=0.01),
+        ITML(bounds="histogram", gamma=0.01),
         GMML(),
         GMML(pairs="neighbors", set_weights="balanced", t=0.3),
         MLFP(),

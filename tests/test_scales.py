@@ -189,10 +189,10 @@ def test_equal_examples_have_no_covariance(scale):
 
 
 class TestGMML:
-    @pytest.mark.parametrize("scale", [1e-139, 1e-100, 1e-39, 1e39, 1e100, 1e139])
-    def test_solves_its_equation_at_any_scale(self, scale, problem):
-        X, y = problem
-        gmml = GMML(similar_strength=0.0, dissimilar_strength=0.0, random_state=0)
+    @pytest.mark.parametrize("scale", [1e19, 1e80, 1e119])
+    def test_solves_its_equation_at_any_large_scale(self, scale, problem):
+        X, y = 1e20 * problem[0], problem[1]  # so large that the identity in S and D is lost
+        gmml = GMML(random_state=0)
         expected = clone(gmml).fit(X, y)
         gmml.fit(scale * X, y)  # at t = 1/2, M does not depend on the scale, and MSM = D
         M, S = gmml.get_mahalanobis_matrix(), gmml.similar_scatter_
@@ -202,6 +202,11 @@ class TestGMML:
         S, D = expected.similar_scatter_, expected.dissimilar_scatter_
         logs = np.log(np.linalg.eigvals(S @ D).real) + 4 * np.log(scale)
         assert gmml.objective_ == pytest.approx(np.sum(logs**2) / 4)
+
+    def test_is_the_identity_at_small_scales(self, problem):
+        X, y = problem
+        M = GMML(random_state=0).fit(1e-100 * X, y).get_mahalanobis_matrix()
+        np.testing.assert_allclose(M, np.eye(3), atol=1e-15)
 
     def test_objective_of_features_on_very_different_scales(self):
         X = np.random.default_rng(0).normal(size=(40, 5)) * [1e-6, 1, 1e6, 1, 0]
@@ -233,7 +238,7 @@ def test_itml_is_the_same_at_any_scale(scale, problem):
 
 def test_itml_says_so_if_its_bounds_cannot_be_met(problem):
     X, y = problem
-    with pytest.raises(ValueError, match=r"are too far from the squared distances under the prior"):
+    with pytest.raises(ValueError, match=r"are too far from the squared Euclidean distances"):
         ITML(bounds=(1e-300, 1e300), random_state=0).fit(X, y)
 
 
@@ -243,13 +248,6 @@ def test_itml_meets_bounds_that_depend_on_the_scale(problem):
     itml = ITML(bounds="histogram", max_iter=3000, random_state=0).fit(1e39 * X[:, :1], y)
     assert np.isfinite(itml.objective_)
     assert np.isfinite(itml.get_mahalanobis_matrix()).all()
-
-
-@pytest.mark.parametrize("value", [0.1, 1e-145])
-def test_a_prior_needs_a_covariance_of_more_than_rounding(value):
-    X, y = np.full((12, 1), value), np.arange(12) % 2
-    with pytest.raises(ValueError, match="needs a covariance of full rank"):
-        GMML(prior="covariance", random_state=0).fit(X, y)
 
 
 @pytest.mark.parametrize("solver", ["auto", "projected", "lbfgs"])

@@ -105,36 +105,6 @@ def initial_components(
     return L
 
 
-def prior_components(
-    prior: str | ArrayLike, X: NDArray, weights: NDArray | None = None
-) -> NDArray[np.float64]:
-    """L₀ with L₀ᵀL₀ the prior metric of ITML or GMML: the inverse covariance, or a given one."""
-    n_features = X.shape[1]
-    if isinstance(prior, str):
-        check_option(prior, "prior", ("covariance", "identity"))
-        if prior == "identity":
-            return np.eye(n_features)
-        values, vectors = symmetric_eigen(_covariance(X, weights))
-        is_singular = values[0] <= values[-1] * n_features * np.finfo(float).eps
-        if is_singular or (np.ptp(X, axis=0) == 0).any():
-            raise ValueError(
-                "prior='covariance' needs a covariance of full rank, but some features are "
-                "constant or follow from others. Drop them, or use prior='identity'."
-            )
-        return (vectors / np.sqrt(values)) @ vectors.T
-    M = check_array(prior, dtype=np.float64, input_name="prior")
-    if M.shape != (n_features, n_features):
-        raise ValueError(
-            f"prior.shape == {M.shape}, expected (n_features, n_features) == "
-            f"{(n_features, n_features)}."
-        )
-    if not np.allclose(M, M.T) or linalg.eigvalsh(M)[0] <= 0:
-        raise ValueError(
-            "prior must be symmetric and positive definite. Add a small multiple of the identity."
-        )
-    return components_from_matrix(M)
-
-
 def _covariance(X: NDArray, weights: NDArray | None) -> NDArray[np.float64]:
     """The covariance of examples; their weights have a mean of one."""
     if weights is None:

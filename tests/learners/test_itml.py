@@ -2,7 +2,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sklearn.datasets import load_iris
 
 from raremetric.learners.itml import ITML
 from raremetric.pairs import draw_pairs, sample_rows
@@ -85,15 +84,6 @@ def test_bounds_of_equal_points_are_positive():
     assert ITML().fit_pairs(pairs, np.resize([1, -1], 10)).bounds_[0] == pytest.approx(9)
 
 
-@pytest.mark.parametrize("prior", ["covariance", "array"])
-def test_with_a_small_slack_penalty_the_metric_is_the_prior(prior):
-    X, y = load_iris(return_X_y=True)
-    expected = np.linalg.inv(np.cov(X, rowvar=False))
-    given_prior = expected if prior == "array" else prior
-    itml = ITML(1e-9, prior=given_prior, random_state=0).fit(X, y)
-    np.testing.assert_allclose(itml.get_mahalanobis_matrix(), expected, rtol=1e-4)
-
-
 @pytest.mark.parametrize("same", [True, False])
 def test_drawn_pairs(same):
     y = np.repeat([0, 1, 2], [10, 5, 1])
@@ -122,13 +112,6 @@ def test_sampled_rows():
     first, second = sample_rows(20_030, np.random.RandomState(0))
     assert len(first) == len(second) == 1002
     assert len(sample_rows(7, np.random.RandomState(0))[0]) == 500
-
-
-def test_singular_covariance_is_refused(problem):
-    X, y = problem
-    X = np.column_stack([X, X[:, 0]])
-    with pytest.raises(ValueError, match="follow from others"):
-        ITML(prior="covariance").fit(X, y)
 
 
 @pytest.mark.parametrize(

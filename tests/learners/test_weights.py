@@ -16,8 +16,8 @@ LEARNERS = [
     LMNN(2, n_components=2),
     LMNN(2, loss="hinge", max_iter=2000),
     LMNN(2, max_samples=20, random_state=0),
-    ITML(prior="covariance", random_state=0),
-    GMML(prior="covariance", random_state=0),
+    ITML(random_state=0),
+    GMML(random_state=0),
     GMML(set_weights="balanced", random_state=0),
     GMML(pairs="neighbors"),
     GMML(pairs="neighbors", set_weights="balanced"),
@@ -90,7 +90,7 @@ def test_gmml_draws_pairs_as_if_rows_were_repeated():
     X, y = make_problem(5, n_samples=30)
     w = np.resize([1, 2, 5], 30)
     X2, y2, n = np.repeat(X, w, axis=0), np.repeat(y, w), 200_000
-    gmml = GMML(n_pairs=n, random_state=0, similar_strength=0, dissimilar_strength=0).fit(X, y, w)
+    gmml = GMML(n_pairs=n, random_state=0).fit(X, y, w)
     differences = (X2[:, np.newaxis] - X2).reshape(-1, 3)
     same = (y2[:, np.newaxis] == y2).ravel()
     for chosen, found in ((same, gmml.similar_scatter_), (~same, gmml.dissimilar_scatter_)):
@@ -122,17 +122,6 @@ def test_itml_draws_both_rows_of_a_pair_in_proportion(same):
         if partners.any():
             expected[i] = w[i] * w * partners / w[partners].sum()
     np.testing.assert_allclose(found, expected / expected.sum(), atol=0.015)
-
-
-@pytest.mark.parametrize("learner", [ITML(1e-9, random_state=0), GMML(similar_strength=1e9)])
-def test_the_covariance_of_the_prior_is_that_of_repeated_rows(learner):
-    X, y = make_problem(5, n_samples=30)
-    w = np.resize([1, 2, 5], 30)
-    if isinstance(learner, GMML):
-        learner.set_params(dissimilar_strength=1e9, random_state=0)
-    M = learner.set_params(prior="covariance").fit(X, y, w).get_mahalanobis_matrix()
-    repeated = np.cov(np.repeat(X, w, axis=0), rowvar=False, ddof=0)
-    np.testing.assert_allclose(M, np.linalg.inv(repeated * 30 / 29), rtol=1e-4)
 
 
 @pytest.mark.parametrize("learner", [LMNN(), ITML(random_state=0), GMML(random_state=0)])

@@ -8,12 +8,7 @@ from scipy import linalg
 from sklearn.utils import check_random_state
 
 from raremetric.learners.base import MetricLearner
-from raremetric.metric import (
-    components_from_matrix,
-    matrix_from_components,
-    prior_components,
-    spd_geodesic,
-)
+from raremetric.metric import components_from_matrix, spd_geodesic
 from raremetric.pairs import (
     Pairs,
     PairSet,
@@ -38,9 +33,9 @@ PAIRS_PER_CLASS_PAIR = 40
 class GMML(MetricLearner):
     r"""Geometric Mean Metric Learning, in closed form.
 
-    With S and D the scatter matrices of similar and of dissimilar pairs, the metric is the point
-    at t on the shortest path of positive definite matrices from S⁻¹, under which similar pairs
-    are near, to D, under which dissimilar pairs are far.
+    With S and D the scatter matrices of similar and of dissimilar pairs, plus the identity, the
+    metric is the point at t on the shortest path of positive definite matrices from S⁻¹, under
+    which similar pairs are near, to D, under which dissimilar pairs are far.
 
     Parameters
     ----------
@@ -57,13 +52,6 @@ class GMML(MetricLearner):
         40·n_classes·(n_classes − 1).
     n_neighbors : int, default=3
         k, for ``pairs="neighbors"``.
-    prior : {"identity", "covariance"} or array of shape (d, d), default="identity"
-        M₀, with d the number of features: the metric that the strengths below regularize toward.
-        "covariance" is the inverse of the covariance of the examples.
-    similar_strength : float, default=1.0
-        How many times M₀⁻¹ is added to S. May be 0 if the similar pairs span all directions.
-    dissimilar_strength : float, default=1.0
-        How many times M₀ is added to D. May be 0 if the dissimilar pairs span all directions.
     random_state : int, RandomState instance or None, default=None
         For ``pairs="random"``.
     n_jobs : int or None, default=None
@@ -74,9 +62,9 @@ class GMML(MetricLearner):
     components_ : ndarray of shape (n_features, n_features)
         The symmetric square root of the metric.
     similar_scatter_ : ndarray of shape (n_features, n_features)
-        S, with its prior.
+        S.
     dissimilar_scatter_ : ndarray of shape (n_features, n_features)
-        D, with its prior.
+        D.
     objective_ : float
         (1 − t) δ²(M, S⁻¹) + t δ²(M, D), with δ the Riemannian distance: what M minimizes.
     pair_sets_ : dict
@@ -87,26 +75,25 @@ class GMML(MetricLearner):
 
     Notes
     -----
-    The metric is the weighted, regularized one of [1]_,
+    The metric is the weighted, regularized one of [1]_ with the identity as its prior,
 
     .. math::
 
-        M = (S + s M_0^{-1})^{-1} \,\#_t\, (D + r M_0), \qquad
-        A \#_t B = A^{1/2} (A^{-1/2} B A^{-1/2})^t A^{1/2},
+        M = S^{-1} \,\#_t\, D, \qquad
+        A \#_t B = A^{1/2} (A^{-1/2} B A^{-1/2})^t A^{1/2}.
 
-    with s and r the strengths. At t = ½ it minimizes tr MS + tr M⁻¹D and solves MSM = D. It is
-    computed by a Cholesky factor and one symmetric eigendecomposition, never by a general
-    fractional power of the unsymmetric SD, and so is positive definite for all t.
+    At t = ½ it minimizes tr MS + tr M⁻¹D and solves MSM = D. It is computed by a Cholesky factor
+    and one symmetric eigendecomposition, never by a general fractional power of the unsymmetric
+    SD, and so is positive definite for all t.
 
-    S and D are sums. Balanced weights are scaled to a mean of one, so that the strengths have the
-    same meaning as with uniform weights.
+    S and D are sums over pairs, plus the identity. Balanced weights are scaled to a mean of one, so
+    that the identity has the same meaning as with uniform weights.
 
     **Weights.** An example of weight 0 is left out. Otherwise, both examples of a random pair are
     drawn in proportion to their weights, as if rows were repeated; all pairs then count the same.
     With ``pairs="neighbors"``, the weight of an example multiplies the pairs of which it is the
     first; with balanced weights, the total weight of the pairs of a class does not change.
-    ``prior="covariance"`` is weighted, too. Only ratios of weights matter: those of the pairs have
-    a mean of one.
+    Only ratios of weights matter: those of the pairs have a mean of one.
 
     Departures from the paper: neighbor pairs and balanced weights are additions. They give the
     closed form that the conclusion of [2]_ asks for: the sets of ``IML`` without a descent.
@@ -142,9 +129,6 @@ class GMML(MetricLearner):
         set_weights="uniform",
         n_pairs=None,
         n_neighbors=3,
-        prior="identity",
-        similar_strength=1.0,
-        dissimilar_strength=1.0,
         random_state=None,
         n_jobs=None,
     ):
@@ -153,9 +137,6 @@ class GMML(MetricLearner):
         self.set_weights = set_weights
         self.n_pairs = n_pairs
         self.n_neighbors = n_neighbors
-        self.prior = prior
-        self.similar_strength = similar_strength
-        self.dissimilar_strength = dissimilar_strength
         self.random_state = random_state
         self.n_jobs = n_jobs
 
@@ -167,14 +148,10 @@ class GMML(MetricLearner):
         if self.n_pairs is not None:
             check_integer(self.n_pairs, "n_pairs", low=1)
         check_integer(self.n_neighbors, "n_neighbors", low=1)
-        check_real(self.similar_strength, "similar_strength", low=0)
-        check_real(self.dissimilar_strength, "dissimilar_strength", low=0)
         similar, dissimilar = self._select_pairs(X, labels, weights)
-        M0 = matrix_from_components(prior_components(self.prior, X, weights))
         if weights is None or self.pairs == "random":  # whose draw depends on the weights
             weights = np.ones(len(X))
-        S = self._scatter(X, labels, similar, weights) + self.similar_strength * linalg.inv(M0)
-        D = self._scatter(X, labels, dissimilar, weights) + self.dissimilar_strength * M0
+        S, D = (self._scatter(X, labels, pairs, weights) for pairs in (similar, dissimilar))
         # In units of a length, S and D are divided by its square, and M by its power 4t − 2.
         unit = float(unit_of(np.sqrt(max(np.abs(S).max(), np.abs(D).max())), -100, 100))
         S = _check_definite(S / unit**2, "similar")
@@ -206,14 +183,14 @@ class GMML(MetricLearner):
         return split_by_label(labels, anchors, others)
 
     def _scatter(self, X: NDArray, labels: Labels, pairs: Pairs, sample_weight: NDArray) -> NDArray:
-        """Σ w δδᵀ over the pairs, with a mean weight of one."""
+        """I + Σ w δδᵀ over the pairs, with a mean weight of one."""
         weights = sample_weight[pairs.anchors]
         if self.set_weights == "balanced":
             weights = pair_weights(pairs, labels, sample_weight, "balanced")
         if len(weights):
             weights = weights / weights.mean()
         differences = X[pairs.anchors] - X[pairs.others]
-        return (differences.T * weights) @ differences
+        return (differences.T * weights) @ differences + np.eye(X.shape[1])
 
 
 def _check_definite(scatter: NDArray, kind: str) -> NDArray:
@@ -222,6 +199,6 @@ def _check_definite(scatter: NDArray, kind: str) -> NDArray:
     if values[0] <= values[-1] * len(values) * np.finfo(float).eps:
         raise ValueError(
             f"The {kind} pairs do not span all {len(values)} features, so their scatter matrix "
-            f"is singular. Raise {kind}_strength or the number of pairs, or drop constant features."
+            "is singular. Standardize the features, raise n_pairs, or drop constant features."
         )
     return scatter

@@ -1,4 +1,4 @@
-"""ITML: the metric nearest to a prior that satisfies bounds on the distances of pairs."""
+"""ITML: the metric nearest to the identity that satisfies bounds on the distances of pairs."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from scipy import linalg
 from sklearn.utils import check_random_state
 
 from raremetric.learners.base import MetricLearner, check_point_pairs
-from raremetric.metric import prior_components, squared_lengths
 from raremetric.pairs import check_signs, draw_pairs, sample_rows
 from raremetric.performance import one_blas_thread
 from raremetric.scales import unit_of, validate_rows
@@ -31,8 +30,8 @@ PAIRS_PER_CLASS_PAIR = 40
 class ITML(MetricLearner):
     r"""Information-Theoretic Metric Learning.
 
-    Learns the metric M nearest to a prior, in LogDet divergence, under which the squared distance
-    of similar pairs is at most u and that of dissimilar pairs at least l, with slack.
+    Learns the metric M nearest to the identity, in LogDet divergence, under which the squared
+    distance of similar pairs is at most u and that of dissimilar pairs at least l, with slack.
 
     Parameters
     ----------
@@ -43,15 +42,12 @@ class ITML(MetricLearner):
         How many pairs ``fit`` draws, if there are enough: half of them similar, one more if the
         number is odd. None means 40·n_classes².
     bounds : {"percentiles", "histogram"} or (u, l), default="percentiles"
-        "percentiles" takes the 5th and the 95th percentile of squared distances, under the prior,
-        of random pairs of examples. "histogram" takes the 5 % and 95 % edges of 100 equal bins of
+        "percentiles" takes the 5th and the 95th percentile of squared Euclidean distances of random
+        pairs of examples. "histogram" takes the 5 % and 95 % edges of 100 equal bins of
         their Euclidean distances (not squared), as in the program behind [2]_.
     bound_scale : float, default=1.0
         Both bounds are multiplied by this factor, which should be tuned: below one it lets the
         metric shrink, above one it moves dissimilar pairs farther apart.
-    prior : {"identity", "covariance"} or array of shape (d, d), default="identity"
-        M₀, with d the number of features. "covariance" is the inverse of the covariance of the
-        examples.
     max_iter : int, default=10000
         Maximum number of sweeps through all pairs. Thousands are needed if bounds contradict each
         other and γ is large.
@@ -65,7 +61,7 @@ class ITML(MetricLearner):
     components_ : ndarray of shape (n_features, n_features)
         L, with LᵀL = M.
     objective_ : float
-        Divergence of M from the prior plus γ times that of the bounds after their slack.
+        Divergence of M from the identity plus γ times that of the bounds after their slack.
     bounds_ : tuple (u, l)
         Upper bound of similar and lower bound of dissimilar squared distances, scaled, before
         slack.
@@ -88,25 +84,24 @@ class ITML(MetricLearner):
 
     .. math::
 
-        \min_{M \succeq 0,\, \xi} D(M, M_0) + \gamma D(\mathrm{diag}\,\xi, \mathrm{diag}\,\xi_0)
+        \min_{M \succeq 0,\, \xi} D(M, I) + \gamma D(\mathrm{diag}\,\xi, \mathrm{diag}\,\xi_0)
         \quad\text{s.t.}\quad
         \delta^T M \delta \le \xi \text{ (similar)},\
         \delta^T M \delta \ge \xi \text{ (dissimilar)},
 
-    with D(A, B) = tr AB⁻¹ − log det AB⁻¹ − d and ξ₀ = u or l. It is solved by cyclic projections
-    onto one bound at a time: M⁻¹ changes by a multiple of δδᵀ. The multiple is applied to L as a
-    rank-one change, so that M is positive definite at every step.
+    with D(A, B) = tr AB⁻¹ − log det AB⁻¹ − d, for d features, and ξ₀ = u or l. It is
+    solved by cyclic projections onto one bound at a time: M⁻¹ changes by a multiple of δδᵀ. The
+    multiple is applied to L as a rank-one change, so that M is positive definite at every step.
 
     Departures from the paper: the step of a projection is γ/(γ + 1)·(1/p − 1/ξ), which makes the
     bound hold with equality. The paper's Algorithm 1 prints ½(1/p − γ/ξ). The two agree for γ = 1;
     otherwise the printed step is the exact one for γ = 1 and bounds divided by γ (ξ/γ instead of
     ξ), so it changes the bounds and not the price of slack. Pairs of equal points are skipped.
-    The percentiles are taken under the prior.
 
     **Weights.** An example of weight 0 is left out. Otherwise, examples are drawn in proportion to
     their weights, as if rows were repeated: the first of a pair, its partner in the same or another
     class, and the pairs of examples for the bounds. All pairs then count the same, and a pair is
-    drawn once at most. ``prior="covariance"`` is weighted, too. Only ratios of weights matter.
+    drawn once at most. Only ratios of weights matter.
 
     See Also
     --------
@@ -144,7 +139,6 @@ class ITML(MetricLearner):
         n_pairs=None,
         bounds="percentiles",
         bound_scale=1.0,
-        prior="identity",
         max_iter=10000,
         tol=1e-3,
         random_state=None,
@@ -153,7 +147,6 @@ class ITML(MetricLearner):
         self.n_pairs = n_pairs
         self.bounds = bounds
         self.bound_scale = bound_scale
-        self.prior = prior
         self.max_iter = max_iter
         self.tol = tol
         self.random_state = random_state
@@ -170,9 +163,8 @@ class ITML(MetricLearner):
         signs = np.repeat([1.0, -1.0], [len(similar), len(dissimilar)])
         self.classes_, self.pair_indices_ = labels.classes, rows[pairs]
         first, second = sample_rows(len(X), random_state, weights)
-        prior = prior_components(self.prior, X, weights)
-        bounds = self._resolve_bounds(X[first] - X[second], prior)
-        self._learn(X[pairs[:, 0]] - X[pairs[:, 1]], signs, bounds, prior)
+        bounds = self._resolve_bounds(X[first] - X[second])
+        self._learn(X[pairs[:, 0]] - X[pairs[:, 1]], signs, bounds)
 
     @one_blas_thread
     def fit_pairs(self, pairs, labels) -> ITML:
@@ -190,12 +182,11 @@ class ITML(MetricLearner):
         """
         pairs = check_point_pairs(pairs)
         signs = check_signs(labels, len(pairs))
-        points = validate_rows(self, pairs.reshape(-1, pairs.shape[2]))
+        validate_rows(self, pairs.reshape(-1, pairs.shape[2]))
         self._check_parameters()
         forget_attributes(self, "classes_", "pair_indices_")
         differences = pairs[:, 0] - pairs[:, 1]
-        prior = prior_components(self.prior, points)
-        self._learn(differences, signs, self._resolve_bounds(differences, prior), prior)
+        self._learn(differences, signs, self._resolve_bounds(differences))
         return self
 
     def _check_parameters(self) -> None:
@@ -207,32 +198,30 @@ class ITML(MetricLearner):
         check_integer(self.max_iter, "max_iter", low=1)
         check_real(self.tol, "tol", low=0, closed="neither")
 
-    def _resolve_bounds(self, differences: NDArray, prior: NDArray) -> tuple[float, float]:
+    def _resolve_bounds(self, differences: NDArray) -> tuple[float, float]:
         if not isinstance(self.bounds, str):
             upper, lower = _check_bounds(self.bounds)
         elif check_option(self.bounds, "bounds", ("histogram", "percentiles")) == "histogram":
             edges = np.histogram_bin_edges(linalg.norm(differences, axis=1), 100)
             upper, lower = _positive_bounds(edges[4], edges[94], edges)
         else:
-            squared = squared_lengths(prior, differences)
+            squared = np.einsum("ij,ij->i", differences, differences)
             low, high = np.percentile(squared, [5, 95])
             upper, lower = _positive_bounds(low, high, squared)
         return self.bound_scale * upper, self.bound_scale * lower
 
-    def _learn(
-        self, differences: NDArray, signs: NDArray, bounds: tuple[float, float], prior: NDArray
-    ) -> None:
+    def _learn(self, differences: NDArray, signs: NDArray, bounds: tuple[float, float]) -> None:
         unit = unit_of(np.sqrt(bounds[1]), -100, 100)
         unit_bounds = np.where(signs > 0, *bounds) / unit**2
         with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
             projection = project_bregman(
-                differences / unit, signs, unit_bounds, prior,
+                differences / unit, signs, unit_bounds,
                 gamma=self.gamma, max_iter=self.max_iter, tol=self.tol,
             )  # fmt: skip
         if not np.isfinite(projection.objective):
             raise ValueError(
                 f"The bounds {bounds[0]:g} and {bounds[1]:g} are too far from the squared "
-                "distances under the prior. Scale the features, or change bounds or bound_scale."
+                "Euclidean distances. Scale the features, or change bounds or bound_scale."
             )
         if not projection.converged:
             goal = f"a sweep changed the multipliers by less than tol={self.tol:g}"

@@ -29,27 +29,26 @@ def project_bregman(
     differences: NDArray,
     signs: NDArray,
     bounds: NDArray,
-    L: NDArray,
     *,
     gamma: float,
     max_iter: int,
     tol: float,
 ) -> Projection:
-    """The metric nearest to LᵀL, in LogDet divergence, that satisfies bounds on squared distances.
+    """The metric nearest to I, in LogDet divergence, that satisfies bounds on squared distances.
 
-    Minimizes D(M, M₀) + γ D(diag ξ, diag ξ₀), with D(A, B) = tr AB⁻¹ − log det AB⁻¹ − d, so that
-    sign·(δᵀMδ − ξ) ≤ 0 for each pair. At the minimum M⁻¹ = M₀⁻¹ + Σ sign·λ δδᵀ,
+    Minimizes D(M, I) + γ D(diag ξ, diag ξ₀), with D(A, B) = tr AB⁻¹ − log det AB⁻¹ − d, so that
+    sign·(δᵀMδ − ξ) ≤ 0 for each pair. At the minimum M⁻¹ = I + Σ sign·λ δδᵀ,
     ξ⁻¹ = ξ₀⁻¹ − sign·λ/γ, λ ≥ 0, and λ > 0 only where the bound is met with equality.
 
     ``differences`` are the δ, (n_pairs, n_features); pairs with δ = 0 are skipped. ``signs`` are +1
-    for an upper bound and -1 for a lower one, ``bounds`` are ξ₀ > 0, and M₀ = LᵀL is positive
-    definite. An infinite γ forbids slack. There are at most ``max_iter`` sweeps through all pairs,
-    until one changes the multipliers by less than the fraction ``tol``.
+    for an upper bound and -1 for a lower one, and ``bounds`` are ξ₀ > 0. An infinite γ forbids
+    slack. There are at most ``max_iter`` sweeps through all pairs, until one changes the
+    multipliers by less than the fraction ``tol``.
     """
     n_features = differences.shape[1]
     # Columns of zeros make rows of whole vectors, which are processed faster.
     padding = ((0, 0), (0, -n_features % LANES))
-    learned = np.pad(np.asarray(L, dtype=np.float64), padding)
+    learned = np.pad(np.eye(n_features), padding)
     slack_bounds = np.array(bounds, dtype=np.float64)
     multipliers = np.zeros(len(differences))
     n_iter, change = bregman_sweeps(
@@ -58,17 +57,12 @@ def project_bregman(
         float(gamma), int(max_iter), float(tol),
     )  # fmt: skip
     learned = np.ascontiguousarray(learned[:, :n_features])
-    objective = logdet_divergence(learned, L)
+    values = linalg.svdvals(learned.T) ** 2
+    objective = float(np.sum(values - np.log(values) - 1))
     if np.isfinite(gamma):
         ratios = slack_bounds / bounds
         objective += gamma * float(np.sum(ratios - np.log(ratios) - 1))
     return Projection(learned, slack_bounds, multipliers, objective, n_iter, change < tol)
-
-
-def logdet_divergence(L: NDArray, L0: NDArray) -> float:
-    """D(LᵀL, L₀ᵀL₀) for square L and L₀, from the singular values of LL₀⁻¹."""
-    values = linalg.svdvals(linalg.solve(L0.T, L.T)) ** 2
-    return float(np.sum(values - np.log(values) - 1))
 
 
 @inlined

@@ -59,6 +59,16 @@ def validate_rows(estimator, X, y="no_validation", *, reset=True, any_unit=False
     return checked
 
 
+class LabeledRows:
+    """Tags of an estimator that needs labels, and whose rows `validate_rows` checks."""
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()  # type: ignore[misc]
+        tags.target_tags.required = True
+        tags.input_tags.sparse = True
+        return tags
+
+
 def is_numeric(X: Any, allow_nan: bool = False) -> bool:
     """Whether all values of an array are numbers, and none is missing."""
     if issparse(X):

@@ -49,8 +49,14 @@ def check_pos_label(pos_label: Any, classes: NDArray, counts: NDArray) -> Any:
             f"pos_label={pos_label!r} can be used with two classes only; there are {len(known)}. "
             "Leave it None, or make y two classes."
         )
+    return rarest_or_given(classes, counts, pos_label) if len(known) == 2 else None
+
+
+def rarest_or_given(classes: NDArray, counts: NDArray, pos_label: Any) -> Any:
+    """The positive class: the given one, or the rarest."""
+    known = classes.tolist()
     if pos_label is None:
-        return known[int(np.argmin(counts))] if len(known) == 2 else None
+        return known[int(np.argmin(counts))]
     if pos_label not in known:
         raise ValueError(f"pos_label must be one of the classes {known}; got {pos_label!r}.")
     return pos_label

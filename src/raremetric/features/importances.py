@@ -10,11 +10,11 @@ from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from raremetric.scales import unit_of, validate_rows
+from raremetric.scales import LabeledRows, unit_of, validate_rows
 from raremetric.validation import Labels, check_integer, check_labels, check_real, weighted_rows
 
 
-class ImportanceWeights(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
+class ImportanceWeights(LabeledRows, OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     """Multiply each feature by a power of its importance to a class-balanced random forest.
 
     Features that carry no information about the class then contribute little to distances.
@@ -103,12 +103,6 @@ class ImportanceWeights(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         """
         check_is_fitted(self)
         return validate_rows(self, X, reset=False) * self.weights_
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.target_tags.required = True
-        tags.input_tags.sparse = True
-        return tags
 
 
 def mean_importances(

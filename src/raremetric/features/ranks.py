@@ -10,7 +10,7 @@ from sklearn.feature_selection import SelectorMixin
 from sklearn.preprocessing import QuantileTransformer
 from sklearn.utils.validation import check_is_fitted
 
-from raremetric.scales import validate_rows
+from raremetric.scales import LabeledRows, validate_rows
 from raremetric.validation import check_integer, check_labels, weighted_rows
 
 CLOSEST = 1e-7 - np.spacing(1)  # to 0 and 1, as in scikit-learn
@@ -31,7 +31,7 @@ class NormalScores(QuantileTransformer):
         return np.clip(ndtri(super().transform(X)), -LARGEST, LARGEST)
 
 
-class DifferingFeatures(SelectorMixin, BaseEstimator):
+class DifferingFeatures(LabeledRows, SelectorMixin, BaseEstimator):
     """Keep the features whose distributions differ most between two classes, in their order.
 
     The difference is the statistic of Kolmogorov and Smirnov: the largest difference between the
@@ -59,12 +59,6 @@ class DifferingFeatures(SelectorMixin, BaseEstimator):
     def _get_support_mask(self) -> NDArray[np.bool_]:
         check_is_fitted(self)
         return self.support_
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.target_tags.required = True
-        tags.input_tags.sparse = True
-        return tags
 
 
 def largest_difference(values: NDArray, shares: NDArray) -> float:

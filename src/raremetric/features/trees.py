@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from raremetric.extras import import_optional
 from raremetric.performance import jit
-from raremetric.scales import unit_of, validate_rows
+from raremetric.scales import LabeledRows, unit_of, validate_rows
 from raremetric.validation import check_integer, check_labels, check_real, weighted_rows
 
 LEAF = -1  # in place of the feature of a node
@@ -56,7 +56,7 @@ def bin_rows(X: NDArray, y: NDArray, weights: NDArray | None, owner: str) -> Bin
     return BinnedRows(data, units, len(labels.classes))
 
 
-class BoostedLeaves(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class BoostedLeaves(LabeledRows, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """Map each row to the values of its leaves in gradient-boosted trees.
 
     Two rows are close if the trees treat them alike. Any metric learner can follow in a
@@ -214,8 +214,6 @@ class BoostedLeaves(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
-        tags.target_tags.required = True
-        tags.input_tags.sparse = True
         tags.input_tags.allow_nan = True
         tags.transformer_tags.preserves_dtype = ["float32"]
         return tags

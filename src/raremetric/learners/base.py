@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from raremetric.metric import axis_shares, matrix_from_components, squared_lengths
 from raremetric.performance import one_blas_thread
-from raremetric.scales import check_size, validate_rows
+from raremetric.scales import LabeledRows, check_size, validate_rows
 from raremetric.validation import (
     Labels,
     accepted_weights,
@@ -33,7 +33,7 @@ _ROW = (
 )
 
 
-class MetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class MetricLearner(LabeledRows, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """Base of all learners of a Mahalanobis metric d²(x, x') = ‖L(x − x')‖².
 
     A subclass sets ``components_`` (L) and ``classes_`` in ``_fit``.
@@ -179,12 +179,6 @@ class MetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         if "text/html" in bundle:  # absent if diagrams are turned off
             bundle["text/html"] += weights_html(self)
         return bundle
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.target_tags.required = True
-        tags.input_tags.sparse = True
-        return tags
 
 
 def check_point_pairs(pairs: ArrayLike, n_features: int | None = None) -> NDArray[np.float64]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -21,6 +21,7 @@ from raremetric.validation import (
     Labels,
     check_integer,
     check_real,
+    rarest_or_given,
     warn_small_classes,
     warn_stopped,
 )
@@ -136,7 +137,7 @@ class MLFP(MetricLearner):
         check_integer(self.max_iter, "max_iter", low=1)
         check_real(self.tol, "tol", low=0, closed="neither")
         self.classes_ = labels.classes
-        self.pos_label_ = rarest_or_given(labels, self.pos_label)
+        self.pos_label_ = rarest_or_given(labels.classes, labels.counts, self.pos_label)
         positive = labels.classes[labels.codes] == self.pos_label_
         loss = make_loss(self, X, positive, np.ones(len(X)) if weights is None else weights)
         found, gap = self._minimize(loss, X.shape[1])
@@ -207,16 +208,6 @@ class FewPositivesLoss(NamedTuple):
             return value - np.sum(G * M) + np.minimum(np.linalg.eigvalsh(G), 0.0).sum()
         Z, _ = project_psd(M - G / (2 * self.regularization), largest=1.0)
         return value + np.sum(G * (Z - M)) + self.regularization * np.sum((Z - M) ** 2)
-
-
-def rarest_or_given(labels: Labels, pos_label: Any) -> Any:
-    """The positive class: the given one, or the rarest."""
-    known = labels.classes.tolist()
-    if pos_label is None:
-        return known[int(np.argmin(labels.counts))]
-    if pos_label not in known:
-        raise ValueError(f"pos_label must be one of the classes {known}; got {pos_label!r}.")
-    return pos_label
 
 
 def make_loss(

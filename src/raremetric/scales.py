@@ -42,10 +42,8 @@ def validate_rows(estimator, X, y="no_validation", *, reset=True, any_unit=False
         kind = TypeError if isinstance(error, TypeError) else ValueError
         reason = re.split(r"\.\s", str(error))[0].removesuffix(".")
         raise kind(f"{reason}. {advice}") from error
-    rows = checked[0] if isinstance(checked, tuple) else checked
-    if issparse(rows):
-        rows = as_dense(rows)
-        checked = (rows, *checked[1:]) if isinstance(checked, tuple) else rows
+    rows, *labels = checked if isinstance(checked, tuple) else (checked,)
+    rows = as_dense(rows) if issparse(rows) else rows
     check_size(rows)
     if reset and not any_unit:
         spread = np.ptp(rows, axis=0)
@@ -56,7 +54,7 @@ def validate_rows(estimator, X, y="no_validation", *, reset=True, any_unit=False
                 f"{subject} by {smallest:g} at most, and squares of differences below "
                 f"{SMALLEST:g} are lost to rounding. Multiply the features by a large number."
             )
-    return checked
+    return (rows, *labels) if labels else rows
 
 
 class LabeledRows:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from html import escape
 from typing import Any, Self
 
 import numpy as np
@@ -13,7 +12,7 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
-from raremetric.metric import axis_shares, matrix_from_components, squared_lengths
+from raremetric.metric import matrix_from_components, squared_lengths
 from raremetric.performance import one_blas_thread
 from raremetric.scales import LabeledRows, check_size, validate_rows
 from raremetric.validation import (
@@ -22,14 +21,6 @@ from raremetric.validation import (
     check_labels,
     relative_weights,
     weighted_rows,
-)
-
-N_SHOWN = 10  # features in the table of weights
-_ROW = (
-    '<tr><th style="text-align:left;font-weight:normal;padding:0 .6em 0 0">{}</th>'
-    '<td style="text-align:right;padding:0 .6em 0 0">{:.1%}</td>'
-    '<td style="text-align:left;width:12em"><div style="width:{:.1f}%;height:.7em;'
-    'background:#d9541e"></div></td></tr>'
 )
 
 
@@ -66,14 +57,7 @@ class MetricLearner(LabeledRows, ClassNamePrefixFeaturesOutMixin, TransformerMix
 
     @classmethod
     def fit_settings(cls, learners: Sequence[Any], X, y, sample_weight=None) -> None:
-        """Fit several learners of this class to the same data; a subclass can share work.
-
-        Parameters
-        ----------
-        learners : sequence of learners of this class
-        X, y, sample_weight
-            See ``fit``. The weights are for learners whose ``fit`` accepts them.
-        """
+        """Fit several learners of this class to the same data; a subclass can share work."""
         for learner in learners:
             learner.fit(X, y, **accepted_weights(learner, sample_weight))
 
@@ -168,18 +152,6 @@ class MetricLearner(LabeledRows, ClassNamePrefixFeaturesOutMixin, TransformerMix
             labels = check_labels(y, type(self).__name__)
         return X, labels, rows, relative_weights(weights)
 
-    # IPython's protocol: scikit-learn's diagram, and below it the weights of the features.
-    @property
-    def _repr_html_(self):
-        diagram = super()._repr_html_  # raises AttributeError if diagrams are turned off
-        return lambda: diagram() + weights_html(self)
-
-    def _repr_mimebundle_(self, **kwargs):
-        bundle = super()._repr_mimebundle_(**kwargs)
-        if "text/html" in bundle:  # absent if diagrams are turned off
-            bundle["text/html"] += weights_html(self)
-        return bundle
-
 
 def check_point_pairs(pairs: ArrayLike, n_features: int | None = None) -> NDArray[np.float64]:
     """Two points for each pair, (n_pairs, 2, n_features), with the features seen in ``fit``."""
@@ -203,25 +175,3 @@ def feature_names(learner) -> NDArray:
     """The names seen in ``fit``, or x0, x1, …"""
     given = getattr(learner, "feature_names_in_", None)
     return np.array([f"x{j}" for j in range(learner.n_features_in_)]) if given is None else given
-
-
-def weights_html(learner: MetricLearner) -> str:
-    """A small table with bars: the share of each feature in the trace of M, largest first.
-
-    Nothing before the learner is fitted.
-    """
-    L = getattr(learner, "components_", None)
-    if L is None:
-        return ""
-    names, shares = feature_names(learner), axis_shares(L)
-    order = np.argsort(-shares, kind="stable")[:N_SHOWN]
-    widths = 100 * shares / max(float(shares.max()), 1e-300)
-    rows = "".join(_ROW.format(escape(str(names[j])), shares[j], widths[j]) for j in order)
-    rest = len(shares) - len(order)
-    more = f" The other {rest} share {shares.sum() - shares[order].sum():.1%}." if rest else ""
-    return (
-        '<div class="raremetric-weights" style="margin-top:.5em;font-size:.9em">'
-        "<table><caption style='text-align:left'>Weights of the features in the metric: shares of "
-        f"the trace of M; {L.shape[1]} features, rank {L.shape[0]} or less.{more}</caption>"
-        f"<tbody>{rows}</tbody></table></div>"
-    )

@@ -217,15 +217,14 @@ class IML(MetricLearner):
         problem = make_problem(self, X, labels, weights)
         L, options = start_of(self, X)
         parameters = LossParameters(self.margin, self.similar_weight, self.regularization)
-        found = problem.solve(parameters, L, options)
+        found, self._bound, dissimilar = problem.solve(parameters, L, options)
         if not found.converged:
             goal = f"the objective was known to be within tol={self.tol:g} of its minimum"
             advice = "" if self.solver == "lbfgs" else ", or use solver='lbfgs'"
             warn_stopped("IML", found.n_iter, self.max_iter, goal, advice)
         self.classes_, self.components_ = labels.classes, found.L
         self.objective_, self.n_iter_ = found.value, found.n_iter
-        self.pair_sets_ = pair_sets(labels, problem.pairs[0], found.dissimilar)
-        self._bound = found.bound
+        self.pair_sets_ = pair_sets(labels, problem.pairs[0], dissimilar)
 
     @property
     def duality_gap_(self) -> float:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from raremetric.losses.dual import DualBound
-from raremetric.losses.pair_sets import PairSetLoss, Ray, best_multiple
+from raremetric.losses.pair_sets import Multipliers, PairSetLoss, Ray, best_multiple
 from raremetric.neighbors import group_by_class
 from raremetric.pairs import Anchors, Pairs, merge_mutual, pair_weights
 from raremetric.scales import unit_of
@@ -39,17 +39,6 @@ class LossParameters(NamedTuple):
     margin: float
     similar_weight: float
     regularization: float
-
-
-class Minimum(NamedTuple):
-    """A solution, and what is known about it."""
-
-    L: NDArray  # (n_components, n_features)
-    value: float  # of the exact loss
-    n_iter: int
-    converged: bool
-    bound: DualBound  # a lower bound on the minimum
-    dissimilar: Pairs  # the dissimilar pairs of the exact loss at L
 
 
 class PairSetProblem:
@@ -90,7 +79,10 @@ class PairSetProblem:
         owners, others = dissimilar.anchors, dissimilar.others[:, np.newaxis]
         if n_refreshed:
             first = np.flatnonzero(np.diff(owners, prepend=-1))  # they are sorted
-            others = _neighbor_lists(dissimilar, first, CANDIDATES_PER_NEIGHBOR * n_refreshed)
+            lengths = np.diff(first, append=len(owners))
+            slots = np.arange(CANDIDATES_PER_NEIGHBOR * n_refreshed)
+            others = np.full((len(first), len(slots)), -1)
+            others[slots < lengths[:, np.newaxis]] = dissimilar.others
             # All pairs of an anchor have the same weight.
             owners, anchor_weights = owners[first], anchor_weights[first]
         means, high, low = X.mean(axis=0), X.max(axis=0), X.min(axis=0)
@@ -148,8 +140,13 @@ class PairSetProblem:
             return np.ones_like(deviations)
         return unit_of(deviations, -1074, MODERATE)
 
-    def solve(self, parameters: LossParameters, L: NDArray, options: SolverOptions) -> Minimum:
-        """Minimize the loss from the start L, and bound its minimum from below."""
+    def solve(
+        self, parameters: LossParameters, L: NDArray, options: SolverOptions
+    ) -> tuple[Solution, DualBound, Pairs]:
+        """Minimize the loss from the start L.
+
+        Returns also a lower bound on the minimum, and the dissimilar pairs of the exact loss.
+        """
         bound = DualBound(parameters.regularization)
         if options.solver == "auto":
             loss, found = self._minimize_fast(parameters, L, options)
@@ -173,15 +170,13 @@ class PairSetProblem:
             start, _ = self._start(L, loss, options.scale_start)
             found = minimize_proved(loss, bound, start, options)
             nearest = loss.candidates(found.L)
-        pairs = self._dissimilar_pairs(nearest)
-        return Minimum(
-            found.L / loss.units, found.value, found.n_iter, found.converged, bound, pairs
-        )
+        found = found._replace(L=found.L / loss.units)
+        return found, bound, self._dissimilar_pairs(nearest)
 
     def minimize(self, parameters: LossParameters, L: NDArray, options: SolverOptions) -> NDArray:
         """The metric of ``solve`` alone: faster, because its exact loss is not evaluated."""
         if options.solver != "auto":
-            return self.solve(parameters, L, options).L
+            return self.solve(parameters, L, options)[0].L
         loss, found = self._minimize_fast(parameters, L, options)
         return found.L / loss.units
 
@@ -242,10 +237,7 @@ class PairSetProblem:
         """
         template = self._template
         weights = np.repeat(template.anchor_weights, template.others.shape[1])
-        return (
-            template.scatter_of_similar(template.similar_weights),
-            template.scatter_of_dissimilar(template.others, weights),
-        )
+        return template.scatters(Multipliers(template.similar_weights, weights, template.others))
 
     def _dissimilar_pairs(self, candidates: NDArray) -> Pairs:
         """The dissimilar pairs of the exact loss, in the rows' original order."""
@@ -254,15 +246,3 @@ class PairSetProblem:
         others = candidates[:, :n_nearest].ravel()
         anchors = np.repeat(template.anchors, n_nearest)[others >= 0]
         return Pairs(self.order[anchors], self.order[others[others >= 0]])
-
-
-def _neighbor_lists(pairs: Pairs, first: NDArray, size: int) -> NDArray[np.int64]:
-    """Pairs sorted by anchor as lists of neighbors, (n_anchors, size), filled with -1.
-
-    ``first`` holds the position of each anchor's first pair.
-    """
-    lists = np.full((len(first), size), -1)
-    lengths = np.diff(first, append=len(pairs.anchors))
-    slots = np.arange(len(pairs.anchors)) - np.repeat(first, lengths)
-    lists[np.repeat(np.arange(len(first)), lengths), slots] = pairs.others
-    return lists

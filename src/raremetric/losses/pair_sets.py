@@ -130,7 +130,7 @@ class PairSetLoss(NamedTuple):
     ) -> tuple[float, NDArray]:
         """F and its gradient over M at M = LᵀL, shape (n_features, n_features)."""
         value, _, *multipliers = self._evaluate(L, width, candidates)
-        similar, dissimilar = self._scatters(Multipliers(*multipliers))
+        similar, dissimilar = self.scatters(Multipliers(*multipliers))
         S = np.outer(self.scales, self.scales)
         residual = S * matrix_from_components(L) - np.eye(L.shape[1])
         return value, similar - dissimilar + 2 * self.regularization * S * residual
@@ -148,7 +148,7 @@ class PairSetLoss(NamedTuple):
         negative eigenvalue. If ``balanced``, and always beside features with large units, the
         multipliers of dissimilar pairs are lowered accordingly.
         """
-        similar, dissimilar = self._scatters(multipliers)
+        similar, dissimilar = self.scatters(multipliers)
         balanced = balanced or bool(self.scales.min() < SMALL_SCALE)
         share = balanced_share(similar, dissimilar) if balanced else 1.0
         pushed = share * multipliers.dissimilar.sum()
@@ -187,25 +187,18 @@ class PairSetLoss(NamedTuple):
         """XLᵀ, in the precision of X."""
         return self.X @ L.T.astype(self.X.dtype, copy=False)
 
-    def scatter_of_similar(self, weights: NDArray) -> NDArray:
-        """Σ w δδᵀ of the similar pairs."""
-        return scatter(self.X, self.similar_anchors, self.similar_others, weights)
-
-    def scatter_of_dissimilar(self, others: NDArray, weights: NDArray) -> NDArray:
-        """Σ w δδᵀ of the anchors with other rows, both (n_anchors, n_others); -1 is no row."""
+    def scatters(self, multipliers: Multipliers) -> tuple[NDArray, NDArray]:
+        """Σ α δδᵀ of the similar and of the dissimilar pairs."""
+        weights, repelled, others = multipliers
         anchors = np.repeat(self.anchors, others.shape[1])
-        return scatter(self.X, anchors, others.ravel(), weights.ravel())
+        return (
+            scatter(self.X, self.similar_anchors, self.similar_others, weights),
+            scatter(self.X, anchors, others.ravel(), repelled.ravel()),
+        )
 
     def _evaluate(self, L: NDArray, width: float, candidates: NDArray | None) -> tuple:
         candidates = self.candidates(L) if candidates is None else candidates
         return evaluate_pair_sets(np.ascontiguousarray(L), self, candidates, width)
-
-    def _scatters(self, multipliers: Multipliers) -> tuple[NDArray, NDArray]:
-        """Σ α δδᵀ of the similar and of the dissimilar pairs."""
-        return (
-            self.scatter_of_similar(multipliers.similar),
-            self.scatter_of_dissimilar(multipliers.others, multipliers.dissimilar),
-        )
 
 
 def scatter(X: NDArray, first: NDArray, second: NDArray, weights: NDArray) -> NDArray:

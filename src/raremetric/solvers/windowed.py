@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import DTypeLike, NDArray
+from numpy.typing import NDArray
 
 from raremetric.losses.pair_sets import Multipliers, PairSetLoss
 from raremetric.losses.pair_sets_kernels import evaluate_pair_sets
@@ -49,12 +49,6 @@ class Candidates(NamedTuple):
         found = other.lists[:, :n_nearest]
         known = (found[:, :, np.newaxis] == self.lists[:, np.newaxis, :]).any(axis=2)
         return self._replace(lists=np.hstack([self.lists, np.where(known, -1, found)]))
-
-
-def empty_history(shape: tuple[int, int], dtype: DTypeLike) -> tuple[NDArray, ...]:
-    """No corrections yet: steps, changes of the gradient, curvatures, [number stored, newest]."""
-    steps, changes = np.zeros((2, MEMORY, *shape), dtype)
-    return steps, changes, np.zeros(MEMORY), np.array([0, -1])
 
 
 def minimize_windowed(
@@ -113,7 +107,8 @@ class _Descent:
     ) -> tuple[Solution, Candidates]:
         """Minimize the loss rounded by one width."""
         L, n_iter, n_retries = start.L, start.n_iter, 0
-        history = empty_history(L.shape, self.loss.X.dtype)
+        steps, changes = np.zeros((2, MEMORY, *L.shape), self.loss.X.dtype)
+        history = steps, changes, np.zeros(MEMORY), np.array([0, -1])  # no corrections yet
         known = known.under(L, self.loss)
         value, gradient = self.loss.value_and_gradient(L, width, known.lists)
         floor = SMALL_VALUE * min(abs(value), 2 * self.loss.value_of_zero())  # of a bad start

@@ -26,9 +26,9 @@ def three_classes():
 def test_neighbors_of_anchors_are_found_among_all_rows(n_values, share, n_jobs):
     """With many equal rows, an anchor may not be among its own nearest."""
     rng = np.random.RandomState(0)
-    X, y = rng.randint(n_values, size=(300, 2)).astype(float), rng.randint(3, size=300)
+    X, y = rng.randint(n_values, size=(150, 2)).astype(float), rng.randint(3, size=150)
     order = np.argsort(y, kind="stable")  # equal rows of other classes come class by class
-    anchors = None if share == 1 else np.flatnonzero(rng.uniform(size=300) < share)
+    anchors = None if share == 1 else np.flatnonzero(rng.uniform(size=150) < share)
     search = ClassSearch(X, check_labels(y, "test"), n_jobs, anchors)
     chosen = slice(None) if anchors is None else np.isin(order, anchors)
     np.testing.assert_array_equal(search.rows, order[chosen])

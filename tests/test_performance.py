@@ -5,11 +5,13 @@ from threading import Event
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 from sklearn.datasets import make_classification
 from threadpoolctl import threadpool_info, threadpool_limits
 
 import raremetric
 from raremetric.performance import one_blas_thread
+from tests.estimators import ESTIMATORS
 
 
 def blas_threads():
@@ -38,22 +40,16 @@ def two_threads():
         yield
 
 
-ESTIMATORS = [
-    raremetric.IML(max_iter=1),
-    raremetric.IMLCV(n_candidates=1),
-    raremetric.LMNN(max_iter=1),
-    raremetric.ITML(max_iter=1),
-    raremetric.GMML(),
-    raremetric.MLFP(max_iter=1),
-    raremetric.BalancedDiscriminant(),
-    raremetric.KernelLandmarks(n_components=2),
-    raremetric.MetricKNNClassifier(raremetric.Euclidean()),
-    raremetric.RareClassifier(budget=1e-3, random_state=0),
-]
+WITHOUT_PRODUCTS = (raremetric.Euclidean, raremetric.ImportanceWeights, raremetric.BoostedLeaves)
 
 
+@pytest.mark.usefixtures("few_candidates")
 @pytest.mark.filterwarnings("ignore")  # fits stop before they converge
-@pytest.mark.parametrize("estimator", ESTIMATORS, ids=lambda each: type(each).__name__)
+@pytest.mark.parametrize(
+    "estimator",
+    [clone(each) for each in ESTIMATORS if not isinstance(each, WITHOUT_PRODUCTS)],
+    ids=lambda each: type(each).__name__,
+)
 def test_a_fit_uses_one_thread_and_restores_the_limit(estimator, two_threads):
     X, y = make_classification(60, 4, random_state=0)
     X = RecordingData(X)
@@ -103,7 +99,7 @@ def test_the_limit_holds_until_the_last_thread_has_left(two_threads):
     assert blas_threads() == 2
 
 
-@pytest.mark.filterwarnings("ignore")
+@pytest.mark.usefixtures("few_candidates")
 @pytest.mark.parametrize(
     "model",
     [

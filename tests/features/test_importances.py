@@ -82,17 +82,3 @@ def test_examples_count_by_their_weights():
     )
     assert first[0] > 1.2 * first[1]
     assert second[1] > 1.2 * second[0]
-
-
-def test_weights_of_zero_and_one(problem):
-    X, y = problem
-    plain = ImportanceWeights(random_state=0)
-    expected = plain.fit(X, y).weights_
-    np.testing.assert_array_equal(plain.fit(X, y, np.ones(len(y))).weights_, expected)
-    weights = np.arange(len(y)) % 3
-    kept = weights > 0
-    expected = plain.fit(X[kept], y[kept], weights[kept]).weights_
-    np.testing.assert_array_equal(plain.fit(X, y, weights).weights_, expected)
-    # Classes have the same total weight, whatever the sum of the weights of their examples.
-    heavy = plain.fit(X, y, np.where(y == 1, 8.0, 1.0)).weights_
-    np.testing.assert_allclose(heavy, plain.fit(X, y).weights_, rtol=1e-6)

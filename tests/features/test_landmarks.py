@@ -47,16 +47,6 @@ def test_classes_have_the_same_number_of_landmarks_if_they_can():
     assert without.landmarks_.shape == (24, 3)
 
 
-def test_the_same_seed_gives_the_same_landmarks():
-    X, y = make_problem(0, n_samples=60)
-
-    def landmarks(seed):
-        return KernelLandmarks(n_landmarks=9, random_state=seed).fit(X, y).landmarks_
-
-    np.testing.assert_array_equal(landmarks(3), landmarks(3))
-    assert not np.array_equal(landmarks(3), landmarks(4))
-
-
 def test_equal_eigenvalues_next_to_tiny_values():
     kernel = np.full((6, 6), 2.0**-1024)
     kernel[:4, :4] = kernel[4:, 4:] = 1.0

@@ -10,6 +10,7 @@ from raremetric import (
     IMLCV,
     ITML,
     LMNN,
+    MLFP,
     BalancedDiscriminant,
     BoostedLeaves,
     Euclidean,
@@ -74,6 +75,13 @@ ESTIMATORS = {
         pairs=one_of(["random", "neighbors"]),
         set_weights=one_of(["uniform", "balanced"]),
         random_state=st.just(0),
+    ),
+    "MLFP": st.builds(
+        MLFP,
+        n_neighbors=one_of([1, 3]),
+        margin=one_of([0.0, 0.5]),
+        regularization=one_of([0.0, 0.01, 1.0]),
+        max_iter=one_of([5, 50]),
     ),
     "Euclidean": st.builds(Euclidean),
     "BalancedDiscriminant": st.builds(

@@ -76,10 +76,3 @@ def test_number_of_random_pairs():
         for n in (None, 17)
     ]
     assert counts == [40 * 3 * 2, 17]
-
-
-def test_small_classes_give_a_warning(problem):
-    X, y = problem
-    y = np.where(np.arange(len(y)) == 0, 2, y)
-    with pytest.warns(UserWarning, match="too few examples"):
-        GMML(pairs="neighbors", set_weights="balanced").fit(X, y)

@@ -96,16 +96,6 @@ def test_reaches_the_conic_optimum(seed):
     assert values.max() <= 1 + 1e-12
 
 
-def test_names_of_classes_and_order_of_rows_do_not_matter():
-    X, y = rare_problem(2)
-    expected = MLFP(tol=1e-4, max_iter=5000).fit(X, y).get_mahalanobis_matrix()
-    order = np.random.default_rng(0).permutation(len(X))
-    names = np.array(["ok", "bad"])[y]
-    found = MLFP(tol=1e-4, max_iter=5000).fit(X[order], names[order])
-    assert found.pos_label_ == "bad"
-    np.testing.assert_allclose(found.get_mahalanobis_matrix(), expected, atol=0.02)
-
-
 class TestVote:
     """The votes of `MetricKNNClassifier` under both distances."""
 

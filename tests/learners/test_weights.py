@@ -1,12 +1,20 @@
-"""Weights of examples in LMNN, ITML, GMML and MLFP."""
+"""Weights of examples in learners and maps; for those of IML, see its loss."""
 
 import numpy as np
 import pytest
 import sklearn
 from sklearn.base import clone
 
-from raremetric import GMML, ITML, LMNN, MetricKNNClassifier
-from raremetric.learners.mlfp import MLFP
+from raremetric import (
+    GMML,
+    ITML,
+    LMNN,
+    MLFP,
+    BalancedDiscriminant,
+    BoostedLeaves,
+    ImportanceWeights,
+    MetricKNNClassifier,
+)
 from raremetric.pairs import draw_pairs, redraw, sample_rows
 from raremetric.validation import check_labels
 from tests.conftest import make_problem
@@ -23,6 +31,11 @@ LEARNERS = [
     GMML(pairs="neighbors", set_weights="balanced"),
     MLFP(),
 ]
+MAPS = [
+    BalancedDiscriminant(),
+    ImportanceWeights(n_estimators=5, random_state=0),
+    BoostedLeaves(10, random_state=0),
+]
 
 
 def weighted_problem(n_samples=40, n_classes=2):
@@ -31,13 +44,21 @@ def weighted_problem(n_samples=40, n_classes=2):
     return X, y, np.resize([1.0, 0.0, 2.0, 5.0], n_samples)
 
 
-@pytest.mark.parametrize("learner", LEARNERS)
+@pytest.mark.parametrize("learner", LEARNERS + MAPS)
 def test_equal_weights_are_no_weights(learner):
     X, y, _ = weighted_problem()
-    expected = learner.fit(X, y).components_
-    for weight in (1.0, 0.1):
-        found = learner.fit(X, y, sample_weight=np.full(len(X), weight)).components_
+    expected = learner.fit(X, y).transform(X)
+    for weight in (1.0, 0.1) if learner in LEARNERS else (1.0,):
+        found = learner.fit(X, y, sample_weight=np.full(len(X), weight)).transform(X)
         np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize("learner", MAPS[:2])
+def test_the_total_weight_of_a_class_does_not_matter(learner):
+    X, y, _ = weighted_problem()
+    expected = learner.fit(X, y).transform(X)
+    found = learner.fit(X, y, sample_weight=np.where(y == 1, 8.0, 1.0)).transform(X)
+    np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-9)
 
 
 @pytest.mark.parametrize("learner", LEARNERS)
@@ -50,14 +71,14 @@ def test_only_ratios_matter(learner):
 
 
 @pytest.mark.parametrize("weights", ["equal", "different"])
-@pytest.mark.parametrize("learner", LEARNERS)
+@pytest.mark.parametrize("learner", LEARNERS + MAPS)
 def test_an_example_of_weight_zero_is_left_out(learner, weights):
     X, y, w = weighted_problem(n_classes=3)
     w = w if weights == "different" else np.sign(w)
     kept = np.flatnonzero(w)
     learner.fit(X, y, w)
     alone = clone(learner).fit(X[kept], y[kept], w[kept])
-    np.testing.assert_array_equal(learner.components_, alone.components_)
+    np.testing.assert_array_equal(learner.transform(X), alone.transform(X))
     if isinstance(learner, LMNN):
         expected = np.full((len(X), 2), -1)
         expected[kept] = np.append(kept, -1)[alone.target_neighbors_]
@@ -112,7 +133,7 @@ def test_rows_are_drawn_in_proportion_to_their_weights():
 @pytest.mark.parametrize("same", [True, False])
 def test_itml_draws_both_rows_of_a_pair_in_proportion(same):
     y, w = np.array([0, 0, 0, 1, 1, 2]), np.array([1.0, 2.0, 5.0, 3.0, 1.0, 4.0])
-    labels, rng, n = check_labels(y, "test"), np.random.RandomState(0), 20_000
+    labels, rng, n = check_labels(y, "test"), np.random.RandomState(0), 6000
     found, expected = np.zeros((6, 6)), np.zeros((6, 6))
     for _ in range(n):
         (pair,) = draw_pairs(labels, 1, same, rng, w)

@@ -7,14 +7,15 @@ from sklearn.exceptions import ConvergenceWarning
 from raremetric import (
     GMML,
     IML,
+    IMLCV,
     ITML,
     LMNN,
+    MLFP,
     BalancedDiscriminant,
     BoostedLeaves,
     ImportanceWeights,
     KernelLandmarks,
 )
-from raremetric.learners.mlfp import MLFP
 
 BAD_VALUES = [
     (IML(margin=-1), "margin == -1, must be >= 0"),
@@ -31,6 +32,9 @@ BAD_VALUES = [
     (IML(init=np.eye(2)), r"init.shape == \(2, 2\), expected .* == \(3, 3\)"),
     (IML(init=np.full((3, 3), np.nan)), "init contains NaN"),
     (IML(max_iter=0), "max_iter == 0, must be >= 1"),
+    (IML(max_samples=1), "max_samples == 1, must be >= 2"),
+    (IMLCV(n_candidates=2, max_samples=1), "max_samples == 1, must be >= 2"),
+    (LMNN(max_samples=1), "max_samples == 1, must be >= 2"),
     (IML(tol=0), "tol == 0, must be > 0"),
     (LMNN(n_neighbors=0), "n_neighbors == 0"),
     (LMNN(push_weight=1.5), "push_weight == 1.5"),
@@ -74,6 +78,7 @@ BAD_TYPES = [
     (IML(margin="big"), "margin must be an instance of"),
     (IML(n_neighbors=2.5), "n_neighbors must be an instance of"),
     (IML(n_neighbors=True), "n_neighbors must be .* not bool"),
+    (IML(max_samples=2.5), "max_samples must be an instance of int"),
 ]
 CASES = [(*each, ValueError) for each in BAD_VALUES] + [(*each, TypeError) for each in BAD_TYPES]
 

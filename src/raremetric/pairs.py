@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -256,11 +256,13 @@ def merge_mutual(pairs: Pairs, weights: NDArray, n_samples: int) -> tuple[Pairs,
     return Pairs(*np.divmod(keys, n_samples)), merged
 
 
-def pair_sets(labels: Labels, similar: Pairs, dissimilar: Pairs) -> dict:
-    """The pairs by class label, as (n_pairs, 2) arrays of row indices."""
+def pair_sets(
+    labels: Labels, similar: Pairs, dissimilar: Pairs, rows: NDArray[np.int64]
+) -> dict[Any, PairSet]:
+    """The pairs by class label, as (n_pairs, 2) arrays of the numbers of their rows."""
 
     def of_class(pairs: Pairs, c: int) -> NDArray[np.int64]:
-        return np.column_stack(pairs)[labels.codes[pairs.anchors] == c]
+        return rows[np.column_stack(pairs)[labels.codes[pairs.anchors] == c]]
 
     return {
         label: PairSet(of_class(similar, c), of_class(dissimilar, c))

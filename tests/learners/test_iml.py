@@ -55,14 +55,6 @@ def test_without_similar_pairs_and_regularization_the_path_is_that_of_the_papers
     assert np.abs(found.x.reshape(3, 3) - found.x[0] * np.eye(3)).max() > 0.1
 
 
-@pytest.mark.parametrize("parameters", [{}, {"pairs": "random", "random_state": 0}, {"n_jobs": 2}])
-def test_neither_a_second_fit_nor_threads_change_a_bit(parameters, problem):
-    first = IML(**parameters).fit(*problem)
-    second = IML(**parameters | {"n_jobs": 1}).fit(*problem)
-    assert first.components_.tobytes() == second.components_.tobytes()
-    assert first.objective_ == second.objective_
-
-
 def test_renamed_classes_and_permuted_rows_give_the_same_metric(problem):
     X, y = problem
     rows = np.random.RandomState(0).permutation(len(X))
@@ -195,24 +187,6 @@ class TestUnusualInput:
         for pair_set in iml.pair_sets_.values():
             assert np.all(pair_set.similar[:, 0] != pair_set.similar[:, 1])
         assert iml.pair_sets_[0].similar[:3].tolist() == [[0, 1], [0, 2], [0, 3]]
-
-    @pytest.mark.filterwarnings("ignore:IML stopped after")
-    def test_more_features_than_examples(self):
-        X, y = make_problem(0, n_samples=12, n_features=30)
-        iml = IML().fit(X, y)
-        assert np.isfinite(iml.components_).all()
-        pca = IML(init="pca", n_components=15).fit(X, y)
-        assert pca.components_.shape == (15, 30)
-
-
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-@pytest.mark.parametrize(
-    ("scale", "margin", "regularization"), [(1e80, 1.0, 0.1), (1, 1e300, 1e300)]
-)
-def test_the_projected_solver_ends_for_extreme_numbers(scale, margin, regularization):
-    X, y = make_problem(0)
-    iml = IML(margin=margin, regularization=regularization, solver="projected", max_iter=20)
-    assert iml.fit(scale * X, y).n_iter_ <= 20
 
 
 @pytest.mark.parametrize("size", [1e2, 1e3, 1e6, 1e9])

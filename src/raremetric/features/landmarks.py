@@ -128,16 +128,7 @@ class KernelLandmarks(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         return self.map_distances(self.distances(X))
 
     def distances(self, X) -> NDArray[np.float64]:
-        """Distances to the landmarks, which do not depend on the width.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-
-        Returns
-        -------
-        D : ndarray of shape (n_samples, n_landmarks)
-        """
+        """Distances to the landmarks, (n_samples, n_landmarks); the width plays no part."""
         check_is_fitted(self)
         return self._distances(validate_rows(self, X, reset=False))
 

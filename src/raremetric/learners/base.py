@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -56,7 +56,7 @@ class MetricLearner(LabeledRows, ClassNamePrefixFeaturesOutMixin, TransformerMix
         raise NotImplementedError
 
     @classmethod
-    def fit_settings(cls, learners: Sequence[Any], X, y, sample_weight=None) -> None:
+    def fit_settings(cls, learners: Sequence[Self], X, y, sample_weight=None) -> None:
         """Fit several learners of this class to the same data; a subclass can share work."""
         for learner in learners:
             learner.fit(X, y, **accepted_weights(learner, sample_weight))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cache
-from typing import Any
+from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -85,7 +85,7 @@ class BalancedDiscriminant(MetricLearner):
         self._fit_spectrum(*find_spectrum(X, labels, sample_weight, type(self).__name__))
 
     @classmethod
-    def fit_settings(cls, learners: Sequence[Any], X, y, sample_weight=None) -> None:
+    def fit_settings(cls, learners: Sequence[Self], X, y, sample_weight=None) -> None:
         """Fit several settings to the same data; see `MetricLearner.fit_settings`.
 
         One eigendecomposition serves them all, and one whitening those with the same shrinkage.

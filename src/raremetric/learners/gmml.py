@@ -11,7 +11,6 @@ from raremetric.learners.base import MetricLearner
 from raremetric.metric import components_from_matrix, spd_geodesic
 from raremetric.pairs import (
     Pairs,
-    PairSet,
     neighbor_pairs,
     pair_sets,
     pair_weights,
@@ -166,8 +165,7 @@ class GMML(MetricLearner):
         values = linalg.svdvals(linalg.cholesky(S) @ linalg.cholesky(D).T)
         squared_length = float(np.sum((2 * np.log(values) + 4 * np.log(unit)) ** 2))
         self.objective_ = self.t * (1 - self.t) * squared_length
-        sets = pair_sets(labels, similar, dissimilar)
-        self.pair_sets_ = {c: PairSet(rows[s.similar], rows[s.dissimilar]) for c, s in sets.items()}
+        self.pair_sets_ = pair_sets(labels, similar, dissimilar, rows)
 
     def _select_pairs(
         self, X: NDArray, labels: Labels, weights: NDArray | None

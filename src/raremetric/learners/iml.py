@@ -224,7 +224,7 @@ class IML(MetricLearner):
             warn_stopped("IML", found.n_iter, self.max_iter, goal, advice)
         self.classes_, self.components_ = labels.classes, found.L
         self.objective_, self.n_iter_ = found.value, found.n_iter
-        self.pair_sets_ = pair_sets(labels, problem.pairs[0], dissimilar)
+        self.pair_sets_ = pair_sets(labels, problem.pairs[0], dissimilar, np.arange(len(X)))
 
     @property
     def duality_gap_(self) -> float:

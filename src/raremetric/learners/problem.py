@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -186,15 +186,15 @@ class PairSetProblem:
         """Minimize a rounded loss; the value of the solution is that of the rounded loss."""
         loss, similar_weight = self.loss(parameters), parameters.similar_weight
         L, candidates = self._start(L, loss, options.scale_start)
-        limits: dict[str, Any] = {"max_iter": options.max_iter, "tol": options.tol}
+        max_iter, tol = options.max_iter, options.tol
         if similar_weight == 0 and loss.regularization == 0:
             # Any metric that is large enough has no loss: the path decides which one is found.
             # Take the path of the paper's program.
-            return loss, minimize_lbfgs(loss.value_and_gradient, L, **limits)
+            return loss, minimize_lbfgs(loss.value_and_gradient, L, max_iter=max_iter, tol=tol)
         of_similar, of_dissimilar = self._scatters
         hessian = 2 * similar_weight * of_similar + 2 * (1 - similar_weight) * of_dissimilar
         hessian = hessian / np.outer(loss.units, loss.units)
-        return loss, minimize_windowed(loss, L, candidates, hessian, **limits)
+        return loss, minimize_windowed(loss, L, candidates, hessian, max_iter=max_iter, tol=tol)
 
     def _start(
         self, L: NDArray, loss: PairSetLoss, scale: bool

@@ -10,7 +10,7 @@ from paper.report import write_paper_report
 from paper.table_claims import RIVALS
 from paper.tests.synthetic import paper_like, tables_of
 from raremetric.datasets import describe_dataset
-from raremetric.pages.page import to_markdown
+from raremetric.pages import to_markdown
 from raremetric.study.report import origin_grid
 from raremetric.study.report.grids import dataset_grid
 from raremetric.study.report.tables import code_text, progress_text

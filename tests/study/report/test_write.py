@@ -11,7 +11,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from raremetric.pages import Grid, Section, drawing, name_cell
+from raremetric import pages
+from raremetric.pages import Grid, Section, name_cell
 from raremetric.study.report import figures, write_report
 from raremetric.study.report.ranks import compare_ranks
 from raremetric.study.report.tables import summarize
@@ -256,13 +257,13 @@ def test_many_learners_with_long_names(tmp_path):
     write([study("whole", [np.nan]), study("shares", [0.5, 0.1])], tmp_path)
 
 
-@pytest.mark.parametrize("known", [[], ["IML"], list(drawing.STYLES)])
+@pytest.mark.parametrize("known", [[], ["IML"], list(pages.STYLES)])
 def test_no_two_learners_look_the_same(known):
     learners = [*known, *map(str, range(28))]
-    assert len(set(drawing.styles(learners).values())) == len(learners)
-    colors = [color for color, _ in drawing.styles(learners[:10]).values()]
+    assert len(set(pages.styles(learners).values())) == len(learners)
+    colors = [color for color, _ in pages.styles(learners[:10]).values()]
     assert len(set(colors)) == 10
-    assert all(drawing.styles(learners)[name] == drawing.STYLES[name] for name in known)
+    assert all(pages.styles(learners)[name] == pages.STYLES[name] for name in known)
 
 
 @pytest.mark.parametrize("step", ["figures.save", "write.to_html"])

@@ -7,7 +7,7 @@ from typing import Any
 
 import pandas as pd
 
-from raremetric.pages.drawing import INK, Figure, add_legend, new_figure, save, short_names, styles
+from raremetric.pages import INK, Figure, add_legend, new_figure, save, short_names, styles
 from raremetric.study.report.grids import share_cell
 from raremetric.study.report.ranks import RankTests
 from raremetric.study.report.tables import Table, slug, splits_text

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from pandas import DataFrame
 
-from raremetric.pages.page import MISSING, Cell, Grid, name_cell
+from raremetric.pages import MISSING, Cell, Grid, name_cell
 from raremetric.study.report.ranks import EQUIVALENT, LEVEL, PLAIN, RankTests, average_ranks
 from raremetric.study.report.tables import (
     FEW,

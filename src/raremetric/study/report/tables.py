@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from scipy.stats import rankdata
 
 from raremetric.datasets import describe_dataset
-from raremetric.pages.page import MISSING
+from raremetric.pages import MISSING
 from raremetric.study.execution import fingerprint
 from raremetric.study.tasks import COUNTS, MEASURED, MEASURES, REPORTED, Study, StudyResults
 

@@ -9,8 +9,7 @@ from pathlib import Path
 from pandas import DataFrame
 
 from raremetric.files import atomic_write
-from raremetric.pages.drawing import Figure
-from raremetric.pages.page import Grid, Section, to_html, to_latex, to_markdown
+from raremetric.pages import Figure, Grid, Section, to_html, to_latex, to_markdown
 from raremetric.study.report.figures import draw_dataset, draw_means, draw_ranks
 from raremetric.study.report.grids import (
     dataset_grid,

@@ -10,8 +10,18 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.metrics import precision_recall_curve
 
-from raremetric.pages.drawing import Figure, add_legend, new_figure, save, styles
-from raremetric.pages.page import Cell, Grid, Section, name_cell, to_html
+from raremetric.pages import (
+    Cell,
+    Figure,
+    Grid,
+    Section,
+    add_legend,
+    name_cell,
+    new_figure,
+    save,
+    styles,
+    to_html,
+)
 from raremetric.table.results import BUDGETS, Comparison, title_of
 
 N_COLUMNS = 50  # of the file, in the table of importances

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from raremetric.explain.contributions import MAX_BACKGROUND
-from raremetric.pages.page import to_html
+from raremetric.pages import to_html
 from raremetric.table.explanation import Explanation, example_name, show_value
 from raremetric.table.review import Review
 

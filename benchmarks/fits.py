@@ -20,7 +20,7 @@ from raremetric.losses.large_margin import make_large_margin_loss
 from raremetric.metric import initial_components
 from raremetric.solvers.smooth import minimize_lbfgs
 from raremetric.study import read_study
-from raremetric.study.execution import run_task
+from raremetric.study.protocol import run_task
 from raremetric.study.tasks import Task
 from raremetric.validation import check_labels
 

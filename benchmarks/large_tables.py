@@ -27,7 +27,7 @@ from threadpoolctl import threadpool_limits
 from raremetric import RareClassifier
 from raremetric.contenders import CONTENDERS
 from raremetric.datasets import list_datasets, load_dataset
-from raremetric.study.execution import make_split
+from raremetric.study.protocol import make_split
 
 METHODS = ("gradient-boosting", "RareClassifier-fast")
 GENERATED = {"generated-2": 0.02, "generated-10": 0.1}  # the shares of positives

@@ -27,7 +27,7 @@ from threadpoolctl import threadpool_limits
 from raremetric import BalancedDiscriminant, BoostedLeaves
 from raremetric.datasets import load_dataset
 from raremetric.neighbors import NeighborSearch
-from raremetric.study.execution import make_split
+from raremetric.study.protocol import make_split
 from raremetric.validation import check_labels
 
 DATA = ("pima", "german", "abalone", "yeast", "pageblocks", "segmentation", "vehicle", "spambase")

@@ -11,7 +11,7 @@ from sklearn.preprocessing import StandardScaler
 from raremetric.contenders import CONTENDERS
 from raremetric.contenders.neighbor_vote import NeighborVote
 from raremetric.datasets import load_dataset
-from raremetric.study.execution import make_split, run_task
+from raremetric.study.protocol import make_split, run_task
 from raremetric.study.tasks import LearnerSpec, Task
 from tests.conftest import make_problem
 

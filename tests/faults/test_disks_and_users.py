@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from raremetric.study import execution
 from raremetric.study.execution import run_missing
+from raremetric.study.protocol import run_task
 from raremetric.study.store import Store
 from raremetric.study.tasks import LearnerSpec, Study
 from raremetric.study.text import export_results
@@ -167,7 +167,7 @@ def die_once(task):
     with suppress(FileExistsError):
         os.close(os.open(marker, os.O_CREAT | os.O_EXCL))
         os.kill(os.getpid(), signal.SIGKILL)
-    return execution.run_task(task)
+    return run_task(task)
 
 
 @pytest.mark.fault
@@ -175,8 +175,7 @@ def die_once(task):
 @pytest.mark.parametrize("dask", [None, "local"])
 def test_a_worker_is_killed(tmp_path, monkeypatch, finished, dask):
     monkeypatch.setenv("RAREMETRIC_TEST_MARKER", str(tmp_path / "marker"))
-    monkeypatch.setattr(execution, "run_task", die_once)
     store = Store(tmp_path / "other.sqlite", create=True)
-    run_missing(store, [STUDY], n_jobs=2, dask=dask)
+    run_missing(store, [STUDY], n_jobs=2, dask=dask, run=die_once)
     assert (tmp_path / "marker").exists()
     assert rows_without_times(store) == rows_without_times(finished)

@@ -174,7 +174,7 @@ def use_store(store, folder):
     """Everything that reads a store."""
     store.statuses()
     store.missing(STUDY.tasks())
-    store.mean_seconds()
+    store.seconds_left(STUDY.tasks())
     store.failures(STUDY.tasks())
     store.results()
     store.details()

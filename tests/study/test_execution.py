@@ -10,8 +10,8 @@ import time
 
 import pytest
 
-from raremetric.study import execution
-from raremetric.study.execution import execute, run_missing, run_task, seconds_left
+from raremetric.study.execution import execute, run_missing
+from raremetric.study.protocol import run_task
 from raremetric.study.store import Store
 from raremetric.study.tasks import LearnerSpec, Study
 
@@ -73,8 +73,8 @@ def test_only_what_is_missing_is_done(tmp_path):
     run_missing(store, [STUDY], on_result=on_result)
     assert sorted(seen) == sorted(task.id for task in tasks)
     assert store.studies() == [STUDY]
-    assert seconds_left(store, [], 1) == 0
-    assert seconds_left(store, tasks[:2], 2) > 0
+    assert store.seconds_left([]) == 0
+    assert store.seconds_left(tasks[:2]) > 0
 
 
 def test_a_failure_keeps_its_traceback_and_stops_nothing(tmp_path):
@@ -98,11 +98,10 @@ def interrupted(task):
         raise SystemError("returned a result with an exception set") from error
 
 
-def test_ctrl_c_in_a_compiled_function_is_not_a_failure_of_the_task(tmp_path, monkeypatch):
-    monkeypatch.setattr(execution, "run_task", interrupted)
+def test_ctrl_c_in_a_compiled_function_is_not_a_failure_of_the_task(tmp_path):
     store = Store(tmp_path / "study.sqlite", create=True)
     with pytest.raises(KeyboardInterrupt):
-        run_missing(store, [STUDY])
+        run_missing(store, [STUDY], run=interrupted)
     assert store.statuses() == {}
 
 

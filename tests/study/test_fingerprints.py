@@ -8,16 +8,11 @@ import pytest
 
 import raremetric
 from raremetric.contenders import CONTENDERS
-from raremetric.study.execution import computing_files, fingerprint, hash_of_code, run_task
+from raremetric.study.protocol import computing_files, fingerprint, hash_of_code, run_task
 from raremetric.study.tasks import LearnerSpec, Task
 
 ROOT = Path(raremetric.__file__).parent
 KNOWN = {name: LearnerSpec.from_dict(name, {}) for name in CONTENDERS}
-# They choose where to run, import, or check; they cannot change a number.
-NEUTRAL = {
-    *("study/tasks.py", "extras.py", "partitions.py"),
-    *("voting/readings.py", "features/landmarks.py"),
-}
 
 
 def files_that_run(task):
@@ -33,23 +28,21 @@ def files_that_run(task):
         run_task(task)
     finally:
         sys.setprofile(None)
-    return {Path(f).relative_to(ROOT).as_posix() for f in seen if f.startswith(str(ROOT))}
+    return {Path(name) for name in seen if name.startswith(str(ROOT))}
 
 
-@pytest.mark.parametrize("resampling", ["none", "smote"])
-@pytest.mark.parametrize("name", ["Euclidean", "LMNN", "ITML", "GMML", "IML"])
+@pytest.mark.parametrize(("name", "resampling"), [("IML", "smote"), ("SVM-rbf", "none")])
 def test_every_file_that_runs_counts(name, resampling):
     learner = dataclasses.replace(KNOWN[name], name="few candidates", n_candidates=1)
     ran = files_that_run(Task("hayes", None, resampling, 1, learner))
-    assert "contenders/neighbor_vote.py" in ran
-    assert ran - NEUTRAL <= set(computing_files(KNOWN[name].contender()))
+    assert ROOT / "contenders" / "base.py" in ran
+    assert ran - {ROOT / "study" / "tasks.py"} <= set(computing_files(ROOT))
 
 
-def test_scores_depend_on_more_code_than_votes():
-    vote, score = (set(computing_files(CONTENDERS[name])) for name in ("IML", "SVM-laplacian"))
-    assert "rare/ensemble.py" in score - vote
-    assert not any(name.startswith(("table/", "report/", "cli/")) for name in vote | score)
-    assert fingerprint(KNOWN["IML"]) == fingerprint(KNOWN["LMNN"]) != fingerprint(KNOWN["SVM-rbf"])
+def test_what_shows_results_does_not_count():
+    names = {path.relative_to(ROOT).as_posix() for path in computing_files(ROOT)}
+    assert {"study/protocol.py", "rare/policy.py", "datasets/registry.csv"} <= names
+    assert not any(name.startswith(("table/", "study/report/", "cli")) for name in names)
 
 
 def test_moved_modules_have_the_same_fingerprint():
@@ -62,20 +55,16 @@ def test_moved_modules_have_the_same_fingerprint():
     assert hash_of_code([first]) != hash_of_code([first, second])
 
 
-def test_a_changed_file_changes_the_fingerprint_of_what_it_computes(tmp_path, monkeypatch):
-    from raremetric.study import execution
-
-    before = {name: fingerprint(KNOWN[name]) for name in ("IML", "SVM-rbf")}
-    for name in computing_files(CONTENDERS["IML"]) + computing_files(CONTENDERS["SVM-rbf"]):
-        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / name).write_bytes((ROOT / name).read_bytes())
-    monkeypatch.setattr(raremetric, "__file__", str(tmp_path / "__init__.py"))
-    execution._hash_of_files.cache_clear()
-    assert {name: fingerprint(KNOWN[name]) for name in before} == before
-    with (tmp_path / "rare" / "ensemble.py").open("a") as file:
+def test_a_changed_file_changes_the_fingerprint(tmp_path, monkeypatch):
+    before = fingerprint(KNOWN["IML"])
+    for path in computing_files(ROOT):
+        copy = tmp_path / "first" / path.relative_to(ROOT)
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        copy.write_bytes(path.read_bytes())
+    monkeypatch.setattr(raremetric, "__file__", str(tmp_path / "first" / "__init__.py"))
+    assert fingerprint(KNOWN["IML"]) == before
+    with (tmp_path / "first" / "rare" / "ensemble.py").open("a") as file:
         file.write("# changed")
-    execution._hash_of_files.cache_clear()
-    after = {name: fingerprint(KNOWN[name]) for name in before}
-    assert after["IML"] == before["IML"]
-    assert after["SVM-rbf"] != before["SVM-rbf"]
-    execution._hash_of_files.cache_clear()
+    (tmp_path / "first").rename(tmp_path / "b")  # the hash of a folder is computed once
+    monkeypatch.setattr(raremetric, "__file__", str(tmp_path / "b" / "__init__.py"))
+    assert fingerprint(KNOWN["IML"]) != before

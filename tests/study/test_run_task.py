@@ -11,9 +11,8 @@ from sklearn.utils import Bunch
 from raremetric import RareClassifier, TableEncoder
 from raremetric.contenders import CONTENDERS
 from raremetric.datasets import load_dataset
-from raremetric.study import execution
-from raremetric.study.execution import fingerprint, run_task
-from raremetric.study.splits import encoded, make_split
+from raremetric.study import protocol
+from raremetric.study.protocol import encoded, fingerprint, make_split, run_task
 from raremetric.study.tasks import LearnerSpec, Task
 
 KNOWN = {name: LearnerSpec.from_dict(name, {}) for name in CONTENDERS}
@@ -154,7 +153,7 @@ def test_a_frame_is_encoded_as_its_training_part_says(mixed):
 
 
 def test_a_task_on_a_mixed_table_by_hand(mixed, monkeypatch):
-    monkeypatch.setattr(execution, "load_dataset", lambda name: mixed)
+    monkeypatch.setattr(protocol, "load_dataset", lambda name: mixed)
     spec = LearnerSpec("mine", "logistic-regression", grid={"C": [1.0]})
     result = run_task(Task("mixed", None, "none", 1, spec, 0.5))
     split = make_split(mixed.target, 1, 0.5, mixed.groups)

@@ -33,7 +33,7 @@ def test_round_trip_and_what_is_missing(path):
     assert store.missing(TASKS) == TASKS
     store.save(TASKS[0], DONE)
     store.save(TASKS[1], Result())
-    store.save_failure(TASKS[2], "Traceback ...\nValueError: no")
+    store.save(TASKS[2], "Traceback ...\nValueError: no")
     store.close()
     store = Store(path)
     assert store.missing(TASKS) == [TASKS[3]]
@@ -44,7 +44,7 @@ def test_round_trip_and_what_is_missing(path):
     assert store.select(["id", "fingerprint"]) == [(TASKS[0].id, "abc"), (TASKS[1].id, "")]
     assert store.failures(TASKS) == {TASKS[2].id: "Traceback ...\nValueError: no"}
     assert store.failures(TASKS[:2]) == {}  # not of other studies
-    assert store.mean_seconds() == {("wine", "IML"): 1.5}
+    assert store.seconds_left(TASKS[2:]) == 2 * 1.5
     store.save(TASKS[2], DONE)
     assert store.failures(TASKS) == {}
     assert store.details() == {"store": path.name, "code": "abc (2 tasks)", "versions": "numpy 2"}
@@ -66,7 +66,7 @@ def test_results_are_the_finished_tasks_of_each_study(path):
     store.record([STUDY, other])
     for task in (*TASKS, *other.tasks(), Task("heart", None, "none", 1, IML)):
         store.save(task, DONE)
-    store.save_failure(TASKS[3], "Traceback")
+    store.save(TASKS[3], "Traceback")
     first, second = store.results()
     assert (first.study, second.study) == (STUDY, other)
     assert first.rows["split"].tolist() == [1, 2, 3]

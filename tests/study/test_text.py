@@ -42,7 +42,7 @@ def store(tmp_path):
         store.record([STUDY, dataclasses.replace(STUDY, name="other", shares=(None,))])
         for task in STUDY.tasks():
             store.save(task, Result() if task == STUDY.tasks()[1] else result_of(task))
-        store.save_failure(STUDY.tasks()[2], "Traceback")
+        store.save(STUDY.tasks()[2], "Traceback")
     return store
 
 

@@ -128,7 +128,6 @@ def study_status(
     as_json: AsJson = False,
 ) -> None:
     """Show how many tasks are done, failed and left, and the expected time."""
-    from raremetric.study.execution import seconds_left
     from raremetric.study.reading import read_study
     from raremetric.study.store import Store
 
@@ -143,13 +142,14 @@ def study_status(
             failures |= results.failures(tasks)
             missing = [task for task in tasks if task.id not in known]
             n_failed = sum(known.get(task.id) == "failed" for task in tasks)
+            seconds = results.seconds_left(missing)
             found.append(
                 {
                     "study": study.name,
                     "done": len(tasks) - len(missing) - n_failed,
                     "failed": n_failed,
                     "left": len(missing),
-                    "seconds_left": seconds_left(results, missing, jobs),
+                    "seconds_left": None if seconds is None else seconds / jobs,
                 }
             )
     if as_json:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 from weakref import finalize
 
@@ -44,11 +45,7 @@ class StoreError(ValueError):
 class Store:
     """Studies and their results on disk. One process at a time may run tasks.
 
-    Parameters
-    ----------
-    path : Path
-        Created if it does not exist and ``create`` is true.
-    create : bool, default=False
+    The file is created if it does not exist and ``create`` is true.
     """
 
     def __init__(self, path: Path, create: bool = False):
@@ -141,17 +138,19 @@ class Store:
 
     def record(self, studies: Iterable[Study]) -> None:
         """Keep the definitions of studies; a part of a known study is added to it."""
-        known = {study.name: study for study in self.studies()}
         with self._transaction():
-            for study in studies:
-                self._define(known[study.name].extended(study) if study.name in known else study)
+            self._define(studies, Study.extended)
 
-    def _define(self, study: Study) -> None:
-        self._db.execute(
-            "INSERT INTO studies VALUES (:name, :definition) "
-            "ON CONFLICT (name) DO UPDATE SET definition = :definition",
-            {"name": study.name, "definition": json.dumps(study.to_dict())},
-        )
+    def _define(self, studies: Iterable[Study], add: Callable[[Study, Study], Study]) -> None:
+        """Write definitions; a study that is known is written as what `add` makes of both."""
+        known = {study.name: study for study in self.studies()}
+        for study in studies:
+            whole = add(known[study.name], study) if study.name in known else study
+            self._db.execute(
+                "INSERT INTO studies VALUES (:name, :definition) "
+                "ON CONFLICT (name) DO UPDATE SET definition = :definition",
+                {"name": whole.name, "definition": json.dumps(whole.to_dict())},
+            )
 
     def serialize(self) -> bytes:
         """The contents of the file."""
@@ -183,19 +182,16 @@ class Store:
             found.append(StudyResults(study, rows[own].drop(columns="id").reset_index(drop=True)))
         return found
 
-    def save(self, task: Task, result: Result) -> None:
-        """Keep the result of a finished task; it replaces a failure."""
-        values = asdict(result)
-        for name in ("candidate", "scores", "seeds", "versions"):
-            values[name] = json.dumps(values[name], sort_keys=True)
-        status = "done" if result.exists else "absent"
+    def save(self, task: Task, outcome: Result | str) -> None:
+        """Keep the result of a finished task, which replaces a failure, or a traceback."""
+        row = task.columns() | {"status": "failed", "traceback": outcome}
+        if isinstance(outcome, Result):
+            row = task.columns() | asdict(outcome)
+            row["status"] = "done" if outcome.exists else "absent"
+            for name in ("candidate", "scores", "seeds", "versions"):
+                row[name] = json.dumps(row[name], sort_keys=True)
         with self._transaction():
-            self._insert(task.columns() | {"status": status} | values)
-
-    def save_failure(self, task: Task, traceback: str) -> None:
-        """Keep the traceback of a task that failed."""
-        with self._transaction():
-            self._insert(task.columns() | {"status": "failed", "traceback": traceback})
+            self._insert(row)
 
     def _insert(self, row: dict[str, Any]) -> None:
         values = ", ".join(f":{name}" for name in row)
@@ -209,9 +205,7 @@ class Store:
         """
         n_added = 0
         with self._transaction():
-            known = {study.name: study for study in self.studies()}
-            for study in studies:
-                self._define(self._together(known.get(study.name), study))
+            self._define(studies, self._together)
             found = {
                 task_id: dict(zip(WHAT_COUNTS, values, strict=True))
                 for task_id, *values in self.select(["id", *WHAT_COUNTS])
@@ -228,10 +222,8 @@ class Store:
                     )
         return n_added
 
-    def _together(self, known: Study | None, added: Study) -> Study:
+    def _together(self, known: Study, added: Study) -> Study:
         """A study with all that the store and a file have of it."""
-        if known is None:
-            return added
         specs = {spec.name: spec for spec in known.learners}
         differ = ["test_size"] * (known.test_size != added.test_size)
         differ += [
@@ -262,12 +254,16 @@ class Store:
         settled = {"done", "absent"} if retry_failed else {"done", "absent", "failed"}
         return [task for task in tasks if known.get(task.id) not in settled]
 
-    def mean_seconds(self) -> dict[tuple[str, str], float]:
-        """Mean duration of the finished tasks of each data set and learner."""
+    def seconds_left(self, missing: Sequence[Task]) -> float | None:
+        """Expected time for tasks in one process, from similar finished ones; None without any."""
         found = self._fetch(
             "SELECT dataset, learner, AVG(seconds) FROM tasks WHERE status = 'done' GROUP BY 1, 2"
         )
-        return {(dataset, learner): seconds for dataset, learner, seconds in found}
+        known = {(dataset, learner): seconds for dataset, learner, seconds in found}
+        if missing and not known:
+            return None
+        typical = fmean(known.values()) if known else 0.0
+        return sum(known.get((task.dataset, task.learner.name), typical) for task in missing)
 
     def failures(self, tasks: Iterable[Task]) -> dict[str, str]:
         """Tracebacks of those of the tasks that failed, by id."""

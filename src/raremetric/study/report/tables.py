@@ -17,7 +17,7 @@ from scipy.stats import rankdata
 
 from raremetric.datasets import describe_dataset
 from raremetric.pages import MISSING
-from raremetric.study.execution import fingerprint
+from raremetric.study.protocol import fingerprint
 from raremetric.study.tasks import COUNTS, MEASURED, MEASURES, REPORTED, Study, StudyResults
 
 RESAMPLING_NAMES = {

@@ -47,7 +47,9 @@ def test_commands_that_read_a_store_do_not_import_its_learners(folder):
     with closing(Store(folder / "study.sqlite", create=True)) as store:
         store.record([study])
         for task in study.tasks():
-            store.save(task, Result(tn=50, fp=3, fn=4, tp=20, versions={"numpy": "2"}))
+            versions = {"numpy": "2"}
+            result = Result(tn=50, fp=3, fn=4, tp=20, versions=versions, fingerprint="ab+cd")
+            store.save(task, result)
     for words in (
         ["study", "status"],
         ["study", "report", "--out", "report"],

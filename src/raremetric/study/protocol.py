@@ -134,19 +134,24 @@ def run_task(task: Task) -> Result:
 
 def fingerprint(learner: LearnerSpec) -> str:
     """A hash of the code of this package that computes results, and of a user's own class."""
-    package = _package_hash(Path(raremetric.__file__).parent)
+    package = package_fingerprint()
     return f"{package}+{_source_hash(load_class(learner.kind))}" if learner.is_custom else package
+
+
+def package_fingerprint() -> str:
+    """The part of a fingerprint before the plus sign."""
+    return _hash_of_folder(Path(raremetric.__file__).parent)
+
+
+@cache
+def _hash_of_folder(root: Path) -> str:
+    return hash_of_code(path.read_bytes() for path in computing_files(root))
 
 
 def computing_files(root: Path) -> list[Path]:
     """The files of the package, in a folder, that can change a result."""
     files = [path for path in root.rglob("*.py") if path.relative_to(root).parts[0] not in NEUTRAL]
     return [*files, root / "study" / "protocol.py", root / "datasets" / "registry.csv"]
-
-
-@cache
-def _package_hash(root: Path) -> str:
-    return hash_of_code(path.read_bytes() for path in computing_files(root))
 
 
 def hash_of_code(sources: Iterable[bytes]) -> str:

@@ -156,7 +156,7 @@ def _splits_cell(counts: Iterable[float]) -> Cell:
 
 def _origin(table: Table) -> str:
     text = f"Splits: {progress_text(table)}. Code: {code_text(table)}."
-    if n_other := int(table.scores["other_code"].sum()):
+    if n_other := table.n_of_other_code:
         text += f" Of other code than this version: {n_other} of {len(table.scores)} tasks."
     return text
 

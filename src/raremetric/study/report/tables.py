@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from operator import neg
@@ -17,7 +16,7 @@ from scipy.stats import rankdata
 
 from raremetric.datasets import describe_dataset
 from raremetric.pages import MISSING
-from raremetric.study.protocol import fingerprint
+from raremetric.study.protocol import package_fingerprint
 from raremetric.study.tasks import COUNTS, MEASURED, MEASURES, REPORTED, Study, StudyResults
 
 RESAMPLING_NAMES = {
@@ -36,25 +35,13 @@ def ranks_of(scores: Any) -> NDArray[np.float64]:
 
 @dataclass(frozen=True)
 class Table:
-    """The table of one study, one resampling and one measure.
+    """The table of one study, one resampling and one measure."""
 
-    Parameters
-    ----------
-    name : str
-        Name of its files, without extension.
-    study : Study
-    resampling : str
-    measure : {"f1", "average_precision", "neg_log_loss"}
-    scores : DataFrame
-        One row per finished task: the columns of the results, f1, accuracy and other_code: whether
-        the task was computed by other code than that of this version.
-    """
-
-    name: str
+    name: str  # of its files, without extension
     study: Study
     resampling: str
-    measure: str
-    scores: pd.DataFrame
+    measure: str  # a key of MEASURES
+    scores: pd.DataFrame  # one row per finished task: `REPORTED`, f1, accuracy, neg_log_loss
 
     @property
     def title(self) -> str:
@@ -142,6 +129,12 @@ class Table:
         return dict(sorted(parts, key=lambda part: (-len(part[1]), part[0])))
 
     @property
+    def n_of_other_code(self) -> int:
+        """The number of tasks that are known to be computed by other code than this version."""
+        code = self.scores["fingerprint"].str.partition("+")[0]  # without that of a user's class
+        return int(((code != "") & (code != package_fingerprint())).sum())
+
+    @property
     def n_splits(self) -> tuple[int, int]:
         """The smallest and the largest number of splits of a cell."""
         return int(self.cells["n_splits"].min()), int(self.cells["n_splits"].max())
@@ -222,7 +215,7 @@ def with_scores(rows: pd.DataFrame) -> pd.DataFrame:
 
 def study_tables(study: Study, rows: pd.DataFrame) -> Iterator[Table]:
     """One table per resampling and measure, if there are values of that measure."""
-    scored = with_scores(rows).assign(other_code=_is_of_other_code(study, rows))
+    scored = with_scores(rows)
     for resampling in in_order(scored["resampling"], study.resamplings):
         for measure in study.measures:
             part = scored[(scored["resampling"] == resampling) & scored[measure].notna()]
@@ -234,17 +227,6 @@ def study_tables(study: Study, rows: pd.DataFrame) -> Iterator[Table]:
                 yield Table(name, study, resampling, measure, part)
 
 
-def _is_of_other_code(study: Study, rows: pd.DataFrame) -> pd.Series:
-    """Whether each row is known to be computed by other code than that of this version."""
-    is_known = rows["fingerprint"] != ""
-    names, current = set(rows.loc[is_known, "learner"]), {}
-    for learner in study.learners:
-        if learner.name in names:
-            with suppress(ValueError):  # a class that cannot be imported here
-                current[learner.name] = fingerprint(learner)
-    return is_known & (rows["fingerprint"] != rows["learner"].map(current))
-
-
 def in_order(names: Iterable[str], order: Iterable[str]) -> list[str]:
     """Each name once, in a given order that contains all of them."""
     found = set(names)
@@ -253,9 +235,8 @@ def in_order(names: Iterable[str], order: Iterable[str]) -> list[str]:
 
 def splits_text(counts: Iterable[float]) -> str:
     """The number of splits, or its range if it varies."""
-    numbers = np.asarray(list(counts), dtype=float)
-    numbers = numbers[~np.isnan(numbers)]
-    if not len(numbers):
+    numbers = pd.Series(counts, dtype=float).dropna()
+    if numbers.empty:
         return MISSING
     low, high = int(numbers.min()), int(numbers.max())
     return str(low) if low == high else f"{low}–{high}"

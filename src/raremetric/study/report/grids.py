@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
-from pandas import DataFrame
+import pandas as pd
 
 from raremetric.pages import MISSING, Cell, Grid, name_cell
 from raremetric.study.report.ranks import EQUIVALENT, LEVEL, PLAIN, RankTests, average_ranks
@@ -22,27 +23,22 @@ from raremetric.study.report.tables import (
 )
 from raremetric.study.tasks import MEASURES
 
-Columns = dict[str, str | Callable[[Any], Cell]]
-PAIRED: Columns = {  # what `Paired` says, and Holm's p-value
-    "SE": lambda row: _error_cell(row),
-    "Wins": "wins",
-    "Ties": "ties",
-    "Losses": "losses",
-    "Wilcoxon p": lambda row: _p_cell(row.wilcoxon, bold=False),
-    "Holm p": lambda row: _p_cell(row.holm),
-    "Equivalence p": lambda row: _p_cell(row.equivalent),
-}
+Columns = dict[str, str | Callable[[Any], Any]]
 
 
 def dataset_grid(table: Table) -> Grid:
     """Data sets (and shares) × learners, as in the paper's Tables 2 and 3."""
     labels = ["Data set", "Minority", "Splits"] if table.by_share else ["Data set", "Splits"]
     rows = []
-    for key, part in table.cells.groupby(["dataset", "share"], sort=False, dropna=False):
-        dataset, share = key
+    for (dataset, share), part in table.cells.groupby(
+        ["dataset", "share"], sort=False, dropna=False
+    ):
         names = [name_cell(dataset), share_cell(share)] if table.by_share else [name_cell(dataset)]
         cells = part.set_index("learner").reindex(table.learners)
-        rows.append([*names, _splits_cell(cells["n_splits"]), *_score_cells(cells)])
+        texts = _score_texts(cells["mean"], cells["std"])
+        if cells["n_splits"].dropna().nunique() > 1:
+            texts = [f"{text} ({n:.0f})" for text, n in zip(texts, cells["n_splits"], strict=True)]
+        rows.append([*names, _splits_cell(cells["n_splits"]), *_marked(texts, cells["mean"])])
     return Grid(
         f"{table.title}, each data set" if table.by_share else table.title,
         [*labels, *table.learners],
@@ -53,50 +49,35 @@ def dataset_grid(table: Table) -> Grid:
     )
 
 
-def _score_cells(cells: DataFrame) -> list[Cell]:
-    """Mean ± standard deviation of each learner, with the number of splits if it varies."""
-    uneven = cells["n_splits"].dropna().nunique() > 1
-    found = []
-    for cell, is_best in zip(cells.itertuples(), _best(cells["mean"]), strict=True):
-        if np.isnan(cell.mean):
-            found.append(Cell(MISSING))
-            continue
-        n_splits = f" ({cell.n_splits:.0f})" if uneven else ""
-        text = f"{cell.mean:.1f} ± {cell.std:.1f}{n_splits}"
-        found.append(Cell(text, float(cell.mean), is_best))
-    return found
+def _score_texts(means: pd.Series, stds: pd.Series) -> list[str]:
+    return [f"{mean:.1f} ± {std:.1f}" for mean, std in zip(means, stds, strict=True)]
 
 
-def _best(scores: Any) -> list[bool]:
-    """Whether each score is the highest of at least two."""
-    rounded = np.round(scores, 9)
-    if np.count_nonzero(~np.isnan(rounded)) < 2:
-        return [False] * len(rounded)
-    return (rounded == np.nanmax(rounded)).tolist()
+def _marked(texts: Iterable[str], values: pd.Series, sign: int = 1) -> list[Cell]:
+    """Cells of which the best of at least two is bold: the highest, or the lowest if sign is −1."""
+    rounded = sign * values.round(9)
+    best = rounded.max() if values.count() > 1 else np.nan
+    return [
+        Cell(MISSING) if np.isnan(value) else Cell(text, float(value), bool(own == best))
+        for text, value, own in zip(texts, values, rounded, strict=True)
+    ]
 
 
 def _mean_row(table: Table) -> Iterable[list[Cell]]:
     means, stds = table.complete(), table.complete("std")
-    if means.empty:
-        return
-    cells = [
-        Cell(f"{mean:.1f} ± {stds[learner].mean():.1f}", float(mean), is_best)
-        for (learner, mean), is_best in zip(means.mean().items(), _best(means.mean()), strict=True)
-    ]
-    yield [Cell(f"Mean over {sets_text(len(means))}"), _shared_splits(table), *cells]
+    if not means.empty:
+        label = Cell(f"Mean over {sets_text(len(means))}")
+        cells = _marked(_score_texts(means.mean(), stds.mean()), means.mean())
+        yield [label, _shared_splits(table), *cells]
 
 
 def _rank_rows(table: Table) -> Iterable[list[Cell]]:
     if (ranks := average_ranks(table)) is None:
         return
     for text, own in (("", ranks.over_datasets), (" and the Mean row", ranks.with_mean_row)):
-        best = _best([-rank for rank in own.values()])
-        cells = [
-            Cell(f"{rank:.2f}", rank, is_best)
-            for rank, is_best in zip(own.values(), best, strict=True)
-        ]
-        label = f"Average rank over {sets_text(ranks.n_datasets)}{text}"
-        yield [Cell(label), _shared_splits(table), *cells]
+        label = Cell(f"Average rank over {sets_text(ranks.n_datasets)}{text}")
+        cells = _marked([f"{rank:.2f}" for rank in own.values()], pd.Series(own), sign=-1)
+        yield [label, _shared_splits(table), *cells]
 
 
 def _notes(table: Table) -> list[str]:
@@ -125,12 +106,8 @@ def share_grid(table: Table) -> Grid:
     rows = []
     for share in table.shares:
         means = table.complete(share=share)
-        cells = [
-            Cell(f"{mean:.1f}", mean, is_best) if len(means) else Cell(MISSING)
-            for mean, is_best in zip(means.mean(), _best(means.mean()), strict=True)
-        ]
-        n_sets = Cell(str(len(means)), len(means))
-        rows.append([share_cell(share), n_sets, _shared_splits(table, share), *cells])
+        counts = [share_cell(share), _cell(len(means)), _shared_splits(table, share)]
+        rows.append([*counts, *_marked([f"{mean:.1f}" for mean in means.mean()], means.mean())])
     note = (
         f"Mean {table.measure_name} in percent, over the data sets with a result of every learner "
         "at this share."
@@ -169,17 +146,40 @@ def _listing(
     notes: Sequence[str] = (),
 ) -> Grid:
     """A grid from any rows; each column is a heading, and an attribute or what makes a cell."""
-
-    def cell(row: Any, column: str | Callable[[Any], Cell]) -> Cell:
-        if callable(column):
-            return column(row)
-        value = getattr(row, column)
-        if isinstance(value, float):
-            return Cell(MISSING) if np.isnan(value) else Cell(f"{value:.3g}", value)
-        return Cell(str(value), value)
-
-    cells = [[cell(row, column) for column in columns.values()] for row in rows]
+    find = [attrgetter(each) if isinstance(each, str) else each for each in columns.values()]
+    cells = [[_cell(each(row)) for each in find] for row in rows]
     return Grid(caption, list(columns), cells, [], n_labels, list(notes))
+
+
+def _cell(value: Any, form: str = ".3g") -> Cell:
+    """A cell that is sorted by its value; cells stay as they are."""
+    if isinstance(value, Cell):
+        return value
+    if isinstance(value, float):
+        return Cell(MISSING) if np.isnan(value) else Cell(f"{value:{form}}", value)
+    return Cell(str(value), value)
+
+
+def _p_cell(p_value: float, bold: bool = True) -> Cell:
+    if np.isnan(p_value):
+        return Cell(MISSING)
+    text = "<0.001" if p_value < 0.001 else f"{p_value:.3f}"
+    return Cell(text, p_value, bold and p_value < LEVEL)
+
+
+def _difference_cell(row: Any) -> Cell:
+    return Cell(signed(row.difference), row.difference)
+
+
+PAIRED: Columns = {  # what `Paired` says, and Holm's p-value
+    "SE": lambda row: _cell(row.standard_error, ".2f"),
+    "Wins": "wins",
+    "Ties": "ties",
+    "Losses": "losses",
+    "Wilcoxon p": lambda row: _p_cell(row.wilcoxon, bold=False),
+    "Holm p": lambda row: _p_cell(row.holm),
+    "Equivalence p": lambda row: _p_cell(row.equivalent),
+}
 
 
 def pairs_grid(table: Table, tests: RankTests) -> Grid:
@@ -193,18 +193,18 @@ def pairs_grid(table: Table, tests: RankTests) -> Grid:
         **PAIRED,
     }
     caption = f"{table.title}, {'other ' * (leader in table.learners)}pairs of learners"
-    return _listing(caption, rows, columns, 2, [_paired_note(pairs, len(pairs))])
+    return _listing(caption, rows, columns, 2, [_paired_note(pairs)])
 
 
-def lead_grid(table: Table, lead: DataFrame) -> Grid:
+def lead_grid(table: Table, lead: pd.DataFrame) -> Grid:
     """How far the leader is ahead of each other learner."""
     leader = table.study.leader
     columns: Columns = {"Learner": "learner", f"{leader} minus learner": _difference_cell, **PAIRED}
     caption = f"{table.title}, {leader} minus each learner"
-    return _listing(caption, lead.itertuples(), columns, notes=[_paired_note(lead, len(lead))])
+    return _listing(caption, lead.itertuples(), columns, notes=[_paired_note(lead)])
 
 
-def _paired_note(pairs: DataFrame, n_corrected: int) -> str:
+def _paired_note(pairs: pd.DataFrame) -> str:
     n_datasets, n_origins = map(int, pairs[["n_datasets", "n_origins"]].iloc[0])
     origins = ""
     if n_origins < n_datasets:
@@ -216,14 +216,14 @@ def _paired_note(pairs: DataFrame, n_corrected: int) -> str:
         "Paired differences over the data sets and splits that all learners have finished: "
         f"{sets_text(n_datasets)}{origins}. SE: standard error of the mean over data sets. "
         "Wilcoxon: two-sided signed-rank test, without ties. Holm: the same, corrected for "
-        f"{n_corrected} comparison{'s' * (n_corrected != 1)}; below {LEVEL:g} (bold), the "
+        f"{len(pairs)} comparison{'s' * (len(pairs) != 1)}; below {LEVEL:g} (bold), the "
         "difference is significant. Equivalence: two one-sided t tests with this SE; below "
         f"{LEVEL:g} (bold), the means are equal within ±{EQUIVALENT:g} point. Otherwise, neither "
         "is shown."
     )
 
 
-def few_grid(table: Table, few: DataFrame) -> Grid:
+def few_grid(table: Table, few: pd.DataFrame) -> Grid:
     """Means over the data sets with few positives, and how they compare with plain 3-NN."""
     notes = [
         f"{sets_text(int(few['n_few'].iloc[0]))} with fewer than {FEW} positives to learn from. "
@@ -237,11 +237,11 @@ def few_grid(table: Table, few: DataFrame) -> Grid:
         )
     columns: Columns = {
         "Learner": "learner",
-        "All data sets": lambda row: Cell(f"{row.mean:.1f}", row.mean),
-        f"Fewer than {FEW} positives": lambda row: Cell(f"{row.mean_few:.1f}", row.mean_few),
+        "All data sets": lambda row: _cell(row.mean, ".1f"),
+        f"Fewer than {FEW} positives": lambda row: _cell(row.mean_few, ".1f"),
         f"Minus {PLAIN} there": _difference_cell,
-        "SE": _error_cell,
-        "Holm p": lambda row: _p_cell(row.holm),
+        "SE": PAIRED["SE"],
+        "Holm p": PAIRED["Holm p"],
     }
     caption = f"{table.title}, data sets with few positives"
     return _listing(caption, few.itertuples(), columns, notes=notes)
@@ -258,43 +258,23 @@ def origin_grid(tables: Sequence[Table]) -> Grid:
     columns: Columns = {
         "Table": "title",
         "Splits": lambda table: Cell(progress_text(table), float(table.n_splits[0])),
-        "Data sets": lambda table: _count(len(table.datasets)),
-        "Methods": lambda table: _count(len(table.learners)),
-        "Tasks": lambda table: _count(len(table.scores)),
-        "Code": lambda table: name_cell(code_text(table)),
+        "Data sets": lambda table: len(table.datasets),
+        "Methods": lambda table: len(table.learners),
+        "Tasks": lambda table: len(table.scores),
+        "Code": code_text,
     }
     return _listing("What was run", tables, columns, notes=[note])
 
 
-def effort_grid(effort: DataFrame) -> Grid:
+def effort_grid(effort: pd.DataFrame) -> Grid:
     """How long the tasks of each learner took."""
     columns: Columns = {
         "Learner": "learner",
         "Tasks": "tasks",
-        "Median seconds": lambda row: Cell(f"{row.median_seconds:.2f}", row.median_seconds),
+        "Median seconds": lambda row: _cell(row.median_seconds, ".2f"),
         "Total hours": lambda row: Cell(f"{row.total_seconds / 3600:.2f}", row.total_seconds),
     }
     if effort["median_fit_seconds"].notna().any():
         columns["Median CPU seconds of fits"] = "median_fit_seconds"
         columns["Median CPU µs per prediction"] = "median_predict_microseconds"
     return _listing("Finished tasks and their time, including tuning", effort.itertuples(), columns)
-
-
-def _count(count: int) -> Cell:
-    return Cell(str(count), count)
-
-
-def _difference_cell(row: Any) -> Cell:
-    return Cell(signed(row.difference), row.difference)
-
-
-def _error_cell(row: Any) -> Cell:
-    error = row.standard_error
-    return Cell(MISSING) if np.isnan(error) else Cell(f"{error:.2f}", error)
-
-
-def _p_cell(p_value: float, bold: bool = True) -> Cell:
-    if np.isnan(p_value):
-        return Cell(MISSING)
-    text = "<0.001" if p_value < 0.001 else f"{p_value:.3f}"
-    return Cell(text, p_value, bold and p_value < LEVEL)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import combinations
 from typing import NamedTuple
 
@@ -102,28 +102,14 @@ def compare_ranks(table: Table) -> RankTests | None:
 
 
 def pair_tests(means: pd.DataFrame, leader: str | None = None) -> pd.DataFrame:
-    """Compare all pairs of learners over the data sets, which are the index.
+    """Compare all pairs of learners; `means` is data sets × learners.
 
-    Parameters
-    ----------
-    means : DataFrame
-        Data sets × learners.
-    leader : str or None
-        The learner that was chosen in advance to be compared with each other one.
-
-    Returns
-    -------
-    DataFrame
-        One row per pair, the learner with the higher mean first: first, second, the fields of
-        `Paired`, and holm, the p-value with Holm's correction: for the pairs with the leader, for
-        their number, and otherwise for the number of all pairs.
+    One row per pair, the learner with the higher mean first: first, second, the fields of `Paired`,
+    and holm, the p-value with Holm's correction. For the pairs with the leader, which was chosen in
+    advance, it is corrected for their number, and otherwise for the number of all pairs.
     """
     best_first = means.mean().sort_values(ascending=False, kind="stable").index
-    pairs = pd.DataFrame(
-        {"first": first, "second": second, **paired(differences(means, first, second))._asdict()}
-        for first, second in combinations(best_first, 2)
-    )
-    pairs["holm"] = holm(pairs["wilcoxon"])
+    pairs = _compared(means, combinations(best_first, 2))
     own = (pairs["first"] == leader) | (pairs["second"] == leader)
     if own.any():
         pairs.loc[own, "holm"] = holm(pairs.loc[own, "wilcoxon"])
@@ -132,10 +118,14 @@ def pair_tests(means: pd.DataFrame, leader: str | None = None) -> pd.DataFrame:
 
 def leads(means: pd.DataFrame, leader: str) -> pd.DataFrame:
     """One learner minus each other one: learner, `Paired`, and holm, for these comparisons."""
+    pairs = _compared(means, ((leader, name) for name in means if name != leader))
+    return pairs.drop(columns="first").rename(columns={"second": "learner"})
+
+
+def _compared(means: pd.DataFrame, pairs: Iterable[tuple[str, str]]) -> pd.DataFrame:
     found = pd.DataFrame(
-        {"learner": name, **paired(differences(means, leader, name))._asdict()}
-        for name in means.columns
-        if name != leader
+        {"first": first, "second": second, **paired(differences(means, first, second))._asdict()}
+        for first, second in pairs
     )
     return found.assign(holm=holm(found["wilcoxon"]))
 
@@ -181,14 +171,10 @@ def paired(difference: pd.Series) -> Paired:
     clustered standard error is √(g / (g − 1) Σ sum²) / n.
     """
     origins = difference.groupby([dataset_origin(name) for name in difference.index])
-    each, mean, n, g = (
-        origins.mean().round(6),
-        float(difference.mean()),
-        len(difference),
-        len(origins),
-    )
+    mean, n, g = float(difference.mean()), len(difference), len(origins)
     squares = ((origins.sum() - origins.size() * mean) ** 2).sum()
     error = float(np.sqrt(squares * g / (g - 1)) / n) if g > 1 else np.nan
+    each = origins.mean().round(6)
     each = each[each != 0]
     return Paired(
         n_datasets=n,
@@ -211,11 +197,10 @@ def t_test(distance: float, error: float, n: int) -> float:
 
 def lead_table(table: Table) -> pd.DataFrame | None:
     """The leader minus each other learner; None if there is no leader or nothing to compare."""
-    leader = table.study.leader
-    if leader is None or leader not in table.learners or len(table.learners) < 2 or table.by_share:
+    leader, means = table.study.leader, table.complete()
+    if leader not in means or len(means.columns) < 2 or means.empty:
         return None
-    means = table.complete()
-    return None if means.empty else leads(means, leader)
+    return leads(means, leader)
 
 
 def few_table(table: Table) -> pd.DataFrame | None:
@@ -223,11 +208,9 @@ def few_table(table: Table) -> pd.DataFrame | None:
 
     None if the study does not ask for it, or lacks such data sets or plain 3-NN.
     """
-    if not table.few or PLAIN not in table.learners or len(table.learners) < 2:
-        return None
     means = table.complete()
     few = means[means.index.isin(table.few)]
-    if few.empty:
+    if few.empty or PLAIN not in means or len(means.columns) < 2:
         return None
     against = leads(few, PLAIN).set_index("learner").reindex(table.learners)
     return pd.DataFrame(

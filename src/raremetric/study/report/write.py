@@ -129,31 +129,32 @@ def _overview(summary: Summary) -> str:
 
 def _section(table: Table, figure_dataset: str | None, change: Change) -> tuple[Section, Files]:
     """A table's section of the page, and its files."""
-    remark = "" if table.by_share else why_no_tests(table)
-    section = Section(table.name, table.title, [change(table, dataset_grid(table))], remark=remark)
+    main = change(table, dataset_grid(table))
+    grids, folded, figures, remark = [main], [], [], ""
     frames = {"": _cells(table)}
     if table.by_share:
-        section.folded.append(section.grids.pop())
-        section.grids.append(share_grid(table))
-        section.figures.extend([draw_dataset(table, figure_dataset), draw_means(table)])
-    elif tests := compare_ranks(table):
-        section.figures.append(draw_ranks(table, tests))
-        section.folded.append(pairs_grid(table, tests))
-        frames["-tests"] = tests.pairs
-    if (lead := lead_table(table)) is not None:
-        section.grids.append(lead_grid(table, lead))
-        frames["-lead"] = lead.round(4)
-    if (few := few_table(table)) is not None:
-        section.grids.append(few_grid(table, few))
-        frames["-few"] = few.round(4)
-    main, *extra = section.grids
-    details = [main.detail_grid()] if main.has_details else []
-    grids = [main, *details, *extra, *([] if table.by_share else section.folded)]
-    return section, {
+        grids, folded = [share_grid(table)], [main]
+        figures = [draw_dataset(table, figure_dataset), draw_means(table)]
+        printed = grids
+    else:
+        remark = why_no_tests(table)
+        if tests := compare_ranks(table):
+            figures = [draw_ranks(table, tests)]
+            folded = [pairs_grid(table, tests)]
+            frames["-tests"] = tests.pairs
+        if (lead := lead_table(table)) is not None:
+            grids.append(lead_grid(table, lead))
+            frames["-lead"] = lead.round(4)
+        if (few := few_table(table)) is not None:
+            grids.append(few_grid(table, few))
+            frames["-few"] = few.round(4)
+        details = [main.detail_grid()] if main.has_details else []
+        printed = [main, *details, *grids[1:], *folded]
+    return Section(table.name, table.title, grids, figures, folded, remark), {
         **{f"{table.name}{end}.csv": csv_bytes(frame) for end, frame in frames.items()},
-        f"{table.name}.md": "\n".join(map(to_markdown, grids)).encode(),
-        f"{table.name}.tex": "\n".join(map(to_latex, grids)).encode(),
-        **figure_files(section.figures),
+        f"{table.name}.md": "\n".join(map(to_markdown, printed)).encode(),
+        f"{table.name}.tex": "\n".join(map(to_latex, printed)).encode(),
+        **figure_files(figures),
     }
 
 

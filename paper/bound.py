@@ -26,22 +26,6 @@ class GeneralizationBound(NamedTuple):
     mean_change: dict
 
 
-class FitFacts(NamedTuple):
-    """What the bounds need to know about a fit."""
-
-    counts: NDArray[np.int64]  # (n_classes,), n_c
-    radius: float  # of a ball that contains all examples
-    n_neighbors: int
-    margin: float
-    similar_weight: float
-    pairs: str
-
-    @property
-    def diameter(self) -> np.float64:
-        """Of the ball."""
-        return np.float64(2 * self.radius)
-
-
 def generalization_bound(
     iml: IML, X: NDArray, y: NDArray, delta: float = 0.05, *, radius: float | None = None
 ) -> GeneralizationBound:
@@ -81,29 +65,22 @@ def generalization_bound(
     regularization = float(iml.regularization)
     counts = np.unique(y, return_counts=True)[1]
     _check_assumptions(iml, counts)
-    facts = FitFacts(
-        counts,
-        _checked_radius(radius, X),
-        iml.n_neighbors,
-        iml.margin,
-        iml.similar_weight,
-        iml.pairs,
-    )
+    diameter = np.float64(2 * _checked_radius(radius, X))
     M = iml.get_mahalanobis_matrix()
     penalty = regularization * float(np.sum((M - np.eye(len(M))) ** 2))
     empirical_risk = max(float(iml.objective_) - penalty, 0.0)
     with np.errstate(over="ignore", invalid="ignore"):
-        worst, mean = changes(facts, regularization)
-        sampling = sampling_gap(facts, regularization, delta)
+        worst, mean = changes(iml, counts, diameter)
+        sampling = sampling_gap(iml, counts, diameter, delta)
         # The loss at the metric that was found, against that at the minimum.
-        optimization = facts.diameter**2 * np.sqrt(iml.duality_gap_ / regularization)
+        optimization = diameter**2 * np.sqrt(iml.duality_gap_ / regularization)
         gap = float(np.nan_to_num(sampling + optimization, nan=np.inf, posinf=np.inf))
     labels = iml.classes_.tolist()
     return GeneralizationBound(
         risk=empirical_risk + gap,
         empirical_risk=empirical_risk,
         gap=gap,
-        trivial_risk=(1 - facts.similar_weight) * (1 + facts.margin) / 2,
+        trivial_risk=(1 - iml.similar_weight) * (1 + iml.margin) / 2,
         worst_change=dict(zip(labels, worst.tolist(), strict=True)),
         mean_change=dict(zip(labels, mean.tolist(), strict=True)),
     )
@@ -154,43 +131,40 @@ def extent(X: NDArray) -> tuple[float, float]:
     return min(from_mean, from_middle), distance
 
 
-def changes(facts: FitFacts, regularization: float) -> tuple[NDArray, NDArray]:
+def changes(iml: IML, counts: NDArray, diameter: np.float64) -> tuple[NDArray, NDArray]:
     """The worst and the mean change of a pair's loss when an example is replaced, by class."""
-    n_c, n_classes, a = facts.counts, len(facts.counts), facts.similar_weight
+    n_c, n_classes, a = counts, len(counts), iml.similar_weight
     n_others = n_c.sum() - n_c
-    unit = facts.diameter**4 / (2 * n_classes * regularization)
-    if facts.pairs == "all":
+    unit = diameter**4 / (2 * n_classes * iml.regularization)
+    if iml.pairs == "all":
         own, elsewhere = 2 * a / n_c + (1 - a) / n_c, 1 / n_others
     else:
-        n_similar = np.minimum(facts.n_neighbors, n_c - 1)
-        n_dissimilar = np.minimum(facts.n_neighbors, n_others)
+        n_similar = np.minimum(iml.n_neighbors, n_c - 1)
         own = a * (1 + (n_c - 1) / n_similar) / n_c + (1 - a) / n_c
-        elsewhere = 1 / n_dissimilar
+        elsewhere = 1 / np.minimum(iml.n_neighbors, n_others)
     worst = unit * (own + (1 - a) * (elsewhere.sum() - elsewhere)) / np.sqrt(2)
-    if facts.pairs == "all":
+    if iml.pairs == "all":
         return worst, worst
     share = np.hypot(a, 1 - a) + np.sqrt(2) * (a + (n_classes - 1) * (1 - a))
     return worst, unit * share / n_c
 
 
-def largest_losses(facts: FitFacts, regularization: float) -> tuple[float, float]:
+def largest_losses(iml: IML, diameter: np.float64) -> tuple[float, float]:
     """Bounds on the loss of any similar and of any dissimilar pair under a minimizer of F."""
-    pushed, limit = 1 - facts.similar_weight, 1 + facts.margin
-    square = facts.diameter**2
+    pushed, limit, lam = 1 - iml.similar_weight, 1 + iml.margin, iml.regularization
     eigenvalue = min(
-        1 + pushed * square / (4 * regularization),
-        (1 + np.sqrt(1 + pushed * limit / regularization)) / 2,
+        1 + pushed * diameter**2 / (4 * lam), (1 + np.sqrt(1 + pushed * limit / lam)) / 2
     )
-    return max(square * eigenvalue - 1, 0.0), limit
+    return max(diameter**2 * eigenvalue - 1, 0.0), limit
 
 
-def sampling_gap(facts: FitFacts, regularization: float, delta: float) -> float:
+def sampling_gap(iml: IML, counts: NDArray, diameter: np.float64, delta: float) -> float:
     """With probability 1 − δ, the expected loss exceeds the empirical one by at most this."""
-    n_c, a = facts.counts, facts.similar_weight
-    similar, dissimilar = largest_losses(facts, regularization)
+    n_c, a = counts, iml.similar_weight
+    similar, dissimilar = largest_losses(iml, diameter)
     n_sets, n_others = 2 * len(n_c), n_c.sum() - n_c
-    worst, mean = changes(facts, regularization)
-    if facts.pairs == "neighbors":
+    worst, mean = changes(iml, counts, diameter)
+    if iml.pairs == "neighbors":
         largest = a * similar + (1 - a) * dissimilar
         second_moments = largest * (largest / n_c + 4 * mean + 6 * a * similar / (n_c - 1))
         return np.sqrt(second_moments).sum() / (n_sets * np.sqrt(delta))

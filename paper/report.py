@@ -21,7 +21,14 @@ from paper.printed import (
 from paper.share_claims import FIGURE_DATASET
 from raremetric.pages import Cell, Grid, Section, to_markdown
 from raremetric.study import Store, Study, StudyResults, read_study
-from raremetric.study.report import Table, csv_bytes, figure_files, signed, write_report
+from raremetric.study.report import (
+    Table,
+    csv_bytes,
+    default_title,
+    figure_files,
+    signed,
+    write_report,
+)
 
 Files = dict[str, bytes]
 LOST_POINTS = "ecoli-0-"  # names of KEEL's files that have lost their decimal points begin so
@@ -49,9 +56,10 @@ def report_store(store: Path, out: Path, title: str = "") -> list[Path]:
     """
     source = Store(store)
     results = source.results()
-    return write_paper_report(
-        results, out, title=title or default_title(results), details=source.details()
-    )
+    if not title and len(results) > 1 and {each.study.name for each in results} <= {*EXPERIMENTS}:
+        title = "The paper, reproduced"
+    title = title or default_title(results)
+    return write_paper_report(results, out, title=title, details=source.details())
 
 
 def write_paper_report(
@@ -153,15 +161,6 @@ def _part(results: StudyResults, study: Study, learners: set[str]) -> StudyResul
     kept = tuple(each for each in study.learners if each.name in learners)
     rows = results.rows
     return StudyResults(replace(study, learners=kept), rows[rows["learner"].isin(learners)])
-
-
-def default_title(results: Sequence[StudyResults]) -> str:
-    """The heading of the page."""
-    if len(results) == 1:
-        return results[0].study.title or results[0].study.name
-    if all(each.study.name in EXPERIMENTS for each in results):
-        return "The paper, reproduced"
-    return f"Results of {len(results)} studies"
 
 
 def paper_parts(tables: Sequence[Table]) -> tuple[list[Section], Files]:

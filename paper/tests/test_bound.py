@@ -81,23 +81,16 @@ def random_case(seed):
 
 @pytest.mark.filterwarnings("ignore:IML uses n_neighbors")
 @pytest.mark.filterwarnings("ignore:IML stopped after")
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", range(40))
 def test_replacing_an_example_changes_no_loss_by_more_than_the_worst_change(seed):
     iml, X, replaced, y, i = random_case(seed)
     other = IML(**iml.get_params()).fit(replaced, y)
     beta = generalization_bound(iml.fit(X, y), X, y, radius=1.0).worst_change[y[i]]
-    changed = largest_change(iml, other)
-    assert changed <= (1 + ROUNDING) * beta + solver_error(iml, other)
-
-
-@pytest.mark.filterwarnings("ignore:IML uses n_neighbors")
-@pytest.mark.filterwarnings("ignore:IML stopped after")
-@pytest.mark.parametrize("seed", range(60, 80))
-def test_no_eigenvalue_is_larger_than_the_bound_assumes(seed):
-    iml, X, _, y, _ = random_case(seed)
+    assert largest_change(iml, other) <= (1 + ROUNDING) * beta + solver_error(iml, other)
+    # Nor is an eigenvalue larger than the bound assumes; here, D = 2.
     pushed = (1 - iml.similar_weight) / iml.regularization
-    largest = min(1 + pushed, (1 + math.sqrt(1 + pushed * (1 + iml.margin))) / 2)  # D = 2
-    found = np.linalg.eigvalsh(iml.fit(X, y).get_mahalanobis_matrix())[-1]
+    largest = min(1 + pushed, (1 + math.sqrt(1 + pushed * (1 + iml.margin))) / 2)
+    found = np.linalg.eigvalsh(iml.get_mahalanobis_matrix())[-1]
     assert found <= (1 + ROUNDING) * largest + solver_error(iml) / 4
 
 
@@ -199,7 +192,7 @@ def test_values_by_hand():
     assert bound.gap == pytest.approx(expected, abs=1e-4)
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", range(5))
 @pytest.mark.filterwarnings("ignore:IML stopped after")
 def test_the_expected_loss_is_below_the_bound(seed):
     rng = np.random.RandomState(seed)
@@ -216,17 +209,6 @@ def test_the_expected_loss_is_below_the_bound(seed):
     assert total < bound.risk
     # The same quantity as the training loss, so that the two are close.
     assert total == pytest.approx(bound.empirical_risk, rel=0.5)
-
-
-@pytest.mark.parametrize("pairs", ["neighbors", "all"])
-def test_the_gap_halves_with_four_times_as_many_examples(pairs):
-    X, y = make_problem(0)
-    gaps = []
-    for times in (4, 16):
-        many = IML(3, regularization=1.0, margin=1.0, pairs=pairs, **PROVED)
-        data = np.repeat(X, times, axis=0), np.repeat(y, times)
-        gaps.append(generalization_bound(many.fit(*data), *data, radius=10.0).gap)
-    assert gaps[0] == pytest.approx(2 * gaps[1], rel=0.05)
 
 
 @pytest.mark.filterwarnings("ignore:IML stopped after")

@@ -97,16 +97,6 @@ def test_each_class_is_selected_no_matter_how_far_it_is():
     assert len(X) in learner.selection_
 
 
-def test_labels_of_the_queries_are_not_needed_and_other_queries_give_another_metric():
-    X, y = make_problem(0, 80, 3, 2)
-    settings = {"n_selected": 1, "overlap": 0.01, "max_rounds": 1}
-    near, far = X[X[:, 0] < -1], X[X[:, 0] > 1]
-    with quiet_repeats():
-        first, second = (IterativeLMNN(**settings).fit(X, y, queries=q) for q in (near, far))
-    assert set(first.selection_) != set(second.selection_)
-    assert not np.allclose(first.components_, second.components_)
-
-
 def test_order_of_rows_and_queries_and_names_of_classes_do_not_matter():
     X, y = make_problem(0, 60, 3, 3)
     queries = make_problem(1, 20, 3, 3)[0]

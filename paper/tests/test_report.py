@@ -1,7 +1,6 @@
 """The report of the paper's experiments, and the results that are published with it."""
 
 import ast
-import dataclasses
 import doctest
 import gzip
 import re
@@ -12,8 +11,8 @@ import pandas as pd
 import pytest
 
 import paper
-from paper.report import default_title, report_store
-from raremetric.study import Store, Study, StudyResults, export_results, import_results, read_study
+from paper.report import report_store
+from raremetric.study import Store, export_results, import_results, read_study
 
 FOLDER = Path(paper.__file__).parent
 RESULTS = FOLDER.parent / "docs" / "results"
@@ -70,19 +69,6 @@ def test_the_layout_is_the_papers(whole):
     assert "(72.1 ± 3.8)" in mean
 
 
-def test_titles():
-    named = {path.stem: read_study(path) for path in FOLDER.glob("*.toml")}
-    mine = Study("mine", ("wine",), named["table2"].learners, title="My study")
-
-    def title(*studies):
-        return default_title([StudyResults(study, None) for study in studies])
-
-    assert title(named["table2"], named["ablation"]) == "The paper, reproduced"
-    assert title(named["table2"]) == "Table 2: without resampling"
-    assert title(named["table2"], mine) == "Results of 2 studies"
-    assert title(dataclasses.replace(mine, title="")) == "mine"
-
-
 @pytest.fixture(scope="module")
 def imported(tmp_path_factory):
     """The published results of the paper's experiments, in a store."""
@@ -124,6 +110,7 @@ def test_the_published_pages_are_those_of_the_published_results(imported, tmp_pa
     report_store(imported.path, tmp_path)
     for name in ("faithfulness.md", "cells.md", "table2.md", "table3-smote.md", "imbalance.csv"):
         assert (tmp_path / name).read_bytes() == (RESULTS / name).read_bytes()
+    assert "<title>The paper, reproduced</title>" in (tmp_path / "report.html").read_text("utf-8")
 
 
 def test_published_results_name_the_commits_that_computed_them():

@@ -14,17 +14,17 @@ IML, ML1 = (LearnerSpec.from_dict(name, {}) for name in ("IML", "ML1"))
 
 
 def test_no_resampling_for_learners_with_a_threshold():
-    study = Study("table3-smote", ("wine",), (IML,), resamplings=("smote",))
+    study = Study("table3-smote", ("wine",), (IML,), resampling=("smote",))
     with pytest.raises(ValueError, match=r"SVM-rbf chooses a thr.*table3-smote has smote\. Add"):
         restrict(study, learners=["IML", "SVM-rbf"])
     study = restrict(
-        replace(study, resamplings=("none", "smote")), learners=["SVM-rbf", "IML-score", "IML"]
+        replace(study, resampling=("none", "smote")), learners=["SVM-rbf", "IML-score", "IML"]
     )
     assert resampling_notes(study) == [
         "SVM-rbf, IML-score choose a threshold instead of resampling, and run with resampling "
         "'none' only."
     ]
-    assert resampling_notes(Study("mine", ("wine",), (IML,), resamplings=("smote",))) == []
+    assert resampling_notes(Study("mine", ("wine",), (IML,), resampling=("smote",))) == []
 
 
 def test_ids_are_stable_and_tell_settings_apart():

@@ -182,12 +182,8 @@ def study_report(
     with user_mistakes():
         source = Store(store)
         results = source.results()
-        first = results[0].study
-        default = (
-            first.title or first.name if len(results) == 1 else f"Results of {len(results)} studies"
-        )
         with progress(None, "writing the report"):
-            paths = write_report(results, out, title=title or default, details=source.details())
+            paths = write_report(results, out, title=title or "", details=source.details())
     if as_json:
         print_json({"files": [str(path) for path in paths]})
         return

@@ -79,7 +79,7 @@ def restrict(
 def resampling_notes(study: Study) -> list[str]:
     """A note on learners that choose a threshold; an error if none of their tasks would run."""
     fixed = [spec.name for spec in study.learners if spec.contender().has_threshold]
-    return check_resamplings(fixed, study.resamplings, f"the study {study.name} has")
+    return check_resamplings(fixed, study.resampling, f"the study {study.name} has")
 
 
 class Field(NamedTuple):

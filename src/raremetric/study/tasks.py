@@ -66,7 +66,7 @@ class LearnerSpec:
         """The fields as a study file gives them; empty for a registered contender."""
         if self.is_registered:
             return {}
-        values: dict[str, Any] = {"kind": self.kind, "settings": self.settings, "grid": self.grid}
+        values = {name: getattr(self, name) for name in ("kind", "settings", "grid")}
         values["candidates"] = self.n_candidates
         return {name: value for name, value in values.items() if value not in (None, {})}
 
@@ -170,7 +170,7 @@ class Study:
         Number of random splits of each data set.
     first_split : int
         Number of the first of them, which is also its seed.
-    resamplings : sequence of {"none", "smote", "rus"}
+    resampling : sequence of {"none", "smote", "rus"}
     shares : sequence of float or None
         Shares of the minority class that data sets are reduced to; None for their own share.
     test_size : float or None
@@ -189,7 +189,7 @@ class Study:
     datasets: Sequence[str]
     learners: Sequence[LearnerSpec]
     splits: int = 20
-    resamplings: Sequence[str] = ("none",)
+    resampling: Sequence[str] = ("none",)
     shares: Sequence[float | None] = (None,)
     test_size: float | None = None
     title: str = ""
@@ -200,7 +200,7 @@ class Study:
 
     def tasks(self) -> list[Task]:
         """All tasks, split by split, so that an unfinished study has whole splits first."""
-        parts = (self.datasets, self.shares, self.resamplings, self.learners)
+        parts = (self.datasets, self.shares, self.resampling, self.learners)
         if (n_tasks := self.splits * math.prod(map(len, parts))) > MAX_TASKS:
             raise ValueError(
                 f"The study {self.name!r} has {n_tasks} tasks; there can be at most {MAX_TASKS}. "
@@ -211,7 +211,7 @@ class Study:
             for split in range(self.first_split, self.first_split + self.splits)
             for dataset in self.datasets
             for share in self.shares
-            for resampling in self.resamplings
+            for resampling in self.resampling
             for learner in self.learners
         ]
 
@@ -222,10 +222,7 @@ class Study:
             for name, value in vars(self).items()
             if value != getattr(Study, name, None)  # the class has the defaults
         }
-        shown["learners"] = {learner.name: learner.to_dict() for learner in self.learners}
-        if "resamplings" in shown:
-            shown["resampling"] = shown.pop("resamplings")
-        return shown
+        return shown | {"learners": {spec.name: spec.to_dict() for spec in self.learners}}
 
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> Study:
@@ -234,11 +231,8 @@ class Study:
             name: tuple(value) if isinstance(value, list) else value
             for name, value in values.items()
         }
-        specs = values.pop("learners").items()
-        learners = tuple(LearnerSpec.from_dict(name, spec) for name, spec in specs)
-        if "resampling" in values:
-            values["resamplings"] = values.pop("resampling")
-        return cls(learners=learners, **values)
+        specs = (LearnerSpec.from_dict(*each) for each in values["learners"].items())
+        return cls(**values | {"learners": tuple(specs)})
 
     def extended(self, part: Study) -> Study:
         """Add a part of the study that was run later: the result has all that either has.
@@ -256,7 +250,7 @@ class Study:
             learners=tuple(learners.values()),
             splits=end - first,
             first_split=first,
-            resamplings=_union(self.resamplings, part.resamplings),
+            resampling=_union(self.resampling, part.resampling),
             shares=_union(self.shares, part.shares),
         )
 

@@ -41,7 +41,7 @@ def results_of(rows, name="mine", **fields):
         "title": "",
         "datasets": tuple(rows["dataset"].unique()),
         "splits": int(rows["split"].max()),
-        "resamplings": tuple(rows["resampling"].unique()),
+        "resampling": tuple(rows["resampling"].unique()),
         "shares": tuple(shares),
         "test_size": None,
         "measures": ("f1",),

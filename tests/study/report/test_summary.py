@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 from raremetric.datasets import describe_dataset
+from raremetric.study.report import default_title
 from raremetric.study.report.tables import check_rows, summarize, with_scores
 from raremetric.study.tasks import REPORTED, StudyResults
 from tests.study.report.synthetic import (
@@ -101,6 +102,9 @@ def test_names_titles_and_order_come_from_the_study():
     cells = list(zip(table.cells["dataset"], table.cells["learner"], strict=True))
     assert cells == [(d, learner) for d in table.datasets for learner in table.learners]
     assert table_of(rows, name="My study!").title == "My study!"
+    first, second = results_of(rows, title="My title"), results_of(rows, name="mine")
+    assert [default_title(each) for each in ([first], [second])] == ["My title", "mine"]
+    assert default_title([first, second]) == "Results of 2 studies"
 
 
 def test_one_table_per_resampling_and_measure():
@@ -108,7 +112,7 @@ def test_one_table_per_resampling_and_measure():
         row("a", "IML", 1, counts(0.5, 9, 9), resampling=resampling, average_precision=precision)
         for resampling, precision in (("smote", 0.5), ("none", 0.5), ("rus", np.nan))
     ]
-    fields = {"name": "mine", "title": "Mine", "resamplings": ("none", "smote", "rus")}
+    fields = {"name": "mine", "title": "Mine", "resampling": ("none", "smote", "rus")}
     tables = tables_of(results_of(rows, measures=("f1", "average_precision"), **fields))
     assert {name: table.title for name, table in tables.items()} == {
         "mine": "Mine, without resampling (F1)",

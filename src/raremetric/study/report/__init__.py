@@ -24,7 +24,7 @@ from raremetric.study.report.tables import (
     sets_text,
     signed,
 )
-from raremetric.study.report.write import csv_bytes, figure_files, write_report
+from raremetric.study.report.write import csv_bytes, default_title, figure_files, write_report
 
 __all__ = [
     "LEVEL",
@@ -32,6 +32,7 @@ __all__ = [
     "Table",
     "average_ranks",
     "csv_bytes",
+    "default_title",
     "differences",
     "draw_dataset",
     "draw_means",

@@ -24,14 +24,13 @@ def draw_dataset(table: Table, dataset: str | None = None) -> Figure:
         dataset = table.datasets[0]
     cells = table.cells[table.cells["dataset"] == dataset]
     shares = sorted(cells["share"].unique(), reverse=True)
-    splits = splits_text(cells["n_splits"])
-    measure = table.measure_name
+    measure, splits = table.measure_name, splits_text(cells["n_splits"])
     labels = {"accuracy_mean": "Accuracy (%)", "mean": f"{measure.capitalize()} (%)"}
     with new_figure((9.0, 3.8), n_axes=2) as (figure, axes):
         for ax, (column, label) in zip(axes, labels.items(), strict=True):
             wide = cells.pivot(index="share", columns="learner", values=column)
-            _draw_curves(ax, wide.reindex(index=shares, columns=table.learners))
-            ax.set_xticks(range(len(shares)), [share_cell(share).text for share in shares])
+            wide = wide.reindex(index=shares, columns=table.learners)
+            _draw_curves(ax, wide, [share_cell(share).text for share in shares])
             ax.set(xlabel="Share of the minority", ylabel=label)
         add_legend(figure, axes[0].get_lines(), table.learners)
         figure.suptitle(f"{dataset}; splits: {splits}", parse_math=False, fontsize=11)
@@ -44,14 +43,11 @@ def draw_dataset(table: Table, dataset: str | None = None) -> Figure:
 
 def draw_means(table: Table) -> Figure:
     """Draw means against the share, over the data sets that all learners have at that share."""
-    means = {share: table.complete(share=share) for share in table.shares}
+    parts = {share: table.complete(share=share) for share in table.shares}
     splits = splits_text(table.shared["n_splits"])
-    wide = pd.DataFrame({share: part.mean() for share, part in means.items()}).T
-    with new_figure((8.0, 4.2), n_axes=1) as (figure, axes):
-        ax = axes[0]
-        _draw_curves(ax, wide)
-        labels = [f"{share_cell(share).text}\n({len(part)})" for share, part in means.items()]
-        ax.set_xticks(range(len(labels)), labels)
+    with new_figure((8.0, 4.2), n_axes=1) as (figure, (ax,)):
+        labels = [f"{share_cell(share).text}\n({len(part)})" for share, part in parts.items()]
+        _draw_curves(ax, pd.DataFrame([part.mean() for part in parts.values()]), labels)
         ax.set_xlabel("Share of the minority (number of data sets)")
         ax.set_ylabel(f"Mean {table.measure_name} (%)")
         add_legend(figure, ax.get_lines(), table.learners)
@@ -67,8 +63,8 @@ def draw_means(table: Table) -> Figure:
 def draw_ranks(table: Table, tests: RankTests) -> Figure:
     """Draw a critical-difference diagram: a bar joins learners that do not differ significantly."""
     splits = splits_text(table.complete("n_splits").to_numpy().ravel())
-    with new_figure((7.5, 1.6 + 0.28 * len(table.learners)), n_axes=1) as (figure, axes):
-        _draw_diagram(axes[0], tests)
+    with new_figure((7.5, 1.6 + 0.28 * len(table.learners)), n_axes=1) as (figure, (ax,)):
+        _draw_diagram(ax, tests)
         title = (
             f"Average rank over {tests.n_datasets} data sets; splits: {splits} "
             f"(critical difference {tests.critical_difference:.2f})"
@@ -107,7 +103,7 @@ def _draw_diagram(ax: Any, tests: RankTests) -> None:
     ax.spines["top"].set(visible=True, bounds=(1, len(labels)))
 
 
-def _draw_curves(ax: Any, wide: Any) -> None:
+def _draw_curves(ax: Any, wide: pd.DataFrame, labels: list[str]) -> None:
     """Draw one line per column of a frame over its rows, which are equally spaced."""
     for learner, (color, marker) in styles(wide.columns).items():
         emphasized = learner == EMPHASIZED
@@ -120,3 +116,4 @@ def _draw_curves(ax: Any, wide: Any) -> None:
             linewidth=2.4 if emphasized else 1.5,
             zorder=3 if emphasized else 2,
         )
+    ax.set_xticks(range(len(wide)), labels)

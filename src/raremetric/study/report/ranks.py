@@ -198,7 +198,7 @@ def t_test(distance: float, error: float, n: int) -> float:
 def lead_table(table: Table) -> pd.DataFrame | None:
     """The leader minus each other learner; None if there is no leader or nothing to compare."""
     leader, means = table.study.leader, table.complete()
-    if leader not in means or len(means.columns) < 2 or means.empty:
+    if leader is None or leader not in means or len(means.columns) < 2 or means.empty:
         return None
     return leads(means, leader)
 

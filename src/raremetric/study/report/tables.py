@@ -47,7 +47,7 @@ class Table:
     def title(self) -> str:
         """The title of the study, with resampling and measure if the study has several."""
         title = self.study.title or self.study.name
-        if len(self.study.resamplings) > 1:
+        if len(self.study.resampling) > 1:
             title += f", {RESAMPLING_NAMES[self.resampling]}"
         return f"{title} ({self.measure_name})" if len(self.study.measures) > 1 else title
 
@@ -216,12 +216,12 @@ def with_scores(rows: pd.DataFrame) -> pd.DataFrame:
 def study_tables(study: Study, rows: pd.DataFrame) -> Iterator[Table]:
     """One table per resampling and measure, if there are values of that measure."""
     scored = with_scores(rows)
-    for resampling in in_order(scored["resampling"], study.resamplings):
+    for resampling in in_order(scored["resampling"], study.resampling):
         for measure in study.measures:
             part = scored[(scored["resampling"] == resampling) & scored[measure].notna()]
             if not part.empty:
                 name = slug(study.name)
-                if len(study.resamplings) > 1 and resampling != "none":
+                if len(study.resampling) > 1 and resampling != "none":
                     name += f"-{resampling}"
                 name += MEASURES[measure].ending
                 yield Table(name, study, resampling, measure, part)

@@ -39,33 +39,30 @@ def write_report(
     results: Sequence[StudyResults],
     out: Path | str,
     *,
-    title: str,
+    title: str = "",
     details: dict[str, str],
     figure_dataset: str | None = None,
     change: Change = lambda table, grid: grid,
-    extend: Extend | None = None,
+    extend: Extend = lambda tables: ([], {}),
 ) -> list[Path]:
     """Write the tables and figures of studies, and a page that contains all of them.
 
     Parameters
     ----------
     results : sequence of StudyResults
-        Studies with their finished tasks. A study may be incomplete, and a task may belong to
-        several studies.
+        Studies, which may be incomplete, and their finished tasks, which may belong to several.
     out : Path or str
         The directory to write to. It is created if it does not exist.
     title : str
-        Heading of the page.
+        Heading of the page. Default: see `default_title`.
     details : dict
-        Facts about the run to show at the top of the page, such as command and versions: name →
-        text.
+        Facts to show at the top of the page: name → text.
     figure_dataset : str or None
-        The data set that is drawn where shares of the minority vary, if a table has it. Default:
-        the first one.
+        The data set that is drawn where shares of the minority vary. Default: the first one.
     change : callable (table, grid) -> grid
         Changes the grid of the scores of a table, such as by second lines in its cells.
-    extend : callable (tables) -> (sections, files) or None
-        Further sections of the page, and further files: name → content. It gets all tables.
+    extend : callable (tables) -> (sections, files)
+        Further sections of the page, and further files: name → content.
 
     Returns
     -------
@@ -90,11 +87,11 @@ def write_report(
     """
     summary = summarize(results)
     parts = [_section(table, figure_dataset, change) for table in summary.tables]
-    sections, added = extend(summary.tables) if extend is not None else ([], {})
+    sections, added = extend(summary.tables)
     page = to_html(
         "raremetric.study.report",
         "report.html",
-        title=title,
+        title=title or default_title(results),
         details=details,
         overview=_overview(summary),
         sections=[*(section for section, _ in parts), *sections],
@@ -111,6 +108,14 @@ def write_report(
             )
         contents |= files
     return _write_all(contents, Path(out))
+
+
+def default_title(results: Sequence[StudyResults]) -> str:
+    """The title of the study, or the number of studies."""
+    first = results[0].study
+    return (
+        (first.title or first.name) if len(results) == 1 else f"Results of {len(results)} studies"
+    )
 
 
 def _overview(summary: Summary) -> str:

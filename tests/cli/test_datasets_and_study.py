@@ -119,11 +119,11 @@ def test_a_study_from_start_to_status(run, study, tmp_path):
     again = run("study", "run", study, *part, "--json")
     assert "2 tasks, 0 to do" in again.stderr
     assert json.loads(again.stdout) == {"store": store, "tasks": 2, "run": 0, "failed": []}
-    status = run("study", "status", study, *part, "--json")
-    (found,) = json.loads(status.output)["studies"]
-    assert (found["done"], found["failed"], found["left"]) == (2, 0, 0)
-    table = run("study", "status", study, *part)
-    assert "mine" in table.output
+    for files, n_left in (([], 0), ([study], 18)):  # the part that was run, and the whole study
+        status = run("study", "status", *files, "--store", store, "--json")
+        (found,) = json.loads(status.output)["studies"]
+        assert (found["done"], found["failed"], found["left"]) == (2, 0, n_left)
+    assert "mine" in run("study", "status", "--store", store).output
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -22,7 +22,7 @@ from raremetric.terminal import (
 )
 
 if TYPE_CHECKING:
-    from raremetric.study.tasks import Result, Study, Task
+    from raremetric.study.tasks import Result, Task
 
 study_app = App(
     help="Run, resume and report experiments on many data sets.",
@@ -30,20 +30,8 @@ study_app = App(
     rich_markup_mode=None,
 )
 StorePath = Annotated[Path, typer.Option("--store", help="The file with the results.")]
-
-
-def _names(what: str) -> Any:
-    help_text = f"Only these {what}, separated by commas; may be repeated."
-    return typer.Option(metavar="NAMES", help=help_text)
-
-
-Datasets = Annotated[list[str] | None, _names("data sets")]
-Learners = Annotated[list[str] | None, _names("learners")]
-Splits = Annotated[
-    int | None,
-    typer.Option(metavar="N", help="Run N splits, the first ones, instead of the study's number."),
-]
 DEFAULT_STORE = Path("study.sqlite")
+LISTED = ", separated by commas; may be repeated"
 
 
 @study_app.command(
@@ -55,9 +43,18 @@ def study_run(
         typer.Argument(metavar="FILE...", help="Studies: TOML files with data sets and learners."),
     ],
     store: StorePath = DEFAULT_STORE,
-    datasets: Datasets = None,
-    learners: Learners = None,
-    splits: Splits = None,
+    datasets: Annotated[
+        list[str] | None, typer.Option(metavar="NAMES", help=f"Only these data sets{LISTED}.")
+    ] = None,
+    learners: Annotated[
+        list[str] | None, typer.Option(metavar="NAMES", help=f"Only these learners{LISTED}.")
+    ] = None,
+    splits: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N", help="Run N splits, the first ones, instead of the study's number."
+        ),
+    ] = None,
     jobs: Annotated[int, typer.Option(min=1, help="Processes, or local Dask workers.")] = 1,
     dask: Annotated[
         str | None, typer.Option(help="Address of a Dask scheduler, or 'local'.")
@@ -69,12 +66,13 @@ def study_run(
 ) -> None:
     """Run the tasks of studies that are missing; stop and resume at any time."""
     from raremetric.study.execution import code_notes, run_missing
-    from raremetric.study.reading import read_study, resampling_notes
+    from raremetric.study.reading import read_study, resampling_notes, restrict
     from raremetric.study.store import Store
     from raremetric.study.tasks import all_tasks
 
     with user_mistakes("Stopped. Repeat the command to continue."):
-        studies = _restrict(map(read_study, files), datasets, learners, splits)
+        part = split_names(datasets, None), split_names(learners, None), splits
+        studies = [restrict(read_study(file), *part) for file in files]
         tasks = all_tasks(studies)
         results = Store(store, create=True)
         notes = [sentence for study in studies for sentence in resampling_notes(study)]
@@ -121,13 +119,9 @@ def study_status(
         ),
     ] = None,
     store: StorePath = DEFAULT_STORE,
-    datasets: Datasets = None,
-    learners: Learners = None,
-    splits: Splits = None,
-    jobs: Annotated[int, typer.Option(min=1, help="For the expected time.")] = 1,
     as_json: AsJson = False,
 ) -> None:
-    """Show how many tasks are done, failed and left, and the expected time."""
+    """Show how many tasks are done, failed and left, and the expected time of one process."""
     from raremetric.study.reading import read_study
     from raremetric.study.store import Store
 
@@ -136,20 +130,18 @@ def study_status(
         known = results.statuses()
         found: list[dict[str, Any]] = []
         failures: dict[str, str] = {}
-        studies = map(read_study, files) if files else results.studies()
-        for study in _restrict(studies, datasets, learners, splits):
+        for study in map(read_study, files) if files else results.studies():
             tasks = study.tasks()
             failures |= results.failures(tasks)
+            counts = Counter(known.get(task.id) for task in tasks)
             missing = [task for task in tasks if task.id not in known]
-            n_failed = sum(known.get(task.id) == "failed" for task in tasks)
-            seconds = results.seconds_left(missing)
             found.append(
                 {
                     "study": study.name,
-                    "done": len(tasks) - len(missing) - n_failed,
-                    "failed": n_failed,
-                    "left": len(missing),
-                    "seconds_left": None if seconds is None else seconds / jobs,
+                    "done": counts["done"] + counts["absent"],
+                    "failed": counts["failed"],
+                    "left": counts[None],
+                    "seconds_left": results.seconds_left(missing),
                 }
             )
     if as_json:
@@ -231,18 +223,6 @@ def study_import(
         print_json({"store": str(store), "tasks": n_tasks})
     else:
         typer.echo(f"{n_tasks} tasks added to {store}.")
-
-
-def _restrict(
-    studies: Iterable[Study],
-    datasets: list[str] | None,
-    learners: list[str] | None,
-    splits: int | None,
-) -> list[Study]:
-    from raremetric.study.reading import restrict
-
-    chosen = (split_names(datasets, None), split_names(learners, None), splits)
-    return [restrict(study, *chosen) for study in studies]
 
 
 def _duration(seconds: float | None) -> str:

@@ -6,12 +6,17 @@ from pathlib import Path
 
 import pytest
 
-import raremetric
 from raremetric.contenders import CONTENDERS
-from raremetric.study.protocol import computing_files, fingerprint, hash_of_code, run_task
+from raremetric.study.protocol import (
+    ROOT,
+    computing_files,
+    fingerprint,
+    hash_of_code,
+    package_fingerprint,
+    run_task,
+)
 from raremetric.study.tasks import LearnerSpec, Task
 
-ROOT = Path(raremetric.__file__).parent
 KNOWN = {name: LearnerSpec.from_dict(name, {}) for name in CONTENDERS}
 
 
@@ -55,16 +60,14 @@ def test_moved_modules_have_the_same_fingerprint():
     assert hash_of_code([first]) != hash_of_code([first, second])
 
 
-def test_a_changed_file_changes_the_fingerprint(tmp_path, monkeypatch):
-    before = fingerprint(KNOWN["IML"])
-    for path in computing_files(ROOT):
-        copy = tmp_path / "first" / path.relative_to(ROOT)
-        copy.parent.mkdir(parents=True, exist_ok=True)
-        copy.write_bytes(path.read_bytes())
-    monkeypatch.setattr(raremetric, "__file__", str(tmp_path / "first" / "__init__.py"))
-    assert fingerprint(KNOWN["IML"]) == before
-    with (tmp_path / "first" / "rare" / "ensemble.py").open("a") as file:
+def test_a_changed_file_changes_the_fingerprint(tmp_path):
+    folders = tmp_path / "copied", tmp_path / "edited"
+    for folder in folders:
+        for path in computing_files(ROOT):
+            copy = folder / path.relative_to(ROOT)
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            copy.write_bytes(path.read_bytes())
+    with (tmp_path / "edited" / "rare" / "ensemble.py").open("a") as file:
         file.write("# changed")
-    (tmp_path / "first").rename(tmp_path / "b")  # the hash of a folder is computed once
-    monkeypatch.setattr(raremetric, "__file__", str(tmp_path / "b" / "__init__.py"))
-    assert fingerprint(KNOWN["IML"]) != before
+    copied, edited = map(package_fingerprint, folders)
+    assert copied == fingerprint(KNOWN["IML"]) != edited

@@ -35,6 +35,7 @@ from raremetric.validation import take_rows
 
 TEST_SIZE, TEST_SIZE_WITH_SHARE = 0.7, 0.5  # by default
 N_FOLDS = 5
+ROOT = Path(raremetric.__file__).parent
 # What cannot change a result: it shows results, or reads a user's own tables.
 NEUTRAL = {"cli.py", "dask", "explain", "export", "pages.py", "study", "table", "terminal.py"}
 
@@ -138,18 +139,14 @@ def fingerprint(learner: LearnerSpec) -> str:
     return f"{package}+{_source_hash(load_class(learner.kind))}" if learner.is_custom else package
 
 
-def package_fingerprint() -> str:
-    """The part of a fingerprint before the plus sign."""
-    return _hash_of_folder(Path(raremetric.__file__).parent)
-
-
 @cache
-def _hash_of_folder(root: Path) -> str:
+def package_fingerprint(root: Path = ROOT) -> str:
+    """The part of a fingerprint before the plus sign, of the package in a folder."""
     return hash_of_code(path.read_bytes() for path in computing_files(root))
 
 
 def computing_files(root: Path) -> list[Path]:
-    """The files of the package, in a folder, that can change a result."""
+    """The files of the package that can change a result."""
     files = [path for path in root.rglob("*.py") if path.relative_to(root).parts[0] not in NEUTRAL]
     return [*files, root / "study" / "protocol.py", root / "datasets" / "registry.csv"]
 

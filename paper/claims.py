@@ -3,39 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
+from typing import NamedTuple
 
 from paper import share_claims, table_claims
 from paper.cells import AS_PRINTED, EXCHANGED
-from paper.table_claims import OTHERS, TABLES, Finding, Runs
+from paper.table_claims import OTHERS, TABLES, Finding, NotRunError, Runs
 from paper.verdicts import NOT_RUN
 
 
-@dataclass(frozen=True)
-class Claim:
-    """A statement of the paper.
+class Claim(NamedTuple):
+    """A statement of the paper."""
 
-    Parameters
-    ----------
-    place : str
-        Where the paper makes it.
-    text : str
-        The statement, in our words.
-    commands : tuple of str
-        What computes our numbers: arguments of ``raremetric``.
-    find : callable
-        Takes `Runs` and returns a `Finding`, or None if it lacks results.
-    """
-
-    place: str
-    text: str
-    commands: tuple[str, ...]
-    find: Callable[[Runs], Finding | None]
+    place: str  # where the paper makes it
+    text: str  # the statement, in our words
+    commands: tuple[str, ...]  # what computes our numbers: arguments of ``raremetric``
+    find: Callable[[Runs], Finding]
 
     def check(self, runs: Runs) -> Finding:
         """What the runs say."""
-        return self.find(runs) or Finding("", NOT_RUN, "")
+        try:
+            return self.find(runs)
+        except NotRunError:
+            return Finding("", NOT_RUN, "")
 
 
 TABLE2, SMOTE, RUS = (f"study run paper/{name}.toml" for name in TABLES)

@@ -118,15 +118,16 @@ def _template() -> jinja2.Template:
 def _numbered_figures(runs: Runs) -> dict[int, Figure]:
     """Our counterparts of the paper's figures, as far as they have been run."""
     found = {}
-    others, all_five = runs.table("imbalance", OTHERS), runs.table("imbalance")
-    if others and FIGURE_DATASET in others.datasets:
-        found[1] = draw_dataset(replace(others, name="imbalance-others"), FIGURE_DATASET)
-    if all_five:
-        found[4] = draw_means(all_five)
-        if FIGURE_DATASET in all_five.datasets:
-            found[3] = draw_dataset(all_five, FIGURE_DATASET)
-    if variants := runs.table("ablation", VARIANTS):
-        found[5] = draw_means(variants)
+    if runs.has("imbalance", OTHERS):
+        others = runs.table("imbalance", OTHERS)
+        if FIGURE_DATASET in others.datasets:
+            found[1] = draw_dataset(replace(others, name="imbalance-others"), FIGURE_DATASET)
+    if runs.has("imbalance"):
+        found[4] = draw_means(runs.table("imbalance"))
+        if FIGURE_DATASET in runs.table("imbalance").datasets:
+            found[3] = draw_dataset(runs.table("imbalance"), FIGURE_DATASET)
+    if runs.has("ablation", VARIANTS):
+        found[5] = draw_means(runs.table("ablation", VARIANTS))
     return found
 
 
@@ -180,9 +181,11 @@ def beside_grids(runs: Runs) -> list[Grid]:
     """Means and average ranks beside the paper's, under both readings of the headings."""
     means, ranks = [], []
     for name, title in TABLES.items():
+        if not runs.has(name):
+            continue
         table = runs.table(name)
-        paper = None if table is None else printed_for(table)
-        if table is None or paper is None or table.complete().empty:
+        paper = printed_for(table)
+        if paper is None or table.complete().empty:
             continue
         own, papers = average_ranks(table), printed_ranks(table)
         if own and papers:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pandas import DataFrame
 
 from paper.printed import PRINTED_LEARNERS
-from paper.table_claims import OTHERS, Finding, Runs, of_all
+from paper.table_claims import OTHERS, Finding, NotRunError, Runs, of_all
 from paper.verdicts import (
     EQUIVALENCE,
     FAILS,
@@ -33,14 +33,19 @@ RARE = 0.05  # shares up to this one are called rare
 NEAR_100 = 95.0  # an accuracy that is called close to 100 %
 
 
-def _curves(runs: Runs, column: str, learners: Sequence[str]) -> DataFrame | None:
+def _curves(runs: Runs, column: str, learners: Sequence[str]) -> DataFrame:
     """Shares × learners on the data set of Figures 1 and 3, the largest share first."""
-    if (table := runs.table("imbalance", learners)) is None:
-        return None
-    cells = table.shared[table.shared["dataset"] == FIGURE_DATASET]
+    shared = runs.table("imbalance", learners).shared
+    cells = shared[shared["dataset"] == FIGURE_DATASET]
     wide = cells.pivot(index="share", columns="learner", values=column)
-    wide = wide.reindex(columns=list(learners)).sort_index(ascending=False)
-    return wide if len(wide) > 1 else None
+    return _two_shares(wide.reindex(columns=list(learners)))
+
+
+def _two_shares(wide: DataFrame) -> DataFrame:
+    """The shares in their order, of which there must be two."""
+    if len(wide) < 2:
+        raise NotRunError
+    return wide.sort_index(ascending=False)
 
 
 def _ends(wide: DataFrame) -> str:
@@ -57,18 +62,16 @@ def _range(values) -> str:
     return low if low == high else f"{low}–{high}"
 
 
-def accuracy_rises(runs: Runs) -> Finding | None:
+def accuracy_rises(runs: Runs) -> Finding:
     """The accuracy of the four other methods grows as the minority shrinks."""
-    if (wide := _curves(runs, "accuracy_mean", OTHERS)) is None:
-        return None
+    wide = _curves(runs, "accuracy_mean", OTHERS)
     flags = (wide.iloc[-1] > wide.iloc[0]).tolist()
     return Finding(f"Accuracy in percent: {_ends(wide)}", of_all(flags), NUMBERS)
 
 
-def accuracy_near_100(runs: Runs) -> Finding | None:
+def accuracy_near_100(runs: Runs) -> Finding:
     """The accuracy at the smallest share."""
-    if (wide := _curves(runs, "accuracy_mean", OTHERS)) is None:
-        return None
+    wide = _curves(runs, "accuracy_mean", OTHERS)
     share = wide.index[-1]
     text = (
         f"{_range(wide.iloc[-1])} % at {share_cell(share).text}, the smallest share. Classifying "
@@ -77,42 +80,36 @@ def accuracy_near_100(runs: Runs) -> Finding | None:
     return Finding(text, of_all((wide.iloc[-1] >= NEAR_100).tolist()), NUMBERS)
 
 
-def positives_missed(runs: Runs) -> Finding | None:
+def positives_missed(runs: Runs) -> Finding:
     """The recall of the four other methods at the smallest share."""
-    if (table := runs.table("imbalance", OTHERS)) is None:
-        return None
-    scores = table.scores[table.scores["dataset"] == FIGURE_DATASET]
+    scores = runs.table("imbalance", OTHERS).scores
+    scores = scores[scores["dataset"] == FIGURE_DATASET]
     recall = (100 * scores["tp"] / (scores["tp"] + scores["fn"])).groupby(
         [scores["share"], scores["learner"]]
     )
-    wide = recall.mean().unstack().sort_index(ascending=False)
-    if len(wide) < 2:
-        return None
+    wide = _two_shares(recall.mean().unstack())
     text = f"Positives that are found, in percent: {_ends(wide)}"
     return Finding(text, of_all((wide.iloc[-1] < 50).tolist()), NUMBERS)
 
 
-def f1_falls(runs: Runs, *, learners: Sequence[str]) -> Finding | None:
+def f1_falls(runs: Runs, *, learners: Sequence[str]) -> Finding:
     """F1 becomes lower with each step to a smaller share."""
-    if (wide := _curves(runs, "mean", learners)) is None:
-        return None
+    wide = _curves(runs, "mean", learners)
     falls = (wide.diff().iloc[1:] < 0).to_numpy().ravel().tolist()
     text = f"F1 {_ends(wide)}; it falls in {sum(falls)} of {len(falls)} steps from share to share"
     return Finding(text, of_all(falls), NUMBERS)
 
 
-def smallest_share(runs: Runs) -> Finding | None:
+def smallest_share(runs: Runs) -> Finding:
     """The smallest variant with at least 20 minority examples."""
-    if (wide := _curves(runs, "mean", ("IML",))) is None:
-        return None
+    wide = _curves(runs, "mean", ("IML",))
     text = share_cell(wide.index[-1]).text
     return Finding(f"The smallest share is {text}", HOLDS if text == "10 %" else FAILS, NUMBERS)
 
 
-def smallest_drop(runs: Runs) -> Finding | None:
+def smallest_drop(runs: Runs) -> Finding:
     """How much F1 is lost between the largest share and each smaller one."""
-    if (wide := _curves(runs, "mean", PRINTED_LEARNERS)) is None:
-        return None
+    wide = _curves(runs, "mean", PRINTED_LEARNERS)
     drops = wide.iloc[0] - wide.iloc[1:]
     flags = (drops.idxmin(axis=1) == "IML").tolist()
     texts = []
@@ -128,14 +125,13 @@ def smallest_drop(runs: Runs) -> Finding | None:
     return Finding(text, of_all(flags), NUMBERS)
 
 
-def best_at_each_share(runs: Runs) -> Finding | None:
+def best_at_each_share(runs: Runs) -> Finding:
     """IML has the highest mean over the data sets at every share."""
-    if (table := runs.table("imbalance")) is None:
-        return None
+    table = runs.table("imbalance")
     means = {share: table.complete(share=share).mean() for share in table.shares}
     means = {share: row for share, row in means.items() if row.notna().all()}
     if not means:
-        return None
+        raise NotRunError
     behind = [
         f"at {share_cell(share).text} {row.idxmax()} has {row.max():.1f}, IML {row['IML']:.1f}"
         for share, row in means.items()
@@ -157,7 +153,7 @@ def _over_shares(table: Table, shares: Sequence[float]) -> DataFrame:
     return cells.pivot_table("mean", "dataset", "learner")
 
 
-def variants_when_balanced(runs: Runs, *, degrade: bool) -> Finding | None:
+def variants_when_balanced(runs: Runs, *, degrade: bool) -> Finding:
     """IML and its variants at a share of one half.
 
     Parameters
@@ -167,9 +163,9 @@ def variants_when_balanced(runs: Runs, *, degrade: bool) -> Finding | None:
         Whether only losses count: adding neighbors and then weights to ML1 must not lower F1 by a
         point. Otherwise, no two variants may differ by a point.
     """
-    table = runs.table("ablation", VARIANTS)
-    if table is None or (means := table.complete(share=0.5)).empty:
-        return None
+    means = runs.table("ablation", VARIANTS).complete(share=0.5)
+    if means.empty:
+        raise NotRunError
     leads = runs.leads("Ablation at 50 %", all_differences(means))
     where = f"at 50 %, on {sets_text(len(means))}"
     if not degrade:
@@ -180,15 +176,14 @@ def variants_when_balanced(runs: Runs, *, degrade: bool) -> Finding | None:
     return Finding(f"{text} {where}", not_worse(chosen.values()), NON_INFERIORITY)
 
 
-def variant_ahead(runs: Runs, *, first: str, second: str, rare: bool) -> Finding | None:
+def variant_ahead(runs: Runs, *, first: str, second: str, rare: bool) -> Finding:
     """One variant against another at shares below one half: rare ones, or all others."""
-    if (table := runs.table("ablation", VARIANTS)) is None:
-        return None
+    table = runs.table("ablation", VARIANTS)
     shares = [share for share in table.shares if share < 0.5 and (share <= RARE) == rare]
     means = [table.complete(share=share) for share in shares]
     means = [part for part in means if len(part)]
     if not means:
-        return None
+        raise NotRunError
     family = f"Ablation at {share_cell(shares[0]).text} and less"
     if not rare:
         family = f"Ablation from {share_cell(shares[0]).text} to {share_cell(shares[-1]).text}"

@@ -42,29 +42,33 @@ class Finding(NamedTuple):
     test: str
 
 
-class Runs:
-    """The tables of the paper's experiments that have been run, by name.
+class NotRunError(Exception):
+    """Results that a claim is about are missing."""
 
-    Parameters
-    ----------
-    tables : iterable of Table
-    """
+
+class Runs:
+    """The tables of the paper's experiments that have been run, by name."""
 
     def __init__(self, tables: Iterable[Table]):
         self.tables = {table.name: table for table in tables}
         self.families: dict[str, DataFrame] = {}  # of comparisons that were tested together
 
-    def table(self, name: str, learners: Sequence[str] = PRINTED_LEARNERS) -> Table | None:
-        """A table with exactly these learners; None if one of them has not been run."""
-        table = self.tables.get(name)
-        if table is None or not set(learners) <= set(table.learners):
-            return None
-        return table.restricted(learners)
+    def has(self, name: str, learners: Sequence[str] = PRINTED_LEARNERS) -> bool:
+        """Whether a table has these learners."""
+        return name in self.tables and set(learners) <= set(self.tables[name].learners)
 
-    def means(self, name: str, learners: Sequence[str] = PRINTED_LEARNERS) -> DataFrame | None:
+    def table(self, name: str, learners: Sequence[str] = PRINTED_LEARNERS) -> Table:
+        """A table with exactly these learners."""
+        if not self.has(name, learners):
+            raise NotRunError
+        return self.tables[name].restricted(learners)
+
+    def means(self, name: str, learners: Sequence[str] = PRINTED_LEARNERS) -> DataFrame:
         """Data sets × learners: F1 over the splits that all of these learners have finished."""
-        table = self.table(name, learners)
-        return None if table is None or table.complete().empty else table.complete()
+        means = self.table(name, learners).complete()
+        if means.empty:
+            raise NotRunError
+        return means
 
     def leads(self, family: str, comparisons: DataFrame) -> dict[str, Lead]:
         """Test a family of comparisons: a frame of differences, data sets × comparisons."""
@@ -99,11 +103,9 @@ def dataset_sizes(runs: Runs) -> Finding:
     return Finding(text, HOLDS if not wrong else PART, NUMBERS)
 
 
-def means_agree(runs: Runs, *, name: str, reading: str) -> Finding | None:
+def means_agree(runs: Runs, *, name: str, reading: str) -> Finding:
     """The Mean row of a table, under one reading of its headings."""
-    if (table := runs.table(name)) is None:
-        return None
-    means = judge_means(judge_cells([table]))
+    means = judge_means(judge_cells([runs.table(name)]))
     chosen = means[means["reading"].isin(["", reading])].sort_values("paper_mean", ascending=False)
     texts = [
         f"{row.learner} {row.mean:.1f} (paper: {row.paper_mean:.1f}; {row.verdict})"
@@ -115,54 +117,49 @@ def means_agree(runs: Runs, *, name: str, reading: str) -> Finding | None:
     return Finding(", ".join(texts) + where, of_all(flags), CELLS)
 
 
-def best_mean(runs: Runs, *, names: Sequence[str]) -> Finding | None:
+def best_mean(runs: Runs, *, names: Sequence[str]) -> Finding:
     """IML minus each other method of one table or several."""
     texts: list[str] = []
     leads: list[Lead] = []
     for name in names:
-        if (means := runs.means(name)) is None:
-            return None
+        means = runs.means(name)
         found = runs.leads_of_iml(TABLES[name], means)
         texts.append(f"{TABLES[name]}: IML {means['IML'].mean():.1f}, minus {listed(found)}")
         leads += found.values()
     return Finding("; ".join(texts), better(leads), SIGNED_RANK)
 
 
-def best_rank(runs: Runs, *, names: Sequence[str]) -> Finding | None:
+def best_rank(runs: Runs, *, names: Sequence[str]) -> Finding:
     """Average ranks over the data sets and the Mean row."""
-    tables = {name: runs.table(name) for name in names}
-    ranks = {name: average_ranks(table) for name, table in tables.items() if table}
     texts, flags = [], []
     for name in names:
-        if (found := ranks.get(name)) is None:
-            return None
+        if (found := average_ranks(runs.table(name))) is None:
+            raise NotRunError
         order = sorted(found.with_mean_row.items(), key=lambda item: item[1])
         flags.append(order[0][0] == "IML")
         texts.append(f"{TABLES[name]}: " + ", ".join(f"{who} {rank:.2f}" for who, rank in order))
     return Finding("; ".join(texts), of_all(flags), NUMBERS)
 
 
-def best_when_balanced_and_not(runs: Runs) -> Finding | None:
+def best_when_balanced_and_not(runs: Runs) -> Finding:
     """IML's lead in the more and in the less balanced half of the data sets."""
-    if (means := runs.means("table2")) is None:
-        return None
+    means = runs.means("table2")
     order = [name for name in paper_datasets() if name in means.index]  # the most balanced first
     parts = {"more balanced": order[: len(order) // 2], "less balanced": order[len(order) // 2 :]}
     texts: list[str] = []
     leads: list[Lead] = []
     for label, names in parts.items():
         if not names:
-            return None
+            raise NotRunError
         found = runs.leads_of_iml(f"Table 2, {label}", means.loc[names])
         texts.append(f"{sets_text(len(names))}, {label}: IML minus {listed(found)}")
         leads += found.values()
     return Finding("; ".join(texts), better(leads), SIGNED_RANK)
 
 
-def neighbor_pairs_win(runs: Runs) -> Finding | None:
+def neighbor_pairs_win(runs: Runs) -> Finding:
     """The methods with pairs of neighbors minus those with random pairs."""
-    if (means := runs.means("table2")) is None:
-        return None
+    means = runs.means("table2")
     leads = runs.leads(TABLES["table2"], all_differences(means))
     names = [f"{first} minus {second}" for first in ("IML", "LMNN") for second in ("ITML", "GMML")]
     chosen = {name: leads[name] for name in names}
@@ -181,36 +178,31 @@ def _printed_gains(name: str) -> dict[str, Lead]:
     return leads_of(DataFrame(gains).round(6))
 
 
-def _gains(runs: Runs, name: str) -> dict[str, Lead] | None:
+def _gains(runs: Runs, name: str) -> dict[str, Lead]:
     """F1 with resampling minus F1 without, over the splits that both have."""
     plain, resampled = runs.table("table2"), runs.table(name)
-    if plain is None or resampled is None:
-        return None
     keys = ["dataset", "split", "learner"]
     both = plain.scores.merge(resampled.scores, on=keys, suffixes=("", "_resampled"))
     if both.empty:
-        return None
+        raise NotRunError
     gain = (both["f1_resampled"] - both["f1"]).groupby([both["dataset"], both["learner"]]).mean()
     wide = gain.unstack()[[*PRINTED_LEARNERS]].dropna().round(6)
     return runs.leads(f"{TABLES[name]} minus Table 2", wide)
 
 
-def smote_helps(runs: Runs) -> Finding | None:
+def smote_helps(runs: Runs) -> Finding:
     """Every method gains from SMOTE."""
-    if (gains := _gains(runs, "table3-smote")) is None:
-        return None
+    gains = _gains(runs, "table3-smote")
     text = f"With SMOTE minus without: {listed(gains)}. The paper's cells, as printed: "
     text += listed(_printed_gains("table3-smote"))
     return Finding(text, better(gains.values()), SIGNED_RANK)
 
 
-def undersampling_does_not_help(runs: Runs) -> Finding | None:
+def undersampling_does_not_help(runs: Runs) -> Finding:
     """No method gains a point or more from under-sampling."""
-    if (gains := _gains(runs, "table3-rus")) is None:
-        return None
     losses, printed = (
         {name: turned(gain) for name, gain in each.items()}
-        for each in (gains, _printed_gains("table3-rus"))
+        for each in (_gains(runs, "table3-rus"), _printed_gains("table3-rus"))
     )
     text = (
         f"Without under-sampling minus with: {listed(losses, non_inferiority)}. The paper's cells, "
@@ -219,11 +211,9 @@ def undersampling_does_not_help(runs: Runs) -> Finding | None:
     return Finding(text, not_worse(losses.values()), NON_INFERIORITY)
 
 
-def smote_and_iml_add_up(runs: Runs) -> Finding | None:
+def smote_and_iml_add_up(runs: Runs) -> Finding:
     """IML with SMOTE against IML alone, and against SMOTE alone."""
     gains, means = _gains(runs, "table3-smote"), runs.means("table3-smote")
-    if gains is None or means is None:
-        return None
     leads = {
         "over IML alone": gains["IML"],
         "over SMOTE with the Euclidean distance": runs.leads_of_iml("Table 3a", means)["Euclidean"],
@@ -231,11 +221,10 @@ def smote_and_iml_add_up(runs: Runs) -> Finding | None:
     return Finding(f"Lead of IML with SMOTE {listed(leads)}", better(leads.values()), SIGNED_RANK)
 
 
-def iml_beats_rivals(runs: Runs) -> Finding | None:
+def iml_beats_rivals(runs: Runs) -> Finding:
     """IML against the two earlier proposals that the paper names."""
-    table = runs.tables.get("rivals")
-    if table is None or not {*RIVALS} <= {*table.learners}:
-        return None
-    found = runs.leads_of_iml("Methods beyond the paper", table.complete())
+    if not runs.has("rivals", RIVALS):
+        raise NotRunError
+    found = runs.leads_of_iml("Methods beyond the paper", runs.tables["rivals"].complete())
     leads = {name: found[name] for name in RIVALS}
     return Finding(f"IML minus {listed(leads)}", better(leads.values()), SIGNED_RANK)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from itertools import combinations
 from typing import NamedTuple
 
@@ -21,20 +21,11 @@ ORDER = ("IML", "ML2", "ML1", "LMNN", "ITML", "GMML", "Euclidean")  # others fol
 
 
 class Lead(NamedTuple):
-    """One method minus another on each data set, and the tests.
+    """One method minus another on each data set, and the tests."""
 
-    Parameters
-    ----------
-    differences : Series
-        Indexed by data set, in points.
-    summary : Paired
-    p_value : float
-        Of Wilcoxon's signed-rank test, with Holm's correction for all comparisons of the family.
-    """
-
-    differences: Series
+    differences: Series  # indexed by data set, in points
     summary: Paired
-    p_value: float
+    p_value: float  # of Wilcoxon's test, with Holm's correction for all comparisons of the family
 
     @property
     def ahead(self) -> bool:
@@ -100,30 +91,26 @@ def listed(leads: dict[str, Lead], test: Callable[[Lead], float] = wilcoxon_holm
     return ", ".join(lead_text(name, lead, test) for name, lead in leads.items())
 
 
-def judged(shown: Sequence[bool], refuted: Iterable[bool]) -> str:
+def judged(
+    leads: Iterable[Lead], shown: Callable[[Lead], bool], refuted: Callable[[Lead], bool]
+) -> str:
     """Whether all parts of a claim are shown, some of them or none, or the contrary of one is."""
-    if any(shown):
-        return HOLDS if all(shown) else PART
-    return FAILS if any(refuted) else OPEN
+    known = list(leads)
+    if any(map(shown, known)):
+        return HOLDS if all(map(shown, known)) else PART
+    return FAILS if any(map(refuted, known)) else OPEN
 
 
 def better(leads: Iterable[Lead]) -> str:
     """The verdict on: each first method is better than the second."""
-    known = list(leads)
-    return judged([lead.ahead for lead in known], (lead.behind for lead in known))
+    return judged(leads, lambda lead: lead.ahead, lambda lead: lead.behind)
 
 
 def equal(leads: Iterable[Lead]) -> str:
     """The verdict on: the methods of each pair perform the same."""
-    known = list(leads)
-    return judged(
-        [equality(lead) < LEVEL for lead in known], (lead.p_value < LEVEL for lead in known)
-    )
+    return judged(leads, lambda lead: equality(lead) < LEVEL, lambda lead: lead.p_value < LEVEL)
 
 
 def not_worse(leads: Iterable[Lead]) -> str:
     """The verdict on: no first method is worse than the second."""
-    known = list(leads)
-    return judged(
-        [non_inferiority(lead) < LEVEL for lead in known], (lead.behind for lead in known)
-    )
+    return judged(leads, lambda lead: non_inferiority(lead) < LEVEL, lambda lead: lead.behind)

@@ -46,19 +46,13 @@ class NeighborSearch:
         # Compiled code does not check indices, so none may come from a file.
         return {"Z": self.Z, "labels": self.labels, "n_jobs": self.n_jobs}
 
-    def nearest(self, queries: NDArray | None, k: int, *, exact: bool = True) -> Neighbors:
-        """The k nearest examples of any class.
-
-        Without queries, each example gets its nearest other examples. Unless ``exact``, neighbors
-        are chosen by distances in single precision, which is faster if many distances are nearly
-        equal. The distances that are returned are exact, but which of several nearly equal
-        neighbors is chosen may depend on the other queries.
-        """
+    def nearest(self, queries: NDArray | None, k: int) -> Neighbors:
+        """The k nearest examples of any class; without queries, those of each example."""
         available = len(self.Z) - (queries is None)
         if not 1 <= k <= available:
             kind = "other examples" if queries is None else "examples"
             raise ValueError(f"k must be from 1 to the number of {kind}, {available}; got {k}.")
-        return self._search(queries, [slice(None)], [k], exact)[0]
+        return self._search(queries, [slice(None)], [k], exact=True)[0]
 
     def nearest_of_each_class(
         self,
@@ -70,10 +64,12 @@ class NeighborSearch:
     ) -> list[Neighbors]:
         """The k nearest examples of each class, or all of them if the class has fewer.
 
-        The parameters are those of `nearest`, and the number of the first classes to search, None
-        for all. If the queries are the examples themselves and the
-        class of one has fewer than k others, the list for its own class ends with index -1 and
-        infinite distance. Returns one entry per class, in the order of ``labels.classes``.
+        Without queries, each example gets its nearest other examples; where its own class has fewer
+        than k others, the list ends with index -1 and infinite distance. Unless ``exact``,
+        neighbors are chosen by distances in single precision, which is faster if many distances are
+        nearly equal. The distances that are returned are exact, but which of several nearly equal
+        neighbors is chosen may depend on the other queries. Returns one entry for each of the first
+        ``n_classes``, None for all, in the order of ``labels.classes``.
         """
         if self.labels is None:
             raise ValueError("nearest_of_each_class needs labels, but NeighborSearch got none.")

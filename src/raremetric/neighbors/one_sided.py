@@ -24,21 +24,19 @@ class OneSidedSearch:
         self.labels, self.learned = labels, learned
         self.searches = [NeighborSearch(half, labels, n_jobs) for half in np.hsplit(Z, 2)]
 
-    def nearest_of_each_class(
-        self, queries: NDArray | None, k: int, *, exact: bool = True
-    ) -> list[Neighbors]:
+    def nearest_of_each_class(self, queries: NDArray | None, k: int) -> list[Neighbors]:
         """See `NeighborSearch.nearest_of_each_class`."""
         halves = [None, None] if queries is None else np.hsplit(queries, 2)
         plain, mapped = (
-            search.nearest_of_each_class(half, k, exact=exact)
+            search.nearest_of_each_class(half, k)
             for search, half in zip(self.searches, halves, strict=True)
         )
         plain[self.learned] = mapped[self.learned]
         return plain
 
-    def nearest(self, queries: NDArray | None, k: int, *, exact: bool = True) -> Neighbors:
+    def nearest(self, queries: NDArray | None, k: int) -> Neighbors:
         """See `NeighborSearch.nearest`; at equal distances, the lower row number comes first."""
-        of_each = self.nearest_of_each_class(queries, k, exact=exact)
+        of_each = self.nearest_of_each_class(queries, k)
         distances, indices = (np.concatenate(parts, axis=1) for parts in zip(*of_each, strict=True))
         order = np.lexsort((indices, distances))[:, :k]
         return Neighbors(

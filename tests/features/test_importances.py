@@ -1,10 +1,8 @@
 import numpy as np
-import pandas as pd
 import pytest
 from sklearn.ensemble import RandomForestClassifier
-from sklearn.pipeline import make_pipeline
 
-from raremetric import BalancedDiscriminant, ImportanceWeights, KernelLandmarks
+from raremetric import ImportanceWeights
 from raremetric.features.importances import mean_importances
 from raremetric.validation import check_labels
 from tests.conftest import make_problem
@@ -43,20 +41,6 @@ def test_constant_features(size):
     np.testing.assert_allclose(forest.fit(X, np.arange(20) > 9).weights_, [0, np.sqrt(2)])
     # Without any split all weights are one.
     np.testing.assert_array_equal(forest.fit(np.ones((6, 2)), [0, 1] * 3).weights_, [1, 1])
-
-
-def test_feature_names_pass_through_both_maps():
-    X, y = make_problem(0, n_samples=40)
-    table = pd.DataFrame(X, columns=["a", "b", "c"])
-    steps = make_pipeline(
-        ImportanceWeights(random_state=0), KernelLandmarks(n_components=2), BalancedDiscriminant()
-    ).set_output(transform="pandas")
-    assert list(steps.fit_transform(table, y).columns) == [
-        "balanceddiscriminant0",
-        "balanceddiscriminant1",
-    ]
-    assert steps[0].get_feature_names_out().tolist() == ["a", "b", "c"]
-    assert list(steps[1].get_feature_names_out()) == ["kernellandmarks0", "kernellandmarks1"]
 
 
 @pytest.mark.parametrize("seed", [210, 376])

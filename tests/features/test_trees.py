@@ -41,15 +41,6 @@ def test_values_are_those_of_the_leaves_that_xgboost_finds(n_classes, missing):
     assert len(np.unique(Z[:, 0])) > 2
 
 
-def test_values_sum_to_the_log_odds():
-    X, y = make_problem(1, n_samples=200)
-    X = X.astype(np.float32)
-    model = BoostedLeaves(30, random_state=0).fit(X, y)
-    margin = grow(model, X, y).predict(xgboost.DMatrix(X), output_margin=True)
-    difference = margin - model.transform(X).sum(axis=1)
-    np.testing.assert_allclose(difference, difference[0], atol=1e-5)
-
-
 def test_models_that_share_rows_are_those_of_separate_fits():
     X, y = make_problem(2, n_samples=90)
     weights = np.random.default_rng(0).choice([0.0, 1.0, 2.5], size=90)

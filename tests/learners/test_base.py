@@ -1,7 +1,6 @@
 import pickle
 
 import numpy as np
-import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -50,20 +49,6 @@ def test_metric_function_is_not_changed_by_another_fit(fitted, problem):
     before = metric(X[0], X[1])
     fitted.set_params(margin=100.0, max_iter=500).fit(X, y)
     assert metric(X[0], X[1]) == before
-
-
-def test_pandas_input_and_output(problem):
-    X, y = problem
-    table = pd.DataFrame(X, columns=["age", "dose", "time"], index=np.arange(100, 124))
-    iml = IML().set_output(transform="pandas").fit(table, y)
-    out = iml.transform(table)
-    assert list(out.columns) == ["iml0", "iml1", "iml2"]
-    assert list(out.index) == list(table.index)
-    assert iml.feature_names_in_.tolist() == ["age", "dose", "time"]
-    low = IML(n_components=2, max_iter=500).fit(X, y)
-    assert low.get_feature_names_out().tolist() == ["iml0", "iml1"]
-    with pytest.raises(ValueError, match=r"feature names"):
-        iml.transform(table[["dose", "age", "time"]])
 
 
 @pytest.mark.parametrize("shape", [(2, 3), (5, 3, 3), (5, 2, 4)])

@@ -6,7 +6,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.neighbors import NearestNeighbors
 
-from raremetric import neighbors
 from raremetric.neighbors import NeighborSearch, queries
 from raremetric.validation import Labels
 from tests.oracles.neighbors import search
@@ -115,24 +114,19 @@ def test_many_examples_as_in_scikit_learn(k):
         np.testing.assert_allclose(found.distances, distances, rtol=1e-12)
 
 
-@pytest.fixture
-def always_threads(monkeypatch):
-    monkeypatch.setattr(neighbors, "SMALL", 0)
-    monkeypatch.setattr(neighbors, "MIN_QUERIES", 1)
-
-
 @pytest.mark.parametrize("itself", [True, False])
-def test_neither_threads_nor_other_queries_change_a_bit(itself, always_threads):
-    rng = np.random.RandomState(0)
-    Z, labels = rng.normal(size=(150, 7)), make_labels(rng.randint(3, size=150))
-    points = None if itself else rng.normal(size=(9, 7))
+def test_neither_threads_nor_other_queries_change_a_bit(itself):
+    rng = np.random.RandomState(0)  # so many rows that threads are used
+    Z, labels = rng.normal(size=(9000, 7)), make_labels(rng.randint(3, size=9000))
+    points = None if itself else rng.normal(size=(70, 7))
     alone = NeighborSearch(Z, labels).nearest_of_each_class(points, 12)
     threads = NeighborSearch(Z, labels, n_jobs=4).nearest_of_each_class(points, 12)
     for one, other in zip(alone, threads, strict=True):
         assert_found(other, one)
     if points is not None:
-        rows = [NeighborSearch(Z, labels).nearest_of_each_class(p[np.newaxis], 12) for p in points]
-        for i, row in enumerate(rows):
+        search = NeighborSearch(Z, labels)
+        for i, point in enumerate(points):
+            row = search.nearest_of_each_class(point[np.newaxis], 12)
             for one, other in zip(alone, row, strict=True):
                 assert_found(other, (one.distances[[i]], one.indices[[i]]))
 

@@ -79,7 +79,7 @@ def faithfulness_page(
     numbered = _numbered_figures(runs)
     page = _template().render(
         origin=to_markdown(replace(origin_grid(papers), caption="")),
-        complete=_is_complete(papers),
+        complete=is_complete(papers),
         one_code=len({name for table in papers for name in table.code}) == 1,
         findings=findings,
         verdicts=[(name, counts[name], text) for name, text in VERDICT_MEANINGS.items()],
@@ -131,7 +131,7 @@ def _numbered_figures(runs: Runs) -> dict[int, Figure]:
     return found
 
 
-def _is_complete(tables: Sequence[Table]) -> bool:
+def is_complete(tables: Sequence[Table]) -> bool:
     """Whether the paper's methods have all splits of all data sets."""
     tables = [table.restricted((*PRINTED_LEARNERS, *VARIANTS)) for table in tables]
     return (

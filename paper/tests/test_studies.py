@@ -79,17 +79,3 @@ def test_the_halves_of_the_real_tables_are_studied_in_the_same_way(studies):
 def test_beyond_shares_the_papers_tasks(studies):
     ids = {name: {task.id for task in studies[name].tasks()} for name in ("table2", "beyond")}
     assert len(ids["table2"] & ids["beyond"]) == 2 * 22 * 20
-
-
-def test_how_they_are_reported(studies):
-    for name, study in studies.items():
-        is_rare, is_large = name.startswith("rare-regime"), name.startswith("large")
-        assert study.title
-        if name.startswith("real"):
-            assert study.measures == ("average_precision", "f1", "neg_log_loss")
-        else:
-            measures = ("f1", "average_precision") if is_rare or is_large else ("f1",)
-            assert study.measures == measures
-        assert study.few_positives == is_rare
-        ours = "RareClassifier-fast"
-        assert study.leader == (ours if ours in {spec.name for spec in study.learners} else None)

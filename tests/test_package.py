@@ -168,3 +168,16 @@ def test_names_that_are_imported_on_first_use_are_completed():
         "    assert {*package.__all__} <= {*dir(package)}, package"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_the_calls_that_contributing_lists_exist():
+    text = (ROOT / "CONTRIBUTING.md").read_text("utf-8")
+    words = re.findall(r"`([^`\s]+)`", text.partition("Four paths")[2].partition("\n## ")[0])
+    package = Path(raremetric.__file__).parent
+    sources = [path.read_text("utf-8") for path in package.rglob("*.py")]
+    for word in words:
+        if word.endswith(".py"):
+            assert (package / word).exists(), word
+        elif re.fullmatch(r"([A-Za-z]+\.)?[a-z]*_[a-z_]+", word):  # a function, or a method
+            name = word.rpartition(".")[2]
+            assert any(f"def {name}(" in source for source in sources), word

@@ -23,7 +23,7 @@ LARGE_ROWS ?= 10000000
 PYTHONS ?= 3.11 3.12 3.13
 SETS ?= oldest current pre
 
-.PHONY: help demo test test-quick test-slow test-browser test-faults test-large test-versions fuzz \
+.PHONY: help test test-quick test-slow test-browser test-faults test-large test-versions fuzz \
 	lint format bench paper beyond large docs dist audit clean
 
 help:  ## list the targets
@@ -53,9 +53,6 @@ $(VENV)/.release: $(VENV)/bin/python pyproject.toml
 $(VENV)/.docs: $(VENV)/bin/python pyproject.toml
 	$(BIN)/pip install -qq -e ".[docs]"
 	@touch $@
-
-demo: $(VENV)/.study  ## learn a metric on real data, print the gain in F1, draw the neighborhoods
-	$(BIN)/python examples/demo.py
 
 # The generated cases run without coverage, which nearly doubles their time.
 test: $(VENV)/.dev lint  ## run the linters, the fast tests with coverage, and the kernels without compilation
@@ -142,9 +139,10 @@ large: $(VENV)/.study  ## run what is missing of RareClassifier against its alte
 	$(BIN)/python -m paper --store $(STORE) --out $(RESULTS)/large --title "Large tables"
 
 # From a clean state: a page that is not read again would not repeat its warnings.
-docs: $(VENV)/.docs  ## build the HTML documentation in docs/_build and check its internal links
+docs: $(VENV)/.docs  ## build the HTML documentation in docs/_build count its words and check its links
 	rm -rf docs/_build docs/generated docs/gallery
-	OMP_NUM_THREADS=1 $(BIN)/sphinx-build -W --keep-going -q -b html docs docs/_build
+	OMP_NUM_THREADS=1 $(BIN)/sphinx-build -W --keep-going -q -d docs/generated/doctrees -b html \
+		docs docs/_build
 	$(BIN)/python tools/links.py docs/_build
 
 dist: $(VENV)/.release  ## build the wheel and the sdist of the last commit, and test them as a user would
@@ -154,4 +152,4 @@ audit: $(VENV)/.release  ## look for known vulnerabilities in the dependencies
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python tools/audit.py
 
 clean:  ## remove the environment and all generated files
-	rm -rf $(VENV) .venv-versions dist docs/_build docs/generated docs/gallery demo .coverage* .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) .venv-versions dist docs/_build docs/generated docs/gallery .coverage* .pytest_cache .mypy_cache .ruff_cache

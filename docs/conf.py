@@ -6,9 +6,10 @@ from pathlib import Path
 import raremetric
 
 HERE = Path(__file__).parent
-sys.path.insert(0, str(HERE / "_ext"))
+sys.path[:0] = [str(HERE / "_ext"), str(HERE.parent)]
 
-from site_config import read_inventories  # noqa: E402
+from site_config import hidden_members, read_inventories  # noqa: E402
+from site_numbers import substitutions  # noqa: E402
 
 project = "raremetric"
 author = "The raremetric developers"
@@ -29,53 +30,77 @@ extensions = [
     "site_pages",  # in _ext
 ]
 templates_path = ["_templates"]
-exclude_patterns = ["_build", "inventories", "gallery/*.ipynb", "gallery/*.py"]
-html_theme = "furo"
+exclude_patterns = [
+    "_build",
+    "inventories",
+    "gallery/*.ipynb",
+    "gallery/*.py",
+    "decisions",
+    "experiments",
+    "results/[!f]*",  # of the results, only the page faithfulness is part of the site
+]
+html_theme = "pydata_sphinx_theme"
 html_title = "raremetric"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
+html_favicon = "_static/favicon.svg"
+html_theme_options = {
+    "logo": {
+        "text": f"raremetric {release}",
+        "image_light": "_static/logo-light.svg",
+        "image_dark": "_static/logo-dark.svg",
+    },
+    "header_links_before_dropdown": 8,
+    "navbar_align": "left",
+    "navbar_end": ["theme-switcher"],
+    "footer_start": ["copyright"],
+    "footer_end": [],
+    "secondary_sidebar_items": ["page-toc"],
+    "show_toc_level": 2,
+    "back_to_top_button": False,
+    "pygments_light_style": "default",
+    "pygments_dark_style": "github-dark",
+}
+html_sidebars = {"index": []}
 html_show_sphinx = False
 html_show_sourcelink = False
 html_copy_source = False
-pygments_style = "default"
-pygments_dark_style = "github-dark"  # furo's default underlines names, as if they were links
 
-myst_enable_extensions = ["colon_fence", "deflist", "dollarmath"]
+myst_enable_extensions = ["colon_fence", "deflist", "dollarmath", "substitution"]
 myst_heading_anchors = 3  # headings can be linked to, as on GitHub
+myst_substitutions = substitutions()
 copybutton_prompt_text = r">>> |\.\.\. |\$ "
 copybutton_prompt_is_regexp = True
 
 autosummary_generate = True
-autosummary_context = {  # pages of the user guide that a class page links to
-    "guides": {
-        "IML": ["guide/idea", "guide/metrics", "math/loss", "math/duality", "generalization"],
+suppress_warnings = ["config.cache"]  # of the function in the context
+autosummary_context = {
+    "hidden_members": hidden_members,
+    "guides": {  # pages that a class page links to
+        "IML": ["guide/metrics", "math/loss", "math/duality"],
         "IMLCV": ["guide/tuning"],
-        "LMNN": ["guide/metrics", "baselines"],
-        "ITML": ["guide/metrics", "from-metric-learn", "baselines"],
-        "GMML": ["guide/metrics", "baselines"],
-        "Euclidean": ["guide/metrics"],
-        "BalancedDiscriminant": ["math/discriminant", "rare"],
-        "MetricKNNClassifier": [
-            "guide/metrics",
-            "guide/votes",
-            "guide/multiclass",
-            "math/readings",
-        ],
-        "RareClassifier": ["rare", "guide/votes", "math/readings", "beyond"],
-        "KernelLandmarks": ["rare"],
-        "ImportanceWeights": ["rare"],
-        "BoostedLeaves": ["rare"],
-        "TableModel": ["table", "guide/saving"],
-        "Comparison": ["table", "guide/tuning"],
-        "datasets": ["datasets"],
+        "LMNN": ["guide/metrics"],
+        "ITML": ["guide/metrics", "coming-from"],
+        "GMML": ["guide/metrics"],
+        "BalancedDiscriminant": ["math/discriminant"],
+        "MetricKNNClassifier": ["guide/metrics", "guide/votes", "math/readings"],
+        "RareClassifier": ["guide/rare", "contribute/algorithm", "evidence/rare"],
+        "KernelLandmarks": ["contribute/algorithm"],
+        "ImportanceWeights": ["contribute/algorithm"],
+        "BoostedLeaves": ["contribute/algorithm"],
+        "TableEncoder": ["table/index"],
+        "TableModel": ["table/predict", "guide/deploy"],
+        "Comparison": ["table/compare"],
+        "DaskClassifier": ["guide/large"],
+        "datasets": ["guide/datasets"],
         "explain": ["guide/explaining"],
-        "export": ["guide/saving"],
-        "table": ["table", "guide/saving"],
-    }
+        "export": ["guide/deploy"],
+        "table": ["table/index", "guide/deploy"],
+    },
 }
 autodoc_member_order = "groupwise"
 autodoc_typehints = "none"  # the docstrings say more
-numpydoc_show_class_members = False  # see _templates/autosummary/class.rst
+numpydoc_show_class_members = False  # the contents at the right list them
 
 # A copy of MathJax is part of the site; site_pages copies it.
 mathjax_path = "tex-svg-full.js"
@@ -88,7 +113,7 @@ sphinx_gallery_conf = {
     "examples_dirs": ["../examples/gallery"],
     "gallery_dirs": ["gallery"],
     "filename_pattern": r"\.py$",
-    "ignore_pattern": r"__init__\.py",
+    "ignore_pattern": r"plots\.py",
     "within_subsection_order": "site_config.GalleryOrder",
     "backreferences_dir": "generated/backreferences",
     "doc_module": ("raremetric",),

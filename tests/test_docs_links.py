@@ -63,7 +63,7 @@ def test_what_is_loaded_from_the_network_is_found(tag, tmp_path):
 
 
 def test_gallery_is_listed_in_order():
-    scripts = {path.name for path in (ROOT / "examples" / "gallery").glob("*.py")}
+    scripts = {path.name for path in (ROOT / "examples" / "gallery").glob("*.py")} - {"plots.py"}
     assert sorted(GALLERY) == sorted(scripts)
 
 
@@ -77,7 +77,7 @@ def test_inventories_are_written_and_read(tmp_path):
 
 def test_links_of_root_files_on_the_site():
     text = "[a](docs/study.md#x) [b](CHANGELOG.md) [c](Makefile) [d](https://a.org) [e](#here)"
-    shown = "[a](study.md#x) [b](whats-new.md) [c](../Makefile) [d](https://a.org) [e](#here)"
+    shown = "[a](study.md#x) b [c](../Makefile) [d](https://a.org) [e](#here)"
     assert site_links(text) == shown
     for page, file in ROOT_PAGES.items():
         assert (ROOT / file).exists()

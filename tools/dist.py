@@ -21,7 +21,7 @@ from zipfile import ZipFile
 from confinement import confined
 
 ROOT = Path(__file__).parent.parent
-EXAMPLES = ("demo.py", "gallery/neighborhoods.py")
+EXAMPLES = ("service/serve.py",)
 EXTRAS = {"library": "", "datasets": "[datasets]", "study": "[study]", "onnx": "[onnx]"}
 NEEDED_BY_TESTS = (
     "tests/",

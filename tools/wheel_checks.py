@@ -58,7 +58,7 @@ def check_datasets() -> None:
 
 
 def check_study() -> None:
-    """The command line, the reports, the studies and the demo."""
+    """The command line, the reports, the studies and the service."""
     assert run("--version").stdout.strip() == version("raremetric")
     assert "compare" in run("--help").stdout
     run("datasets", "wine", "--export", "wine.csv")
@@ -81,8 +81,8 @@ def check_study() -> None:
     assert len(pages) == 3
     for page in pages:
         assert "<style" in Path(page).read_text()
-    runpy.run_path("demo.py", run_name="__main__")
-    assert Path("demo/neighborhoods.png").stat().st_size > 0
+    sys.argv = ["serve.py", "model.skops", "--check"]
+    runpy.run_path("service/serve.py", run_name="__main__")
 
 
 def check_onnx() -> None:

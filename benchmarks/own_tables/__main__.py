@@ -13,7 +13,7 @@ import pandas as pd
 
 from benchmarks import own_tables
 from benchmarks.own_tables.measuring import measure_file
-from benchmarks.own_tables.page import PAGE, RESULTS, page_text, replace_results
+from benchmarks.own_tables.page import RESULTS, summary
 from benchmarks.own_tables.tables import TABLES, make_parts, write_table
 
 QUICK = {"scale": 0.2, "methods": ("plain", "logistic")}
@@ -28,9 +28,7 @@ def main() -> None:
             print(pd.DataFrame(measure_file(name, **QUICK)).round(3).to_string(), flush=True)
     else:
         run(options.files, options.again)
-        text = page_text(pd.read_csv(RESULTS))
-        page = PAGE.read_text(encoding="utf-8")
-        PAGE.write_text(replace_results(page, text), encoding="utf-8")
+        print(summary(pd.read_csv(RESULTS)))
 
 
 def run(names: list[str], again: bool) -> None:

@@ -1,4 +1,4 @@
-"""The tables of docs/own-tables.md, from the results."""
+"""The tables of docs/evidence/own-files.md, from the results; `docs/_ext` puts them there."""
 
 from __future__ import annotations
 
@@ -8,30 +8,25 @@ import pandas as pd
 
 from benchmarks.own_tables.measuring import agreement
 from benchmarks.own_tables.tables import TABLES
-from raremetric.study.report import LEVEL, leads, paired, signed
+from raremetric.study.report import leads, paired, signed
 from raremetric.table import DEFAULT_METHODS
 
-LEADERS = ("rare", "iml")
 ORIGIN = {"claims": "crashes"}  # made from the same rows
 
 ROOT = Path(__file__).parents[2]
-PAGE = ROOT / "docs" / "own-tables.md"
 RESULTS = ROOT / "docs" / "results" / "own-tables" / "own-tables.csv"
-START, END = "<!-- results: written by python -m benchmarks.own_tables -->", "<!-- end -->"
 
 
-def page_text(results: pd.DataFrame) -> str:
-    """How well `compare` foretells, F1 of every method, what `fit` announces, and differences."""
-    files = [name for name in TABLES if name in set(results["file"])]
-    parts = {name: results[results["file"] == name] for name in files}
-    found = pd.DataFrame({name: agreement(part) for name, part in parts.items()}).T
+def summary(results: pd.DataFrame) -> str:
+    """How well `compare` foretells which method is best, in a few sentences."""
+    found = _agreements(results)
     losses, chance, correlations = (
         100 * found[each].astype(float) for each in ("loss", "mean_loss", "correlation")
     )
     constant = {name: 100 * part["f1_behind"].mean() for name, part in results.groupby("method")}
     always = min(constant, key=constant.__getitem__)
     (loss, loss_error), (random_loss, random_error) = map(_mean_and_error, (losses, chance))
-    summary = (
+    return (
         "Spearman's correlation between the F1 of the seven methods in `compare` and on the rows "
         f"set aside is {correlations.mean() / 100:.2f} in the mean over the files, and at least "
         f"{correlations.min() / 100:.2f}. The method that `compare` ranks first loses {loss:.1f} "
@@ -39,24 +34,25 @@ def page_text(results: pd.DataFrame) -> str:
         f"most {losses.max():.1f}. A method chosen at random loses {random_loss:.1f} "
         f"(SE {random_error:.1f}). Always choosing `{always}`, the best single method in "
         f"hindsight, loses {constant[always]:.1f}. The same method is first on "
-        f"{(found['first'] == found['best']).sum()} of {len(files)} files."
+        f"{(found['first'] == found['best']).sum()} of {len(found)} files."
     )
-    blocks = [
-        summary,
-        markdown([_agreement_row(name, parts[name], found.loc[name]) for name in files]),
-        "F1 in `compare` and on the rows set aside; methods with an asterisk are marked:",
-        markdown([_method_row(name, parts[name], "compare_f1") for name in files]),
-        "The cross-validated F1 that `fit` prints, and F1 on the rows set aside:",
-        markdown([_method_row(name, parts[name], "fit_f1") for name in files]),
-        "Which method is better on the rows set aside:",
-        *[markdown(_lead_rows(results, name)) for name in LEADERS],
-        "Differences of F1 in points, paired over the files. `crashes` and `claims` have the same "
-        "rows, so that every SE over files is clustered, and Wilcoxon's test takes the mean of the "
-        f"two. Holm: corrected for the six comparisons; below {LEVEL}, the difference is "
-        f"significant. Equivalence: below {LEVEL}, the means are equal within ±1 point. Otherwise, "
-        "neither is shown.",
-    ]
-    return "\n\n".join(blocks)
+
+
+def agreement_table(results: pd.DataFrame) -> str:
+    """Which method `compare` ranks first, and which is best on the rows set aside."""
+    found = _agreements(results)
+    parts = dict(iter(results.groupby("file")))
+    return markdown([_agreement_row(name, parts[name], found.loc[name]) for name in found.index])
+
+
+def lead_table(results: pd.DataFrame, leader: str) -> str:
+    """One method minus each other one, over the files."""
+    return markdown(_lead_rows(results, leader))
+
+
+def _agreements(results: pd.DataFrame) -> pd.DataFrame:
+    names = [name for name in TABLES if name in set(results["file"])]
+    return pd.DataFrame({name: agreement(results[results["file"] == name]) for name in names}).T
 
 
 def _mean_and_error(values: pd.Series) -> tuple[float, float]:
@@ -98,25 +94,8 @@ def _agreement_row(name: str, rows: pd.DataFrame, found: pd.Series) -> dict[str,
     }
 
 
-def _method_row(name: str, rows: pd.DataFrame, column: str) -> dict[str, str]:
-    """F1 as announced in a column, and on the rows set aside; empty where nothing is announced."""
-    cells = {}
-    for _, row in rows[rows["method"].isin(DEFAULT_METHODS)].iterrows():
-        mark = "*" if column == "compare_f1" and row["marked"] else ""
-        cell = f"{row[column]:.2f}{mark} / {row['f1']:.2f}"
-        cells[row["method"]] = "" if pd.isna(row[column]) else cell
-    return {"file": f"`{name}`", **{each: cells.get(each, "") for each in DEFAULT_METHODS}}
-
-
 def markdown(rows: list[dict[str, str]]) -> str:
     """The rows as a Markdown table."""
     names = list(rows[0])
     lines = [names, ["---"] * len(names), *([row[name] for name in names] for row in rows)]
     return "\n".join("| " + " | ".join(line) + " |" for line in lines)
-
-
-def replace_results(page: str, text: str) -> str:
-    """The page with this text between the two comments."""
-    before, _, rest = page.partition(START)
-    _, _, after = rest.partition(END)
-    return f"{before}{START}\n\n{text}\n\n{END}{after}"

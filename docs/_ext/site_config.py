@@ -5,18 +5,12 @@ from __future__ import annotations
 import re
 import zlib
 from pathlib import Path
+from pkgutil import resolve_name
 
 # Pages of the site whose text is a file in the root of the repository.
-PAGES = {
-    "contributing": "CONTRIBUTING.md",
-    "releasing": "RELEASING.md",
-    "whats-new": "CHANGELOG.md",
-    "security": "SECURITY.md",
-    "code-of-conduct": "CODE_OF_CONDUCT.md",
-}
+PAGES = {"contributing": "CONTRIBUTING.md", "security": "SECURITY.md"}
 GALLERY = (
     "neighborhoods.py",
-    "two_losses.py",
     "shrinking_minority.py",
     "smote.py",
     "votes_and_thresholds.py",
@@ -44,6 +38,21 @@ class GalleryOrder:
         return "GalleryOrder"
 
 
+def hidden_members(name: str) -> list[str]:
+    """The members of a class that its page does not repeat.
+
+    They are those of scikit-learn's base classes, and what all metric learners share.
+    """
+    cls = resolve_name(name)
+    hidden = []
+    for member in (each for each in dir(cls) if not each.startswith("_")):
+        home = next(base for base in cls.__mro__ if member in vars(base))
+        shared = home.__name__ == "MetricLearner" and cls is not home
+        if shared or home.__module__.startswith("sklearn") or member.endswith("_request"):
+            hidden.append(member)
+    return hidden
+
+
 def read_inventories(folder: Path, out: Path) -> dict[str, tuple[str, str]]:
     """The mapping for intersphinx, from text files whose first line is the address of a site.
 
@@ -65,16 +74,25 @@ def read_inventories(folder: Path, out: Path) -> dict[str, tuple[str, str]]:
 
 
 def site_links(text: str) -> str:
-    """Make the links of a file in the root of the repository relative to the folder docs."""
+    """Make the links of a file in the root of the repository relative to the folder docs.
+
+    A link to a file that is not part of the site becomes its words.
+    """
     names = {file: f"{page}.md" for page, file in PAGES.items()}
     names["README.md"] = "index.md"
+    off_site = (
+        *("CHANGELOG.md", "RELEASING.md", "CODE_OF_CONDUCT.md"),
+        *("docs/decisions/", "docs/experiments/"),
+    )
 
     def relative(match: re.Match) -> str:
-        target, fragment = match.group(1), match.group(2) or ""
+        words, target, fragment = match.group(1), match.group(2), match.group(3) or ""
         if re.match(r"[a-z]+:", target) or not target:
             return match.group(0)
+        if target.startswith(off_site):
+            return words
         inside = target.startswith("docs/")
         other = target.removeprefix("docs/") if inside else f"../{target}"
-        return f"]({names.get(target, other)}{fragment})"
+        return f"[{words}]({names.get(target, other)}{fragment})"
 
-    return re.sub(r"\]\(([^)#\s]*)(#[^)\s]*)?\)", relative, text)
+    return re.sub(r"\[([^\]]*)\]\(([^)#\s]*)(#[^)\s]*)?\)", relative, text)

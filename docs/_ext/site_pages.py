@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 import shutil
+from html import escape
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -15,50 +16,26 @@ from sphinx.errors import ExtensionError
 from sphinx.transforms.post_transforms import SphinxPostTransform
 
 ROOT = Path(__file__).parent.parent.parent
-TITLES = {  # of pages that `raremetric study report` writes without a title
-    "table2": "Table 2: without resampling",
-    "table3-rus": "Table 3b: with random under-sampling",
-    "table3-smote": "Table 3a: with SMOTE",
-    "imbalance": "Increasing imbalance",
-    "ablation": "Ablation under increasing imbalance",
-    "rivals": "IML and methods beyond the paper",
-    "cells": "Every cell beside the paper's",
-    "beyond": "The paper's data sets",
-    "beyond-later": "The paper's data sets, splits 6 to 20",
-    "rare-regime-even-again": "KEEL, even positions, current version: F1",
-    "rare-regime-even-again-precision": "KEEL, even positions, current version: average precision",
-    "rare-regime-even-again-intact": "KEEL, without files that lost decimal points: F1",
-    "rare-regime-even-again-intact-precision": (
-        "KEEL, without files that lost decimal points: average precision"
-    ),
-    "rare-regime-even": "KEEL, even positions, earlier version: F1",
-    "rare-regime-even-precision": "KEEL, even positions, earlier version: average precision",
-    "rare-regime-odd": "KEEL, odd positions: F1",
-    "rare-regime-odd-precision": "KEEL, odd positions: average precision",
-    "large-other": "Other large tables: F1",
-    "large-other-precision": "Other large tables: average precision",
-    "large-chosen": "Large tables of the choice of settings: F1",
-    "large-chosen-precision": "Large tables of the choice of settings: average precision",
-    "large-fars": "The largest tables: F1",
-    "large-fars-precision": "The largest tables: average precision",
-}
+REPORTED = """## The cells and the figures
+
+<a href="report.html">One page</a> has every cell of Tables 2 and 3 beside the paper's, means, ranks
+and figures. [cells.csv](cells.csv) has the cells as a file."""
 # Of es5/tex-svg-full.js in version 3.2.2 of the package mathjax on npm, see decision 8.
 MATHJAX_SHA256 = "a4354ff94fd868aea0cc6eaaa79a57fda0588646fc46ee3700a349ee0a11cbe6"
-WITH_TITLE = ("results/README", "results/faithfulness")
 
 
 def read_source(app, page: str, source: list[str]) -> None:
-    """Replace the text of a page by a file of the repository, or give it a title."""
+    """Replace the text of a page by a file of the repository, or change its links."""
     if page in PAGES:
         path = ROOT / PAGES[page]
         app.env.note_dependency(str(path))
         source[0] = site_links(path.read_text("utf-8"))
-    elif page.startswith("results/") and page not in WITH_TITLE:
-        folder, name = page.split("/")[-2:]
-        title = TITLES.get(name, name)
-        if folder == "reference":
-            title = f"The reference solver: {title[0].lower()}{title[1:]}"
-        source[0] = f"# {title}\n\n{source[0]}"
+    elif page == "results/faithfulness":  # what is not part of the site has another place there
+        evidence = "../evidence/index.md#how-differences"
+        text = source[0].replace("README.md#how-differences", evidence)
+        before, cells = text.split("\n## The cells of Tables 2 and 3\n")
+        after = cells.split("\n## Departures from the paper\n")[1]
+        source[0] = f"{before}\n{REPORTED}\n\n## Departures from the paper\n{after}"
 
 
 class LinkNames(SphinxPostTransform):
@@ -69,7 +46,7 @@ class LinkNames(SphinxPostTransform):
     def run(self, **kwargs) -> None:
         """Replace the literals of a page."""
         page = self.env.docname
-        if page.startswith(("generated/", "gallery/", "internals", "whats-new")):
+        if page.startswith(("generated/", "gallery/")):
             return
         known = public_names(self.env)
         seen: set[tuple] = set()
@@ -113,15 +90,26 @@ def iter_parents(node, kinds):
             yield node
 
 
-def drop_foreign_versions(app, what, name, obj, options, lines: list[str]) -> None:
-    """Remove the versions in which scikit-learn added an inherited method: they would mislead."""
-    module = getattr(obj, "__module__", None) or ""
-    if module.startswith("sklearn") or name.endswith("_request"):
-        lines[:] = [line for line in lines if not line.strip().startswith(".. versionadded")]
+def describe_page(app, page, template, context, doctree) -> None:
+    """Add the title and the first paragraph of a page for search engines and link previews."""
+    if doctree is None:
+        return
+    first = next((p for p in doctree.findall(nodes.paragraph) if len(p.astext()) > 60), None)
+    text = " ".join(first.astext().split()) if first else "Find the rare class in a table."
+    text = text if len(text) <= 200 else f"{text[:197].rsplit(' ', 1)[0]} …"
+    tags = {
+        "og:title": re.sub("<[^>]*>", "", context.get("title", "raremetric")),
+        "og:description": text,
+        "og:type": "website",
+        "og:site_name": "raremetric",
+    }
+    lines = [f'<meta name="description" content="{escape(text)}">']
+    lines += [f'<meta property="{name}" content="{escape(tag)}">' for name, tag in tags.items()]
+    context["metatags"] = context.get("metatags", "") + "\n".join(lines)
 
 
 def copy_files(app, error) -> None:
-    """Copy MathJax and the pages that `raremetric study report` writes for the browser."""
+    """Copy MathJax and the reports of studies, and remove what nobody reads."""
     if error is not None or app.builder.format != "html":
         return
     out = Path(app.outdir)
@@ -130,6 +118,8 @@ def copy_files(app, error) -> None:
     if hashlib.sha256(mathjax.read_bytes()).hexdigest() != MATHJAX_SHA256:
         raise ExtensionError(f"{mathjax} is not the file of MathJax 3.2.2.")
     shutil.copy(mathjax, out / "_static")
+    for path in (*out.rglob("*.map"), out / "_static" / "webpack-macros.html"):
+        path.unlink()  # of the theme, and of no use in a browser
     for path in Path(app.srcdir, "results").rglob("report.html"):
         target = out / path.relative_to(app.srcdir)
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -140,6 +130,6 @@ def setup(app):
     """Called by Sphinx."""
     app.add_post_transform(LinkNames)
     app.connect("source-read", read_source)
-    app.connect("autodoc-process-docstring", drop_foreign_versions, priority=900)
+    app.connect("html-page-context", describe_page)
     app.connect("build-finished", copy_files)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -4,11 +4,14 @@ Costs and alert budgets
 
 F1 is not always the aim. If a missed case costs more than a false alarm, or if a team can check
 only a fixed number of rows per day, the threshold should follow from that.
-:class:`raremetric.RareClassifier` takes the aim as ``scoring``.
+:class:`raremetric.RareClassifier` takes the aim as ``scoring``. The table shows what each aim finds
+and costs on rows that were not seen. With as few as 15 rare test rows, a minimum recall of 0.9 is
+met in expectation only: here, 12 are found, which is 0.8.
 """
 
 import matplotlib.pyplot as plt
 import numpy as np
+from plots import BLUE, COMMON, GRAY, RARE, clean
 from sklearn.model_selection import train_test_split
 
 from raremetric import RareClassifier, load_dataset
@@ -57,22 +60,19 @@ p = models["a miss costs 30"].predict_proba(X_test)[:, 1]
 thresholds = np.unique(np.r_[0, p, 1])
 costs = [MISS * y_test[p < t].sum() + ALARM * (y_test[p >= t] == 0).sum() for t in thresholds]
 figure, (left, right) = plt.subplots(1, 2, figsize=(10, 4.2), layout="constrained")
-left.step(thresholds, costs, where="post", color="#33658a")
+left.step(thresholds, costs, where="post", color=BLUE)
 chosen = models["a miss costs 30"].threshold_
 for name, position, color in (
-    ("chosen for costs", chosen, "#d1495b"),
-    ("chosen for F1", models["F1"].threshold_, "#6b7280"),
+    ("chosen for costs", chosen, RARE),
+    ("chosen for F1", models["F1"].threshold_, GRAY),
 ):
     left.axvline(position, color=color, ls="--", lw=1.2, label=name)
 left.set(xscale="log", xlabel="threshold", ylabel="cost of the test rows", ylim=(0, None))
 left.legend(frameon=False)
 order = np.argsort(-p, kind="stable")
-right.plot(
-    np.arange(1, len(p) + 1), np.cumsum(y_test[order]), color="#d1495b", label="by probability"
-)
-right.plot([0, len(p)], [0, y_test.sum()], color="#b9c0c9", label="at random")
+right.plot(np.arange(1, len(p) + 1), np.cumsum(y_test[order]), color=RARE, label="by probability")
+right.plot([0, len(p)], [0, y_test.sum()], color=COMMON, label="at random")
 right.set(xlabel="number of alerts", ylabel="rare rows found", xlim=(0, 120), ylim=(0, None))
 right.legend(frameon=False, loc="upper left")
-for axes in (left, right):
-    axes.spines[["top", "right"]].set_visible(False)
+clean(left, right)
 plt.show()

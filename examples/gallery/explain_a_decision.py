@@ -4,11 +4,13 @@ Explain a decision
 
 A prediction by neighbors can be explained in two ways: by the training examples that it is based
 on, and by the features that matter. This example explains one prediction of a tumor data set, of
-which most malignant cases have been removed.
+which most malignant cases have been removed: the bars show which training examples and which
+columns made it malignant.
 """
 
 import matplotlib.pyplot as plt
 import numpy as np
+from plots import GRAY, clean
 from sklearn.datasets import load_breast_cancer
 from sklearn.model_selection import train_test_split
 from sklearn.pipeline import make_pipeline
@@ -58,8 +60,7 @@ left.barh(np.array(X.columns)[order], values, color=np.where(values > 0, "#d9541
 left.axvline(0, color="0.4", lw=0.8)
 left.set(title="this example: effect on the score", xlabel=parts.scale)
 weights = feature_weights(model)[order]
-right.barh(range(len(order)), weights, color="#6b7280")
+right.barh(range(len(order)), weights, color=GRAY)
 right.set(title="all examples: share of the metric", xlabel="weight of the feature in the metric")
-for axes in (left, right):
-    axes.spines[["top", "right"]].set_visible(False)
+clean(left, right)
 plt.show()

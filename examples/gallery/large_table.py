@@ -4,7 +4,8 @@ A large table
 
 With many examples, the pairs of a sample of them are enough to learn a metric. ``max_samples`` is
 the size of the sample (20,000 by default). All examples of the rare class are in it, and the
-neighbors of the sampled examples are searched among all examples.
+neighbors of the sampled examples are searched among all examples. The pictures show that the F1
+hardly depends on the sample, and that a small one saves most of the time.
 
 The table is simulated: 20 features, 0.5 % positives in five clusters, and directions of a large
 variance that say nothing about the class. Scaling the features cannot remove these, because they
@@ -15,6 +16,7 @@ from time import process_time
 
 import matplotlib.pyplot as plt
 import numpy as np
+from plots import BLUE, GRAY, RARE, clean
 from sklearn.frozen import FrozenEstimator
 from sklearn.metrics import f1_score
 
@@ -59,20 +61,16 @@ print("F1:", ", ".join(f"{score:.2f}" for score in scores), f"(Euclidean: {plain
 
 # %%
 # The F1 hardly depends on the sample, and the time does. Time depends on the machine, so it is
-# shown as a fraction of the time with all anchors. :doc:`/performance` has measurements of larger
-# tables.
+# shown as a fraction of the time with all anchors. :doc:`/guide/large` has measurements of larger
+# tables, and says how a table that does not fit in memory is read.
 
 figure, (left, right) = plt.subplots(1, 2, figsize=(9, 3.8), layout="constrained")
 labels = [f"{size:,}" for size in sizes]
-left.bar(labels, np.divide(seconds, seconds[0]), 0.6, color="#33658a")
+left.bar(labels, np.divide(seconds, seconds[0]), 0.6, color=BLUE)
 left.set(ylabel="CPU time of the fit, relative", xlabel="anchors")
-right.bar(labels, scores, 0.6, color="#d1495b", label="IML")
-right.axhline(plain, color="#6b7280", ls="--", label="Euclidean distance")
+right.bar(labels, scores, 0.6, color=RARE, label="IML")
+right.axhline(plain, color=GRAY, ls="--", label="Euclidean distance")
 right.set(ylabel="F1 on other rows", xlabel="anchors", ylim=(0, 1))
 right.legend(frameon=False)
-for axes in (left, right):
-    axes.spines[["top", "right"]].set_visible(False)
+clean(left, right)
 plt.show()
-
-# %%
-# A table that does not fit in memory is read from many files: see :doc:`/large-tables`.

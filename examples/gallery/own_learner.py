@@ -2,9 +2,11 @@
 Your own learner in a study
 ===========================
 
-A study compares learners on many data sets with the same splits, the same tuning and the same
-vote. A learner of your own takes part by its import path: no change of the package is needed.
-Everything in this example can also be done in a terminal; the commands are shown.
+A study compares learners on many data sets with the same splits, the same tuning and the same vote.
+A learner of your own takes part by its import path: no change of the package is needed. Everything
+in this example can also be done in a terminal; the commands are shown. In this small study, with
+ten candidates and three splits, IML is behind the Euclidean distance on most of the four data sets:
+too little to conclude anything, and a reason to run more splits.
 """
 
 import shutil
@@ -15,6 +17,7 @@ from pathlib import Path
 
 import matplotlib.pyplot as plt
 import pandas as pd
+from plots import BLUE, GRAY, RARE, clean
 
 folder = Path(tempfile.mkdtemp())
 
@@ -91,14 +94,14 @@ rows["F1"] = 2 * rows.tp / (2 * rows.tp + rows.fp + rows.fn)
 means = rows.pivot_table("F1", "dataset", "learner")
 print(means.round(3))
 figure, axes = plt.subplots(figsize=(7, 3.2), layout="constrained")
-colors = {"Euclidean": "#6b7280", "IML-10": "#d1495b", "ratio": "#33658a"}
+colors = {"Euclidean": GRAY, "IML-10": RARE, "ratio": BLUE}
 for learner, color in colors.items():
     axes.scatter(means[learner], means.index, s=70, color=color, label=learner, zorder=2)
 for name, values in means.iterrows():
     axes.plot([values.min(), values.max()], [name, name], color="#d5d9de", lw=2, zorder=1)
 axes.set(xlabel="mean F1 over three splits")
 axes.margins(y=0.15)
-axes.spines[["top", "right"]].set_visible(False)
+clean(axes)
 figure.legend(loc="outside upper center", ncols=3, frameon=False)
 plt.show()
 shutil.rmtree(folder)

@@ -12,7 +12,6 @@ from benchmarks.own_tables.measuring import (
     measure_methods,
     weighted_f1,
 )
-from benchmarks.own_tables.page import PAGE, RESULTS, page_text, replace_results
 from benchmarks.own_tables.tables import TABLES, make_parts, units_of, write_table
 from raremetric.table import fit_table
 
@@ -110,10 +109,3 @@ def test_one_file_from_start_to_end(tmp_path):
     assert row["ap"] == average_precision_score(y, found["probability"])
     assert (row["rows"], row["held_out_positives"]) == (len(rest), y.sum())
     assert (row["marked"], row["f1_behind"], row["fit_f1"]) == (True, 0, model.training["score"])
-
-
-def test_the_page_shows_the_results():
-    text = page_text(pd.read_csv(RESULTS))
-    page = PAGE.read_text(encoding="utf-8")
-    assert replace_results(page, text) == page
-    assert text in page

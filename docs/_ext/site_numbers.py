@@ -1,0 +1,308 @@
+"""Numbers and tables of the pages, computed from the committed results when the site is built.
+
+A page contains ``{{ name }}``; `substitutions` has the text of each name. The few numbers of README
+are rows of `readme_rows`, which a test compares with the file; after new results,
+``python -m docs._ext.site_numbers`` prints the rows.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from pathlib import Path
+
+import pandas as pd
+
+from benchmarks.own_tables.page import RESULTS as OWN_FILES
+from benchmarks.own_tables.page import agreement_table, lead_table, summary
+from raremetric.datasets import list_datasets
+from raremetric.study import read_study
+from raremetric.study.report import LEVEL, signed
+
+ROOT = Path(__file__).parents[2]
+RESULTS = ROOT / "docs" / "results"
+RARE, BOOSTING, SVM, PLAIN = (
+    *("RareClassifier-fast", "gradient-boosting", "SVM-laplacian", "Euclidean"),
+)
+TITLES = {
+    RARE: "`RareClassifier`",
+    "RareClassifier-thorough": '`RareClassifier("thorough")`',
+    PLAIN: "three nearest neighbors",
+    "IML": "IML, three neighbors vote",
+    "IML-30": "IML, 30 candidates",
+    "IML-score": "IML, scores and threshold",
+    "logistic-regression": "logistic regression",
+    "balanced-forest": "balanced random forest",
+    BOOSTING: "XGBoost",
+    "SVM-rbf": "SVM, RBF kernel",
+    SVM: "SVM, Laplacian kernel",
+}
+PAPER_ROWS = {  # what the paper prints: mean F1 without resampling
+    "paper, table": {"Euclidean": 67.3, "LMNN": 69.3, "ITML": 70.1, "GMML": 70.8, "IML": 72.1},
+    "paper, text": {"Euclidean": 67.3, "LMNN": 70.8, "ITML": 70.1, "GMML": 69.3, "IML": 72.1},
+}
+
+
+def markdown(rows: list[list[str]], numbers_from: int = 1) -> str:
+    """Rows as a Markdown table; columns from this one on are aligned to the right."""
+    width = len(rows[0])
+    rule = ["---"] * numbers_from + ["--:"] * (width - numbers_from)
+    return "\n".join(f"| {' | '.join(row)} |" for row in (rows[0], rule, *rows[1:]))
+
+
+@cache
+def means_of(name: str) -> pd.DataFrame:
+    """The means in a report: data sets × learners."""
+    return pd.read_csv(RESULTS / f"{name}.csv").pivot_table("mean", "dataset", "learner")
+
+
+@cache
+def leads_of(name: str) -> pd.DataFrame:
+    """The differences of the leader of a study from each other learner, by learner."""
+    return pd.read_csv(RESULTS / f"{name}-lead.csv", index_col="learner")
+
+
+def p_text(p_value: float) -> str:
+    return "p < 0.001" if p_value < 0.001 else f"p = {p_value:.3f}"
+
+
+def verdict(lead: pd.Series) -> str:
+    """What the tests of "How differences are judged" say about one lead."""
+    if lead.holm < LEVEL:
+        return "better" if lead.difference > 0 else "worse"
+    return "equal" if lead.equivalent < LEVEL else "not shown"
+
+
+def lead_rows(name: str) -> str:
+    """All methods of a study, the lead of RareClassifier over each, and what the tests say."""
+    means, leads = means_of(name).mean(), leads_of(name)
+    rows = [["method", "mean", "lead of `RareClassifier` (SE)", "ahead, tied, behind", "", ""]]
+    for learner, lead in leads.assign(mean=means).sort_values("mean").iterrows():
+        counts = f"{lead.wins:.0f}, {lead.ties:.0f}, {lead.losses:.0f}"
+        gap = f"{signed(lead.difference)} ({lead.standard_error:.1f})"
+        rows.append(
+            [TITLES[learner], f"{lead['mean']:.1f}", gap, counts, p_text(lead.holm), verdict(lead)]
+        )
+    rows.append([TITLES[RARE], f"**{means[RARE]:.1f}**", "", "", "", ""])
+    return markdown(rows)
+
+
+def lead_text(name: str, learner: str) -> str:
+    """As in "+1.7 (SE 0.6, p = 0.031)"."""
+    lead = leads_of(name).loc[learner]
+    return f"{signed(lead.difference)} (SE {lead.standard_error:.1f}, {p_text(lead.holm)})"
+
+
+def extremes(name: str, learner: str) -> str:
+    """The data sets on which RareClassifier is farthest behind and ahead of another learner."""
+    means = means_of(name)
+    gap = (means[RARE] - means[learner]).sort_values()
+    return (
+        f"between {signed(gap.iloc[0])} points (`{gap.index[0]}`) and "
+        f"{signed(gap.iloc[-1])} (`{gap.index[-1]}`)"
+    )
+
+
+def finished(name: str) -> pd.DataFrame:
+    """The finished tasks of exported results."""
+    return pd.read_csv(RESULTS / name, skiprows=1).query("status == 'done'")
+
+
+@cache
+def found_and_alarms() -> pd.DataFrame:
+    """Per 100 rare rows, in the mean over KEEL's data sets that nothing was chosen on."""
+    study = read_study(ROOT / "paper" / "rare-regime-even-again.toml")
+    rows = finished("beyond.csv.gz")
+    rows = rows[(rows.test_size == 0.5) & rows.dataset.isin(study.datasets)]
+    rows = rows[rows.split.isin(range(study.first_split, study.first_split + study.splits))]
+    rows = rows[rows.learner.isin([learner.name for learner in study.learners])]
+    share = 100 / (rows.tp + rows.fn)
+    rows = rows.assign(found=share * rows.tp, alarms=share * rows.fp)
+    means = rows.groupby(["learner", "dataset"])[["found", "alarms"]].mean()
+    return means.groupby("learner").mean()
+
+
+def paper_means() -> str:
+    """Table 2: our means, and both of the paper's."""
+    names = list(PAPER_ROWS["paper, table"])
+    ours = means_of("table2").mean()[names].to_dict()
+    rows = [["", *names]]
+    for title, row in {"here": ours, **PAPER_ROWS}.items():
+        best = max(row, key=row.__getitem__)
+        rows.append(
+            [title, *(f"**{row[n]:.1f}**" if n == best else f"{row[n]:.1f}" for n in names)]
+        )
+    return markdown(rows)
+
+
+@cache
+def faithfulness() -> str:
+    return (RESULTS / "faithfulness.md").read_text("utf-8")
+
+
+def claim(about: str) -> str:
+    """What our runs say about the claim of the paper that begins like this."""
+    (found,) = re.findall(
+        rf"^\| {re.escape(about)}[^|]*\|([^|]*)\|", faithfulness(), flags=re.MULTILINE
+    )
+    return found.strip()
+
+
+def verdicts() -> str:
+    """How many claims of the paper hold, in part or not."""
+    counts = re.findall(r"^- \*\*([a-z ]+)\*\* \((\d+)\)", faithfulness(), flags=re.MULTILINE)
+    return ", ".join(f"**{name}**: {n}" for name, n in counts if int(n))
+
+
+def splits_of_imbalance() -> str:
+    """How many of the paper's 20 splits are finished, of the experiments with fewer positives."""
+    splits = {"imbalance": 0, "ablation": 0}
+    for name in splits:
+        splits[name] = int(pd.read_csv(RESULTS / f"{name}.csv").n_splits.max())
+    n = min(splits.values())
+    return "all of the paper's 20 splits" if n == 20 else f"{n} of the paper's 20 splits"
+
+
+def behind_plain() -> str:
+    """The data sets of Table 2 on which IML does not gain a point over the Euclidean distance."""
+    means = means_of("table2").round(1)
+    gains = (means["IML"] - means["Euclidean"]).round(1).sort_values()
+    return ", ".join(f"`{name}` ({signed(gain)})" for name, gain in gains[gains < 1].items())
+
+
+def rivals() -> str:
+    pairs = pd.read_csv(RESULTS / "rivals-tests.csv").set_index(["first", "second"])
+    means = means_of("rivals").mean()
+    rows = [["method", "mean F1", "lead of IML (SE)", ""]]
+    for name in ("DMBK", "IterativeLMNN"):
+        row = pairs.loc[("IML", name)]
+        gap = f"{signed(row.difference)} ({row.standard_error:.1f})"
+        rows.append([f"`{name}`", f"{means[name]:.1f}", gap, p_text(row.holm)])
+    return markdown(rows)
+
+
+def gains_with_smote(learner: str) -> str:
+    """As in "3.9 points (SE 1.8)"."""
+    gain = means_of("table3-smote")[learner] - means_of("table2")[learner]
+    return f"{gain.mean():.1f} points (SE {gain.sem():.1f})"
+
+
+def large_tables() -> str:
+    """Both measures on the large tables, by study."""
+    rows = [["tables", "n", "F1, XGBoost", "`RareClassifier`", "AP, XGBoost", "`RareClassifier`"]]
+    titles = {
+        "large-other": "not used for tuning",
+        "large-chosen": "used for tuning",
+        "large-fars": "the two largest (100,968 rows), used for tuning",
+    }
+    for name, title in titles.items():
+        f1, ap = means_of(f"large/{name}"), means_of(f"large/{name}-precision")
+        cells = [f"{table[each].mean():.1f}" for table in (f1, ap) for each in (BOOSTING, RARE)]
+        rows.append([title, str(len(f1)), *cells])
+    return markdown(rows)
+
+
+def times_on_large_tables() -> str:
+    """CPU seconds of fits, and microseconds per predicted row, beside XGBoost's."""
+    found = pd.read_csv(ROOT / "benchmarks" / "results" / "large_tables.csv")
+    fit = found.pivot_table("fit_seconds", "dataset", "method")
+    row = found.pivot_table("microseconds_per_row", "dataset", "method")
+    ratio, slower = fit[RARE] / fit[BOOSTING], row[RARE] / row[BOOSTING]
+    return (
+        f"tuning and fitting takes {fit[RARE].sum() / fit[BOOSTING].sum():.2f} times as long as "
+        f"XGBoost with 20 candidates on the same folds ({ratio.min():.2f} to {ratio.max():.2f} on "
+        f"single tables), and a prediction {slower.min():.0f} to {slower.max():.0f} times as long"
+    )
+
+
+def readme_rows() -> list[str]:
+    """The rows of README that contain results."""
+    methods, rows = (PLAIN, BOOSTING, SVM, RARE), []
+    titles = " | ".join(TITLES[name] for name in methods)
+    rows.append(f"| | {titles} |")
+    for title, name in (
+        ("22 data sets of the paper", "beyond/beyond-later"),
+        ("50 data sets with a rarer class", "beyond/rare-regime-even-again"),
+    ):
+        means = means_of(name).mean()
+        rows.append(f"| {title} | {' | '.join(f'{means[each]:.1f}' for each in methods)} |")
+    means = means_of("large/large-other").mean()
+    cells = (f"{means[each]:.1f}" if each in means else "" for each in methods)
+    rows.append(f"| 9 large tables | {' | '.join(cells)} |")
+    return rows
+
+
+def sizes(*names: str) -> str:
+    """Rows of `benchmarks/results/sizes.csv`: time and memory by the number of rows."""
+    found = pd.read_csv(ROOT / "benchmarks" / "results" / "sizes.csv")
+    titles = {
+        "fit_seconds": "fit, CPU s",
+        "fit_megabytes": "fit, peak MB",
+        "file_megabytes": "model file, MB",
+        "load_seconds": "load, s",
+        "row_milliseconds": "one row, ms",
+        "slow_row_milliseconds": "one row, 99 % below, ms",
+        "batch_microseconds": "in batches of 1,000, µs per row",
+        "predict_megabytes": "predict, peak MB",
+    }
+    rows = [["model", "training rows", *(titles[name] for name in names)]]
+    for _, row in found.iterrows():
+        cells = (f"{row[name]:,.0f}" if row[name] >= 20 else f"{row[name]:.2g}" for name in names)
+        rows.append([f"`{row.model}`", f"{row.rows:,}", *cells])
+    return markdown(rows)
+
+
+def substitutions() -> dict[str, str]:
+    """The text of each name that a page may contain as ``{{ name }}``."""
+    own = pd.read_csv(OWN_FILES)
+    found = found_and_alarms()
+    texts = {
+        "paper_means": paper_means(),
+        "verdicts": verdicts(),
+        "splits_of_imbalance": splits_of_imbalance(),
+        "behind_plain": behind_plain(),
+        "rivals": rivals(),
+        "smote_gain_plain": gains_with_smote("Euclidean"),
+        "smote_gain_iml": gains_with_smote("IML"),
+        "best_mean": claim("IML has the highest mean F1 ("),
+        "best_rank": claim("IML has the best average rank, 1.48"),
+        "robust": claim("In the mean over the data sets, IML is always the most robust"),
+        "weights_rare": claim("The weights of the pair sets help: IML is better than ML2 at 5 %"),
+        "weights_more": claim("The weights of the pair sets help: IML is better than ML2 at sh"),
+        "large_tables": large_tables(),
+        "times_on_large_tables": times_on_large_tables(),
+        "own_summary": summary(own),
+        "own_agreement": agreement_table(own),
+        "own_leads": lead_table(own, "rare"),
+        "sizes_fit": sizes("fit_seconds", "fit_megabytes", "file_megabytes"),
+        "sizes_predict": sizes(
+            *("load_seconds", "row_milliseconds", "slow_row_milliseconds"),
+            *("batch_microseconds", "predict_megabytes"),
+        ),
+        "n_datasets": str(len(list_datasets())),
+        "found_plain": f"{found.loc[PLAIN, 'found']:.0f}",
+        "found_rare": f"{found.loc[RARE, 'found']:.0f}",
+        "alarms_plain": f"{found.loc[PLAIN, 'alarms']:.0f}",
+        "alarms_rare": f"{found.loc[RARE, 'alarms']:.0f}",
+    }
+    for short, name in {
+        "beyond": "beyond/beyond",
+        "later": "beyond/beyond-later",
+        "keel": "beyond/rare-regime-even-again",
+        "keel_ap": "beyond/rare-regime-even-again-precision",
+        "keel_odd": "beyond/rare-regime-odd",
+        "keel_earlier": "beyond/rare-regime-even",
+        "large": "large/large-other",
+        "large_ap": "large/large-other-precision",
+    }.items():
+        texts[f"{short}_leads"] = lead_rows(name)
+        for learner in (SVM, BOOSTING):
+            if learner in leads_of(name).index:
+                key = "svm" if learner == SVM else "boosting"
+                texts[f"{short}_{key}"] = lead_text(name, learner)
+                texts[f"{short}_{key}_extremes"] = extremes(name, learner)
+    return texts
+
+
+if __name__ == "__main__":
+    print("\n".join(readme_rows()))

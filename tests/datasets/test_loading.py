@@ -111,29 +111,6 @@ def test_large_tables(name):
     assert (info.n_samples, info.n_positive, info.collection) == (*LARGE[name], "large")
 
 
-def test_categories_stay_one_column():
-    path = parsers.package_path(f"{parsers.COMMON}/nursery/nursery.dat")
-    raw = [line for line in path.read_text().splitlines() if line and not line.startswith("@")]
-    expected = [[field.strip() for field in line.split(",")[:-1]] for line in raw]
-    frame = load_dataset("nursery-very_recom", as_frame=True, categories=True).data
-    assert frame.astype(str).to_numpy().tolist() == expected
-    assert {str(dtype) for dtype in frame.dtypes} == {"category"}
-    one_hot = load_dataset("nursery-very_recom", as_frame=True).data
-    for name in frame:
-        for level in frame[name].cat.categories[1:]:
-            assert one_hot[f"{name}={level}"].eq(frame[name] == level).all()
-
-
-def test_categories_between_numbers():
-    bunch = load_dataset("kr-vs-k-four", as_frame=True, categories=True)
-    columns = ("White_king", "White_rook", "Black_king")
-    expected = [f"{piece}_{kind}" for piece in columns for kind in ("col", "row")]
-    assert list(bunch.data) == bunch.feature_names == expected
-    assert bunch.data.iloc[0].tolist() == ["a", 1.0, "b", 3.0, "c", 2.0]
-    with pytest.raises(ValueError, match="needs as_frame=True"):
-        load_dataset("wine", categories=True)
-
-
 def test_one_hot_in_header_order():
     frame = load_dataset("abalone19", as_frame=True).data
     assert list(frame.columns[:4]) == ["Sex=M", "Sex=F", "Sex=I", "Length"]
@@ -265,26 +242,12 @@ except ImportError as error:
 @pytest.mark.parametrize(
     ("line", "expected"),
     [
-        ("@attribute a real[0.0,1.0]", ("a", "real", ())),
-        ("@ATTRIBUTE a integer [0, 5]", ("a", "integer", ())),
-        ("@attribute 'a b' NUMERIC", ("a b", "numeric", ())),
-        ("@attribute a{x, y}", ("a", "nominal", ("x", "y"))),
-        ("@attribute \"a\" {'x, 1', y} % note", ("a", "nominal", ("x, 1", "y"))),
-        ("@attribute when date 'yyyy-MM-dd'", ("when", "date", ())),
+        ("@attribute a real[0.0,1.0]", ("a", ())),
+        ("@ATTRIBUTE a integer [0, 5]", ("a", ())),
+        ("@attribute  a  NUMERIC ", ("a", ())),
+        ("@attribute a{x, y}", ("a", ("x", "y"))),
+        ("@attribute a  {x(1), y}   ", ("a", ("x(1)", "y"))),
     ],
 )
 def test_header_lines(line, expected):
-    header = parsers.parse_header([line])
-    assert tuple(header.attributes[0]) == expected
-    assert header.output == expected[0]
-
-
-def test_header_names_the_output():
-    header = parsers.parse_header(["@attribute c {u,v}", "@attribute a real", "@outputs"])
-    assert header.output == "a"
-    header = parsers.parse_header(["@attribute c {u,v}", "@attribute a real", "@outputs c"])
-    assert header.output == "c"
-    with pytest.raises(ValueError, match="no @attribute line"):
-        parsers.parse_header(["@relation x"])
-    with pytest.raises(ValueError, match="Cannot read this header line"):
-        parsers.parse_header(["@attribute"])
+    assert parsers.read_header(["@relation r", line, "", "@outputs a", "@data"]) == [expected]

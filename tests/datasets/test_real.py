@@ -1,5 +1,7 @@
 """Real tables: read from packages that may not be installed; what is known without them."""
 
+import dataclasses
+import functools
 import hashlib
 from pathlib import Path
 
@@ -14,7 +16,7 @@ from raremetric.datasets import (
     list_datasets,
     load_dataset,
     parsers,
-    real,
+    registry,
 )
 from raremetric.extras import is_installed
 
@@ -70,13 +72,13 @@ def test_the_documentation_lists_the_halves():
 def test_the_requirements_are_those_of_the_messages():
     lines = (ROOT / "requirements" / "real.txt").read_text().splitlines()
     assert {line for line in lines if line[0] != "#"} == {*extras.INSTALLED_ALONE.values()}
-    packages = {entry.file.partition("/")[0] for entry in real.REAL.values()}
+    packages = {entry.file.partition("/")[0] for entry in registry.REAL.values()}
     assert packages == set(extras.INSTALLED_ALONE)
 
 
 @pytest.mark.parametrize("name", KNOWN)
 def test_tables(name):
-    if not is_installed(package := real.REAL[name].file.partition("/")[0]):
+    if not is_installed(package := registry.REAL[name].file.partition("/")[0]):
         pytest.skip(f"needs {extras.INSTALLED_ALONE[package]}: see requirements/real.txt")
     bunch = load_dataset(name, as_frame=True)
     n, d, n_positive = KNOWN[name]
@@ -109,11 +111,19 @@ def add(tmp_path, monkeypatch):
     monkeypatch.syspath_prepend(tmp_path)
 
     def with_counts(counts, checksum):
-        entry = real._real(
-            "small", "scikit-survival", "sksurv/small.arff", counts, checksum, real._arff, "censor",
-            dropped=("time",), groups="child", note="",
-        )  # fmt: skip
-        monkeypatch.setitem(real.REAL, "small", entry)
+        names = ("n_samples", "n_features", "n_positive")
+        info = dataclasses.replace(
+            registry.REAL["actg320"].info, **dict(zip(names, counts, strict=True))
+        )
+        recipe = functools.partial(
+            parsers.raw_table,
+            read=parsers.READERS["arff"],
+            target="censor",
+            dropped="time",
+            groups="child",
+        )
+        entry = registry.Entry(info, "sksurv/small.arff", recipe, checksum)
+        monkeypatch.setitem(registry.REAL, "small", entry)
         return path
 
     return with_counts

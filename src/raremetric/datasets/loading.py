@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 from sklearn.utils import Bunch
 
 from raremetric.datasets.parsers import Parsed, package_path
-from raremetric.datasets.real import REAL
-from raremetric.datasets.registry import LARGE, PAPER, DatasetInfo, Entry, keel_collection
+from raremetric.datasets.registry import LARGE, PAPER, REAL, DatasetInfo, Entry, keel_collection
 from raremetric.extras import import_optional
 from raremetric.validation import check_option
 
@@ -62,7 +61,6 @@ def load_dataset(
     *,
     return_X_y: bool = False,
     as_frame: bool = False,
-    categories: bool = False,
     original: bool = False,
 ) -> Bunch | tuple[Any, Any]:
     """Load one of the paper's 22 data sets, of KEEL's imbalanced collection, a large or real table.
@@ -78,9 +76,6 @@ def load_dataset(
         Whether to return ``(data, target)`` instead of a Bunch.
     as_frame : bool, default=False
         Whether to return the data as a pandas DataFrame and the target as a Series.
-    categories : bool, default=False
-        Whether a categorical column stays one column, of pandas' type "category", instead of 0/1
-        columns. Only with `as_frame`. The columns of real tables are always as they are.
     original : bool, default=False
         Whether the target holds the original class labels (often more than two) instead of 1
         and 0.
@@ -116,8 +111,6 @@ def load_dataset(
     >>> X.shape, int(y.sum())
     ((178, 13), 59)
     """
-    if categories and not as_frame:
-        raise ValueError("categories=True needs as_frame=True: an array has no categories.")
     info, parsed = _read(_find_entry(name))
     is_positive = np.isin(parsed.labels, info.positive)
     bunch = Bunch(
@@ -133,8 +126,7 @@ def load_dataset(
     )
     if as_frame:
         pandas = import_optional("pandas")
-        bunch.data = _frame(parsed, categories)
-        bunch.feature_names = list(bunch.data.columns)
+        bunch.data = pandas.DataFrame(parsed.X, columns=parsed.feature_names)
         bunch.target = pandas.Series(bunch.target, name="target")
         bunch.frame = bunch.data.assign(target=bunch.target)
     return (bunch.data, bunch.target) if return_X_y else bunch
@@ -255,17 +247,3 @@ def _description(info: DatasetInfo, n_dropped: int) -> str:
         f"Source: {info.source}. License: {info.license}.",
     ]
     return "\n".join(line for line in lines if line)
-
-
-def _frame(parsed: Parsed, categories: bool) -> Any:
-    """The numbers, with one column per category in place of its 0/1 columns if asked for."""
-    pandas = import_optional("pandas")
-    if isinstance(parsed.X, pandas.DataFrame):
-        return parsed.X
-    frame = pandas.DataFrame(parsed.X, columns=parsed.feature_names)
-    parts, start = [], 0
-    for each in parsed.categories if categories else ():
-        joined = pandas.Categorical.from_codes(each.codes, each.levels)
-        parts += [frame.iloc[:, start : each.start], pandas.Series(joined, name=each.name)]
-        start = each.start + each.width
-    return pandas.concat([*parts, frame.iloc[:, start:]], axis=1) if parts else frame

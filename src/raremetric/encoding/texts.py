@@ -23,21 +23,6 @@ class TextEncoder(BaseEstimator):
 
     Levels that are written alike, such as a level and its misspelling, are encoded alike.
 
-    Attributes
-    ----------
-    levels_ : list of str
-        The levels of `fit`, the most frequent first.
-    buckets_ : ndarray of shape (n_ngrams,)
-        The hashed n-grams that occur.
-    idf_ : ndarray of shape (n_ngrams,)
-        Their weights.
-    components_ : ndarray of shape (n_components, n_ngrams)
-        The directions of largest variance.
-    vectors_ : ndarray of shape (n_levels, n_components)
-        The encoded levels.
-
-    Notes
-    -----
     The result is that of `TfidfVectorizer` and `TruncatedSVD` on all rows. It is computed on the
     levels, weighted by their counts.
     """
@@ -50,13 +35,13 @@ class TextEncoder(BaseEstimator):
         self.levels_ = sorted(counts, key=lambda level: (-counts[level], level))
         weights = np.array([counts[level] for level in self.levels_], dtype=np.float64)
         hashed = _hash_ngrams(self.levels_)
-        self.buckets_ = np.flatnonzero(hashed.getnnz(axis=0))
+        self.buckets_ = np.flatnonzero(hashed.getnnz(axis=0))  # of the n-grams that occur
         n_rows_with = (hashed[:, self.buckets_] > 0).T @ weights
         self.idf_ = np.log((1 + weights.sum()) / (1 + n_rows_with)) + 1
         scores = self._tfidf(hashed)
         svd = TruncatedSVD(min(N_COMPONENTS, *scores.shape), random_state=0)
         self.components_ = svd.fit(sparse.diags_array(np.sqrt(weights)) @ scores).components_
-        self.vectors_ = scores @ self.components_.T
+        self.vectors_ = scores @ self.components_.T  # the encoded levels
         return self
 
     def transform(self, column: Any) -> NDArray[np.float64]:

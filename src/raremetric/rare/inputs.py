@@ -36,8 +36,9 @@ class InputMixin:
             rows, y = validate_rows(self, X, y, ensure_min_samples=4)
             self._keep_some(rows, y)
             return rows, y, copies
-        from raremetric.encoding.copies import copies_in  # needs pandas
-        from raremetric.encoding.frames import as_frame, plain_columns, with_names
+        from raremetric.encoding.columns import plain_columns  # needs pandas
+        from raremetric.encoding.copies import copies_in
+        from raremetric.encoding.table_encoder import as_frame, with_names
 
         given = as_frame(X)
         frame = plain_columns(with_names(given))
@@ -86,8 +87,7 @@ class InputMixin:
         check_is_fitted(self)
         if self.encoder_ is None:
             return validate_rows(self, X, reset=False)
-        from raremetric.encoding.frames import as_frame
-        from raremetric.encoding.table_encoder import find_columns
+        from raremetric.encoding.table_encoder import as_frame, find_columns
 
         encoded = self.encoder_.transform(find_columns(self, as_frame(X)))
         rows = check_array(encoded, accept_sparse="csr", dtype=np.float64, order="C")

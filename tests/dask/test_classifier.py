@@ -42,6 +42,10 @@ def as_frame(X, y, npartitions=4):
     return frame[["a", "b", "c"]], frame["y"]
 
 
+def logistic(max_samples=5000, **options):
+    return DaskClassifier(LogisticRegression(), max_samples=max_samples, random_state=0, **options)
+
+
 def calibration_error(p, y, n_bins=20):
     """Mean difference between probability and share of positives, in bins of equal weight."""
     bins = np.array_split(np.argsort(p), n_bins)
@@ -84,8 +88,7 @@ def test_probabilities_and_threshold_are_those_of_all_data(classifier):
 @pytest.mark.parametrize("kind", ["many", "uneven", "frame", "unknown sizes", "memory"])
 def test_the_partitions_make_no_difference(kind):
     X, y, _ = make_rare(6000)
-    expected = DaskClassifier(LogisticRegression(), max_samples=500, random_state=0)
-    expected.fit(*as_arrays(X, y))
+    expected = logistic(500).fit(*as_arrays(X, y))
     if kind == "memory":
         parts, labels = X, y
     elif kind == "many":
@@ -96,8 +99,7 @@ def test_the_partitions_make_no_difference(kind):
         parts, labels = as_frame(X, y)
     if kind == "unknown sizes":
         parts, labels = parts.to_dask_array(), labels.to_dask_array()
-    model = DaskClassifier(LogisticRegression(), max_samples=500, random_state=0)
-    model.fit(parts, labels)
+    model = logistic(500).fit(parts, labels)
     np.testing.assert_array_equal(model.rows_, expected.rows_)
     np.testing.assert_array_equal(model.class_counts_, expected.class_counts_)
     np.testing.assert_array_equal(model.estimator_.coef_, expected.estimator_.coef_)
@@ -121,8 +123,7 @@ def test_the_sample_has_the_rows_that_it_names():
 def test_few_positives_are_all_learned_from_and_probabilities_are_for_all_data():
     X, y, _ = make_rare(40_000, shift=-7.0)
     assert y.sum() < 500
-    model = DaskClassifier(LogisticRegression(), max_samples=1500, random_state=0)
-    model.fit(*as_frame(X, y))
+    model = logistic(1500).fit(*as_frame(X, y))
     assert y[model.rows_].sum() == y.sum()
     p = model.predict_proba(pd.DataFrame(X, columns=["a", "b", "c"]))[:, 1]
     assert p.mean() == pytest.approx(y.mean(), rel=0.1)
@@ -166,8 +167,7 @@ def test_labels_come_out_as_they_went_in(labels, dtype):
         assert classes.dtype == "category"
     else:
         parts, classes = as_arrays(X, given.to_numpy(dtype=dtype), 1000)
-    model = DaskClassifier(LogisticRegression(), max_samples=400, random_state=0)
-    model.fit(parts, classes)
+    model = logistic(400).fit(parts, classes)
     assert model.pos_label_ == labels[1]
     assert model.classes_.dtype == (object if dtype == "category" else dtype)
     predicted = model.predict(parts)
@@ -181,23 +181,16 @@ def test_labels_come_out_as_they_went_in(labels, dtype):
 def test_a_given_positive_class_and_other_measures():
     X, y, _ = make_rare(8000)
     parts, labels = as_arrays(X, y, 2000)
-    rare, common = (
-        DaskClassifier(
-            LogisticRegression(), pos_label=c, scoring="f2", max_samples=600, random_state=0
-        ).fit(parts, labels)
-        for c in (1, 0)
-    )
+    rare, common = (logistic(600, pos_label=c, scoring="f2").fit(parts, labels) for c in (1, 0))
     assert common.validation_["recall"] > 0.99
     assert rare.validation_["recall"] < 0.95
     np.testing.assert_allclose(rare.predict_proba(X), common.predict_proba(X), atol=0.01)
-    costs = DaskClassifier(
-        LogisticRegression(), scoring=[[0, 1], [9, 0]], max_samples=600, random_state=0
-    )
+    costs = logistic(600, scoring=[[0, 1], [9, 0]])
     assert costs.fit(parts, labels).threshold_ == pytest.approx(0.1, abs=0.01)
     with pytest.warns(
         UserWarning, match=r"No threshold for class 1 meets scoring='precision>=0.99"
     ):
-        DaskClassifier(LogisticRegression(), scoring="precision>=0.99").fit(parts, labels)
+        logistic(scoring="precision>=0.99").fit(parts, labels)
 
 
 def test_empty_partitions():
@@ -206,8 +199,7 @@ def test_empty_partitions():
     frame, labels = as_frame(X, y, npartitions=5)
     rows, parts, labels = X[:, 0] > -50, frame[frame["a"] > -50], labels[frame["a"] > -50]
     assert parts.map_partitions(len).compute().tolist() == [0, 0, 600, 600, 600]
-    model = DaskClassifier(LogisticRegression(), max_samples=300, random_state=0)
-    model.fit(parts, labels)
+    model = logistic(300).fit(parts, labels)
     assert model.classes_.dtype == y.dtype
     expected = clone(model).fit(pd.DataFrame(X[rows], columns=["a", "b", "c"]), y[rows])
     found = model.predict(parts).compute()
@@ -220,26 +212,23 @@ def test_weights_count_in_the_fit_and_the_threshold():
     X, y, _ = make_rare(20_000)
     weights = np.where(X[:, 1] > 0, 3.0, 0.0) * np.where(y, 2.0, 1.0)
     parts, labels = as_arrays(X, y)
-    model = DaskClassifier(LogisticRegression(), max_samples=1000, random_state=0)
-    model.fit(parts, labels, da.from_array(weights, chunks=9000))
+    model = logistic(1000).fit(parts, labels, da.from_array(weights, chunks=9000))
     assert (X[model.rows_, 1] > 0).all()
     kept = X[:, 1] > 0
     p, share = model.predict_proba(X)[:, 1], np.average(y, weights=weights)
     assert np.average(p, weights=weights) == pytest.approx(share, rel=0.05)
-    left = DaskClassifier(LogisticRegression(), max_samples=1000, random_state=0)
-    left.fit(X[kept], y[kept], weights[kept])  # weights alone, without rows of weight 0
+    left = logistic(1000).fit(X[kept], y[kept], weights[kept])  # without rows of weight 0
     assert left.threshold_ == model.threshold_
     with pytest.raises(ValueError, match="sample_weight cannot be used with KNeighborsClassifier"):
         DaskClassifier(KNeighborsClassifier()).fit(X, y, weights)
     with pytest.raises(ValueError, match="finite and not negative"):
-        DaskClassifier(LogisticRegression()).fit(X, y, -weights)
+        logistic().fit(X, y, -weights)
 
 
 def test_a_weighted_fit_is_for_the_class_frequencies_of_all_data():
     X, y, _ = make_rare(20_000)
     whole = LogisticRegression().fit(X, y)
-    model = DaskClassifier(LogisticRegression(), max_samples=4000, weighted=True, random_state=0)
-    model.fit(X, y)
+    model = logistic(4000, weighted=True).fit(X, y)
     assert model.estimator_.intercept_ == pytest.approx(whole.intercept_, abs=0.3)
     plain = clone(model).set_params(weighted=False).fit(X, y)
     assert plain.estimator_.intercept_ > whole.intercept_ + 1
@@ -261,7 +250,7 @@ def test_a_partition_at_a_time_is_in_memory():
     starts = da.from_array(np.arange(0, 8000, 500)[:, np.newaxis], chunks=1)
     parts = starts.map_blocks(load, chunks=((500,) * 16, 3), dtype=float)
     with dask.config.set(scheduler="synchronous"):
-        model = DaskClassifier(LogisticRegression(), max_samples=500, random_state=0)
+        model = logistic(500)
         model.fit(parts, da.from_array(y, chunks=500))
         model.predict(parts).compute()
     assert most[0] <= 2
@@ -285,7 +274,7 @@ def test_a_pipeline_of_columns_of_any_type():
 
 def test_mistakes():
     X, y, _ = make_rare(300, shift=-2.0)
-    model = DaskClassifier(LogisticRegression())
+    model = logistic()
     parts, labels = as_arrays(X, y, 100)
     one_class = (
         r"DaskClassifier needs examples of at least two classes, but y holds only one class: 0"
@@ -309,13 +298,13 @@ def test_mistakes():
     with pytest.raises(ValueError, match="missing labels"):
         model.fit(frame, series.astype("string").replace("1", None))
     with pytest.raises(ValueError, match="pos_label must be one of the classes"):
-        DaskClassifier(LogisticRegression(), pos_label=2).fit(parts, labels)
+        logistic(pos_label=2).fit(parts, labels)
     with pytest.raises(ValueError, match="with two classes only; there are 3"):
-        DaskClassifier(LogisticRegression(), pos_label=1).fit(X, np.arange(300) % 3)
+        logistic(pos_label=1).fit(X, np.arange(300) % 3)
     with pytest.raises(ValueError, match="at least 2 examples of each class"):
         model.fit(X, (np.arange(300) == 7).astype(int))
     with pytest.raises(ValueError, match="scoring must be 'f1'"):
-        DaskClassifier(LogisticRegression(), scoring="f").fit(X, y)
+        logistic(scoring="f").fit(X, y)
 
 
 def test_without_dask_the_error_names_the_extra():
@@ -333,7 +322,7 @@ FOLDS = "The check gives a list of folds as cv, which is a number here: a sample
 
 
 @parametrize_with_checks(
-    [DaskClassifier(LogisticRegression(), random_state=0)],
+    [logistic()],
     expected_failed_checks=lambda _: {
         "check_sample_weight_equivalence_on_dense_data": FOLDS,
         "check_sample_weight_equivalence_on_sparse_data": FOLDS,
@@ -357,7 +346,7 @@ def test_probabilities_of_zero_and_one_are_just_beyond_the_others():
 
 def test_all_rows_in_memory():
     X, y = make_classification(400, weights=[0.9], random_state=0)
-    model = DaskClassifier(LogisticRegression(), random_state=0).fit(X, y)
+    model = logistic().fit(X, y)
     assert not model.held_out_counts_.any()
     np.testing.assert_array_equal(model.rows_, np.arange(400))
     assert isinstance(model.predict(X), np.ndarray)

@@ -11,11 +11,12 @@ from dask import delayed
 from dask.base import is_dask_collection
 from numpy.typing import NDArray
 from scipy.special import expit, logit
+from sklearn.utils import gen_batches
 from sklearn.utils.validation import check_is_fitted
 
 from raremetric.dask.cluster import send_once
 from raremetric.dask.partitions import as_rows, row_blocks
-from raremetric.selection import Aim, Sample, Sigmoid, fit_sigmoid, standard_error, validate
+from raremetric.selection import Aim, Decision, Sample, Sigmoid, decide
 from raremetric.validation import take_rows
 
 LOWEST = -700.0  # log-odds whose probability is above zero
@@ -28,8 +29,8 @@ def scores_of(estimator: Any, X: Any, columns: Sequence[int]) -> NDArray[np.floa
     A probability of 0 or 1, such as the votes of few neighbors, is an infinite score.
     """
     found = [np.empty((0, len(columns)))]
-    for start in range(0, X.shape[0], BLOCK):
-        block = take_rows(X, np.arange(start, min(start + BLOCK, X.shape[0])))
+    for rows in gen_batches(X.shape[0], BLOCK):
+        block = take_rows(X, np.arange(rows.start, rows.stop))
         if hasattr(estimator, "decision_function"):
             scores = np.asarray(estimator.decision_function(block), dtype=np.float64)
             scores = np.column_stack([-scores, scores]) if scores.ndim == 1 else scores
@@ -46,53 +47,26 @@ class Calibration(NamedTuple):
     low: NDArray[np.float64]  # in place of infinite scores, just beyond all others;
     high: NDArray[np.float64]  # infinite itself if there were none
 
-    @classmethod
-    def fit(cls, values: NDArray, positive: NDArray, weights: NDArray) -> Calibration:
-        """Logistic regressions on scores, (n_rows, n_columns); `positive` is alike."""
-        finite, step = np.isfinite(values), np.log(2)
-        low = values.min(axis=0, where=finite, initial=0.0) - step
-        high = values.max(axis=0, where=finite, initial=0.0) + step
-        low = np.where((values == -np.inf).any(axis=0), low, -np.inf)
-        high = np.where((values == np.inf).any(axis=0), high, np.inf)
-        values = np.clip(values, low, high)
-        found = [fit_sigmoid(*each, weights) for each in zip(values.T, positive.T, strict=True)]
-        slope, intercept = (np.array(each) for each in zip(*found, strict=True))
-        return cls(Sigmoid(slope, intercept), low, high)
-
     def log_odds(self, values: NDArray) -> NDArray[np.float64]:
         """Calibrated log-odds of scores, (n_rows, n_columns)."""
         return self.sigmoid.log_odds(np.clip(values, self.low, self.high).T).T
 
 
-class Decision(NamedTuple):
-    """A threshold of probabilities, and what it achieves."""
-
-    threshold: float
-    score: float
-    score_std: float
-    validation: dict[str, float]
-    missed: float | None  # the expected value of a constrained measure, if it is too low
-
-    @classmethod
-    def best(
-        cls,
-        p: NDArray,
-        positive: NDArray,
-        weights: NDArray,
-        aim: Aim,
-        given: float | None = None,
-    ) -> Decision:
-        """The given or the best threshold for rows with probabilities, true classes and weights."""
-        sample = Sample(positive, weights)
-        threshold = aim.threshold(p, sample) if given is None else given
-        predicted = p >= threshold
-        return cls(
-            threshold,
-            float(aim.value(predicted, sample)),
-            standard_error(predicted[np.newaxis], sample, aim.utility),
-            validate(p[np.newaxis], sample, predicted[np.newaxis]),
-            aim.missed(p, threshold, sample) if given is None else None,
-        )
+def calibrate(
+    values: NDArray, positive: NDArray, weights: NDArray, aim: Aim
+) -> tuple[Calibration, list[Decision]]:
+    """Calibrate each column of the scores, and choose its threshold; `positive` is alike."""
+    finite, step = np.isfinite(values), np.log(2)
+    low = values.min(axis=0, where=finite, initial=0.0) - step
+    high = values.max(axis=0, where=finite, initial=0.0) + step
+    low = np.where((values == -np.inf).any(axis=0), low, -np.inf)
+    high = np.where((values == np.inf).any(axis=0), high, np.inf)
+    found = [
+        decide(scores[np.newaxis], Sample(own, weights), aim)
+        for scores, own in zip(np.clip(values, low, high).T, positive.T, strict=True)
+    ]
+    sigmoids = zip(*(each.calibration for each in found), strict=True)
+    return Calibration(Sigmoid(*map(np.array, sigmoids)), low, high), found
 
 
 class PredictionMixin:

@@ -9,13 +9,12 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
 from sklearn.utils import check_random_state, get_tags
 from sklearn.utils.multiclass import check_classification_targets
 
 from raremetric.copies import find_copies, keys_to_leave_out, rows_without
-from raremetric.dask.calibration import Calibration, Decision, PredictionMixin, scores_of
+from raremetric.dask.calibration import PredictionMixin, calibrate, scores_of
 from raremetric.dask.partitions import (
     MIN_HELD_OUT,
     Scores,
@@ -245,9 +244,7 @@ class DaskClassifier(PredictionMixin, ClassifierMixin, MetaEstimatorMixin, BaseE
         values, codes, weights = scores
         weights = represent(codes, weights, totals)
         positive = codes[:, np.newaxis] == self._columns
-        self.calibration_ = Calibration.fit(values, positive, weights)
-        p = expit(self.calibration_.log_odds(values))
-        found = [Decision.best(*each, weights, aim) for each in zip(p.T, positive.T, strict=True)]
+        self.calibration_, found = calibrate(values, positive, weights, aim)
         for column, decision in zip(self._columns, found, strict=True):
             if decision.missed is not None:
                 warn_user(
@@ -258,7 +255,9 @@ class DaskClassifier(PredictionMixin, ClassifierMixin, MetaEstimatorMixin, BaseE
         if len(found) > 1:
             self.threshold_ = np.array([decision.threshold for decision in found])
         else:
-            self.threshold_, self.best_score_, self.score_std_, self.validation_, _ = found[0]
+            decision = found[0]
+            self.threshold_, self.validation_ = decision.threshold, decision.validation
+            self.best_score_, self.score_std_ = decision.score, decision.score_std
 
 
 def _score_new(

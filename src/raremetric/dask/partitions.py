@@ -49,35 +49,33 @@ class Partitions(NamedTuple):
     sizes: NDArray[np.int64]  # (n_partitions,), all rows
     run: Callable = run_on_each
 
-    def draw(self, ranks: list[Ranks]) -> tuple[tuple[Any, ...], NDArray, NDArray, NDArray]:
+    def draw(
+        self, ranks: list[Ranks], function: Callable = lambda X, *part: (X, slice(None))
+    ) -> tuple[tuple[Any, ...], NDArray, NDArray, NDArray]:
         """The rows with these ranks within their classes, for each partition.
 
         Returns arrays or tables, and for all rows the codes of their classes, their weights and
-        their numbers in the data.
-        """
-        drawn = self._on_each(_draw_part, ranks, self.read)
-        starts = np.repeat(np.cumsum(self.sizes) - self.sizes, [len(pieces) for pieces in drawn])
-        tables, codes, weights, rows = zip(*(each for own in drawn for each in own), strict=True)
-        numbers = [start + own for start, own in zip(starts, rows, strict=True)]
-        return tables, np.concatenate(codes), np.concatenate(weights), np.concatenate(numbers)
-
-    def score(self, ranks: list[Ranks], score: Callable) -> Scores:
-        """The scores of such rows, by a picklable function.
-
-        Called with rows and the arguments of their partition, it returns the scores of some of the
+        their numbers in the data. If there is a picklable function, these are of its results:
+        called with rows and the arguments of their partition, it returns the values of some of the
         rows, and which rows these are.
         """
-        found = self._on_each(_score_part, ranks, (self.read, score))
-        return Scores.joined([each for own in found for each in own])
-
-    def _on_each(self, function: Callable, ranks: list[Ranks], shared: Any) -> list[Any]:
         parts = [(own, *part) for own, part in zip(ranks, self.parts, strict=True)]
-        return self.run(function, parts, shared)
+        drawn = self.run(_draw_part, parts, (self.read, function))
+        starts = np.repeat(np.cumsum(self.sizes) - self.sizes, [len(pieces) for pieces in drawn])
+        values, codes, weights, rows = zip(*(each for own in drawn for each in own), strict=True)
+        numbers = [start + own for start, own in zip(starts, rows, strict=True)]
+        return values, np.concatenate(codes), np.concatenate(weights), np.concatenate(numbers)
+
+    def score(self, ranks: list[Ranks], score: Callable) -> Scores:
+        """The scores of such rows, by a function as in `draw`."""
+        values, codes, weights, _ = self.draw(ranks, score)
+        return Scores(np.concatenate(values), codes, weights)
 
 
-def _drawn(read: Callable, ranks: Ranks, part: tuple) -> Iterator[tuple]:
-    """For each piece: the drawn rows, the codes of their classes, their weights and positions."""
-    seen, start = np.zeros(len(ranks), dtype=np.int64), 0
+def _draw_part(shared: tuple, ranks: Ranks, *part: Any) -> list[tuple]:
+    """For each piece of a partition: values of drawn rows, their codes, weights and positions."""
+    read, function = shared
+    found, seen, start = [], np.zeros(len(ranks), dtype=np.int64), 0
     for X, codes, weights in read(*part):
         of_class = [np.flatnonzero(codes == c) for c in range(len(ranks))]
         sizes = np.array([len(rows) for rows in of_class])
@@ -85,20 +83,10 @@ def _drawn(read: Callable, ranks: Ranks, part: tuple) -> Iterator[tuple]:
         rows = np.concatenate([rows[own] for rows, own in zip(of_class, drawn, strict=True)])
         if len(rows):
             rows.sort()
-            yield take_rows(X, rows), codes[rows], weights[rows], start + rows
+            values, kept = function(take_rows(X, rows), *part)
+            rows = rows[kept]
+            found.append((values, codes[rows], weights[rows], start + rows))
         seen, start = seen + sizes, start + len(codes)
-
-
-def _draw_part(read: Callable, ranks: Ranks, *part: Any) -> list[tuple]:
-    return list(_drawn(read, ranks, part))
-
-
-def _score_part(shared: tuple, ranks: Ranks, *part: Any) -> list[Scores]:
-    read, score = shared
-    found = []
-    for X, codes, weights, _ in _drawn(read, ranks, part):
-        values, rows = score(X, *part)
-        found.append(Scores(values, codes[rows], weights[rows]))
     return found
 
 

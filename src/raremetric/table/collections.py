@@ -16,12 +16,12 @@ from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
 from raremetric.copies import keys_to_leave_out, rows_without
-from raremetric.dask.calibration import BLOCK, Decision
+from raremetric.dask.calibration import BLOCK
 from raremetric.dask.cluster import dask_client, run_on_each
 from raremetric.dask.partitions import MIN_HELD_OUT, Partitions, Scores, plan_sample, represent
 from raremetric.files import TableError
 from raremetric.rare import RareClassifier
-from raremetric.selection import check_aim, fit_sigmoid
+from raremetric.selection import Sample, check_aim, decide
 from raremetric.table.aims import check_scoring, quality_figures, unmet_minimum
 from raremetric.table.fitting import fit_table
 from raremetric.table.model import TableModel
@@ -142,14 +142,11 @@ def _calibrate(model: TableModel, scores: Scores, totals: NDArray) -> None:
         values, codes = classifier.out_of_fold_
         own = Scores(values[:, np.newaxis], codes, np.ones(len(codes)))
         scores = Scores.joined([scores, own])
-    log_odds = scores.values[:, 0]
-    positive = scores.codes == 1
-    weights = represent(scores.codes, scores.weights, totals)
-    sigmoid = fit_sigmoid(log_odds, positive, weights)
-    calibration = sigmoid.after(classifier.ensemble_.calibration)
-    classifier.ensemble_ = classifier.ensemble_._replace(calibration=calibration)
+    sample = Sample(scores.codes == 1, represent(scores.codes, scores.weights, totals))
     aim = check_aim(classifier.scoring)
-    found = Decision.best(sigmoid(log_odds), positive, weights, aim, model.fixed_threshold)
+    found = decide(scores.values.T, sample, aim, model.fixed_threshold)
+    calibration = found.calibration.after(classifier.ensemble_.calibration)
+    classifier.ensemble_ = classifier.ensemble_._replace(calibration=calibration)
     if found.missed is not None:
         warn_user(
             f"No threshold meets scoring={model.scoring!r} on {kind} rows. The threshold with the "

@@ -13,7 +13,6 @@ from sklearn.neighbors import KNeighborsClassifier
 
 from raremetric import IML, BalancedDiscriminant, Euclidean, MetricKNNClassifier
 from raremetric.selection import best_threshold, f_utility, fit_sigmoid
-from raremetric.voting import fitting
 from tests.conftest import make_problem
 from tests.oracles.votes import adjusted_vote, nearness, winner
 
@@ -170,14 +169,11 @@ def test_score_of_three_classes_takes_the_farthest_above_its_threshold():
 @pytest.mark.parametrize("n_classes", [2, 3])
 @pytest.mark.parametrize("n_neighbors", [3, "auto"])
 @pytest.mark.parametrize("multiclass", ["joint", "one_vs_rest"])
-def test_decisions_probabilities_and_predictions_agree(
-    vote, n_classes, n_neighbors, multiclass, monkeypatch
-):
-    monkeypatch.setattr(fitting, "GAMMAS", np.geomspace(0.1, 10, 5))  # only to be fast
+def test_decisions_probabilities_and_predictions_agree(vote, n_classes, n_neighbors, multiclass):
     X, y = make_problem(1, n_samples=60, n_classes=n_classes)
-    model = MetricKNNClassifier(
-        BalancedDiscriminant(), n_neighbors, vote=vote, multiclass=multiclass, random_state=0
-    ).fit(X, y)
+    options = {"vote": vote, "multiclass": multiclass, "random_state": 0}
+    options |= {"gamma": 0.7} if vote == "adjusted" else {}
+    model = MetricKNNClassifier(BalancedDiscriminant(), n_neighbors, **options).fit(X, y)
     values, p = model.decision_function(queries()), model.predict_proba(queries())
     predicted = np.argmax(values, axis=1) if n_classes > 2 else (values > 0).astype(int)
     np.testing.assert_array_equal(model.predict(queries()), predicted)

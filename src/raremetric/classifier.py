@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
@@ -173,13 +175,13 @@ class MetricKNNClassifier(ClassifierMixin, BaseEstimator):
         self.classes_, self._row_numbers = data.labels.classes, data.row_numbers
         self.metrics_ = fits.fit()
         self._examples = Examples.of(self.metrics_, fits.X, data.labels, data.weights, self.n_jobs)
-
-        def hold_out(k: int) -> training.HeldOut:
-            return training.hold_out(fits, data, self._examples, k, self.random_state, self.n_jobs)
-
+        hold_out = partial(
+            training.hold_out, fits, data, self._examples, self.random_state, self.n_jobs
+        )
         self._vote = fitting.fit_vote(self.vote, data.labels, hold_out, k, gamma)
-        for name, value in self._vote.attributes().items():
-            setattr(self, name, value)
+        for name, value in self._vote._asdict().items():
+            if name != "calibration":
+                setattr(self, f"{name}_", value)
         return self
 
     def __sklearn_tags__(self):

@@ -116,11 +116,3 @@ def test_rows_whose_squares_overflow():
     _, p = run(model, np.vstack([1e200 * X[:5], 1e60 * X[:5]]))
     np.testing.assert_allclose(p[:5], model.predict_proba(1e60 * X[:5]), rtol=1e-12)
     np.testing.assert_allclose(p[5:], p[:5], rtol=1e-12)
-
-
-def test_other_votes_are_refused():
-    X, y = make_problem(1, n_samples=40)
-    model = MetricKNNClassifier(Euclidean()).fit(X, y)
-    model._vote = object()
-    with pytest.raises(ValueError, match="object cannot be exported to ONNX"):
-        run(model, X)

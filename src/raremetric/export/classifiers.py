@@ -7,8 +7,7 @@ Tables are (n_queries, n_classes).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import singledispatch
-from typing import Any, cast
+from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,11 +32,11 @@ from raremetric.voting.readings import FAR
 from raremetric.voting.votes import (
     TIE,
     TINY,
-    AdjustedVote,
     Calibration,
     Examples,
     MajorityVote,
     ScoreVote,
+    Vote,
     majority_reading,
 )
 
@@ -83,49 +82,42 @@ def _ensemble_odds(X: Tensor, ensemble: Ensemble) -> Tensor:
     return (side_by_side(scores) - means) / scales @ (slope * weights[:, np.newaxis]) + intercept
 
 
-@singledispatch
-def vote_outputs(vote: Any, examples: Examples, queries: Sequence[Tensor]) -> tuple[Tensor, Tensor]:
+def vote_outputs(
+    vote: Vote, examples: Examples, queries: Sequence[Tensor]
+) -> tuple[Tensor, Tensor]:
     """Values of which the largest belongs to the predicted class, and probabilities."""
-    raise ValueError(f"{type(vote).__name__} cannot be exported to ONNX. Choose another vote.")
+    if isinstance(vote, MajorityVote):
+        p = _vote_shares(vote.n_neighbors, examples, queries)
+        return p, p
+    if isinstance(vote, ScoreVote):
+        distances = _class_distances(examples, queries, vote.reading.size, exact=False)
+        odds = log_odds(_scores(distances, examples.floors, vote.reading), vote.calibration)
+        values = _both_classes(odds - logit(vote.threshold), vote.calibration.classes)
+        return values, probabilities(odds, vote.calibration)
+    k, found = vote.n_neighbors, _class_distances(examples, queries, vote.n_neighbors, exact=True)
+    distances = [
+        [Sorted(each.table * f, each.width) for each, f in zip(parts, vote.gamma, strict=True)]
+        for parts in found
+    ]
+    odds = log_odds(_scores(distances, examples.floors, majority_reading(k)), vote.calibration)
+    return _adjusted_decision(distances, k), probabilities(odds, vote.calibration)
 
 
-@vote_outputs.register
-def _(vote: MajorityVote, examples: Examples, queries: Sequence[Tensor]) -> tuple[Tensor, Tensor]:
+def _vote_shares(k: int, examples: Examples, queries: Sequence[Tensor]) -> Tensor:
     labels, weights = examples.labels, examples.weights
     ballots = np.eye(len(labels.classes))[labels.codes]  # (n_examples, n_classes)
     if weights is not None:
         ballots *= weights[:, np.newaxis]
     votes = []
     for mapped, search in zip(queries, _searches(examples), strict=True):
-        _, rows = nearest(mapped, search.Z, vote.k, unit_of_examples(search.Z))
+        _, rows = nearest(mapped, search.Z, k, unit_of_examples(search.Z))
         votes.append(mapped.graph.as_tensor(ballots).Gather(rows).sum(1))
     if len(votes) > 1:
         resolution = 1.0 if weights is None else TIE * weights.min()
         total = votes[0].Sum(*votes[1:])
         ties = total * resolution / (total.sum(1, keepdims=True) + resolution)
         votes = [_own_columns(votes) + ties]
-    return shares(votes[0]), shares(votes[0])
-
-
-@vote_outputs.register
-def _(vote: ScoreVote, examples: Examples, queries: Sequence[Tensor]) -> tuple[Tensor, Tensor]:
-    distances = _class_distances(examples, queries, vote.reading.size, exact=False)
-    odds = log_odds(_scores(distances, examples.floors, vote.reading), vote.calibration)
-    above = odds - logit(vote.thresholds)
-    return _both_classes(above, vote.calibration.classes), probabilities(odds, vote.calibration)
-
-
-@vote_outputs.register
-def _(vote: AdjustedVote, examples: Examples, queries: Sequence[Tensor]) -> tuple[Tensor, Tensor]:
-    distances = [
-        [
-            Sorted(part.table * factor, part.width)
-            for part, factor in zip(parts, vote.gamma, strict=True)
-        ]
-        for parts in _class_distances(examples, queries, vote.k, exact=True)
-    ]
-    odds = log_odds(_scores(distances, examples.floors, majority_reading(vote.k)), vote.calibration)
-    return _adjusted_decision(distances, vote.k), probabilities(odds, vote.calibration)
+    return shares(votes[0])
 
 
 def _class_distances(

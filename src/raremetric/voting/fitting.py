@@ -177,10 +177,11 @@ def _fit_score(labels: Labels, hold_out: Measure, k: int | None) -> ScoreVote:
         best = int(np.argmin(rank(mean, [""] * len(readings))))
     calibration = _calibrate(scores[best], held_out, labels)
     p = calibration.sigmoid(scores[best][:, calibration.classes].T)
-    thresholds = np.array([best_threshold(row, F1.utility, weights) for row in p])
+    thresholds = [best_threshold(row, F1.utility, weights) for row in p]
     reading = readings[best] if k else readings[best].scaled(held_out.growth)
     n_neighbors = k or min(2 * reading.size - 1, len(labels.codes))
-    return ScoreVote(reading, calibration, thresholds, n_neighbors)
+    threshold = np.array(thresholds) if len(thresholds) > 1 else thresholds[0]
+    return ScoreVote(reading, calibration, threshold, n_neighbors)
 
 
 def calibrated_classes(labels: Labels) -> NDArray[np.int64]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from statistics import fmean
 from typing import Any, NamedTuple
 
@@ -71,19 +70,6 @@ class HeldOut(NamedTuple):
     weights: NDArray[np.float64] | None  # how much each of these rows counts
     growth: float = 1.0  # the number of all examples divided by the mean number in a fold
 
-    @classmethod
-    def of(
-        cls,
-        data: TrainingData,
-        rows: Sequence[NDArray],
-        distances: list[ClassDistances],
-        growth: float = 1.0,
-    ) -> HeldOut:
-        """From the rows and the distances of each fold."""
-        numbers = np.concatenate(rows)
-        weights = None if data.weights is None else data.weights[numbers]
-        return cls(distances, data.labels.codes[numbers], weights, growth)
-
     def scaled(self, factors: NDArray) -> HeldOut:
         """The distances to each class multiplied by the factor of the class."""
         return self._replace(distances=[each.scaled(factors) for each in self.distances])
@@ -138,9 +124,9 @@ def hold_out(
     fits: LearnerFits,
     data: TrainingData,
     examples: Examples,
-    k: int,
     random_state,
     n_jobs: int | None,
+    k: int,
 ) -> HeldOut:
     """Distances of all rows to the k nearest examples of each class, without the rows themselves.
 
@@ -150,32 +136,39 @@ def hold_out(
     advice = "Add examples, or use vote='majority' with a fixed n_neighbors."
     check_class_sizes(data.labels, 2, "Tuning the vote", advice)
     if isinstance(fits.learner, FrozenEstimator) and not data.has_copies:
-        return _leave_one_out(data, examples, k)
-    folds, labels = data.cv, data.labels
-    if isinstance(folds, int):
-        folds = stratified_folds(labels, folds, random_state, copies=data.copies)
-
-    def measure(train: NDArray, test: NDArray) -> ClassDistances:
-        part = check_labels(labels.classes[labels.codes[train]], "A fold of cv")
-        if len(part.classes) < len(labels.classes):
-            missing = np.setdiff1d(labels.classes, part.classes).tolist()[0]
-            raise ValueError(
-                f"A fold of cv leaves no example of class {missing!r} to "
-                "learn from. Use stratified folds, such as cv=5."
-            )
-        metrics = fits.fit(train)
-        near = Examples.of(metrics, take_rows(fits.X, train), part)
-        queries = [map_rows(metric, take_rows(fits.X, test)) for metric in metrics]
-        return near.class_distances(queries, k)
-
-    with quiet_repeats():
-        found = Parallel(n_jobs=n_jobs, prefer="threads")(delayed(measure)(*fold) for fold in folds)
-    growth = len(data.X) / fmean(len(train) for train, _ in folds)
-    return HeldOut.of(data, [test for _, test in folds], found, growth)
+        rows, found = _leave_one_out(examples, k)
+        growth = 1.0
+    else:
+        folds = data.cv
+        if isinstance(folds, int):
+            folds = stratified_folds(data.labels, folds, random_state, copies=data.copies)
+        with quiet_repeats():
+            run = Parallel(n_jobs=n_jobs, prefer="threads")
+            found = run(delayed(_measure)(fits, *fold, k) for fold in folds)
+        rows = [test for _, test in folds]
+        growth = len(data.X) / fmean(len(train) for train, _ in folds)
+    numbers = np.concatenate(rows)
+    weights = None if data.weights is None else data.weights[numbers]
+    return HeldOut(found, data.labels.codes[numbers], weights, growth)
 
 
-def _leave_one_out(data: TrainingData, examples: Examples, k: int) -> HeldOut:
-    """Distances of each example to the others, under the only metric."""
+def _measure(fits: LearnerFits, train: NDArray, test: NDArray, k: int) -> ClassDistances:
+    """Distances of one part of the rows to the examples of another, under metrics of these."""
+    labels = fits.labels
+    part = check_labels(labels.classes[labels.codes[train]], "A fold of cv")
+    if len(part.classes) < len(labels.classes):
+        missing = np.setdiff1d(labels.classes, part.classes).tolist()[0]
+        raise ValueError(
+            f"A fold of cv leaves no example of class {missing!r} to "
+            "learn from. Use stratified folds, such as cv=5."
+        )
+    metrics = fits.fit(train)
+    near = Examples.of(metrics, take_rows(fits.X, train), part)
+    return near.class_distances([map_rows(each, take_rows(fits.X, test)) for each in metrics], k)
+
+
+def _leave_one_out(examples: Examples, k: int) -> tuple[list[NDArray], list[ClassDistances]]:
+    """The rows of each class, and their distances to all others under the only metric."""
     (search,), counts = examples.searches, examples.labels.counts
     found = search.nearest_of_each_class(None, k)
     rows = [np.flatnonzero(examples.labels.codes == own) for own in range(len(counts))]
@@ -186,4 +179,4 @@ def _leave_one_out(data: TrainingData, examples: Examples, k: int) -> HeldOut:
             near.distances[rows[own], : counts[c] - (c == own)] for c, near in enumerate(found)
         ]
         distances.append(ClassDistances([lists], examples.floors))
-    return HeldOut.of(data, rows, distances)
+    return rows, distances

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit, logit
 
-from raremetric.neighbors import Neighbors, NeighborSearch
+from raremetric.neighbors import NeighborSearch
 from raremetric.neighbors.one_sided import OneSidedSearch, map_rows, prepare_search
 from raremetric.selection.calibration import Sigmoid
 from raremetric.validation import Labels
@@ -74,12 +74,6 @@ class Examples(NamedTuple):
         ]
         return cls(searches, [distance_floor(Z) for Z in mapped], labels, weights)
 
-    def nearest(self, queries: Sequence[NDArray], k: int) -> list[Neighbors]:
-        """The k nearest examples of any class, under each metric."""
-        return [
-            search.nearest(mapped, k) for search, mapped in zip(self.searches, queries, strict=True)
-        ]
-
     def class_distances(self, queries: Sequence[NDArray], k: int) -> ClassDistances:
         """Distances to the k nearest examples of each class, under each metric."""
         by_metric = [
@@ -92,7 +86,7 @@ class Examples(NamedTuple):
 class MajorityVote(NamedTuple):
     """The class with most votes among the k nearest; each example votes with its weight."""
 
-    k: int
+    n_neighbors: int
 
     def decide(self, examples: Examples, queries: Sequence[NDArray]) -> NDArray:
         """Shares of the votes."""
@@ -103,16 +97,13 @@ class MajorityVote(NamedTuple):
         codes, weights = examples.labels.codes, examples.weights
         classes = np.arange(len(examples.labels.classes))
         votes = []
-        for near in examples.nearest(queries, self.k):
+        for search, mapped in zip(examples.searches, queries, strict=True):
+            near = search.nearest(mapped, self.n_neighbors)
             of_class = codes[near.indices][:, :, np.newaxis] == classes
             if weights is not None:
                 of_class = of_class * weights[near.indices][:, :, np.newaxis]
             votes.append(of_class.sum(axis=1))
         return vote_shares(votes, 1.0 if weights is None else TIE * weights.min())
-
-    def attributes(self) -> dict[str, Any]:
-        """The number of neighbors."""
-        return {"n_neighbors_": self.k}
 
 
 class Calibration(NamedTuple):
@@ -135,22 +126,20 @@ class Calibration(NamedTuple):
 class AdjustedVote(NamedTuple):
     """A vote of the k nearest after each distance was multiplied by the factor of its class."""
 
-    k: int
+    n_neighbors: int
     gamma: NDArray[np.float64]
     calibration: Calibration
 
     def decide(self, examples: Examples, queries: Sequence[NDArray]) -> NDArray:
         """See ``adjusted_decision``."""
-        return adjusted_decision(examples.class_distances(queries, self.k), self.k, self.gamma)
+        k = self.n_neighbors
+        return adjusted_decision(examples.class_distances(queries, k), k, self.gamma)
 
     def probabilities(self, examples: Examples, queries: Sequence[NDArray]) -> NDArray:
         """Calibrated probabilities of the classes."""
-        distances = examples.class_distances(queries, self.k).scaled(self.gamma)
-        return self.calibration.probabilities(distances.scores(majority_reading(self.k)))
-
-    def attributes(self) -> dict[str, Any]:
-        """The number of neighbors and the factors."""
-        return {"n_neighbors_": self.k, "gamma_": self.gamma}
+        k = self.n_neighbors
+        distances = examples.class_distances(queries, k).scaled(self.gamma)
+        return self.calibration.probabilities(distances.scores(majority_reading(k)))
 
 
 class ScoreVote(NamedTuple):
@@ -158,14 +147,14 @@ class ScoreVote(NamedTuple):
 
     reading: Reading
     calibration: Calibration
-    thresholds: NDArray[np.float64]  # on the probabilities of ``calibration.classes``
+    threshold: float | NDArray[np.float64]  # on the probabilities of ``calibration.classes``
     n_neighbors: int  # of which the reading would be the majority
 
     def decide(self, examples: Examples, queries: Sequence[NDArray]) -> NDArray:
         """How far the log-odds of each class are above its threshold."""
         classes = self.calibration.classes
         values = self.calibration.log_odds(self._scores(examples, queries))[:, classes]
-        return _both_classes(values - logit(self.thresholds), classes)
+        return _both_classes(values - logit(self.threshold), classes)
 
     def probabilities(self, examples: Examples, queries: Sequence[NDArray]) -> NDArray:
         """Calibrated probabilities of the classes."""
@@ -174,17 +163,9 @@ class ScoreVote(NamedTuple):
     def _scores(self, examples: Examples, queries: Sequence[NDArray]) -> NDArray:
         return examples.class_distances(queries, self.reading.size).scores(self.reading)
 
-    def attributes(self) -> dict[str, Any]:
-        """The number of neighbors, the reading and the thresholds."""
-        several = len(self.thresholds) > 1
-        return {
-            "n_neighbors_": self.n_neighbors,
-            "reading_": self.reading,
-            "threshold_": self.thresholds if several else self.thresholds.item(),
-        }
-
 
 # Each decides by the largest of the values for the classes, and has probabilities that sum to one.
+# Fields but the calibration are attributes of the fitted classifier.
 Vote = MajorityVote | AdjustedVote | ScoreVote
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import logit
 from sklearn.base import BaseEstimator
-from sklearn.utils import check_array, check_random_state
+from sklearn.utils import check_array, check_random_state, gen_batches
 
 from raremetric.explain.distances import COLUMNWISE, model_steps, quiet_names
 from raremetric.validation import check_integer
@@ -174,8 +174,7 @@ def _decision_scale(model: Any, X: NDArray) -> str:
 def _in_batches(score: Score, Z: NDArray) -> NDArray:
     with quiet_names():
         parts = [
-            np.asarray(score(Z[low : low + BATCH]), dtype=np.float64)
-            for low in range(0, len(Z), BATCH)
+            np.asarray(score(Z[rows]), dtype=np.float64) for rows in gen_batches(len(Z), BATCH)
         ]
     if parts[0].ndim != 1:
         raise ValueError(
@@ -214,13 +213,11 @@ def _all_subsets(score: Score, row: NDArray, background: NDArray, column: NDArra
     subsets = np.arange(1 << n)
     members = (subsets[:, np.newaxis] >> np.arange(n)) & 1 == 1  # (2^n, n)
     value = np.empty(len(subsets))
-    step = max(1, BATCH // len(background))
-    for low in range(0, len(subsets), step):
-        replaced = members[low : low + step, np.newaxis, column]
-        mixed = np.where(replaced, row, background)  # (step, n_background, n_features)
-        value[low : low + step] = (
-            score(mixed.reshape(-1, len(row))).reshape(-1, len(background)).mean(axis=1)
-        )
+    for part in gen_batches(len(subsets), max(1, BATCH // len(background))):
+        replaced = members[part, np.newaxis, column]
+        mixed = np.where(replaced, row, background)  # (n_subsets, n_background, n_features)
+        found = score(mixed.reshape(-1, len(row))).reshape(-1, len(background))
+        value[part] = found.mean(axis=1)
     sizes = members.sum(axis=1)
     weights = np.array([factorial(s) * factorial(n - s - 1) / factorial(n) for s in range(n)])
     contributions = np.empty(n)
@@ -245,12 +242,10 @@ def _random_orders(
     position = np.argsort(orders, axis=1)
     starts = np.repeat(background, 2 * n_samples, axis=0)[:, np.newaxis]
     values = np.empty((len(orders), n + 1))
-    step = max(1, BATCH // (n + 1))
-    for low in range(0, len(orders), step):
-        part = slice(low, low + step)
+    for part in gen_batches(len(orders), max(1, BATCH // (n + 1))):
         # After t steps the first t columns of the order have the values of the explained row.
         replaced = position[part, np.newaxis, column] < np.arange(n + 1)[:, np.newaxis]
-        mixed = np.where(replaced, row, starts[part])  # (step, n + 1, n_features)
+        mixed = np.where(replaced, row, starts[part])  # (n_orders, n + 1, n_features)
         values[part] = score(mixed.reshape(-1, len(row))).reshape(-1, n + 1)
     gains = np.take_along_axis(np.diff(values, axis=1), position, axis=1)
     pairs = gains.reshape(n_background, n_samples, 2, n).mean(axis=2)

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from raremetric.neighbors.one_sided import map_rows
 from raremetric.performance import one_blas_thread
-from raremetric.scales import validate_rows
+from raremetric.scales import LabeledRows, validate_rows
 from raremetric.selection import TrainingData
 from raremetric.validation import check_integer, check_option, forget_attributes
 from raremetric.voting import fitting, training
@@ -31,7 +31,7 @@ def _has_decision(classifier) -> bool:
     )
 
 
-class MetricKNNClassifier(ClassifierMixin, BaseEstimator):
+class MetricKNNClassifier(LabeledRows, ClassifierMixin, BaseEstimator):
     """Vote of the k nearest neighbors under a learned metric.
 
     A majority vote seldom predicts a rare class. Two other votes are tuned on held-out examples.
@@ -183,11 +183,6 @@ class MetricKNNClassifier(ClassifierMixin, BaseEstimator):
             if name != "calibration":
                 setattr(self, f"{name}_", value)
         return self
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags
 
     def get_metadata_routing(self) -> MetadataRouter:
         """Metadata of ``fit``: weights for this classifier, anything that the learner requests."""

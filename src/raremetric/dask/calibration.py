@@ -11,7 +11,6 @@ from dask import delayed
 from dask.base import is_dask_collection
 from numpy.typing import NDArray
 from scipy.special import expit, logit
-from sklearn.utils import gen_batches
 from sklearn.utils.validation import check_is_fitted
 
 from raremetric.dask.cluster import send_once
@@ -29,8 +28,8 @@ def scores_of(estimator: Any, X: Any, columns: Sequence[int]) -> NDArray[np.floa
     A probability of 0 or 1, such as the votes of few neighbors, is an infinite score.
     """
     found = [np.empty((0, len(columns)))]
-    for rows in gen_batches(X.shape[0], BLOCK):
-        block = take_rows(X, np.arange(rows.start, rows.stop))
+    for start in range(0, X.shape[0], BLOCK):
+        block = take_rows(X, np.arange(start, min(start + BLOCK, X.shape[0])))
         if hasattr(estimator, "decision_function"):
             scores = np.asarray(estimator.decision_function(block), dtype=np.float64)
             scores = np.column_stack([-scores, scores]) if scores.ndim == 1 else scores

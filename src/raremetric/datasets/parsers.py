@@ -85,14 +85,6 @@ def is_numeric(text: str) -> bool:
         return False
 
 
-def unquote(text: str) -> str:
-    """Text without surrounding white space and one pair of surrounding quotes."""
-    text = text.strip()
-    if len(text) > 1 and text[0] == text[-1] and text[0] in "'\"":
-        return text[1:-1].replace("\\'", "'").replace('\\"', '"')
-    return text
-
-
 def split_fields(lines: Sequence[str], separator: str | None = ",") -> list[list[str]]:
     """The fields of each line that is not empty; a separator of None splits at white space."""
     return [[field.strip() for field in line.split(separator)] for line in lines if line.strip()]

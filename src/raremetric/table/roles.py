@@ -12,10 +12,10 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from raremetric.copies import join_groups, why_so_few
-from raremetric.datasets.parsers import unquote
 from raremetric.encoding.columns import without_zero
 from raremetric.table.reading import TableError, read_table
 from raremetric.table.reading.dates import LAYOUTS, fitting_layouts, have_zone, parse_dates
+from raremetric.table.reading.levels import unquote
 from raremetric.table.reading.numbers import parse_numbers
 from raremetric.validation import as_names
 

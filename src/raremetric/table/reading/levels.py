@@ -12,7 +12,6 @@ import pyarrow as pa
 from numpy.typing import NDArray
 from pyarrow import types
 
-from raremetric.datasets.parsers import unquote
 from raremetric.encoding.copies import EXACT_INTEGERS
 
 # Spellings of a missing value, compared without regard to case.
@@ -112,3 +111,11 @@ def renamed(
     position = {level: index for index, level in enumerate(levels)}
     translation = np.array([*(position.get(name, -1) for name in names), -1], dtype=np.int64)
     return levels, translation[codes]
+
+
+def unquote(text: str) -> str:
+    """Text without surrounding white space and one pair of surrounding quotes."""
+    text = text.strip()
+    if len(text) > 1 and text[0] == text[-1] and text[0] in "'\"":
+        return text[1:-1].replace("\\'", "'").replace('\\"', '"')
+    return text

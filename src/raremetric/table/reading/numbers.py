@@ -13,9 +13,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from raremetric.datasets.parsers import is_numeric, unquote
+from raremetric.datasets.parsers import is_numeric
 from raremetric.files import TableError
-from raremetric.table.reading.levels import MISSING_SPELLINGS, distinct_values, is_missing
+from raremetric.table.reading.levels import (
+    MISSING_SPELLINGS,
+    distinct_values,
+    is_missing,
+    unquote,
+)
 from raremetric.validation import warn_user
 
 # A column with at least this share of numbers is a column of numbers; any text in it is an error.

@@ -1,14 +1,10 @@
 import numpy as np
 import pytest
-from imblearn.over_sampling import SMOTE
-from imblearn.pipeline import make_pipeline as make_imblearn_pipeline
 from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_wine
 from sklearn.exceptions import NotFittedError
 from sklearn.frozen import FrozenEstimator
-from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.neighbors import KNeighborsClassifier
-from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from raremetric import IML, BalancedDiscriminant, Euclidean, MetricKNNClassifier, RareClassifier
@@ -135,19 +131,6 @@ def test_ties_with_one_metric_per_class():
     assert model.predict_proba([[1.0]]).tolist() == [pytest.approx([1 / 3] * 3)]
     model.fit(X, y, sample_weight=[2.0, 2.0, 2.0, 3.0, 3.0, 3.0])
     assert model.predict([[1.0]]).tolist() == ["a"]
-
-
-def test_pipeline_grid_search_and_resampling():
-    X, y = make_problem(0, n_samples=60)
-    pipeline = make_pipeline(StandardScaler(), MetricKNNClassifier(IML(tol=1e-2)))
-    search = GridSearchCV(
-        pipeline, {"metricknnclassifier__learner__margin": [1.0, 10.0]}, scoring="f1", cv=3
-    ).fit(X, y)
-    assert search.best_params_["metricknnclassifier__learner__margin"] in (1.0, 10.0)
-    resampled = make_imblearn_pipeline(
-        SMOTE(random_state=0), StandardScaler(), MetricKNNClassifier(IML(tol=1e-2))
-    )
-    assert np.isfinite(cross_val_score(resampled, X, y, scoring="f1", cv=3)).all()
 
 
 @pytest.mark.parametrize(

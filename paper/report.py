@@ -20,7 +20,7 @@ from paper.printed import (
 )
 from paper.share_claims import FIGURE_DATASET
 from raremetric.pages import Cell, Grid, Section, to_markdown
-from raremetric.study import Store, Study, StudyResults, read_study
+from raremetric.study import Store, StudyResults, read_study
 from raremetric.study.report import (
     Table,
     csv_bytes,
@@ -126,41 +126,31 @@ def as_reported(results: StudyResults) -> list[StudyResults]:
     tables of the splits on which nothing was chosen, and without the files that have lost decimal
     points.
     """
-    study, rows = results.study, results.rows
-    more = {each.name for each in study.learners} - {*PRINTED_LEARNERS}
-    if study.name == "table2" and len(study.learners) == len(PRINTED_LEARNERS) + len(more) and more:
-        with_rivals = replace(study, name="rivals", title=RIVALS_TITLE)
-        return [
-            *as_reported(_part(results, study, {*PRINTED_LEARNERS})),
-            _part(results, with_rivals, {"IML", *more}),
-        ]
+    study = results.study
+    printed = [each for each in study.learners if each.name in PRINTED_LEARNERS]
+    if study.name == "table2" and len(study.learners) > len(printed) == len(PRINTED_LEARNERS):
+        rivals = [each for each in study.learners if each not in printed or each.name == "IML"]
+        with_rivals = _part(results, name="rivals", title=RIVALS_TITLE, learners=tuple(rivals))
+        return [*as_reported(_part(results, learners=tuple(printed))), with_rivals]
     path = Path(__file__).with_name(f"{study.name}.toml")
-    planned = replace(study, splits=read_study(path).splits) if path.exists() else study
-    found = [StudyResults(planned, rows)]
+    planned = _part(results, splits=read_study(path).splits) if path.exists() else results
+    found, title, splits = [planned], study.title, planned.study.splits
     if study.name == "beyond":
-        later = replace(
-            planned,
-            name="beyond-later",
-            title=f"{study.title}, splits 6 to {planned.splits}",
-            first_split=6,
-            splits=planned.splits - 5,
-        )
-        found.append(StudyResults(later, rows[rows["split"] > 5]))
+        title, later = f"{title}, splits 6 to {splits}", {"first_split": 6, "splits": splits - 5}
+        found.append(_part(planned, name="beyond-later", title=title, **later))
     if study.name == "rare-regime-even-again":
-        intact = replace(
-            planned,
-            name=f"{study.name}-intact",
-            title=f"{study.title}, without files that have lost decimal points",
-            datasets=tuple(name for name in study.datasets if not name.startswith(LOST_POINTS)),
-        )
-        found.append(StudyResults(intact, rows[rows["dataset"].isin(intact.datasets)]))
+        title = f"{title}, without files that have lost decimal points"
+        intact = tuple(name for name in study.datasets if not name.startswith(LOST_POINTS))
+        found.append(_part(planned, name=f"{study.name}-intact", title=title, datasets=intact))
     return found
 
 
-def _part(results: StudyResults, study: Study, learners: set[str]) -> StudyResults:
-    kept = tuple(each for each in study.learners if each.name in learners)
-    rows = results.rows
-    return StudyResults(replace(study, learners=kept), rows[rows["learner"].isin(learners)])
+def _part(results: StudyResults, **changes: Any) -> StudyResults:
+    """A study with changes, and the rows that belong to it."""
+    study, rows = replace(results.study, **changes), results.rows
+    kept = rows["learner"].isin([each.name for each in study.learners])
+    kept &= rows["dataset"].isin(study.datasets) & (rows["split"] >= study.first_split)
+    return StudyResults(study, rows[kept])
 
 
 def paper_parts(tables: Sequence[Table]) -> tuple[list[Section], Files]:

@@ -55,23 +55,23 @@ def test_the_plain_distance_must_agree_to_the_printed_decimal(f1, verdict):
     assert cell.verdict == verdict
 
 
-def test_standard_error_on_other_splits_by_hand():
-    # hayes, IML: 56.0 ± 11.4 in the paper. Ours: 50 and 70, so 60 ± 10.
-    (cell,) = judged(rows_of("hayes", "IML", [0.5, 0.7])).itertuples()
-    assert not cell.same_splits
-    pooled = (2 * 10**2 + 20 * 11.4**2) / (1 + 19)
-    error = np.sqrt(pooled / 2 + pooled / 20 + 0.1**2 / 12)
+@pytest.mark.parametrize(
+    ("scores", "std", "verdict"),
+    [
+        ([0.5, 0.7], 10, "close"),
+        ([0.9], 0, "borderline"),  # one split is judged by the paper's deviation
+    ],
+)
+def test_standard_error_on_other_splits_by_hand(scores, std, verdict):
+    # hayes, IML: 56.0 ± 11.4 in the paper.
+    (cell,) = judged(rows_of("hayes", "IML", scores)).itertuples()
+    n = len(scores)
+    assert (cell.same_splits, cell.n_splits) == (False, n)
+    pooled = (n * std**2 + 20 * 11.4**2) / (n - 1 + 19)
+    error = np.sqrt(pooled / n + pooled / 20 + 0.1**2 / 12)
     assert cell.standard_error == pytest.approx(error)
-    assert cell.standard_errors == pytest.approx(4 / error)
-    assert cell.verdict == "close"
-
-
-def test_a_single_split_is_judged_by_the_papers_deviation():
-    (cell,) = judged(rows_of("hayes", "IML", [0.9])).itertuples()
-    assert (cell.n_splits, cell.std) == (1, 0)
-    pooled = 20 * 11.4**2 / 19
-    assert cell.standard_error == pytest.approx(np.sqrt(pooled * 21 / 20 + 0.1**2 / 12))
-    assert cell.verdict == "borderline"  # 34 above 56, with an error of 12
+    assert cell.standard_errors == pytest.approx((100 * np.mean(scores) - 56) / error)
+    assert cell.verdict == verdict
 
 
 @pytest.mark.parametrize("n_splits", [5, 20, 30])

@@ -85,12 +85,7 @@ class Grid:
     foot: list[list[Cell]] = field(default_factory=list)  # below the others when they are sorted
     n_labels: int = 1  # columns at the left that name the row; the others hold numbers
     notes: list[str] = field(default_factory=list)  # sentences below the table
-    source: str = ""  # where the second lines of cells are from, such as "the paper"
-
-    @property
-    def has_details(self) -> bool:
-        """Whether any cell has a second line."""
-        return any(cell.detail for row in [*self.rows, *self.foot] for cell in row)
+    source: str = ""  # where the second lines of cells, if any, are from, such as "the paper"
 
     @property
     def text_columns(self) -> list[bool]:

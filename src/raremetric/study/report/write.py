@@ -153,7 +153,7 @@ def _section(table: Table, figure_dataset: str | None, change: Change) -> tuple[
         if (few := few_table(table)) is not None:
             grids.append(few_grid(table, few))
             frames["-few"] = few.round(4)
-        details = [main.detail_grid()] if main.has_details else []
+        details = [main.detail_grid()] if main.source else []
         printed = [main, *details, *grids[1:], *folded]
     return Section(table.name, table.title, grids, figures, folded, remark), {
         **{f"{table.name}{end}.csv": csv_bytes(frame) for end, frame in frames.items()},

@@ -155,10 +155,10 @@ def time_split(study_name: str, datasets=None) -> list[dict]:
     study = read_study(PAPER / f"{study_name}.toml")
     seconds = dict.fromkeys((learner.name for learner in study.learners), 0.0)
     for learner in study.learners:
-        run_task(Task("wine", None, study.resamplings[0], 1, learner))  # compiles
+        run_task(Task("wine", None, study.resampling[0], 1, learner))  # compiles
         for name in datasets or study.datasets:
             started = time.process_time()
-            run_task(Task(name, None, study.resamplings[0], 1, learner))
+            run_task(Task(name, None, study.resampling[0], 1, learner))
             seconds[learner.name] += time.process_time() - started
     return [
         {"study": study_name, "method": name, "seconds": taken} for name, taken in seconds.items()

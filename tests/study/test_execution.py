@@ -10,8 +10,7 @@ import time
 
 import pytest
 
-from raremetric.study.execution import execute, run_missing
-from raremetric.study.protocol import run_task
+from raremetric.study.execution import run_missing
 from raremetric.study.store import Store
 from raremetric.study.tasks import LearnerSpec, Study
 
@@ -52,13 +51,6 @@ def test_a_dask_cluster_gives_the_same_rows(uninterrupted, tmp_path):
     path = tmp_path / "study.sqlite"
     run_missing(Store(path, create=True), [STUDY], n_jobs=2, dask="local")
     assert contents(path) == uninterrupted
-
-
-@pytest.mark.filterwarnings("default")
-def test_no_scheduler_at_the_address(monkeypatch):
-    monkeypatch.setattr("raremetric.dask.cluster.DASK_TIMEOUT", 1)
-    with pytest.raises(ValueError, match=r"No Dask scheduler answers at 'tcp://127.0.0.1:9'"):
-        list(execute(run_task, STUDY.tasks(), dask="tcp://127.0.0.1:9"))
 
 
 def test_only_what_is_missing_is_done(tmp_path):

@@ -253,29 +253,16 @@ def _arff(path: Path) -> Any:
     return _csv(path, skiprows=lines.index("@data") + 1, names=names)
 
 
-def _flights(path: Path) -> Any:
+def _flights(path: Path, names: list[str]) -> Any:
     """The planned fields of all flights; a flight without a time of departure was cancelled."""
-    frame = _csv(path, usecols=[*PLANNED.split(), "dep_time"], parse_dates=["time_hour"])
-    return frame[PLANNED.split()].assign(cancelled=frame["dep_time"].isna().astype(int))
+    frame = _csv(path, usecols=[*names, "dep_time"], parse_dates=["time_hour"])
+    return frame[names].assign(cancelled=frame["dep_time"].isna().astype(int))
 
 
-PLANNED = (
-    "month day sched_dep_time sched_arr_time carrier flight origin dest distance hour minute "
-    "time_hour"
-)
-CENSUS = (
-    "age class_of_worker industry_code occupation_code education wage_per_hour enrolled marital "
-    "industry occupation race hispanic_origin sex union reason_for_unemployment employment "
-    "capital_gains capital_losses dividends tax_filer previous_region previous_state family_status "
-    "household_status instance_weight migration_msa migration_region migration_within_region "
-    "same_house_1_year_ago migration_sunbelt employer_size parents country_of_father "
-    "country_of_mother country_of_birth citizenship self_employed veteran_questionnaire "
-    "veterans_benefits weeks_worked year income"
-)
-READERS: dict[str, Callable[[Path], Any]] = {  # what `registry.csv` names
+READERS: dict[str, Callable[..., Any]] = {  # what `registry.csv` names
     "arff": _arff,
     "bandit": partial(_csv, index_col=0, parse_dates=["timestamp"]),
-    "census": partial(_csv, names=CENSUS.split(), skipinitialspace=True, na_values="?"),
+    "census": partial(_csv, skipinitialspace=True, na_values="?"),
     "churn": partial(_csv, dtype={"target": int}),
     "csv": _csv,
     "flights": _flights,

@@ -73,6 +73,8 @@ def _entry(row: dict[str, str]) -> Entry:
     recipe: Recipe
     if target := row["target"]:
         read, dropped, groups = parsers.READERS[row["recipe"]], row["dropped"], row["groups"]
+        if row["columns"]:
+            read = partial(read, names=row["columns"].split())
         recipe = partial(
             parsers.raw_table, read=read, target=target, dropped=dropped, groups=groups
         )

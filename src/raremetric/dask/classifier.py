@@ -18,7 +18,7 @@ from raremetric.dask.calibration import PredictionMixin, calibrate, scores_of
 from raremetric.dask.partitions import (
     MIN_HELD_OUT,
     Scores,
-    as_numbers,
+    comparable_rows,
     divide,
     plan_sample,
     represent,
@@ -203,7 +203,7 @@ class DaskClassifier(PredictionMixin, ClassifierMixin, MetaEstimatorMixin, BaseE
             setattr(self, attribute, getattr(self.estimator_, attribute))
         parts, self.held_out_counts_ = [], np.zeros(n_classes, dtype=np.int64)
         if len(codes) < data.counts.sum():
-            keys = keys_to_leave_out(as_numbers(X))
+            keys = keys_to_leave_out(comparable_rows(X))
             score = partial(_score_new, self.estimator_, self._columns, keys)
             parts.append(data.score(held_out, score))
             self.held_out_counts_ = np.bincount(parts[0].codes, minlength=n_classes)
@@ -229,7 +229,9 @@ class DaskClassifier(PredictionMixin, ClassifierMixin, MetaEstimatorMixin, BaseE
         """Scores of each fold of the sample by a classifier that is fitted on the others."""
         labels = Labels(self.classes_, codes, np.bincount(codes))
         check_class_sizes(labels, 2, type(self).__name__)
-        folds = stratified_folds(labels, self.cv, rng, copies=find_copies(as_numbers(X)).numbers)
+        folds = stratified_folds(
+            labels, self.cv, rng, copies=find_copies(comparable_rows(X)).numbers
+        )
         values = np.empty((len(codes), len(self._columns)))
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # they would repeat those of the fit on all folds
@@ -264,5 +266,5 @@ def _score_new(
     estimator: Any, columns: Sequence[int], keys: set[bytes], X: Any, *part: Any
 ) -> tuple[NDArray, NDArray]:
     """Scores of the rows that are no copies of rows with these keys, and which rows these are."""
-    rows = rows_without(keys, as_numbers(X))
+    rows = rows_without(keys, comparable_rows(X))
     return scores_of(estimator, take_rows(X, rows), columns), rows

@@ -251,7 +251,7 @@ def as_rows(X: Any) -> Any:
     return X if hasattr(X, "shape") else np.asarray(X)
 
 
-def as_numbers(X: Any) -> Any:
+def comparable_rows(X: Any) -> Any:
     """Numbers for which rows are equal where they are in X: hashes of texts and other objects."""
     if issparse(X) or (not hasattr(X, "columns") and X.dtype.kind in "biuf"):
         return X

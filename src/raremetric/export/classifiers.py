@@ -52,18 +52,13 @@ def classify(X: Tensor, model: MetricKNNClassifier | RareClassifier) -> tuple[Te
         queries = [map_rows(X, metric) for metric in model.metrics_]
         values, p = vote_outputs(model._vote, model._examples, queries)
         return values.ArgMax(axis=1, keepdims=0), p
-    if len(model.classes_) == 2:
-        return _two_classes(X, model)
-    odds = side_by_side([_ensemble_odds(X, each.ensemble_) for each in model.estimators_])
-    cuts = logit([each.threshold_ for each in model.estimators_])
-    return (odds - cuts).ArgMax(axis=1, keepdims=0), shares(odds.expit())
-
-
-def _two_classes(X: Tensor, model: RareClassifier) -> tuple[Tensor, Tensor]:
-    odds = _ensemble_odds(X, model.ensemble_)
+    models = model.estimators_ if len(model.classes_) > 2 else [model]
+    odds = side_by_side([_ensemble_odds(X, each.ensemble_) for each in models])
+    above, p = odds - logit([each.threshold_ for each in models]), odds.expit()
+    if len(models) > 1:
+        return above.ArgMax(axis=1, keepdims=0), shares(p)
     positive = int(model.pos_label_ == model.classes_[1])
-    winners = (odds - logit(model.threshold_) >= 0.0).Where(positive, 1 - positive)
-    p = odds.expit()
+    winners = (above >= 0.0).Where(positive, 1 - positive)
     return winners.Squeeze([1]), side_by_side([1.0 - p, p] if positive else [p, 1.0 - p])
 
 

@@ -62,7 +62,7 @@ def test_halves_are_every_other_source_and_share_none():
 
 
 def test_the_documentation_lists_the_halves():
-    text = (ROOT / "docs" / "datasets.md").read_text()
+    text = (ROOT / "docs" / "guide" / "datasets.md").read_text()
     for half in ("real-choose", "real-report"):
         line = next(each for each in text.splitlines() if each.startswith(f"| `{half}`"))
         for name in KNOWN:

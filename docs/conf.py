@@ -39,6 +39,7 @@ exclude_patterns = [
     "experiments",
     "results/[!f]*",  # of the results, only the page faithfulness is part of the site
 ]
+highlight_language = "text"  # of blocks that name no language, which are commands
 html_theme = "pydata_sphinx_theme"
 html_title = "raremetric"
 html_static_path = ["_static"]

@@ -76,7 +76,16 @@ def verdict(lead: pd.Series) -> str:
 def lead_rows(name: str) -> str:
     """All methods of a study, the lead of RareClassifier over each, and what the tests say."""
     means, leads = means_of(name).mean(), leads_of(name)
-    rows = [["method", "mean", "lead of `RareClassifier` (SE)", "ahead, tied, behind", "", ""]]
+    rows = [
+        [
+            "method",
+            "mean",
+            "lead of `RareClassifier` (SE)",
+            "ahead, tied, behind",
+            "Holm's p",
+            "verdict",
+        ]
+    ]
     for learner, lead in leads.assign(mean=means).sort_values("mean").iterrows():
         counts = f"{lead.wins:.0f}, {lead.ties:.0f}, {lead.losses:.0f}"
         gap = f"{signed(lead.difference)} ({lead.standard_error:.1f})"
@@ -240,9 +249,9 @@ def sizes(*names: str) -> str:
         "fit_megabytes": "fit, peak MB",
         "file_megabytes": "model file, MB",
         "load_seconds": "load, s",
-        "row_milliseconds": "one row, ms",
-        "slow_row_milliseconds": "one row, 99 % below, ms",
-        "batch_microseconds": "in batches of 1,000, µs per row",
+        "row_milliseconds": "a single row, ms",
+        "slow_row_milliseconds": "slowest 1 % of single rows, ms",
+        "batch_microseconds": "µs per row in batches of 1,000",
         "predict_megabytes": "predict, peak MB",
     }
     rows = [["model", "training rows", *(titles[name] for name in names)]]

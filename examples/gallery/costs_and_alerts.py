@@ -5,8 +5,8 @@ Costs and alert budgets
 F1 is not always the aim. If a missed case costs more than a false alarm, or if a team can check
 only a fixed number of rows per day, the threshold should follow from that.
 :class:`raremetric.RareClassifier` takes the aim as ``scoring``. The table shows what each aim finds
-and costs on rows that were not seen. With as few as 15 rare test rows, a minimum recall of 0.9 is
-met in expectation only: here, 12 are found, which is 0.8.
+and costs on rows that were not seen. With as few as 15 rare
+test rows, a minimum recall is met in expectation only: compare what was found with 0.9.
 """
 
 import matplotlib.pyplot as plt

@@ -6,9 +6,9 @@ Lines lead from test points to the three training points that vote on them: from
 rare class, and from every false alarm. Under the metric that :class:`raremetric.IML` has learned,
 more rare points are found than under the Euclidean distance.
 
-The data set is newthyroid, on which the gain is larger than on most of the paper's 22 data sets. Of
-nine random halves, the one with the median gain in F1 is shown. Both panels are projections to a
-plane: the difference of the class means, and the largest variance orthogonal to it.
+The data set is libras, on which the gain is the second-largest of the paper's 22 data sets. Of nine
+random halves, the one with the median gain in F1 is shown. Both panels are projections to a plane:
+the difference of the class means, and the largest variance orthogonal to it.
 """
 
 import matplotlib.pyplot as plt
@@ -19,7 +19,7 @@ from sklearn.preprocessing import StandardScaler
 
 from raremetric import IML, Euclidean, MetricKNNClassifier, load_dataset
 
-X, y = load_dataset("newthyroid", return_X_y=True)
+X, y = load_dataset("libras", return_X_y=True)  # 24 of 360 hand movements are rare
 
 
 def fit_both(seed):

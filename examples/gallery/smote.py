@@ -7,8 +7,8 @@ imbalanced-learn, whose pipeline resamples in ``fit`` only, so that test data ar
 SMOTE changes how often the minority wins the vote; IML changes which neighbors vote. Both can be
 combined: resample, standardize, learn the metric.
 
-Four pipelines on four data sets, ten random halves each: SMOTE raises the F1 of the plain vote on
-most of them, and that of IML on fewer; both together are not always best.
+Four pipelines on four data sets, ten random halves each: SMOTE raises F1 on three of them and
+lowers it on yeast, with and without a learned metric.
 """
 
 import matplotlib.pyplot as plt

@@ -4,9 +4,9 @@ Three votes under one metric
 
 A minority seldom has the majority among three neighbors, even under a good metric. This example
 fits the same metric with the three votes of :class:`raremetric.MetricKNNClassifier` and shows where
-each of them ends up between precision and recall. The tuned votes find more of the rare class, at
-the price of more false alarms: here, both have the same F1, and the score gains nothing over the
-adjusted vote but probabilities.
+each of them ends up between precision and recall. The tuned votes
+find more of the rare class, at the price of more false alarms. Both have about the same F1 here:
+the score gains little over the adjusted vote but probabilities.
 """
 
 import matplotlib.pyplot as plt

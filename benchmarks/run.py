@@ -173,7 +173,7 @@ def markdown(table: list[dict]) -> str:
 
 
 def summary(name: str, table: list[dict]) -> str:
-    """The figures that docs/performance.md quotes besides the table."""
+    """The figures that docs/experiments/performance.md quotes besides the table."""
     if name in ("plain", "other_points", "other_data"):
         ratios = [row["ratio"] for row in table]
         excess = np.concatenate([row["excess"] for row in table])

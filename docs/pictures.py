@@ -20,42 +20,41 @@ METHODS = {
     RARE: "raremetric: RareClassifier",
 }
 THEMES = {
-    "light": {"text": "#1f2937", "muted": "#5b6470", "line": "#c3c9d0", "found": "#0f766e",
+    "light": {"text": "#1f2937", "line": "#c3c9d0", "found": "#0f766e",
               "alarm": "#c2410c", "dot": "#9aa3ad"},
-    "dark": {"text": "#e5e7eb", "muted": "#a3abb5", "line": "#4b5563", "found": "#2dd4bf",
+    "dark": {"text": "#e5e7eb", "line": "#4b5563", "found": "#2dd4bf",
              "alarm": "#fb923c", "dot": "#7d8793"},
 }  # fmt: skip
-LEFT, SCALE, ROW = 232, 3.6, 62
+LEFT, SCALE, ROW = 4, 3.6, 78
 
 
 def found_picture(theme: str) -> str:
     """Bars of what each method finds and misses, and of its false alarms."""
     c, means = THEMES[theme], found_and_alarms()
-    width, height = 760, 56 + ROW * len(METHODS)
+    width, height = 470, 36 + ROW * len(METHODS)
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" '
         f'font-family="Helvetica, Arial, sans-serif" font-size="15" fill="{c["text"]}" '
         'role="img" aria-label="Of 100 rare rows, found and missed, and false alarms">',
-        f'<text x="{LEFT}" y="22" font-weight="bold">Of 100 rare rows: '
-        f'<tspan fill="{c["found"]}">found</tspan> '
-        f'<tspan font-weight="normal" fill="{c["muted"]}">and missed</tspan>, and the '
-        f'<tspan fill="{c["alarm"]}">false alarms</tspan></text>',
+        f'<text x="{LEFT}" y="20">Of 100 rare rows, '
+        f'<tspan fill="{c["found"]}" font-weight="bold">found</tspan> and missed, and the '
+        f'<tspan fill="{c["alarm"]}" font-weight="bold">false alarms</tspan>:</text>',
     ]
     for i, (name, title) in enumerate(METHODS.items()):
-        y = 40 + ROW * i
+        y = 58 + ROW * i
         found, alarms = means.loc[name, "found"], means.loc[name, "alarms"]
-        weight = ' font-weight="bold"' if name == RARE else ""
+        weight = "bold" if name == RARE else "normal"
         parts += [
-            f'<text x="{LEFT - 14}" y="{y + 26}" text-anchor="end"{weight}>{title}</text>',
-            f'<rect x="{LEFT}" y="{y}" width="{100 * SCALE:.0f}" height="24" rx="3" fill="none" '
+            f'<text x="{LEFT}" y="{y - 6}" font-weight="{weight}">{title}</text>',
+            f'<rect x="{LEFT}" y="{y}" width="{100 * SCALE:.0f}" height="22" rx="3" fill="none" '
             f'stroke="{c["line"]}"/>',
-            f'<rect x="{LEFT}" y="{y}" width="{found * SCALE:.1f}" height="24" rx="3" '
+            f'<rect x="{LEFT}" y="{y}" width="{found * SCALE:.1f}" height="22" rx="3" '
             f'fill="{c["found"]}"/>',
-            f'<text x="{LEFT + 100 * SCALE + 12:.0f}" y="{y + 18}" fill="{c["found"]}" '
+            f'<text x="{LEFT + 100 * SCALE + 10:.0f}" y="{y + 17}" fill="{c["found"]}" '
             f'font-weight="bold">{found:.0f} found</text>',
-            f'<rect x="{LEFT}" y="{y + 29}" width="{alarms * SCALE:.1f}" height="13" rx="3" '
+            f'<rect x="{LEFT}" y="{y + 27}" width="{alarms * SCALE:.1f}" height="13" rx="3" '
             f'fill="{c["alarm"]}"/>',
-            f'<text x="{LEFT + alarms * SCALE + 8:.0f}" y="{y + 41}" font-size="14" '
+            f'<text x="{LEFT + alarms * SCALE + 8:.0f}" y="{y + 39}" font-size="14" '
             f'fill="{c["alarm"]}">{alarms:.0f} false alarms</text>',
         ]
     return "\n".join([*parts, "</svg>\n"])

@@ -2,7 +2,7 @@
 
     python examples/untidy.py abalone.csv
 
-It is derived from a data set of KEEL (731 abalones, 42 of them old). The commands of docs/table.md
+It is derived from a data set of KEEL (731 abalones, 42 of them old). The commands of docs/table
 can be tried on it.
 """
 

@@ -1,6 +1,6 @@
 """A bound on the loss of a metric learned by IML on new examples, by stability.
 
-docs/generalization.md derives it, with the same symbols.
+docs/experiments/generalization.md derives it, with the same symbols.
 """
 
 from __future__ import annotations

@@ -29,7 +29,7 @@ PRINTED_DIGIT = 0.1  # the paper prints one decimal
 OFF_SCALE = 8  # standard errors, in the figure
 
 # Correlation over splits between two runs of one method on the same splits. The plain distance has
-# nothing random or iterative; the others were measured, see docs/baselines.md.
+# nothing random or iterative; the others were measured, see docs/experiments/baselines.md.
 REPEATABILITY = {"Euclidean": 1.0, "LMNN": 0.7, "ITML": 0.2, "GMML": 0.4, "IML": 0.8}
 
 ONE_READING = [Cell(MISSING), Cell(MISSING), Cell(MISSING, "")]  # in the columns of the second

@@ -1,9 +1,9 @@
 """What was chosen on data for `RareClassifier`: each constant, what it decides, how it was chosen.
 
-If nothing else is said, on the data sets that docs/rare.md names: KEEL's at odd positions, splits 1
-to 5 of the paper's, and seven large tables. Not here: what other estimators share, as the readings
-(`voting.READINGS`) and the numbers of folds (`selection.folds.fold_numbers`), and numbers that only
-keep a computation finite.
+If nothing else is said, on the data sets that docs/contribute/algorithm.md names: KEEL's at odd
+positions, splits 1 to 5 of the paper's, and seven large tables. Not here: what other estimators
+share, as the readings (`voting.READINGS`) and the numbers of folds
+(`selection.folds.fold_numbers`), and numbers that only keep a computation finite.
 """
 
 from __future__ import annotations

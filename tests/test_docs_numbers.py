@@ -62,7 +62,7 @@ def test_results_in_the_readme():
 
 
 def test_what_the_readme_says_of_the_alternatives():
-    """It says that both are about as good. If this fails after new results, change its words."""
+    """It says that no difference from both is shown. If this fails after new results, change it."""
     own = pd.read_csv(site_numbers.OWN_FILES).pivot(index="file", columns="method", values="f1")
     assert abs(100 * (own["rare"] - own["boosting"]).mean()) < 2
     for name in ("beyond/beyond-later", "beyond/rare-regime-even-again"):

@@ -19,7 +19,7 @@ RESULTS = ROOT / "docs" / "results" / "own-tables" / "own-tables.csv"
 
 def summary(results: pd.DataFrame) -> str:
     """How well `compare` foretells which method is best, in a few sentences."""
-    found = _agreements(results)
+    found = agreements(results)
     losses, chance, correlations = (
         100 * found[each].astype(float) for each in ("loss", "mean_loss", "correlation")
     )
@@ -40,7 +40,7 @@ def summary(results: pd.DataFrame) -> str:
 
 def agreement_table(results: pd.DataFrame) -> str:
     """Which method `compare` ranks first, and which is best on the rows set aside."""
-    found = _agreements(results)
+    found = agreements(results)
     parts = dict(iter(results.groupby("file")))
     return markdown([_agreement_row(name, parts[name], found.loc[name]) for name in found.index])
 
@@ -50,7 +50,8 @@ def lead_table(results: pd.DataFrame, leader: str) -> str:
     return markdown(_lead_rows(results, leader))
 
 
-def _agreements(results: pd.DataFrame) -> pd.DataFrame:
+def agreements(results: pd.DataFrame) -> pd.DataFrame:
+    """For each file, how well `compare` foretells which method is best."""
     names = [name for name in TABLES if name in set(results["file"])]
     return pd.DataFrame({name: agreement(results[results["file"] == name]) for name in names}).T
 

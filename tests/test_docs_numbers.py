@@ -72,6 +72,17 @@ def test_what_the_readme_says_of_the_alternatives():
     assert verdict(site_numbers.leads_of("beyond/beyond-later").loc[BOOSTING]) == "better"
 
 
+def test_cells_of_the_paper_in_the_readme():
+    """Cells that are the same or close, with the headings of LMNN and GMML exchanged."""
+    row = re.search(
+        r"^\| All methods, headings exchanged \| (\d+) \| (\d+) \| (\d+) ",
+        site_numbers.faithfulness(),
+        re.MULTILINE,
+    )
+    n, same, close = map(int, row.groups())
+    assert f" {same + close} of {n} cells " in (ROOT / "README.md").read_text("utf-8")
+
+
 def test_pictures_are_those_of_the_results():
     for name, text in pictures().items():
         assert (ROOT / "docs" / name).read_text("utf-8") == text, "python docs/pictures.py"

@@ -80,7 +80,16 @@ def test_cells_of_the_paper_in_the_readme():
         re.MULTILINE,
     )
     n, same, close = map(int, row.groups())
-    assert f" {same + close} of {n} cells " in (ROOT / "README.md").read_text("utf-8")
+    readme = (ROOT / "README.md").read_text("utf-8")
+    assert f" {same + close} of {n} cells " in readme
+    counts = {
+        name: int(count)
+        for name, count in re.findall(
+            r"^- \*\*([a-z ]+)\*\* \((\d+)\)", site_numbers.faithfulness(), re.MULTILINE
+        )
+    }
+    total = sum(counts.values())
+    assert f" {counts['holds']} of {total} hold, {counts['holds in part']} in part." in readme
 
 
 def test_pictures_are_those_of_the_results():

@@ -12,7 +12,7 @@ from raremetric.study import read_study
 
 FILES = {path.stem: path for path in Path(paper.__file__).parent.glob("*.toml")}
 N_TASKS = {
-    "table2": 22 * 7 * 20,
+    "table2": 22 * 8 * 20,
     "table3-smote": 22 * 5 * 20,
     "table3-rus": 22 * 5 * 20,
     "imbalance": 22 * 10 * 5 * 20,

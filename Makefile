@@ -139,7 +139,7 @@ large: $(VENV)/.study  ## run what is missing of RareClassifier against its alte
 	$(BIN)/python -m paper --store $(STORE) --out $(RESULTS)/large --title "Large tables"
 
 # From a clean state: a page that is not read again would not repeat its warnings.
-docs: $(VENV)/.docs  ## build the HTML documentation in docs/_build count its words and check its links
+docs: $(VENV)/.docs  ## build the HTML documentation in docs/_build, count its words and check its links
 	rm -rf docs/_build docs/generated docs/gallery
 	OMP_NUM_THREADS=1 $(BIN)/sphinx-build -W --keep-going -q -d docs/generated/doctrees -b html \
 		docs docs/_build

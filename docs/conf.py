@@ -9,7 +9,8 @@ HERE = Path(__file__).parent
 sys.path[:0] = [str(HERE / "_ext"), str(HERE.parent)]
 
 from site_config import hidden_members, read_inventories  # noqa: E402
-from site_numbers import substitutions  # noqa: E402
+
+from docs._ext.site_numbers import substitutions  # noqa: E402
 
 project = "raremetric"
 author = "The raremetric developers"

@@ -5,7 +5,7 @@ import re
 import pandas as pd
 import pytest
 
-from docs._ext import site_numbers
+from docs._ext import site_numbers, site_paper
 from docs._ext.site_numbers import BOOSTING, RARE, SVM, readme_rows, substitutions, verdict
 from docs.pictures import pictures
 from raremetric.study.report import leads
@@ -76,7 +76,7 @@ def test_cells_of_the_paper_in_the_readme():
     """Cells that are the same or close, with the headings of LMNN and GMML exchanged."""
     row = re.search(
         r"^\| All methods, headings exchanged \| (\d+) \| (\d+) \| (\d+) ",
-        site_numbers.faithfulness(),
+        site_paper.faithfulness(),
         re.MULTILINE,
     )
     n, same, close = map(int, row.groups())

@@ -7,20 +7,26 @@ are rows of `readme_rows`, which a test compares with the file; after new result
 
 from __future__ import annotations
 
-import re
 from functools import cache
-from pathlib import Path
 
 import pandas as pd
 
 from benchmarks.own_tables.page import RESULTS as OWN_FILES
 from benchmarks.own_tables.page import agreement_table, agreements, lead_table, summary
+from docs._ext.site_paper import (
+    behind_plain,
+    claim,
+    gains_with_smote,
+    paper_means,
+    rivals,
+    splits_of_imbalance,
+    verdicts,
+)
+from docs._ext.site_results import RESULTS, ROOT, leads_of, markdown, means_of, p_text
 from raremetric.datasets import list_datasets
 from raremetric.study import read_study
 from raremetric.study.report import LEVEL, leads, signed
 
-ROOT = Path(__file__).parents[2]
-RESULTS = ROOT / "docs" / "results"
 RARE, BOOSTING, SVM, PLAIN = (
     *("RareClassifier-fast", "gradient-boosting", "SVM-laplacian", "Euclidean"),
 )
@@ -37,33 +43,6 @@ TITLES = {
     "SVM-rbf": "SVM, RBF kernel",
     SVM: "SVM, Laplacian kernel",
 }
-PAPER_ROWS = {  # what the paper prints: mean F1 without resampling
-    "paper, table": {"Euclidean": 67.3, "LMNN": 69.3, "ITML": 70.1, "GMML": 70.8, "IML": 72.1},
-    "paper, text": {"Euclidean": 67.3, "LMNN": 70.8, "ITML": 70.1, "GMML": 69.3, "IML": 72.1},
-}
-
-
-def markdown(rows: list[list[str]], numbers_from: int = 1) -> str:
-    """Rows as a Markdown table; columns from this one on are aligned to the right."""
-    width = len(rows[0])
-    rule = ["---"] * numbers_from + ["--:"] * (width - numbers_from)
-    return "\n".join(f"| {' | '.join(row)} |" for row in (rows[0], rule, *rows[1:]))
-
-
-@cache
-def means_of(name: str) -> pd.DataFrame:
-    """The means in a report: data sets × learners."""
-    return pd.read_csv(RESULTS / f"{name}.csv").pivot_table("mean", "dataset", "learner")
-
-
-@cache
-def leads_of(name: str) -> pd.DataFrame:
-    """The differences of the leader of a study from each other learner, by learner."""
-    return pd.read_csv(RESULTS / f"{name}-lead.csv", index_col="learner")
-
-
-def p_text(p_value: float) -> str:
-    return "p < 0.001" if p_value < 0.001 else f"p = {p_value:.3f}"
 
 
 def verdict(lead: pd.Series) -> str:
@@ -132,73 +111,6 @@ def found_and_alarms() -> pd.DataFrame:
     rows = rows.assign(found=share * rows.tp, alarms=share * rows.fp)
     means = rows.groupby(["learner", "dataset"])[["found", "alarms"]].mean()
     return means.groupby("learner").median()
-
-
-def paper_means() -> str:
-    """Table 2: our means, and both of the paper's."""
-    names = list(PAPER_ROWS["paper, table"])
-    ours = means_of("table2").mean()[names].to_dict()
-    rows = [["", *names]]
-    for title, row in {"here": ours, **PAPER_ROWS}.items():
-        best = max(row, key=row.__getitem__)
-        rows.append(
-            [title, *(f"**{row[n]:.1f}**" if n == best else f"{row[n]:.1f}" for n in names)]
-        )
-    return markdown(rows)
-
-
-@cache
-def faithfulness() -> str:
-    return (RESULTS / "faithfulness.md").read_text("utf-8")
-
-
-def claim(about: str) -> str:
-    """What our runs say about the claim of the paper that begins like this."""
-    (found,) = re.findall(
-        rf"^\| {re.escape(about)}[^|]*\|([^|]*)\|", faithfulness(), flags=re.MULTILINE
-    )
-    return found.strip()
-
-
-def verdicts() -> str:
-    """How many claims of the paper hold, in part or not."""
-    counts = re.findall(r"^- \*\*([a-z ]+)\*\* \((\d+)\)", faithfulness(), flags=re.MULTILINE)
-    return ", ".join(f"**{name}**: {n}" for name, n in counts if int(n))
-
-
-def splits_of_imbalance() -> str:
-    """How many of the paper's 20 splits are finished, of the experiments with fewer positives."""
-    splits = {"imbalance": 0, "ablation": 0}
-    for name in splits:
-        splits[name] = int(pd.read_csv(RESULTS / f"{name}.csv").n_splits.max())
-    n = min(splits.values())
-    return "all of the paper's 20 splits" if n == 20 else f"{n} of the paper's 20 splits"
-
-
-def behind_plain() -> str:
-    """The data sets of Table 2 on which IML does not gain a point over the Euclidean distance."""
-    means = means_of("table2").round(1)
-    gains = (means["IML"] - means["Euclidean"]).round(1).sort_values()
-    return ", ".join(f"`{name}` ({signed(gain)})" for name, gain in gains[gains < 1].items())
-
-
-def rivals() -> str:
-    pairs = pd.read_csv(RESULTS / "rivals-tests.csv").set_index(["first", "second"])
-    means = means_of("rivals").mean()
-    rows = [["method", "mean F1", "lead of IML (SE)", ""]]
-    for name in ("DMBK", "IterativeLMNN", "MLFP"):
-        first = "IML" if ("IML", name) in pairs.index else name  # the better one comes first
-        row = pairs.loc[first, name if first == "IML" else "IML"]
-        lead = row.difference if first == "IML" else -row.difference
-        gap = f"{signed(lead)} ({row.standard_error:.1f})"
-        rows.append([f"`{name}`", f"{means[name]:.1f}", gap, p_text(row.holm)])
-    return markdown(rows)
-
-
-def gains_with_smote(learner: str) -> str:
-    """As in "3.9 points (SE 1.8)"."""
-    gain = means_of("table3-smote")[learner] - means_of("table2")[learner]
-    return f"{gain.mean():.1f} points (SE {gain.sem():.1f})"
 
 
 def large_tables() -> str:

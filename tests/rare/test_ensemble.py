@@ -8,19 +8,19 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from raremetric import IML, BalancedDiscriminant, Euclidean, RareClassifier
-from raremetric.neighbors import Neighbors
 from raremetric.rare.candidates import (
-    LogOddsDistance,
     MetricSpec,
     default_metrics,
     groups_of,
+    with_readings,
 )
 from raremetric.rare.ensemble import Ensemble, Member, fit_members
 from raremetric.rare.evaluation import out_of_fold_scores
 from raremetric.rare.fitting import FittedMetric
 from raremetric.rare.policy import AVERAGING, N_SURVIVORS
+from raremetric.rare.scores import LogOdds
 from raremetric.selection import Sigmoid, check_aim, choose, scored_rows
-from raremetric.voting import READINGS
+from raremetric.voting import Reading, class_scores
 from tests.conftest import make_problem
 from tests.rare.conftest import rare_problem, tuning_set
 
@@ -36,7 +36,7 @@ def fit_two_metrics(**given):
     metrics, scores = out_of_fold_scores(metrics, tuned, aim)
     rows = scored_rows(tuned.repeats[0])
     sample, scores = tuned.sample.take(rows), scores[:, :, rows]
-    choice = choose(scores, groups_of(metrics, 60, 20), sample, aim, AVERAGING)
+    choice = choose(scores, groups_of(metrics, 20), sample, aim, AVERAGING)
     found = fit_members(metrics, choice, scores[choice.kept], tuned, sample)
     return X, y, tuned, choice, found
 
@@ -45,8 +45,8 @@ def scores_alone(member, X, y, queries):
     """The scores of a member, from its pipeline and all distances."""
     Z, Q = member.pipeline.transform(X), member.pipeline.transform(queries)
     distances = np.linalg.norm(Q[:, np.newaxis] - Z, axis=2)
-    by_class = [Neighbors(np.sort(distances[:, y == c], axis=1), None) for c in (0, 1)]
-    return member.metric.scores(by_class, [member.reading])[0]
+    by_class = [np.sort(distances[:, y == c], axis=1) for c in (0, 1)]
+    return class_scores(by_class, member.metric.floor, [member.reading])[0, :, 1]
 
 
 def test_each_member_scores_by_the_rows_of_its_fold_alone():
@@ -92,14 +92,20 @@ def test_explained_scores_add_up_to_the_probability(fitted):
         weights = [part["weight"] for part in reason]
         assert weights == sorted(weights, reverse=True)
         assert sum(weights) == pytest.approx(1)
-        assert set(words[reason[0]["positive"]["rows"]]) == {"fraud"}
-        assert set(words[reason[0]["negative"]["rows"]]) == {"fine"}
+        for member, part in zip(model.ensemble_.members, reason, strict=True):
+            n_shown = 0 if member.reading is None else member.reading.size
+            for side, label in (("positive", "fraud"), ("negative", "fine")):
+                rows = part[side]["rows"]
+                assert len(rows) == len(part[side]["distances"]) <= n_shown
+                assert set(words[rows]) == ({label} if n_shown else set())
 
 
 def test_neighbors_are_those_under_the_members_own_pipeline(fitted):
     model, X, _ = fitted
     Q = rare_problem(seed=2)[0][:6]
-    for number, member in enumerate(model.ensemble_.members[:3]):
+    of_metrics = [i for i, each in enumerate(model.ensemble_.members) if each.reading is not None]
+    for number in of_metrics[:3]:
+        member = model.ensemble_.members[number]
         Z, mapped = member.pipeline.transform(X), member.pipeline.transform(Q)
         distances = np.linalg.norm(mapped[:, np.newaxis] - Z, axis=2)
         found, rows = model.kneighbors(Q, 4, member=number)
@@ -126,11 +132,11 @@ def test_results_of_all_candidates(fitted):
     table = model.cv_results_
     (n_candidates,) = {len(column) for column in table.values()}
     # Some metrics were dropped after the first repeat, with all their readings.
-    assert n_candidates % len(READINGS) == 0
-    assert 3 * N_SURVIVORS <= n_candidates < len(READINGS) * len(default_metrics())
+    assert 2 * N_SURVIVORS <= n_candidates < len(with_readings(default_metrics(3)))
     assert table["weight"].sum() == pytest.approx(1)
     assert np.count_nonzero(table["weight"]) == len(model.ensemble_.weights)
-    assert (table["rank_in_group"][table["weight"] > 0] <= 5).all()
+    _, n_kept = np.unique(table["group"][table["weight"] > 0], return_counts=True)
+    assert n_kept.max() <= 5
     assert 0 < model.best_score_ <= 1
     axes = pytest.importorskip("matplotlib.pyplot").figure().subplots()
     assert model.plot_candidates(axes) is axes
@@ -143,8 +149,14 @@ def test_the_metric_is_the_one_with_the_largest_weight_of_all_its_members(fitted
     assert members[0].weight == max(m.weight for m in members)
     assert max(model.ensemble_.weights.values()) == model.cv_results_["weight"].max()
     pipelines = [metric.pipeline for metric in model.ensemble_.metrics]
-    totals = [sum(m.weight for m in members if m.pipeline is each) for each in pipelines]
+    totals = [
+        sum(m.weight for m in members if m.pipeline is each and m.reading is not None)
+        for each in pipelines
+    ]
     assert model.metric_ is pipelines[int(np.argmax(totals))]
+    share = model.ensemble_.weight_of_neighbors
+    assert share == pytest.approx(sum(totals))
+    assert 0.5 < share < 1
     Z = model.metric_.transform(X)
     np.testing.assert_allclose(
         model.kneighbors(X[:4], 2)[0][:, 1],
@@ -154,16 +166,30 @@ def test_the_metric_is_the_one_with_the_largest_weight_of_all_its_members(fitted
         RareClassifier().metric_  # noqa: B018
 
 
-def test_neighbors_by_log_odds_are_shown_only_if_there_are_no_others():
+def test_plain_scores_have_no_neighbors():
     metrics = [
         FittedMetric(make_pipeline(learner), None, 1.0)
-        for learner in (LogOddsDistance(), Euclidean(), IML())
+        for learner in (LogOdds(), Euclidean(), IML())
     ]
 
     def main_member(*numbers_and_weights):
-        members = [Member("", weight, metrics[i], None) for i, weight in numbers_and_weights]
+        members = [
+            Member("", weight, metrics[i], None if i == 0 else Reading(2))
+            for i, weight in numbers_and_weights
+        ]
         return Ensemble(members, None, None, None).main_member
 
     assert main_member((0, 0.5), (1, 0.2), (2, 0.16), (2, 0.14)) == 2  # 0.2 against 0.3
     assert main_member((0, 0.5), (1, 0.3), (2, 0.2)) == 1
-    assert main_member((0, 0.6), (0, 0.4)) == 0
+
+
+def test_neighbors_of_a_plain_score_are_refused(fitted):
+    model, X, _ = fitted
+    members = model.ensemble_.members
+    (first, *_) = (i for i, member in enumerate(members) if member.reading is None)
+    with pytest.raises(ValueError, match=f"member={first} is a plain score, without neighbors"):
+        model.kneighbors(X, member=first)
+    scores = members[first].pipeline.transform(X[:5])[:, 0]
+    parts = [reason[first]["score"] for reason in model.explain(X[:5])]
+    _, mean, scale = (column[first] for column in model.ensemble_.average)
+    np.testing.assert_allclose(parts, (scores - mean) / scale)

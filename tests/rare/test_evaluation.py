@@ -6,7 +6,6 @@ from raremetric import BalancedDiscriminant, Euclidean
 from raremetric.rare import evaluation
 from raremetric.rare.candidates import MetricSpec, with_readings
 from raremetric.rare.evaluation import out_of_fold_scores, score_folds
-from raremetric.rare.policy import MIN_POSITIVES_TO_DROP_GROUPS
 from raremetric.selection import check_aim
 from raremetric.voting import READINGS, Reading
 from tests.conftest import make_problem
@@ -64,14 +63,13 @@ def test_scores_come_from_examples_of_other_folds_in_the_order_of_the_candidates
             np.testing.assert_allclose(scores[number, repeat, test], expected, rtol=1e-5, atol=1e-6)
 
 
-@pytest.mark.parametrize(("n_positive", "n_tried"), [(60, 2), (40, 3), (20, 5), (19, 0)])
+@pytest.mark.parametrize(("n_positive", "n_tried"), [(60, 2), (40, 3), (20, 5), (8, 5)])
 def test_a_first_round_on_a_sample_has_more_folds_if_positives_are_few(n_positive, n_tried, rounds):
     y = (np.arange(1200) < n_positive).astype(int)
     tuned = tuning_set(np.random.default_rng(0).normal(size=(1200, 2)) + 3 * y[:, None], y, cv=5)
     out_of_fold_scores(METRICS, tuned, F1, first_rows=500)
-    first = [(500, n_tried)] if n_tried else []
     sizes = [(len(tuned.rows), len(folds)) for _, tuned, folds in rounds]
-    assert sizes == [*first, (1200, 5)]
+    assert sizes == [(500, n_tried), (1200, 5)]
 
 
 def two_rings(n_samples, share, seed=0):
@@ -84,26 +82,24 @@ def two_rings(n_samples, share, seed=0):
     return np.column_stack([circle, rng.normal(size=n_samples)]), y
 
 
-@pytest.mark.parametrize(
-    ("share", "kept_groups"),
-    [(0.1, {"importance, laplacian"}), (0.03, {"importance, laplacian", "linear"})],
-)
-def test_a_hopeless_group_is_dropped_after_a_first_round_with_many_positives(
-    share, kept_groups, rounds
-):
-    X, y = two_rings(2500, share)
-    assert (y.sum() >= MIN_POSITIVES_TO_DROP_GROUPS) == (share == 0.1)
-    noise = FunctionTransformer(lambda X: X[:, 2:])
+def test_the_best_metrics_of_each_group_go_on_after_a_first_round_on_a_sample(rounds):
+    X, y = two_rings(2500, 0.1)
+    noise = (FunctionTransformer(lambda X: X[:, 2:]),)
+    learners = (Euclidean(), *(BalancedDiscriminant(stretch=g) for g in (1.0, 3.0, 10.0)))
     metrics = [
-        *(MetricSpec("importance, laplacian", "good", SCALED, each.learner) for each in METRICS),
-        MetricSpec("linear", "noise", (noise,), Euclidean()),
+        *(MetricSpec("importance, laplacian", "good", SCALED, each) for each in learners),
+        *(MetricSpec("importance, laplacian", "noise", noise, each) for each in learners),
+        MetricSpec("linear", "noise", noise, Euclidean()),
     ]
     tuned, done = tuning_set(X, y, cv=5), []
     kept, scores = out_of_fold_scores(metrics, tuned, F1, on_step=done.append, first_rows=1000)
-    assert {metric.group for metric in kept} == kept_groups
+    assert {(metric.group, metric.branch) for metric in kept} == {
+        ("importance, laplacian", "good"),
+        ("linear", "noise"),
+    }
     sizes = [(len(metrics), len(tuned.rows), len(folds)) for metrics, tuned, folds in rounds]
-    assert sizes == [(3, 1000, 2), (len(kept), 2500, 5)]
-    assert sum(done) == 3 * 5
+    assert sizes == [(9, 1000, 2), (len(kept), 2500, 5)]
+    assert sum(done) == 9 * 5
     assert np.isfinite(scores).all()
     again = score_folds(kept, tuned, tuned.repeats[0]).astype(scores.dtype)
     np.testing.assert_array_equal(scores[:, 0], again)
@@ -195,13 +191,6 @@ def test_weights_of_rows_that_are_validated_too():
     )
     for_trees = judged.rows_for_trees(judged.repeats[0][0][1])
     np.testing.assert_allclose(for_trees.weights, ratios[0] * weights[numbers_of(for_trees.X, X)])
-
-
-@pytest.mark.parametrize(("n_positive", "n_validated"), [(19, 60), (20, 600)])
-def test_without_a_first_round_fewer_rows_are_validated_too(n_positive, n_validated):
-    y = (np.arange(900) < n_positive).astype(int)
-    tuned = tuning_set(np.random.default_rng(0).normal(size=(900, 2)), y, max_samples=60)
-    assert len(tuned.with_more_validated().rows) == 60 + n_validated
 
 
 @pytest.mark.parametrize("given", [{"groups": np.arange(600) // 2}, {"cv": [HALVES]}, {}])

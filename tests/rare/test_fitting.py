@@ -1,12 +1,14 @@
 import numpy as np
 import pytest
 from sklearn.base import clone
+from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import StandardScaler
 
 from raremetric import BalancedDiscriminant, BoostedLeaves, Euclidean, KernelLandmarks
 from raremetric.features.ranks import DifferingFeatures
 from raremetric.rare.candidates import MetricSpec
 from raremetric.rare.fitting import MoreRows, SharedTransform, fit_metrics
+from raremetric.rare.scores import LogisticScore, LogOdds
 from raremetric.validation import check_labels
 from raremetric.voting import Reading
 from tests.conftest import make_problem
@@ -83,7 +85,8 @@ def test_scores_are_higher_for_the_second_class(data, fitted):
     center = metric.pipeline.transform(X[labels.codes == 1].mean(axis=0, keepdims=True))
     Z = metric.pipeline.transform(X)
     second = [np.sort(np.linalg.norm(Z[labels.codes == c] - center, axis=1))[1] for c in (0, 1)]
-    scores = metric.scores(metric.search.nearest_of_each_class(center, 2), [Reading(2)])
+    scores, found = metric.scores(center, [Reading(2)])
+    np.testing.assert_allclose([near.distances[0, 1] for near in found], second)
     np.testing.assert_allclose(scores, [[np.log(second[0]) - np.log(second[1])]])
     assert scores[0, 0] > 0
 
@@ -100,3 +103,40 @@ def test_trees_after_a_selection_learn_from_more_rows(data):
     y = np.concatenate([labels.classes[labels.codes], more.y])
     alone = BoostedLeaves(5, random_state=0).fit(both, y)
     np.testing.assert_array_equal(trees.transform(both), alone.transform(both))
+
+
+def test_plain_scores_are_those_of_scikit_learn_and_of_the_trees(data):
+    X, labels = data
+    queries, y = make_problem(1, n_samples=8)[0], labels.classes[labels.codes]
+    trees = (BoostedLeaves(5),)
+    specs = [
+        MetricSpec("logistic", "", SCALED, LogisticScore(0.1), ()),
+        MetricSpec("log-odds", "", trees, LogOdds(), ()),
+    ]
+    weights = np.random.default_rng(0).uniform(0.5, 2, size=len(X))
+    logistic, log_odds = fit_metrics(specs, X, labels, 0, weights)
+    scaler = StandardScaler().fit(X, sample_weight=weights)
+    model = LogisticRegression(C=0.1).fit(scaler.transform(X), y, weights)
+    found, neighbors = logistic.scores(logistic.pipeline.transform(queries), [])
+    expected = model.decision_function(scaler.transform(queries)) - model.intercept_
+    np.testing.assert_allclose(found, [expected], atol=1e-3)
+    assert [near.distances.shape for near in neighbors] == [(8, 0), (8, 0)]
+    found, _ = log_odds.scores(log_odds.pipeline.transform(queries), [])
+    leaves = BoostedLeaves(5, random_state=0).fit(X, y, weights)
+    np.testing.assert_allclose(found[0], leaves.transform(queries).sum(axis=1), rtol=1e-5)
+
+
+def test_logistic_regressions_learn_from_more_rows_than_can_be_neighbors(data):
+    X, labels = data
+    more = MoreRows(*make_problem(5, n_samples=200), None)
+    specs = [
+        MetricSpec("linear", "", SCALED, Euclidean()),
+        MetricSpec("logistic", "", SCALED, LogisticScore(), ()),
+    ]
+    metric, logistic = fit_metrics(specs, X, labels, 0, None, more)
+    assert len(metric.search.Z) == 40
+    scaler = StandardScaler().fit(X)
+    Z = scaler.transform(np.concatenate([X, more.X]))
+    y = np.concatenate([labels.classes[labels.codes], more.y])
+    model = LogisticRegression().fit(Z, y)
+    np.testing.assert_allclose(logistic.pipeline[-1].components_, model.coef_, atol=1e-3)

@@ -9,6 +9,7 @@ from sklearn.model_selection import FixedThresholdClassifier
 
 from raremetric import RareClassifier
 from raremetric.rare import classifier
+from raremetric.selection import choice
 from tests.conftest import make_problem
 from tests.rare.conftest import SOON, rare_problem
 
@@ -18,22 +19,28 @@ Q = rare_problem(seed=9)[0]
 @pytest.mark.usefixtures("few_candidates")
 @pytest.mark.parametrize("max_samples", [None, 120])
 def test_the_expected_quality_is_that_of_the_whole_table(max_samples, monkeypatch):
-    computed, original = [], classifier.decide
+    """Of predictions of rows that nothing was chosen on; the alerts are those of the decision."""
+    computed, original = [], (classifier.decide, choice.validate)
 
     def remember(averaged, sample, *others):
-        computed.append((averaged, sample.positive.astype(int)))
-        return original(averaged, sample, *others)
+        computed.append(averaged)
+        return original[0](averaged, sample, *others)
+
+    def validate(log_odds, sample, predicted, sets=None):
+        computed.append((log_odds, predicted, sample.positive.astype(int)))
+        return original[1](log_odds, sample, predicted, sets)
 
     monkeypatch.setattr(classifier, "decide", remember)
+    monkeypatch.setattr(choice, "validate", validate)
     X, y = rare_problem(n_samples=300, n_positive=30, shift=1.0)
     model = RareClassifier(max_samples=max_samples, random_state=0).fit(X, y)
-    [(averaged, truth)] = computed
+    averaged, (log_odds, predicted, truth) = computed
     n_positive = truth.sum()
     weights = np.where(truth == 1, 30 / n_positive, 270 / (len(truth) - n_positive))
     called = expit(model.ensemble_.calibration.log_odds(averaged)) >= model.threshold_
     pooled = {"sample_weight": np.tile(weights, 2)}
-    decided = np.tile(truth, 2), called.ravel()
-    precisions = [average_precision_score(truth, row, sample_weight=weights) for row in averaged]
+    decided = np.tile(truth, 2), predicted.ravel()
+    precisions = [average_precision_score(truth, row, sample_weight=weights) for row in log_odds]
     error = model.validation_.pop("alerts_per_1000_std")
     assert 5 < error < 30
     assert model.validation_ == pytest.approx(
@@ -42,9 +49,10 @@ def test_the_expected_quality_is_that_of_the_whole_table(max_samples, monkeypatc
             "recall": recall_score(*decided, **pooled),
             "f1": f1_score(*decided, **pooled),
             "average_precision": np.mean(precisions),
-            "alerts_per_1000": 1000 * np.average(decided[1], weights=np.tile(weights, 2)),
+            "alerts_per_1000": 1000 * np.average(called.ravel(), weights=np.tile(weights, 2)),
         }
     )
+    assert np.mean(called != predicted) < 0.2
     assert model.best_score_ == pytest.approx(model.validation_["f1"])
     assert 0.01 < model.score_std_ < 0.15
 

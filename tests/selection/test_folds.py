@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 from packaging.version import Version
 from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
 
-from raremetric.rare.policy import FIRST_ROUND
-from raremetric.selection import (
+from raremetric.selection.folds import (
     make_folds,
+    parts_of,
     sets_per_class,
     shuffled_folds,
     split_into_repeats,
@@ -119,11 +119,14 @@ def test_repeats_are_found_among_the_folds():
         split_into_repeats([*folds, folds[0]])
 
 
-@pytest.mark.parametrize(
-    ("n_folds", "n_positive", "sizes"),
-    [(5, 60, [2, 3]), (3, 60, [1, 2]), (2, 60, [1, 1]), (3, 50, [3])],
-)
-def test_the_first_round_is_two_folds_or_one_of_three(n_folds, n_positive, sizes):
-    y = (np.arange(1200) < n_positive).astype(int)
-    folds = stratified_folds(check_labels(y, "A test"), n_folds, 0)
-    assert [len(folds) for folds in FIRST_ROUND.rounds_of(folds, y == 1)] == sizes
+def test_parts_keep_groups_and_copies_together_and_a_single_example_is_not_left_out():
+    y = np.arange(60) % 4 == 0
+    labels, pairs = check_labels(y, "A test"), np.arange(60) // 2
+    for together in ((pairs, None), (None, pairs), (np.arange(60) // 6, pairs)):
+        parts = parts_of(labels, 5, *together)
+        assert len(parts) >= 2
+        for others, own in parts:
+            assert not {*pairs[others]} & {*pairs[own]}
+            assert sorted([*others, *own]) == [*range(60)]
+    [(others, own)] = parts_of(check_labels(np.arange(60) == 3, "A test"), 5)
+    assert len(others) == len(own) == 60

@@ -127,6 +127,17 @@ def test_the_standard_error_leaves_out_one_example_at_a_time(weighted, repeated)
     assert standard_error(predicted, Sample(POSITIVE, given), F1.utility) == pytest.approx(expected)
 
 
+def test_the_standard_error_leaves_out_one_set_at_a_time():
+    sets = np.arange(50) % 7
+    predicted, without = SCORES[0] > 0.8, []
+    for number in range(7):
+        rest = np.flatnonzero(sets != number)
+        without.append(f1_score(np.tile(POSITIVE[rest], 2), predicted[:, rest].ravel()))
+    expected = np.sqrt(6 / 7 * np.sum((without - np.mean(without)) ** 2))
+    found = standard_error(predicted, Sample(POSITIVE), F1.utility, sets)
+    assert found == pytest.approx(expected)
+
+
 def test_the_standard_error_of_a_mean_is_the_textbook_one():
     wrong = (SCORES[:1, 0] > 0.8) != POSITIVE
     share_wrong = cost_utility(np.array([[0.0, 1.0], [1.0, 0.0]]))

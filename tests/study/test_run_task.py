@@ -45,7 +45,7 @@ def test_euclidean_is_the_papers_to_the_decimal(dataset, resampling, paper):
         ("newthyroid", KNOWN["GMML"], None, 151),
         # With three positives to learn from.
         ("zoo-3", LearnerSpec("mine", "IML-score", n_candidates=2), 0.5, 51),
-        ("zoo-3", LearnerSpec("mine", "SVM-laplacian", {"thorough": True}, None, 2), 0.5, 51),
+        ("zoo-3", LearnerSpec("mine", "SVM-laplacian", n_candidates=2), 0.5, 51),
         ("zoo-3", LearnerSpec("mine", "balanced-forest", n_candidates=2), 0.5, 51),
     ],
 )
@@ -62,7 +62,7 @@ def test_a_task_is_a_pure_function(dataset, learner, test_size, n_tested):
     if test_size is None:
         assert len(first.scores) == (3 if learner is QUICK else 21)
     else:
-        assert first.candidate["repeats"] == (4 if learner.settings else 2)
+        assert first.candidate["repeats"] == 2
 
 
 def test_a_variant_is_split_in_halves_and_may_not_exist():

@@ -15,24 +15,21 @@ from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from raremetric.performance import OnProgress, Progress
-from raremetric.rare.policy import AVERAGING, FIRST_ROUND
+from raremetric.rare.policy import AVERAGING
 from raremetric.rare.tuning_set import make_tuning_set
 from raremetric.scales import validate_rows
 from raremetric.selection import (
-    Folds,
     Groups,
-    Sample,
     TrainingData,
     Turns,
+    assess,
     check_aim,
     choose,
     decide,
-    race,
     scored_rows,
 )
 
 Settings = Sequence[Mapping[str, Any]]
-N_FINALISTS = 6  # settings that a race tries on all folds
 
 
 class ClassifierFamily(BaseEstimator):
@@ -63,16 +60,10 @@ class AveragedClassifier(ClassifierMixin, BaseEstimator):
     family : ClassifierFamily
     settings : sequence of dict
         The settings to choose from.
-    thorough : bool, default=False
-        Whether to repeat the cross-validation as often as ``RareClassifier("thorough")``, or as
-        ``RareClassifier("fast")``.
     scoring : str or array of shape (2, 2), default="f1"
         What to maximize: see `RareClassifier`.
     threshold : float or None, default=None
         Probability from which class 1 is predicted; None for the best one.
-    racing : bool, default=False
-        Whether only the `N_FINALISTS` best settings go on after the first repeat, or after the
-        first folds if there is one repeat only, as in `RareClassifier`.
     cv : int, splitter, iterable or None, default=None
         Folds: see `RareClassifier`.
     max_samples : int or None, default=None
@@ -96,10 +87,12 @@ class AveragedClassifier(ClassifierMixin, BaseEstimator):
         Calibration and threshold of the average.
     threshold_ : float
         Probability from which class 1 is predicted.
+    quality_ : Quality
+        What to expect of the average at the threshold.
     best_score_ : float
-        Out-of-fold F1, or other ``scoring``, of the average at the threshold.
+        The F1, or other ``scoring``, among it.
     validation_scores_ : ndarray of shape (n_settings,)
-        Out-of-fold F1, or other ``scoring``, of each setting; NaN if it did not see all folds.
+        Out-of-fold F1, or other ``scoring``, of each setting.
     n_repeats_ : int
         How many times the cross-validation was repeated.
     n_features_in_ : int
@@ -111,8 +104,6 @@ class AveragedClassifier(ClassifierMixin, BaseEstimator):
         family,
         settings,
         *,
-        thorough=False,
-        racing=False,
         scoring="f1",
         threshold=None,
         cv=None,
@@ -121,8 +112,6 @@ class AveragedClassifier(ClassifierMixin, BaseEstimator):
     ):
         self.family = family
         self.settings = settings
-        self.thorough = thorough
-        self.racing = racing
         self.scoring = scoring
         self.threshold = threshold
         self.cv = cv
@@ -142,30 +131,15 @@ class AveragedClassifier(ClassifierMixin, BaseEstimator):
     ) -> AveragedClassifier:
         """Validate all settings, then fit the best.
 
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-        y : array-like of shape (n_samples,)
-            0 or 1.
-        sample_weight : array-like of shape (n_samples,) or None, default=None
-            Weights of the rows, for the classifiers, the threshold and all measures.
-        groups, on_progress
-            See `RareClassifier.fit`.
-        copies_together : bool, default=True
-            Whether copies of a row are in the same fold, see the notes of `RareClassifier`.
-        copies : ndarray of int of shape (n_samples,) or None, default=None
-            Equal numbers for copies; None to find them in X.
-
-        Returns
-        -------
-        self : AveragedClassifier
+        ``y`` holds 0 and 1; weights are for the classifiers, the threshold and all measures. For
+        ``groups`` and ``on_progress``, see `RareClassifier.fit`; for copies, `TrainingData.of`.
         """
         aim, name = check_aim(self.scoring), type(self).__name__
         X, y = validate_rows(self, X, y)
         given = sample_weight, groups, self.cv, name, copies_together, copies
         data = TrainingData.of(X, y, *given)
         positive = data.labels.codes == 1
-        tuned = make_tuning_set(data, positive, self.max_samples, self.random_state, self.thorough)
+        tuned = make_tuning_set(data, positive, self.max_samples, self.random_state)
         X, sample, repeats = tuned.features, tuned.sample, tuned.repeats
         y = sample.labels.codes
         settings = list(self.settings)
@@ -177,34 +151,31 @@ class AveragedClassifier(ClassifierMixin, BaseEstimator):
             return clone(self.family).fit(X[rows], y[rows], given, tuned.seed, weights, **options)
 
         stops_early = has_fit_parameter(self.family, "validation")
-        rounds: list[list[int]] = [[] for _ in settings]  # of each setting, on each fold
-
-        def score(running: NDArray, train: NDArray, validation: NDArray) -> NDArray:
-            held_out = (X[validation], y[validation], sample.take(validation).weights)
-            options = {"validation": held_out} if stops_early else {}
-            family: Any = fit_some(running, train, **options)
-            for i, n_rounds in zip(running, family.rounds_ if stops_early else (), strict=False):
-                rounds[i].append(n_rounds)
-            on_step()
-            return family.scores(X[validation])
-
-        sizes = self._sizes(repeats, sample)
-        finalists, scores = race(score, sizes, repeats, sample, aim)
-        scored, whole = scored_rows(repeats[0]), Groups.one(len(finalists))
+        rounds: list[list[int]] = []  # of each fold, for each setting
+        everything, scored = np.arange(len(settings)), scored_rows(repeats[0])
+        scores = np.full((len(settings), len(repeats), len(X)), np.nan)
+        for repeat, folds in enumerate(repeats):
+            for train, validation in folds:
+                held_out = (X[validation], y[validation], sample.take(validation).weights)
+                options = {"validation": held_out} if stops_early else {}
+                family: Any = fit_some(everything, train, **options)
+                scores[:, repeat, validation] = family.scores(X[validation])
+                rounds += [family.rounds_] if stops_early else []
+                on_step()
         scores, own = scores[:, :, scored], sample.take(scored)
-        choice = choose(scores, whole, own, aim, AVERAGING)
-        self.validation_scores_ = np.full(len(settings), np.nan)
-        self.validation_scores_[finalists] = choice.evaluation.utility
+        how = Groups.one(len(settings)), own, aim, AVERAGING
+        choice = choose(scores, *how)
+        self.validation_scores_ = choice.evaluation.utility
         if stops_early:
             settings = [
                 {**given, "rounds": ceil(fmean(found))}
-                for given, found in zip(settings, rounds, strict=True)
+                for given, *found in zip(settings, *rounds, strict=True)
             ]
         self.classes_, self.n_repeats_ = data.labels.classes, len(repeats)
-        kept, scores, average = finalists[choice.kept], scores[choice.kept], choice.average
+        kept, average = choice.kept, choice.average
         if tuned.last is None:
             self.families_ = [fit_some(kept, np.arange(len(X)))]
-            averaged = average(scores)
+            averaged = average(scores[kept])
         else:
             turns = Turns.of(tuned.last, [[[number] for number in range(len(kept))]])
 
@@ -215,23 +186,15 @@ class AveragedClassifier(ClassifierMixin, BaseEstimator):
                 return family, family.scores(X[validation])
 
             self.families_, turn_scores = turns.fit(fit_fold)
-            averaged = turns.reduce_noise(average, scores, turn_scores, own)
+            averaged = turns.reduce_noise(average, scores[kept], turn_scores, own)
             _, average = turns.average(average)
         on_step()
-        self.choice_, self.average_ = choice._replace(kept=kept), average
+        self.choice_, self.average_ = choice, average
         self.decision_ = decide(averaged, own, aim, self.threshold)
-        self.threshold_, self.best_score_ = self.decision_.threshold, self.decision_.score
+        together = tuned.together(scored)
+        self.quality_ = assess(self.decision_, scores, *how, together, self.threshold)
+        self.threshold_, self.best_score_ = self.decision_.threshold, self.quality_.score
         return self
-
-    def _sizes(self, repeats: Sequence[Folds], sample: Sample) -> list[int]:
-        """How many settings are tried on each fold."""
-        n_settings, n_folds = len(self.settings), sum(map(len, repeats))
-        rounds = repeats
-        if len(repeats) == 1:
-            rounds = FIRST_ROUND.rounds_of(repeats[0], sample.positive)
-        n_first = len(rounds[0]) if self.racing else n_folds
-        left = min(N_FINALISTS, n_settings)
-        return [n_settings] * n_first + [left] * (n_folds - n_first)
 
     def _log_odds(self, X) -> NDArray:
         check_is_fitted(self)
@@ -251,41 +214,14 @@ class AveragedClassifier(ClassifierMixin, BaseEstimator):
         return (weights @ slopes)[np.newaxis]
 
     def decision_function(self, X) -> NDArray:
-        """Log-odds above the threshold.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-
-        Returns
-        -------
-        s : ndarray of shape (n_samples,)
-        """
+        """Log-odds above the threshold, (n_samples,)."""
         return self._log_odds(X) - logit(self.threshold_)
 
     def predict_proba(self, X) -> NDArray:
-        """Calibrated probabilities.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-
-        Returns
-        -------
-        p : ndarray of shape (n_samples, 2)
-        """
+        """Calibrated probabilities, (n_samples, 2)."""
         p = expit(self._log_odds(X))
         return np.column_stack([1 - p, p])
 
     def predict(self, X) -> NDArray:
-        """Class 1 where its probability reaches the threshold.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-
-        Returns
-        -------
-        y : ndarray of shape (n_samples,)
-        """
+        """Class 1 where its probability reaches the threshold, (n_samples,)."""
         return self.classes_[(self.decision_function(X) >= 0).astype(np.int64)]

@@ -15,10 +15,9 @@ from sklearn.model_selection import ParameterGrid
 
 from raremetric.contenders.resampling import RESAMPLING, check_resamplings
 from raremetric.performance import OnProgress
-from raremetric.selection import Folds
+from raremetric.selection import Folds, Quality
 from raremetric.validation import check_option
 
-BUDGETS = ("full", "quick")
 BLOCK = 4096  # queries that are answered at a time; bounds the memory for distances
 
 
@@ -61,15 +60,6 @@ class TuningOptions(NamedTuple):
     # ``fit`` has a parameter for them, look at them.
     queries: NDArray | None = None
     on_progress: OnProgress | None = None
-
-
-class Quality(NamedTuple):
-    """What cross-validation says about a model at its threshold."""
-
-    score: float  # the value of ``scoring``
-    score_std: float | None  # its standard error
-    measures: dict[str, float]  # precision, recall and others
-    missed: float | None = None  # the expected value of a constrained measure, if it is too low
 
 
 class Tuned(NamedTuple):
@@ -116,9 +106,6 @@ class Contender(ABC):
         Candidates; None for those that the kind has by default.
     n_candidates : int or None
         How many candidates to draw; None for the default number, or the whole grid.
-    budget : {"full", "quick"}
-        With "quick", fewer candidates are tried, in part by successive halving: see the
-        subclasses.
     title : str
         Its name in tables of results; the name if empty.
     alias : str
@@ -135,17 +122,16 @@ class Contender(ABC):
     settings: Mapping[str, Any] = field(default_factory=dict)
     grid: Mapping[str, Sequence] | None = None
     n_candidates: int | None = None
-    budget: str = "full"
     title: str = field(default="", compare=False)
     alias: str = field(default="", compare=False)
     default_max_samples: int | None = field(default=None, compare=False)
     default_max_features: int | None = field(default=None, compare=False)
 
+    n_for_table: ClassVar[int | None] = None  # candidates of a model of the user's table; all
     has_neighbors: ClassVar[bool]  # whether a decision can be explained by its neighbors
     has_threshold: ClassVar[bool]  # whether it tunes a threshold instead of resampling, always
 
     def __post_init__(self) -> None:
-        check_option(self.budget, "budget", BUDGETS)
         object.__setattr__(self, "kind", self.kind or self.name)
         object.__setattr__(self, "title", self.title or self.name)
         self._check_settings()
@@ -174,18 +160,12 @@ class Contender(ABC):
     def candidates(self, split: int) -> list[Candidate]:
         """The settings to choose from on split number ``split``."""
         if self.grid is not None:
-            tried = grid_candidates(self.grid, self.n_candidates, split)
-        else:
-            tried = self._default_candidates(split)
-        return self._shorten(tried) if self.budget == "quick" else tried
+            return grid_candidates(self.grid, self.n_candidates, split)
+        return self._default_candidates(split)
 
     @abstractmethod
     def _default_candidates(self, split: int) -> list[Candidate]:
         """Candidates where no grid was given."""
-
-    def _shorten(self, tried: list[Candidate]) -> list[Candidate]:
-        """The candidates for a quick budget."""
-        return tried
 
     @abstractmethod
     def _check_settings(self) -> None:
@@ -196,17 +176,8 @@ class Contender(ABC):
     ) -> Tuned:
         """Choose among the candidates, fit on all rows, and choose a threshold if it has one.
 
-        Parameters
-        ----------
-        candidates : sequence of Candidate
-        X : ndarray of shape (n_samples, n_features)
-            Numbers that need not be scaled.
-        y : ndarray of shape (n_samples,)
-            0 or 1.
-        seed : int
-            For everything random, including a contender's own folds.
-        **options
-            The other fields of `TuningOptions`.
+        The features need not be scaled, ``y`` holds 0 and 1, and ``seed`` is for everything random,
+        including a contender's own folds. Options are the other fields of `TuningOptions`.
         """
         return self._fit(candidates, X, y, self._checked(TuningOptions(seed, **options)))
 

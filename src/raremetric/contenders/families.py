@@ -202,7 +202,7 @@ class BalancedForests(ClassifierFamily):
     n_estimators : int
     """
 
-    def __init__(self, n_estimators=100):
+    def __init__(self, n_estimators=50):
         self.n_estimators = n_estimators
 
     def fit(self, X, y, settings, seed, weights=None) -> BalancedForests:

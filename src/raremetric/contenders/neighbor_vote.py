@@ -104,16 +104,7 @@ class NeighborVote(Contender):
     def judge(
         self, candidates: Sequence[Candidate], fold: PreparedFold, seed: int, read: Read
     ) -> list[Any]:
-        """Fit each candidate on a fold, and read the neighbors under its metric.
-
-        Parameters
-        ----------
-        candidates : sequence of Candidate
-        fold : PreparedFold
-        seed : int
-        read : callable nearest -> anything
-            Its argument has the numbers of the neighbors of each row to validate on.
-        """
+        """Fit each candidate on a fold, and read the neighbors under its metric."""
         found = []
         for candidate in candidates:
             # Copies, because a user's class may change its arguments in place.

@@ -21,7 +21,6 @@ from sklearn.utils.validation import has_fit_parameter
 from raremetric.contenders.base import (
     Candidate,
     Contender,
-    Quality,
     Tuned,
     TuningOptions,
     check_arguments,
@@ -35,7 +34,8 @@ from raremetric.learners.euclidean import Euclidean
 from raremetric.neighbors.one_sided import as_points
 from raremetric.rare import RareClassifier
 from raremetric.rare.candidates import MetricSpec
-from raremetric.validation import Labels, accepted_weights
+from raremetric.selection import Quality
+from raremetric.validation import accepted_weights
 
 N_METRICS = 10  # settings of a learner, each with all readings
 MAX_SAMPLES = 10_000  # rows learned from by default: the time grows with their square
@@ -78,9 +78,7 @@ class GivenMetrics(RareClassifier):
         )
         self.learners = learners
 
-    def _metrics_to_try(
-        self, labels: Labels, n_features: int, n_for_trees: int
-    ) -> list[MetricSpec]:
+    def _metrics_to_try(self, n_features: int) -> list[MetricSpec]:
         steps: tuple = (StandardScaler(),)
         if self.max_features is not None and n_features > self.max_features:
             steps = (DifferingFeatures(self.max_features), *steps)
@@ -179,7 +177,10 @@ class Rare(Contender):
             threshold=how.threshold,
         )
         model.cv = None  # the folds, as large as the data, are not needed any more
-        weights = model.ensemble_.weights
+        ensemble, weights = model.ensemble_, model.ensemble_.weights
+        words = describe_average(weights, ensemble.members[0].words)
+        if any(member.reading is None for member in ensemble.members):
+            words += f"; scores of neighbors have {ensemble.weight_of_neighbors:.0%} of the weight"
         return Tuned(
             model,
             chosen_members(weights, model.threshold_, model.n_repeats_),
@@ -191,7 +192,7 @@ class Rare(Contender):
                 model.validation_,
                 missed[0][1] if missed else None,
             ),
-            describe_average(weights, model.ensemble_.members[0].words),
+            words,
         )
 
     def _model(self, candidates: Sequence[Candidate], **options: Any) -> RareClassifier:

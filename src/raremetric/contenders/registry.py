@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 from importlib import import_module
 from typing import Any
@@ -88,7 +87,6 @@ _alternatives = (
     Scored(
         name="balanced-forest",
         family=BalancedForests(),
-        quick_family=BalancedForests(n_estimators=50),
         default_grid=FOREST_GRID,
         title="balanced forest",
         alias="forest",
@@ -172,8 +170,6 @@ CONTENDERS: dict[str, Contender] = {
             name="IML-score", learner=IML, propose=iml_candidates, title="IML", alias="iml"
         ),
         *_alternatives,
-        # With as many repeats of the cross-validation as RareClassifier-thorough.
-        *(each.variant(f"{each.name}-thorough", {"thorough": True}) for each in _alternatives),
         _rare.variant(
             "RareClassifier-fast", {"budget": "fast"}, title="RareClassifier", alias="rare"
         ),
@@ -183,25 +179,19 @@ CONTENDERS: dict[str, Contender] = {
 }
 
 
-def find_contender(name: str, budget: str = "full") -> Contender:
+def find_contender(name: str) -> Contender:
     """A method for one's own table by its name, or the import path of a user's own class.
 
-    Parameters
-    ----------
-    name : str
-        Its short name, such as "iml", in upper or lower case; the name in studies where there is
-        no short one, such as "SVM-rbf"; or "mypackage.module:MyLearner".
-    budget : {"full", "quick"}, default="full"
-        "quick" tries fewer candidates: for a user's table, where short run times matter.
+    Its name is the short one, such as "iml", in upper or lower case; that in studies where there
+    is no short one, such as "SVM-rbf"; or "mypackage.module:MyLearner".
     """
     if ":" in name:
-        return replace(custom_contender(name, for_table=True), budget=budget)
+        return custom_contender(name, for_table=True)
     known = {each.alias or each.name: each for each in CONTENDERS.values() if each.has_threshold}
     for each in CONTENDERS.values():
         if each.alias and name.lower() == each.name.lower() != each.alias:
             raise ValueError(f"Method {name!r} is called {each.alias!r} for one's own table.")
-    found = known.get(name.lower()) or known[check_option(name, "method", known)]
-    return replace(found, budget=budget)
+    return known.get(name.lower()) or known[check_option(name, "method", known)]
 
 
 def make_contender(
@@ -211,16 +201,9 @@ def make_contender(
     grid: Mapping[str, Sequence] | None = None,
     n_candidates: int | None = None,
 ) -> Contender:
-    """A contender of a known kind, or of a user's own class, with other settings.
+    """A contender of a known kind, or of a user's own class by its import path, with a name.
 
-    Parameters
-    ----------
-    kind : str
-        Kind of a registered contender, or an import path.
-    name : str
-        Name of the result.
-    settings, grid, n_candidates
-        See `Contender`. They replace those of the registered contender.
+    Settings, grid and n_candidates replace those of the registered contender.
     """
     if ":" in kind:
         return custom_contender(
@@ -243,16 +226,7 @@ def custom_contender(
     A classifier is judged by its scores and gets a threshold, like `Scored`; a transformer is
     judged by the vote of the nearest neighbors in studies, like `NeighborVote`, and by scores of
     distances in one's own table, like `MetricScore`. Where no grid is given, its candidates are
-    those of `own_candidates`.
-
-    Parameters
-    ----------
-    path : str
-    for_table : bool, default=False
-    name : str
-        The name of the class if empty.
-    **fields
-        See `Contender`.
+    those of `own_candidates`. Without a name, it has that of the class.
     """
     estimator = load_class(path)
     name = name or estimator.__name__

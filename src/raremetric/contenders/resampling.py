@@ -17,12 +17,7 @@ RESAMPLING_SEED = 42
 def resample(X: NDArray, y: NDArray, resampling: str) -> tuple[NDArray, NDArray]:
     """Over- or under-sample examples until both classes have the same size.
 
-    Parameters
-    ----------
-    X, y : ndarray
-        Examples with the classes 0 and 1.
-    resampling : {"none", "smote", "rus"}
-        "rus" is random under-sampling.
+    "rus" is random under-sampling.
     """
     check_option(resampling, "resampling", RESAMPLING)
     if resampling == "none":
@@ -45,24 +40,8 @@ def check_resamplings(
 ) -> list[str]:
     """The rule for contenders that choose a threshold: they run with resampling 'none' only.
 
-    Parameters
-    ----------
-    names : sequence of str
-        Contenders that choose a threshold, of those that are to run.
-    resamplings : iterable of {"none", "smote", "rus"}
-        What the contenders are to be combined with.
-    where : str, default="got"
-        The beginning of the list of resamplings in the error message.
-
-    Returns
-    -------
-    list of str
-        A note, if the others are combined with more than these; otherwise empty.
-
-    Raises
-    ------
-    ValueError
-        If 'none' is not among the resamplings, so that these contenders would not run at all.
+    Given their ``names`` and what all contenders are to be combined with, returns a note if there
+    is more than this; an error, where ``where`` begins the list, if they would not run at all.
     """
     wanted = list(resamplings)
     if not names or wanted == ["none"]:

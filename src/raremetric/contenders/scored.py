@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from math import isnan
 from typing import Any, ClassVar
 
 from numpy.typing import NDArray
 from sklearn.utils.validation import has_fit_parameter
 
-from raremetric.contenders.averaged import AveragedClassifier, ClassifierFamily, Settings
+from raremetric.contenders.averaged import AveragedClassifier, ClassifierFamily
 from raremetric.contenders.base import (
     Candidate,
     Contender,
-    Quality,
     Tuned,
     TuningOptions,
     check_arguments,
@@ -24,37 +21,45 @@ from raremetric.contenders.base import (
     refuse_unknown,
 )
 from raremetric.contenders.families import Classifiers
-from raremetric.selection import Decision
 
 N_CANDIDATES = 20
-N_QUICK_CANDIDATES = 10
 
 
 @dataclass(frozen=True, kw_only=True)
-class Averaged(Contender):
-    """Tuned by out-of-fold scores on the folds of RareClassifier; the best are averaged.
+class Scored(Contender):
+    """A family of classifiers, tuned by out-of-fold scores; the best candidates are averaged.
 
-    With a quick budget, at most `N_QUICK_CANDIDATES` candidates are tried, and only the best of
-    them on all folds.
+    Parameters
+    ----------
+    family : ClassifierFamily
+    default_grid : dict of lists
+        The candidates are drawn from it where no grid is given.
     """
 
+    family: ClassifierFamily = field(compare=False)
+    default_grid: Mapping[str, Sequence] = field(default_factory=dict, compare=False)
+
+    n_for_table: ClassVar[int | None] = 8
     has_neighbors: ClassVar[bool] = False
     has_threshold: ClassVar[bool] = True
 
-    def _shorten(self, tried: list[Candidate]) -> list[Candidate]:
-        return tried[:N_QUICK_CANDIDATES]
+    def _check_settings(self) -> None:
+        refuse_unknown(self.settings, (), "settings", self.name, self.kind)
+
+    def _default_candidates(self, split: int) -> list[Candidate]:
+        return grid_candidates(self.default_grid, self.n_candidates or N_CANDIDATES, split)
 
     def _fit(
         self, candidates: Sequence[Candidate], X: NDArray, y: NDArray, how: TuningOptions
     ) -> Tuned:
-        model = self._model(
+        model = AveragedClassifier(
+            self.family,
             [candidate.params for candidate in candidates],
             scoring=how.scoring,
             threshold=how.threshold,
             cv=how.folds or None,
             max_samples=how.max_samples,
             random_state=how.seed,
-            racing=self.budget == "quick",
         ).fit(
             X,
             y,
@@ -68,52 +73,19 @@ class Averaged(Contender):
         names = [candidate.name for candidate in candidates]
         kept, average = model.choice_.kept, model.choice_.average
         weights = {names[i]: w for i, w in zip(kept, average.weights.tolist(), strict=True)}
-        scores = zip(names, model.validation_scores_.tolist(), strict=True)
-        validated = {name: score for name, score in scores if not isnan(score)}
+        validated = dict(zip(names, model.validation_scores_.tolist(), strict=True))
         return Tuned(
             model,
             chosen_members(weights, model.threshold_, model.n_repeats_),
             {"average": model.best_score_, **validated},
             len(candidates),
-            quality_of(model.decision_),
+            model.quality_,
             describe_average(weights, describe_params(candidates[kept[0]].params)),
         )
 
-    @abstractmethod
-    def _model(self, settings: Settings, **options: Any) -> AveragedClassifier:
-        """The classifier that chooses among the settings."""
-
 
 @dataclass(frozen=True, kw_only=True)
-class Scored(Averaged):
-    """A family of classifiers. ``settings`` may hold ``thorough``: see `AveragedClassifier`.
-
-    Parameters
-    ----------
-    family : ClassifierFamily
-    default_grid : dict of lists
-        The candidates are drawn from it where no grid is given.
-    quick_family : ClassifierFamily or None
-        Used with a quick budget; None for ``family``.
-    """
-
-    family: ClassifierFamily = field(compare=False)
-    default_grid: Mapping[str, Sequence] = field(default_factory=dict, compare=False)
-    quick_family: ClassifierFamily | None = field(default=None, compare=False)
-
-    def _check_settings(self) -> None:
-        refuse_unknown(self.settings, ["thorough"], "settings", self.name, self.kind)
-
-    def _default_candidates(self, split: int) -> list[Candidate]:
-        return grid_candidates(self.default_grid, self.n_candidates or N_CANDIDATES, split)
-
-    def _model(self, settings: Settings, **options: Any) -> AveragedClassifier:
-        quick = self.quick_family if self.budget == "quick" else None
-        return AveragedClassifier(quick or self.family, settings, **self.settings, **options)
-
-
-@dataclass(frozen=True, kw_only=True)
-class ScoredEstimator(Averaged):
+class ScoredEstimator(Scored):
     """Any classifier with scikit-learn's interface, tuned like the alternatives.
 
     Parameters
@@ -123,9 +95,11 @@ class ScoredEstimator(Averaged):
     """
 
     estimator: type = field(compare=False)
+    family: ClassifierFamily = field(init=False, compare=False)
 
     def _check_settings(self) -> None:
         check_arguments(self.estimator, self.settings, self.grid, self.name)
+        object.__setattr__(self, "family", Classifiers(self.estimator(**self.settings)))
 
     def _default_candidates(self, split: int) -> list[Candidate]:
         return own_candidates(self.estimator, split)[: self.n_candidates]
@@ -133,16 +107,12 @@ class ScoredEstimator(Averaged):
     @property
     def ignores_weights(self) -> str:
         """Whether the classifier is fitted without weights."""
-        if has_fit_parameter(self.estimator(**self.settings), "sample_weight"):
+        if has_fit_parameter(self.family.estimator, "sample_weight"):
             return ""
         return (
             f"{self.title} cannot take weights: it is fitted without them; only its threshold and "
             "its measures are weighted."
         )
-
-    def _model(self, settings: Settings, **options: Any) -> AveragedClassifier:
-        family = Classifiers(self.estimator(**self.settings))
-        return AveragedClassifier(family, settings, **options)
 
 
 def own_candidates(estimator: type, split: int) -> list[Candidate]:
@@ -171,8 +141,3 @@ def describe_average(weights: Mapping[str, float], first: str) -> str:
         f"an average of {len(weights)} candidates, of which the largest weight "
         f"({max(weights.values()):.2f}) has {first}"
     )
-
-
-def quality_of(decision: Decision) -> Quality:
-    """The expected quality of an average."""
-    return Quality(decision.score, decision.score_std, decision.validation, decision.missed)

@@ -67,10 +67,13 @@ def _ensemble_odds(X: Tensor, ensemble: Ensemble) -> Tensor:
     scores = []
     for member in ensemble.members:
         metric = member.metric
-        k = max(each.reading.size for each in ensemble.members if each.metric is metric)
-        distances = nearest_of_each_class(
-            map_rows(X, metric.pipeline), metric.search, k, exact=False, n_classes=2
-        )
+        mapped = map_rows(X, metric.pipeline)
+        if metric.search is None or member.reading is None:  # a plain score
+            scores.append(mapped)
+            continue
+        shared = [each.reading for each in ensemble.members if each.metric is metric]
+        k = max(reading.size for reading in shared if reading)
+        distances = nearest_of_each_class(mapped, metric.search, k, exact=False, n_classes=2)
         scores.append(class_scores(distances, metric.floor, member.reading).columns(1, 2))
     weights, means, scales = ensemble.average
     slope, intercept = ensemble.calibration

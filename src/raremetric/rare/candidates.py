@@ -1,6 +1,6 @@
-"""What RareClassifier tries: metrics, each a learner after some preprocessing steps.
+"""What RareClassifier tries: metrics and plain scores, each a learner after some preprocessing.
 
-A candidate is one of these metrics together with one of the readings of its distances.
+A candidate is a metric together with one of the readings of its distances, or a plain score.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.preprocessing import StandardScaler
 
@@ -19,30 +19,17 @@ from raremetric.features.ranks import DifferingFeatures, NormalScores
 from raremetric.learners.base import MetricLearner
 from raremetric.learners.discriminant import BalancedDiscriminant
 from raremetric.learners.euclidean import Euclidean
-from raremetric.learners.iml import IML
 from raremetric.rare import policy
+from raremetric.rare.scores import LogisticScore, LogOdds
 from raremetric.selection import Groups
-from raremetric.validation import Labels
 from raremetric.voting import READINGS, Reading
 
-KERNEL, LINEAR = "importance, laplacian", "linear"  # groups
-TREES, LOG_ODDS = "trees", "log-odds of trees"
-
-
-class LogOddsDistance(MetricLearner):
-    """The absolute difference between the sums of two rows: after boosted trees, their log-odds.
-
-    The difference of the mean distances to the classes is nearly a linear function of the log-odds:
-    this metric ranks rows as the trees do. Where trees learn from many more rows than can be
-    neighbors, their log-odds are more exact than the density of the neighbors.
-    """
-
-    def _fit(self, X: NDArray, labels: Labels, sample_weight: ArrayLike | None) -> None:
-        self.classes_, self.components_ = labels.classes, np.ones((1, X.shape[1]))
+KERNEL, LINEAR, TREES = "importance, laplacian", "linear", "trees"  # groups of metrics
+LOGISTIC, LOG_ODDS = "logistic", "log-odds of trees"  # groups of plain scores
 
 
 class MetricSpec(NamedTuple):
-    """A metric to try: an unfitted learner after unfitted preprocessing steps.
+    """A metric, or a plain score, to try: an unfitted learner after unfitted preprocessing steps.
 
     Metrics that begin with the same step hold the same estimator object: it is then fitted once
     for all of them. Two specs are equal only if they hold the same objects.
@@ -55,124 +42,81 @@ class MetricSpec(NamedTuple):
     readings: tuple[Reading, ...] = READINGS
     before: str = "standardization"  # the steps in words
 
-    def name(self, reading: Reading) -> str:
+    def name(self, reading: Reading | None) -> str:
         """The name of a candidate."""
-        return f"{self.branch}, {self.learner!r}, {reading}"
+        return ", ".join([self.branch, repr(self.learner), *([str(reading)] if reading else [])])
 
-    def words(self, reading: Reading) -> str:
+    def words(self, reading: Reading | None) -> str:
         """A candidate in words."""
         learner = " ".join(repr(self.learner).split())  # scikit-learn wraps long lines
-        return f"{learner} after {self.before}, by the {reading.words}"
+        return f"{learner} after {self.before}" + (f", by the {reading.words}" if reading else "")
 
 
-def default_metrics(
-    labels: Labels | None = None,
-    n_features: int = 1,
-    n_for_trees: int | None = None,
-    max_features: int | None = None,
-) -> list[MetricSpec]:
-    """The metrics that RareClassifier tries on such examples; without labels, all it ever tries.
+Candidate = tuple[MetricSpec, Reading | None]  # a plain score has no reading
 
-    ``n_for_trees`` is the number of rows that trees learn from; None for the examples only. If
-    there are more than ``max_features`` features, all metrics begin with their selection.
+
+def default_metrics(n_features: int = 1, max_features: int | None = None) -> list[MetricSpec]:
+    """The metrics and plain scores that RareClassifier tries on rows with so many features.
+
+    If there are more than ``max_features``, all begin with their selection.
     """
     scaled = (StandardScaler(),)
     ranked = (NormalScores(policy.MAX_QUANTILES), StandardScaler())
     weighted = (*scaled, ImportanceWeights(**policy.IMPORTANCES))
+    discriminants = [
+        BalancedDiscriminant(shrinkage, stretch)
+        for shrinkage in policy.SHRINKAGES
+        for stretch in policy.STRETCHES
+    ]
     metrics = []
     for width in policy.KERNEL_WIDTHS:
         steps = (*weighted, KernelLandmarks(width=width, **policy.KERNEL_SIZE))
         before = f"a Laplacian kernel of width {width:g} of the columns weighted by importance"
         metrics += [
             MetricSpec(KERNEL, f"{KERNEL} {width:g}", steps, each, before=before)
-            for each in _discriminants()
+            for each in discriminants
         ]
-    n_left = n_features if max_features is None else min(n_features, max_features)
-    few = n_left <= policy.MAX_FEATURES_FOR_IML
-    imls = [IML(**each) for each in policy.IML_SETTINGS] if few else []
-    linear = (Euclidean(), *imls, *_discriminants())
-    metrics += [MetricSpec(LINEAR, "standard", scaled, each) for each in linear]
-    metrics += [
-        MetricSpec(LINEAR, "rank", ranked, each, before="ranking") for each in _discriminants()
-    ]
-    metrics += _tree_metrics(labels, n_for_trees) if is_installed("xgboost") else []
+    logistic = [LogisticScore(C) for C in policy.INVERSE_PENALTIES]
+    for branch, first, before, learners in (
+        ("standard", scaled, "standardization", [Euclidean(), *discriminants]),
+        ("rank", ranked, "ranking", discriminants),
+    ):
+        metrics += [MetricSpec(LINEAR, branch, first, each, before=before) for each in learners]
+        metrics += [MetricSpec(LOGISTIC, branch, first, each, (), before) for each in logistic]
+    for setting in policy.TREE_SETTINGS if is_installed("xgboost") else ():
+        trees = (BoostedLeaves(policy.N_TREES, **setting),)
+        name = f"{trees[0].max_leaves} leaves"
+        before = f"boosted trees of at most {name}"
+        after = [BalancedDiscriminant(rho, policy.TREE_STRETCH) for rho in policy.TREE_SHRINKAGES]
+        learners = [Euclidean(), *after]
+        metrics += [MetricSpec(TREES, name, trees, each, before=before) for each in learners]
+        metrics.append(MetricSpec(LOG_ODDS, name, trees, LogOdds(), (), before))
     if max_features is None or n_features <= max_features:
         return metrics
-    first = DifferingFeatures(max_features)
-    return [metric._replace(steps=(first, *metric.steps)) for metric in metrics]
+    selection = DifferingFeatures(max_features)
+    return [metric._replace(steps=(selection, *metric.steps)) for metric in metrics]
 
 
-def _discriminants() -> list[MetricLearner]:
-    return [
-        BalancedDiscriminant(shrinkage, stretch)
-        for shrinkage in policy.SHRINKAGES
-        for stretch in policy.STRETCHES
-    ]
-
-
-def _tree_metrics(labels: Labels | None, n_for_trees: int | None) -> list[MetricSpec]:
-    learners: list[MetricLearner] = [Euclidean()]
-    learners += [
-        BalancedDiscriminant(shrinkage, policy.STRETCH_AFTER_TREES)
-        for shrinkage in policy.SHRINKAGES_AFTER_TREES
-    ]
-    if labels is not None and labels.counts.min() < policy.MIN_POSITIVES_FOR_TREES:
-        return []
-    if labels is not None and len(labels.codes) < policy.FEW_ROWS:
-        trees = [BoostedLeaves(policy.N_SMALL_TREES, **policy.SMALL_TREES)]
-        return _after_trees(TREES, trees, learners)
-    trees = [BoostedLeaves(policy.N_TREES, **each) for each in policy.TREE_SETTINGS]
-    n_rows = np.inf if labels is None else len(labels.codes)
-    with_many = n_for_trees is not None and n_for_trees >= policy.MANY_TIMES * n_rows
-    if not with_many:
-        learners.append(LogOddsDistance())
-    metrics = _after_trees(TREES, trees, learners)
-    if with_many or labels is None:
-        metrics += _after_trees(LOG_ODDS, trees, [LogOddsDistance()], policy.LOG_ODDS_READINGS)
-    return metrics
-
-
-def _after_trees(
-    group: str,
-    trees: Sequence[BoostedLeaves],
-    learners: Sequence[MetricLearner],
-    readings: tuple[Reading, ...] = READINGS,
-) -> list[MetricSpec]:
-    """All learners after each of the trees."""
-    metrics = []
-    for step in trees:
-        leaves, rate = f"{step.max_leaves} leaves", f"{step.learning_rate:g}"
-        name = f"{'log-odds, ' if group == LOG_ODDS else ''}{leaves}, rate {rate}"
-        before = f"boosted trees of at most {leaves} with a learning rate of {rate}"
-        metrics += [MetricSpec(group, name, (step,), each, readings, before) for each in learners]
-    return metrics
-
-
-def with_readings(metrics: Sequence[MetricSpec]) -> list[tuple[MetricSpec, Reading]]:
+def with_readings(metrics: Sequence[MetricSpec]) -> list[Candidate]:
     """All candidates, in the order of the rows of ``out_of_fold_scores``."""
-    return [(metric, reading) for metric in metrics for reading in metric.readings]
+    return [(metric, reading) for metric in metrics for reading in metric.readings or (None,)]
 
 
 def metric_numbers(metrics: Sequence[MetricSpec]) -> NDArray[np.int64]:
     """The number of each candidate's metric."""
-    return np.repeat(np.arange(len(metrics)), [len(metric.readings) for metric in metrics])
+    return np.repeat(np.arange(len(metrics)), [len(metric.readings) or 1 for metric in metrics])
 
 
-def groups_of(metrics: Sequence[MetricSpec], n_rows: int, n_positive: int) -> Groups:
+def groups_of(metrics: Sequence[MetricSpec], n_positive: int) -> Groups:
     """The groups of the candidates, and how much they count before any scores are seen.
 
-    Trees need many positives. With many rows that can be neighbors, the number of metrics of a
-    group is limited, because a prediction searches the neighbors under each metric. With few rows,
-    this is cheap, and an average of more metrics is slightly better. A search in one dimension is
-    always cheap: all metrics by log-odds have the same number.
+    Trees and plain scores need many positives. The number of metrics of a group is limited, because
+    a prediction searches the neighbors under each metric; that of plain scores is not.
     """
-    for_trees = policy.TREE_WEIGHT * n_positive / (n_positive + policy.HALF_TREE_WEIGHT)
-    weights = {
-        KERNEL: policy.KERNEL_WEIGHT,
-        LINEAR: policy.LINEAR_WEIGHT,
-        TREES: for_trees,
-        LOG_ODDS: for_trees,
-    }
-    names = [metric.group for metric, _ in with_readings(metrics)]
-    numbers = np.where(np.array(names) == LOG_ODDS, len(metrics), metric_numbers(metrics))
-    return Groups(names, weights, None if n_rows < policy.FEW_ROWS else numbers)
+    others = policy.OTHER_WEIGHT * n_positive / (n_positive + policy.HALF_OTHER_WEIGHT)
+    weights = {KERNEL: policy.KERNEL_WEIGHT, LINEAR: policy.LINEAR_WEIGHT}
+    weights |= dict.fromkeys((TREES, LOGISTIC, LOG_ODDS), others)
+    candidates = with_readings(metrics)
+    plain = np.array([reading is None for _, reading in candidates])
+    numbers = np.where(plain, len(metrics), metric_numbers(metrics))
+    return Groups([metric.group for metric, _ in candidates], weights, numbers)

@@ -18,9 +18,8 @@ from raremetric.rare.evaluation import out_of_fold_scores
 from raremetric.rare.policy import AVERAGING
 from raremetric.rare.prediction import PredictionMixin
 from raremetric.rare.tuning_set import make_tuning_set
-from raremetric.selection import TrainingData, check_aim, choose, decide, scored_rows
+from raremetric.selection import TrainingData, assess, check_aim, choose, decide, scored_rows
 from raremetric.validation import (
-    Labels,
     check_class_sizes,
     check_integer,
     check_pos_label,
@@ -33,11 +32,11 @@ from raremetric.validation import (
 class RareClassifier(PredictionMixin, ClassifierMixin, BaseEstimator):
     """Nearest-neighbor classifier for a rare class, with everything chosen by cross-validation.
 
-    Many candidates are tried, in three groups: smooth nonlinear metrics, linear metrics, and
-    metrics of the leaves of gradient-boosted trees; on very large tables also the log-odds of the
-    trees. The best are averaged, their score is calibrated to a probability, and the threshold
-    maximizes the expected F1, or another ``scoring``. Columns can have any type and missing values,
-    and need no scaling. Trees need XGBoost (``pip install "raremetric[trees]"``).
+    Many candidates are tried, in five groups: smooth nonlinear metrics, linear metrics, metrics of
+    the leaves of gradient-boosted trees, and, as plain scores without neighbors, logistic
+    regressions and the log-odds of the trees. The best are averaged and calibrated to a
+    probability, and the threshold maximizes the expected F1, or another ``scoring``. Columns can
+    have any type and missing values. Trees need XGBoost (``pip install "raremetric[trees]"``).
 
     Parameters
     ----------
@@ -60,8 +59,8 @@ class RareClassifier(PredictionMixin, ClassifierMixin, BaseEstimator):
     max_samples : int or None, default=5_000
         Maximum number of training rows that can be neighbors; None for all. From a larger table,
         this many are sampled, the same number from each class, or all of a class with fewer;
-        probabilities and threshold are for the whole table. The time grows with its square. Trees
-        learn from up to 20 times as many, unless ``groups`` or folds are given.
+        probabilities and threshold are for the whole table. The time grows with its square. Unless
+        ``groups`` or folds are given, trees and logistic regressions learn from 20 times as many.
     max_features : int or None, default=500
         Maximum number of features that the metrics use; None for all. From more, those are
         selected, in each fold again, whose distributions differ most between the classes.
@@ -89,22 +88,24 @@ class RareClassifier(PredictionMixin, ClassifierMixin, BaseEstimator):
     ensemble_ : Ensemble
         What is averaged: its ``members``, largest weight first, each with the ``name`` of a
         candidate, a ``weight``, a ``pipeline`` fitted in one of the folds and a ``reading`` of its
-        distances. Its ``calibration`` gives probabilities; its ``rows`` can be neighbors.
+        distances, None for a plain score. ``weight_of_neighbors`` is that of all others,
+        ``calibration`` gives probabilities, and ``rows`` can be neighbors.
     metric_ : transformer
         The fitted pipeline of the metric whose members have the largest weight together: it maps
-        rows to the space in which distances are measured. It is by log-odds only without another.
+        rows to the space in which distances are measured.
     cv_results_ : dict of arrays
         For each candidate that was tried on all folds: its out-of-fold utility, log-loss, average
         precision, rank within its group, and weight in the average.
     best_score_ : float
-        Out-of-fold value of ``scoring`` at the threshold for the whole table: F1 for
+        What to expect of ``scoring`` at the threshold for the whole table: F1 for
         "average_precision", recall for a minimum precision and the reverse, negative mean cost per
-        row. Slightly optimistic: the members were chosen on these folds.
+        row. It is about rows that nothing was chosen on: for each fifth of the rows, everything was
+        chosen again from the out-of-fold scores of the others.
     score_std_ : float
-        Standard error of ``best_score_`` (jackknife).
+        Standard error of ``best_score_`` (jackknife, which leaves out whole groups and copies).
     validation_ : dict of str to float
-        Out-of-fold "precision", "recall", "f1" and "average_precision" at ``threshold_``, and
-        "alerts_per_1000", the rows in 1000 predicted positive, with "alerts_per_1000_std".
+        "precision", "recall", "f1" and "average_precision" of the same predictions, and
+        "alerts_per_1000", the rows in 1000 that reach ``threshold_``, with "alerts_per_1000_std".
     out_of_fold_ : tuple of two ndarrays of shape (n_validated,)
         Log-odds of the validated examples in the first repeat; and 1 for positives, 0 otherwise.
     n_repeats_ : int
@@ -137,8 +138,8 @@ class RareClassifier(PredictionMixin, ClassifierMixin, BaseEstimator):
     have more than half as many combinations as there are different rows, or if less than 0.5 % of
     these would equal another one by chance. Identifiers are not compared.
 
-    **What predicts.** The kept candidates are fitted on the folds of one more repeat, where those
-    of a group take turns, and all models are averaged; the calibration allows for the lower noise
+    **What predicts.** The kept candidates are fitted on the folds of one more repeat, where the
+    metrics take turns, and all models are averaged; the calibration allows for the lower noise
     of the average. If given folds are not repeated, all rows are learned from instead.
 
     **Constraints** are about what calibrated out-of-fold probabilities let expect, for each class
@@ -269,11 +270,10 @@ class RareClassifier(PredictionMixin, ClassifierMixin, BaseEstimator):
         threshold: float | None = None,
         part: tuple[int, int] = (0, 1),  # number of the class, of all that are fitted
     ) -> float | None:
-        """What is tried, how it is judged, and what is kept; return `Decision.missed`."""
+        """What is tried, how it is judged, and what is kept; return `Quality.missed`."""
         aim, thorough = check_aim(self.scoring), self.budget != "fast"
         tuned = make_tuning_set(data, positive, self.max_samples, self.random_state, thorough)
-        labels, n_for_trees = tuned.sample.labels, len(tuned.rows) + len(tuned.others)
-        metrics = self._metrics_to_try(labels, data.X.shape[1], n_for_trees)
+        metrics = self._metrics_to_try(data.X.shape[1])
         on_step = Progress(on_progress, len(metrics) * tuned.n_folds, part)
         judged = tuned.with_more_validated()
         with quiet_repeats():
@@ -281,20 +281,20 @@ class RareClassifier(PredictionMixin, ClassifierMixin, BaseEstimator):
             metrics, scores = out_of_fold_scores(metrics, judged, *options)
             scored = scored_rows(judged.repeats[0])
             sample = judged.sample.take(scored)
-            groups = groups_of(metrics, tuned.n_examples, int(judged.sample.counts.min()))
-            choice = choose(scores[:, :, scored], groups, sample, aim, AVERAGING)
-            scores = scores[choice.kept][:, :, scored]
-            fitted, averaged = fit_members(metrics, choice, scores, tuned, sample, self.n_jobs)
-        found = decide(averaged, sample, aim, threshold)
+            groups = groups_of(metrics, int(judged.sample.counts.min()))
+            scores = scores[:, :, scored]
+            how = groups, sample, aim, AVERAGING
+            choice = choose(scores, *how)
+            kept_scores = scores[choice.kept]
+            fitted, averaged = fit_members(metrics, choice, kept_scores, tuned, sample, self.n_jobs)
+            found = decide(averaged, sample, aim, threshold)
+            quality = assess(found, scores, *how, judged.together(scored), threshold)
         self.ensemble_ = Ensemble(*fitted, found.calibration, data.row_numbers[tuned.rows])
-        log_odds = found.calibration.log_odds(averaged[0])
-        self.out_of_fold_ = log_odds, sample.positive.astype(int)
+        self.out_of_fold_ = found.calibration.log_odds(averaged[0]), sample.positive.astype(int)
         self.cv_results_, self.n_repeats_ = results_table(metrics, choice), scores.shape[1]
-        self.threshold_, self.best_score_ = found.threshold, found.score
-        self.score_std_, self.validation_ = found.score_std, found.validation
-        return found.missed
+        self.threshold_ = found.threshold
+        self.best_score_, self.score_std_, self.validation_, missed = quality
+        return missed
 
-    def _metrics_to_try(
-        self, labels: Labels, n_features: int, n_for_trees: int
-    ) -> list[MetricSpec]:
-        return default_metrics(labels, n_features, n_for_trees, self.max_features)
+    def _metrics_to_try(self, n_features: int) -> list[MetricSpec]:
+        return default_metrics(n_features, self.max_features)

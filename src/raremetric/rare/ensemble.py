@@ -12,7 +12,7 @@ from sklearn.pipeline import Pipeline
 
 from raremetric.neighbors import Neighbors, NeighborSearch
 from raremetric.performance import one_blas_thread
-from raremetric.rare.candidates import LogOddsDistance, MetricSpec, with_readings
+from raremetric.rare.candidates import LOGISTIC, Candidate, MetricSpec, with_readings
 from raremetric.rare.evaluation import fit_and_score
 from raremetric.rare.fitting import FittedMetric, SharedTransform, fit_metrics
 from raremetric.rare.tuning_set import TuningSet
@@ -22,12 +22,12 @@ from raremetric.voting import Reading
 
 
 class Member(NamedTuple):
-    """A kept candidate: a fitted metric with a reading of its distances."""
+    """A kept candidate: a fitted metric with a reading of its distances, or a plain score."""
 
     name: str
     weight: float  # in the average; all weights sum to one
     metric: FittedMetric  # the same object for all members with this metric
-    reading: Reading
+    reading: Reading | None  # None for a plain score
     words: str = ""  # what it is
 
     @property
@@ -61,15 +61,19 @@ class Ensemble(NamedTuple):
     def main_member(self) -> int:
         """Position of the first member whose metric has the largest weight of all its members.
 
-        The log-odds of trees are one number per row: rows with similar log-odds can be different in
-        every other respect. So this metric is the main one only if there is no other.
+        Plain scores have no metric, and so no neighbors.
         """
         numbers = [id(member.metric) for member in self.members]
         weights = dict.fromkeys(numbers, 0.0)
         for number, member in zip(numbers, self.members, strict=True):
-            if not isinstance(member.pipeline[-1], LogOddsDistance):
+            if member.reading is not None:
                 weights[number] += member.weight
         return numbers.index(max(numbers, key=lambda number: weights[number]))
+
+    @property
+    def weight_of_neighbors(self) -> float:
+        """The weight of all members together whose scores come from neighbors."""
+        return sum(member.weight for member in self.members if member.reading is not None)
 
     def log_odds(self, X: NDArray) -> NDArray:
         """Log-odds of the positive class, (n_rows,)."""
@@ -79,8 +83,13 @@ class Ensemble(NamedTuple):
     @one_blas_thread
     def kneighbors(self, X: NDArray, k: int, member: int) -> tuple[NDArray, NDArray]:
         """Distances and rows of the k nearest examples of any class under a member's metric."""
-        metric = self.members[member].metric
-        found = metric.search.nearest(SharedTransform(X).project(metric.pipeline), k)
+        pipeline, search, _ = self.members[member].metric
+        if search is None:
+            raise ValueError(
+                f"member={member} is a plain score, without neighbors. Choose another member, or "
+                "None for the metric with the largest weight."
+            )
+        found = search.nearest(SharedTransform(X).project(pipeline), k)
         return found.distances, self.rows[found.indices]
 
     def explain(self, X: NDArray) -> list[list[dict[str, Any]]]:
@@ -91,8 +100,8 @@ class Ensemble(NamedTuple):
 
         def used(i: int, number: int, c: int) -> dict[str, NDArray]:
             """The examples of class c that the score of row i was computed from."""
-            near, member = neighbors[number][c], self.members[number]
-            size = member.reading.size
+            near, reading = neighbors[number][c], self.members[number].reading
+            size = 0 if reading is None else reading.size
             rows = self.rows[near.indices[i, :size]]
             return {"rows": rows, "distances": near.distances[i, :size]}
 
@@ -121,10 +130,8 @@ class Ensemble(NamedTuple):
         neighbors: list[list[Neighbors]] = [[] for _ in self.members]
         for metric in self.metrics:
             own = [i for i, member in enumerate(self.members) if member.metric is metric]
-            readings = [self.members[i].reading for i in own]
-            k = max(reading.size for reading in readings)
-            found = metric.nearest_of_each_class(queries.project(metric.pipeline), k)
-            scores[own] = metric.scores(found, readings)
+            readings = [reading for i in own if (reading := self.members[i].reading)]
+            scores[own], found = metric.scores(queries.project(metric.pipeline), readings)
             for i in own:
                 neighbors[i] = found
         return scores, neighbors
@@ -151,7 +158,7 @@ def fit_members(
     kept = [candidates[number] for number in choice.kept]
     if tuned.last is None:
         return (_members(kept, _fit_on_all(kept, tuned), average), average), average(scores)
-    turns, X = Turns.of(tuned.last, _fitted_together(kept)), tuned.features
+    turns, X = Turns.of(tuned.last, _taking_turns(kept)), tuned.features
 
     def fit_fold(own: list[int], train: NDArray, validation: NDArray) -> tuple[list, NDArray]:
         needed = list(dict.fromkeys(kept[number][0] for number in own))
@@ -159,10 +166,11 @@ def fit_members(
         parts = fit_and_score(needed, tuned, X, train, validation)
         found = {}
         for spec, (metric, mapped, of_readings) in zip(needed, parts, strict=True):
-            search = _among_all(metric.search, train, validation, mapped)
-            shared = metric._replace(search=search)
-            for reading, values in zip(spec.readings, of_readings, strict=True):
-                found[spec, reading] = (shared, reading), values
+            if metric.search is not None:
+                search = _among_all(metric.search, train, validation, mapped)
+                metric = metric._replace(search=search)
+            for (_, reading), values in zip(with_readings([spec]), of_readings, strict=True):
+                found[spec, reading] = (metric, reading), values
         models, values = zip(*(found[kept[number]] for number in own), strict=True)
         return list(models), np.stack(values)
 
@@ -177,14 +185,15 @@ def fit_members(
 
 
 def _fit_on_all(
-    kept: Sequence[tuple[MetricSpec, Reading]], tuned: TuningSet
-) -> list[tuple[FittedMetric, Reading]]:
+    kept: Sequence[Candidate], tuned: TuningSet
+) -> list[tuple[FittedMetric, Reading | None]]:
     needed = list(dict.fromkeys(spec for spec, _ in kept))
     sample, more = tuned.sample, tuned.rows_for_trees()
     found = fit_metrics(needed, tuned.features, sample.labels, tuned.seed, sample.weights, more)
     fitted = dict(zip(needed, found, strict=True))
     n_learned = fmean(len(train) for folds in tuned.repeats for train, _ in folds)
-    return [(fitted[spec], reading.scaled(tuned.n_examples / n_learned)) for spec, reading in kept]
+    factor = tuned.n_examples / n_learned
+    return [(fitted[spec], reading and reading.scaled(factor)) for spec, reading in kept]
 
 
 def _among_all(
@@ -198,17 +207,22 @@ def _among_all(
     return NeighborSearch(Z, Labels(np.arange(3), codes, np.bincount(codes)))
 
 
-def _fitted_together(kept: Sequence[tuple[MetricSpec, Reading]]) -> list[list[list[int]]]:
-    """For each group, positions of the candidates of each of its metrics."""
-    groups: dict[str, dict[MetricSpec, list[int]]] = {}
-    for number, (spec, _) in enumerate(kept):
-        groups.setdefault(spec.group, {}).setdefault(spec, []).append(number)
-    return [list(group.values()) for group in groups.values()]
+def _taking_turns(kept: Sequence[Candidate]) -> list[list[list[int]]]:
+    """Positions of the candidates that are fitted together, for each list of those taking turns.
+
+    All metrics are in one list: a prediction searches the neighbors under about one metric of each
+    fold. Log-odds of trees are in another. Logistic regressions cost nothing: all are in all folds.
+    """
+    lists: dict[str, dict[MetricSpec | str, list[int]]] = {}
+    for number, (spec, reading) in enumerate(kept):
+        own = lists.setdefault("metrics" if reading else spec.group, {})
+        own.setdefault(LOGISTIC if spec.group == LOGISTIC else spec, []).append(number)
+    return [list(own.values()) for own in lists.values()]
 
 
 def _members(
-    candidates: Sequence[tuple[MetricSpec, Reading]],
-    fitted: Sequence[tuple[FittedMetric, Reading]],
+    candidates: Sequence[Candidate],
+    fitted: Sequence[tuple[FittedMetric, Reading | None]],
     average: Average,
 ) -> list[Member]:
     return [
@@ -228,7 +242,7 @@ def results_table(metrics: Sequence[MetricSpec], choice: Choice) -> dict[str, ND
         "group": np.array([metric.group for metric, _ in candidates]),
         "branch": np.array([metric.branch for metric, _ in candidates]),
         "learner": np.array([repr(metric.learner) for metric, _ in candidates]),
-        "reading": np.array([str(reading) for _, reading in candidates]),
+        "reading": np.array([str(reading or "") for _, reading in candidates]),
         **choice.evaluation._asdict(),
         "rank_in_group": choice.ranks,
         "weight": weights,

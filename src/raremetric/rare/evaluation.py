@@ -11,11 +11,11 @@ from joblib import Parallel, delayed
 from numpy.typing import NDArray
 
 from raremetric.rare import policy
-from raremetric.rare.candidates import MetricSpec, groups_of, metric_numbers
+from raremetric.rare.candidates import MetricSpec, metric_numbers, with_readings
 from raremetric.rare.fitting import FittedMetric, SharedTransform, fit_metrics
 from raremetric.rare.tuning_set import TuningSet
 from raremetric.sampling import draw_evenly
-from raremetric.selection import Aim, Folds, average_best, rank_by_aim, scored_rows
+from raremetric.selection import Aim, Folds, evaluate, rank, scored_rows
 from raremetric.validation import check_labels, check_real
 
 OnStep = Callable[[int], None]  # of a number of finished pairs of a metric and a fold
@@ -33,10 +33,10 @@ def out_of_fold_scores(
 ) -> tuple[list[MetricSpec], NDArray[np.float32]]:
     """Scores of each example by candidates that were fitted on other folds.
 
-    Candidates race: metrics that are hopeless in a first round are not tried further. It is the
-    first repeat, or the first folds if there is one repeat only, of a sample of ``first_rows`` if
-    there are many examples. A ``budget`` in seconds counts from ``start``, a time given by
-    ``time.perf_counter``. ``n_jobs`` threads work on different folds.
+    Metrics that are hopeless in a first round are not tried further. It is the first repeat, or the
+    first folds if there is one repeat only, at least two and as many as validate enough positives,
+    of a sample of ``first_rows`` if there are many examples. A ``budget`` in seconds counts from
+    ``start``, a time given by ``time.perf_counter``. ``n_jobs`` threads work on different folds.
 
     Returns the metrics that saw all folds, and scores, (n_candidates, n_repeats, n_samples), in the
     order of ``with_readings(metrics)``; NaN for examples that no fold validates.
@@ -54,17 +54,18 @@ def out_of_fold_scores(
     metrics, left = list(metrics), tuned.repeats[0]
     scores: NDArray = np.full((1, len(tuned.rows)), np.nan, dtype=np.float32)
     sample, folds = _first_round(tuned, first_rows)
-    if folds:
-        is_part = sample is tuned  # the scores of a round on a sample are not used again
-        found = score_folds(metrics, sample, folds, n_jobs, on_step if is_part else None)
-        many = is_part or sample.sample.counts.min() >= policy.MIN_POSITIVES_TO_DROP_GROUPS
-        drop_groups = bool(many and len(tuned.repeats) == 1)
-        survivors = _survivors(metrics, found, folds, sample, aim, drop_groups)
-        n_folds_left = tuned.n_folds - (len(folds) if is_part else 0)
-        on_step((len(metrics) - len(survivors)) * n_folds_left)
-        if is_part:
-            scores, left = found[np.isin(metric_numbers(metrics), survivors)], left[len(folds) :]
-        metrics = [metrics[i] for i in survivors]
+    is_part = sample is tuned  # the scores of a round on a sample are not used again
+    found = score_folds(metrics, sample, folds, n_jobs, on_step if is_part else None)
+    rows, names = scored_rows(folds), [metric.group for metric, _ in with_readings(metrics)]
+    evaluation = evaluate(found[:, np.newaxis, rows], sample.sample.take(rows), aim)
+    ranks = rank(evaluation, names, aim.measures)
+    survivors = np.unique(metric_numbers(metrics)[ranks <= policy.N_SURVIVORS])
+    n_folds_left = tuned.n_folds - (len(folds) if is_part else 0)
+    if n_spared := (len(metrics) - len(survivors)) * n_folds_left:
+        on_step(n_spared)
+    if is_part:
+        scores, left = found[np.isin(metric_numbers(metrics), survivors)], left[len(folds) :]
+    metrics = [metrics[i] for i in survivors]
     if left:
         rest = score_folds(metrics, tuned, left, n_jobs, on_step)
         scores = np.where(np.isnan(scores), rest, scores)
@@ -78,45 +79,20 @@ def out_of_fold_scores(
 
 
 def _first_round(tuned: TuningSet, first_rows: int) -> tuple[TuningSet, Folds]:
-    """The examples and folds of a first round; no folds if there is none."""
-    first, *others = tuned.repeats
-    if others:
-        return tuned, first
-    if tuned.n_examples <= 2 * first_rows:
-        rounds = policy.FIRST_ROUND.rounds_of(first, tuned.sample.positive)
-        return tuned, rounds[0] if len(rounds) > 1 else []
-    rng, n_examples = np.random.RandomState(tuned.seed), tuned.n_examples
-    examples = draw_evenly(n_examples, tuned.sample.positive[:n_examples], first_rows, rng)
-    # As many rows that are only validated.
-    more = rng.permutation(np.arange(n_examples, len(tuned.rows)))[:first_rows]
-    sample = tuned.restricted(np.concatenate([examples, np.sort(more)]))
-    return sample, policy.FIRST_ROUND.with_enough_positives(
-        sample.repeats[0], sample.sample.positive
-    )
-
-
-def _survivors(
-    metrics: Sequence[MetricSpec],
-    scores: NDArray,
-    folds: Folds,
-    tuned: TuningSet,
-    aim: Aim,
-    drop_groups: bool,
-) -> NDArray[np.int64]:
-    """Positions of the metrics that go on after a first round with these folds.
-
-    If groups may be dropped, those that would be averaged go on: no group that only adds noise.
-    Otherwise, and so with few examples, those with a candidate among the best of their group.
-    """
-    n_positive = int(tuned.sample.counts.min())
-    numbers, groups = metric_numbers(metrics), groups_of(metrics, tuned.n_examples, n_positive)
-    rows = scored_rows(folds)
-    sample = tuned.sample.take(rows)
-    ranks = rank_by_aim(scores[:, rows], groups.names, sample, aim)
-    if not drop_groups:
-        return np.unique(numbers[ranks <= policy.N_SURVIVORS])
-    kept, _ = average_best(scores[:, np.newaxis, rows], groups, ranks, sample, policy.AVERAGING)
-    return np.unique(numbers[kept])
+    """The examples and folds of a first round."""
+    n_examples = tuned.n_examples
+    if len(tuned.repeats) > 1:
+        return tuned, tuned.repeats[0]
+    if n_examples > 2 * first_rows:
+        rng = np.random.RandomState(tuned.seed)
+        examples = draw_evenly(n_examples, tuned.sample.positive[:n_examples], first_rows, rng)
+        # As many rows that are only validated.
+        more = rng.permutation(np.arange(n_examples, len(tuned.rows)))[:first_rows]
+        tuned = tuned.restricted(np.concatenate([examples, np.sort(more)]))
+    folds = tuned.repeats[0]
+    found = np.cumsum([np.count_nonzero(tuned.sample.positive[part]) for _, part in folds])
+    n_first = max(2, int(np.searchsorted(found, policy.FIRST_POSITIVES)) + 1)
+    return tuned, folds[:n_first]
 
 
 def score_folds(
@@ -161,7 +137,5 @@ def fit_and_score(
     queries, more = SharedTransform(X[validation]), tuned.rows_for_trees(validation)
     fitted = fit_metrics(metrics, X[train], own, tuned.seed, weights, more)
     for spec, metric in zip(metrics, fitted, strict=True):
-        k = max(reading.size for reading in spec.readings)
         mapped = queries.project(metric.pipeline)
-        found = metric.nearest_of_each_class(mapped, k, exact=False)
-        yield metric, mapped, metric.scores(found, spec.readings)
+        yield metric, mapped, metric.scores(mapped, spec.readings, exact=False)[0]

@@ -5,7 +5,7 @@ Steps that several metrics begin with are fitted and applied once.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from itertools import groupby
 from typing import NamedTuple
@@ -20,12 +20,13 @@ from raremetric.features.trees import BinnedRows, bin_rows
 from raremetric.learners.base import MetricLearner
 from raremetric.neighbors import Neighbors, NeighborSearch
 from raremetric.rare.candidates import MetricSpec
+from raremetric.rare.scores import LogisticScore, PlainScore
 from raremetric.validation import Labels, accepted_weights, quiet_constants
 from raremetric.voting import Reading, class_scores, distance_floor
 
 
 class MoreRows(NamedTuple):
-    """Examples beside those that can be neighbors; only trees learn from them, too."""
+    """Examples, as beside those that can be neighbors: trees and logistic regressions use both."""
 
     X: NDArray
     y: NDArray
@@ -33,26 +34,31 @@ class MoreRows(NamedTuple):
 
 
 class FittedMetric(NamedTuple):
-    """A fitted metric, and the search for neighbors among the examples.
+    """A fitted metric and the search for neighbors among the examples, or a fitted plain score.
 
     The classes of the search are negative and positive examples, and in an ensemble those that the
     metric was not fitted on: these are neighbors that can be shown, but no score depends on them.
     """
 
     pipeline: Pipeline
-    search: NeighborSearch
+    search: NeighborSearch | None  # None for a plain score
     floor: float  # shorter distances are not distinguished
 
-    def nearest_of_each_class(
-        self, mapped: NDArray, k: int, *, exact: bool = True
-    ) -> list[Neighbors]:
-        """The k nearest negatives and positives that the metric was fitted on."""
-        return self.search.nearest_of_each_class(mapped, k, exact=exact, n_classes=2)
+    def scores(
+        self, mapped: NDArray, readings: Sequence[Reading], *, exact: bool = True
+    ) -> tuple[NDArray, list[Neighbors]]:
+        """Scores of mapped rows, (n_readings, n_rows), and the neighbors that they come from.
 
-    def scores(self, found: Sequence[Neighbors], readings: Sequence[Reading]) -> NDArray:
-        """How much nearer the positive class is, (n_readings, n_rows), from each one's nearest."""
+        These are the nearest negatives and positives that the metric was fitted on. A plain score
+        is what a row is mapped to; it has one reading, and no neighbors.
+        """
+        if self.search is None:
+            none = np.empty((len(mapped), 0))
+            return mapped.T, 2 * [Neighbors(none, none.astype(np.int64))]
+        k = max(reading.size for reading in readings)
+        found = self.search.nearest_of_each_class(mapped, k, exact=exact, n_classes=2)
         distances = [near.distances for near in found]
-        return class_scores(distances, self.floor, readings)[:, :, 1]
+        return class_scores(distances, self.floor, readings)[:, :, 1], found
 
 
 def fit_metrics(
@@ -71,15 +77,20 @@ def fit_metrics(
     mapped = SharedTransform(X)
 
     @cache
+    def all_rows(before: tuple[BaseEstimator, ...]) -> MoreRows:
+        """The rows that trees and logistic regressions learn from, after these steps."""
+        if more is None:
+            return MoreRows(mapped(before), y, weights)
+        own = weights
+        if more.weights is not None:
+            own = np.concatenate([np.ones(len(X)) if own is None else own, more.weights])
+        rows = np.concatenate([mapped(before), SharedTransform(more.X)(before)])
+        return MoreRows(rows, np.concatenate([y, more.y]), own)
+
+    @cache
     def binned(before: tuple[BaseEstimator, ...]) -> BinnedRows:
-        """All rows that trees learn from, after the steps before the trees."""
-        rows, classes, own = mapped(before), y, weights
-        if more is not None:
-            rows = np.concatenate([rows, SharedTransform(more.X)(before)])
-            classes = np.concatenate([y, more.y])
-            if more.weights is not None:
-                own = np.concatenate([np.ones(len(X)) if own is None else own, more.weights])
-        return bin_rows(rows, classes, own, BoostedLeaves.__name__)
+        """The same rows in the form in which trees are grown."""
+        return bin_rows(*all_rows(before), BoostedLeaves.__name__)
 
     fitted: dict[tuple, tuple] = {(): ()}  # from unfitted steps to fitted steps
     for templates, group in groupby(metrics, key=lambda metric: metric.steps):
@@ -96,8 +107,15 @@ def fit_metrics(
                 fitted[path] = (*before, step)
         steps = fitted[templates]
         Z = mapped(steps)
-        for learner in _fit_learners([metric.learner for metric in group], Z, y, weights):
+
+        def rows_of(kind: type[MetricLearner], steps: tuple = steps, Z: NDArray = Z) -> MoreRows:
+            return all_rows(steps) if kind is LogisticScore else MoreRows(Z, y, weights)
+
+        for learner in _fit_learners([metric.learner for metric in group], rows_of):
             pipeline = Pipeline([(type(s).__name__.lower(), s) for s in (*steps, learner)])
+            if isinstance(learner, PlainScore):
+                yield FittedMetric(pipeline, None, 0.0)
+                continue
             projected = Z @ learner.components_.T
             search = NeighborSearch(projected, labels)
             yield FittedMetric(pipeline, search, distance_floor(projected))
@@ -114,12 +132,12 @@ def _prepare(template: BaseEstimator, seed: int, n_samples: int) -> BaseEstimato
 
 
 def _fit_learners(
-    templates: Sequence[MetricLearner], Z: NDArray, y: NDArray, weights: NDArray | None
+    templates: Sequence[MetricLearner], rows_of: Callable[[type[MetricLearner]], MoreRows]
 ) -> list[MetricLearner]:
     """Fitted copies, in the same order; those of one kind can share work."""
     learners = [clone(template).set_output(transform="default") for template in templates]
     for kind in dict.fromkeys(type(each) for each in learners):
-        kind.fit_settings([each for each in learners if type(each) is kind], Z, y, weights)
+        kind.fit_settings([each for each in learners if type(each) is kind], *rows_of(kind))
     return learners
 
 

@@ -110,7 +110,8 @@ class PredictionMixin(InputMixin):
         n_neighbors : int, default=3
         return_distance : bool, default=True
         member : int or None, default=None
-            Position in ``ensemble_.members``; None for the metric with the largest weight.
+            Position in ``ensemble_.members``, of a member that is no plain score; None for the
+            metric with the largest weight.
         label : class label or None, default=None
             With more than two classes: the class whose members to use.
 
@@ -142,8 +143,8 @@ class PredictionMixin(InputMixin):
         reasons : list of lists of dict
             For each row one entry per member, largest weight first: its name as ``member``, its
             ``weight``, its standardized ``score`` (higher for the positive class), and the rows
-            and distances of the ``positive`` and ``negative`` examples that it was computed from.
-            The probability is a function of the sum of weight · score.
+            and distances of the ``positive`` and ``negative`` examples that it was computed from:
+            none for a plain score. The probability is a function of the sum of weight · score.
         """
         X = self._check_queries(X)
         return self._ensemble_of(label).explain(X)

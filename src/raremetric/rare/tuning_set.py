@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
 from raremetric.rare.fitting import MoreRows
-from raremetric.rare.policy import FIRST_ROUND, MORE_ROWS, MORE_VALIDATED
+from raremetric.rare.policy import MORE_ROWS, MORE_VALIDATED
 from raremetric.selection import Folds, Sample, TrainingData, draw_rows, make_repeats, restrict_fold
 
 
@@ -31,6 +31,8 @@ class TuningSet(NamedTuple):
     # validate. None if there is no such repeat.
     last: Folds | None
     tree_share: float = 1.0  # of the rows that are no examples: that many are for the trees
+    groups: NDArray | None = None  # of all rows of the table, as the copies are
+    copies: NDArray | None = None
 
     @property
     def features(self) -> NDArray[np.float64]:
@@ -42,6 +44,13 @@ class TuningSet(NamedTuple):
         """Number of folds of all repeats together."""
         return sum(map(len, self.repeats))
 
+    def together(self, scored: NDArray) -> tuple[NDArray | None, NDArray | None]:
+        """The groups and the copies of some of the judged rows."""
+        groups, copies = (
+            None if each is None else each[self.rows[scored]] for each in (self.groups, self.copies)
+        )
+        return groups, copies
+
     def with_more_validated(self) -> TuningSet:
         """The same examples and folds, which validate some of the rows that were not sampled, too.
 
@@ -52,9 +61,7 @@ class TuningSet(NamedTuple):
             return self
         rng = np.random.RandomState(self.seed)
         order = rng.permutation(len(self.others))
-        # Without a first round, all metrics see all folds: this takes more time and memory.
-        enough = self.sample.counts.min() >= FIRST_ROUND.min_positives
-        n_validated = min(len(order), (MORE_VALIDATED if enough else 1) * self.n_examples)
+        n_validated = min(len(order), MORE_VALIDATED * self.n_examples)
         validated, left = (self.others[np.sort(part)] for part in np.split(order, [n_validated]))
         numbers = self.n_examples + np.arange(n_validated)
         repeats = []
@@ -127,7 +134,9 @@ def make_tuning_set(
         others = _other_rows(len(X), rows, data.copies, rng)
     relative = None if weights is None else weights / weights[rows].mean()
     table = MoreRows(X, positive, relative)
-    return TuningSet(table, rows, len(rows), sample, seed, repeats, others, last)
+    return TuningSet(
+        table, rows, len(rows), sample, seed, repeats, others, last, 1.0, data.groups, data.copies
+    )
 
 
 def _other_rows(

@@ -10,6 +10,8 @@ from raremetric.selection.choice import (
     Choice,
     Decision,
     Groups,
+    Quality,
+    assess,
     average_best,
     choose,
     decide,
@@ -30,11 +32,9 @@ from raremetric.selection.measures import (
     Evaluation,
     evaluate,
     rank,
-    rank_by_aim,
     standard_error,
     validate,
 )
-from raremetric.selection.race import FirstRound, race
 from raremetric.selection.sample import Sample, TrainingData, draw_rows
 from raremetric.selection.thresholds import (
     Aim,
@@ -46,11 +46,10 @@ from raremetric.selection.thresholds import (
 from raremetric.selection.turns import Turns
 
 __all__ = [
-    *("Aim", "Average", "Averaging", "Choice", "Decision", "Evaluation", "FirstRound", "Folds"),
-    *("Groups", "Sample", "Sigmoid", "TrainingData", "Turns", "average_best", "best_threshold"),
-    *("check_aim", "choose", "decide", "draw_rows", "evaluate", "f_utility", "fit_sigmoid"),
-    *("make_folds", "make_repeats", "observed_utility", "race", "rank", "rank_by_aim"),
+    *("Aim", "Average", "Averaging", "Choice", "Decision", "Evaluation", "Folds", "Groups"),
+    *("Quality", "Sample", "Sigmoid", "TrainingData", "Turns", "assess", "average_best"),
+    *("best_threshold", "check_aim", "choose", "decide", "draw_rows", "evaluate", "f_utility"),
+    *("fit_sigmoid", "make_folds", "make_repeats", "observed_utility", "rank"),
     *("resolve_cv", "restrict_fold", "scored_rows", "sets_per_class", "shuffled_folds"),
-    *("split_into_repeats", "standard_error", "stratified_folds"),
-    "validate",
+    *("split_into_repeats", "standard_error", "stratified_folds", "validate"),
 ]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from itertools import combinations
 from typing import NamedTuple
 
 import numpy as np
@@ -11,11 +10,21 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize
 from scipy.special import expit, logit
 
+from raremetric.copies import join_groups
 from raremetric.selection.calibration import Sigmoid, fit_sigmoid
-from raremetric.selection.measures import Evaluation, evaluate, rank, standard_error, validate
+from raremetric.selection.folds import parts_of
+from raremetric.selection.measures import (
+    Evaluation,
+    alerts,
+    evaluate,
+    rank,
+    standard_error,
+    validate,
+)
 from raremetric.selection.sample import Sample
 from raremetric.selection.thresholds import Aim
 
+N_PARTS = 5  # of the rows, for each of which everything is chosen on the others
 TINY_SPREAD = 1e-12  # of the mean of standardized scores: it is the same for all rows
 
 
@@ -39,8 +48,6 @@ class Averaging(NamedTuple):
     n_kept: int  # candidates of each group
     n_metrics: int  # of each group at most, where their number is limited
     strength: float  # of the prior: loss per squared deviation of a logarithm
-    drop_cost: float  # loss that must be saved before a group is left out, with many positives
-    few: int  # positives, with which twice as much must be saved
 
 
 class Average(NamedTuple):
@@ -75,10 +82,17 @@ class Decision(NamedTuple):
 
     calibration: Sigmoid
     threshold: float
-    score: float  # out-of-fold utility of the average at that threshold
-    score_std: float  # its standard error
-    validation: dict[str, float]  # other out-of-fold measures at that threshold
+    predicted: NDArray[np.bool_]  # of each repeat, (n_repeats, n_samples)
     missed: float | None  # the expected value of a constrained measure, if it is too low
+
+
+class Quality(NamedTuple):
+    """What to expect of an average of candidates at its threshold."""
+
+    score: float  # the utility
+    score_std: float  # its standard error
+    measures: dict[str, float]  # precision, recall and others, see `validate`
+    missed: float | None = None  # see `Decision`
 
 
 def choose(
@@ -109,13 +123,44 @@ def decide(averaged: NDArray, sample: Sample, aim: Aim, threshold: float | None 
     else:
         cut, missed = float(expit(logit(threshold) - shift)), None
     predicted = (p >= cut).reshape(n_repeats, -1)
-    return Decision(
-        Sigmoid(slope, intercept + shift),
-        float(expit(logit(cut) + shift)),
-        score=float(aim.value(predicted.ravel(), rows)),
-        score_std=standard_error(predicted, sample, aim.utility),
-        validation=validate(averaged, sample, predicted),
-        missed=missed,
+    calibration = Sigmoid(slope, intercept + shift)
+    return Decision(calibration, float(expit(logit(cut) + shift)), predicted, missed)
+
+
+def assess(
+    decision: Decision,
+    scores: NDArray,
+    groups: Groups,
+    sample: Sample,
+    aim: Aim,
+    averaging: Averaging,
+    together: tuple[NDArray | None, NDArray | None] = (None, None),
+    threshold: float | None = None,
+) -> Quality:
+    """What to expect of the decision that followed from such scores.
+
+    The value of what was chosen, on the rows that it was chosen on, would be too high. So the rows
+    are divided into parts, and for the rows of each part everything is chosen again, from the
+    out-of-fold scores of the other parts: candidates, weights, calibration and threshold. Nothing
+    is fitted again. Only the number of alerts is that of the decision itself.
+
+    ``together`` are the groups and the copies of the rows: those of one are in one part. Other
+    arguments are those of `choose` and `decide`, and ``scores`` are those of all candidates.
+    """
+    log_odds, predicted = np.empty(scores.shape[1:]), np.empty(scores.shape[1:], dtype=bool)
+    for others, own in parts_of(sample.labels, N_PARTS, *together):
+        part = sample.take(others)
+        _, _, kept, average = choose(scores[:, :, others], groups, part, aim, averaging)
+        kept_scores = scores[kept]
+        found = decide(average(kept_scores[:, :, others]), part, aim, threshold)
+        log_odds[:, own] = found.calibration.log_odds(average(kept_scores[:, :, own]))
+        predicted[:, own] = log_odds[:, own] >= logit(found.threshold)
+    sets = join_groups(*reversed(together))
+    return Quality(
+        float(aim.value(predicted.ravel(), sample.repeated(len(predicted)))),
+        standard_error(predicted, sample, aim.utility, sets),
+        validate(log_odds, sample, predicted, sets) | alerts(decision.predicted, sample, sets),
+        decision.missed,
     )
 
 
@@ -176,39 +221,18 @@ def _mean_and_std(values: NDArray, weights: NDArray | None) -> tuple[NDArray, ND
 def weigh_groups(
     scores: NDArray, prior: NDArray, rows: Sample, averaging: Averaging, n_repeats: int = 1
 ) -> NDArray[np.float64]:
-    """Weights of several scores of the same rows; zero for scores that only add noise.
+    """Weights of several scores of the same rows; nearly zero for scores that only add noise.
 
     The weights w minimize the log-loss of a logistic regression on Σ w_g s_g, summed over the rows,
-    plus ``strength`` Σ (log w_g − log prior_g)². With few rows they stay close to the prior. All
-    subsets of the scores are compared; each score that is left out adds ``drop_cost`` times
-    1 + ``few`` / (number of positives).
+    plus ``strength`` Σ (log w_g − log prior_g)². With few rows they stay close to the prior.
 
     Scores are standardized, (n_groups, n_rows), and each example is ``n_repeats`` times among the
     rows.
     """
-    n_groups = len(scores)
-    if n_groups == 1:
+    if len(scores) == 1:
         return np.ones(1)
-    weights = (np.ones(len(rows.positive)) if rows.weights is None else rows.weights) / n_repeats
-    n_positive = rows.counts[1] / n_repeats
-    drop_cost = averaging.drop_cost * (1 + averaging.few / max(n_positive, 1))
-    best_loss, best = np.inf, prior
-    for size in range(n_groups, 0, -1):
-        for subset in map(list, combinations(range(n_groups), size)):
-            found, loss = _fit_weights(
-                scores[subset], rows.positive, prior[subset], weights, averaging.strength
-            )
-            loss += drop_cost * (n_groups - size)
-            if loss < best_loss:
-                best_loss, best = loss, np.zeros(n_groups)
-                best[subset] = found
-    return best
-
-
-def _fit_weights(
-    scores: NDArray, positive: NDArray, prior: NDArray, weights: NDArray, strength: float
-) -> tuple[NDArray[np.float64], float]:
-    """The best weights and the value of what they minimize."""
+    positive, strength = rows.positive, averaging.strength
+    weights = (np.ones(len(positive)) if rows.weights is None else rows.weights) / n_repeats
     log_prior = np.log(prior)
     sign = np.where(positive, -1.0, 1.0)
     share = np.average(positive, weights=weights)
@@ -226,4 +250,4 @@ def _fit_weights(
 
     start = np.array([*log_prior, -np.log(prior.sum()), logit(np.clip(share, 1e-9, 1 - 1e-9))])
     found = minimize(objective, start, jac=True, method="L-BFGS-B")
-    return np.exp(found.x[:-2]), float(found.fun)
+    return np.exp(found.x[:-2])

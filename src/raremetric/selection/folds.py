@@ -145,6 +145,17 @@ def stratified_folds(
     return shuffled_folds(labels.codes, int(min(n_folds, sizes.min())), rng, groups, copies)
 
 
+def parts_of(
+    labels: Labels, n_parts: int, groups: NDArray | None = None, copies: NDArray | None = None
+) -> Folds:
+    """`shuffled_folds` to choose on; all rows are one part if a class cannot be divided."""
+    n_sets = int(sets_per_class(labels.codes, join_groups(copies, groups)).min())
+    if n_sets < 2:
+        rows = np.arange(len(labels.codes))
+        return [(rows, rows)]
+    return shuffled_folds(labels.codes, min(n_parts, n_sets), 0, groups, copies)
+
+
 def _indivisible(labels: Labels, c: int, has_groups: bool) -> str:
     """What to say if a class cannot be divided into two parts."""
     label = labels.classes.tolist()[c]

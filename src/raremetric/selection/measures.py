@@ -85,17 +85,10 @@ def rank(
     return ranks
 
 
-def rank_by_aim(
-    scores: NDArray, groups: Sequence[str], sample: Sample, aim: Aim
-) -> NDArray[np.int64]:
-    """Rank of each candidate within its group, by its scores of (n_candidates, n_samples)."""
-    return rank(evaluate(scores[:, np.newaxis], sample, aim), groups, aim.measures)
-
-
-def validate(scores: NDArray, sample: Sample, predicted: NDArray) -> dict[str, float]:
-    """Precision, recall, F1, average precision, and predicted positives per 1000 rows of the table.
-
-    ``alerts_per_1000_std`` is the standard error of the latter.
+def validate(
+    scores: NDArray, sample: Sample, predicted: NDArray, sets: NDArray | None = None
+) -> dict[str, float]:
+    """Precision, recall, F1, average precision, and the `alerts`.
 
     Scores and predictions are (n_repeats, n_samples). The average precision is the mean over the
     repeats; the other measures are those of all repeats together.
@@ -108,9 +101,14 @@ def validate(scores: NDArray, sample: Sample, predicted: NDArray) -> dict[str, f
     }
     found = average_precision(scores, sample.positive, sample.row_weights)
     values["average_precision"] = float(found.mean())
-    values["alerts_per_1000"] = 1000 * float(np.average(flat, weights=rows.row_weights))
-    values["alerts_per_1000_std"] = 1000 * standard_error(predicted, sample, alert_share)
-    return values
+    return values | alerts(predicted, sample, sets)
+
+
+def alerts(predicted: NDArray, sample: Sample, sets: NDArray | None = None) -> dict[str, float]:
+    """Predicted positives per 1000 rows of the table, with their standard error."""
+    share = np.average(predicted, axis=-1, weights=sample.row_weights).mean()
+    error = standard_error(predicted, sample, alert_share, sets)
+    return {"alerts_per_1000": 1000 * float(share), "alerts_per_1000_std": 1000 * error}
 
 
 def alert_share(tn: NDArray, fp: NDArray, fn: NDArray, tp: NDArray) -> NDArray:
@@ -118,16 +116,21 @@ def alert_share(tn: NDArray, fp: NDArray, fn: NDArray, tp: NDArray) -> NDArray:
     return (fp + tp) / np.maximum(tn + fp + fn + tp, 1e-300)
 
 
-def standard_error(predicted: NDArray, sample: Sample, utility: Utility) -> float:
+def standard_error(
+    predicted: NDArray, sample: Sample, utility: Utility, sets: NDArray | None = None
+) -> float:
     """Jackknife estimate of the standard error of a utility: leaves out each example in turn.
 
-    It is left out of all repeats of ``predicted``, (n_repeats, n_samples), because these are not
-    independent.
+    With ``sets``, numbers of groups or copies, it leaves out each set: the rows of one are not
+    independent. For the same reason, an example is left out of all repeats of ``predicted``,
+    (n_repeats, n_samples).
     """
     n_repeats, n_samples = predicted.shape
-    n_predicted = predicted.sum(axis=0)
     weights = np.ones(n_samples) if sample.weights is None else sample.weights
-    of_class = [n * weights * own for own in (~sample.positive, sample.positive)
-                for n in (n_repeats - n_predicted, n_predicted)]  # fmt: skip
-    without = sample.in_table(utility)(*(counts.sum() - counts for counts in of_class))
-    return float(np.sqrt((n_samples - 1) * np.var(without)))
+    numbers = np.arange(n_samples) if sets is None else np.unique(sets, return_inverse=True)[1]
+    n_predicted = predicted.sum(axis=0)
+    of_sets = [np.bincount(numbers, n * weights * own)
+               for own in (~sample.positive, sample.positive)
+               for n in (n_repeats - n_predicted, n_predicted)]  # fmt: skip
+    without = sample.in_table(utility)(*(counts.sum() - counts for counts in of_sets))
+    return float(np.sqrt((len(without) - 1) * np.var(without)))

@@ -204,10 +204,11 @@ def fit_method(name: str, X: NDArray, y: NDArray, *, seed: int = 0, **options: A
     or 1, and ``options`` are the other fields of `TuningOptions`; without ``max_features``, the
     method selects as many features as it does by default.
     """
-    contender = find_contender(name, budget="quick")
+    contender = find_contender(name)
+    tried = contender.candidates(seed)[: contender.n_for_table]
     options.setdefault("max_features", contender.default_max_features)
     with quiet_repeats():
-        return contender.fit(contender.candidates(seed), X, y, seed=seed, **options)
+        return contender.fit(tried, X, y, seed=seed, **options)
 
 
 def _disappointments(tuned: Tuned, table: Any, scoring: Any, share: float) -> Iterator[str]:

@@ -146,7 +146,7 @@ def test_a_linear_model_has_a_closed_form(data, scaler):
 def test_the_linear_contender_is_exact(data):
     X, y = data
     X = X * [1, 10, 100, 1e-3, 5] + 7
-    contender = find_contender("logistic", budget="quick")
+    contender = find_contender("logistic")
     folds = list(StratifiedKFold(3).split(X, y))
     model = contender.fit(contender.candidates(0)[:3], X, y, folds=folds, seed=0).model
     found = column_contributions(model, X[:2], X[:40], max_exact=0)

@@ -34,7 +34,7 @@ def test_all_positives_are_drawn_up_to_half():
 @pytest.mark.parametrize("name", ["rare", "iml"])
 def test_more_rows_than_by_default_can_be_asked_for(name):
     X, y = np.random.default_rng(0).normal(size=(30, 2)), np.arange(30) % 3 == 0
-    contender = find_contender(name, budget="quick")
+    contender = find_contender(name)
     found = {
         limit: contender.fit(contender.candidates(0)[:1], X, y, seed=0, max_samples=limit)
         for limit in (None, 20_000)
@@ -76,7 +76,7 @@ def test_the_aim_moves_the_threshold(data):
 @pytest.mark.parametrize("name", ["rare", "iml"])
 def test_rare_learns_from_all_positives_and_corrects_the_draw(name, data):
     X, y, queries, _ = data
-    contender = find_contender(name, "quick")
+    contender = find_contender(name)
     tuned = contender.fit(
         contender.candidates(0)[:1], X, y, folds=[], seed=0, scoring="f2", max_samples=N_DRAWN
     )
@@ -91,7 +91,7 @@ def test_rare_learns_from_all_positives_and_corrects_the_draw(name, data):
 
 def test_queries_in_blocks_have_the_same_answers(data, monkeypatch):
     X, y, queries, _ = data
-    contender = find_contender("logistic", "quick")
+    contender = find_contender("logistic")
     tuned = contender.fit(contender.candidates(0)[:1], X, y, folds=[], seed=0)
     whole = tuned.answer(queries[:50])
     monkeypatch.setattr(base, "BLOCK", 7)

@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from raremetric.dask.cluster import send_once
 from raremetric.dask.partitions import as_rows, row_blocks
-from raremetric.selection import Aim, Decision, Sample, Sigmoid, decide
+from raremetric.selection import Aim, Decision, Quality, Sample, Sigmoid, decide, judge
 from raremetric.validation import take_rows
 
 LOWEST = -700.0  # log-odds whose probability is above zero
@@ -53,18 +53,22 @@ class Calibration(NamedTuple):
 
 def calibrate(
     values: NDArray, positive: NDArray, weights: NDArray, aim: Aim
-) -> tuple[Calibration, list[Decision]]:
-    """Calibrate each column of the scores, and choose its threshold; `positive` is alike."""
+) -> tuple[Calibration, list[tuple[Decision, Quality]]]:
+    """Calibrate each column of the scores, choose its threshold and judge it; `positive` is alike.
+
+    Nothing else is learned from these rows, so that they can judge it.
+    """
     finite, step = np.isfinite(values), np.log(2)
     low = values.min(axis=0, where=finite, initial=0.0) - step
     high = values.max(axis=0, where=finite, initial=0.0) + step
     low = np.where((values == -np.inf).any(axis=0), low, -np.inf)
     high = np.where((values == np.inf).any(axis=0), high, np.inf)
-    found = [
-        decide(scores[np.newaxis], Sample(own, weights), aim)
-        for scores, own in zip(np.clip(values, low, high).T, positive.T, strict=True)
-    ]
-    sigmoids = zip(*(each.calibration for each in found), strict=True)
+    found = []
+    for column, own in zip(np.clip(values, low, high).T, positive.T, strict=True):
+        scores, sample = column[np.newaxis], Sample(own, weights)
+        decision = decide(scores, sample, aim)
+        found.append((decision, judge(scores, decision.predicted, sample, aim)))
+    sigmoids = zip(*(decision.calibration for decision, _ in found), strict=True)
     return Calibration(Sigmoid(*map(np.array, sigmoids)), low, high), found
 
 

@@ -247,7 +247,7 @@ class DaskClassifier(PredictionMixin, ClassifierMixin, MetaEstimatorMixin, BaseE
         weights = represent(codes, weights, totals)
         positive = codes[:, np.newaxis] == self._columns
         self.calibration_, found = calibrate(values, positive, weights, aim)
-        for column, decision in zip(self._columns, found, strict=True):
+        for column, (decision, _) in zip(self._columns, found, strict=True):
             if decision.missed is not None:
                 warn_user(
                     f"No threshold for class {self.classes_[column].tolist()!r} meets scoring="
@@ -255,11 +255,11 @@ class DaskClassifier(PredictionMixin, ClassifierMixin, MetaEstimatorMixin, BaseE
                     f"this value is {decision.missed:.3g}."
                 )
         if len(found) > 1:
-            self.threshold_ = np.array([decision.threshold for decision in found])
+            self.threshold_ = np.array([decision.threshold for decision, _ in found])
         else:
-            decision = found[0]
-            self.threshold_, self.validation_ = decision.threshold, decision.validation
-            self.best_score_, self.score_std_ = decision.score, decision.score_std
+            [(decision, quality)] = found
+            self.threshold_ = decision.threshold
+            self.best_score_, self.score_std_, self.validation_, _ = quality
 
 
 def _score_new(

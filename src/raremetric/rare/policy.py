@@ -1,8 +1,9 @@
 """What was chosen on data for `RareClassifier`: ten rules, with what each decides.
 
-They were chosen on the data sets that docs/contribute/algorithm.md names;
-docs/decisions/0016 has the figures of the latest choices. Not here: what other estimators share, as the readings (`voting.READINGS`) and
-the numbers of folds (`selection.folds.fold_numbers`), and what only keeps a computation finite.
+They were chosen on the data sets that docs/contribute/algorithm.md names; docs/decisions/0016 has
+the figures of the latest choices. Not here: what other estimators share, as the readings
+(`voting.READINGS`) and the numbers of folds (`selection.folds.fold_numbers`), and what only keeps a
+computation finite.
 """
 
 from __future__ import annotations

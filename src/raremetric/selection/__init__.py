@@ -15,6 +15,7 @@ from raremetric.selection.choice import (
     average_best,
     choose,
     decide,
+    judge,
 )
 from raremetric.selection.folds import (
     Folds,
@@ -49,7 +50,7 @@ __all__ = [
     *("Aim", "Average", "Averaging", "Choice", "Decision", "Evaluation", "Folds", "Groups"),
     *("Quality", "Sample", "Sigmoid", "TrainingData", "Turns", "assess", "average_best"),
     *("best_threshold", "check_aim", "choose", "decide", "draw_rows", "evaluate", "f_utility"),
-    *("fit_sigmoid", "make_folds", "make_repeats", "observed_utility", "rank"),
+    *("fit_sigmoid", "judge", "make_folds", "make_repeats", "observed_utility", "rank"),
     *("resolve_cv", "restrict_fold", "scored_rows", "sets_per_class", "shuffled_folds"),
     *("split_into_repeats", "standard_error", "stratified_folds", "validate"),
 ]

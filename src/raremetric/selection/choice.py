@@ -152,15 +152,29 @@ def assess(
         part = sample.take(others)
         _, _, kept, average = choose(scores[:, :, others], groups, part, aim, averaging)
         kept_scores = scores[kept]
-        found = decide(average(kept_scores[:, :, others]), part, aim, threshold)
-        log_odds[:, own] = found.calibration.log_odds(average(kept_scores[:, :, own]))
-        predicted[:, own] = log_odds[:, own] >= logit(found.threshold)
+        again = decide(average(kept_scores[:, :, others]), part, aim, threshold)
+        log_odds[:, own] = again.calibration.log_odds(average(kept_scores[:, :, own]))
+        predicted[:, own] = log_odds[:, own] >= logit(again.threshold)
     sets = join_groups(*reversed(together))
+    found = judge(log_odds, predicted, sample, aim, sets)
+    measures = found.measures | alerts(decision.predicted, sample, sets)
+    return found._replace(measures=measures, missed=decision.missed)
+
+
+def judge(
+    scores: NDArray,
+    predicted: NDArray,
+    sample: Sample,
+    aim: Aim,
+    sets: NDArray | None = None,
+    missed: float | None = None,
+) -> Quality:
+    """The quality of predictions, with the scores of the same rows, (n_repeats, n_samples)."""
     return Quality(
         float(aim.value(predicted.ravel(), sample.repeated(len(predicted)))),
         standard_error(predicted, sample, aim.utility, sets),
-        validate(log_odds, sample, predicted, sets) | alerts(decision.predicted, sample, sets),
-        decision.missed,
+        validate(scores, sample, predicted, sets),
+        missed,
     )
 
 

@@ -21,7 +21,7 @@ from raremetric.dask.cluster import dask_client, run_on_each
 from raremetric.dask.partitions import MIN_HELD_OUT, Partitions, Scores, plan_sample, represent
 from raremetric.files import TableError
 from raremetric.rare import RareClassifier
-from raremetric.selection import Sample, check_aim, decide
+from raremetric.selection import Sample, check_aim, decide, judge
 from raremetric.table.aims import check_scoring, quality_figures, unmet_minimum
 from raremetric.table.fitting import fit_table
 from raremetric.table.model import TableModel
@@ -145,6 +145,7 @@ def _calibrate(model: TableModel, scores: Scores, totals: NDArray) -> None:
     sample = Sample(scores.codes == 1, represent(scores.codes, scores.weights, totals))
     aim = check_aim(classifier.scoring)
     found = decide(scores.values.T, sample, aim, model.fixed_threshold)
+    quality = judge(scores.values.T, found.predicted, sample, aim)
     calibration = found.calibration.after(classifier.ensemble_.calibration)
     classifier.ensemble_ = classifier.ensemble_._replace(calibration=calibration)
     if found.missed is not None:
@@ -152,13 +153,13 @@ def _calibrate(model: TableModel, scores: Scores, totals: NDArray) -> None:
             f"No threshold meets scoring={model.scoring!r} on {kind} rows. The threshold with the "
             f"highest expected value is used; this value is {found.missed:.3g}."
         )
-    classifier.threshold_, classifier.validation_ = found.threshold, found.validation
-    classifier.best_score_, classifier.score_std_ = found.score, found.score_std
+    classifier.threshold_ = found.threshold
+    classifier.best_score_, classifier.score_std_, classifier.validation_, _ = quality
     replaced = unmet_minimum(model.scoring, model.training["validation"])
     notes = [note for note in model.training["notes"] if note not in replaced]
-    notes += unmet_minimum(model.scoring, found.validation, kind)
+    notes += unmet_minimum(model.scoring, quality.measures, kind)
     model.training |= {
-        **quality_figures(model.scoring, found.score, found.score_std, found.validation),
+        **quality_figures(model.scoring, *quality[:3]),
         "notes": notes,
     }
     if is_held_out:

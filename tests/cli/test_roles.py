@@ -14,7 +14,7 @@ from tests.table.conftest import make_table
 
 @pytest.fixture(autouse=True)
 def few(monkeypatch):
-    monkeypatch.setattr(scored, "N_QUICK_CANDIDATES", 2)
+    monkeypatch.setattr(scored.Scored, "n_for_table", 2)
 
 
 @pytest.fixture(scope="module")

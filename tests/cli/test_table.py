@@ -65,7 +65,7 @@ def test_fit_in_json(run, path, tmp_path):
 
 
 def test_compare(run, path, tmp_path, monkeypatch):
-    monkeypatch.setattr(scored, "N_QUICK_CANDIDATES", 1)
+    monkeypatch.setattr(scored.Scored, "n_for_table", 1)
     page = tmp_path / "page.html"
     words = ["compare", path, "--target", "state", "--ignore", "id", "-o", page]
     few = ["--methods", "plain,logistic", "--folds", "2"]
@@ -92,7 +92,7 @@ def test_compare(run, path, tmp_path, monkeypatch):
 def test_compare_prints_its_table_before_the_page_and_ends_with_the_next_step(
     run, path, tmp_path, monkeypatch
 ):
-    monkeypatch.setattr(scored, "N_QUICK_CANDIDATES", 1)
+    monkeypatch.setattr(scored.Scored, "n_for_table", 1)
     page = tmp_path / "page.html"
     words = ["compare", path, "--target", "state", "--folds", "2", "-o", page]
     words += ["--methods", "plain,logistic", "--time", "size", "--top", "15", "--scoring", "f2"]
@@ -379,7 +379,7 @@ def test_the_output_is_checked_before_the_work(run, path, saved, tmp_path, monke
 
 @pytest.fixture
 def logistic(run, path, tmp_path, monkeypatch):
-    monkeypatch.setattr(scored, "N_QUICK_CANDIDATES", 2)
+    monkeypatch.setattr(scored.Scored, "n_for_table", 2)
     fitted = tmp_path / "logistic.skops"
     words = ["fit", path, "--target", "state", "--id", "id", "-o", fitted, "--model", "logistic"]
     result = run(*words, "--scoring", "cost:fp=1,fn=20", "--no-ids")
@@ -415,7 +415,7 @@ def test_thresholds_and_budgets(run, path, logistic, tmp_path):
 
 
 def test_what_fit_says(run, tmp_path, monkeypatch):
-    monkeypatch.setattr(scored, "N_QUICK_CANDIDATES", 1)
+    monkeypatch.setattr(scored.Scored, "n_for_table", 1)
     frame, path = make_table(n=60), tmp_path / "three.csv"
     frame.loc[:20, "state"] = "dead"
     frame.to_csv(path, index=False)

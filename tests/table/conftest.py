@@ -56,7 +56,7 @@ def path(tmp_path_factory):
 def models(path):
     """One model per method."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(scored, "N_QUICK_CANDIDATES", 2)  # they are slow
+        patch.setattr(scored.Scored, "n_for_table", 2)  # they are slow
         return {
             name: fit_table(path, "state", method=name, row_names="id") for name in model_names()
         }

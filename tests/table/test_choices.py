@@ -43,7 +43,7 @@ def test_models_without_neighbors_have_no_deciding_examples(name, models, path):
 
 @pytest.fixture
 def few(monkeypatch):
-    monkeypatch.setattr(scored, "N_QUICK_CANDIDATES", 2)
+    monkeypatch.setattr(scored.Scored, "n_for_table", 2)
 
 
 def fit(path, **options):

@@ -34,7 +34,7 @@ NAIVE_BAYES = "sklearn.naive_bayes:GaussianNB"
 def found(path):
     methods = ["plain", "iml", "gmml", "logistic"]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(scored, "N_QUICK_CANDIDATES", 2)
+        patch.setattr(scored.Scored, "n_for_table", 2)
         return compare_table(path, "state", methods=methods, n_folds=3, ignore=["id"])
 
 
@@ -144,7 +144,7 @@ def long_path(tmp_path_factory):
 
 
 def test_all_positives_are_learned_from_and_all_rows_are_tested(long_path, monkeypatch):
-    monkeypatch.setattr(scored, "N_QUICK_CANDIDATES", 2)
+    monkeypatch.setattr(scored.Scored, "n_for_table", 2)
     seen = []
     fit = LogisticRegressions.fit
 
@@ -358,7 +358,7 @@ def test_a_method_that_fails_does_not_lose_the_others(path, broken):
 
 
 def test_the_aim_is_tuned_and_comes_first(path, monkeypatch):
-    monkeypatch.setattr(scored, "N_QUICK_CANDIDATES", 2)
+    monkeypatch.setattr(scored.Scored, "n_for_table", 2)
     settings = {"methods": ["logistic"], "n_folds": 2, "ignore": ["id"]}
     found = {each: compare_table(path, "state", scoring=each, **settings) for each in ("f1", "f5")}
     (f1,), (f5,) = (each.summary() for each in found.values())

@@ -25,7 +25,7 @@ def tripled():
 @pytest.mark.parametrize("n_times", [1, 7])
 @pytest.mark.parametrize("method", ["plain", "logistic", "boosting", "iml"])
 def test_the_score_of_fit_does_not_come_from_copies(tripled, method, n_times, monkeypatch):
-    monkeypatch.setattr(scored, "N_QUICK_CANDIDATES", 2)
+    monkeypatch.setattr(scored.Scored, "n_for_table", 2)
     model = fit_table(pd.concat([tripled] * n_times), "state", method=method)
     # Calling every row ill has an F1 of 0.4.
     assert model.training["score"] < 0.6
@@ -90,7 +90,7 @@ def test_copies_are_found_despite_an_identifier(tripled, tmp_path, ids):
 
 
 def test_the_expected_quality_is_that_of_the_threshold_that_decides(path, monkeypatch):
-    monkeypatch.setattr(scored, "N_QUICK_CANDIDATES", 1)
+    monkeypatch.setattr(scored.Scored, "n_for_table", 1)
     found = [
         fit_table(path, "state", method="logistic", ignore=["id"], threshold=each)
         for each in (0.02, 0.98)

@@ -24,7 +24,7 @@ from raremetric.table.splitting import tuning_folds
 
 @pytest.fixture(autouse=True)
 def few(monkeypatch):
-    monkeypatch.setattr(scored, "N_QUICK_CANDIDATES", 2)
+    monkeypatch.setattr(scored.Scored, "n_for_table", 2)
 
 
 @pytest.fixture(scope="module")

@@ -23,7 +23,7 @@ LARGE_ROWS ?= 10000000
 PYTHONS ?= 3.11 3.12 3.13
 SETS ?= oldest current pre
 
-.PHONY: help test test-quick test-slow test-browser test-faults test-large test-versions fuzz \
+.PHONY: help demo test test-quick test-slow test-browser test-faults test-large test-versions fuzz \
 	lint format bench paper beyond large docs dist audit clean
 
 help:  ## list the targets
@@ -53,6 +53,12 @@ $(VENV)/.release: $(VENV)/bin/python pyproject.toml
 $(VENV)/.docs: $(VENV)/bin/python pyproject.toml
 	$(BIN)/pip install -qq -e ".[docs]"
 	@touch $@
+
+demo: $(VENV)/.study  ## compare methods on a file of real data, fit a model, and write a page, all in the folder demo
+	mkdir -p demo
+	$(BIN)/raremetric datasets libras --export demo/libras.csv
+	$(BIN)/raremetric compare demo/libras.csv --target class --positive 1 --folds 3 --jobs 2 -o demo/comparison.html
+	$(BIN)/raremetric fit demo/libras.csv --target class --positive 1 -o demo/model.skops
 
 # The generated cases run without coverage, which nearly doubles their time.
 test: $(VENV)/.dev lint  ## run the linters, the fast tests with coverage, and the kernels without compilation

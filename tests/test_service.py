@@ -15,6 +15,7 @@ import pytest
 from examples.service.serve import MAX_ROWS, ModelServer
 from raremetric.table import fit_table, load_model, save_model
 
+ROW = {"amount": 1.0, "age": 30, "country": "far"}
 FOLDER = Path(__file__).parent.parent / "examples" / "service"
 
 
@@ -87,7 +88,8 @@ def test_what_was_seen_is_counted(server, frame):
         return {name: float(value) for name, value in (line.split() for line in lines)}
 
     before = counts()
-    strange = [{**rows_of(frame)[0], "country": "elsewhere"}, {"amount": 1e6}]
+    row = rows_of(frame)[0]
+    strange = [{**row, "country": "elsewhere"}, {"amount": 1e6, "age": None, "country": None}]
     status, text = request(server, "/predict", strange)
     assert status == 200
     assert "country" in json.loads(text)[0]["unlike_training"]
@@ -112,13 +114,28 @@ def test_the_state_of_the_service(server):
         ("/predict", {"amount": 1}, 400, "not a list"),
         ("/predict", [], 400, "0 rows"),
         ("/predict", [{}] * (MAX_ROWS + 1), 400, f"{MAX_ROWS + 1} rows"),
-        ("/predict", [{"amount": "many"}], 400, "amount"),
+        ("/predict", [{**ROW, "amount": "many"}], 400, "amount"),
+        ("/predict", [ROW, {}], 400, "Row 2 lacks the columns 'amount', 'age', 'country'"),
+        ("/predict", [{"amount": 1, "age": 20}], 400, "Row 1 lacks the column 'country'"),
+        ("/predict", [{**ROW, "contry": "far"}], 400, "Row 1 has the unknown column 'contry'"),
+        (
+            "/predict",
+            [{"amount": 1, "age": 20, "contry": "far"}],
+            400,
+            "Row 1 lacks the column 'country' and has the unknown column 'contry'",
+        ),
     ],
 )
 def test_bad_requests_get_one_sentence(server, path, body, status, message):
     found, text = request(server, path, body)
     assert found == status
     assert message in json.loads(text)["error"]
+
+
+def test_the_class_of_a_row_may_be_sent(server):
+    status, text = request(server, "/predict", [ROW])
+    assert status == 200
+    assert request(server, "/predict", [{**ROW, "fraud": "no"}]) == (status, text)
 
 
 def test_the_container_file_copies_files_that_exist():

@@ -2,8 +2,8 @@
 
     python serve.py model.skops --port 8000
 
-    POST /predict   a JSON list of rows, each an object from column to value or null
-    GET  /health    versions, columns, threshold and what to expect
+    POST /predict   a JSON list of rows, each an object from every column to a value or null
+    GET  /health    versions, columns, classes and threshold
     GET  /metrics   counters in the text format of Prometheus
 
 Threads share one model. Each process has its own: run several, with a load balancer before them,
@@ -37,9 +37,8 @@ class ModelServer(ThreadingHTTPServer):
 
     def predict(self, rows: list[dict]) -> list[dict]:
         """What `raremetric predict` writes, for each row."""
-        columns = self.model.encoder.feature_names_in_
-        frame = pd.DataFrame(rows, columns=[*columns])  # a missing column is a missing value
-        found = self.model.predict_table(frame)
+        self.check_columns(rows)
+        found = self.model.predict_table(pd.DataFrame(rows))
         unlike = found["unlike_training"].fillna("")
         with self._lock:
             self.counts["rows"] += len(found)
@@ -48,8 +47,26 @@ class ModelServer(ThreadingHTTPServer):
             self.counts["probability_sum"] += float(found["probability"].sum())
         return json.loads(found.to_json(orient="records"))
 
+    def check_columns(self, rows: list[dict]) -> None:
+        """Refuse a row without all columns, or with others than the class and the id."""
+        columns = [*map(str, self.model.encoder.feature_names_in_)]
+        known = {*columns, self.model.target_name, self.model.id_name}
+        for number, row in enumerate(rows, 1):
+            lacking = [name for name in columns if name not in row]
+            unknown = [name for name in row if name not in known]
+            wrong = [
+                f"{verb} {'column' if len(names) == 1 else 'columns'} {', '.join(map(repr, names))}"
+                for verb, names in (("lacks the", lacking), ("has the unknown", unknown))
+                if names
+            ]
+            if wrong:
+                raise ValueError(
+                    f"Row {number} {' and '.join(wrong)}; send every column of GET /health, null "
+                    "for a missing value."
+                )
+
     def health(self) -> dict:
-        """What the service is, and what its model was expected to do."""
+        """What the service is."""
         model = self.model
         return {
             "versions": model.versions,

@@ -23,7 +23,7 @@ def test_explain_a_row(run, path, saved):
     assert "Row 7 (r6) of" in text
     assert "threshold: 0." in text
     assert "How much each column moves the log-odds of 'ill' (exact)" in text
-    assert "The training examples that decide, the nearest first" in text
+    assert "The nearest training examples of each class, sorted by distance" in text
     assert "stretch" not in result.output
     found = json.loads(run("explain", saved / "rare.skops", path, "--row", "7", "--json").stdout)
     assert found["id"] == "r6"

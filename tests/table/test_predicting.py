@@ -22,7 +22,8 @@ def test_the_file_contains_the_predictions_of_the_model(model, path, tmp_path):
     assert (counts.rows, counts.positive) == (120, found.positive.sum())
     assert table.columns.tolist() == [
         *("row", "id", "class", "probability", "unlike_training"),
-        *("neighbor_1", "distance_1", "neighbor_2", "distance_2", "neighbor_3", "distance_3"),
+        *("neighbor_1", "class_1", "distance_1", "neighbor_2", "class_2", "distance_2"),
+        *("neighbor_3", "class_3", "distance_3"),
     ]
     assert table["row"].tolist() == list(range(1, 121))
     assert table["id"].tolist() == [f"r{i}" for i in range(120)]
@@ -30,6 +31,9 @@ def test_the_file_contains_the_predictions_of_the_model(model, path, tmp_path):
     np.testing.assert_array_equal(table["probability"], found.probability)
     np.testing.assert_array_equal(table["distance_2"], found.distances[:, 1])
     assert table["neighbor_3"].tolist() == model.ids[found.neighbors[:, 2]].tolist()
+    state = pd.read_csv(path).set_index("id")["state"]
+    for rank in (1, 2, 3):
+        assert table[f"class_{rank}"].tolist() == state[table[f"neighbor_{rank}"]].tolist()
     (whole,) = output_tables(model, path)
     assert json.loads(json.dumps(whole.to_pylist())) == table.to_dict("records")
 
@@ -83,14 +87,16 @@ def predict(path, tmp_path, id_name="id"):
     return model, pd.read_csv(out, dtype=str)
 
 
-@pytest.mark.parametrize("name", ["class", "row", "probability", "neighbor_1", "unlike_training"])
+@pytest.mark.parametrize(
+    "name", ["class", "row", "probability", "neighbor_1", "class_1", "unlike_training"]
+)
 def test_a_column_of_ids_keeps_its_name(tmp_path, name):
     path = tmp_path / "mine.csv"
     with_ids(IDS, name).to_csv(path, index=False)
     model, found = predict(path, tmp_path, name)
     assert found[name].tolist() == [IDS[i % 6] for i in range(120)]
     assert f"raremetric_{name}" in found.columns
-    assert found.shape[1] == 11
+    assert found.shape[1] == 14
     assert found.columns.is_unique
     unnamed = model.predict_table(make_table().drop(columns="id"))
     assert unnamed.columns.tolist() == [each for each in found.columns if each != name]

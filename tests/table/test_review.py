@@ -177,7 +177,7 @@ def test_a_model_without_neighbors_can_be_reviewed(logistic, path):
     page = review_page(found)
     assert all(each.examples == [] and each.columns_exact for each in found.alerts)
     assert "exact Shapley values" in page
-    assert "training examples that decide" not in page
+    assert "nearest training examples" not in page
 
 
 def keys(page):

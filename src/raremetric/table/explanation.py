@@ -1,4 +1,4 @@
-"""Why a model decides as it does: deciding columns and examples of a row, and importances."""
+"""Why a model decides as it does: columns and nearest examples of a row, and importances."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from raremetric.validation import check_integer
 
 SAME_POINT = 1e-7  # a smaller distance is zero except for rounding
 MAX_EXACT = 8  # columns; with more, exact contributions take seconds per row
-PER_CLASS = 2  # deciding examples to show
+PER_CLASS = 2  # nearest examples to show
 SEED = 0  # the same rows always get the same explanation
 KNOWN_SHARE = 0.5  # of rows that are in the training data, from which importances are optimistic
 
@@ -46,8 +46,8 @@ class Explanation(NamedTuple):
     columns: list[dict[str, Any]]  # column, value, contribution, std_error; the largest first
     columns_exact: bool  # False: the contributions are sampled
     scale: str  # of the contributions: "log-odds", "probability" or "decision function"
-    # Deciding: id, class, distance, values and parts of the squared distance by column; the nearest
-    # first, none if the model has no neighbors.
+    # The nearest of each class: id, class, distance, values and parts of the squared distance by
+    # column; the nearest first, none if the model has no neighbors.
     examples: list[dict[str, Any]]
     parts_exact: bool  # False: the parts do not sum to the distance, see counterfactual_changes
 
@@ -110,9 +110,9 @@ def explain_rows(
 
 
 def _examples(model: TableModel, encoded: NDArray, parts_exact: bool) -> list[dict[str, Any]]:
-    """The training examples that decide about one encoded row; see `Explanation`.
+    """The nearest training examples of each class to one encoded row; see `Explanation`.
 
-    They are the nearest of each class under the metric with the largest weight.
+    The distance is that of the metric with the largest weight.
     """
     if not model.has_neighbors:
         return []
@@ -159,9 +159,10 @@ def explain_row(model: TableModel, path: Any, row: int) -> Explanation:
         With the fields ``predicted``, ``probability`` and ``threshold``; ``columns``, a list of
         dict with the ``column``, its ``value`` and its ``contribution`` to the score, the largest
         first; ``columns_exact``, whether the contributions are exact or sampled; ``examples``, the
-        deciding examples with their ``class``, ``values``, ``distance`` and what each column adds
-        to its square, ``parts``; ``parts_exact``, whether these sum to it; and ``unlike``, the
-        columns that are unlike the training data.
+        nearest training examples of each class under the metric with the largest weight, with their
+        ``class``, ``values``, ``distance`` and what each column adds to its square, ``parts``;
+        ``parts_exact``, whether these sum to it; and ``unlike``, the columns that are unlike the
+        training data.
     """
     check_integer(row, "row", low=1)
     seen = 0

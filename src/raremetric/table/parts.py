@@ -18,7 +18,7 @@ from raremetric.table.model import TableModel
 from raremetric.table.predictions import PredictionCounts, write_predictions
 from raremetric.table.reading.files import collection_files, is_parquet, table_suffix
 
-FORMAT = 2
+FORMAT = 3
 MANIFEST = "raremetric.json"  # in the directory of the output: what belongs to what
 
 

@@ -65,17 +65,18 @@ def output_table(model: TableModel, found: Predictions) -> pa.Table:
     """The output for some rows; the types of the columns do not depend on the rows.
 
     The columns are ``row``, the names of the rows if there are any, ``class``, ``probability`` of
-    the positive class, ``unlike_training``, and ``neighbor_1``, ``distance_1``, … for the nearest
-    training examples. If the column with the names of the rows has one of these names, ours starts
-    with ``raremetric_``.
+    the positive class, ``unlike_training``, and ``neighbor_1``, ``class_1``, ``distance_1``, … for
+    the nearest training examples. If the column with the names of the rows has one of these names,
+    ours starts with ``raremetric_``.
     """
     columns: dict[str, Any] = {
         "class": model.classes_[found.positive.astype(np.int64)],
         "probability": found.probability,
         "unlike_training": found.unlike,
     }
-    for rank in range(found.neighbors.shape[1]):
-        columns[f"neighbor_{rank + 1}"] = model.ids[found.neighbors[:, rank]]
+    for rank, rows in enumerate(found.neighbors.T):
+        columns[f"neighbor_{rank + 1}"] = model.ids[rows]
+        columns[f"class_{rank + 1}"] = model.classes_[model.y[rows]]
         columns[f"distance_{rank + 1}"] = found.distances[:, rank]
     named = {
         _output_name(model, "row"): found.rows,

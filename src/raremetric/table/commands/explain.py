@@ -52,7 +52,7 @@ def explain(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Explain the prediction for a row by its columns and by the examples that decide."""
+    """Explain the prediction for a row by its columns and the nearest examples of each class."""
     from raremetric.table import explain_row, importances_of_file, load_model
 
     if importance == (row is not None):

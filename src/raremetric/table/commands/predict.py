@@ -71,7 +71,11 @@ def predict(
         ),
     ] = False,
 ) -> None:
-    """Predict the class of each row, with its probability and the nearest training examples."""
+    """Predict the class of each row, with its probability and the nearest training examples.
+
+    The columns neighbor_1, class_1, distance_1 and so on are the nearest training examples, their
+    classes and their distances.
+    """
     from raremetric.files import check_not_open, check_output
     from raremetric.table import load_model
     from raremetric.table.reading.files import collection_files

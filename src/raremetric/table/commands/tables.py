@@ -82,11 +82,11 @@ def contributions_table(found: Explanation, positive: str) -> Table:
 
 
 def examples_table(found: Explanation, distances: bool) -> Table:
-    """The row beside the examples that decide, with the columns that matter most first.
+    """The row beside the nearest training examples, with the columns that matter most first.
 
     With ``distances``, each value is followed by its part of the squared distance.
     """
-    title = "The training examples that decide, the nearest first"
+    title = "The nearest training examples of each class, sorted by distance"
     columns, examples = found.columns, found.examples
     if distances:
         title += (

@@ -14,9 +14,8 @@ from raremetric.table.review import Review
 N_SHOWN = 8  # columns of an alert that are shown at first
 N_NAMED = 3  # columns named in the summary of an alert
 EXAMPLES_NOTE = (
-    "The columns on the right are the training examples that decide, with their class, the nearest "
-    "first: the nearest of each class under the metric with the largest "
-    "weight. Values that are the same as in the row are gray."
+    "The columns on the right are the nearest training examples of each class under the metric "
+    "with the largest weight, the nearest first. Values that are the same as in the row are gray."
 )
 
 

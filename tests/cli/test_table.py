@@ -409,8 +409,9 @@ def test_thresholds_and_budgets(run, path, logistic, tmp_path):
     lines = run("predict", logistic, path, "--json", "--threshold", "0.5").stdout.splitlines()
     found = pd.DataFrame(map(json.loads, lines))
     assert ((found["class"] == "ill") == (found["probability"] >= 0.5)).all()
-    result = run("predict", logistic, path, "--top", "5", "--threshold", "0.5")
-    assert "Give only one of --threshold and --top." in result.stderr
+    third = found["probability"].nlargest(3).iloc[-1]
+    result = run("predict", logistic, path, "-o", out, "--top", "5", "--threshold", third)
+    assert "120 rows, 3 predicted as 'ill'" in result.stdout
     assert run("predict", logistic, path, "--threshold", "1.5").exit_code == 2
 
 

@@ -103,6 +103,17 @@ def test_a_number_of_alerts(path, models, tmp_path, top):
     assert (model.predict_table(path, top=top)["class"] == found["class"]).all()
 
 
+@pytest.mark.parametrize("threshold", [0, 0.3, 1])
+def test_a_number_of_alerts_from_a_threshold_on(path, models, threshold):
+    likely = models["plain"].predict_table(path)["probability"]
+    for top in (0, 5, 60, 500):
+        found = models["plain"].predict_table(path, top=top, threshold=threshold)
+        order = sorted(np.flatnonzero(likely >= threshold), key=lambda i: (-likely[i], i))
+        assert set(np.flatnonzero(found["class"] == "ill")) == set(order[:top])
+    with pytest.raises(ValueError, match="threshold"):
+        models["plain"].predict_table(path, top=5, threshold=2)
+
+
 def test_rows_that_are_drawn(tmp_path, few):
     path = tmp_path / "long.csv"
     make_table(n=400).to_csv(path, index=False)

@@ -163,7 +163,8 @@ class TableModel:
         threshold : float or None, default=None
             Predict the positive class from this probability on; None for `threshold`.
         top : int or None, default=None
-            Predict the positive class for this number of rows, those with the highest probability.
+            Predict the positive class for this number of rows, those with the highest probability,
+            whatever it is. With a `threshold`, for at most this number, and only from it on.
 
         Returns
         -------

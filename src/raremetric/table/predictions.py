@@ -121,13 +121,15 @@ def output_tables(
             yield output_table(model, found)
 
     kind = _output_name(model, "class")
-    for table in tables() if top is None else _with_top(model, tables(), top):
+    for table in tables() if top is None else _with_top(model, tables(), top, threshold):
         counts.positive += int(pc.equal(table[kind], model.class_names[1]).to_numpy().sum())
         yield table
 
 
-def _with_top(model: TableModel, tables: Iterator[pa.Table], top: int) -> Iterator[pa.Table]:
-    """Predict the positive class for the most likely rows.
+def _with_top(
+    model: TableModel, tables: Iterator[pa.Table], top: int, threshold: float | None
+) -> Iterator[pa.Table]:
+    """Predict the positive class for the most likely rows, from a threshold on if there is one.
 
     All other columns wait in a temporary file, so that only the probabilities are in memory.
     """
@@ -140,9 +142,10 @@ def _with_top(model: TableModel, tables: Iterator[pa.Table], top: int) -> Iterat
             for table in chain([first], tables):
                 writer.write_table(table)
                 probabilities.append(table[likely].to_numpy())
-        order = np.argsort(-np.concatenate(probabilities), kind="stable")
+        p = np.concatenate(probabilities)
+        order = np.argsort(-p, kind="stable")
         positive = np.zeros(len(order), dtype=np.int64)
-        positive[order[:top]] = 1
+        positive[order[:top]] = 1 if threshold is None else p[order[:top]] >= threshold
         stream.seek(0)
         start, index = 0, first.column_names.index(kind)
         for batch in pa.ipc.open_stream(stream) if len(order) else ():

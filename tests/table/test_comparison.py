@@ -1,5 +1,7 @@
 """Nested cross-validation on a table: its figures, its page, and interruptions."""
 
+import sys
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -64,6 +66,19 @@ def test_importances_by_independent_computation(path):
         own = np.array(decreases)[:, ["size", "weight", "new"].index(each["column"])]
         assert each["importance"] == pytest.approx(own.mean())
         assert each["std"] == pytest.approx(own.std())
+
+
+@pytest.mark.parametrize("name", ["lightgbm", "catboost-defaults"])
+def test_a_missing_package_is_named_before_the_first_fold(path, monkeypatch, name):
+    package = name.partition("-")[0]
+    monkeypatch.setitem(sys.modules, package, None)
+    sentence = (
+        f"^The method '{name}' needs {package}, but it is not installed: pip install {package}$"
+    )
+    started = []
+    with pytest.raises(ImportError, match=sentence):
+        compare_table(path, "state", methods=["plain", name], on_start=started.append)
+    assert started == []
 
 
 def test_importances_of_a_column_with_several_features(tmp_path):

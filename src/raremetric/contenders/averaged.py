@@ -6,7 +6,7 @@ from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from math import ceil
 from statistics import fmean
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,6 +37,8 @@ class ClassifierFamily(BaseEstimator):
 
     One object for all settings, because they can share work: distances, histograms.
     """
+
+    package: ClassVar[str] = ""  # the optional package that it needs, if any
 
     @abstractmethod
     def fit(self, X, y, settings, seed, weights=None) -> Self:

@@ -136,6 +136,11 @@ class Contender(ABC):
         object.__setattr__(self, "title", self.title or self.name)
         self._check_settings()
 
+    @property
+    def package(self) -> str:
+        """The optional package that it needs; empty if none."""
+        return ""
+
     def variant(
         self,
         name: str,

@@ -118,6 +118,8 @@ class BoostedTrees(Boosters):
     With ``balance``, both classes have the same weight.
     """
 
+    package = "xgboost"
+
     def _data(self, rows, like=None):
         xgboost = import_optional("xgboost", "Gradient boosting")
         return xgboost.QuantileDMatrix(rows.X, rows.y, weight=rows.weights, nthread=1, ref=like)
@@ -164,6 +166,8 @@ class BoostedTrees(Boosters):
 class LightGBMs(Boosters):
     """LightGBM: trees grown leaf by leaf on histograms that all settings share."""
 
+    package = "lightgbm"
+
     def _data(self, rows, like=None):
         lightgbm = import_optional("lightgbm", "LightGBM")
         shared = {"feature_pre_filter": False, "force_col_wise": True, "num_threads": 1}
@@ -195,6 +199,8 @@ class LightGBMs(Boosters):
 
 class CatBoosts(Boosters):
     """CatBoost: symmetric trees with ordered boosting."""
+
+    package = "catboost"
 
     def _data(self, rows, like=None):
         catboost = import_optional("catboost", "CatBoost")

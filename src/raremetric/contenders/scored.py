@@ -46,6 +46,11 @@ class Scored(Contender):
     def _check_settings(self) -> None:
         refuse_unknown(self.settings, (), "settings", self.name, self.kind)
 
+    @property
+    def package(self) -> str:
+        """The optional package of the family."""
+        return self.family.package
+
     def _default_candidates(self, split: int) -> list[Candidate]:
         return grid_candidates(self.default_grid, self.n_candidates or N_CANDIDATES, split)
 

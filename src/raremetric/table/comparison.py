@@ -20,6 +20,7 @@ from sklearn.pipeline import make_pipeline
 from raremetric.contenders import Contender, Tuned, find_contender
 from raremetric.encoding import TableEncoder
 from raremetric.encoding.copies import copies_in
+from raremetric.extras import import_optional
 from raremetric.selection import Folds
 from raremetric.table import DEFAULT_METHODS
 from raremetric.table.aims import check_scoring
@@ -171,8 +172,11 @@ def compare_table(
 
 
 def _find_contenders(names: Sequence[str]) -> dict[str, Contender]:
-    """The methods by their short names, where there are any."""
+    """The methods by their short names, where there are any; their packages can be imported."""
     found = [(name, find_contender(name)) for name in as_names(names, "methods")]
+    for _, contender in found:
+        if contender.package:
+            import_optional(contender.package, f"The method {contender.alias or contender.name!r}")
     return {contender.alias or name: contender for name, contender in found}
 
 

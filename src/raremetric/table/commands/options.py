@@ -110,7 +110,8 @@ Methods = Annotated[
     typer.Option(
         metavar="NAMES",
         help="Methods to compare, separated by commas; repeatable. Default: all but those that "
-        "are slow on large tables; see the list below.",
+        "are slow on large tables; see the list below. lightgbm and catboost need the "
+        "packages of the same names.",
         autocompletion=complete_methods,
     ),
 ]

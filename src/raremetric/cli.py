@@ -22,10 +22,9 @@ from rich.table import Table
 from raremetric.study.commands import study_app
 from raremetric.table import DEFAULT_METHODS, METHODS
 from raremetric.table.commands.compare import compare
-from raremetric.table.commands.explain import explain
 from raremetric.table.commands.fit import fit
 from raremetric.table.commands.predict import predict
-from raremetric.table.commands.saved import export, info, review
+from raremetric.table.commands.saved import explain, export, info, recalibrate, review
 from raremetric.terminal import (
     EXIT_CODES,
     App,
@@ -50,6 +49,7 @@ EPILOGS = {
     info: "Example: raremetric info model.skops --markdown",
     explain: "Example: raremetric explain model.skops new.csv --row 17",
     review: "Example: raremetric review model.skops new.csv --top 50 -o review.html",
+    recalibrate: "Example: raremetric recalibrate model.skops labeled.csv -o newer.skops",
     export: "Example: raremetric export model.skops -o model.onnx",
 }
 
@@ -176,21 +176,20 @@ def _short(source: str) -> str:
 def _details(info: DatasetInfo) -> Table:
     table = Table(title=info.name, title_justify="left", show_header=False)
     rows = {
-        "examples (n)": str(info.n_samples),
-        "features (d)": str(info.n_features),
+        "examples (n)": info.n_samples,
+        "features (d)": info.n_features,
         "positive (n⁺)": f"{info.n_positive} ({info.share:.2%})",
         "positive label": ", ".join(map(str, info.positive)),
-        "rows": f"{'' if info.paper_order else 'not '}in the paper's order",
         "collection": info.collection,
         "source": info.source,
         "license": info.license,
         "note": info.note,
     }
-    if info.collection != "paper":
-        del rows["rows"]
+    if info.collection == "paper" and not info.paper_order:
+        rows["rows"] = "not in the paper's order"
     for heading, value in rows.items():
         if value:
-            table.add_row(heading, value)
+            table.add_row(heading, str(value))
     return table
 
 

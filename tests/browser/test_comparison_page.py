@@ -3,7 +3,7 @@
 import pytest
 
 from raremetric.table.comparison import compare_table
-from raremetric.table.pages.comparison import comparison_page
+from raremetric.table.comparison_page import comparison_page
 from tests.browser.conftest import (
     assert_cut_boxes_fade,
     assert_fits_the_screen,
@@ -47,7 +47,7 @@ def test_the_table_sorts(opened):
 
 def test_all_sections_and_the_figure_are_there_and_named(opened):
     page = opened.page
-    assert page.locator("figure svg").count() == 1
+    assert page.locator("figure svg").count() == 2
     for figure in page.locator("figure").all():
         assert figure.get_attribute("aria-label") == figure.locator("figcaption").inner_text()
         assert figure.locator("svg").bounding_box()["height"] > 100
@@ -55,6 +55,7 @@ def test_all_sections_and_the_figure_are_there_and_named(opened):
         "Results",
         "Alerts",
         "Precision and recall",
+        "Reliability",
         "Confusion matrices",
     ]
 

@@ -6,7 +6,7 @@ import io
 import pytest
 
 from raremetric.table import fit_table
-from raremetric.table.pages.review import review_page
+from raremetric.table.review_page import review_page
 from raremetric.table.review import labeled_rows, review_file
 from tests.browser.conftest import (
     assert_cut_boxes_fade,

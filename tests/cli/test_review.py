@@ -30,17 +30,7 @@ def test_explain_a_row(run, path, saved):
     assert {each["class"] for each in found["examples"]} == {"ill", "well"}
     assert [*found["columns"][0]] == ["column", "value", "contribution", "std_error"]
     assert found["columns_exact"]
-    assert all([*each["parts"]] == [*each["values"]] for each in found["examples"])
-    assert found["weights"] == {} or found["parts_exact"]
     assert found["n_metrics"] >= 1
-
-
-def test_distances_on_request(run, path, saved):
-    words = ["explain", saved / "iml.skops", path, "--row", "7"]
-    assert "Feature weights" not in run(*words).stdout
-    text = run(*words, "--distances").stdout
-    assert "what each column adds to the squared distance" in " ".join(text.split())
-    assert "Feature weights of the metric" in text
 
 
 def test_long_ids_are_not_cut(run, saved, tmp_path, models):  # noqa: F811

@@ -54,7 +54,7 @@ def test_compare_with_every_role_and_the_next_step(run, roles_path, tmp_path, mo
     end = " ".join(done.stdout.split())
     assert "--ignore day --group customer --weight times --scoring 'precision>=0.6'" in end
     page = (tmp_path / "comparison.html").read_text()
-    assert "tuned for recall at precision 0.6" in page
+    assert "tuned for recall with precision" in page
     assert "No value of &#39;customer&#39;" in page or "No value of 'customer'" in page
     assert "Top 10" in page
     assert "Alerts at the threshold" in page

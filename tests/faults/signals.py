@@ -40,7 +40,6 @@ COMMANDS = {
     "predict": ("out.csv", "predict model.skops table.csv -o out.csv"),
     "predict --top": ("out.csv", "predict model.skops table.csv --top 5 -o out.csv"),
     "predict -": ("out.csv", "predict model.skops - -o out.csv"),
-    "explain --plot": ("out.png", "explain model.skops table.csv --row 1 --plot out.png"),
     "review": ("out.html", "review model.skops table.csv --top 3 -o out.html"),
     "info": (None, "info model.skops --json"),
     "compare": (

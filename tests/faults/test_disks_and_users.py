@@ -50,7 +50,6 @@ def finished(tmp_path):
         "fit {path} --target state --id id --model plain -o out",
         "predict {saved} {path} -o out",
         "predict {saved} - -o out",
-        "explain {saved} {path} --row 1 --plot out.png",
         "review {saved} {path} --top 3 -o out",
         "compare {path} --target state --ignore id --folds 2 --methods plain -o out",
         "datasets wine --export out",

@@ -5,29 +5,35 @@ import sys
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.special import expit
 from sklearn.inspection import permutation_importance
-from sklearn.metrics import average_precision_score, f1_score, fbeta_score, precision_recall_curve
+from sklearn.metrics import (
+    average_precision_score,
+    brier_score_loss,
+    f1_score,
+    fbeta_score,
+    jaccard_score,
+    log_loss,
+    precision_recall_curve,
+    roc_auc_score,
+)
 from sklearn.model_selection import StratifiedKFold
 
 from raremetric.contenders import scored
 from raremetric.contenders.families import LogisticRegressions
 from raremetric.contenders.rare import GivenMetrics
-from raremetric.encoding.copies import copies_in
 from raremetric.learners.euclidean import Euclidean
-from raremetric.rare import classifier
 from raremetric.table import Comparison, compare_table, read_table
-from raremetric.table.aims import MEASURES, best_group, positives_on_top
-from raremetric.table.comparison import limit_rows
-from raremetric.table.fitting import fit_method
-from raremetric.table.pages.comparison import (
+from raremetric.table.aims import MEASURES, behind_best, positives_on_top
+from raremetric.table.comparison_page import (
     RECALLS,
     _curve,
     comparison_page,
     confusion_grid,
     results_grid,
 )
+from raremetric.table.fitting import fit_method
 from raremetric.table.results import FoldResult
-from raremetric.table.splitting import NO_ROLES, tuning_folds
 
 NAIVE_BAYES = "sklearn.naive_bayes:GaussianNB"
 
@@ -49,12 +55,10 @@ def test_importances_by_independent_computation(path):
     settings = {"ignore": ["id", "color"], "n_folds": 3}  # each other column is one feature
     found = compare_table(path, "state", methods=[NAIVE_BAYES], importances=True, **settings)
     table, decreases = read_table(path, "state", ignore=settings["ignore"]), []
-    roles = NO_ROLES._replace(copies=copies_in(table.data).numbers)
     splits = StratifiedKFold(3, shuffle=True, random_state=0).split(table.data, table.target)
     for train, test in splits:
         X, y = table.encoder.fit(table.data.iloc[train]).transform(table.data), table.target
-        folds = tuning_folds(y[train], 0, roles.take(train))
-        model = fit_method(NAIVE_BAYES, X[train], y[train], folds=folds).model
+        model = fit_method(NAIVE_BAYES, X[train], y[train]).model
         options = {"scoring": "average_precision", "n_repeats": 3, "random_state": 0}
         decreases.append(
             permutation_importance(model, X[test], y[test], **options).importances_mean
@@ -99,12 +103,10 @@ def test_plain_distance_by_independent_computation(found, summary, path):
     assert found.importances() == []  # they were not asked for
     table = read_table(path, "state", ignore=["id"])
     f1, precision = [], []
-    roles = NO_ROLES._replace(copies=copies_in(table.data).numbers)
     splits = StratifiedKFold(3, shuffle=True, random_state=0).split(table.data, table.target)
     for train, test in splits:
         X, y = table.encoder.fit(table.data.iloc[train]).transform(table.data), table.target
-        folds = tuning_folds(y[train], 0, roles.take(train))
-        model = GivenMetrics([Euclidean()], pos_label=1, random_state=0, cv=folds)
+        model = GivenMetrics([Euclidean()], pos_label=1, random_state=0)
         model.fit(X[train], y[train])
         f1.append(f1_score(y[test], model.predict(X[test])))
         precision.append(average_precision_score(y[test], model.predict_proba(X[test])[:, 1]))
@@ -181,9 +183,9 @@ def test_all_positives_are_learned_from_and_all_rows_are_tested(long_path, monke
             assert found.confusion(results).sum() == 2000
     assert whole.notes == []
     assert drawn.notes == [
-        "Each method learned from 200 of 1334 training rows per fold (--max-rows 200): "
-        "all positives, and others drawn at random. Thresholds are corrected for the draw, and all "
-        "rows were tested, so that all figures are for the whole table."
+        "plain, logistic learn from 200 of 1334 rows, drawn with as many of each class as "
+        "possible, to limit the time. Probabilities and thresholds are corrected for the draw. For "
+        "another number, use `max_samples` (`--max-rows`)."
     ]
     for row, of_whole in zip(drawn.summary(), whole.summary(), strict=True):
         # Without the correction, one row in three would be predicted as positive.
@@ -192,33 +194,6 @@ def test_all_positives_are_learned_from_and_all_rows_are_tested(long_path, monke
         )
         assert n_alerts < 2 * n_alerts_whole
         assert row["F1"]["mean"] > 0.7 * of_whole["F1"]["mean"]
-
-
-def test_the_trees_of_rare_learn_from_no_more_rows_than_other_methods(
-    long_path, few_candidates, monkeypatch
-):
-    found, make = [], classifier.make_tuning_set
-
-    def spy(*args, **how):
-        found.append(make(*args, **how))
-        return found[-1]
-
-    monkeypatch.setattr(classifier, "make_tuning_set", spy)
-    compare_table(long_path, "state", max_samples=200, methods=["rare"], n_folds=3)
-    assert [len(each.rows) + len(each.others) for each in found] == [200] * 3
-
-
-def test_a_large_number_of_positives_is_drawn_too_with_a_note(path):
-    found = compare_table(
-        path, "state", methods=["plain"], n_folds=2, max_samples=20, ignore=["id"]
-    )
-    assert "20 of 60 training rows per fold (--max-rows 20): 10 of 12 positives" in found.notes[0]
-
-
-def test_wide_tables_are_learned_from_fewer_rows_by_default():
-    limits = [limit_rows("auto", n_features) for n_features in (1, 30, 31, 100, 5000)]
-    assert limits == [5000, 5000, 4838, 1500, 500]
-    assert (limit_rows(None, 100), limit_rows(200, 100)) == (None, 200)
 
 
 @pytest.mark.parametrize(
@@ -267,18 +242,23 @@ def test_methods_are_marked_by_a_corrected_t_test(mean, test_ratio, is_marked):
     spread = np.array([1.0, -1.0, 0.0, 0.5, -0.5])
     spread = 0.1 * spread / np.std(spread, ddof=1)
     scores = {"best": best, "other": best - 0.1 * mean - spread}
-    group = best_group(scores, test_ratio)
-    assert group == ({*scores} if is_marked else {"best"})
+    behind, limit = behind_best(scores, test_ratio)["other"]
+    assert behind == pytest.approx(0.1 * mean)
+    assert (behind <= limit) == is_marked
 
 
-def test_equal_methods_are_all_marked_and_a_constant_difference_is_not_chance():
+def test_equal_methods_and_a_constant_difference():
     best = np.array([0.5, 0.7])
     scores = {"a": best, "b": best.copy(), "c": best - 0.01}
-    assert best_group(scores, 1.0) == {"a", "b"}
-    assert best_group({}, 1.0) == set()
+    found = behind_best(scores, 1.0)
+    assert found["a"] == found["b"] == (0, 0)
+    assert found["c"] == pytest.approx((0.01, 0))
+    assert behind_best({}, 1.0) == {}
     # For one degree of freedom, the quantile is 12.7.
     scores = {"a": np.array([0.50, 0.40]), "b": np.array([0.40, 0.35])}
-    assert best_group(scores, 1.0) == {*scores}
+    assert behind_best(scores, 1.0)["b"] == pytest.approx(
+        (0.075, 12.706 * 1.5**0.5 * 0.05 / 2**0.5), 1e-3
+    )
 
 
 def test_the_grid_marks_the_methods_as_good_as_the_best(found, summary):
@@ -289,14 +269,14 @@ def test_the_grid_marks_the_methods_as_good_as_the_best(found, summary):
     assert marked[int(np.argmax([row["F1"]["mean"] for row in summary]))]
     assert all(row[1].text.endswith("*") == row[1].best for row in grid.rows)
     assert not any(cell.best for row in grid.rows for cell in row[2:])
-    assert "can be chance" in grid.notes[0]
+    assert "These folds show a difference in F1 from" in grid.notes[0]
 
 
 def test_the_page_says_how_many_candidates_and_errors_each_method_has(found, summary):
     grid = results_grid(found)
     assert grid.header[-2] == "Candidates"
     # 12 readings of the distances; other metrics of IML and GMML were hopeless after two folds.
-    assert [row[-2].text for row in grid.rows] == ["12", "96", "72", "2"]
+    assert [row[-2].text for row in grid.rows] == ["12", "84", "72", "2"]
     assert "tested on the same outer folds" in comparison_page(found)
     counts = confusion_grid(found)
     assert counts.header[1:3] == ["well as well", "well as ill"]
@@ -383,7 +363,30 @@ def test_the_aim_is_tuned_and_comes_first(path, monkeypatch):
     own = [fbeta_score(found["f5"].y[r.test], r.predicted, beta=5) for r in result]
     assert f5["F5"]["mean"] == pytest.approx(np.mean(own))
     with pytest.raises(ValueError, match="scoring must be 'f1'"):
-        compare_table(path, "state", scoring="accuracy", **settings)
+        compare_table(path, "state", scoring="best", **settings)
+
+
+@pytest.mark.parametrize("scoring", ["roc_auc", "neg_brier_score", "jaccard"])
+def test_any_scorer_of_scikit_learn_compares_methods(path, scoring):
+    settings = {"methods": ["logistic"], "n_folds": 2, "ignore": ["id"]}
+    found, default = (
+        compare_table(path, "state", scoring=each, **settings) for each in (scoring, "f1")
+    )
+    (row,), results = found.summary(), found.entries()["logistic"]
+    measure = {
+        "roc_auc": lambda y, r: roc_auc_score(y, r.score),
+        "neg_brier_score": lambda y, r: -brier_score_loss(y, expit(r.score)),
+        "jaccard": lambda y, r: jaccard_score(y, r.predicted),
+    }[scoring]
+    assert found.aim == scoring.replace("_", " ")
+    assert row[found.aim]["mean"] == pytest.approx(
+        np.mean([measure(found.y[r.test], r) for r in results])
+    )
+    for ours, theirs in zip(results, default.entries()["logistic"], strict=True):
+        np.testing.assert_array_equal(ours.predicted, theirs.predicted)  # tuned for F1
+    losses = [log_loss(found.y[r.test], expit(r.score)) for r in results]
+    assert row["log-loss"]["mean"] == pytest.approx(np.mean(losses))
+    assert "tuned for f1 within" in comparison_page(found)
 
 
 def test_the_curve_is_a_step_of_scikit_learns():
@@ -402,7 +405,7 @@ def test_the_page_holds_all_and_escapes(found):
     for title in (">Results<", "Precision and recall", "Confusion matrices"):
         assert title in page
     assert "&lt;mine.csv&gt;" in page
-    assert page.count("<svg") == 1
+    assert page.count("<svg") == 2
     assert "http://" not in page.replace("http://www.w3.org", "")
 
 

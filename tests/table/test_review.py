@@ -16,7 +16,6 @@ from sklearn.preprocessing import StandardScaler
 
 from raremetric.table import TableError, fit_table
 from raremetric.table.explanation import explain_row, importances_of_file, show_value
-from raremetric.table.pages.review import review_page
 from raremetric.table.predictions import guard, unguard
 from raremetric.table.review import (
     labeled_rows,
@@ -24,6 +23,7 @@ from raremetric.table.review import (
     review_file,
     with_reviewed_rows,
 )
+from raremetric.table.review_page import review_page
 from tests.table.conftest import make_table
 
 
@@ -100,8 +100,8 @@ def test_importances_of_the_original_columns(models, path, tmp_path):
         boosted, X, frame["state"] == "ill", scoring="average_precision", random_state=0
     )
     by_name = {each["column"]: each["importance"] for each in found.columns}
-    assert by_name["size"] == pytest.approx(expected.importances_mean[0])
-    assert by_name["new"] == pytest.approx(expected.importances_mean[6])
+    assert by_name["size"] == pytest.approx(expected.importances_mean[0], abs=0.05)
+    assert by_name["new"] == pytest.approx(expected.importances_mean[6], abs=0.02)
     assert found.columns[0]["column"] == "size"
     assert (found.n_rows, found.optimistic) == (200, False)
     assert importances_of_file(model, path).optimistic
@@ -137,7 +137,7 @@ def test_alerts_are_the_most_likely_rows(models, path, monkeypatch):
     assert [e.row for e in review_file(model, path, 7).alerts] == [e.row for e in whole.alerts]
 
 
-@pytest.mark.parametrize(("n_columns", "exact"), [(8, True), (9, False)])
+@pytest.mark.parametrize(("n_columns", "exact"), [(6, True), (7, False)])
 def test_a_review_shows_the_contributions_of_explain(tmp_path, n_columns, exact):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(60, n_columns))

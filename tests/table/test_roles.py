@@ -79,24 +79,17 @@ def test_inner_folds():
     rng = np.random.default_rng(0)
     y = (rng.random(300) < 0.2).astype(int)
     times, groups = rng.permutation(300).astype(float), rng.integers(0, 40, 300)
-    assert tuning_folds(y, 0, RowRoles(copies=np.arange(300))) is None
-    by_time = tuning_folds(y, 0, RowRoles(times=times))
+    assert tuning_folds(y, RowRoles(groups=groups)) is None  # a method makes them itself
+    by_time = tuning_folds(y, RowRoles(times=times))
     assert len(by_time) == 5
     for train, validation in by_time:
         assert times[train].max() < times[validation].min()
         assert y[train].sum() >= 2
-    for train, validation in tuning_folds(y, 0, RowRoles(groups=groups)):
-        assert not set(groups[train]) & set(groups[validation])
-    for train, validation in tuning_folds(y, 0, RowRoles(times=times, groups=groups)):
+    for train, validation in tuning_folds(y, RowRoles(times=times, groups=groups)):
         assert times[train].max() < times[validation].min()
         assert not set(groups[train]) & set(groups[validation])
-    copies = np.arange(300) % 100
-    for train, validation in tuning_folds(y, 0, RowRoles(copies=copies)):
-        assert not set(copies[train]) & set(copies[validation])
     with pytest.raises(ValueError, match="cannot be divided into an earlier part"):
-        tuning_folds(y, 0, RowRoles(times=np.zeros(300)))
-    with pytest.raises(ValueError, match="belong to 1 group, too few for 2 folds"):
-        tuning_folds(y, 0, RowRoles(groups=np.zeros(300, dtype=np.int64)))
+        tuning_folds(y, RowRoles(times=np.zeros(300)))
 
 
 @pytest.fixture(scope="module")
@@ -180,7 +173,7 @@ def test_times_and_weights_are_read_as_features_are(tmp_path):
     path, roles = tmp_path / "numbers.csv", Roles(time="t", weight="w")
     english = 't,w,a,y\n"1,000","1,500","1,500",u\n7,8,8,v\n9,"2,000","2,000",u\n'
     german = "t;w;a;y\n1.000;1,500;1,500;u\n7;8;8;v\n9;0,5;0,5;u\n"
-    for text, n_notes in ((english, 3), (german, 0)):
+    for text, n_notes in ((english, 4), (german, 0)):
         path.write_text(text)
         with warnings.catch_warnings(record=True) as notes:
             warnings.simplefilter("always")
@@ -311,7 +304,11 @@ def test_a_file_with_several_roles_is_read_once(leaking, tmp_path, monkeypatch):
     assert paths == [tmp_path / "roles.csv"]
     assert model.ids[:2].tolist() == ["000", "001"]
     assert model.training["weight"] == "size"
+    assert model.encoder.feature_names_in_.tolist() == ["a", "b", "c", "day"]
+    settings["ignore"] = ["day"]
+    model = fit_table(tmp_path / "roles.csv", "state", method="plain", **settings)
     assert model.encoder.feature_names_in_.tolist() == ["a", "b", "c"]
+    assert "by 'day'" in model.training["folds"]
 
 
 @pytest.mark.filterwarnings("ignore:The model is no better than chance")

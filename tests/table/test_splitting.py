@@ -104,7 +104,7 @@ def test_copies_that_join_all_groups_are_named(times, message):
     with pytest.raises(ValueError, match=f"{message} {joined}"):
         outer_folds(Y, 2, 0, RowRoles(times, groups, copies=copies))
     with pytest.raises(ValueError, match=joined):
-        tuning_folds(Y, 0, RowRoles(np.arange(300), groups, copies=copies))
+        tuning_folds(Y, RowRoles(np.arange(300), groups, copies=copies))
     with pytest.raises(ValueError, match=r"The positive rows belong to 1 group, .* folds\. Use"):
         outer_folds(Y, 2, 0, RowRoles(None, np.zeros(300, dtype=int), copies=np.arange(300)))
 
@@ -130,12 +130,12 @@ def frame():
     return frame.assign(customer=[f"c{i}" for i in rng.integers(0, 150, 160)])
 
 
-def test_time_and_group_are_not_features(frame, tmp_path):
+def test_folds_by_time_and_group(frame, tmp_path):
     frame.to_csv(tmp_path / "t.csv", index=False)
     found = compare_table(
         tmp_path / "t.csv", "state", methods=["plain"], n_folds=2, time="day", group="customer"
     )
-    assert len(found.columns) == 4
+    assert found.columns == ["size", "weight", "color", "new", "day"]  # the date is a feature
     assert "sorted by 'day' and divided into 3 periods" in found.protocol
     assert "No value of 'customer' occurs both" in found.protocol
     (results,) = found.entries().values()
@@ -156,30 +156,3 @@ def test_repeats(path):
         )
         tops.append(positives_on_top(y[rows], score, 10))
     assert found.budgets()[0]["found"] == pytest.approx(np.mean(tops))
-
-
-def test_folds_are_given_if_methods_must_not_learn_from_all_rows():
-    y = (np.arange(1000) < 50).astype(int)
-    assert tuning_folds(y, 0, quick=True, max_samples=1000) is None
-    folds = tuning_folds(y, 0, quick=True, max_samples=999)
-    assert len(folds) == 15  # three repeats of five folds, as a method makes them by itself
-    assert np.array_equal(np.sort(np.concatenate([test for _, test in folds[:5]])), np.arange(1000))
-
-
-@pytest.mark.parametrize(
-    ("n_rows", "n_positive", "n_folds"), [(2000, 100, 3), (2000, 99, None), (1999, 100, None)]
-)
-def test_a_comparison_tunes_on_three_folds_if_there_are_many_rows(n_rows, n_positive, n_folds):
-    y = np.arange(n_rows) < n_positive
-    folds = tuning_folds(y.astype(int), 0, quick=True)
-    assert tuning_folds(y.astype(int), 0) is None  # a fit uses the folds of the method
-    if n_folds is None:
-        assert folds is None
-        return
-    assert len(folds) == n_folds + 5  # the models that predict learn from more rows
-    for repeat in (folds[:n_folds], folds[n_folds:]):
-        tested = np.sort(np.concatenate([test for _, test in repeat]))
-        assert np.array_equal(tested, np.arange(n_rows))
-    for train, test in folds[:n_folds]:
-        assert not np.intersect1d(train, test).size
-        assert abs(y[test].sum() - n_positive / n_folds) < 1

@@ -28,6 +28,7 @@ from raremetric.encoding.texts import TextEncoder
 from raremetric.files import TableError
 from raremetric.validation import check_integer, warn_user
 
+MANY_RECURRING = 0.1  # share of the rows whose level recurs, from which levels may name groups
 # Each is fitted on a Series and encodes it, (n_rows, n_features); unlike a transformer of
 # scikit-learn, it is told the name of its column only to name the encoded features.
 ColumnEncoder = NumberEncoder | DateEncoder | CategoryEncoder | TextEncoder | EmptyEncoder
@@ -192,7 +193,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             return CategoryEncoder()
         name = shlex.quote(column.name)
         advice = f"leave it out (`ignore`, on the command line `--ignore {name}`)"
-        if 2 * len(counts) <= sum(counts.values()):  # most levels recur
+        recurring = sum(count for count in counts.values() if count > 1)
+        if recurring >= MANY_RECURRING * sum(counts.values()):
             advice += (
                 "; if it names groups of rows, such as customers, use it as `group` (`--group "
                 f"{name}`)"

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 from raremetric.extras import lazy_names
 
 if TYPE_CHECKING:
+    from raremetric.table.calibration import recalibrate
     from raremetric.table.collections import fit_collection
     from raremetric.table.comparison import compare_table
     from raremetric.table.explanation import explain_row, importances_of_file
@@ -27,6 +28,7 @@ DEFAULT_METHODS = ("plain", "iml", "rare", "gmml", "logistic", "boosting", "fore
 __getattr__, __dir__, _names = lazy_names(
     __name__,
     {
+        "calibration": ["recalibrate"],
         "collections": ["fit_collection"],
         "comparison": ["compare_table"],
         "explanation": ["explain_row", "importances_of_file"],

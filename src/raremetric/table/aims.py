@@ -8,13 +8,18 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import expit
 from scipy.stats import t as student
+from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.metrics import (
     average_precision_score,
     balanced_accuracy_score,
     confusion_matrix,
     f1_score,
     fbeta_score,
+    get_scorer,
+    get_scorer_names,
+    log_loss,
     matthews_corrcoef,
     precision_recall_curve,
     precision_score,
@@ -30,6 +35,16 @@ def check_scoring(scoring: Any) -> Any:
     scoring = parse_scoring(scoring) if isinstance(scoring, str) else np.asarray(scoring).tolist()
     check_aim(scoring)
     return scoring
+
+
+def aim_of(scoring: Any) -> Any:
+    """What a comparison tunes for: `scoring` itself, or F1 if it is a scorer of scikit-learn."""
+    return "f1" if isinstance(scoring, str) and scoring in _other_scorers() else scoring
+
+
+def _other_scorers() -> set[str]:
+    """The scorers of scikit-learn that are no aim of `RareClassifier`."""
+    return {*get_scorer_names()} - {"f1", "average_precision", "balanced_accuracy"}
 
 
 def parse_scoring(text: str) -> Any:
@@ -117,7 +132,7 @@ def unmet_minimum(
     ]
 
 
-# Of true classes, predictions, scores, and the weights of the rows or None.
+# Of true classes, predictions, log-odds, and the weights of the rows or None.
 Measure = Callable[[NDArray, NDArray, NDArray, NDArray | None], float]
 
 
@@ -132,17 +147,56 @@ MEASURES: dict[str, Measure] = {
     "average precision": lambda y, predicted, score, w: average_precision_score(
         y, score, sample_weight=w
     ),
-    "balanced accuracy": _of_predictions(balanced_accuracy_score),
+    "log-loss": lambda y, predicted, score, w: log_loss(
+        y, expit(score), sample_weight=w, labels=[0, 1]
+    ),
     "MCC": _of_predictions(matthews_corrcoef),
 }
+
+
+class _Answers(ClassifierMixin, BaseEstimator):
+    """What a method said of some rows, as a classifier for the scorers of scikit-learn."""
+
+    classes_ = np.arange(2)
+
+    def __init__(self, predicted: NDArray, score: NDArray):
+        self.predicted = predicted
+        self.score_ = score
+
+    def predict(self, X: Any) -> NDArray:
+        return self.predicted
+
+    def decision_function(self, X: Any) -> NDArray:
+        return self.score_
+
+    def predict_proba(self, X: Any) -> NDArray:
+        return expit(np.column_stack([-self.score_, self.score_]))
+
+
+def _of_scorer(name: str) -> Measure:
+    def measure(y: NDArray, predicted: NDArray, score: NDArray, w: NDArray | None) -> float:
+        weights = {} if w is None else {"sample_weight": w}
+        return float(
+            get_scorer(name)(_Answers(predicted, score), score[:, np.newaxis], y, **weights)
+        )
+
+    return measure
+
+
+def show_measure(name: str, value: float) -> str:
+    """A mean or standard deviation of a measure: in percent, except for losses."""
+    return f"{value:.3f}" if name == "log-loss" or name.startswith("neg ") else f"{100 * value:.1f}"
 
 
 def measure_of(scoring: Any) -> tuple[str, Measure]:
     """The measure that methods are compared by, for `scoring` of `RareClassifier`, and its name.
 
     For a minimum precision, it is the highest recall that the scores reach with this precision on
-    the test fold, and the other way around. For costs, see `cost_savings`.
+    the test fold, and the other way around. For costs, see `cost_savings`. It can also be the name
+    of a scorer of scikit-learn.
     """
+    if aim_of(scoring) != scoring:
+        return scoring.replace("_", " "), _of_scorer(scoring)
     check_aim(scoring)
     if not isinstance(scoring, str):
         return "cost savings", partial(cost_savings, costs=np.asarray(scoring, dtype=np.float64))
@@ -151,7 +205,7 @@ def measure_of(scoring: Any) -> tuple[str, Measure]:
         return f"{found.maximized} at {found.name} {found.value:g}", measure
     if not scoring.startswith("f"):
         name = scoring.replace("_", " ")
-        return name, MEASURES[name]
+        return name, MEASURES.get(name, _of_predictions(balanced_accuracy_score))
     beta = float(scoring[1:])
     if beta == 1:
         return "F1", MEASURES["F1"]
@@ -196,24 +250,23 @@ def positives_on_top(y: NDArray, score: NDArray, size: int) -> float:
     return float(y[above].sum() + (size - above.sum()) * y[tied].mean())
 
 
-def best_group(scores: Mapping[str, NDArray], test_ratio: float) -> set[str]:
-    """The methods that cannot be distinguished from the one with the highest mean.
+def behind_best(scores: Mapping[str, NDArray], test_ratio: float) -> dict[str, tuple[float, float]]:
+    """How far each method is behind the one with the highest mean, and how far chance can put it.
 
-    They are those for which mean(d) ≤ t √((1 / n_folds + test_ratio) var(d)), where d are the
-    differences to the best on each fold, test_ratio is the number of test rows per training row,
-    and t is the 97.5 % quantile of Student's distribution with n_folds − 1 degrees of freedom: 2.8
-    for five folds. The training sets of the folds overlap, so the differences are not independent,
-    and the usual variance of their mean, var(d) / n_folds, is too small. The factor is that of
-    C. Nadeau and Y. Bengio, Inference for the generalization error, Machine Learning 52 (2003).
+    The second number is t √((1 / n_folds + test_ratio) var(d)), where d are the differences to the
+    best on each fold, test_ratio is the number of test rows per training row, and t is the 97.5 %
+    quantile of Student's distribution with n_folds − 1 degrees of freedom: 2.8 for five folds. The
+    training sets of the folds overlap, so the differences are not independent, and the usual
+    variance of their mean, var(d) / n_folds, is too small. The factor is that of C. Nadeau and
+    Y. Bengio, Inference for the generalization error, Machine Learning 52 (2003).
     """
     if not scores:
-        return set()
-    best = max(scores, key=lambda key: scores[key].mean())
-    quantile = student.ppf(0.975, len(scores[best]) - 1)
-    group = set()
+        return {}
+    best = max(scores.values(), key=np.mean)
+    quantile = student.ppf(0.975, len(best) - 1)
+    found = {}
     for key, values in scores.items():
-        differences = scores[best] - values
+        differences = best - values
         error = np.sqrt((1 / len(values) + test_ratio) * np.var(differences, ddof=1))
-        if differences.mean() <= quantile * error + 1e-12:
-            group.add(key)
-    return group
+        found[key] = float(differences.mean()), float(quantile * error)
+    return found

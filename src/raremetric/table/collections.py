@@ -16,13 +16,12 @@ from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
 from raremetric.copies import keys_to_leave_out, rows_without
-from raremetric.dask.calibration import BLOCK
 from raremetric.dask.cluster import dask_client, run_on_each
 from raremetric.dask.partitions import MIN_HELD_OUT, Partitions, Scores, plan_sample, represent
 from raremetric.files import TableError
 from raremetric.rare import RareClassifier
-from raremetric.selection import Sample, check_aim, decide, judge
-from raremetric.table.aims import check_scoring, quality_figures, unmet_minimum
+from raremetric.table.aims import check_scoring
+from raremetric.table.calibration import calibrate, log_odds
 from raremetric.table.fitting import fit_table
 from raremetric.table.model import TableModel
 from raremetric.table.reading.files import collection_files, naming
@@ -31,6 +30,7 @@ from raremetric.table.reading.labels import (
     classes_of,
     read_label_texts,
     refuse_many_classes,
+    words_for_missing,
 )
 from raremetric.table.reading.tables import (
     column_names,
@@ -39,7 +39,7 @@ from raremetric.table.reading.tables import (
     iter_arrow,
     iter_table,
 )
-from raremetric.validation import Labels, check_option, warn_user
+from raremetric.validation import Labels, check_option
 
 METHODS = ("iml", "rare")  # whose calibration can be replaced
 MAX_SAMPLES = RareClassifier().max_samples
@@ -135,33 +135,15 @@ def _calibrate(model: TableModel, scores: Scores, totals: NDArray) -> None:
     If these are too few, the rows that the model was learned from are added, with what models of
     the other folds say of them.
     """
-    classifier, n_held_out = model.classifier, len(scores.codes)
+    n_held_out = len(scores.codes)
     is_held_out = bool(np.bincount(scores.codes, minlength=2).min() >= MIN_HELD_OUT)
-    kind = "held-out" if is_held_out else "cross-validated"
     if not is_held_out:
-        values, codes = classifier.out_of_fold_
+        values, codes = model.classifier.out_of_fold_
         own = Scores(values[:, np.newaxis], codes, np.ones(len(codes)))
         scores = Scores.joined([scores, own])
-    sample = Sample(scores.codes == 1, represent(scores.codes, scores.weights, totals))
-    aim = check_aim(classifier.scoring)
-    found = decide(scores.values.T, sample, aim, model.fixed_threshold)
-    quality = judge(scores.values.T, found.predicted, sample, aim)
-    calibration = found.calibration.after(classifier.ensemble_.calibration)
-    classifier.ensemble_ = classifier.ensemble_._replace(calibration=calibration)
-    if found.missed is not None:
-        warn_user(
-            f"No threshold meets scoring={model.scoring!r} on {kind} rows. The threshold with the "
-            f"highest expected value is used; this value is {found.missed:.3g}."
-        )
-    classifier.threshold_ = found.threshold
-    classifier.best_score_, classifier.score_std_, classifier.validation_, _ = quality
-    replaced = unmet_minimum(model.scoring, model.training["validation"])
-    notes = [note for note in model.training["notes"] if note not in replaced]
-    notes += unmet_minimum(model.scoring, quality.measures, kind)
-    model.training |= {
-        **quality_figures(model.scoring, *quality[:3]),
-        "notes": notes,
-    }
+    weights = represent(scores.codes, scores.weights, totals)
+    kind = "held-out" if is_held_out else "cross-validated"
+    calibrate(model, scores.values[:, 0], scores.codes == 1, weights, kind)
     if is_held_out:
         model.training["held_out"] = n_held_out
 
@@ -175,9 +157,7 @@ def _score(model: TableModel, keys: set[bytes], table: Any, path: Path) -> tuple
             pass
         raise
     rows = rows_without(keys, X)
-    blocks = [X[rows[low : low + BLOCK]] for low in range(0, len(rows), BLOCK)]
-    found = [model.classifier.ensemble_.log_odds(block) for block in blocks]
-    return np.concatenate([np.empty(0), *found])[:, np.newaxis], rows
+    return log_odds(model, X[rows])[:, np.newaxis], rows
 
 
 def _row_ids(files: Sequence[Path], sizes: NDArray, numbers: NDArray) -> NDArray:
@@ -230,6 +210,11 @@ def _count_labels(
     counts = np.array([total[level] for level in levels], dtype=np.int64)
     if not counts.sum():
         raise TableError(f"The {len(files)} files have no rows of data.")
+    if empty := words_for_missing(target, levels, counts):
+        raise TableError(
+            f"The target column {target!r} holds {empty[0]!r}, which is taken for a missing value: "
+            "remove those rows, or write another word if it is a class."
+        )
     classes, merged = classes_of(target, levels, counts)
     labels = Labels(classes, merged, np.bincount(merged, counts).astype(np.int64))
     if positive is None:

@@ -23,23 +23,19 @@ from raremetric.encoding.copies import copies_in
 from raremetric.extras import import_optional
 from raremetric.selection import Folds
 from raremetric.table import DEFAULT_METHODS
-from raremetric.table.aims import check_scoring
+from raremetric.table.aims import aim_of, check_scoring
 from raremetric.table.fitting import fit_method
 from raremetric.table.notes import (
     aim_notes,
     class_notes,
-    draw_notes,
     leakage_notes,
     method_notes,
 )
 from raremetric.table.results import Comparison, Failure, FoldResult
-from raremetric.table.roles import Roles, read_with_roles
+from raremetric.table.roles import Roles, RowRoles, read_with_roles
 from raremetric.table.splitting import describe_folds, outer_folds, tuning_folds
 from raremetric.validation import as_names, check_integer
 
-MAX_ROWS = 5000  # training rows, by default
-MAX_CELLS = 150_000  # rows times columns after encoding: with more columns, there are fewer rows
-MIN_ROWS = 500  # however many columns there are
 N_PERMUTATIONS = 3  # of each column in each test fold
 
 
@@ -55,7 +51,7 @@ def compare_table(
     time: str | None = None,
     group: str | None = None,
     weight: str | None = None,
-    max_samples: int | str | None = "auto",
+    max_samples: int | None = None,
     seed: int = 0,
     n_jobs: int | None = None,
     categorical: Collection[str] = (),
@@ -66,8 +62,8 @@ def compare_table(
 ) -> Comparison:
     """Compare methods on a table by nested cross-validation.
 
-    Each method is tuned within the training rows of each outer fold, fitted on them and tested on
-    the other rows. All methods have the same outer folds, and all tune their threshold. Encoder
+    Each method is tuned and fitted on the training rows of each outer fold, as `fit_table` does it,
+    and tested on the other rows. All methods have the same outer folds. Encoder
     and scaler are fitted on the training rows only. Rows that are copies of each other
     are in the same fold, also when methods are tuned; in a table of categories, equal rows are
     different examples (see `find_copies`), and a note says so.
@@ -83,7 +79,8 @@ def compare_table(
         What to tune and compare: see `RareClassifier`; or costs as text, such as
         ``"cost:fp=1,fn=20"``. With a minimum precision, methods are compared by the recall that
         their scores reach with it, and the other way around; with costs, by the share of the
-        avoidable costs that they save.
+        avoidable costs that they save. With another scorer of scikit-learn, such as "roc_auc",
+        they are tuned for F1 and compared by it.
     n_folds : int, default=5
         Number of outer folds, which are stratified.
     n_repeats : int, default=1
@@ -97,11 +94,10 @@ def compare_table(
     weight : str or None, default=None
         Column with the weights of the rows, in fits, thresholds and measures. Rows of weight 0 are
         left out. None of these three columns is used as a feature.
-    max_samples : int, "auto" or None, default="auto"
+    max_samples : int or None, default=None
         Maximum number of training rows per fit. From more rows, all positives are kept, up to
-        half of this number, and the others are drawn at random. All test rows are tested. "auto"
-        is 5000, or 150,000 divided by the number of columns after encoding, but at least 500. None
-        uses all rows.
+        half of this number, and the others are drawn at random. All test rows are tested. None for
+        as many as in `fit_table`.
     seed : int, default=0
         Seed for folds and random draws.
     n_jobs : int or None, default=None
@@ -123,27 +119,28 @@ def compare_table(
         note. If there are none, KeyboardInterrupt is raised.
     """
     contenders = _find_contenders(DEFAULT_METHODS if methods is None else methods)
-    columns, scoring = Roles(time, group, weight), check_scoring(scoring)
+    columns = Roles(time, group, weight)
+    if aim_of(scoring) == scoring:
+        scoring = check_scoring(scoring)
     table, roles = read_with_roles(path, target, positive, categorical, ignore, columns)
     data, y = table.data, table.target
-    n_features = sum(map(len, table.encoder.column_groups()))
-    limit = limit_rows(max_samples, n_features)
+    if max_samples is not None:
+        check_integer(max_samples, "max_samples", low=20)
     copies = copies_in(data)
     roles = roles._replace(copies=copies.numbers)
     folds = outer_folds(y, n_folds, seed, roles, n_repeats=n_repeats)
+    for train, _ in folds:
+        tuning_folds(y[train], roles.take(train))  # refuses times that cannot be divided
+    shape = max(len(train) for train, _ in folds), sum(map(len, table.encoder.column_groups()))
     plan = _Plan(
         encoder=table.encoder,
         data=data,
         y=y,
-        weights=roles.weights,
+        roles=roles,
         folds=folds,
-        tuning_folds=[
-            tuning_folds(y[train], seed, roles.take(train), quick=True, max_samples=limit)
-            for train, _ in folds
-        ],
         seed=seed,
-        scoring=scoring,
-        max_samples=limit,
+        scoring=aim_of(scoring),
+        max_samples=max_samples,
         importances=importances,
     )
     tasks = [delayed(_run_fold)(plan, name, i) for name in contenders for i in range(len(folds))]
@@ -156,9 +153,10 @@ def compare_table(
         n_folds=len(folds),
         notes=[
             *class_notes(table),
-            *draw_notes(y, [train for train, _ in folds], limit),
             *leakage_notes(table, copies, seed),
-            *method_notes(contenders.values(), n_features, weighted=weight is not None),
+            *method_notes(
+                contenders.values(), shape, max_samples=max_samples, weighted=weight is not None
+            ),
             *aim_notes(scoring),
         ],
         methods=list(contenders),
@@ -180,30 +178,18 @@ def _find_contenders(names: Sequence[str]) -> dict[str, Contender]:
     return {contender.alias or name: contender for name, contender in found}
 
 
-def limit_rows(max_samples: Any, n_features: int) -> int | None:
-    """Maximum number of training rows per fit; "auto" depends on the columns after encoding."""
-    if max_samples == "auto":
-        return max(MIN_ROWS, min(MAX_ROWS, MAX_CELLS // max(n_features, 1)))
-    return None if max_samples is None else check_integer(max_samples, "max_samples", low=20)
-
-
 class _Plan(NamedTuple):
     """What all tasks of a comparison have in common."""
 
     encoder: TableEncoder
     data: Any  # raw columns
     y: NDArray[np.int64]
-    weights: NDArray[np.float64] | None  # of the rows
+    roles: RowRoles
     folds: Folds  # outer folds
-    tuning_folds: list[Folds | None]  # within the training part of each of them
     seed: int
     scoring: Any
     max_samples: int | None
     importances: bool = False  # whether to permute the columns of the test part
-
-    def weights_of(self, rows: NDArray) -> NDArray | None:
-        """Weights of some rows."""
-        return None if self.weights is None else self.weights[rows]
 
 
 def _run_fold(plan: _Plan, method: str, number: int) -> FoldResult | Failure:
@@ -219,11 +205,10 @@ def _run_fold(plan: _Plan, method: str, number: int) -> FoldResult | Failure:
             method,
             X,
             plan.y[train],
+            plan.roles.take(train),
             seed=plan.seed,
             scoring=plan.scoring,
             max_samples=plan.max_samples,
-            weights=plan.weights_of(train),
-            folds=plan.tuning_folds[number],
         )
         seconds = clock.perf_counter() - start
         predicted, score = _answer(tuned, queries)
@@ -264,7 +249,7 @@ def _importances(
         plan.data.iloc[test],
         plan.y[test],
         scoring="average_precision",
-        sample_weight=plan.weights_of(test),
+        sample_weight=plan.roles.take(test).weights,
         n_repeats=N_PERMUTATIONS,
         random_state=plan.seed,
     )

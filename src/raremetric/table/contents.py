@@ -60,7 +60,7 @@ OWN_MODULES = (
     "selection",
     "table.model",
     "table.reading.numbers",
-    "table.packing",
+    "table.files",
     "tuning",
     "validation",
     "voting",

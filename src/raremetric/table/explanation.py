@@ -8,27 +8,26 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
-from sklearn.inspection import permutation_importance
-from sklearn.metrics import get_scorer
+from sklearn.metrics import average_precision_score
 
-from raremetric.explain import (
-    column_contributions,
-    counterfactual_changes,
-    distance_contributions,
-    has_exact_split,
-)
+from raremetric.explain import column_contributions
 from raremetric.files import quoted
 from raremetric.performance import OnProgress, Progress
+from raremetric.selection import draw_rows
 from raremetric.table.model import TableModel
 from raremetric.table.reading import TableError, iter_table
 from raremetric.table.reading.files import is_frame, naming
-from raremetric.table.reading.labels import read_labels
+from raremetric.table.reading.labels import labeled
 from raremetric.table.reading.tables import encoder_frame, iter_arrow
 from raremetric.table.results import ranked_columns
 from raremetric.validation import check_integer
 
 SAME_POINT = 1e-7  # a smaller distance is zero except for rounding
-MAX_EXACT = 8  # columns; with more, exact contributions take seconds per row
+MAX_EXACT = 6  # columns; with more, exact contributions take seconds per row
+N_BACKGROUND = 12  # training rows that a row is compared with,
+N_RANKED = 500  # evenly spaced among so many that are ranked by their score
+N_PREDICTIONS = 45_000  # for importances; a model with neighbors takes 0.3 ms for each
+MIN_MEASURED = 200  # rows
 PER_CLASS = 2  # nearest examples to show
 SEED = 0  # the same rows always get the same explanation
 KNOWN_SHARE = 0.5  # of rows that are in the training data, from which importances are optimistic
@@ -46,10 +45,9 @@ class Explanation(NamedTuple):
     columns: list[dict[str, Any]]  # column, value, contribution, std_error; the largest first
     columns_exact: bool  # False: the contributions are sampled
     scale: str  # of the contributions: "log-odds", "probability" or "decision function"
-    # The nearest of each class: id, class, distance, values and parts of the squared distance by
-    # column; the nearest first, none if the model has no neighbors.
+    # The nearest of each class: id, class, distance and values by column; the nearest first, none if
+    # the model has no neighbors.
     examples: list[dict[str, Any]]
-    parts_exact: bool  # False: the parts do not sum to the distance, see counterfactual_changes
 
     @property
     def unit(self) -> str:
@@ -68,9 +66,8 @@ def explain_rows(
 
     ``rows`` are their numbers in the file, by default from 1.
     """
-    found, encoded, training = model.classify(X), model.encoder.transform(X), model.X
+    found, encoded, training = model.classify(X), model.encoder.transform(X), _background(model)
     names = model.encoder.feature_names_in_.tolist()
-    parts_exact = model.has_neighbors and has_exact_split(model.metric)
     explanations = []
     for i, row in enumerate(range(1, len(X) + 1) if rows is None else rows):
         moved = column_contributions(
@@ -101,15 +98,24 @@ def explain_rows(
                 columns=columns,
                 columns_exact=moved.exact,
                 scale=moved.scale,
-                examples=_examples(model, encoded[[i]], parts_exact),
-                parts_exact=parts_exact,
+                examples=_examples(model, encoded[[i]]),
             )
         )
         on_row()
     return explanations
 
 
-def _examples(model: TableModel, encoded: NDArray, parts_exact: bool) -> list[dict[str, Any]]:
+def _background(model: TableModel) -> NDArray[np.float64]:
+    """Training rows to compare with; with neighbors, which take time, a few of all scores."""
+    if not model.has_neighbors:
+        return model.X
+    rows = np.random.RandomState(SEED).permutation(len(model.data))[:N_RANKED]
+    some = model.encoder.transform(model.data.iloc[rows])
+    order = np.argsort(model.decide(some)[1], kind="stable")
+    return some[order[np.linspace(0, len(some) - 1, N_BACKGROUND).round().astype(np.int64)]]
+
+
+def _examples(model: TableModel, encoded: NDArray) -> list[dict[str, Any]]:
     """The nearest training examples of each class to one encoded row; see `Explanation`.
 
     The distance is that of the metric with the largest weight.
@@ -123,22 +129,15 @@ def _examples(model: TableModel, encoded: NDArray, parts_exact: bool) -> list[di
     )
     order = np.lexsort((nearest, distances))
     distances, nearest = distances[order], nearest[order]
-    names, rows = model.encoder.feature_names_in_.tolist(), model.data.iloc[nearest]
-    examples, groups = model.encoder.transform(rows), model.encoder.column_groups()
-    if parts_exact:
-        by_feature = distance_contributions(model.metric, encoded[0], examples)
-        parts = np.column_stack([by_feature[:, group].sum(axis=1) for group in groups])
-    else:
-        parts = counterfactual_changes(model.metric, encoded[0], examples, groups=groups)
+    rows = model.data.iloc[nearest]
     return [
         {
             "id": model.ids.item(i),
             "class": model.class_names[model.y[i]],
             "distance": float(distance),
-            "values": {name: _plain(rows[name].iloc[rank]) for name in names},
-            "parts": dict(zip(names, own.tolist(), strict=True)),
+            "values": {name: _plain(rows[name].iloc[rank]) for name in rows},
         }
-        for rank, (i, distance, own) in enumerate(zip(nearest, distances, parts, strict=True))
+        for rank, (i, distance) in enumerate(zip(nearest, distances, strict=True))
     ]
 
 
@@ -160,8 +159,7 @@ def explain_row(model: TableModel, path: Any, row: int) -> Explanation:
         dict with the ``column``, its ``value`` and its ``contribution`` to the score, the largest
         first; ``columns_exact``, whether the contributions are exact or sampled; ``examples``, the
         nearest training examples of each class under the metric with the largest weight, with their
-        ``class``, ``values``, ``distance`` and what each column adds to its square, ``parts``;
-        ``parts_exact``, whether these sum to it; and ``unlike``, the columns that are unlike the
+        ``class``, ``values`` and ``distance``; and ``unlike``, the columns that are unlike the
         training data.
     """
     check_integer(row, "row", low=1)
@@ -179,9 +177,10 @@ class FileImportances(NamedTuple):
     """Permutation importances of the columns, measured on a labeled file."""
 
     columns: list[dict[str, Any]]  # column, importance, std; the largest first
-    baseline: float  # average precision on the unchanged file
+    baseline: float  # average precision with the unchanged columns
     known_share: float  # share of the rows that are in the training data
-    n_rows: int
+    n_rows: int  # in the file
+    n_measured: int  # rows that it was measured on
 
     @property
     def optimistic(self) -> bool:
@@ -199,6 +198,10 @@ def importances_of_file(
 ) -> FileImportances:
     """How much the average precision on a labeled table decreases if a column is permuted.
 
+    Of a large table, some rows are measured, so that a model with neighbors takes seconds: as many
+    of each class as possible, weighted as in the table. Their values are replaced by those of
+    random rows of the whole table.
+
     Parameters
     ----------
     model : TableModel
@@ -215,46 +218,56 @@ def importances_of_file(
     -------
     FileImportances
         With the fields ``columns``, a list of dict with the ``column``, its ``importance`` and the
-        standard deviation ``std``, the largest first; ``baseline``, the average precision on the
-        unchanged table; and ``optimistic``, whether most rows are in the training data.
+        standard deviation ``std``, the largest first; ``baseline``, the average precision with the
+        unchanged columns; and ``optimistic``, whether most rows are in the training data.
     """
-    X, y = _labeled_rows(model, path, model.target_name if target is None else target)
-    scorer = get_scorer("average_precision")
-    on_step = Progress(on_progress, 1 + n_repeats * X.shape[1])
+    frame, y = labeled_rows_of(model, path, target)
+    X, groups = model.encoder.transform(frame), model.encoder.column_groups()
+    n_most = max(MIN_MEASURED, N_PREDICTIONS // (n_repeats * len(groups)))
+    rows, rng = draw_rows(y == 1, n_most, SEED), np.random.RandomState(SEED)
+    weights = (np.bincount(y) / np.bincount(y[rows]))[y[rows]]
+    on_step = Progress(on_progress, 1 + n_repeats * len(groups))
 
-    def score(pipeline: Any, X: Any, y: NDArray) -> float:
-        found = scorer(pipeline, X, y)
+    def precision(encoded: NDArray) -> float:
+        found = average_precision_score(y[rows], model.decide(encoded)[1], sample_weight=weights)
         on_step()
-        return found
+        return float(found)
 
-    baseline = scorer(model.pipeline, X, y)
-    found = permutation_importance(
-        model.pipeline, X, y, scoring=score, n_repeats=n_repeats, random_state=SEED
+    def permuted(group: list[int]) -> NDArray[np.float64]:
+        changed = X[rows]
+        changed[:, group] = X[rng.permutation(len(X))[: len(rows)]][:, group]
+        return changed
+
+    baseline = precision(X[rows])
+    decreases = baseline - np.array(
+        [[precision(permuted(group)) for _ in range(n_repeats)] for group in groups]
     )
     known = {row.tobytes() for row in model.X}
     return FileImportances(
-        columns=ranked_columns(X.columns, found.importances_mean, found.importances_std),
-        baseline=float(baseline),
-        known_share=float(np.mean([row.tobytes() in known for row in model.encoder.transform(X)])),
+        columns=ranked_columns(frame.columns, decreases.mean(axis=1), decreases.std(axis=1)),
+        baseline=baseline,
+        known_share=float(np.mean([row.tobytes() in known for row in X])),
         n_rows=len(X),
+        n_measured=len(rows),
     )
 
 
-def _labeled_rows(model: TableModel, path: Any, target: str) -> tuple[Any, NDArray]:
+def labeled_rows_of(model: TableModel, path: Any, target: str | None) -> tuple[Any, NDArray]:
     """The columns of a model as one DataFrame, and 1 for rows of the positive class."""
+    target = model.target_name if target is None else target
     name, source = model.class_names[1], "The table" if is_frame(path) else path
     with naming(path):
         table = pa.concat_tables(iter_arrow(path, model.encoder.feature_names_in_[0]))
         if target not in table.column_names:
             raise TableError(f"There is no column {target!r} with the class.")
+        table, labels, _ = labeled(table, target)
         frame = encoder_frame(table, model.encoder)
-        labels = read_labels(target, table.column(target))
     positive = [name, *name.split(", ")]  # several classes can be positive together
     y = np.isin([str(each) for each in labels.classes], positive)[labels.codes].astype(np.int64)
     if not 0 < y.sum() < len(y):
         raise TableError(
             f"{source}: {int(y.sum())} of {len(y)} rows have the class {quoted(name)} in "
-            f"column {target!r}; importances need both classes."
+            f"column {target!r}; both classes are needed."
         )
     return frame, y
 

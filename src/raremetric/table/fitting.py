@@ -20,8 +20,8 @@ from raremetric.performance import OnProgress, one_blas_thread
 from raremetric.table.aims import check_scoring, quality_figures, unmet_minimum
 from raremetric.table.model import TableModel
 from raremetric.table.notes import class_notes, leakage_notes, method_notes
-from raremetric.table.roles import Roles, read_with_roles
-from raremetric.table.splitting import describe_tuning, n_tuning_folds, tuning_folds
+from raremetric.table.roles import Roles, RowRoles, read_with_roles
+from raremetric.table.splitting import NO_ROLES, describe_tuning, n_tuning_folds, tuning_folds
 from raremetric.validation import check_option, check_real, quiet_repeats, warn_user
 
 N_RADIUS = 2000  # training examples whose nearest neighbor is found, to know what is far
@@ -113,33 +113,13 @@ def fit_table(
     copies = copies_in(table.data)
     roles = roles._replace(copies=copies.numbers)
     weights = roles.weights if represented is None else represented
-    notes = class_notes(table)
-    notes += method_notes([contender], X.shape[1], max_features, weighted=weight is not None)
-    if max_samples is None:
-        max_samples = contender.default_max_samples
-        if max_samples is not None and max_samples < len(y):
-            notes.append(
-                f"{contender.title} learns from {max_samples} of the {len(y)} rows, drawn with as "
-                "many of each class as possible, to limit its time. For another number, use "
-                "`max_samples` (on the command line `--max-rows`)."
-            )
-    for sentence in notes:
+    limits = {"max_samples": max_samples, "max_features": max_features}
+    notes = method_notes([contender], X.shape, **limits, weighted=weight is not None)
+    for sentence in (*class_notes(table), *notes):
         warn_user(sentence)
-    tuned = fit_method(
-        method,
-        X,
-        y,
-        seed=seed,
-        scoring=scoring,
-        threshold=threshold,
-        max_samples=max_samples,
-        max_features=contender.default_max_features if max_features is None else max_features,
-        weights=weights,
-        folds=tuning_folds(y, seed, roles) if time is not None else None,
-        groups=roles.groups,
-        copies=roles.copies,
-        on_progress=on_progress,
-    )
+    roles = roles._replace(weights=weights)
+    options: Any = {"scoring": scoring, "threshold": threshold, "on_progress": on_progress}
+    tuned = fit_method(method, X, y, roles, seed=seed, **limits, **options)
     for sentence in _disappointments(tuned, table, scoring, float(np.average(y, weights=weights))):
         warn_user(sentence)
     named = keep_names and table.row_names is not None
@@ -148,7 +128,7 @@ def fit_table(
         pipeline=make_pipeline(table.encoder, tuned.model),
         data=table.data,
         y=y,
-        ids=np.array(table.row_names, dtype=object) if named else np.arange(1, len(X) + 1),
+        ids=np.array(table.row_names, dtype=object) if named else table.rows,
         id_name=row_names,
         target_name=table.target_name,
         class_names=table.target_names,
@@ -158,7 +138,10 @@ def fit_table(
     )
     model.radius = _training_radius(model, X)
     model.training = _facts(table, tuned, copies, columns, scoring, seed)
-    model.training["rows_used"] = _n_rows_used(model, max_samples)
+    model.training["rows_used"] = len(model.examples())
+    if not model.has_neighbors:
+        limit = max_samples or contender.default_max_samples or len(y)
+        model.training["rows_used"] = min(limit, len(y))
     model.training["seconds"] = round(clock.perf_counter() - start, 3)
     return model
 
@@ -197,18 +180,37 @@ def _known_model(method: str) -> str:
 
 
 @one_blas_thread
-def fit_method(name: str, X: NDArray, y: NDArray, *, seed: int = 0, **options: Any) -> Tuned:
-    """Tune a method by cross-validation, and fit it on all rows.
+def fit_method(
+    name: str,
+    X: NDArray,
+    y: NDArray,
+    roles: RowRoles = NO_ROLES,
+    *,
+    seed: int = 0,
+    max_samples: int | None = None,
+    max_features: int | None = None,
+    **options: Any,
+) -> Tuned:
+    """Tune a method by cross-validation, and fit it on all rows, as both `fit` and `compare` do.
 
     ``name`` is that of a contender, or the import path of a class, `X` are encoded rows, `y` is 0
-    or 1, and ``options`` are the other fields of `TuningOptions`; without ``max_features``, the
-    method selects as many features as it does by default.
+    or 1, and ``options`` are other fields of `TuningOptions`.
     """
     contender = find_contender(name)
-    tried = contender.candidates(seed)[: contender.n_for_table]
-    options.setdefault("max_features", contender.default_max_features)
     with quiet_repeats():
-        return contender.fit(tried, X, y, seed=seed, **options)
+        return contender.fit(
+            contender.candidates(seed)[: contender.n_for_table],
+            X,
+            y,
+            seed=seed,
+            folds=tuning_folds(y, roles),
+            weights=roles.weights,
+            groups=roles.groups,
+            copies=roles.copies,
+            max_samples=max_samples or contender.default_max_samples,
+            max_features=max_features or contender.default_max_features,
+            **options,
+        )
 
 
 def _disappointments(tuned: Tuned, table: Any, scoring: Any, share: float) -> Iterator[str]:
@@ -237,9 +239,3 @@ def _training_radius(model: TableModel, X: NDArray) -> float | None:
     step = -(-len(examples) // N_RADIUS)
     distances, _ = model.classifier.kneighbors(X[examples[::step]], 2)
     return float(np.quantile(distances[:, 1], 0.99))
-
-
-def _n_rows_used(model: TableModel, max_samples: int | None) -> int:
-    """How many rows can be neighbors, or were learned from if there are no neighbors."""
-    n_rows = len(model.examples())
-    return n_rows if model.has_neighbors or max_samples is None else min(n_rows, max_samples)

@@ -11,11 +11,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.pipeline import Pipeline
 
 from raremetric.encoding import TableEncoder
-from raremetric.explain import feature_weights, has_exact_split
-from raremetric.explain.distances import model_steps
 from raremetric.performance import one_blas_thread
 from raremetric.rare import RareClassifier
 from raremetric.table.card import Column, Training
@@ -133,13 +131,6 @@ class TableModel:
             return self.fixed_threshold
         return float(getattr(self.classifier, "threshold_", 0.5))
 
-    @property
-    def metric(self) -> Pipeline | None:
-        """From encoded rows to Euclidean distances, if any; of several, that of largest weight."""
-        *steps, last = model_steps(self.classifier)
-        metric = getattr(last, "metric_", None)
-        return None if metric is None else make_pipeline(*steps, metric)
-
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Probabilities of `classes_`, (n_rows, 2), for a table as `predict_table` takes it."""
         p = np.concatenate([found.probability for found in self.predict_file(X)])
@@ -253,17 +244,6 @@ class TableModel:
         """Columns of a file that the model does not use."""
         known = [*self.encoder.feature_names_in_, self.target_name, self.id_name]
         return [name for name in column_names(path, str(known[0])) if name not in known]
-
-    def weights(self) -> dict[str, float]:
-        """Share of each encoded feature in the diagonal of M, the largest first.
-
-        Empty if there is a map before the metric that mixes the features.
-        """
-        if self.metric is None or not has_exact_split(self.metric):
-            return {}
-        shares = feature_weights(self.metric)
-        names = self.encoder.get_feature_names_out()
-        return {str(names[j]): float(shares[j]) for j in np.argsort(-shares, kind="stable")}
 
     def examples(self) -> NDArray[np.int64]:
         """Rows of the training data that can be neighbors."""

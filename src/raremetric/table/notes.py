@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -24,7 +24,7 @@ FEW_POSITIVES = 20
 MIN_GROUPS = 20  # levels of a column that may name customers
 MIN_POSITIVES = 10  # with fewer, a column can determine the class by chance
 MAX_ROWS = 50_000
-DETERMINES = 0.99  # F1 of a single column
+DETERMINES = 0.95  # F1 of a single column
 N_LEAVES = 4  # of the tree of a single number: too few to overfit
 MAX_SINGLE = 5  # columns with the same flaw that have a sentence each
 CONSTANT = "has the same value in all rows."
@@ -81,44 +81,44 @@ def _copy_notes(copies: Copies) -> list[str]:
     return [found]
 
 
-def draw_notes(y: NDArray, trains: Sequence[NDArray], max_samples: int | None) -> list[str]:
-    """How many training rows were drawn, if not all were used."""
-    train = max(trains, key=len)
-    drawn = draw_rows(y[train] == 1, max_samples, 0)
-    if len(drawn) == len(train):
-        return []
-    n_all, n_drawn = int(y[train].sum()), int(y[train][drawn].sum())
-    kept = "all" if n_drawn == n_all else f"{n_drawn} of {n_all}"
-    return [
-        f"Each method learned from {len(drawn)} of {len(train)} training rows per fold (--max-rows "
-        f"{max_samples}): {kept} positives, and others drawn at random. Thresholds are corrected "
-        "for the draw, and all rows were tested, so that all figures are for the whole table."
-    ]
-
-
 def method_notes(
     contenders: Iterable[Contender],
-    n_features: int,
-    max_features: int | None = None,
+    shape: tuple[int, ...],
     *,
+    max_samples: int | None = None,
+    max_features: int | None = None,
     weighted: bool,
 ) -> list[str]:
-    """The methods that cannot take weights, and those that select some of the features.
+    """The methods that cannot take weights, or learn from some of the rows or features only.
 
-    ``max_features`` replaces their default.
+    ``shape`` is that of the encoded rows to learn from; ``max_samples`` and ``max_features``
+    replace the defaults of the methods.
     """
-    reason = ", to save time. For another number, use `max_features` of a fit (`--max-features`)"
-    notes = []
+    notes: list[str] = []
+    drawn: dict[int, list[str]] = {}
     for each in contenders:
-        limit = max_features or each.default_max_features
+        n_most, limit = (
+            max_samples or each.default_max_samples,
+            max_features or each.default_max_features,
+        )
         if weighted and each.ignores_weights:
             notes.append(each.ignores_weights)
-        if limit is not None and limit < n_features:
+        if n_most is not None and n_most < shape[0]:
+            drawn.setdefault(n_most, []).append(each.alias or each.title)
+        if limit is not None and limit < shape[1]:
+            reason = ", to save time. For another number, use `max_features` (`--max-features`)"
             notes.append(
-                f"{each.alias or each.title} selects {limit} of the {n_features} features, those "
+                f"{each.alias or each.title} selects {limit} of the {shape[1]} features, those "
                 "whose distributions differ most between the classes, in each fold again"
                 f"{'' if max_features else reason}."
             )
+    for n_most, names in drawn.items():
+        verb = "learns" if len(names) == 1 else "learn"
+        notes.append(
+            f"{', '.join(names)} {verb} from {n_most} of {shape[0]} rows, drawn with as many of "
+            "each class as possible, to limit the time. Probabilities and thresholds are "
+            "corrected for the draw. For another number, use `max_samples` (`--max-rows`)."
+        )
     return notes
 
 

@@ -114,28 +114,23 @@ def _open_manifest(
     out: Path, model: TableModel, parts: dict[str, Path], options: dict[str, Any]
 ) -> dict[str, Any]:
     """The manifest of the output directory; a new one if it is empty or does not exist."""
-    inputs = [(str(file), file.stat()) for file in parts.values()]
-    expected: dict[str, Any] = {
-        "format": FORMAT,
-        "model": joblib.hash(replace(model)),  # without what is computed when it is used
-        "options": options,
-        "inputs": [[name, info.st_size, info.st_mtime_ns] for name, info in inputs],
-    }
     if not out.is_dir() and (out.exists() or table_suffix(out)):
         raise NotADirectoryError(
             f"{str(out)!r} is {'a file' if out.exists() else 'the name of a file'}. The "
             "predictions for several files are written to a directory: give the name of a new one."
         )
+    inputs = [(str(file), file.stat().st_size, file.stat().st_mtime_ns) for file in parts.values()]
+    # Of the fields of the model, without what is computed when it is used.
+    made_by = joblib.hash([FORMAT, replace(model), options, inputs])
     if not out.is_dir() or not any(out.iterdir()):
         out.mkdir(parents=True, exist_ok=True)
-        new = {**expected, "done": {}}
-        _write_manifest(out, new)
-        return new
+        manifest: dict[str, Any] = {"made_by": made_by, "done": {}}
+        _write_manifest(out, manifest)
+        return manifest
     try:
-        found = json.loads((out / MANIFEST).read_text(encoding="utf-8"))
-        done = found.pop("done")
-        _total(done.values())
-        is_whole = all(isinstance(each["bytes"], int) for each in done.values())
+        manifest = json.loads((out / MANIFEST).read_text(encoding="utf-8"))
+        _total(manifest["done"].values())
+        is_whole = all(isinstance(each["bytes"], int) for each in manifest["done"].values())
     except (OSError, ValueError, KeyError, AttributeError, TypeError):
         is_whole = False
     if not is_whole:
@@ -143,12 +138,12 @@ def _open_manifest(
             f"The directory {str(out)!r} contains something other than predictions, or its "
             f"{MANIFEST} is damaged. Give the name of a new or empty one."
         )
-    if found != expected:
+    if manifest.get("made_by") != made_by:
         raise ValueError(
             f"The directory {str(out)!r} contains predictions of another model, for other files or "
             "with other options. Give the name of a new directory, or remove this one."
         )
-    return {**expected, "done": done}
+    return manifest
 
 
 def _write_manifest(out: Path, manifest: dict[str, Any]) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, nullcontext
@@ -108,7 +107,7 @@ def output_tables(
     """The output as a sequence of Arrow tables, at least one, with the same columns.
 
     See `TableModel.predict_file` and `TableModel.predict_table`. The ``counts`` are updated, and
-    ``on_result`` is called with the predictions for each piece.
+    ``on_result`` is called with the predictions for each piece. With ``top``, there is one table.
     """
     counts = PredictionCounts() if counts is None else counts
 
@@ -121,40 +120,23 @@ def output_tables(
             yield output_table(model, found)
 
     kind = _output_name(model, "class")
-    for table in tables() if top is None else _with_top(model, tables(), top, threshold):
+    for table in tables() if top is None else [_with_top(model, [*tables()], top, threshold)]:
         counts.positive += int(pc.equal(table[kind], model.class_names[1]).to_numpy().sum())
         yield table
 
 
 def _with_top(
-    model: TableModel, tables: Iterator[pa.Table], top: int, threshold: float | None
-) -> Iterator[pa.Table]:
-    """Predict the positive class for the most likely rows, from a threshold on if there is one.
-
-    All other columns wait in a temporary file, so that only the probabilities are in memory.
-    """
+    model: TableModel, tables: list[pa.Table], top: int, threshold: float | None
+) -> pa.Table:
+    """All rows, of which the most likely are predicted as positive, from a threshold on if given."""
     check_integer(top, "top", low=0)
-    kind, likely = _output_name(model, "class"), _output_name(model, "probability")
-    first = next(tables)
-    with tempfile.TemporaryFile() as stream:
-        probabilities = []
-        with pa.ipc.new_stream(stream, first.schema) as writer:
-            for table in chain([first], tables):
-                writer.write_table(table)
-                probabilities.append(table[likely].to_numpy())
-        p = np.concatenate(probabilities)
-        order = np.argsort(-p, kind="stable")
-        positive = np.zeros(len(order), dtype=np.int64)
-        positive[order[:top]] = 1 if threshold is None else p[order[:top]] >= threshold
-        stream.seek(0)
-        start, index = 0, first.column_names.index(kind)
-        for batch in pa.ipc.open_stream(stream) if len(order) else ():
-            table = pa.Table.from_batches([batch])
-            classes = model.classes_[positive[start : start + len(table)]]
-            start += len(table)
-            yield table.set_column(index, kind, pa.array(classes, type=pa.string()))
-    if not len(order):
-        yield first
+    whole, kind = pa.concat_tables(tables), _output_name(model, "class")
+    p = whole[_output_name(model, "probability")].to_numpy()
+    order = np.argsort(-p, kind="stable")
+    positive = np.zeros(len(order), dtype=np.int64)
+    positive[order[:top]] = 1 if threshold is None else p[order[:top]] >= threshold
+    classes = pa.array(model.classes_[positive], type=pa.string())
+    return whole.set_column(whole.column_names.index(kind), kind, classes)
 
 
 def count_pieces(path: str | Path) -> int | None:

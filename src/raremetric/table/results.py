@@ -16,9 +16,10 @@ from raremetric.contenders import find_contender
 from raremetric.table.aims import (
     MEASURES,
     Measure,
-    best_group,
+    behind_best,
     measure_of,
     positives_on_top,
+    show_measure,
 )
 
 BUDGETS = (10, 20, 50, 100, 200)  # numbers of rows that somebody can check
@@ -138,8 +139,10 @@ class Comparison:
             row["confusion"] = self.confusion(results).tolist()
             rows.append(row)
         test_ratio = float(np.mean([len(r.test) / r.n_train for r in self.results]))
-        group = best_group(by_fold, test_ratio)
-        return [{**row, "among_best": row["method"] in group} for row in rows]
+        for row in rows:
+            behind, limit = behind_best(by_fold, test_ratio)[row["method"]]
+            row |= {"among_best": behind <= limit + 1e-12, "behind": behind, "by_chance": limit}
+        return rows
 
     @property
     def best(self) -> dict[str, Any]:
@@ -152,11 +155,19 @@ class Comparison:
         n_marked = sum(row["among_best"] for row in self.summary())
         if len(self.summary()) == 1:
             return "Only one method was tested."
+        limits = sorted(row["by_chance"] for row in self.summary() if row != self.best)
+        low, high = (show_measure(self.aim, each) for each in (limits[0], limits[-1]))
         if n_marked == 1:
             which = f"the best {self.aim}; the differences to all others are larger than chance"
+        elif n_marked == len(self.summary()):
+            which = "all methods: none can be told from the best"
         else:
             which = f"the best {self.aim}, and methods whose difference to it can be chance"
-        return f"Marked with *: {which} (paired t-test over the folds, 5 % level)."
+        return (
+            f"Marked with *: {which} (paired t-test over the folds, 5 % level). These folds show a "
+            f"difference in {self.aim} from {low} to {high} on, depending on the method; more rows "
+            "or repeats (--repeats) show smaller ones."
+        )
 
     @property
     def is_better_than_chance(self) -> bool:

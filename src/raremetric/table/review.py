@@ -17,8 +17,8 @@ from raremetric.table.model import TableModel
 from raremetric.table.predictions import BLOCK_BYTES, unguard
 from raremetric.table.reading import TableError, iter_table
 from raremetric.table.reading.files import read_arrow
-from raremetric.table.reading.labels import read_labels
-from raremetric.table.reading.levels import MISSING_SPELLINGS, as_text
+from raremetric.table.reading.labels import labeled
+from raremetric.table.reading.levels import MISSING_SPELLINGS, MISSING_TEXTS, as_text
 from raremetric.validation import as_names, check_integer, warn_user
 
 VERDICTS = ("yes", "no", "unsure")
@@ -162,7 +162,7 @@ def with_reviewed_rows(
     table, _ = read_arrow(path, target=target, verbatim=as_names(row_names or ()))
     if target not in table.column_names:
         raise TableError(f"{path}: there is no column {target!r} with the class.")
-    labels = read_labels(target, table.column(target))
+    table, labels, _ = labeled(table, target)
     known = _to_pandas(table, target, row_names)
     known[target] = [str(labels.classes[code]) for code in labels.codes]
     added = labeled_rows(review, source, target, row_names=row_names)
@@ -188,7 +188,8 @@ def _to_pandas(table: Any, *as_written: str | None) -> Any:
     """A DataFrame of an Arrow table, in which text such as "NA" is missing in the other columns."""
     frame = table.to_pandas()
     others = frame.columns.difference([name for name in as_written if name is not None])
-    return frame.mask(frame.isin(dict.fromkeys(others, MISSING_SPELLINGS)))
+    spellings = [each for each in MISSING_SPELLINGS if each.strip().lower() in MISSING_TEXTS]
+    return frame.mask(frame.isin(dict.fromkeys(others, spellings)))
 
 
 def _rows_known_already(known: Any, added: Any, target: str, same_file: bool) -> dict[int, int]:

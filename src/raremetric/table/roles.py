@@ -65,7 +65,8 @@ def read_with_roles(
     Rows of weight 0 are left out, with a warning.
     """
     used = [name for name in roles if name is not None]
-    left_out = [name for name in as_names(ignore) if name not in (row_names, *used)]
+    left_out = [name for name in as_names(ignore) if name != row_names]
+    left_out += [name for name in (roles.group, roles.weight) if name is not None]
     table = read_table(
         path,
         target,
@@ -95,6 +96,7 @@ def _without_weightless(table: Any, roles: RowRoles) -> tuple[Any, RowRoles]:
         stacklevel=2,
     )
     table.data, table.target = table.data.iloc[rows].reset_index(drop=True), table.target[rows]
+    table.rows = table.rows[rows]
     if table.row_names is not None:
         table.row_names = [table.row_names[row] for row in rows]
     with warnings.catch_warnings():

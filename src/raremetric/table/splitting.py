@@ -7,16 +7,11 @@ from numpy.typing import NDArray
 
 from raremetric.copies import Copies
 from raremetric.selection import Folds, sets_per_class, shuffled_folds
-from raremetric.selection.folds import fold_numbers
 from raremetric.table.roles import Roles, RowRoles
-from raremetric.validation import check_integer, check_labels
+from raremetric.validation import check_integer
 
 MAX_FOLDS = 5
 MIN_RARE = 4  # examples of the rarer class that tuning needs
-# With at least this number of rows, and of rows of the rarer class, few folds are enough to tune.
-MANY_ROWS = 2000
-MANY_RARE = 100
-N_QUICK_FOLDS = 3
 NO_ROLES = RowRoles()
 
 
@@ -68,44 +63,15 @@ def n_tuning_folds(y: NDArray) -> int:
     return min(MAX_FOLDS, n_rare // 2)
 
 
-def tuning_folds(
-    y: NDArray,
-    seed: int,
-    roles: RowRoles = NO_ROLES,
-    *,
-    quick: bool = False,
-    max_samples: int | None = None,
-) -> Folds | None:
-    """The inner folds on which all methods are tuned, made as the outer ones are.
+def tuning_folds(y: NDArray, roles: RowRoles) -> Folds | None:
+    """Folds by time to tune on: as many as leave two examples of each class to learn from.
 
-    With ``quick``, three folds are enough to tune if there are many rows of both classes. If there
-    are more rows than ``max_samples``, all methods must learn from that number of them:
-    `RareClassifier` would learn from other rows, too, if it made its folds by itself.
-
-    Several repeats come one after the other; the last is for the models that predict. With times,
-    the first rows are in no validation part.
-    None if there is no reason not to use the folds that a method makes by itself.
+    The first rows are in no validation part. None if there are no times: a method makes its own
+    folds, which keep groups and copies together.
     """
-    n_most = n_tuning_folds(y)
-    few_folds = quick and len(y) >= MANY_ROWS and np.bincount(y).min() >= MANY_RARE
-    if roles.copies is not None and roles.copies.max() + 1 == len(y):
-        roles = roles._replace(copies=None)  # all rows are different
-    if roles.times is not None:
-        return _past_folds(y, N_QUICK_FOLDS if few_folds else n_most, roles)
-    n_last, n_repeats = fold_numbers(check_labels(y, "Tuning"))
-    n_folds, n_repeats = (N_QUICK_FOLDS, 1) if few_folds else (n_last, n_repeats)
-    all_learn = max_samples is None or max_samples >= len(y)
-    if roles.sets is None and not few_folds and all_learn:
+    if roles.times is None:
         return None
-    sizes = sets_per_class(y, roles.sets)
-    n_most = max(2, int(sizes[1] if roles.groups is not None else sizes.min()))
-    folds = random_folds(y, min(n_folds, n_most), seed, n_repeats, roles)
-    return folds + random_folds(y, min(n_last, n_most), seed + n_repeats, 1, roles)
-
-
-def _past_folds(y: NDArray, n_most: int, roles: RowRoles) -> Folds:
-    """As many folds by time as leave two examples of each class to learn from."""
-    for n_folds in range(n_most, 0, -1):
+    for n_folds in range(n_tuning_folds(y), 0, -1):
         try:
             folds = time_folds(y, n_folds, roles)
         except ValueError:  # too many positives have the same time

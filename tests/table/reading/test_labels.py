@@ -8,7 +8,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from raremetric.table import TableError, read_table
+from raremetric.table import TableError, fit_table, read_table
 
 
 def test_positive(write):
@@ -112,10 +112,11 @@ def test_a_continuous_target_of_a_frame(labels):
 
 def test_missing_labels_of_a_frame():
     """NaN is a missing value in Arrow and polars, too."""
-    words = "empty in 1 of 3 rows, first in data row 2"
     for label in (None, float("nan")):
-        with pytest.raises(TableError, match=words):
-            read_table(pl.DataFrame({"a": [1, 2, 3], "y": [1.0, label, 0.0]}), target="y")
+        with pytest.warns(UserWarning, match="in 1 of 3 rows, which are left out"):
+            table = read_table(pl.DataFrame({"a": [1, 2, 3], "y": [1.0, label, 0.0]}), target="y")
+        assert (table.data["a"].tolist(), table.target.tolist()) == ([1, 3], [0, 1])
+        assert table.rows.tolist() == [1, 3]
 
 
 def write_all(frame, folder):
@@ -150,15 +151,32 @@ def test_the_most_common_class_may_be_called_none(tmp_path):
 )
 def test_a_word_for_missing_values_besides_two_classes(tmp_path, labels):
     frame = pd.DataFrame({"a": range(len(labels)), "y": labels})
-    words = f"holds 'NA' in {labels.count('NA')} of {len(labels)} rows, besides 2 other labels"
+    known = [i for i, label in enumerate(labels) if label != "NA"]
+    words = f"empty or 'NA' in {len(labels) - len(known)} of {len(labels)} rows, which are left out"
     for source in write_all(frame, tmp_path):
-        with pytest.raises(TableError, match=words):
-            read_table(source, target="y")
+        with pytest.warns(UserWarning, match=words):
+            table = read_table(source, target="y")
+        assert table.data["a"].tolist() == known
+        assert len(table.classes) == 2
 
 
+@pytest.mark.filterwarnings("ignore:Only 10 rows", "ignore:The model is no better than chance")
 @pytest.mark.parametrize("cell", ["", "?", " ", "<null>"])
-def test_empty_labels(tmp_path, cell):
-    frame = pd.DataFrame({"a": range(4), "y": ["ill", cell, "none", "none"]})
+def test_rows_without_a_label_are_left_out(tmp_path, cell):
+    """Neighbors keep the numbers of their rows in the file."""
+    frame = pd.DataFrame({"a": range(40), "y": ["ill", "none", "none", cell] * 10})
     for source in write_all(frame, tmp_path):
-        with pytest.raises(TableError, match="empty in 1 of 4 rows, first in data row 2"):
-            read_table(source, target="y")
+        with pytest.warns(UserWarning, match="is empty in 10 of 40 rows, which are left out"):
+            model = fit_table(source, "y", "ill", method="plain")
+        assert model.ids.tolist() == [i + 1 for i in range(40) if i % 4 != 3]
+        assert model.data["a"].tolist() == [i for i in range(40) if i % 4 != 3]
+
+
+def test_none_is_a_level_of_text_and_a_missing_number(tmp_path):
+    columns = {"a": ["1", "none", "3"] * 2, "b": ["x", "none", ""] * 2, "y": [*"uvuuvv"]}
+    frame = pd.DataFrame(columns)
+    for source in write_all(frame, tmp_path):
+        table = read_table(source, target="y")
+        names = ["a", "b=(missing)", "b=none", "b=x"]
+        assert table.encoder.get_feature_names_out().tolist() == names
+        assert table.data["a"].isna().tolist() == [False, True, False] * 2

@@ -143,7 +143,6 @@ REFUSED = {
     "far target": (PLAIN, 7, "target=7 is out of range for 3 columns"),
     "one class": ("a,y\n1,u\n2,u\n", "y", "'y' holds only one class: 'u'"),
     "empty target": ("a,y\n1,\n2,\n", "y", "target column 'y' is empty"),
-    "hole in target": ("a,y\n1,u\n2,\n3,v\n", "y", "empty in 1 of 3 rows, first in data row 2"),
     "fractions": (
         "a,y\n1,0.5\n2,0.7\n",
         "y",

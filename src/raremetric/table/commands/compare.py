@@ -57,7 +57,7 @@ def compare(
     from raremetric.files import atomic_write, check_output
     from raremetric.table.commands.tables import comparison_table
     from raremetric.table.comparison import compare_table
-    from raremetric.table.pages.comparison import comparison_page
+    from raremetric.table.comparison_page import comparison_page
     from raremetric.table.results import BUDGETS
 
     columns = {"time": time, "group": group, "weight": weight}
@@ -75,7 +75,7 @@ def compare(
                 n_folds=folds,
                 n_repeats=repeats,
                 **columns,
-                max_samples="auto" if max_rows is None else max_rows,
+                max_samples=max_rows,
                 seed=seed,
                 n_jobs=jobs,
                 ignore=split_names(ignore),
@@ -105,8 +105,14 @@ def compare(
     if not as_json:
         if not keeps:
             typer.echo(f"Alerts, curves and confusion matrices are in {out}.")
-        given = {"positive": positive, "ignore": ignore, "categorical": categorical, **columns}
-        _print_next_step(found, file, given | {"scoring": None if aim == "f1" else aim})
+        given: dict[str, Any] = {
+            "positive": positive,
+            "ignore": ignore,
+            "categorical": categorical,
+            **columns,
+        }
+        given |= {"scoring": None if aim == "f1" else aim, "max-rows": max_rows}
+        _print_next_step(found, file, given)
     if not found.is_whole:
         raise typer.Exit(130)
 
@@ -142,6 +148,6 @@ def _print_next_step(found: Comparison, file: str, given: dict[str, Any]) -> Non
     words = ["raremetric", "fit", file, "--target", found.target_name]
     for name, values in given.items():
         for value in values if isinstance(values, list) else [values] if values else []:
-            words += [f"--{name}", value]
+            words += [f"--{name}", str(value)]
     words += ["--model", best, "-o", "model.skops"]
     typer.echo(f"Next, fit a model on all rows:\n  {shlex.join(words)}")

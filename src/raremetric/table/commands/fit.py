@@ -31,7 +31,6 @@ from raremetric.terminal import (
     fail,
     note,
     print_json,
-    print_rendered,
     progress,
     source_name,
     split_names,
@@ -150,10 +149,10 @@ def fit(
             )
         stop_if_interrupted()
         save_model(fitted, out)
-    seconds, weights = clock.perf_counter() - start, fitted.weights()
+    seconds = clock.perf_counter() - start
     if as_json:
         about = {"file": str(out), **model_card(fitted), "features": fitted.X.shape[1]}
-        print_json(about | {"weights": weights, "seconds": round(seconds, 3)})
+        print_json(about | {"seconds": round(seconds, 3)})
         return
     for sentence in fitted.training["notes"]:
         note(sentence)
@@ -161,7 +160,3 @@ def fit(
     for line in describe_model(fitted):
         typer.echo(line)
     typer.echo(f"Fitted in {seconds:.1f} s; saved to {out}.")
-    if weights:
-        from raremetric.table.commands.tables import weights_table
-
-        print_rendered(weights_table(weights))

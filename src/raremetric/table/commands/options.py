@@ -128,8 +128,7 @@ MaxTrainRows = Annotated[
     typer.Option(
         min=20,
         help="Learn from at most this number of rows: all positives, up to half of it, and "
-        "others drawn at random. All rows are tested. Default: 5000, or fewer if the table has "
-        "more than 30 columns.",
+        "others drawn at random. All rows are tested. Default: as many as in fit.",
     ),
 ]
 Importances = Annotated[
@@ -154,11 +153,4 @@ def choose_scoring(
     given = [*([] if scoring is None else [scoring]), *aims]
     if len(given) > 1:
         raise ValueError("Give only one of --scoring, --min-precision and --min-recall.")
-    if scoring is not None:
-        from raremetric.table.aims import check_scoring
-
-        try:
-            check_scoring(scoring)
-        except ValueError as error:
-            raise ValueError(f"--scoring {scoring}: {error}") from error
     return given[0] if given else "f1"

@@ -1,11 +1,11 @@
-"""``raremetric info``, ``export`` and ``review``: what is in a model, and further uses of it."""
+"""``raremetric info``, ``explain``, ``review`` and ``export``: what a saved model says."""
 
 from __future__ import annotations
 
 import shlex
 import sys
 import time
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -13,6 +13,8 @@ from raremetric.files import quoted
 from raremetric.table.commands.options import ModelFile, Page, TableFile
 from raremetric.terminal import (
     AsJson,
+    fail,
+    note,
     print_json,
     print_rendered,
     progress,
@@ -20,6 +22,10 @@ from raremetric.terminal import (
     table_file,
     user_mistakes,
 )
+
+if TYPE_CHECKING:
+    from raremetric.table.explanation import Explanation, FileImportances
+    from raremetric.table.model import TableModel
 
 
 def info(
@@ -81,6 +87,37 @@ def export(
     typer.echo(f"Wrote {len(content) / 1e6:.1f} MB to {out}.")
 
 
+def recalibrate(
+    model: ModelFile,
+    file: TableFile,
+    out: Annotated[
+        str, typer.Option("--out", "-o", metavar="PATH", help="File to save the model to.")
+    ],
+    target: Annotated[
+        str | None, typer.Option(help="Column with the class. Default: as in fit.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Fit probabilities and threshold of a model to new labeled rows, such as after a change."""
+    from raremetric.files import check_output
+    from raremetric.table import load_model, save_model
+    from raremetric.table import recalibrate as recalibrated
+    from raremetric.table.card import describe_model, model_card
+
+    with user_mistakes():
+        check_output(out, [model, file])
+        before = load_model(model)
+        with table_file(file) as path:
+            found = recalibrated(before, path, target)
+        save_model(found, out)
+    if as_json:
+        print_json({"file": out, **model_card(found)})
+        return
+    for line in describe_model(found):
+        typer.echo(line)
+    typer.echo(f"The threshold was {before.threshold:.4g}. Saved to {out}.")
+
+
 def review(
     model: ModelFile,
     file: TableFile,
@@ -93,8 +130,8 @@ def review(
     """Write a page with the most likely rows and their evidence, to give each a verdict."""
     from raremetric.files import atomic_write, check_output
     from raremetric.table import load_model, review_file
-    from raremetric.table.pages.review import review_page
     from raremetric.table.predictions import count_pieces
+    from raremetric.table.review_page import review_page
 
     start = time.perf_counter()
     with user_mistakes():
@@ -119,3 +156,86 @@ def review(
         f"as {quoted(found.class_names[1])} in the whole file: {found.n_positive}. "
         f"Open {out} in a browser."
     )
+
+
+def explain(
+    model: ModelFile,
+    file: TableFile,
+    row: Annotated[
+        int | None, typer.Option(min=1, help="Number of the row; the first is 1.")
+    ] = None,
+    importance: Annotated[
+        bool,
+        typer.Option(
+            "--importance", help="Instead of a row: how much the model depends on each column."
+        ),
+    ] = False,
+    target: Annotated[
+        str | None,
+        typer.Option(help="With --importance: column with the class. Default: as in fit."),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Explain the prediction for a row by its columns and the nearest examples of each class."""
+    from raremetric.table import explain_row, importances_of_file, load_model
+
+    if importance == (row is not None):
+        fail("Pass either --row N, to explain one row, or --importance, for the whole model.")
+    with user_mistakes():
+        fitted = load_model(model)
+        source = source_name(file)
+        if row is None:
+            description = f"permuting the columns of {source}"
+            with table_file(file) as path, progress(None, description, counted=False) as step:
+                importances = importances_of_file(fitted, path, target, on_progress=step.reach)
+            _print_importances(importances, source, as_json)
+            return
+        with table_file(file) as path, progress(None, f"explaining row {row}"):
+            found = explain_row(fitted, path, row)
+    if as_json:
+        print_json(found._asdict() | {"n_metrics": fitted.n_metrics})
+        return
+    name = f" ({found.id})" if found.id else ""
+    typer.echo(
+        f"Row {row}{name} of {source}: predicted {found.predicted!r}; probability of "
+        f"{quoted(fitted.class_names[1])}: {found.probability:.3g}, threshold: "
+        f"{found.threshold:.3g}."
+    )
+    if found.unlike:
+        note(f"unlike the training data: {found.unlike.replace(';', ',')}.")
+    _print_tables(found, fitted)
+
+
+def _print_tables(found: Explanation, fitted: TableModel) -> None:
+    from raremetric.table.commands import tables
+    from raremetric.table.explanation import SAME_POINT
+
+    print_rendered(tables.contributions_table(found, fitted.class_names[1]))
+    if not found.examples:
+        return
+    if fitted.n_metrics > 1:
+        typer.echo(
+            f"The prediction averages {fitted.n_metrics} metrics. The examples below are the "
+            "nearest ones under the metric with the largest weight."
+        )
+    print_rendered(tables.examples_table(found))
+    if found.examples[0]["distance"] < SAME_POINT:
+        note("the distance to the nearest example is 0: was this row part of the training data?")
+
+
+def _print_importances(found: FileImportances, file: str, as_json: bool) -> None:
+    from raremetric.table.commands.tables import importances_table
+
+    if found.optimistic:
+        note(
+            f"{found.known_share:.0%} of the rows of {file} are in the training data of the model: "
+            "the importances are optimistic. Use a labeled file that the model has not seen, or: "
+            "raremetric compare --importances"
+        )
+    if as_json:
+        print_json(found._asdict() | {"optimistic": found.optimistic})
+        return
+    if found.n_measured < found.n_rows:
+        note(f"measured on {found.n_measured} of {found.n_rows} rows, to save time.")
+    typer.echo(f"Average precision on {file}: {found.baseline:.3f}.")
+    print_rendered(importances_table(found.columns))

@@ -10,12 +10,13 @@ from rich.table import Table
 from rich.text import Text
 
 from raremetric.files import quoted
-from raremetric.table.explanation import SAME_POINT, Explanation, example_name, show_value
+from raremetric.table.aims import show_measure
+from raremetric.table.explanation import Explanation, example_name, show_value
 from raremetric.table.results import Comparison
 
 UNLIMITED = 1000  # columns of a terminal in which nothing is cut
 BAR = 24  # characters of the longest bar
-N_SHOWN = 10  # columns of the file, or features
+N_SHOWN = 10  # columns of the file
 
 
 def comparison_table(found: Comparison) -> Table:
@@ -55,8 +56,9 @@ def _comparison_table(found: Comparison, spread: list[str]) -> Table:
         cells = []
         for name in found.measures:
             best = name == found.aim and row["among_best"]
-            text = f"{100 * row[name]['mean']:.1f}"
-            text += f" ±{100 * row[name]['std']:.0f}" if name in spread else ""
+            text = show_measure(name, row[name]["mean"])
+            if name in spread:
+                text += f" ±{show_measure(name, row[name]['std'])}"
             text += ("*" if best else " ") if name == found.aim else ""
             cells.append(Text(text, style="bold" if best else ""))
         table.add_row(Text(row["title"]), *cells, f"{row['seconds']['mean']:.1f}")
@@ -81,72 +83,31 @@ def contributions_table(found: Explanation, positive: str) -> Table:
     return table
 
 
-def examples_table(found: Explanation, distances: bool) -> Table:
-    """The row beside the nearest training examples, with the columns that matter most first.
-
-    With ``distances``, each value is followed by its part of the squared distance.
-    """
-    title = "The nearest training examples of each class, sorted by distance"
-    columns, examples = found.columns, found.examples
-    if distances:
-        title += (
-            ". In parentheses: what each column adds to the squared distance d²"
-            if found.parts_exact
-            else ". In parentheses: the change of the squared distance d² if the column had the "
-            "same value as in this row (the metric is nonlinear: d² is not a sum over columns)"
-        )
-
-        def size(column: dict[str, Any]) -> float:
-            return sum(abs(each["parts"][column["column"]]) for each in examples)
-
-        columns = sorted(columns, key=size, reverse=True)
-    table = _table(title)
-    table.show_footer = distances
-    table.add_column("column", footer="d²", overflow="fold")
+def examples_table(found: Explanation) -> Table:
+    """The row beside the nearest training examples, with the columns that matter most first."""
+    table = _table("The nearest training examples of each class, sorted by distance")
+    table.add_column("column", overflow="fold")
     table.add_column("this row", justify="right", overflow="fold")
-    for each in examples:
+    for each in found.examples:
         heading = f"{example_name(each)}\n{each['class']}\ndistance {each['distance']:.3g}"
-        footer = "0" if each["distance"] < SAME_POINT else f"{each['distance'] ** 2:.3g}"
-        table.add_column(Text(heading), footer=footer, justify="right", overflow="fold")
-    shown, rest = _split(columns)
-    for column in shown:
-        name = column["column"]
-        values = [show_value(each["values"][name]) for each in examples]
-        if distances:
-            parts = (_part(each["parts"][name]) for each in examples)
-            values = [f"{value} ({part})" for value, part in zip(values, parts, strict=True)]
-        table.add_row(Text(name), Text(show_value(column["value"])), *map(Text, values))
-    if rest and distances and found.parts_exact:
-        sums = (sum(each["parts"][column["column"]] for column in rest) for each in examples)
-        table.add_row(f"{len(rest)} others", "", *(f"({_part(part)})" for part in sums))
+        table.add_column(Text(heading), justify="right", overflow="fold")
+    for column in _split(found.columns)[0]:
+        values = [column["value"], *(each["values"][column["column"]] for each in found.examples)]
+        table.add_row(Text(column["column"]), *(Text(show_value(value)) for value in values))
     return table
 
 
 def importances_table(columns: list[dict[str, Any]], title: str = "") -> Table:
     """Decrease of the average precision when a column is permuted, the largest first."""
-    title = title or "Decrease of the average precision when the column is permuted"
-    bars = {
-        each["column"]: (each["importance"], f"{each['importance']:z.3f} ± {each['std']:.3f}")
-        for each in _split(columns)[0]
-    }
-    return _bars(title, "column", "decrease", bars)
-
-
-def weights_table(weights: dict[str, float]) -> Table:
-    """Shares of the features, the largest first."""
-    bars = {name: (share, f"{share:.1%}") for name, share in list(weights.items())[:N_SHOWN]}
-    return _bars("Feature weights of the metric", "feature", "share", bars)
-
-
-def _bars(title: str, name: str, number: str, values: dict[str, tuple[float, str]]) -> Table:
-    """A name, a number as text, and a bar in each row; the first number is the largest."""
-    table = _table(title)
-    table.add_column(name, overflow="fold")
-    table.add_column(number, justify="right")
+    table = _table(title or "Decrease of the average precision when the column is permuted")
+    table.add_column("column", overflow="fold")
+    table.add_column("decrease", justify="right")
     table.add_column("")
-    largest = max(next(iter(values.values()))[0], 1e-300)
-    for each, (value, text) in values.items():
-        table.add_row(Text(each), text, "█" * max(0, round(BAR * value / largest)))
+    largest = max(columns[0]["importance"], 1e-300)
+    for each in _split(columns)[0]:
+        text = f"{each['importance']:z.3f} ± {each['std']:.3f}"
+        bar = "█" * max(0, round(BAR * each["importance"] / largest))
+        table.add_row(Text(each["column"]), text, bar)
     return table
 
 
@@ -158,7 +119,3 @@ def _split(columns: list[dict[str, Any]]) -> tuple[list, list]:
 
 def _table(title: str) -> Table:
     return Table(title=Text(title), title_justify="left", box=box.SIMPLE_HEAD)
-
-
-def _part(part: float) -> str:
-    return f"{part:+.2g}" if part else "0"

@@ -32,6 +32,7 @@ from raremetric.table.reading.dates import (
     strict_dates,
 )
 from raremetric.table.reading.levels import (
+    MISSING_TEXTS,
     MISSING_WORDS,
     distinct_values,
     is_text,
@@ -126,7 +127,7 @@ def convert_category(
     name: str,
     column: Any,
     spell: Callable[[list[str]], list[str]] = list,
-    missing: Collection[str] = MISSING_WORDS,
+    missing: Collection[str] = MISSING_TEXTS,
 ) -> Converted | None:
     """A column as categories, whatever it holds; None if it has no value.
 
@@ -138,7 +139,7 @@ def convert_category(
         return None
     _check_type(name, kind)
     if not is_text(kind):
-        column, missing = column.cast("string"), MISSING_WORDS
+        column = column.cast("string")
     levels, codes = tidy_levels(*distinct_values(column), missing)
     if types.is_boolean(kind):
         levels = [BOOLEANS[level] for level in levels]
@@ -170,13 +171,15 @@ def _convert_text(name: str, column: Any, decimal: str) -> Converted | None:
         check_numbers(name, numbers)
         return Converted(numbers.values, numbers.written)
     del numbers
-    levels, codes = tidy_levels(*distinct_values(column))
+    distinct = distinct_values(column)
+    levels, codes = tidy_levels(*distinct, MISSING_TEXTS)
     if all(level.lower() in BOOLEANS for level in levels):
         return _as_category([BOOLEANS[level.lower()] for level in levels], codes)
-    layout, has_zone = find_layout(name, levels)
+    days, of_days = tidy_levels(*distinct, MISSING_WORDS)
+    layout, has_zone = find_layout(name, days)
     if layout:
-        return Converted(as_points(parse_dates(levels, codes, layout), has_zone), layout)
-    refuse_dates(name, levels)
+        return Converted(as_points(parse_dates(days, of_days, layout), has_zone), layout)
+    refuse_dates(name, days)
     return _as_category(levels, codes)
 
 

@@ -15,7 +15,7 @@ from pyarrow import types
 
 from raremetric.encoding.columns import date_message, zone_message
 from raremetric.files import TableError
-from raremetric.table.reading.levels import distinct_values, tidy_levels
+from raremetric.table.reading.levels import MISSING_WORDS, distinct_values, tidy_levels
 
 _OFFSET = r"Z|[-+](?:0\d|1[0-4]):?[0-5]\d"  # from UTC, at most 14 hours
 _TIME = (
@@ -148,7 +148,7 @@ def strict_dates(name: str, column: Any, layout: str, in_utc: bool, first_row: i
         if (points.tz is not None) != in_utc and not points.isna().all():
             raise TableError(zone_message(name, in_utc))
         return points
-    levels, codes = tidy_levels(*distinct_values(column.cast("string")))
+    levels, codes = tidy_levels(*distinct_values(column.cast("string")), MISSING_WORDS)
     layouts = [*_CLEAR] if layout in ("", *_CLEAR) else [layout, *_CLEAR]
     ways = [[parse_date(level, each) for each in layouts] for level in levels]
     points = [next((point for point in way if point is not None), None) for way in ways]

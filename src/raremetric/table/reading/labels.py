@@ -7,37 +7,54 @@ from decimal import Decimal
 from typing import Any, NoReturn
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from raremetric.datasets.parsers import is_numeric
 from raremetric.files import TableError
 from raremetric.table.reading.columns import convert_category
-from raremetric.table.reading.levels import AMBIGUOUS_WORDS, MISSING_WORDS, is_missing
+from raremetric.table.reading.levels import AMBIGUOUS_WORDS, MISSING_WORDS, is_missing, plain_column
 from raremetric.validation import Labels, check_class_count, warn_user
 
 # A target with more classes, some of which occur once, is not a target for classification.
 MAX_CLASSES = 20
 
 
-def read_labels(name: str, column: Any) -> Labels:
-    """The class of each row; an error unless there are two classes and no missing value."""
-    values = read_label_texts(name, column)
-    levels, counts = values.categories.tolist(), np.bincount(values.codes)
-    classes, merged = classes_of(name, levels, counts)
+def labeled(table: Any, name: str) -> tuple[Any, Labels, NDArray[np.int64]]:
+    """The rows of an Arrow table that have a class, their labels and their numbers from 1 on."""
+    values = label_texts(name, table.column(name))
+    levels = values.categories.tolist()
+    empty = words_for_missing(name, levels, np.bincount(values.codes[values.codes >= 0]))
+    values = values.remove_categories(empty)
+    known = values.codes >= 0
+    if not known.all():
+        rest = f" or {', '.join(map(repr, empty))}" if empty else ""
+        warn_user(
+            f"The target column {name!r} is empty{rest} in {(~known).sum()} of {len(known)} rows, "
+            "which are left out."
+        )
+        columns = {key: plain_column(table.column(key)) for key in table.column_names}
+        table, values = pa.table(columns).filter(pa.array(known)), values[known]
+    classes, merged = classes_of(name, values.categories.tolist(), np.bincount(values.codes))
     codes = merged.astype(values.codes.dtype)[values.codes]
-    return Labels(classes, codes, np.bincount(codes, minlength=len(classes)))
+    labels = Labels(classes, codes, np.bincount(codes, minlength=len(classes)))
+    return table, labels, np.flatnonzero(known) + 1
+
+
+def label_texts(name: str, column: Any) -> Any:
+    """The label of each row, as it is written, in a Categorical."""
+    converted = convert_category(name, column, missing=MISSING_WORDS - AMBIGUOUS_WORDS)
+    if converted is None:
+        raise TableError(f"The target column {name!r} is empty.")
+    return converted.values
 
 
 def read_label_texts(name: str, column: Any, first_row: int = 1) -> Any:
-    """The label of each row, as it is written, in a Categorical; an error if one is missing.
+    """The same for rows of one of many files; an error if a label is missing.
 
     `first_row` is the number of the first row in the file, for the error message.
     """
-    missing = MISSING_WORDS - AMBIGUOUS_WORDS
-    converted = convert_category(name, column, missing=missing)
-    if converted is None:
-        raise TableError(f"The target column {name!r} is empty.")
-    values = converted.values
+    values = label_texts(name, column)
     empty = values.codes < 0
     if empty.any():
         raise TableError(
@@ -52,7 +69,6 @@ def classes_of(name: str, levels: list[str], counts: NDArray) -> tuple[NDArray, 
 
     The number of rows with each label is in `counts`.
     """
-    _refuse_missing_words(name, levels, counts)
     classes = _classes(levels)
     if classes.dtype.kind == "f":
         _refuse_quantity(name, classes, counts.sum())
@@ -62,29 +78,26 @@ def classes_of(name: str, levels: list[str], counts: NDArray) -> tuple[NDArray, 
     return classes, merged
 
 
-def _refuse_missing_words(name: str, levels: list[str], counts: NDArray) -> None:
-    """Raise an error if a label such as NA means a missing value; warn if it probably does not.
+def words_for_missing(name: str, levels: list[str], counts: NDArray) -> list[str]:
+    """Labels such as NA that mean a missing value; a warning if one probably does not.
 
     It is a class if there is at most one other label, or if the others are text and it is the most
     common of all, such as "none" among kinds of injuries.
     """
     others = [level for level in levels if not is_missing(level)]
-    if len(others) < 2:
-        return
+    found = []
     for level, count in zip(levels, counts.tolist(), strict=True):
-        if not is_missing(level):
+        if len(others) < 2 or not is_missing(level):
             continue
         if count < counts.max() or all(map(is_numeric, others)):
-            raise TableError(
-                f"The target column {name!r} holds {level!r} in {count} of {counts.sum()} rows, "
-                f"besides {len(others)} other labels: it is taken for a missing value. Remove "
-                "those rows, or write another word if it is a class."
-            )
+            found.append(level)
+            continue
         warn_user(
             f"{level!r} in the target column {name!r} is taken for a class, because it is the most "
             f"common label ({count} of {counts.sum()} rows). If it means that the class is "
             "unknown, remove those rows."
         )
+    return found
 
 
 def refuse_many_classes(name: str, labels: Labels) -> None:

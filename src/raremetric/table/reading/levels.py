@@ -16,6 +16,8 @@ from raremetric.encoding.copies import EXACT_INTEGERS
 
 # Spellings of a missing value, compared without regard to case.
 MISSING_WORDS = frozenset({"", "?", "na", "n/a", "#n/a", "nan", "null", "<null>", "none", "<na>"})
+# In a column of text, "none" is a level, such as the kind of an injury.
+MISSING_TEXTS = MISSING_WORDS - {"none"}
 # Those that can also be the name of a class, such as North America, or no injury.
 AMBIGUOUS_WORDS = frozenset({"na", "n/a", "nan", "null", "none"})
 _NAN = re.compile(r"[-+]?nan(\(\w*\))?")  # as C writes it, and Arrow reads it
@@ -97,7 +99,7 @@ def distinct_values(column: Any) -> tuple[list[str], NDArray]:
 
 
 def tidy_levels(
-    raw: list[str], codes: NDArray, missing: Collection[str] = MISSING_WORDS
+    raw: list[str], codes: NDArray, missing: Collection[str]
 ) -> tuple[list[str], NDArray]:
     """Levels without quotes, spaces and spellings of a missing value, and the codes of the rows."""
     return renamed([unquote(value) for value in raw], codes, missing)

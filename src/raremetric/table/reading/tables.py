@@ -24,7 +24,7 @@ from raremetric.table.reading.files import (
     scan_csv,
     scan_parquet,
 )
-from raremetric.table.reading.labels import choose_positive, read_labels, refuse_many_classes
+from raremetric.table.reading.labels import choose_positive, labeled, refuse_many_classes
 from raremetric.table.reading.levels import as_texts
 from raremetric.table.reading.numbers import UNKNOWN
 from raremetric.validation import as_names, did_you_mean
@@ -60,8 +60,8 @@ def read_table(
     row_names : str or None, default=None
         Column with the name of each row, such as an identifier. It is not used as a feature.
     verbatim : str or collection of str, default=()
-        Other columns that are not features, such as a time or a group: they are read as text, as
-        they are written.
+        Columns whose text is returned as it is written, such as a time or a group. Unless they are
+        in `ignore`, they are features, too.
 
     Returns
     -------
@@ -85,6 +85,8 @@ def read_table(
             The labels that count as positive.
         classes : list
             All labels in the file.
+        rows : ndarray of shape (n_samples,)
+            Numbers of the rows in the table, starting at 1: rows without a class are left out.
         row_names : list of str or None
             Names of the rows, if `row_names` was given.
         verbatim : dict of list of str
@@ -101,12 +103,13 @@ def read_table(
     Notes
     -----
     Missing values are empty fields and ``?``, ``NA``, ``N/A``, ``#N/A``, ``NaN``, ``null``,
-    ``<null>``, ``None`` and ``<NA>``, in upper or lower case. In the target column, ``NA``,
-    ``N/A``, ``NaN``, ``null`` and ``None`` are names of classes, unless there are two or more
-    other labels and these are numbers or one of them is more common: that is an error.
-    Columns without any value are dropped with a warning. If at least 90 % of the values of a column
-    are numbers, all others are errors. Dates are written as YYYY-MM-DD or DD.MM.YYYY, or with
-    slashes if a day above 12 shows which number is the month; a time of day may follow.
+    ``<null>``, ``None`` and ``<NA>``, in upper or lower case; in a column of text, ``none`` is a
+    level. In the target column, ``NA``, ``N/A``, ``NaN``, ``null`` and ``None`` are names of
+    classes, unless there are two or more other labels and these are numbers or one of them is more
+    common. Rows without a class are left out with a warning, and columns without any value are
+    dropped. If at least 90 % of the values of a column are numbers, all others are errors. Dates
+    are written as YYYY-MM-DD or DD.MM.YYYY, or with slashes if a day above 12 shows which number is
+    the month; a time of day may follow.
 
     Memory: the table is held once by Arrow and once by pandas, converted column by column, so that
     the peak is below three times the size of the parsed table.
@@ -134,13 +137,14 @@ def read_table(
         )
         name = find_target(table.column_names, target)
         _check_names(table, name, categorical, ignore, as_written)
-        columns = {key: table.column(key) for key in table.column_names if key not in ignore}
+        table, labels, rows = labeled(table, name)
+        texts = {each: as_texts(table.column(each)) for each in as_written}
+        left_out = {name, *ignore, *as_names(row_names or ())}
+        columns = {key: table.column(key) for key in table.column_names if key not in left_out}
         del table  # so that the memory of each column is freed once it is converted
-        labels = read_labels(name, columns.pop(name))
         if positive is None:
             refuse_many_classes(name, labels)
         chosen = choose_positive(name, labels, positive)
-        texts = {each: as_texts(columns.pop(each)) for each in as_written if each in columns}
         decimals = {each: written.get(each, UNKNOWN).decimal for each in verbatim}
         frame, written = to_frame(columns, categorical, written)
         if not frame.shape[1]:
@@ -158,8 +162,9 @@ def read_table(
         target_names=[str(rest[0]) if len(rest) == 1 else f"not {positives}", positives],
         positive=chosen,
         classes=labels.classes.tolist(),
-        row_names=None if row_names is None else texts.get(row_names),
-        verbatim={each: texts[each] for each in verbatim if each in texts},
+        rows=rows,
+        row_names=None if row_names is None else texts[row_names],
+        verbatim={each: texts[each] for each in verbatim},
         decimals=decimals,
     )
 
@@ -196,7 +201,8 @@ def _check_names(
     if not table.num_rows:
         raise TableError("It has no rows of data.")
     if target in ignore or target in as_written:
-        how = "left out" if target in ignore else "used as time, group, weight or names of the rows"
+        used = "used as time, group, weight or names of the rows"
+        how = used if target in as_written else "left out"
         raise TableError(f"Column {target!r} is the target, so that it cannot be {how}.")
     for name in (*categorical, *ignore, *as_written):
         if name not in table.column_names:

@@ -6,7 +6,6 @@ import hashlib
 from pathlib import Path
 from typing import Any
 
-from raremetric.explain.contributions import MAX_BACKGROUND
 from raremetric.pages import to_html
 from raremetric.table.explanation import Explanation, example_name, show_value
 from raremetric.table.review import Review
@@ -31,7 +30,7 @@ def review_page(review: Review, command: str = "") -> str:
         notes.append(EXAMPLES_NOTE)
     n_positive = f"{review.n_positive} row{'s' * (review.n_positive != 1)}"
     return to_html(
-        "raremetric.table.pages",
+        "raremetric.table",
         "review.html",
         title=f"Review of {Path(review.source).name}: {review.target_name} = {positive}",
         overview=(
@@ -63,10 +62,9 @@ def contributions_note(alerts: list[Explanation], positive: str) -> str:
         "standard errors"
     )
     return (
-        f"How much the value of a column moves the {unit} of {positive}, compared with the "
-        f"training data (a sample of at most {MAX_BACKGROUND} rows, unless the model is linear). "
-        f"{how}; their sum is the difference between the {unit} of the row and the mean of these "
-        "training rows."
+        f"How much the value of a column moves the {unit} of {positive}, compared with rows of the "
+        f"training data. {how}; their sum is the difference between the {unit} of the row and the "
+        "mean of these training rows."
     )
 
 

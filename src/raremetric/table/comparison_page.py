@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import expit
+from sklearn.calibration import calibration_curve
 from sklearn.metrics import precision_recall_curve
 
 from raremetric.pages import (
@@ -22,10 +24,12 @@ from raremetric.pages import (
     styles,
     to_html,
 )
+from raremetric.table.aims import aim_of, describe_scoring, show_measure
 from raremetric.table.results import BUDGETS, Comparison, title_of
 
 N_COLUMNS = 50  # of the file, in the table of importances
 RECALLS = np.linspace(0, 1, 201)
+N_BINS = 10  # of the probabilities
 
 
 def comparison_page(
@@ -41,19 +45,21 @@ def comparison_page(
         Section("results", "Results", [results_grid(comparison)]),
         Section("budgets", "Alerts", [budget_grid(comparison, sizes)]),
         Section("curves", "Precision and recall", [], [draw_curves(comparison)]),
+        Section("reliability", "Reliability", [], [draw_reliability(comparison)]),
         Section("counts", "Confusion matrices", [confusion_grid(comparison)]),
     ]
     if found := comparison.importances():
         grid = importances_grid(comparison, found)
         sections.insert(2, Section("importances", "Importances of the columns", [grid]))
     return to_html(
-        "raremetric.table.pages",
+        "raremetric.table",
         "comparison.html",
         title=f"{Path(comparison.source).name}: {comparison.target_name} = {positive}",
         overview=(
             f"{n} rows, {len(comparison.columns)} columns, {n_positive} rows of class {positive} "
             f"({n_positive / n:.1%}). {comparison.protocol} All methods were tested on the same "
-            f"folds and tuned for {comparison.aim} within the training part."
+            f"folds and tuned for {describe_scoring(aim_of(comparison.scoring))} within the "
+            "training part."
         ),
         details={"Command": command} if command else {},
         remarks=comparison.remarks(),
@@ -68,23 +74,23 @@ def results_grid(comparison: Comparison) -> Grid:
         cells = []
         for name in comparison.measures:
             best = name == comparison.aim and row["among_best"]
-            text = f"{100 * row[name]['mean']:.1f} ± {100 * row[name]['std']:.1f}"
+            text = " ± ".join(show_measure(name, row[name][key]) for key in ("mean", "std"))
             cells.append(Cell(text + " *" * best, row[name]["mean"], best=best))
         n_candidates, seconds = row["n_candidates"], row["seconds"]["mean"]
         cells += [Cell(str(n_candidates), n_candidates), Cell(f"{seconds:.2f}", seconds)]
         grid_rows.append([name_cell(row["title"]), *cells])
     measures = (name[0].upper() + name[1:] for name in comparison.measures)
-    tuned = "average precision; the threshold for F1"
-    if comparison.scoring != "average_precision":
-        tuned = f"{comparison.aim}, and so was the threshold"
+    tuned = f"{describe_scoring(aim_of(comparison.scoring))}, and so was the threshold"
+    if comparison.scoring == "average_precision":
+        tuned = "average precision; the threshold for F1"
     return Grid(
         f"Measures of class {comparison.class_names[1]} in percent",
         ["Method", *measures, "Candidates", "Seconds"],
         grid_rows,
         notes=[
             comparison.best_sentence,
-            f"Mean ± standard deviation over {comparison.n_folds} folds, in percent. Seconds: time "
-            "to tune and fit, per fold.",
+            f"Mean ± standard deviation over {comparison.n_folds} folds, in percent, except for "
+            "the log-loss, of which less is better. Seconds: time to tune and fit, per fold.",
             "All methods were tested on the same outer folds. Candidates are the settings among "
             "which each method chose by cross-validation within the training part of each fold; "
             f"they were chosen for {tuned}, which is compared with a probability.",
@@ -191,6 +197,31 @@ def draw_curves(comparison: Comparison) -> Figure:
             f"the class, {share:.1%}, which is the precision of random guessing."
         )
         return save(figure, "curves", caption)
+
+
+def draw_reliability(comparison: Comparison) -> Figure:
+    """Draw the share of positives against the predicted probability, of all test rows together."""
+    entries = comparison.entries()
+    with new_figure((8.0, 4.0 + 0.1 * len(entries)), n_axes=1) as (figure, axes):
+        titles = [title_of(method) for method in entries]
+        for results, (color, _) in zip(entries.values(), styles(titles).values(), strict=True):
+            y, p = (
+                np.concatenate(parts)
+                for parts in zip(
+                    *((comparison.y[r.test], expit(r.score)) for r in results), strict=True
+                )
+            )
+            shares, means = calibration_curve(y, p, n_bins=N_BINS, strategy="quantile")
+            axes[0].plot(means, shares, linewidth=1.8, color=color, marker="o", markersize=3)
+        add_legend(figure, axes[0].get_lines(), titles)
+        axes[0].axline((0, 0), slope=1, color="#8a8a8a", linestyle=":", linewidth=1.2)
+        axes[0].set(xlabel="Predicted probability", ylabel="Share of positives")
+        caption = (
+            f"The test rows were divided into {N_BINS} parts of equal size by their predicted "
+            "probability: its mean in each part, and the share of positives there. Dotted: both "
+            "are equal."
+        )
+        return save(figure, "reliability", caption)
 
 
 def _curve(y: NDArray, score: NDArray) -> NDArray:

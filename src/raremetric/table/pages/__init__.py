@@ -1,1 +1,0 @@
-"""The pages of a comparison and of a review."""

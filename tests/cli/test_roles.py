@@ -33,7 +33,7 @@ def test_fit_with_time_group_and_weight(run, roles_path, tmp_path):
     words += ["--model", "logistic", "--time", "day", "--group", "customer", "--weight", "times"]
     done = run(*words)
     assert done.exit_code == 0, done.output
-    assert "4 columns" in done.stdout
+    assert "5 columns" in done.stdout  # the day, too
     assert "each part is validated by models of earlier rows, by 'day'" in done.stdout
     assert "no value of 'customer' is on both sides" in done.stdout
     assert "Weights of the rows: `times`, also in all measures" in done.stdout

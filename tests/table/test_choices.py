@@ -8,7 +8,7 @@ import pytest
 from sklearn.metrics import fbeta_score
 
 from raremetric.contenders import find_contender, scored
-from raremetric.table import compare_table, explain_row, fit_table, load_model, save_model
+from raremetric.table import compare_table, fit_table, load_model, save_model
 from raremetric.table.aims import describe_scoring, parse_scoring
 from raremetric.table.card import card_markdown
 from raremetric.table.fitting import model_names
@@ -32,11 +32,6 @@ def test_every_method_predicts(name, models, path):
     assert 0 < model.training["score"] <= 1
     assert 0 < model.training["score_std"] < 0.5
     assert model.training["validation"]["f1"] == pytest.approx(model.training["score"])
-
-
-@pytest.mark.parametrize("name", WITHOUT_NEIGHBORS)
-def test_models_without_neighbors_have_no_deciding_examples(name, models, path):
-    assert explain_row(models[name], path, 1).examples == []
 
 
 @pytest.fixture

@@ -386,7 +386,7 @@ def test_any_scorer_of_scikit_learn_compares_methods(path, scoring):
         np.testing.assert_array_equal(ours.predicted, theirs.predicted)  # tuned for F1
     losses = [log_loss(found.y[r.test], expit(r.score)) for r in results]
     assert row["log-loss"]["mean"] == pytest.approx(np.mean(losses))
-    assert "tuned for f1 within" in comparison_page(found)
+    assert "tuned for F1 within" in comparison_page(found)
 
 
 def test_the_curve_is_a_step_of_scikit_learns():

@@ -183,9 +183,11 @@ def _of_scorer(name: str) -> Measure:
     return measure
 
 
-def show_measure(name: str, value: float) -> str:
+def show_measure(name: str, value: float, digits: int = 1) -> str:
     """A mean or standard deviation of a measure: in percent, except for losses."""
-    return f"{value:.3f}" if name == "log-loss" or name.startswith("neg ") else f"{100 * value:.1f}"
+    if name == "log-loss" or name.startswith("neg "):
+        return f"{value:.{digits + 2}f}"
+    return f"{100 * value:.{digits}f}"
 
 
 def measure_of(scoring: Any) -> tuple[str, Measure]:

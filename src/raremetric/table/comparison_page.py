@@ -24,7 +24,7 @@ from raremetric.pages import (
     styles,
     to_html,
 )
-from raremetric.table.aims import aim_of, describe_scoring, show_measure
+from raremetric.table.aims import aim_of, measure_of, show_measure
 from raremetric.table.results import BUDGETS, Comparison, title_of
 
 N_COLUMNS = 50  # of the file, in the table of importances
@@ -58,7 +58,7 @@ def comparison_page(
         overview=(
             f"{n} rows, {len(comparison.columns)} columns, {n_positive} rows of class {positive} "
             f"({n_positive / n:.1%}). {comparison.protocol} All methods were tested on the same "
-            f"folds and tuned for {describe_scoring(aim_of(comparison.scoring))} within the "
+            f"folds and tuned for {measure_of(aim_of(comparison.scoring))[0]} within the "
             "training part."
         ),
         details={"Command": command} if command else {},
@@ -80,7 +80,7 @@ def results_grid(comparison: Comparison) -> Grid:
         cells += [Cell(str(n_candidates), n_candidates), Cell(f"{seconds:.2f}", seconds)]
         grid_rows.append([name_cell(row["title"]), *cells])
     measures = (name[0].upper() + name[1:] for name in comparison.measures)
-    tuned = f"{describe_scoring(aim_of(comparison.scoring))}, and so was the threshold"
+    tuned = f"{measure_of(aim_of(comparison.scoring))[0]}, and so was the threshold"
     if comparison.scoring == "average_precision":
         tuned = "average precision; the threshold for F1"
     return Grid(

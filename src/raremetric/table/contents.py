@@ -4,29 +4,17 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from importlib import import_module
 from io import BytesIO
-from numbers import Integral, Real
-from reprlib import repr as short_repr
-from types import UnionType
-from typing import (
-    TYPE_CHECKING,
-    Any,
-    NamedTuple,
-    get_args,
-    get_origin,
-    get_type_hints,
-    is_typeddict,
-)
+from typing import TYPE_CHECKING, Any, NamedTuple
 from zipfile import ZipFile
 
 import numpy as np
 
 from raremetric.encoding import TableEncoder
 from raremetric.selection import check_aim
-from raremetric.table.aims import describe_scoring
-from raremetric.table.card import card_markdown
+from raremetric.table.card import card_markdown, model_card
 
 if TYPE_CHECKING:
     from raremetric.table.model import TableModel
@@ -168,78 +156,21 @@ def _is_scalar(name: str) -> bool:
     return isinstance(found, type) and issubclass(found, np.bool_ | np.number | np.str_)
 
 
-# After its objects were created
-
-
 def check_fields(model: TableModel) -> None:
-    """Raise an error with one sentence if a field of a model cannot be used by the commands."""
-    for name, hint in get_type_hints(type(model)).items():
-        value = getattr(model, name, None)
-        try:
-            is_valid = has_type(value, hint) and FITTING.get(name, lambda model: True)(model)
-        except Exception:  # the value can be anything
-            is_valid = False
-        if not is_valid:
-            found = " ".join(short_repr(value).split())
-            raise ValueError(f"{name!r} of the model cannot be {found}.")
-
-
-def has_type(value: Any, hint: Any) -> bool:
-    """Whether a value, and what it contains, has a type such as ``dict[str, float] | None``."""
-    origin, arguments = get_origin(hint), get_args(hint)
-    if hint is Any:
-        return True
-    if origin is UnionType:
-        return any(has_type(value, each) for each in arguments)
-    if is_typeddict(hint):
-        hints = get_type_hints(hint)
-        return (
-            isinstance(value, dict)
-            and hint.__required_keys__ <= value.keys() <= hints.keys()
-            and all(has_type(each, hints[name]) for name, each in value.items())
-        )
-    if origin is dict:
-        key, content = arguments
-        return isinstance(value, dict) and all(
-            has_type(name, key) and has_type(each, content) for name, each in value.items()
-        )
-    if origin is list:
-        return isinstance(value, list) and all(has_type(each, arguments[0]) for each in value)
-    return isinstance(value, {int: Integral, float: Real}.get(hint, origin or hint))
-
-
-def _has_rows(model: TableModel) -> bool:
-    encoder = model.encoder
-    return (
-        model.data.columns.tolist() == encoder.feature_names_in_.tolist()
-        and len(model.data) > 0
-        and bool(np.isfinite(encoder.transform(model.data)).all())
-    )
-
-
-def _has_scoring(model: TableModel) -> bool:
+    """Use all that the commands use of a model; any error if its parts do not fit together."""
+    rows, y, ids = model.data, model.y, model.ids
+    if not (
+        0 < len(rows) == len(y) == len(ids)
+        and rows.columns.tolist() == model.encoder.feature_names_in_.tolist()
+        and y.dtype.kind == "i"
+        and {*np.unique(y)} <= {0, 1}
+        and (ids.dtype.kind == "i" or all(isinstance(each, str) for each in ids))
+        and len(model.class_names) == len(model.pipeline) == 2
+        and all(isinstance(each, str) for each in (*model.class_names, model.target_name))
+        and isinstance(model.encoder, TableEncoder)
+        and np.isfinite(model.X).all()
+    ):
+        raise ValueError("its training rows do not fit together.")
     check_aim(model.scoring)
-    return isinstance(model.scoring, str | list) and bool(describe_scoring(model.scoring))
-
-
-# What must be true of a field besides its type.
-FITTING: dict[str, Callable[[TableModel], bool]] = {
-    "pipeline": lambda model: len(model.pipeline) == 2 and isinstance(model.encoder, TableEncoder),
-    "data": _has_rows,
-    "y": lambda model: (
-        model.y.shape == (len(model.data),)
-        and model.y.dtype.kind == "i"
-        and {*np.unique(model.y)} <= {0, 1}
-    ),
-    "ids": lambda model: (
-        model.ids.shape == (len(model.data),)
-        and (model.ids.dtype.kind == "i" or all(isinstance(each, str) for each in model.ids))
-    ),
-    "class_names": lambda model: len(model.class_names) == 2,
-    "scoring": _has_scoring,
-    "fixed_threshold": lambda model: (
-        model.fixed_threshold is None or 0 <= model.fixed_threshold <= 1
-    ),
-    "training": lambda model: bool(card_markdown(model)),
-    "radius": lambda model: model.radius is None or model.radius >= 0,
-}
+    json.dumps(model_card(model))
+    card_markdown(model)

@@ -126,12 +126,9 @@ def load_model(path: str | Path) -> TableModel:
         raise _damaged(path, error) from error
     if not isinstance(model, TableModel):
         raise ModelFileError(f"{path} contains a {type(model).__name__}, not a model of a table.")
-    try:
-        check_fields(model)
-    except ValueError as error:
-        raise ModelFileError(f"{path} is damaged: {error} Fit the model again.") from error
     try:  # classify a training example, to detect parts that do not fit together
-        model.decide(model.encoder.transform(model.data.iloc[:1]))
+        check_fields(model)
+        model.classify(model.data.iloc[:1])
         model.ids[model.examples()]
     except Exception as error:
         raise ModelFileError(

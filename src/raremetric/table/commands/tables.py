@@ -58,7 +58,7 @@ def _comparison_table(found: Comparison, spread: list[str]) -> Table:
             best = name == found.aim and row["among_best"]
             text = show_measure(name, row[name]["mean"])
             if name in spread:
-                text += f" ±{show_measure(name, row[name]['std'])}"
+                text += f" ±{show_measure(name, row[name]['std'], 0)}"
             text += ("*" if best else " ") if name == found.aim else ""
             cells.append(Text(text, style="bold" if best else ""))
         table.add_row(Text(row["title"]), *cells, f"{row['seconds']['mean']:.1f}")

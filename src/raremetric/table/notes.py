@@ -92,15 +92,13 @@ def method_notes(
     """The methods that cannot take weights, or learn from some of the rows or features only.
 
     ``shape`` is that of the encoded rows to learn from; ``max_samples`` and ``max_features``
-    replace the defaults of the methods.
+    replace the defaults of the methods. A number of rows that the user chose needs no note.
     """
     notes: list[str] = []
     drawn: dict[int, list[str]] = {}
     for each in contenders:
-        n_most, limit = (
-            max_samples or each.default_max_samples,
-            max_features or each.default_max_features,
-        )
+        n_most = each.default_max_samples if max_samples is None else None
+        limit = max_features or each.default_max_features
         if weighted and each.ignores_weights:
             notes.append(each.ignores_weights)
         if n_most is not None and n_most < shape[0]:

@@ -45,8 +45,8 @@ class Explanation(NamedTuple):
     columns: list[dict[str, Any]]  # column, value, contribution, std_error; the largest first
     columns_exact: bool  # False: the contributions are sampled
     scale: str  # of the contributions: "log-odds", "probability" or "decision function"
-    # The nearest of each class: id, class, distance and values by column; the nearest first, none if
-    # the model has no neighbors.
+    # The nearest of each class: id, class, distance and values by column; none if the model has no
+    # neighbors.
     examples: list[dict[str, Any]]
 
     @property

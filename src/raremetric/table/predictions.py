@@ -128,7 +128,7 @@ def output_tables(
 def _with_top(
     model: TableModel, tables: list[pa.Table], top: int, threshold: float | None
 ) -> pa.Table:
-    """All rows, of which the most likely are predicted as positive, from a threshold on if given."""
+    """All rows, of which the most likely are positive, from a threshold on if there is one."""
     check_integer(top, "top", low=0)
     whole, kind = pa.concat_tables(tables), _output_name(model, "class")
     p = whole[_output_name(model, "probability")].to_numpy()

@@ -11,7 +11,7 @@ REFERENCE ?= $(RESULTS)/reference.sqlite
 JOBS ?= 2
 SPLITS ?= 20
 # Splits of the experiments with increasing imbalance, as published. The paper has 20.
-ITERATIONS ?= 18
+ITERATIONS ?= 19
 
 # One thread for linear algebra in each of the processes that run tests.
 PYTEST = OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto

@@ -6,8 +6,8 @@ import io
 import pytest
 
 from raremetric.table import fit_table
-from raremetric.table.review_page import review_page
 from raremetric.table.review import labeled_rows, review_file
+from raremetric.table.review_page import review_page
 from tests.browser.conftest import (
     assert_cut_boxes_fade,
     assert_fits_the_screen,

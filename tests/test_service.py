@@ -117,12 +117,12 @@ def test_the_state_of_the_service(server):
         ("/predict", [{**ROW, "amount": "many"}], 400, "amount"),
         ("/predict", [ROW, {}], 400, "Row 2 lacks the columns 'amount', 'age', 'country'"),
         ("/predict", [{"amount": 1, "age": 20}], 400, "Row 1 lacks the column 'country'"),
-        ("/predict", [{**ROW, "contry": "far"}], 400, "Row 1 has the unknown column 'contry'"),
+        ("/predict", [{**ROW, "land": "far"}], 400, "Row 1 has the unknown column 'land'"),
         (
             "/predict",
-            [{"amount": 1, "age": 20, "contry": "far"}],
+            [{"amount": 1, "age": 20, "land": "far"}],
             400,
-            "Row 1 lacks the column 'country' and has the unknown column 'contry'",
+            "Row 1 lacks the column 'country' and has the unknown column 'land'",
         ),
     ],
 )

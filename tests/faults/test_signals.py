@@ -25,9 +25,9 @@ def send_signals(n_moments, seed):
 
 @pytest.mark.long
 def test_one_moment_per_signal():
-    assert send_signals(1, seed=1) == 13 * 3
+    assert send_signals(1, seed=1) == 12 * 3
 
 
 @pytest.mark.fault
 def test_many_moments_per_signal():
-    assert send_signals(20, seed=2) == 13 * 3 * 20
+    assert send_signals(20, seed=2) == 12 * 3 * 20

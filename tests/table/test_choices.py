@@ -151,6 +151,7 @@ def test_a_selection_of_features_is_said(path, tmp_path, method):
     )
 
 
+@pytest.mark.filterwarnings("ignore:The model is no better than chance")
 def test_features_are_selected_in_each_fold_again():
     """Of many features without a meaning, some fit the classes of all rows by chance."""
     rng = np.random.default_rng(0)

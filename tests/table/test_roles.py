@@ -39,6 +39,7 @@ def leaking():
     return frame.assign(state=np.where(fraud, "fraud", "fine"))
 
 
+@pytest.mark.filterwarnings("ignore:The model is no better than chance")
 @pytest.mark.parametrize("method", ["plain", "boosting"])
 def test_the_score_of_fit_is_honest_with_groups(leaking, method):
     pytest.importorskip("xgboost")

@@ -103,12 +103,7 @@ def test_cells_of_the_paper_in_the_readme():
     readme = " ".join((ROOT / "README.md").read_text("utf-8").split())
     assert f" {agree['exchanged']} of {n} cells agree " in readme
     assert f" ({agree['as printed']} as printed), " in readme
-    counts = {
-        name: int(count)
-        for name, count in re.findall(
-            r"^- \*\*([a-z ]+)\*\* \((\d+)\)", site_paper.faithfulness(), re.MULTILINE
-        )
-    }
+    counts = site_paper.verdict_counts()
     total = sum(counts.values())
     assert f" {counts['holds']} of {total} hold, {counts['holds in part']} in part." in readme
 

@@ -42,10 +42,15 @@ def claim(about: str) -> str:
     return found.strip()
 
 
+def verdict_counts() -> dict[str, int]:
+    """How many claims of the paper have each verdict."""
+    counts = re.findall(r"^- \*\*([a-z ]+)\*\* \((\d+)\)", faithfulness(), flags=re.MULTILINE)
+    return {name: int(n) for name, n in counts}
+
+
 def verdicts() -> str:
     """How many claims of the paper hold, in part or not."""
-    counts = re.findall(r"^- \*\*([a-z ]+)\*\* \((\d+)\)", faithfulness(), flags=re.MULTILINE)
-    return ", ".join(f"**{name}**: {n}" for name, n in counts if int(n))
+    return ", ".join(f"**{name}**: {n}" for name, n in verdict_counts().items() if n)
 
 
 def splits_of_imbalance() -> str:

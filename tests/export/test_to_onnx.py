@@ -14,9 +14,10 @@ from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from raremetric import GMML, Euclidean, MetricKNNClassifier
 from raremetric.contenders.scored import AveragedClassifier
 from raremetric.export import to_onnx
-from raremetric.export.graph import Graph
+from raremetric.export.graph import Graph, Tensor
+from raremetric.export.maps import map_rows
 from tests.conftest import make_problem
-from tests.export.conftest import onnx, run, session
+from tests.export.conftest import run, session
 
 
 def fitted(labels=(0, 1), **options):
@@ -86,11 +87,13 @@ def test_threshold_is_for_two_classes():
 
 
 def test_steps_that_metrics_share_are_computed_once():
-    X, y = make_problem(3, n_samples=60, n_classes=3)
-    learner = make_pipeline(StandardScaler(), GMML())
-    content = to_onnx(MetricKNNClassifier(learner, multiclass="one_vs_rest").fit(X, y))
-    nodes = onnx.load_from_string(content).graph.node
-    assert sum(node.input[0] == "X" for node in nodes) == 1
+    X, y = make_problem(3, n_samples=60)
+    scaler = StandardScaler().fit(X)
+    learners = [GMML().fit(scaler.transform(X), y), Euclidean().fit(X, y)]
+    rows = Tensor(Graph(), "X")
+    for learner in learners:
+        map_rows(rows, make_pipeline(scaler, learner))
+    assert sum(node.input[0] == "X" for node in rows.graph.nodes) == 1
 
 
 @pytest.mark.parametrize("model", [LogisticRegression(), AveragedClassifier(None, [])])

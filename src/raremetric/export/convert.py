@@ -27,7 +27,8 @@ def to_onnx(
     Parameters
     ----------
     model : fitted metric learner, MetricKNNClassifier, RareClassifier or Pipeline
-        A pipeline ends in one of the others. Steps before it, and transformers that are used as
+        A MetricKNNClassifier has one metric, and the majority or the score vote. A pipeline ends in
+        one of the others. Steps before it, and transformers that are used as
         learners, may be of this package or any that skl2onnx supports. Of a RareClassifier that was
         fitted on a data frame, ``X`` are the rows that its ``encoder_`` has transformed.
     threshold : float or None, default=None

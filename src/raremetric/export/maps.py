@@ -241,7 +241,7 @@ def _measure(queries: Tensor, Z: NDArray, estimates: Tensor, limit: Tensor) -> T
 
 
 def nearest_of_each_class(
-    queries: Tensor, search: NeighborSearch, k: int, *, exact: bool, n_classes: int | None = None
+    queries: Tensor, search: NeighborSearch, k: int, *, n_classes: int | None = None
 ) -> list[Sorted]:
     """Distances to the k nearest of each of the first classes, or to all if it has fewer."""
     labels = cast(Labels, search.labels)  # fitted classifiers always have them
@@ -249,5 +249,5 @@ def nearest_of_each_class(
     for c in range(len(labels.classes[:n_classes])):
         Z = search.Z[labels.codes == c]
         width = min(k, len(Z))
-        found.append(Sorted(nearest(queries, Z, width, unit, exact=exact)[0], width))
+        found.append(Sorted(nearest(queries, Z, width, unit, exact=False)[0], width))
     return found

@@ -15,7 +15,6 @@ from sklearn.preprocessing import StandardScaler
 
 from raremetric import IML, IMLCV, LMNN, RareClassifier, load_dataset
 from raremetric.contenders.families import FOREST_GRID
-from raremetric.learners import lmnn
 from raremetric.losses.large_margin import make_large_margin_loss
 from raremetric.metric import initial_components
 from raremetric.solvers.smooth import minimize_lbfgs
@@ -130,14 +129,13 @@ def compare_lmnn(names) -> list[dict]:
         X, y = training_part(name)
         timed_fit(LMNN(max_iter=2), X, y)  # compiles
         started = time.process_time()
-        problem, learner = lmnn.make_problem(LMNN(), X, check_labels(y, "LMNN")), LMNN(max_iter=100)
-        problem.path(PUSH_WEIGHTS, *lmnn.start_of(learner, X))
+        LMNN.fit_settings([LMNN(push_weight=mu, max_iter=100) for mu in PUSH_WEIGHTS], X, y)
         path_seconds, seconds, plain_seconds, ratios = time.process_time() - started, 0.0, 0.0, []
         for weight in PUSH_WEIGHTS:
-            ours = learner.set_params(push_weight=weight)
+            ours, labels = LMNN(push_weight=weight, max_iter=100), check_labels(y, "LMNN")
             seconds += timed_fit(ours, X, y)
             loss = make_large_margin_loss(
-                X, check_labels(y, "LMNN"), problem.targets, push_weight=weight, squared=True
+                X, labels, ours.target_neighbors_, np.ones(len(X)), push_weight=weight
             )
             started = time.process_time()
             start = initial_components("pca", X)

@@ -38,7 +38,6 @@ BAD_VALUES = [
     (IML(tol=0), "tol == 0, must be > 0"),
     (LMNN(n_neighbors=0), "n_neighbors == 0"),
     (LMNN(push_weight=1.5), "push_weight == 1.5"),
-    (LMNN(loss="log"), "loss must be one of 'hinge', 'squared_hinge'; got 'log'"),
     (LMNN(init=np.eye(2)), r"expected \(n_components, n_features\) == \(3, 3\)"),
     (LMNN(max_iter=0), "max_iter == 0"),
     (LMNN(tol=0), "tol == 0"),
@@ -119,7 +118,6 @@ def test_a_class_without_weight_is_missing(learner, problem):
     [
         (IML(max_iter=2), r"2 iterations \(max_iter=2\).*Raise max_iter or"),
         (LMNN(max_iter=2), "max_iter=2.*Raise max_iter"),
-        (LMNN(loss="hinge", max_iter=2), "max_iter=2.*Raise max_iter"),
         (ITML(max_iter=1, random_state=0), r"max_iter=1\).*gamma=1"),
         (MLFP(max_iter=3, regularization=0), "MLFP stopped after 3 iterations"),
     ],

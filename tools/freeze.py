@@ -62,7 +62,6 @@ PARAMETERS: dict[str, dict[str, Any]] = {
     "IML, sample": {"max_samples": 50},
     "IMLCV": {"n_candidates": 20},
     "ITML": {"max_iter": 1000},
-    "LMNN, hinge": {"loss": "hinge"},
     "MetricKNNClassifier, adjusted": {"vote": "adjusted"},
     "MetricKNNClassifier, score": {"vote": "score", "n_neighbors": "auto"},
     "RareClassifier": {"cv": 5},

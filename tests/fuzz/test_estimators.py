@@ -56,7 +56,6 @@ ESTIMATORS = {
         LMNN,
         n_neighbors=one_of([1, 3]),
         push_weight=one_of([0.0, 0.5, 1.0]),
-        loss=one_of(["hinge", "squared_hinge"]),
         n_components=one_of([None, 1]),
         init=one_of(["pca", "identity"]),
         max_iter=one_of([5, 50]),

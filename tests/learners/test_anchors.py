@@ -6,7 +6,8 @@ from sklearn.metrics import f1_score
 from sklearn.model_selection import StratifiedKFold
 
 from raremetric import IML, IMLCV, LMNN, Euclidean, MetricKNNClassifier
-from raremetric.learners import iml, lmnn
+from raremetric.learners import iml
+from raremetric.learners.lmnn_problem import LargeMarginProblem
 from raremetric.learners.problem import LossParameters
 from raremetric.pairs import draw_anchors
 from raremetric.validation import check_labels
@@ -151,15 +152,14 @@ def test_imlcv_scores_the_weighted_sample_of_each_test_fold():
 
 
 @pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("name", ["squared_hinge", "hinge"])
-def test_lmnn_estimates_the_full_loss_without_bias(name, weighted):
+def test_lmnn_estimates_the_full_loss_without_bias(weighted):
     X, y = make_rare_problem(30, 4)
     w = np.resize([1.0, 2.0, 6.0], 30) / 3 if weighted else None
-    labels, L, squared = check_labels(y, "test"), METRIC / 2, name == "squared_hinge"
-    full, values = lmnn_loss(L, X, y, similar_lists(X, y, 2), 0.4, squared, 0, w), []
+    labels, L = check_labels(y, "test"), METRIC / 2
+    full, values = lmnn_loss(L, X, y, similar_lists(X, y, 2), 0.4, w), []
     for seed in range(300):
-        learner = LMNN(2, loss=name, max_samples=12, random_state=seed)
-        problem = lmnn.make_problem(learner, X, labels, w)
+        anchors = draw_anchors(labels, np.ones(30) if w is None else w, 12, seed)
+        problem = LargeMarginProblem(X, labels, 2, anchors=anchors, n_jobs=1)
         value, _ = problem.loss(0.4).value_and_gradient(L * problem.unit)
         values.append(value)
     error = np.std(values, ddof=1) / np.sqrt(len(values))
@@ -179,7 +179,7 @@ def test_lmnn_reports_the_loss_of_its_anchors():
     np.testing.assert_array_equal(learner.target_neighbors_, nearest)
     rare, others = (np.where(y[:, np.newaxis] == c, nearest, -1) for c in (1, 0))
     expected = sum(
-        factor * lmnn_loss(learner.components_, X, y, targets, 0.5, True)
+        factor * lmnn_loss(learner.components_, X, y, targets, 0.5)
         for factor, targets in ((1, rare), (55 / 15, others))
     )
     assert learner.objective_ == pytest.approx(expected, rel=1e-6)

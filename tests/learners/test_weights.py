@@ -22,7 +22,6 @@ from tests.oracles.neighbors import dissimilar_lists, similar_lists
 
 LEARNERS = [
     LMNN(2, n_components=2),
-    LMNN(2, loss="hinge", max_iter=2000),
     LMNN(2, max_samples=20, random_state=0),
     ITML(random_state=0),
     GMML(random_state=0),

@@ -17,15 +17,7 @@ def triplets(y, targets):
     ]
 
 
-def rounded(excess, width, squared):
-    if excess <= 0:
-        return 0.0
-    if squared:
-        return excess**2
-    return excess**2 / (2 * width) if excess < width else excess - width / 2
-
-
-def lmnn_loss(L, X, y, targets, push_weight, squared, width=0.0, weights=None):
+def lmnn_loss(L, X, y, targets, push_weight, weights=None):
     Z, weights = X @ L.T, np.ones(len(y)) if weights is None else weights
 
     def distance(a, b):
@@ -33,13 +25,13 @@ def lmnn_loss(L, X, y, targets, push_weight, squared, width=0.0, weights=None):
 
     pull = sum(weights[i] * distance(i, j) for i in range(len(y)) for j in targets[i] if j >= 0)
     push = sum(
-        weights[i] * rounded(1 + distance(i, j) - distance(i, other), width, squared)
+        weights[i] * max(1 + distance(i, j) - distance(i, other), 0) ** 2
         for i, j, other in triplets(y, targets)
     )
     return (1 - push_weight) * pull + push_weight * push
 
 
-def lmnn_optimum(X, y, k, push_weight, squared, weights=None):
+def lmnn_optimum(X, y, k, push_weight, weights=None):
     """min F over M ⪰ 0, by Clarabel."""
     weights = np.ones(len(y)) if weights is None else weights
     targets = similar_lists(X, y, k)
@@ -52,9 +44,7 @@ def lmnn_optimum(X, y, k, push_weight, squared, weights=None):
     pulls = np.sum([weights[i] * outer(i, j) for i in range(len(y)) for j in targets[i]], axis=0)
     rows = [outer(i, j) - outer(i, other) for i, j, other in triplets(y, targets)]
     hinges = cp.pos(1 + np.array(rows) @ cp.vec(M, order="C"))
-    push = np.array([weights[i] for i, _, _ in triplets(y, targets)]) @ (
-        cp.square(hinges) if squared else hinges
-    )
+    push = np.array([weights[i] for i, _, _ in triplets(y, targets)]) @ cp.square(hinges)
     loss = (1 - push_weight) * (pulls @ cp.vec(M, order="C")) + push_weight * push
     problem = cp.Problem(cp.Minimize(loss))
     problem.solve(solver=cp.CLARABEL)

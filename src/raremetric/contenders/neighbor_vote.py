@@ -30,9 +30,9 @@ from raremetric.learners.grid import (
     Score,
     nearest_under,
     score_candidates,
-    score_push_weights,
     vote_f1,
 )
+from raremetric.learners.lmnn import LMNN
 from raremetric.neighbors.one_sided import map_rows, prepare_search
 from raremetric.validation import check_labels, quiet_constants, quiet_repeats
 
@@ -105,13 +105,17 @@ class NeighborVote(Contender):
         self, candidates: Sequence[Candidate], fold: PreparedFold, seed: int, read: Read
     ) -> list[Any]:
         """Fit each candidate on a fold, and read the neighbors under its metric."""
-        found = []
-        for candidate in candidates:
+        learners = [self.make(candidate.params, seed) for candidate in candidates]
+        self.fit_all(learners, fold)
+        return [
+            read(nearest_voters(learner, fold.X, fold.y, fold.X_validation)) for learner in learners
+        ]
+
+    def fit_all(self, learners: Sequence[Any], fold: PreparedFold) -> None:
+        """Fit each of the candidates on a fold."""
+        for learner in learners:
             # Copies, because a user's class may change its arguments in place.
-            learner = self.make(candidate.params, seed)
             fit_learner(learner, fold.X.copy(), fold.y.copy(), fold.queries)
-            found.append(read(nearest_voters(learner, fold.X, fold.y, fold.X_validation)))
-        return found
 
     def make(self, params: dict[str, Any], seed: int) -> Any:
         """The transformer with its settings."""
@@ -136,12 +140,9 @@ class IMLVote(NeighborVote):
 class LMNNVote(NeighborVote):
     """`NeighborVote` of LMNN, whose candidates share the target neighbors of a fold."""
 
-    def judge(
-        self, candidates: Sequence[Candidate], fold: PreparedFold, seed: int, read: Read
-    ) -> list[Any]:
-        """See `NeighborVote.judge`."""
-        params = [{**self.settings, **candidate.params} for candidate in candidates]
-        return score_push_weights(fold.for_learning(), params, _score_by(read), N_NEIGHBORS)
+    def fit_all(self, learners: Sequence[Any], fold: PreparedFold) -> None:
+        """See `NeighborVote.fit_all`."""
+        LMNN.fit_settings(learners, fold.X, fold.y)
 
 
 def _score_by(read: Read) -> Score:

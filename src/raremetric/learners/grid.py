@@ -1,4 +1,4 @@
-"""Scores of many settings of IML or LMNN on one fold, at the price of a few fits."""
+"""Scores of many settings of IML on one fold, at the price of a few fits."""
 
 from __future__ import annotations
 
@@ -10,14 +10,12 @@ import numpy as np
 from joblib import Parallel, delayed
 from numpy.typing import NDArray
 
-from raremetric.learners import iml, lmnn
+from raremetric.learners import iml
 from raremetric.learners.iml import IML
-from raremetric.learners.lmnn import LMNN
 from raremetric.learners.problem import LossParameters, PairSetProblem
 from raremetric.neighbors import NeighborSearch
 from raremetric.pairs import draw_anchors
-from raremetric.performance import one_blas_thread
-from raremetric.validation import Labels, check_weights, quiet_repeats, relative_weights
+from raremetric.validation import Labels, check_weights, quiet_repeats
 
 # The parameters of IML on which its problem depends; the others are m, a, λ and the solver's.
 OF_PROBLEM = ("pairs", "dissimilar", "set_weights", "max_samples", "random_state")
@@ -122,28 +120,3 @@ def score_candidates(
             delayed(fit_and_score)(learner, problems[key])
             for key, learner in zip(keys, learners, strict=True)
         )
-
-
-@one_blas_thread
-def score_push_weights(fold: Fold, candidates: Sequence[dict], score: Score, k: int) -> list[Any]:
-    """Score of each candidate, parameters of LMNN, on one fold; k neighbors vote.
-
-    Candidates that differ in ``push_weight`` only share one problem, and each one starts from the
-    metric of another: see `LargeMarginProblem.path`.
-    """
-    learners = [LMNN(**candidate) for candidate in candidates]
-    groups: dict[tuple, list[int]] = {}
-    for i, learner in enumerate(learners):
-        lmnn.check_parameters(learner)
-        others = learner.get_params() | {"push_weight": None}
-        key = tuple(id(value) if np.ndim(value) else value for value in others.values())
-        groups.setdefault(key, []).append(i)
-    scores: list[Any] = [None] * len(learners)
-    sample_weight = relative_weights(fold.weights)
-    for members in groups.values():
-        problem = lmnn.make_problem(learners[members[0]], fold.X, fold.labels, sample_weight)
-        start, options = lmnn.start_of(learners[members[0]], fold.X, sample_weight)
-        weights = [learners[i].push_weight for i in members]
-        for i, L in zip(members, problem.path(weights, start, options), strict=True):
-            scores[i] = score(L, fold, k)
-    return scores

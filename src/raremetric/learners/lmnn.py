@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Self
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
@@ -13,7 +16,6 @@ from raremetric.solvers.smooth import SolverOptions
 from raremetric.validation import (
     Labels,
     check_integer,
-    check_option,
     check_real,
     warn_small_classes,
     warn_stopped,
@@ -33,8 +35,6 @@ class LMNN(MetricLearner):
     push_weight : float, default=0.5
         μ between 0 and 1: the share of the push of impostors in the loss; the pull of target
         neighbors has 1 − μ. With μ = 0 the metric shrinks to zero.
-    loss : {"squared_hinge", "hinge"}, default="squared_hinge"
-        The cost of an impostor: the squared depth within the margin, or the depth itself.
     max_samples : int or None, default=20_000
         If there are more examples, the sums run over at most this many of them, which are drawn at
         random: see the notes. None takes all.
@@ -77,38 +77,34 @@ class LMNN(MetricLearner):
 
         F(L) = (1-\mu) \sum_i \sum_{j \in T(i)} d^2(i, j) +
         \mu \sum_i \sum_{j \in T(i)} \sum_{l:\, y_l \ne y_i}
-        h\big(1 + d^2(i, j) - d^2(i, l)\big),
+        \big[1 + d^2(i, j) - d^2(i, l)\big]_+^2,
 
     with d² the squared distance after L. Both are sums, not means, so μ weighs them as in [1]_.
     The gradient is 2LΣcδδᵀ over the pairs of T and of examples and impostors: c = 1 − μ plus μ
-    times the slopes h' of its triplets for a target, minus μ times these slopes for an impostor.
+    times the slopes of its triplets for a target, minus μ times these slopes for an impostor.
 
-    The impostors are found again at every evaluation. If ``tol`` is at least 1e-5, the descent with
-    the squared hinge is in single precision; ``objective_`` is always exact. The metric for c·X is
-    that for X divided by c².
+    The impostors are found again at every evaluation. The metric for c·X is that for X divided by
+    c².
 
     Where classes can be separated with hardly any pull, as with few examples of many features or
     with μ = 1, many metrics have nearly the same loss. Then, and with μ = 0, plain L-BFGS
     from the start decides which one is found.
 
-    Departures from the paper: the problem is solved over L by L-BFGS, not over M; the squared
-    hinge (which has no corners) is the default and ``loss="hinge"`` the paper's. For a full-rank
-    L the loss is convex in M, so both have the same minimum. A class with fewer than
-    k + 1 examples has fewer targets, one with a single example none.
+    Departures from the paper: the problem is solved over L by L-BFGS, not over M; for a full-rank
+    L the loss is convex in M, so both have the same minimum. The hinge is squared, so that it has
+    no corner. A class with fewer than k + 1 examples has fewer targets, one with a single example
+    none.
 
     **Weights.** An example of weight 0 is left out. Otherwise, the terms of F of an example i, its
     pull and its push, are multiplied by its weight: an example of weight 2 counts like two examples
     i with the same targets and impostors. As a target or an impostor of others, it counts once.
-    Only ratios matter: the weights are divided by their mean. With different weights, the descent
-    is in double precision, which takes longer.
+    Only ratios matter: the weights are divided by their mean.
 
     **Large data.** Beyond ``max_samples`` examples, the sums over i run over a sample, the anchors:
     the same number of each class, or all examples of a class that has fewer, with chances
     proportional to their weights. The terms of an anchor are divided by its chance to be drawn, so
-    that F is estimated without bias.
-    Targets and impostors are found among all examples. This saves most of the search for targets,
-    but the impostors of a rare class, all of whose examples are anchors, are as many as before.
-    Memory grows with the number of classes times that of examples.
+    that F is estimated without bias. Targets and impostors are found among all examples. This saves
+    most of the search for targets, but none of the search for impostors.
 
     See Also
     --------
@@ -136,7 +132,6 @@ class LMNN(MetricLearner):
         n_neighbors=3,
         push_weight=0.5,
         *,
-        loss="squared_hinge",
         max_samples=20_000,
         n_components=None,
         init="pca",
@@ -147,7 +142,6 @@ class LMNN(MetricLearner):
     ):
         self.n_neighbors = n_neighbors
         self.push_weight = push_weight
-        self.loss = loss
         self.max_samples = max_samples
         self.n_components = n_components
         self.init = init
@@ -157,54 +151,61 @@ class LMNN(MetricLearner):
         self.n_jobs = n_jobs
 
     def _fit(self, X: NDArray, labels: Labels, sample_weight: ArrayLike | None) -> None:
+        self._fit_path([self], X, labels, sample_weight)
+
+    @classmethod
+    def fit_settings(cls, learners: Sequence[Self], X, y, sample_weight=None) -> None:
+        """Fit several settings to the same data; see `MetricLearner.fit_settings`.
+
+        Those that differ in ``push_weight`` only share the target neighbors, and each one starts
+        from the metric of another.
+        """
+        groups: dict[tuple, list[Self]] = {}
+        for learner in learners:
+            others = learner.get_params() | {"push_weight": None}
+            key = tuple(id(value) if np.ndim(value) else value for value in others.values())
+            groups.setdefault(key, []).append(learner)
+        for members in groups.values():
+            for learner in members:
+                rows, labels = learner._check_training_data(X, y)
+            members[0]._fit_path(members, rows, labels, sample_weight)
+
+    def _fit_path(
+        self, learners: Sequence[Self], X: NDArray, labels: Labels, sample_weight: ArrayLike | None
+    ) -> None:
+        """Fit learners that differ from this one in ``push_weight`` only."""
         n_samples = len(X)
         X, labels, rows, weights = self._weighted_data(X, labels, sample_weight)
-        check_parameters(self)
+        for learner in learners:
+            check_parameters(learner)
         warn_small_classes(labels, self.n_neighbors, type(self).__name__)
-        problem = make_problem(self, X, labels, weights)
-        L, options = start_of(self, X, weights)
-        solution = problem.solve(self.push_weight, L, options)
-        if not solution.converged:
-            goal = f"the objective was estimated to be within tol={self.tol:g} of its minimum"
-            warn_stopped("LMNN", solution.n_iter, self.max_iter, goal)
-        self.classes_, self.components_ = labels.classes, solution.L
-        self.objective_, self.n_iter_ = solution.value, solution.n_iter
-        self.target_neighbors_ = np.full((n_samples, self.n_neighbors), -1)
-        self.target_neighbors_[rows] = np.append(rows, -1)[problem.targets]
+        ones = np.ones(len(X))
+        anchors = draw_anchors(
+            labels, ones if weights is None else weights, self.max_samples, self.random_state
+        )
+        problem = LargeMarginProblem(
+            X, labels, self.n_neighbors, anchors=anchors, n_jobs=self.n_jobs
+        )
+        options = SolverOptions(
+            max_iter=self.max_iter, tol=self.tol, scale_start=isinstance(self.init, str)
+        )
+        start = initial_components(self.init, X, self.n_components, weights)
+        solutions = problem.path([learner.push_weight for learner in learners], start, options)
+        targets = np.full((n_samples, self.n_neighbors), -1)
+        targets[rows] = np.append(rows, -1)[problem.targets]
+        for learner, solution in zip(learners, solutions, strict=True):
+            if not solution.converged:
+                goal = f"the objective was estimated to be within tol={self.tol:g} of its minimum"
+                warn_stopped("LMNN", solution.n_iter, self.max_iter, goal)
+            learner.classes_, learner.components_ = labels.classes, solution.L
+            learner.objective_, learner.n_iter_ = solution.value, solution.n_iter
+            learner.target_neighbors_ = targets
 
 
 def check_parameters(learner: LMNN) -> None:
     """Raise an error if a parameter of LMNN is not valid."""
     check_integer(learner.n_neighbors, "n_neighbors", low=1)
     check_real(learner.push_weight, "push_weight", low=0, high=1)
-    check_option(learner.loss, "loss", ("hinge", "squared_hinge"))
     check_max_samples(learner.max_samples)
     check_integer(learner.max_iter, "max_iter", low=1)
     check_real(learner.tol, "tol", low=0, closed="neither")
-
-
-def make_problem(
-    learner: LMNN, X: NDArray, labels: Labels, weights: NDArray | None = None
-) -> LargeMarginProblem:
-    """The problem of a learner; the same for all push weights."""
-    ones = np.ones(len(X))
-    anchors = draw_anchors(
-        labels, ones if weights is None else weights, learner.max_samples, learner.random_state
-    )
-    if weights is None:  # each anchor stands for as many examples as any other of its class
-        anchors = anchors._replace(weights=ones)
-    else:  # the weights say already how many
-        anchors = anchors._replace(shares=np.ones(len(labels.classes)))
-    return LargeMarginProblem(
-        X, labels, learner.n_neighbors, squared=learner.loss == "squared_hinge",
-        anchors=anchors, n_jobs=learner.n_jobs,
-    )  # fmt: skip
-
-
-def start_of(
-    learner: LMNN, X: NDArray, weights: NDArray | None = None
-) -> tuple[NDArray, SolverOptions]:
-    """Where a learner starts, and how it minimizes."""
-    scale = isinstance(learner.init, str)
-    options = SolverOptions(max_iter=learner.max_iter, tol=learner.tol, scale_start=scale)
-    return initial_components(learner.init, X, learner.n_components, weights), options

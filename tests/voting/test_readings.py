@@ -36,9 +36,9 @@ def test_readings():
     squares = Reading(2, averaged=True, power=2)(logs)
     np.testing.assert_allclose(squares, np.exp(2.0 * logs[:, :2]).mean(axis=1))
     assert Reading(1, power=2)(np.log([[3.0]])) == pytest.approx(9)
-    lengths = Reading(2, averaged=True, power=1)(logs, log_unit=1.0)
-    np.testing.assert_allclose(lengths, np.exp(logs[:, :2]).mean(axis=1) / np.e)
-    assert str(Reading(20, power=1)) == "nearest 20, linear"
+    in_units = Reading(2, averaged=True, power=2)(logs, log_unit=1.0)
+    np.testing.assert_allclose(in_units, squares / np.e**2)
+    assert str(Reading(20, power=2)) == "nearest 20, squared"
     names = [str(reading) for reading in READINGS]
     assert names[3:5] == ["nearest 16", "mean of 2"]
     assert names[-1] == "mean of 80, squared"
@@ -50,8 +50,8 @@ def test_scores_of_two_classes_by_hand():
     np.testing.assert_allclose(by_second, [[np.log(8 / 2), np.log(2 / 8)]])
     floored = class_scores([first, second], 0.5, [Reading(1)])[0]
     np.testing.assert_allclose(floored, [[np.log(0.5 / 1), np.log(1 / 0.5)]])
-    linear = class_scores([first, second], 0.5, [Reading(2, averaged=True, power=1)])[0]
-    np.testing.assert_allclose(linear[0, 1], (1 + 2) / 2 - (0.5 + 8) / 2)
+    squared = class_scores([first, second], 0.5, [Reading(2, averaged=True, power=2)])[0]
+    np.testing.assert_allclose(squared[0, 1], (1 + 4) / 2 - (0.25 + 64) / 2)
     mean = class_scores([first, second], 0.5, [Reading(2, averaged=True)])[0]
     np.testing.assert_allclose(mean[0, 1], np.log(2) / 2 - np.log(0.5 * 8) / 2)
 

@@ -1,7 +1,7 @@
 """From distances to scores.
 
-The score of a class is how much farther away the other classes are: s = log d_others − log d_own,
-d_others − d_own or d²_others − d²_own. A reading says which of these it is, and how the distance d
+The score of a class is how much farther away the other classes are: s = log d_others − log d_own
+or d²_others − d²_own. A reading says which of these it is, and how the distance d
 to a class is computed from the distances to its nearest examples. One neighbor search serves all
 readings.
 """
@@ -25,7 +25,7 @@ class Reading(NamedTuple):
 
     size: int  # m
     averaged: bool = False  # the mean over the m nearest, or the m-th nearest alone
-    power: int = 0  # of the distances, 1 or 2; 0 for their logarithms
+    power: int = 0  # 2 for squared distances, 0 for logarithms of distances
 
     def __call__(self, log_distances: NDArray, log_unit: float = 0.0) -> NDArray:
         """From sorted log-distances, (n, k), to (n,); with k < m, m = k.
@@ -44,14 +44,13 @@ class Reading(NamedTuple):
 
     def __str__(self) -> str:
         kind = "mean of" if self.averaged else "nearest"
-        return f"{kind} {self.size}{('', ', linear', ', squared')[self.power]}"
+        return f"{kind} {self.size}{', squared' if self.power else ''}"
 
     @property
     def words(self) -> str:
         """What a score is computed from, in words."""
         what = "mean" if self.averaged else "last"
-        what = "difference between the means" if self.power == 1 else what
-        distances = "squared distances" if self.power == 2 else "distances"
+        distances = "squared distances" if self.power else "distances"
         return f"{what} of the {distances} to the {self.size} nearest examples of each class"
 
 

@@ -163,7 +163,7 @@ def verdicts_grid(cells: DataFrame) -> Grid:
         for group in (chosen, foot)
     )
     return Grid(
-        "Cells of Tables 2 and 3 beside the paper's", header, rows, total, 1, _notes(bool(total))
+        "Cells of Tables 2 and 3 beside the paper's", header, rows, total, _notes(bool(total))
     )
 
 
@@ -192,7 +192,7 @@ def cells_grid(title: str, cells: DataFrame) -> Grid:
                 *(_judged_cells(other[0]) if other else ONE_READING),
             ]
         )
-    return Grid(f"{title}, every cell beside the paper's", header, rows, [], 2)
+    return Grid(f"{title}, every cell beside the paper's", header, rows)
 
 
 def _judged_cells(cell: Any, with_error: bool = False) -> list[Cell]:

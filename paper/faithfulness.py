@@ -174,7 +174,7 @@ def far_grid(cells: DataFrame) -> Grid:
     ]
     header = ["Table", "Data set", "Method", "Splits", "Ours", "Paper", "Difference / error"]
     caption = "Cells that are not close to the paper's, with LMNN and GMML exchanged"
-    return Grid(caption, [*header, "Verdict"], rows, [], 3)
+    return Grid(caption, [*header, "Verdict"], rows)
 
 
 def beside_grids(runs: Runs) -> list[Grid]:
@@ -199,8 +199,8 @@ def beside_grids(runs: Runs) -> list[Grid]:
         "sets and the Mean row, as in the paper: 23 rows if all data sets are finished."
     )
     grids = [
-        Grid("Mean F1 beside the paper's", header, means, [], 2),
-        Grid("Average ranks beside the paper's", header, ranks, [], 2, [note]),
+        Grid("Mean F1 beside the paper's", header, means),
+        Grid("Average ranks beside the paper's", header, ranks, notes=[note]),
     ]
     return [grid for grid in grids if grid.rows]
 

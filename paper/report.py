@@ -1,8 +1,8 @@
-"""The report of the paper's experiments: that of any study, with the printed values beside ours."""
+"""The report of the paper's experiments: that of any study, and the printed values beside ours."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,22 +11,15 @@ from pandas import DataFrame
 
 from paper.cells import cells_grid, draw_cells, judge_cells, verdicts_grid
 from paper.faithfulness import EXPERIMENTS, faithfulness_page, is_reproduction
-from paper.printed import (
-    PAPER_SPLITS,
-    PRINTED_LEARNERS,
-    Score,
-    printed_for,
-    printed_ranks,
-)
+from paper.printed import PRINTED_LEARNERS, printed_for
 from paper.share_claims import FIGURE_DATASET
-from raremetric.pages import Cell, Grid, Section, to_markdown
+from raremetric.pages import Section, to_markdown
 from raremetric.study import Store, StudyResults, read_study
 from raremetric.study.report import (
     Table,
     csv_bytes,
     default_title,
     figure_files,
-    signed,
     write_report,
 )
 
@@ -72,50 +65,8 @@ def write_paper_report(
         title=title,
         details=details,
         figure_dataset=FIGURE_DATASET,
-        change=beside_paper,
         extend=paper_parts,
     )
-
-
-def beside_paper(table: Table, grid: Grid) -> Grid:
-    """The grid of a table with the paper's values below ours, where it has them."""
-    if (paper := printed_for(table)) is None:
-        return grid
-    learners, over = table.learners, list(table.complete().index)
-
-    def with_details(row: list[Cell], printed: Iterable[Any], text: Callable) -> list[Cell]:
-        labels, cells = row[: grid.n_labels], row[grid.n_labels :]
-        return labels + [
-            cell if score is None or cell.value is None else replace(cell, detail=text(cell, score))
-            for cell, score in zip(cells, printed, strict=True)
-        ]
-
-    def of_score(cell: Any, score: Score) -> str:
-        return f"{signed(cell.value - score.mean)} ({score.mean:.1f} ± {score.std:.1f})"
-
-    def of_rank(cell: Any, rank: float) -> str:
-        return f"{cell.value - rank:+.2f} ({rank:.2f})".replace("-", "−")
-
-    rows = [
-        with_details(row, [paper.scores.get((row[0].text, who)) for who in learners], of_score)
-        for row in grid.rows
-    ]
-    printed: list[Iterable] = [
-        [paper.mean_over(over, who) if over and paper.has(over, who) else None for who in learners]
-    ]
-    printed += [ranks.values() for ranks in printed_ranks(table) or ()]
-    texts: tuple[Callable, ...] = (of_score, of_rank, of_rank)
-    foot = [with_details(*each) for each in zip(grid.foot, printed, texts, strict=False)]
-    foot += grid.foot[len(foot) :]
-    *notes, origin = grid.notes
-    notes.append(
-        f"The paper's values are means over {PAPER_SPLITS} splits. Its Mean row and its average "
-        "ranks are computed over the same data sets as ours; over all 22 data sets they are the "
-        "printed ones."
-    )
-    if beyond := [name for name in learners if name not in PRINTED_LEARNERS]:
-        notes.append(f"Beyond the paper: {', '.join(beyond)}.")
-    return replace(grid, rows=rows, foot=foot, notes=[*notes, origin], source="the paper")
 
 
 def as_reported(results: StudyResults) -> list[StudyResults]:

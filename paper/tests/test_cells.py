@@ -12,7 +12,6 @@ from paper.tests.synthetic import paper_like, tables_of
 from raremetric.datasets import describe_dataset
 from raremetric.pages import to_markdown
 from raremetric.study.report import origin_grid
-from raremetric.study.report.grids import dataset_grid
 from raremetric.study.report.tables import code_text, progress_text
 from raremetric.study.tasks import StudyResults
 from tests.study.report.synthetic import results_of, row
@@ -180,6 +179,5 @@ def test_origins_of_one_code_of_a_mixture_and_unknown():
     table = table_of(pd.DataFrame(rows).assign(fingerprint=["aa"] * 5 + ["bb"]))
     assert code_text(table) == "2 fingerprints: aa (5 tasks), bb (1 task of LMNN)"
     assert "mixture of 2 states" in origin_grid([table]).notes[0]
-    assert "Splits: 3 of 20. Code: 2 fingerprints" in dataset_grid(table).notes[-1]
     table = table_of(rows_of("wine", "IML", [0.9]))
     assert code_text(table) == "unknown"

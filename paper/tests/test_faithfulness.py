@@ -333,4 +333,4 @@ def test_no_page_for_other_studies(tmp_path):
     files = write_paper_report([reference], tmp_path, title="t", details={})
     names = {path.name for path in files}
     assert "faithfulness.md" not in names
-    assert {"cells.csv", "cells.md", "cells.png", "cells.svg"} <= names
+    assert {"cells.csv", "cells.md", "cells.svg"} <= names

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from io import BytesIO
@@ -45,20 +45,6 @@ COLORS = ("#b0609c", "#7f9a2b", "#a8705a", "#8f5fd0", *(color for color, _ in ST
 MARKERS = ("P", "X", "h", "p", "d", "H", "8")
 LONGEST_NAME = 32
 
-_LATEX = {
-    "\\": r"\textbackslash{}",
-    "{": r"\{",
-    "}": r"\}",
-    "~": r"\textasciitilde{}",
-    "^": r"\textasciicircum{}",
-    "<": r"\textless{}",
-    ">": r"\textgreater{}",
-    "|": r"\textbar{}",
-    "±": r"$\pm$",
-    "−": "$-$",
-    "–": "--",
-} | {char: f"\\{char}" for char in "&%$#_"}
-
 
 @dataclass(frozen=True)
 class Cell:
@@ -67,7 +53,6 @@ class Cell:
     text: str
     value: float | str | None = None  # to sort by; cells without one are sorted last
     best: bool = False  # whether to print it in bold
-    detail: str = ""  # a second line: the difference from a published value, and that value
 
 
 def name_cell(name: str) -> Cell:
@@ -83,9 +68,7 @@ class Grid:
     header: list[str]
     rows: list[list[Cell]]
     foot: list[list[Cell]] = field(default_factory=list)  # below the others when they are sorted
-    n_labels: int = 1  # columns at the left that name the row; the others hold numbers
     notes: list[str] = field(default_factory=list)  # sentences below the table
-    source: str = ""  # where the second lines of cells, if any, are from, such as "the paper"
 
     @property
     def text_columns(self) -> list[bool]:
@@ -94,17 +77,6 @@ class Grid:
         is_text = [isinstance(cell.value, str) for cell in first]
         return is_text or [True] * len(self.header)
 
-    def detail_grid(self) -> Grid:
-        """The same grid with the second line of each cell instead of the first."""
-
-        def details(row: list[Cell]) -> list[Cell]:
-            labels, scores = row[: self.n_labels], row[self.n_labels :]
-            return [*labels, *(Cell(cell.detail or MISSING) for cell in scores)]
-
-        caption = f"{self.caption}; difference from {self.source}, and {self.source}'s value"
-        rows, foot = (list(map(details, part)) for part in (self.rows, self.foot))
-        return Grid(caption, self.header, rows, foot, self.n_labels)
-
 
 @dataclass(frozen=True)
 class Figure:
@@ -112,8 +84,7 @@ class Figure:
 
     name: str  # of its files, without extension
     caption: str
-    svg: bytes  # with a white background, as the PNG
-    png: bytes
+    svg: bytes  # with a white background
     inline: str  # SVG for a page: without background, in the color of the page's text
 
 
@@ -160,36 +131,18 @@ def to_markdown(grid: Grid) -> str:
     lines = [f"**{_escape_markdown(grid.caption)}**", ""] if grid.caption else []
     lines += [line(map(_escape_markdown, grid.header))]
     lines += [line(":--" if is_text else "--:" for is_text in grid.text_columns)]
-    lines += [line(_cell_texts(row, _escape_markdown, "**{}**")) for row in grid.rows + grid.foot]
+    lines += [line(_cell_texts(row)) for row in grid.rows + grid.foot]
     lines += [each for note in grid.notes for each in ("", _escape_markdown(note))]
     return "\n".join(lines) + "\n"
 
 
-def to_latex(grid: Grid) -> str:
-    r"""Format a grid as a ``table`` with the rules of booktabs, to be included with ``\input``."""
-
-    def line(texts: Iterable[str]) -> str:
-        return " & ".join(texts) + r" \\"
-
-    aligns = "".join("l" if is_text else "c" for is_text in grid.text_columns)
-    lines = [r"\begin{table}[t]\centering", rf"\caption{{{_escape_latex(grid.caption)}}}"]
-    lines += [rf"\begin{{tabular}}{{{aligns}}}", r"\toprule"]
-    lines += [line(map(_escape_latex, grid.header)), r"\midrule"]
-    lines += [line(_cell_texts(row, _escape_latex, r"\textbf{{{}}}")) for row in grid.rows]
-    for row in grid.foot:
-        lines += [r"\midrule", line(_cell_texts(row, _escape_latex, r"\textbf{{{}}}"))]
-    lines += [r"\bottomrule", r"\end{tabular}"]
-    lines += [rf"\par\smallskip{{\footnotesize {_escape_latex(note)}}}" for note in grid.notes]
-    return "\n".join([*lines, r"\end{table}", ""])
-
-
-def _cell_texts(row: list[Cell], escape: Callable[[str], str], bold: str) -> list[str]:
+def _cell_texts(row: list[Cell]) -> list[str]:
     """Escaped texts of a row. In the best cell only the mean is bold."""
     texts = []
     for cell in row:
         first, space, rest = cell.text.partition(" ")
-        head = escape(first)
-        texts.append((bold.format(head) if cell.best else head) + space + escape(rest))
+        head = _escape_markdown(first)
+        texts.append((f"**{head}**" if cell.best else head) + space + _escape_markdown(rest))
     return texts
 
 
@@ -197,10 +150,6 @@ def _escape_markdown(text: str) -> str:
     """Escape everything that Markdown, or the HTML in it, would interpret."""
     text = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
     return re.sub(r"([\\`*_|\[\]$])", r"\\\1", " ".join(text.split()))
-
-
-def _escape_latex(text: str) -> str:
-    return "".join(_LATEX.get(char, char) for char in " ".join(text.split()))
 
 
 @contextmanager
@@ -269,14 +218,13 @@ def add_legend(figure: Any, lines: list[Any], names: Iterable[str]) -> None:
 
 
 def save(figure: Any, name: str, caption: str) -> Figure:
-    """Render a figure in all formats."""
-    png, svg, transparent = BytesIO(), BytesIO(), BytesIO()
+    """Render a figure as a file and for a page."""
+    svg, transparent = BytesIO(), BytesIO()
     no_date = {"Date": None}  # the same results give the same bytes
-    figure.savefig(png, format="png", dpi=150, metadata={"Software": None})
     figure.savefig(svg, format="svg", metadata=no_date)
     figure.savefig(transparent, format="svg", metadata=no_date, transparent=True)
     inline = _for_page(transparent.getvalue().decode(), name)
-    return Figure(name, caption, svg.getvalue(), png.getvalue(), inline)
+    return Figure(name, caption, svg.getvalue(), inline)
 
 
 def _for_page(svg: str, name: str) -> str:

@@ -4,7 +4,6 @@ import pickle
 
 import numpy as np
 import pytest
-from scipy.spatial.distance import cdist
 from scipy.special import expit, logit
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics.pairwise import laplacian_kernel, pairwise_distances
@@ -49,8 +48,8 @@ def data():
 def test_an_svm_on_computed_distances_is_scikit_learns(kernel, metric, data):
     X, y, queries = data
     settings = [
-        {"width": 2.0, "C": 10.0, "class_weight": "balanced"},
-        {"width": 0.5, "C": 1.0, "class_weight": None},
+        {"width": 2.0, "C": 10.0, "class_weight": "balanced", "tol": 1e-9},
+        {"width": 0.5, "C": 1.0, "class_weight": None, "tol": 1e-9},
     ]
     found = KernelMachines(kernel).fit(X, y, settings, 0).scores(queries)
     scaler = StandardScaler().fit(X)
@@ -59,25 +58,9 @@ def test_an_svm_on_computed_distances_is_scikit_learns(kernel, metric, data):
     for own, params in zip(found, settings, strict=True):
         gamma = 1 / (params["width"] * unit)
         theirs = "rbf" if kernel == "rbf" else lambda A, B, g=gamma: laplacian_kernel(A, B, g)
-        machine = SVC(
-            C=params["C"], class_weight=params["class_weight"], kernel=theirs, gamma=gamma
-        )
-        np.testing.assert_allclose(own, machine.fit(X, y).decision_function(queries), atol=1e-2)
-
-
-@pytest.mark.parametrize("metric", ["cityblock", "sqeuclidean"])
-def test_the_values_of_plain_arrays_are_those_of_libsvm(metric, data):
-    X, y, queries = data
-    settings = [{"width": 2.0, "C": 10.0, "class_weight": "balanced"}, {"width": 0.5, "C": 0.1}]
-    fitted = KernelMachines("laplacian" if metric == "cityblock" else "rbf")
-    found = fitted.fit(X, y, settings, 0).scores(queries)
-    scaler = StandardScaler().fit(X)
-    X, queries = scaler.transform(X), scaler.transform(queries)
-    for own, params, width in zip(found, settings, fitted.widths_, strict=True):
-        params = {name: value for name, value in params.items() if name != "width"}
-        svm = SVC(kernel="precomputed", **params).fit(np.exp(-cdist(X, X, metric) / width), y)
-        theirs = svm.decision_function(np.exp(-cdist(queries, X, metric) / width))
-        np.testing.assert_allclose(own, theirs, rtol=0, atol=1e-12 * abs(theirs).max())
+        own_params = {name: value for name, value in params.items() if name != "width"}
+        machine = SVC(kernel=theirs, gamma=gamma, **own_params).fit(X, y)
+        np.testing.assert_allclose(own, machine.decision_function(queries), atol=1e-7)
 
 
 @pytest.mark.parametrize("contender", ALTERNATIVES, ids=lambda each: each.name)

@@ -225,17 +225,6 @@ def test_weights_count_in_the_fit_and_the_threshold():
         logistic().fit(X, y, -weights)
 
 
-def test_a_weighted_fit_is_for_the_class_frequencies_of_all_data():
-    X, y, _ = make_rare(20_000)
-    whole = LogisticRegression().fit(X, y)
-    model = logistic(4000, weighted=True).fit(X, y)
-    assert model.estimator_.intercept_ == pytest.approx(whole.intercept_, abs=0.3)
-    plain = clone(model).set_params(weighted=False).fit(X, y)
-    assert plain.estimator_.intercept_ > whole.intercept_ + 1
-    with pytest.raises(ValueError, match="weighted=True cannot be used with KNeighborsClassifier"):
-        DaskClassifier(KNeighborsClassifier(), weighted=True).fit(X, y)
-
-
 def test_a_partition_at_a_time_is_in_memory():
     X, y, _ = make_rare(8000, shift=-2.0)
     alive, most = [0], [0]

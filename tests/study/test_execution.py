@@ -40,16 +40,11 @@ def uninterrupted(tmp_path_factory):
     return contents(path)
 
 
-def test_processes_give_the_same_rows(uninterrupted, tmp_path):
-    path = tmp_path / "study.sqlite"
-    run_missing(Store(path, create=True), [STUDY], n_jobs=2)
-    assert contents(path) == uninterrupted
-
-
 @pytest.mark.filterwarnings("default")
-def test_a_dask_cluster_gives_the_same_rows(uninterrupted, tmp_path):
+@pytest.mark.parametrize("dask", [None, "local"])
+def test_processes_and_a_dask_cluster_give_the_same_rows(uninterrupted, tmp_path, dask):
     path = tmp_path / "study.sqlite"
-    run_missing(Store(path, create=True), [STUDY], n_jobs=2, dask="local")
+    run_missing(Store(path, create=True), [STUDY], n_jobs=2, dask=dask)
     assert contents(path) == uninterrupted
 
 

@@ -141,26 +141,16 @@ class Contender(ABC):
         """The optional package that it needs; empty if none."""
         return ""
 
-    def variant(
-        self,
-        name: str,
-        settings: Mapping[str, Any] | None = None,
-        grid: Mapping[str, Sequence] | None = None,
-        n_candidates: int | None = None,
-        *,
-        title: str = "",
-        alias: str = "",
-    ) -> Self:
-        """The same kind of contender with other settings and candidates."""
-        return replace(
-            self,
-            name=name,
-            settings=settings or {},
-            grid=grid,
-            n_candidates=n_candidates,
-            title=title,
-            alias=alias,
-        )
+    def variant(self, name: str, **fields: Any) -> Self:
+        """The same kind of contender with other settings, candidates, title and alias."""
+        own: dict[str, Any] = {
+            "settings": {},
+            "grid": None,
+            "n_candidates": None,
+            "title": "",
+            "alias": "",
+        }
+        return replace(self, name=name, **own | fields)
 
     def candidates(self, split: int) -> list[Candidate]:
         """The settings to choose from on split number ``split``."""

@@ -27,8 +27,7 @@ from raremetric.contenders.base import (
 from raremetric.contenders.resampling import resample
 from raremetric.learners.grid import (
     Fold,
-    Score,
-    nearest_under,
+    rare_f1,
     score_candidates,
     vote_f1,
 )
@@ -39,9 +38,6 @@ from raremetric.validation import check_labels, quiet_constants, quiet_repeats
 N_NEIGHBORS = 3  # that vote
 N_IML_CANDIDATES = 100
 FRACTIONS = [float(fraction) for fraction in np.arange(0, 1.01, 0.05)]
-
-
-Read = Callable[[NDArray], Any]  # of the numbers of the neighbors of the rows to validate on
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -93,23 +89,12 @@ class NeighborVote(Contender):
         return Tuned(model, best.params, validation, len(candidates), words=words)
 
     def _score(self, candidates: Sequence[Candidate], fold: PreparedFold, seed: int) -> list[float]:
-        """F1 of each candidate on a fold."""
+        """F1 of each candidate on a fold, of the vote of the neighbors under its metric."""
         labels, actual = check_labels(fold.y, "A fold"), fold.y_validation == 1
-
-        def f1(nearest: NDArray) -> float:
-            return vote_f1(nearest, labels, actual, 1)
-
-        return self.judge(candidates, fold, seed, f1)
-
-    def judge(
-        self, candidates: Sequence[Candidate], fold: PreparedFold, seed: int, read: Read
-    ) -> list[Any]:
-        """Fit each candidate on a fold, and read the neighbors under its metric."""
         learners = [self.make(candidate.params, seed) for candidate in candidates]
         self.fit_all(learners, fold)
-        return [
-            read(nearest_voters(learner, fold.X, fold.y, fold.X_validation)) for learner in learners
-        ]
+        found = [nearest_voters(each, fold.X, fold.y, fold.X_validation) for each in learners]
+        return [vote_f1(nearest, labels, actual, 1) for nearest in found]
 
     def fit_all(self, learners: Sequence[Any], fold: PreparedFold) -> None:
         """Fit each of the candidates on a fold."""
@@ -126,14 +111,11 @@ class NeighborVote(Contender):
 class IMLVote(NeighborVote):
     """`NeighborVote` of IML, whose candidates share the pairs of a fold."""
 
-    def judge(
-        self, candidates: Sequence[Candidate], fold: PreparedFold, seed: int, read: Read
-    ) -> list[Any]:
-        """See `NeighborVote.judge`."""
+    def _score(self, candidates: Sequence[Candidate], fold: PreparedFold, seed: int) -> list[float]:
         fixed = {"random_state": seed, **self.settings}
         params = [{**fixed, **candidate.params} for candidate in candidates]
-        found = score_candidates(fold.for_learning(), params, _score_by(read), N_NEIGHBORS)
-        return [value for value, _ in found]
+        found = score_candidates(fold.for_learning(), params, rare_f1(1), N_NEIGHBORS)
+        return [score for score, _ in found]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -143,11 +125,6 @@ class LMNNVote(NeighborVote):
     def fit_all(self, learners: Sequence[Any], fold: PreparedFold) -> None:
         """See `NeighborVote.fit_all`."""
         LMNN.fit_settings(learners, fold.X, fold.y)
-
-
-def _score_by(read: Read) -> Score:
-    """A reading of neighbors as a score of the components of a metric."""
-    return lambda L, fold, k: read(nearest_under(L, fold, k))
 
 
 def winner(candidates: Sequence[Candidate], scores: Sequence[float]) -> int:

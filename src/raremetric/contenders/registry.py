@@ -149,10 +149,12 @@ CONTENDERS: dict[str, Contender] = {
         NeighborVote(name="ITML", **_itml),
         NeighborVote(name="GMML", **_gmml),
         NeighborVote(name="MLFP", learner=MLFP, propose=mlfp_candidates, settings=_mlfp_settings),
-        _iml.variant("ML1", {"set_weights": "uniform", "pairs": "random", "random_state": 1}),
-        _iml.variant("ML2", {"set_weights": "uniform"}),
+        _iml.variant(
+            "ML1", settings={"set_weights": "uniform", "pairs": "random", "random_state": 1}
+        ),
+        _iml.variant("ML2", settings={"set_weights": "uniform"}),
         _iml,
-        _iml.variant("IML-reference", {"solver": "lbfgs", "init": "identity"}),
+        _iml.variant("IML-reference", settings={"solver": "lbfgs", "init": "identity"}),
         _iml.variant("IML-30", n_candidates=30),
         # The same metrics with scores, a threshold and probabilities: for one's own table, too.
         MetricScore(
@@ -171,9 +173,12 @@ CONTENDERS: dict[str, Contender] = {
         ),
         *_alternatives,
         _rare.variant(
-            "RareClassifier-fast", {"budget": "fast"}, title="RareClassifier", alias="rare"
+            "RareClassifier-fast",
+            settings={"budget": "fast"},
+            title="RareClassifier",
+            alias="rare",
         ),
-        _rare.variant("RareClassifier-thorough", {"budget": "thorough"}),
+        _rare.variant("RareClassifier-thorough", settings={"budget": "thorough"}),
         *_rivals,
     )
 }
@@ -205,17 +210,17 @@ def make_contender(
 
     Settings, grid and n_candidates replace those of the registered contender.
     """
+    own: dict[str, Any] = {"settings": settings or {}, "grid": grid}
+    own["n_candidates"] = n_candidates
     if ":" in kind:
-        return custom_contender(
-            kind, name=name, settings=settings or {}, grid=grid, n_candidates=n_candidates
-        )
+        return custom_contender(kind, name=name, **own)
     kinds = {each.kind: each for each in CONTENDERS.values()}
     if kind not in kinds:
         raise ValueError(
             f"kind of learner {name!r} must be one of {', '.join(sorted(kinds, key=str.lower))}, "
             f"or an import path such as mypackage.module:MyLearner; got {kind!r}."
         )
-    return kinds[kind].variant(name, settings, grid, n_candidates)
+    return kinds[kind].variant(name, **own)
 
 
 def custom_contender(

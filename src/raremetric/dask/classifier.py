@@ -62,11 +62,6 @@ class DaskClassifier(PredictionMixin, ClassifierMixin, MetaEstimatorMixin, BaseE
         Maximum number of rows to learn from: the same number of each class, or all rows of a class
         with fewer. Of a class with at least 500 rows, at least a fifth is left for the calibration.
         None for all rows.
-    weighted : bool, default=False
-        Whether the classifier is fitted with weights: each row then counts as many times as there
-        are rows of its class that it represents. :class:`raremetric.RareClassifier` then judges
-        its candidates for the class frequencies of all data. Boosted trees may not be able to
-        split off a rare class that has little weight.
     cv : int, default=5
         Number of folds. If fewer than 100 rows of a class are left for the calibration, the rows
         that the classifier is fitted on are scored, too, in a cross-validation.
@@ -140,7 +135,6 @@ class DaskClassifier(PredictionMixin, ClassifierMixin, MetaEstimatorMixin, BaseE
         scoring="f1",
         pos_label=None,
         max_samples=5_000,
-        weighted=False,
         cv=5,
         random_state=None,
     ):
@@ -148,7 +142,6 @@ class DaskClassifier(PredictionMixin, ClassifierMixin, MetaEstimatorMixin, BaseE
         self.scoring = scoring
         self.pos_label = pos_label
         self.max_samples = max_samples
-        self.weighted = weighted
         self.cv = cv
         self.random_state = random_state
 
@@ -195,9 +188,6 @@ class DaskClassifier(PredictionMixin, ClassifierMixin, MetaEstimatorMixin, BaseE
         tables, codes, weights, self.rows_ = data.draw(learned)
         X, n_classes = stacked(tables), len(self.classes_)
         own = None if sample_weight is None else weights
-        if self.weighted:
-            own = represent(codes, weights, totals)
-            own = own / own.mean()
         self.estimator_ = self._fit_copy(X, codes, own)
         for attribute in filter(partial(hasattr, self.estimator_), OF_FITTED):
             setattr(self, attribute, getattr(self.estimator_, attribute))
@@ -218,8 +208,8 @@ class DaskClassifier(PredictionMixin, ClassifierMixin, MetaEstimatorMixin, BaseE
         accepted = accepted_weights(estimator, weights)
         if weights is not None and not accepted:
             raise ValueError(
-                f"{'weighted=True' if self.weighted else 'sample_weight'} cannot be used with "
-                f"{type(estimator).__name__}: its fit has no parameter sample_weight."
+                f"sample_weight cannot be used with {type(estimator).__name__}: its fit has no "
+                "parameter sample_weight."
             )
         return estimator.fit(X, codes, **accepted)
 

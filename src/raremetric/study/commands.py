@@ -162,9 +162,6 @@ def study_status(
 def study_report(
     out: Annotated[Path, typer.Option(help="The directory to write to.")],
     store: StorePath = DEFAULT_STORE,
-    title: Annotated[
-        str | None, typer.Option(help="Heading of the page. Default: that of the study.")
-    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Write tables, figures and an HTML page of the finished tasks."""
@@ -175,7 +172,7 @@ def study_report(
         source = Store(store)
         results = source.results()
         with progress(None, "writing the report"):
-            paths = write_report(results, out, title=title or "", details=source.details())
+            paths = write_report(results, out, details=source.details())
     if as_json:
         print_json({"files": [str(path) for path in paths]})
         return

@@ -273,15 +273,9 @@ class Store:
 
     def details(self) -> dict[str, str]:
         """What a report says about the origin of its numbers."""
-        sources = self._fetch(
-            "SELECT fingerprint, versions, COUNT(*) FROM tasks WHERE status = 'done' "
-            "GROUP BY 1, 2 ORDER BY 3 DESC"
-        )
-        return {
-            "store": self.path.name,
-            "code": ", ".join(f"{fingerprint} ({n} tasks)" for fingerprint, _, n in sources),
-            "versions": "; ".join(sorted({_listed(versions) for _, versions, _ in sources})),
-        }
+        found = self._fetch("SELECT DISTINCT versions FROM tasks WHERE status = 'done'")
+        versions = sorted({_listed(versions) for (versions,) in found})
+        return {"store": self.path.name, "versions": "; ".join(versions)}
 
     def close(self) -> None:
         """Close the file."""

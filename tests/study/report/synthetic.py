@@ -10,24 +10,9 @@ from raremetric.study.tasks import LearnerSpec, Study, StudyResults
 
 LEARNERS = ("Euclidean", "LMNN", "ITML", "GMML", "IML")
 DATASETS = list_datasets("paper")
-
-
-def made_up(seed):
-    """(data set, learner) → mean and standard deviation."""
-    rng = np.random.RandomState(seed)
-    names = [(dataset, learner) for dataset in DATASETS for learner in LEARNERS]
-    return {name: (rng.uniform(50, 95), rng.uniform(1, 5)) for name in names}
-
-
 RESAMPLING_OF = {"table2": "none", "table3-smote": "smote", "table3-rus": "rus"}
-SCORES = {name: made_up(seed) for seed, name in enumerate(RESAMPLING_OF)}
-
 SHARES = (0.5, 0.4, 0.3, 0.2, 0.1, 0.05, 0.04, 0.03, 0.02, 0.01)
 LEADER = "RareClassifier-thorough"
-BEYOND = ("Euclidean", "IML", "logistic-regression", "SVM-rbf", "SVM-laplacian")
-BEYOND += ("gradient-boosting", "balanced-forest", "IML-score", "RareClassifier-fast", LEADER)
-HALVES = ("Euclidean", "IML-30", "SVM-laplacian", "RareClassifier-fast", LEADER)
-
 
 Learner = partial(LearnerSpec, kind="IML")  # a report uses no more of it than its name
 
@@ -35,22 +20,15 @@ Learner = partial(LearnerSpec, kind="IML")  # a report uses no more of it than i
 def results_of(rows, name="mine", **fields):
     """The results of a study with exactly these rows; its order is that of the rows."""
     rows = pd.DataFrame(rows)
-    shares = [None if np.isnan(share) else share for share in rows["share"].unique()]
     learners = fields.pop("learners", rows["learner"].unique())
-    fields = {
-        "title": "",
+    shares = [None if np.isnan(share) else share for share in rows["share"].unique()]
+    own = {
         "datasets": tuple(rows["dataset"].unique()),
         "splits": int(rows["split"].max()),
         "resampling": tuple(rows["resampling"].unique()),
         "shares": tuple(shares),
-        "test_size": None,
-        "measures": ("f1",),
-        "leader": None,
-        "few_positives": False,
-        **fields,
     }
-    study = Study(name=name, learners=tuple(map(Learner, learners)), **fields)
-    return StudyResults(study, rows)
+    return StudyResults(Study(name, learners=tuple(map(Learner, learners)), **own | fields), rows)
 
 
 def counts(f1, n_positive, n_negative):
@@ -60,26 +38,24 @@ def counts(f1, n_positive, n_negative):
     return {"tn": n_negative - fp, "fp": fp, "fn": n_positive - tp, "tp": tp}
 
 
-def row(
-    dataset, learner, split, confusion, *, share=np.nan, resampling="none", seconds=1.0, **rest
-):
-    return {
-        "dataset": dataset,
-        "share": share,
-        "resampling": resampling,
-        "split": split,
-        "learner": learner,
-        **confusion,
-        "candidate": "{}",
-        "seconds": seconds,
-        **rest,
-    }
+def row(dataset, learner, split, confusion, *, share=np.nan, resampling="none", **rest):
+    given = {"dataset": dataset, "share": share, "resampling": resampling, "split": split}
+    return given | {"learner": learner, "candidate": "{}", "seconds": 1.0} | confusion | rest
 
 
-def study_like(name="table2", n_splits=4, seed=0, datasets=None, scores=SCORES):
-    """A study with the given means and some noise."""
+def made_up(seed):
+    """(data set, learner) → mean and standard deviation."""
     rng = np.random.RandomState(seed)
-    rows = []
+    names = [(dataset, learner) for dataset in DATASETS for learner in LEARNERS]
+    return {name: (rng.uniform(50, 95), rng.uniform(1, 5)) for name in names}
+
+
+SCORES = {name: made_up(seed) for seed, name in enumerate(RESAMPLING_OF)}
+
+
+def study_like(name="table2", n_splits=4, seed=0, datasets=None, scores=SCORES, **fields):
+    """A study with the given means and some noise."""
+    rng, rows = np.random.RandomState(seed), []
     for dataset in datasets or dict.fromkeys(dataset for dataset, _ in scores[name]):
         for split in range(1, n_splits + 1):
             ease = rng.normal()  # of the split, for all learners
@@ -88,17 +64,14 @@ def study_like(name="table2", n_splits=4, seed=0, datasets=None, scores=SCORES):
                 f1 = mean + std * (0.8 * ease + 0.6 * rng.normal())
                 rest = {"resampling": RESAMPLING_OF[name], "seconds": round(rng.gamma(2.0), 3)}
                 rows.append(row(dataset, learner, split, counts(f1 / 100, 300, 900), **rest))
-    return results_of(rows, name)
+    return results_of(rows, name, **fields)
 
 
 def share_rows(n_splits=3, seed=0, learners=(*LEARNERS, "ML1", "ML2"), n_datasets=6):
     """F1 falls with the share of the minority, and that of IML falls least."""
-    rng = np.random.RandomState(seed)
-    names = [*DATASETS[: n_datasets - 1], "spectfheart"]
-    rows = []
-    for number, dataset in enumerate(names):
-        shares = SHARES[: 10 - number] if dataset != "spectfheart" else SHARES[:5]
-        for share in shares:
+    rng, rows = np.random.RandomState(seed), []
+    for number, dataset in enumerate([*DATASETS[: n_datasets - 1], "spectfheart"]):
+        for share in SHARES[: 10 - number] if dataset != "spectfheart" else SHARES[:5]:
             for split in range(1, n_splits + 1):
                 for position, learner in enumerate(learners):
                     slope = 0.4 if learner == "IML" else 0.55 + 0.03 * position
@@ -124,36 +97,15 @@ def whole_paper(seed=0, scores=SCORES):
     return [*tables, *share_studies(seed=seed)]
 
 
-def beyond_the_paper(n_splits=3, seed=0, datasets=None):
-    """The paper's data sets with more learners; no average precision for the paper's own."""
-    rng = np.random.RandomState(seed)
-    rows = []
-    for dataset in datasets or DATASETS:
-        for split in range(1, n_splits + 1):
-            for position, learner in enumerate(BEYOND):
-                confusion = counts(0.6 + 0.02 * position + 0.05 * rng.normal(), 300, 900)
-                known = {} if position < 2 else {"average_precision": rng.uniform(0.5, 1)}
-                rows.append(row(dataset, learner, split, confusion, **known))
-    return results_of(rows, "beyond", leader=LEADER)
-
-
-def rare_regime(datasets, name="rare-regime-odd", n_splits=2, seed=0):
+def rare_regime(datasets, **fields):
     """KEEL's data sets, halved: half of the positives are in the test part."""
-    rng = np.random.RandomState(seed)
-    rows = []
+    rng, rows = np.random.RandomState(0), []
     for dataset in datasets:
         about = describe_dataset(dataset)
         n_positive = about.n_positive // 2
-        for split in range(1, n_splits + 1):
-            for learner in HALVES:
-                confusion = counts(rng.uniform(), n_positive, about.n_samples // 2 - n_positive)
-                extra = {"average_precision": rng.uniform(), "test_size": 0.5}
-                rows.append(row(dataset, learner, split, confusion, **extra))
-    return results_of(
-        rows,
-        name,
-        test_size=0.5,
-        measures=("f1", "average_precision"),
-        leader=LEADER,
-        few_positives=True,
-    )
+        for learner in ("Euclidean", "IML", LEADER):
+            confusion = counts(rng.uniform(), n_positive, about.n_samples // 2 - n_positive)
+            extra = {"average_precision": rng.uniform(), "test_size": 0.5}
+            rows += [row(dataset, learner, split, confusion, **extra) for split in (1, 2)]
+    asked = {"measures": ("f1", "average_precision"), "few_positives": True, "leader": LEADER}
+    return results_of(rows, "rare", test_size=0.5, **asked | fields)

@@ -1,7 +1,5 @@
 """Tables of studies: which there are, their order, and values computed by hand."""
 
-import dataclasses
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -9,7 +7,6 @@ import pytest
 from raremetric.datasets import describe_dataset
 from raremetric.study.report import default_title
 from raremetric.study.report.tables import check_rows, summarize, with_scores
-from raremetric.study.tasks import REPORTED, StudyResults
 from tests.study.report.synthetic import (
     LEADER,
     LEARNERS,
@@ -19,10 +16,7 @@ from tests.study.report.synthetic import (
     row,
     share_studies,
     study_like,
-    whole_paper,
 )
-
-RARE = ["glass5", "zoo-3", "page-blocks0", "pima", "iris0", "wisconsin"]
 
 
 def confusion(tn, fp, fn, tp):
@@ -56,26 +50,11 @@ def test_scores_by_hand(tiny):
     nothing = [confusion(9, 0, 1, 0), confusion(9, 0, 0, 0)]  # no true positive
     rows = pd.DataFrame([row("a", "IML", split, each) for split, each in enumerate(nothing)])
     assert with_scores(check_rows(rows))["f1"].tolist() == [0.0, 0.0]
-    cell = table_of(tiny, name="table2").cells.iloc[0]
+    table = table_of(tiny, name="table2", learners=("IML", "LMNN"))  # LMNN has not started
+    assert table.complete().loc["wine"].tolist() == [62.5]
+    cell = table.cells.iloc[0]
     assert (cell["n_splits"], cell["mean"], cell["std"]) == (2, 62.5, 12.5)
     assert (cell["accuracy_mean"], cell["accuracy_std"]) == (85.0, 5.0)
-
-
-def test_average_precision_is_its_mean_in_percent():
-    results = rare_regime(["zoo-3"])
-    table = tables_of(results)["rare-regime-odd-precision"]
-    for cell in table.cells.itertuples():
-        own = results.rows.loc[results.rows["learner"] == cell.learner, "average_precision"]
-        assert cell.mean == pytest.approx(100 * own.mean(), abs=1e-3)
-
-
-def test_tables_of_the_paper():
-    tables = tables_of(*whole_paper())
-    assert list(tables) == ["table2", "table3-smote", "table3-rus", "imbalance", "ablation"]
-    assert tables["table2"].learners == list(LEARNERS)
-    assert tables["imbalance"].learners == list(LEARNERS)
-    assert tables["ablation"].learners == ["IML", "ML2", "ML1"]
-    assert tables["imbalance"].shares[:3] == [0.5, 0.4, 0.3]
 
 
 def test_a_task_of_two_studies_is_counted_once():
@@ -86,11 +65,12 @@ def test_a_task_of_two_studies_is_counted_once():
     assert len(summary.rows) == len(imbalance.rows) + (~shared).sum()
     assert summary.effort["learner"].tolist() == [*LEARNERS, "ML2", "ML1"]
     assert summary.effort["tasks"].sum() == len(summary.rows)
+    assert summary.tables[1].shares[:3] == [0.5, 0.4, 0.3]
 
 
 def test_names_titles_and_order_come_from_the_study():
     rows = [
-        row(dataset, learner, 1, counts(0.5, 9, 9), average_precision=0.5)
+        row(dataset, learner, 1, counts(0.5, 9, 9))
         for dataset in ("a", "b")
         for learner in ("Euclidean", "IML", "forest")
     ]
@@ -112,7 +92,7 @@ def test_one_table_per_resampling_and_measure():
         row("a", "IML", 1, counts(0.5, 9, 9), resampling=resampling, average_precision=precision)
         for resampling, precision in (("smote", 0.5), ("none", 0.5), ("rus", np.nan))
     ]
-    fields = {"name": "mine", "title": "Mine", "resampling": ("none", "smote", "rus")}
+    fields = {"title": "Mine", "resampling": ("none", "smote", "rus")}
     tables = tables_of(results_of(rows, measures=("f1", "average_precision"), **fields))
     assert {name: table.title for name, table in tables.items()} == {
         "mine": "Mine, without resampling (F1)",
@@ -121,78 +101,35 @@ def test_one_table_per_resampling_and_measure():
         "mine-smote-precision": "Mine, with SMOTE (average precision)",
         "mine-rus": "Mine, with random under-sampling (F1)",
     }
-    alone = results_of(rows[:1], name="mine", measures=("average_precision",))
+    assert tables["mine-precision"].cells["mean"].tolist() == [50.0]
+    alone = results_of(rows[:1], measures=("average_precision",))
     assert list(tables_of(alone)) == ["mine-precision"]
 
 
-def test_the_rare_regime_has_two_measures_and_few_positives():
-    tables = tables_of(rare_regime(RARE))
-    assert list(tables) == ["rare-regime-odd", "rare-regime-odd-precision"]
-    few = {name for name in RARE if describe_dataset(name).n_positive < 40}
+def test_data_sets_with_few_positives():
+    names = ["glass5", "zoo-3", "page-blocks0", "pima", "iris0", "wisconsin"]
+    few = {name for name in names if describe_dataset(name).n_positive < 40}
     assert few == {"glass5", "zoo-3"}
-    for table in tables.values():
-        assert table.datasets == RARE
+    for table in tables_of(rare_regime(names)).values():
+        assert table.datasets == names
         assert set(table.few) == few
         assert table.study.leader == LEADER
-    results = rare_regime(["zoo-3"])
-    study = dataclasses.replace(results.study, few_positives=False)
-    assert all(not table.few for table in tables_of(StudyResults(study, results.rows)).values())
-
-
-def test_studies_without_finished_tasks_are_named(tiny):
-    empty = results_of(tiny, name="later")
-    summary = summarize([results_of(tiny), StudyResults(empty.study, tiny[:0])])
-    assert [table.name for table in summary.tables] == ["mine"]
-    assert summary.not_started == ["later"]
-
-
-def test_rows_survive_another_order_and_their_own_csv(tmp_path, tiny):
-    rows = summarize(whole_paper()).rows
-    pd.testing.assert_frame_equal(check_rows(rows.sample(frac=1, random_state=3)), rows)
-    rows.to_csv(tmp_path / "results.csv", index=False)
-    pd.testing.assert_frame_equal(check_rows(pd.read_csv(tmp_path / "results.csv")), rows)
-    assert check_rows(tiny.assign(share=None))["share"].isna().all()
+    assert not any(
+        table.few for table in tables_of(rare_regime(names, few_positives=False)).values()
+    )
 
 
 def test_means_compare_only_over_what_all_have_finished():
     rows = study_like(datasets=["iono", "pima", "wine"]).rows
     table = table_of(rows[~((rows["dataset"] == "iono") & (rows["learner"] == "LMNN"))])
     assert list(table.complete().index) == ["pima", "wine"]
-    assert ("iono", "LMNN") not in set(
-        zip(table.cells["dataset"], table.cells["learner"], strict=True)
-    )
-
-
-def test_learners_that_have_not_started_do_not_count(tiny):
-    (table,) = summarize([results_of(tiny, learners=("IML", "LMNN"))]).tables
-    assert table.complete().loc["wine"].tolist() == [62.5]
-
-
-@pytest.mark.parametrize("n_studies", [0, 1, 2])
-def test_no_rows(tiny, n_studies):
-    study = results_of(tiny).study
-    empty = [StudyResults(study, pd.DataFrame(columns=REPORTED))] * n_studies
-    with pytest.raises(ValueError, match="There is no finished task to report: run"):
-        summarize(empty)
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        (lambda rows: rows.drop(columns="tp"), "Cannot convert non-finite values"),
-        (lambda rows: rows.assign(seconds="soon"), "could not convert string to float: 'soon'"),
-        (lambda rows: rows.assign(split=1), "found twice: dataset=wine"),
-    ],
-)
-def test_rows_that_are_not_a_study(tiny, change, message):
-    with pytest.raises(ValueError, match=message):
-        summarize([StudyResults(results_of(tiny).study, change(tiny))])
+    cells = set(zip(table.cells["dataset"], table.cells["learner"], strict=True))
+    assert ("iono", "LMNN") not in cells
 
 
 def test_a_smaller_log_loss_is_better(tiny):
     rows = pd.concat([tiny.assign(log_loss=0.3), tiny.assign(log_loss=0.1, learner="LMNN")])
-    results = results_of(rows.assign(fit_seconds=2.0), measures=("neg_log_loss",))
-    summary = summarize([results])
+    summary = summarize([results_of(rows.assign(fit_seconds=2.0), measures=("neg_log_loss",))])
     (table,) = summary.tables
     assert table.name == "mine-log-loss"
     best = table.cells.loc[table.cells["mean"].idxmax()]

@@ -44,7 +44,6 @@ def dataset_grid(table: Table) -> Grid:
         [*labels, *table.learners],
         rows,
         [] if table.by_share else [*_mean_row(table), *_rank_rows(table)],
-        len(labels),
         _notes(table),
     )
 
@@ -97,7 +96,7 @@ def _notes(table: Table) -> list[str]:
             f"{MISSING}: no finished task yet. Means, ranks and tests use the data sets that all "
             "learners have finished."
         )
-    return [*notes, _origin(table)]
+    return notes
 
 
 def share_grid(table: Table) -> Grid:
@@ -112,8 +111,8 @@ def share_grid(table: Table) -> Grid:
         f"Mean {table.measure_name} in percent, over the data sets with a result of every learner "
         "at this share."
     )
-    header, notes = [*labels, *table.learners], [note, _origin(table)]
-    return Grid(table.title, header, rows, [], len(labels), notes)
+    header = [*labels, *table.learners]
+    return Grid(table.title, header, rows, notes=[note])
 
 
 def share_cell(share: float) -> Cell:
@@ -131,24 +130,16 @@ def _splits_cell(counts: Iterable[float]) -> Cell:
     return Cell(text, None if text == MISSING else float(text.partition("–")[0]))
 
 
-def _origin(table: Table) -> str:
-    text = f"Splits: {progress_text(table)}. Code: {code_text(table)}."
-    if n_other := table.n_of_other_code:
-        text += f" Of other code than this version: {n_other} of {len(table.scores)} tasks."
-    return text
-
-
 def _listing(
     caption: str,
     rows: Iterable[Any],
     columns: Columns,
-    n_labels: int = 1,
     notes: Sequence[str] = (),
 ) -> Grid:
     """A grid from any rows; each column is a heading, and an attribute or what makes a cell."""
     find = [attrgetter(each) if isinstance(each, str) else each for each in columns.values()]
     cells = [[_cell(each(row)) for each in find] for row in rows]
-    return Grid(caption, list(columns), cells, [], n_labels, list(notes))
+    return Grid(caption, list(columns), cells, notes=list(notes))
 
 
 def _cell(value: Any, form: str = ".3g") -> Cell:
@@ -193,7 +184,7 @@ def pairs_grid(table: Table, tests: RankTests) -> Grid:
         **PAIRED,
     }
     caption = f"{table.title}, {'other ' * (leader in table.learners)}pairs of learners"
-    return _listing(caption, rows, columns, 2, [_paired_note(pairs)])
+    return _listing(caption, rows, columns, [_paired_note(pairs)])
 
 
 def lead_grid(table: Table, lead: pd.DataFrame) -> Grid:
@@ -201,7 +192,7 @@ def lead_grid(table: Table, lead: pd.DataFrame) -> Grid:
     leader = table.study.leader
     columns: Columns = {"Learner": "learner", f"{leader} minus learner": _difference_cell, **PAIRED}
     caption = f"{table.title}, {leader} minus each learner"
-    return _listing(caption, lead.itertuples(), columns, notes=[_paired_note(lead)])
+    return _listing(caption, lead.itertuples(), columns, [_paired_note(lead)])
 
 
 def _paired_note(pairs: pd.DataFrame) -> str:
@@ -244,7 +235,7 @@ def few_grid(table: Table, few: pd.DataFrame) -> Grid:
         "Holm p": PAIRED["Holm p"],
     }
     caption = f"{table.title}, data sets with few positives"
-    return _listing(caption, few.itertuples(), columns, notes=notes)
+    return _listing(caption, few.itertuples(), columns, notes)
 
 
 def origin_grid(tables: Sequence[Table]) -> Grid:
@@ -263,7 +254,7 @@ def origin_grid(tables: Sequence[Table]) -> Grid:
         "Tasks": lambda table: len(table.scores),
         "Code": code_text,
     }
-    return _listing("What was run", tables, columns, notes=[note])
+    return _listing("What was run", tables, columns, [note])
 
 
 def effort_grid(effort: pd.DataFrame) -> Grid:

@@ -16,7 +16,6 @@ from scipy.stats import rankdata
 
 from raremetric.datasets import describe_dataset
 from raremetric.pages import MISSING
-from raremetric.study.protocol import package_fingerprint
 from raremetric.study.tasks import COUNTS, MEASURED, MEASURES, REPORTED, Study, StudyResults
 
 RESAMPLING_NAMES = {
@@ -129,12 +128,6 @@ class Table:
         return dict(sorted(parts, key=lambda part: (-len(part[1]), part[0])))
 
     @property
-    def n_of_other_code(self) -> int:
-        """The number of tasks that are known to be computed by other code than this version."""
-        code = self.scores["fingerprint"].str.partition("+")[0]  # without that of a user's class
-        return int(((code != "") & (code != package_fingerprint())).sum())
-
-    @property
     def n_splits(self) -> tuple[int, int]:
         """The smallest and the largest number of splits of a cell."""
         return int(self.cells["n_splits"].min()), int(self.cells["n_splits"].max())
@@ -185,12 +178,6 @@ def check_rows(rows: pd.DataFrame) -> pd.DataFrame:
     rows = rows.reindex(columns=[*REPORTED]).astype(types)
     rows[numbers] = rows[numbers].round(6)
     rows["fingerprint"] = rows["fingerprint"].fillna("").astype(str)
-    if (repeated := rows.duplicated(KEY)).any():
-        task = ", ".join(f"{name}={rows.loc[repeated, name].iloc[0]}" for name in KEY)
-        raise ValueError(
-            f"Each task of a study must occur once; found twice: {task}. Report one store at a "
-            "time."
-        )
     return sort_rows(rows)
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from pandas import DataFrame
 
 from raremetric.files import atomic_write
-from raremetric.pages import Figure, Grid, Section, to_html, to_latex, to_markdown
+from raremetric.pages import Figure, Section, to_html, to_markdown
 from raremetric.study.report.figures import draw_dataset, draw_means, draw_ranks
 from raremetric.study.report.grids import (
     dataset_grid,
@@ -28,10 +28,9 @@ from raremetric.study.report.tables import (
     splits_text,
     summarize,
 )
-from raremetric.study.tasks import MEASURED, StudyResults
+from raremetric.study.tasks import StudyResults
 
 Files = dict[str, bytes]  # name → content
-Change = Callable[[Table, Grid], Grid]
 Extend = Callable[[list[Table]], tuple[list[Section], Files]]
 
 
@@ -42,7 +41,6 @@ def write_report(
     title: str = "",
     details: dict[str, str],
     figure_dataset: str | None = None,
-    change: Change = lambda table, grid: grid,
     extend: Extend = lambda tables: ([], {}),
 ) -> list[Path]:
     """Write the tables and figures of studies, and a page that contains all of them.
@@ -59,16 +57,14 @@ def write_report(
         Facts to show at the top of the page: name → text.
     figure_dataset : str or None
         The data set that is drawn where shares of the minority vary. Default: the first one.
-    change : callable (table, grid) -> grid
-        Changes the grid of the scores of a table, such as by second lines in its cells.
     extend : callable (tables) -> (sections, files)
         Further sections of the page, and further files: name → content.
 
     Returns
     -------
     list of Path
-        The files written: ``results.csv`` and ``report.html``; for each table NAME the files
-        ``NAME.csv`` (one row per cell), ``NAME.md``, ``NAME.tex``, its figures as PNG and SVG, and
+        The files written: ``report.html``; for each table NAME the files
+        ``NAME.csv`` (one row per cell), ``NAME.md``, its figures as SVG, and
         ``NAME-tests.csv``; ``NAME-lead.csv`` if the study has a leader, and ``NAME-few.csv`` if it
         reports few positives; and the files of ``extend``. NAME is the name of the study, with the
         resampling if the study has several, and with ``precision`` for the table of average
@@ -86,7 +82,7 @@ def write_report(
     them are written: a report that fails leaves the previous one as it is.
     """
     summary = summarize(results)
-    parts = [_section(table, figure_dataset, change) for table in summary.tables]
+    parts = [_section(table, figure_dataset) for table in summary.tables]
     sections, added = extend(summary.tables)
     page = to_html(
         "raremetric.study.report",
@@ -95,11 +91,10 @@ def write_report(
         details=details,
         overview=_overview(summary),
         sections=[*(section for section, _ in parts), *sections],
-        compared=next(filter(None, (section.grids[0].source for section, _ in parts)), ""),
         origin=origin_grid(summary.tables),
         effort=effort_grid(summary.effort),
     )
-    contents = {"results.csv": csv_bytes(without_empty(summary.rows)), "report.html": page.encode()}
+    contents = {"report.html": page.encode()}
     for files in (*(files for _, files in parts), added):
         if twice := [name for name in files if name in contents]:
             raise ValueError(
@@ -132,15 +127,14 @@ def _overview(summary: Summary) -> str:
     return text
 
 
-def _section(table: Table, figure_dataset: str | None, change: Change) -> tuple[Section, Files]:
+def _section(table: Table, figure_dataset: str | None) -> tuple[Section, Files]:
     """A table's section of the page, and its files."""
-    main = change(table, dataset_grid(table))
+    main = dataset_grid(table)
     grids, folded, figures, remark = [main], [], [], ""
     frames = {"": _cells(table)}
     if table.by_share:
         grids, folded = [share_grid(table)], [main]
         figures = [draw_dataset(table, figure_dataset), draw_means(table)]
-        printed = grids
     else:
         remark = why_no_tests(table)
         if tests := compare_ranks(table):
@@ -153,12 +147,10 @@ def _section(table: Table, figure_dataset: str | None, change: Change) -> tuple[
         if (few := few_table(table)) is not None:
             grids.append(few_grid(table, few))
             frames["-few"] = few.round(4)
-        details = [main.detail_grid()] if main.source else []
-        printed = [main, *details, *grids[1:], *folded]
+    printed = grids if table.by_share else [*grids, *folded]
     return Section(table.name, table.title, grids, figures, folded, remark), {
         **{f"{table.name}{end}.csv": csv_bytes(frame) for end, frame in frames.items()},
         f"{table.name}.md": "\n".join(map(to_markdown, printed)).encode(),
-        f"{table.name}.tex": "\n".join(map(to_latex, printed)).encode(),
         **figure_files(figures),
     }
 
@@ -173,21 +165,12 @@ def _cells(table: Table) -> DataFrame:
 
 def figure_files(figures: Sequence[Figure]) -> Files:
     """The image files of figures."""
-    return {
-        f"{figure.name}.{kind}": content
-        for figure in figures
-        for kind, content in (("svg", figure.svg), ("png", figure.png))
-    }
+    return {f"{figure.name}.svg": figure.svg for figure in figures}
 
 
 def csv_bytes(frame: DataFrame) -> bytes:
     """A frame as the content of a CSV file."""
     return frame.to_csv(index=False, lineterminator="\n").encode()
-
-
-def without_empty(rows: DataFrame) -> DataFrame:
-    """The rows without those of the columns `MEASURED` that are empty."""
-    return rows.drop(columns=[name for name in MEASURED if rows[name].isna().all()])
 
 
 def _write_all(contents: Files, out: Path) -> list[Path]:

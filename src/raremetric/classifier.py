@@ -175,9 +175,7 @@ class MetricKNNClassifier(LabeledRows, ClassifierMixin, BaseEstimator):
         self.classes_, self._row_numbers = data.labels.classes, data.row_numbers
         self.metrics_ = fits.fit()
         self._examples = Examples.of(self.metrics_, fits.X, data.labels, data.weights, self.n_jobs)
-        hold_out = partial(
-            training.hold_out, fits, data, self._examples, self.random_state, self.n_jobs
-        )
+        hold_out = partial(training.hold_out, fits, data, self.random_state, self.n_jobs)
         self._vote = fitting.fit_vote(self.vote, data.labels, hold_out, k, gamma)
         for name, value in self._vote._asdict().items():
             if name != "calibration":

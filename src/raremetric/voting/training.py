@@ -68,7 +68,7 @@ class HeldOut(NamedTuple):
     distances: list[ClassDistances]
     codes: NDArray[np.int64]  # classes of the rows of all folds, one fold after the other
     weights: NDArray[np.float64] | None  # how much each of these rows counts
-    growth: float = 1.0  # the number of all examples divided by the mean number in a fold
+    growth: float  # the number of all examples divided by the mean number in a fold
 
     def scaled(self, factors: NDArray) -> HeldOut:
         """The distances to each class multiplied by the factor of the class."""
@@ -121,34 +121,23 @@ def _params_of(params: dict[str, Any], rows: NDArray, n_samples: int) -> dict[st
 
 
 def hold_out(
-    fits: LearnerFits,
-    data: TrainingData,
-    examples: Examples,
-    random_state,
-    n_jobs: int | None,
-    k: int,
+    fits: LearnerFits, data: TrainingData, random_state, n_jobs: int | None, k: int
 ) -> HeldOut:
-    """Distances of all rows to the k nearest examples of each class, without the rows themselves.
+    """Distances of the rows of each fold to the k nearest examples of each class outside it.
 
-    The learner is fitted again without each fold. A frozen one is used as it is, on all other
-    ``examples``, or on those outside the fold if there are copies.
+    The learner is fitted again without each fold, unless it is frozen.
     """
     advice = "Add examples, or use vote='majority' with a fixed n_neighbors."
-    check_class_sizes(data.labels, 2, "Tuning the vote", advice)
-    if isinstance(fits.learner, FrozenEstimator) and not data.has_copies:
-        rows, found = _leave_one_out(examples, k)
-        growth = 1.0
-    else:
-        folds = data.cv
-        if isinstance(folds, int):
-            folds = stratified_folds(data.labels, folds, random_state, copies=data.copies)
-        with quiet_repeats():
-            run = Parallel(n_jobs=n_jobs, prefer="threads")
-            found = run(delayed(_measure)(fits, *fold, k) for fold in folds)
-        rows = [test for _, test in folds]
-        growth = len(data.X) / fmean(len(train) for train, _ in folds)
-    numbers = np.concatenate(rows)
+    check_class_sizes(data.labels, "Tuning the vote", advice)
+    folds = data.cv
+    if isinstance(folds, int):
+        folds = stratified_folds(data.labels, folds, random_state, copies=data.copies)
+    with quiet_repeats():
+        run = Parallel(n_jobs=n_jobs, prefer="threads")
+        found = run(delayed(_measure)(fits, *fold, k) for fold in folds)
+    numbers = np.concatenate([test for _, test in folds])
     weights = None if data.weights is None else data.weights[numbers]
+    growth = len(data.X) / fmean(len(train) for train, _ in folds)
     return HeldOut(found, data.labels.codes[numbers], weights, growth)
 
 
@@ -165,18 +154,3 @@ def _measure(fits: LearnerFits, train: NDArray, test: NDArray, k: int) -> ClassD
     metrics = fits.fit(train)
     near = Examples.of(metrics, take_rows(fits.X, train), part)
     return near.class_distances([map_rows(each, take_rows(fits.X, test)) for each in metrics], k)
-
-
-def _leave_one_out(examples: Examples, k: int) -> tuple[list[NDArray], list[ClassDistances]]:
-    """The rows of each class, and their distances to all others under the only metric."""
-    (search,), counts = examples.searches, examples.labels.counts
-    found = search.nearest_of_each_class(None, k)
-    rows = [np.flatnonzero(examples.labels.codes == own) for own in range(len(counts))]
-    distances = []
-    for own in range(len(counts)):
-        # An example has one neighbor less in its own class.
-        lists = [
-            near.distances[rows[own], : counts[c] - (c == own)] for c, near in enumerate(found)
-        ]
-        distances.append(ClassDistances([lists], examples.floors))
-    return rows, distances

@@ -23,10 +23,6 @@ MAX_LINKS = 40  # as in Linux
 FULL = frozenset({errno.ENOSPC, errno.EFBIG, errno.EDQUOT})
 
 
-class TableError(ValueError):
-    """A table cannot be used as it is; the message says why and what to do."""
-
-
 def existing_file(path: str | Path) -> Path:
     """The path of a regular file to read, or an error if there is no such file."""
     path = Path(path)

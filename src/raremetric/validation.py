@@ -24,6 +24,10 @@ MAX_WEIGHT = 1e100  # also the largest ratio of two weights
 PACKAGE = str(Path(__file__).parent)
 
 
+class TableError(ValueError):
+    """A table cannot be used as it is; the message says why and what to do."""
+
+
 class Labels(NamedTuple):
     """Class labels as integers, and the classes they encode."""
 
@@ -198,18 +202,14 @@ def check_groups(groups: Any, n_samples: int) -> NDArray | None:
 
 
 def check_class_sizes(
-    labels: Labels,
-    minimum: int,
-    owner: str,
-    advice: str = "Add examples, or leave that class out.",
+    labels: Labels, owner: str, advice: str = "Add examples, or leave that class out."
 ) -> None:
-    """Refuse classes with fewer examples than are needed to hold some out for validation."""
-    rarest = int(np.argmin(labels.counts))
-    if labels.counts[rarest] < minimum:
+    """Refuse classes with a single example: none could be held out for validation."""
+    if labels.counts.min() < 2:
+        rarest = labels.classes.tolist()[int(np.argmin(labels.counts))]
         raise ValueError(
-            f"{owner} needs at least {minimum} examples of each class to hold some of them out "
-            f"for validation; class {labels.classes.tolist()[rarest]!r} has "
-            f"{labels.counts[rarest]}. {advice}"
+            f"{owner} needs at least 2 examples of each class to hold some of them out for "
+            f"validation; class {rarest!r} has 1. {advice}"
         )
 
 

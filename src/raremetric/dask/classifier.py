@@ -218,7 +218,7 @@ class DaskClassifier(PredictionMixin, ClassifierMixin, MetaEstimatorMixin, BaseE
     ) -> NDArray[np.float64]:
         """Scores of each fold of the sample by a classifier that is fitted on the others."""
         labels = Labels(self.classes_, codes, np.bincount(codes))
-        check_class_sizes(labels, 2, type(self).__name__)
+        check_class_sizes(labels, type(self).__name__)
         folds = stratified_folds(
             labels, self.cv, rng, copies=find_copies(comparable_rows(X)).numbers
         )

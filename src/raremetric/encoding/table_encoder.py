@@ -25,8 +25,7 @@ from raremetric.encoding.columns import (
     plain_column,
 )
 from raremetric.encoding.texts import TextEncoder
-from raremetric.files import TableError
-from raremetric.validation import check_integer, warn_user
+from raremetric.validation import TableError, check_integer, warn_user
 
 MANY_RECURRING = 0.1  # share of the rows whose level recurs, from which levels may name groups
 # Each is fitted on a Series and encodes it, (n_rows, n_features); unlike a transformer of

@@ -236,7 +236,7 @@ class RareClassifier(PredictionMixin, ClassifierMixin, BaseEstimator):
         X, y, copies = self._check_training_rows(X, y, copies)
         given = sample_weight, groups, self.cv, name, copies_together, copies
         data = TrainingData.of(X, y, *given)
-        check_class_sizes(data.labels, 2, name)
+        check_class_sizes(data.labels, name)
         if self.max_features is not None:
             check_integer(self.max_features, "max_features", low=1)
         self.classes_, codes, counts = data.labels

@@ -18,7 +18,6 @@ from sklearn.utils import check_random_state
 from raremetric.copies import keys_to_leave_out, rows_without
 from raremetric.dask.cluster import dask_client, run_on_each
 from raremetric.dask.partitions import MIN_HELD_OUT, Partitions, Scores, plan_sample, represent
-from raremetric.files import TableError
 from raremetric.rare import RareClassifier
 from raremetric.table.aims import check_scoring
 from raremetric.table.calibration import calibrate, log_odds
@@ -39,7 +38,7 @@ from raremetric.table.reading.tables import (
     iter_arrow,
     iter_table,
 )
-from raremetric.validation import Labels, check_option
+from raremetric.validation import Labels, TableError, check_option
 
 METHODS = ("iml", "rare")  # whose calibration can be replaced
 MAX_SAMPLES = RareClassifier().max_samples

@@ -21,7 +21,6 @@ from raremetric.encoding.columns import (
     known_spellings,
     without_zero,
 )
-from raremetric.files import TableError
 from raremetric.table.reading.dates import (
     as_points,
     convert_dates,
@@ -47,7 +46,7 @@ from raremetric.table.reading.numbers import (
     parse_numbers,
     strict_numbers,
 )
-from raremetric.validation import warn_user
+from raremetric.validation import TableError, warn_user
 
 
 class Converted(NamedTuple):

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from pyarrow import types
 
 from raremetric.encoding.columns import date_message, zone_message
-from raremetric.files import TableError
 from raremetric.table.reading.levels import MISSING_WORDS, distinct_values, tidy_levels
+from raremetric.validation import TableError
 
 _OFFSET = r"Z|[-+](?:0\d|1[0-4]):?[0-5]\d"  # from UTC, at most 14 hours
 _TIME = (

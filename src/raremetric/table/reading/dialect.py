@@ -14,9 +14,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from raremetric.datasets.parsers import is_numeric
-from raremetric.files import TableError
 from raremetric.table.reading.levels import is_missing, is_text
 from raremetric.table.reading.numbers import MARKS, Written, decimal_mark, is_padded, parse_any
+from raremetric.validation import TableError
 
 SAMPLE_BYTES = 1 << 18
 SAMPLE_ROWS = 200

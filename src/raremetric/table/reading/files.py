@@ -14,11 +14,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pyarrow import csv as arrow_csv
 
-from raremetric.files import TableError, brief, existing_file
+from raremetric.files import brief, existing_file
 from raremetric.table.reading.dates import with_times
 from raremetric.table.reading.dialect import Dialect, name_columns, sample_marks, sniff
 from raremetric.table.reading.levels import MISSING_SPELLINGS, as_text
 from raremetric.table.reading.numbers import Written
+from raremetric.validation import TableError
 
 SUFFIXES = (".parquet", ".pq", ".csv", ".csv.gz", ".tsv", ".tsv.gz")
 BATCH_ROWS = 1 << 16  # of a Parquet file that is read in pieces

@@ -11,10 +11,9 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from raremetric.datasets.parsers import is_numeric
-from raremetric.files import TableError
 from raremetric.table.reading.columns import convert_category
 from raremetric.table.reading.levels import AMBIGUOUS_WORDS, MISSING_WORDS, is_missing, plain_column
-from raremetric.validation import Labels, check_class_count, warn_user
+from raremetric.validation import Labels, TableError, check_class_count, warn_user
 
 # A target with more classes, some of which occur once, is not a target for classification.
 MAX_CLASSES = 20

@@ -14,14 +14,13 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from raremetric.datasets.parsers import is_numeric
-from raremetric.files import TableError
 from raremetric.table.reading.levels import (
     MISSING_SPELLINGS,
     distinct_values,
     is_missing,
     unquote,
 )
-from raremetric.validation import warn_user
+from raremetric.validation import TableError, warn_user
 
 # A column with at least this share of numbers is a column of numbers; any text in it is an error.
 NUMERIC_SHARE = 0.9

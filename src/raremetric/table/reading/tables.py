@@ -12,7 +12,7 @@ from sklearn.utils import Bunch
 
 from raremetric.encoding import TableEncoder
 from raremetric.encoding.table_encoder import check_columns
-from raremetric.files import TableError, existing_file
+from raremetric.files import existing_file
 from raremetric.table.reading.columns import known_columns, to_frame
 from raremetric.table.reading.files import (
     arrow_table,
@@ -27,7 +27,7 @@ from raremetric.table.reading.files import (
 from raremetric.table.reading.labels import choose_positive, labeled, refuse_many_classes
 from raremetric.table.reading.levels import as_texts
 from raremetric.table.reading.numbers import UNKNOWN
-from raremetric.validation import as_names, did_you_mean
+from raremetric.validation import TableError, as_names, did_you_mean
 
 
 def read_table(

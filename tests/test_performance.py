@@ -58,13 +58,6 @@ def test_a_fit_uses_one_thread_and_restores_the_limit(estimator, two_threads):
     assert blas_threads() == 2
 
 
-@pytest.mark.filterwarnings("ignore")
-def test_fitting_pairs_uses_one_thread(two_threads):
-    pairs = RecordingData(np.random.default_rng(0).normal(size=(20, 2, 3)))
-    raremetric.ITML(max_iter=1).fit_pairs(pairs, np.tile([1, -1], 10))
-    assert pairs.seen == [1]
-
-
 def test_the_limit_is_restored_after_an_error(two_threads):
     @one_blas_thread
     def broken():

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
-from sklearn.utils import check_array, check_random_state
+from numpy.typing import NDArray
+from sklearn.utils import check_random_state
 
 from raremetric.neighbors import ClassSearch
 from raremetric.sampling import even_quotas
@@ -194,21 +194,6 @@ def draw_pairs(
         if len(pairs) == n_pairs:
             break
     return np.array(list(pairs), dtype=np.int64).reshape(-1, 2)
-
-
-def check_signs(labels: ArrayLike, n_pairs: int) -> NDArray[np.float64]:
-    """The labels of given pairs: 1 for a similar pair, -1 for a dissimilar one."""
-    signs = check_array(labels, ensure_2d=False, dtype=np.float64, input_name="labels")
-    if signs.shape != (n_pairs,):
-        raise ValueError(
-            f"labels.shape == {signs.shape}, expected {(n_pairs,)}: one label for each pair."
-        )
-    wrong = signs[np.abs(signs) != 1]
-    if len(wrong):
-        raise ValueError(
-            f"labels must be 1 for a similar and -1 for a dissimilar pair; got {wrong[0]:g}."
-        )
-    return signs
 
 
 def sample_rows(

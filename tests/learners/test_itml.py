@@ -33,42 +33,21 @@ def test_number_of_drawn_pairs(n_pairs, n_similar):
     assert np.count_nonzero(y[rows[:, 0]] == y[rows[:, 1]]) == n_similar
 
 
-def test_given_pairs_and_drawn_pairs_agree():
-    X, y = make_problem(1)
-    drawn = ITML(bounds=(1.0, 4.0), random_state=3).fit(X, y)
-    rows = drawn.pair_indices_
-    labels = np.where(y[rows[:, 0]] == y[rows[:, 1]], 1, -1)
-    given_pairs = ITML(bounds=(1.0, 4.0)).fit_pairs(X[rows], labels)
-    np.testing.assert_array_equal(given_pairs.components_, drawn.components_)
-    assert given_pairs.n_features_in_ == 3
-
-
-def test_fit_pairs_forgets_an_earlier_fit(problem):
-    itml = ITML(0.1, random_state=0).fit(*problem)
-    itml.fit_pairs([[[0.0, 0.0], [1.0, 1.0]], [[0.0, 0.0], [0.0, 2.0]]], [1, -1])
-    assert not hasattr(itml, "classes_")
-    assert not hasattr(itml, "pair_indices_")
-    assert itml.transform([[1.0, 2.0]]).shape == (1, 2)
-
-
 def test_percentiles_and_histogram_by_hand():
     # Squared distances 1, 4, ..., 441: the 5th percentile of 21 values is the second one.
-    pairs = np.zeros((21, 2, 1))
-    pairs[:, 1, 0] = np.arange(1, 22)
-    signs = np.where(np.arange(21) < 10, 1, -1)
-    itml = ITML(1e-3).fit_pairs(pairs, signs)
-    assert itml.bounds_ == pytest.approx((4, 400))
-    itml = ITML(1e-3, bounds="histogram", bound_scale=2.0).fit_pairs(pairs, signs)
-    assert itml.bounds_ == pytest.approx((2 * (1 + 0.04 * 20), 2 * (1 + 0.94 * 20)))
+    differences = np.arange(1.0, 22.0)[:, np.newaxis]
+    assert ITML()._resolve_bounds(differences) == pytest.approx((4, 400))
+    itml = ITML(bounds="histogram", bound_scale=2.0)
+    expected = 2 * (1 + 0.04 * 20), 2 * (1 + 0.94 * 20)
+    assert itml._resolve_bounds(differences) == pytest.approx(expected)
 
 
 def test_bounds_of_equal_points_are_positive():
-    pairs = np.zeros((10, 2, 2))
-    itml = ITML().fit_pairs(pairs, np.resize([1, -1], 10))
+    itml = ITML(random_state=0).fit(np.zeros((10, 2)), np.arange(10) % 2)
     assert itml.bounds_ == (1.0, 1.0)
     np.testing.assert_array_equal(itml.components_, np.eye(2))
-    pairs[0, 1] = [0.0, 3.0]
-    assert ITML().fit_pairs(pairs, np.resize([1, -1], 10)).bounds_[0] == pytest.approx(9)
+    differences = np.array([[0.0, 3.0], *[[0.0, 0.0]] * 9])
+    assert itml._resolve_bounds(differences)[0] == pytest.approx(9)
 
 
 @pytest.mark.parametrize("same", [True, False])
@@ -99,16 +78,3 @@ def test_sampled_rows():
     first, second = sample_rows(20_030, np.random.RandomState(0))
     assert len(first) == len(second) == 1002
     assert len(sample_rows(7, np.random.RandomState(0))[0]) == 500
-
-
-@pytest.mark.parametrize(
-    ("pairs", "labels", "message"),
-    [
-        (np.zeros((2, 3)), [1, -1], r"expected \(n_pairs, 2, n_features\)"),
-        (np.zeros((2, 2, 3)), [1], r"labels.shape == \(1,\), expected \(2,\)"),
-        (np.zeros((2, 2, 3)), [0, 1], "-1 for a dissimilar pair; got 0"),
-    ],
-)
-def test_pairs_are_checked(pairs, labels, message):
-    with pytest.raises(ValueError, match=message):
-        ITML().fit_pairs(pairs, labels)

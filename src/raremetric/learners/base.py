@@ -94,7 +94,13 @@ class MetricLearner(LabeledRows, ClassNamePrefixFeaturesOutMixin, TransformerMix
         distances : ndarray of shape (n_pairs,)
         """
         check_is_fitted(self)
-        pairs = check_point_pairs(pairs, self.n_features_in_)
+        pairs = check_array(pairs, allow_nd=True, ensure_2d=False, dtype=np.float64)
+        if pairs.ndim != 3 or pairs.shape[1:] != (2, self.n_features_in_):
+            raise ValueError(
+                f"pairs.shape == {pairs.shape}, expected (n_pairs, 2, {self.n_features_in_}): "
+                "two points for each pair, with the features seen in fit."
+            )
+        check_size(pairs, "pairs")
         return np.sqrt(squared_lengths(self.components_, pairs[:, 0] - pairs[:, 1]))
 
     def pair_score(self, pairs):
@@ -151,18 +157,6 @@ class MetricLearner(LabeledRows, ClassNamePrefixFeaturesOutMixin, TransformerMix
             X, y = X[rows], labels.classes[labels.codes[rows]]
             labels = check_labels(y, type(self).__name__)
         return X, labels, rows, relative_weights(weights)
-
-
-def check_point_pairs(pairs: ArrayLike, n_features: int | None = None) -> NDArray[np.float64]:
-    """Two points for each pair, (n_pairs, 2, n_features), with the features seen in ``fit``."""
-    points = check_array(pairs, allow_nd=True, ensure_2d=False, dtype=np.float64)
-    if points.ndim != 3 or points.shape[1:] != (2, n_features or points.shape[2]):
-        raise ValueError(
-            f"pairs.shape == {points.shape}, expected (n_pairs, 2, {n_features or 'n_features'}): "
-            "two points for each pair, with the features seen in fit."
-        )
-    check_size(points, "pairs")
-    return points
 
 
 def _distance(u: ArrayLike, v: ArrayLike, squared: bool = False, *, components: NDArray) -> float:

@@ -10,17 +10,14 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import linalg
 from sklearn.utils import check_random_state
 
-from raremetric.learners.base import MetricLearner, check_point_pairs
-from raremetric.pairs import check_signs, draw_pairs, sample_rows
-from raremetric.performance import one_blas_thread
-from raremetric.scales import unit_of, validate_rows
+from raremetric.learners.base import MetricLearner
+from raremetric.pairs import draw_pairs, sample_rows
 from raremetric.solvers.bregman import project_bregman
 from raremetric.validation import (
     Labels,
     check_integer,
     check_option,
     check_real,
-    forget_attributes,
     warn_stopped,
 )
 
@@ -39,7 +36,7 @@ class ITML(MetricLearner):
         γ > 0: the price of slack. ``numpy.inf`` allows none, for bounds that do not contradict each
         other.
     n_pairs : int or None, default=None
-        How many pairs ``fit`` draws, if there are enough: half of them similar, one more if the
+        How many pairs are drawn, if there are enough: half of them similar, one more if the
         number is odd. None means 40·n_classes².
     bounds : {"percentiles", "histogram"} or (u, l), default="percentiles"
         "percentiles" takes the 5th and the 95th percentile of squared Euclidean distances of random
@@ -66,17 +63,15 @@ class ITML(MetricLearner):
         Upper bound of similar and lower bound of dissimilar squared distances, scaled, before
         slack.
     pair_indices_ : ndarray of shape (n_pairs, 2)
-        Rows of the pairs drawn by ``fit``, similar ones first. Not set by ``fit_pairs``.
+        Rows of the pairs that were drawn, similar ones first.
     pair_bounds_ : ndarray of shape (n_pairs,)
         ξ: the bound of each pair after its slack.
     multipliers_ : ndarray of shape (n_pairs,)
         λ: the multiplier of each pair's bound; zero where the bound does not bind.
     n_iter_ : int
         Number of sweeps.
-    classes_ : ndarray of shape (n_classes,)
-        Class labels seen in ``fit``. Not set by ``fit_pairs``.
-    n_features_in_, feature_names_in_ : int, ndarray of shape (n_features,)
-        Number of features seen in ``fit``, and their names when ``X`` has string column names.
+    classes_, n_features_in_, feature_names_in_ : ndarray, int, ndarray
+        Class labels, number of features and, if ``X`` has string column names, their names.
 
     Notes
     -----
@@ -123,13 +118,6 @@ class ITML(MetricLearner):
     >>> itml = ITML(random_state=0).fit(X, y)
     >>> itml.pair_indices_.shape
     (360, 2)
-
-    Pairs can be given instead of classes: 1 for similar, -1 for dissimilar.
-
-    >>> pairs = [[[0.0, 0.0], [2.0, 0.0]], [[0.0, 0.0], [0.0, 1.0]]]
-    >>> itml = ITML(gamma=float("inf"), bounds=(1.0, 4.0)).fit_pairs(pairs, [1, -1])
-    >>> itml.pair_distance(pairs).round(6)
-    array([1., 2.])
     """
 
     def __init__(
@@ -153,7 +141,13 @@ class ITML(MetricLearner):
 
     def _fit(self, X: NDArray, labels: Labels, sample_weight: ArrayLike | None) -> None:
         X, labels, rows, weights = self._weighted_data(X, labels, sample_weight)
-        self._check_parameters()
+        if self.gamma != np.inf:
+            check_real(self.gamma, "gamma", low=0, closed="neither")
+        if self.n_pairs is not None:
+            check_integer(self.n_pairs, "n_pairs", low=2)
+        check_real(self.bound_scale, "bound_scale", low=0, closed="neither")
+        check_integer(self.max_iter, "max_iter", low=1)
+        check_real(self.tol, "tol", low=0, closed="neither")
         random_state = check_random_state(self.random_state)
         n_pairs = self.n_pairs or PAIRS_PER_CLASS_PAIR * len(labels.classes) ** 2
         n_dissimilar = n_pairs // 2
@@ -164,58 +158,9 @@ class ITML(MetricLearner):
         self.classes_, self.pair_indices_ = labels.classes, rows[pairs]
         first, second = sample_rows(len(X), random_state, weights)
         bounds = self._resolve_bounds(X[first] - X[second])
-        self._learn(X[pairs[:, 0]] - X[pairs[:, 1]], signs, bounds)
-
-    @one_blas_thread
-    def fit_pairs(self, pairs, labels) -> ITML:
-        """Learn the metric from given pairs.
-
-        Parameters
-        ----------
-        pairs : array-like of shape (n_pairs, 2, n_features)
-        labels : array-like of shape (n_pairs,)
-            1 for a similar pair, -1 for a dissimilar one.
-
-        Returns
-        -------
-        self : ITML
-        """
-        pairs = check_point_pairs(pairs)
-        signs = check_signs(labels, len(pairs))
-        validate_rows(self, pairs.reshape(-1, pairs.shape[2]))
-        self._check_parameters()
-        forget_attributes(self, "classes_", "pair_indices_")
-        differences = pairs[:, 0] - pairs[:, 1]
-        self._learn(differences, signs, self._resolve_bounds(differences))
-        return self
-
-    def _check_parameters(self) -> None:
-        if self.gamma != np.inf:
-            check_real(self.gamma, "gamma", low=0, closed="neither")
-        if self.n_pairs is not None:
-            check_integer(self.n_pairs, "n_pairs", low=2)
-        check_real(self.bound_scale, "bound_scale", low=0, closed="neither")
-        check_integer(self.max_iter, "max_iter", low=1)
-        check_real(self.tol, "tol", low=0, closed="neither")
-
-    def _resolve_bounds(self, differences: NDArray) -> tuple[float, float]:
-        if not isinstance(self.bounds, str):
-            upper, lower = _check_bounds(self.bounds)
-        elif check_option(self.bounds, "bounds", ("histogram", "percentiles")) == "histogram":
-            edges = np.histogram_bin_edges(linalg.norm(differences, axis=1), 100)
-            upper, lower = _positive_bounds(edges[4], edges[94], edges)
-        else:
-            squared = np.einsum("ij,ij->i", differences, differences)
-            low, high = np.percentile(squared, [5, 95])
-            upper, lower = _positive_bounds(low, high, squared)
-        return self.bound_scale * upper, self.bound_scale * lower
-
-    def _learn(self, differences: NDArray, signs: NDArray, bounds: tuple[float, float]) -> None:
-        unit = unit_of(np.sqrt(bounds[1]), -100, 100)
-        unit_bounds = np.where(signs > 0, *bounds) / unit**2
         with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
             projection = project_bregman(
-                differences / unit, signs, unit_bounds,
+                X[pairs[:, 0]] - X[pairs[:, 1]], signs, np.where(signs > 0, *bounds),
                 gamma=self.gamma, max_iter=self.max_iter, tol=self.tol,
             )  # fmt: skip
         if not np.isfinite(projection.objective):
@@ -231,8 +176,19 @@ class ITML(MetricLearner):
             warn_stopped("ITML", projection.n_iter, self.max_iter, goal, advice)
         self.bounds_, self.components_ = bounds, projection.L
         self.objective_, self.n_iter_ = projection.objective, projection.n_iter
-        self.pair_bounds_ = projection.bounds * unit**2
-        self.multipliers_ = projection.multipliers / unit**2
+        self.pair_bounds_, self.multipliers_ = projection.bounds, projection.multipliers
+
+    def _resolve_bounds(self, differences: NDArray) -> tuple[float, float]:
+        if not isinstance(self.bounds, str):
+            upper, lower = _check_bounds(self.bounds)
+        elif check_option(self.bounds, "bounds", ("histogram", "percentiles")) == "histogram":
+            edges = np.histogram_bin_edges(linalg.norm(differences, axis=1), 100)
+            upper, lower = _positive_bounds(edges[4], edges[94], edges)
+        else:
+            squared = np.einsum("ij,ij->i", differences, differences)
+            low, high = np.percentile(squared, [5, 95])
+            upper, lower = _positive_bounds(low, high, squared)
+        return self.bound_scale * upper, self.bound_scale * lower
 
 
 def _check_bounds(bounds: Any) -> tuple[float, float]:

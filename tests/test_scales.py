@@ -9,7 +9,6 @@ from raremetric import (
     IML,
     ITML,
     BalancedDiscriminant,
-    BoostedLeaves,
     Euclidean,
     ImportanceWeights,
     KernelLandmarks,
@@ -20,7 +19,7 @@ from raremetric.scales import unit_of
 from tests.conftest import make_problem
 from tests.estimators import ESTIMATORS
 
-SCALES = [1e-139, 1e-100, 1e-39, 1e-12, 1e-6, 1e6, 1e12, 1e39, 1e100, 1e139]
+SCALES = [1e-29, 1e-12, 1e-6, 1e6, 1e12, 1e29]
 VOTES = [
     MetricKNNClassifier(Euclidean(), 5),
     MetricKNNClassifier(Euclidean(), vote="adjusted", cv=2, random_state=0),
@@ -30,21 +29,19 @@ VOTES = [
 
 
 def test_units_are_powers_of_two_above_sizes_that_are_not_moderate():
-    sizes = [0, 0.5, 8, 8.1, 0.49, 1e300, 1e-300]
-    units = [1, 1, 1, 16, 0.5, 2.0**997, 2.0**-996]
+    sizes = [0, 0.5, 8, 8.1, 0.49]
+    units = [1, 1, 1, 16, 0.5]
     np.testing.assert_array_equal(unit_of(sizes, -1, 3), units)
 
 
 @pytest.mark.parametrize("estimator", ESTIMATORS, ids=lambda estimator: type(estimator).__name__)
 class TestRefused:
-    @pytest.mark.parametrize("scale", [1e155, 1e200, 1e307, 1e-155, 1e-200, 1e-300])
-    def test_squares_that_overflow_or_underflow(self, estimator, scale, problem):
-        if scale < 1 and isinstance(estimator, ImportanceWeights | BoostedLeaves):
-            pytest.skip("Trees depend on the order of the values only.")
+    @pytest.mark.parametrize("scale", [1e31, 1e307, 1e-31, 1e-300])
+    def test_features_that_are_too_large_or_too_small(self, estimator, scale, problem):
         X, y = problem
         message = r"X contains numbers as large as .* Divide the features by a large number"
         if scale < 1:
-            message = r"differ by .* at most, .* Multiply the features by a large number"
+            message = r"differ by .* at most; .* Multiply the features by a large number"
         with pytest.raises(ValueError, match=message):
             clone(estimator).fit(scale * X, y)
 
@@ -54,7 +51,7 @@ class TestRefused:
         fitted = clone(estimator).fit(X, y)
         ask = fitted.predict if hasattr(fitted, "predict") else fitted.transform
         with pytest.raises(ValueError, match="X contains numbers as large as 1e"):
-            ask(np.full((1, 3), 1e150))
+            ask(np.full((1, 3), 1e31))
 
 
 @pytest.mark.parametrize("scale", SCALES)
@@ -77,32 +74,32 @@ def test_the_ensemble_does_not_depend_on_the_scale(scale, problem):
     assert found.threshold_ == pytest.approx(expected.threshold_, abs=1e-6)
 
 
-@pytest.mark.parametrize("scale", [*SCALES, 1e-155, 1e-300])
+@pytest.mark.parametrize("scale", SCALES)
 def test_maps_do_not_depend_on_the_scale(scale, problem):
     X, y = problem
     forest = ImportanceWeights(n_estimators=10, random_state=0)
     expected = clone(forest).fit(X, y).weights_
     assert np.ptp(expected) > 0.1
     np.testing.assert_allclose(clone(forest).fit(scale * X, y).weights_, expected, rtol=1e-6)
-    for kernel in ("laplacian", "rbf") if scale in SCALES else ():
+    for kernel in ("laplacian", "rbf"):
         Z = KernelLandmarks(kernel).fit_transform(X)
         other = KernelLandmarks(kernel).fit_transform(scale * X)
         np.testing.assert_allclose(other @ other.T, Z @ Z.T, atol=1e-9)
 
 
 @pytest.mark.parametrize("vote", ["adjusted", "score"])
-@pytest.mark.parametrize("far", [1e30, 1e100, 1e139])
+@pytest.mark.parametrize("far", [1e10, 1e30])
 def test_probabilities_of_queries_far_away_are_finite(vote, far, problem):
     X, y = problem
     model = MetricKNNClassifier(BalancedDiscriminant(), vote=vote, cv=2, random_state=0)
-    p = model.fit(1e-100 * X, y).predict_proba([[far, 0, 0], [-far, far, far]])
+    p = model.fit(1e-29 * X, y).predict_proba([[far, 0, 0], [-far, far, far]])
     np.testing.assert_allclose(p.sum(axis=1), 1)
 
 
 class TestIML:
     @pytest.mark.filterwarnings("ignore:IML stopped after")  # the proof is not always as tight
     @pytest.mark.parametrize("solver", ["auto", "lbfgs", "projected"])
-    @pytest.mark.parametrize("scale", [1e6, 1e10, 1e39, 1e100, 1e139])
+    @pytest.mark.parametrize("scale", [1e6, 1e10, 1e29])
     def test_of_large_features_is_that_without_regularization(self, solver, scale):
         # M is tiny, so that λ‖M − I‖² is λ times the number of features.
         X, y = make_problem(3)
@@ -112,7 +109,7 @@ class TestIML:
         assert iml.duality_gap_ <= 2e-3 * iml.objective_
         assert np.isfinite(iml.transform(scale * X)).all()
 
-    @pytest.mark.parametrize("scale", [1e-139, 1e-100, 1e-39, 1e-12, 1e12, 1e100, 1e139])
+    @pytest.mark.parametrize("scale", [1e-29, 1e-12, 1e12, 1e29])
     def test_without_regularization_the_scale_does_not_matter(self, scale):
         X, y = make_problem(3)
         expected = IML(regularization=0.0).fit(X, y)
@@ -121,7 +118,7 @@ class TestIML:
         size = np.linalg.norm(expected.components_)
         assert np.linalg.norm(scale * iml.components_) == pytest.approx(size, rel=0.2)
 
-    @pytest.mark.parametrize("scale", [1e6, 1e100])
+    @pytest.mark.parametrize("scale", [1e6, 1e29])
     def test_features_that_nothing_attracts_keep_a_weight_of_one(self, scale):
         # The penalty pulls M toward the identity where no similar pairs differ.
         X, y = make_problem(3)
@@ -136,12 +133,12 @@ class TestIML:
     @pytest.mark.parametrize("solver", ["auto", "lbfgs", "projected"])
     def test_of_large_classes_of_equal_examples(self, solver):
         y = np.arange(8) % 2
-        iml = IML(1, solver=solver).fit(1e100 * (y[:, np.newaxis] - 0.5), y)
+        iml = IML(1, solver=solver).fit(1e29 * (y[:, np.newaxis] - 0.5), y)
         assert 0 <= iml.objective_ <= 0.02
         assert iml.duality_gap_ >= iml.objective_ - 0.01  # λ is all that a better metric could save
 
     def test_of_equal_examples(self):
-        for X in (np.ones((6, 2)), np.full((6, 2), 0.1), np.full((6, 2), -8.4e-161)):
+        for X in (np.ones((6, 2)), np.full((6, 2), 0.1), np.full((6, 2), -8.4e-31)):
             iml = IML(2, regularization=0.0).fit(X, np.arange(6) % 2)
             assert iml.objective_ == pytest.approx(0.5 * 101 / 2)
             np.testing.assert_array_equal(iml.get_mahalanobis_matrix(), np.eye(2))
@@ -162,7 +159,7 @@ class TestIML:
             IML().fit(X, y, sample_weight=weights)
 
 
-@pytest.mark.parametrize("scale", [1, 1e-138])
+@pytest.mark.parametrize("scale", [1, 1e-29])
 def test_equal_examples_have_no_covariance(scale):
     # Neither those of a class, nor all of them: by rounding, their means differ.
     y = np.arange(11) % 2
@@ -173,7 +170,7 @@ def test_equal_examples_have_no_covariance(scale):
 
 
 class TestGMML:
-    @pytest.mark.parametrize("scale", [1e19, 1e80, 1e119])
+    @pytest.mark.parametrize("scale", [1e3, 1e9])
     def test_solves_its_equation_at_any_large_scale(self, scale, problem):
         X, y = 1e20 * problem[0], problem[1]  # so large that the identity in S and D is lost
         gmml = GMML(random_state=0)
@@ -189,7 +186,7 @@ class TestGMML:
 
     def test_is_the_identity_at_small_scales(self, problem):
         X, y = problem
-        M = GMML(random_state=0).fit(1e-100 * X, y).get_mahalanobis_matrix()
+        M = GMML(random_state=0).fit(1e-29 * X, y).get_mahalanobis_matrix()
         np.testing.assert_allclose(M, np.eye(3), atol=1e-15)
 
     def test_objective_of_features_on_very_different_scales(self):
@@ -201,7 +198,7 @@ class TestGMML:
         assert largest / 4 < gmml.objective_ < 5 * largest / 4
 
 
-@pytest.mark.parametrize("scale", [1e-139, 1e-100, 1e100, 1e139])
+@pytest.mark.parametrize("scale", [1e-29, 1e-8, 1e8, 1e29])
 def test_itml_is_the_same_at_any_scale(scale, problem):
     X, y = problem
     expected = ITML(random_state=0).fit(X, y)
@@ -224,7 +221,7 @@ def test_itml_says_so_if_its_bounds_cannot_be_met(problem):
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_the_gap_of_a_start_far_from_the_optimum_is_finite(solver):
     """The dual point proves nothing here, but the loss is never below zero."""
-    X = 1e100 * np.array([[-2.0, -1.0, 2.0], [1.0, -2.0, 1.0], [-2.0, 0.0, 1.0], [-2.0, -1.0, 1.0]])
+    X = 1e29 * np.array([[-2.0, -1.0, 2.0], [1.0, -2.0, 1.0], [-2.0, 0.0, 1.0], [-2.0, -1.0, 1.0]])
     iml = IML(1, 0.0, 0.0, 1e-3, n_components=1, init="identity", solver=solver, max_iter=5)
     iml.fit(X, [0, 1, 1, 0])
     assert 0 <= iml.duality_gap_ <= iml.objective_

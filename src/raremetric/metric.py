@@ -7,19 +7,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import linalg
 from sklearn.utils import check_array
 
-from raremetric.scales import unit_of
 from raremetric.validation import check_integer, check_option
-
-
-def symmetric_eigen(M: NDArray) -> tuple[NDArray, NDArray]:
-    """Eigenvalues of a symmetric matrix in ascending order, and its eigenvectors as columns.
-
-    The matrix is divided by a power of two if it is large or small: otherwise LAPACK returns NaN
-    for some matrices with very large and very small entries.
-    """
-    unit = unit_of(np.abs(M).max(), -300, 300)
-    values, vectors = linalg.eigh(M / unit)
-    return unit * values, vectors
 
 
 def matrix_from_components(L: NDArray) -> NDArray:
@@ -33,7 +21,7 @@ def components_from_matrix(M: NDArray) -> NDArray:
 
     Eigenvalues that are negative because of rounding count as zero.
     """
-    values, vectors = symmetric_eigen(M)
+    values, vectors = linalg.eigh(M)
     return (vectors * np.sqrt(np.maximum(values, 0.0))) @ vectors.T
 
 
@@ -58,7 +46,7 @@ def project_psd(
     With ``rank``, the nearest of at most that rank; L then has that many rows. No eigenvalue of
     the matrix is above ``largest``.
     """
-    values, vectors = symmetric_eigen((M + M.T) / 2)
+    values, vectors = linalg.eigh((M + M.T) / 2)
     L = np.sqrt(np.clip(values, 0.0, largest))[:, np.newaxis] * vectors.T
     if rank is not None:
         L = np.ascontiguousarray(L[len(L) - rank :])  # eigenvalues are in ascending order
@@ -95,7 +83,7 @@ def initial_components(
         check_option(init, "init", ("auto", "identity", "pca"))
         if init == "identity" or (init == "auto" and shape[0] == n_features):
             return np.eye(*shape)
-        _, axes = symmetric_eigen(_covariance(X, weights))
+        _, axes = linalg.eigh(_covariance(X, weights))
         return np.ascontiguousarray(axes.T[::-1][: shape[0]])  # largest variance first
     L = check_array(init, dtype=np.float64, input_name="init", copy=True)
     if L.shape != shape:

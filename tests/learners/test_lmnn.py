@@ -65,7 +65,7 @@ def test_low_rank_and_a_start_at_the_minimum():
 
 
 @pytest.mark.parametrize("mu", [0.0, 0.5, 1.0])
-@pytest.mark.parametrize("factor", [1e-130, 1e-100, 1e-20, 1e20, 1e130])
+@pytest.mark.parametrize("factor", [1e-29, 1e-8, 1e8, 1e29])
 def test_the_scale_of_the_features_does_not_matter(factor, mu):
     X, y = make_problem(10)
     expected = LMNN(push_weight=mu).fit(X, y)

@@ -36,8 +36,6 @@ def test_readings():
     squares = Reading(2, averaged=True, power=2)(logs)
     np.testing.assert_allclose(squares, np.exp(2.0 * logs[:, :2]).mean(axis=1))
     assert Reading(1, power=2)(np.log([[3.0]])) == pytest.approx(9)
-    in_units = Reading(2, averaged=True, power=2)(logs, log_unit=1.0)
-    np.testing.assert_allclose(in_units, squares / np.e**2)
     assert str(Reading(20, power=2)) == "nearest 20, squared"
     names = [str(reading) for reading in READINGS]
     assert names[3:5] == ["nearest 16", "mean of 2"]

@@ -19,12 +19,10 @@ from raremetric.export.maps import (
     map_rows,
     nearest,
     nearest_of_each_class,
-    unit_of_examples,
 )
 from raremetric.neighbors.one_sided import OneSidedSearch
 from raremetric.rare import RareClassifier
 from raremetric.rare.ensemble import Ensemble
-from raremetric.scales import unit_of
 from raremetric.voting import Reading
 from raremetric.voting.readings import FAR
 from raremetric.voting.votes import AdjustedVote, MajorityVote
@@ -77,7 +75,7 @@ def _vote_outputs(X: Tensor, model: MetricKNNClassifier) -> tuple[Tensor, Tensor
         ballots = np.eye(len(model.classes_))[examples.labels.codes]  # (n_examples, n_classes)
         if examples.weights is not None:
             ballots *= examples.weights[:, np.newaxis]
-        _, rows = nearest(mapped, search.Z, vote.n_neighbors, unit_of_examples(search.Z))
+        _, rows = nearest(mapped, search.Z, vote.n_neighbors)
         p = values = shares(X.graph.as_tensor(ballots).Gather(rows).sum(1))
     else:
         distances = nearest_of_each_class(mapped, search, vote.reading.size)
@@ -95,24 +93,23 @@ def class_scores(parts: Sequence[Sorted], floor: float, reading: Reading) -> Ten
         Sorted(table.columns(0, reading.size).Max(floor), min(width, reading.size))
         for table, width in parts
     ]
-    unit = float(unit_of(floor, -40, 40))
-    own = [_read(part, reading, unit) for part in parts]
+    own = [_read(part, reading) for part in parts]
     if len(parts) == 2:
         others = own[::-1]
     else:
         rest = [_merge([*parts[:c], *parts[c + 1 :]]) for c in range(len(parts))]
-        others = [_read(part, reading, unit) for part in rest]
+        others = [_read(part, reading) for part in rest]
     return side_by_side([other - one for other, one in zip(others, own, strict=True)])
 
 
-def _read(part: Sorted, reading: Reading, unit: float) -> Tensor:
-    """The squared distance to a class in a unit, or the logarithm of it: (n_queries, 1)."""
+def _read(part: Sorted, reading: Reading) -> Tensor:
+    """The squared distance to a class, or its logarithm: (n_queries, 1)."""
     m = min(reading.size, part.width)
     used = part.table.columns(0 if reading.averaged else m - 1, m)
     if reading.power == 0:
         values = used.Log()
     else:
-        values = (used / unit).Min(float(np.exp(FAR)))
+        values = used.Min(float(np.exp(FAR)))
         values = values * values
     return values.ReduceMean([1], keepdims=1)
 

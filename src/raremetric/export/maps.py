@@ -17,11 +17,10 @@ from raremetric.features import BoostedLeaves, ImportanceWeights, KernelLandmark
 from raremetric.features.ranks import CLOSEST, DifferingFeatures, NormalScores
 from raremetric.learners.base import MetricLearner
 from raremetric.neighbors import NeighborSearch
-from raremetric.scales import unit_of
 from raremetric.validation import Labels
 
 TINY = 1e-300  # more than is lost when squares underflow
-FAR = 1e150  # largest coordinate, after scaling, whose square does not overflow
+FAR = 1e150  # the squares of larger coordinates would overflow
 PRECISE = 2.0**25  # times the error of an estimate: from there on, it is precise enough
 BOUND = 1e-7  # from which QuantileTransformer treats a value as the smallest or largest one
 # Coefficients of the inverse of the normal distribution in Cephes (S. L. Moshier), which SciPy
@@ -121,7 +120,7 @@ def _(step: BoostedLeaves, X: Tensor) -> Tensor:
     attributes |= {
         f"target_{name}": tuple(values[is_leaf].tolist()) for name, values in targets.items()
     }
-    single = (X / step.units_).Cast(to=SINGLE)
+    single = X.Cast(to=SINGLE)
     values = single.TreeEnsembleRegressor(domain=ML, n_targets=len(trees.root), **attributes)
     return values.Cast(to=DOUBLE)
 
@@ -191,19 +190,15 @@ class Sorted(NamedTuple):
     width: int
 
 
-def nearest(
-    queries: Tensor, Z: NDArray, k: int, unit: float, *, exact: bool = True
-) -> tuple[Tensor, Tensor]:
+def nearest(queries: Tensor, Z: NDArray, k: int, *, exact: bool = True) -> tuple[Tensor, Tensor]:
     """Distances and row numbers of the k nearest examples, nearest first.
 
     Squared distances are estimated by a matrix product. Those that cancellation affects are then
     measured by differences: if `exact`, those of all examples that may be among the k nearest, so
     that equal distances are found equal; the lowest row number then comes first. Otherwise,
-    estimates whose relative error is below 1e-8 are used as they are. The unit is about the size
-    of the examples, see `unit_of_examples`.
+    estimates whose relative error is below 1e-8 are used as they are.
     """
-    Z = Z / unit
-    queries = queries.scaled(np.full(Z.shape[1], 1 / unit)).Clip(-FAR, FAR)
+    queries = queries.Clip(-FAR, FAR)
     estimates, slack = _estimate(queries, Z, Z.mean(axis=0))
     if exact:
         kth, _ = estimates.TopK([k], axis=1, largest=0, sorted=0, n_outputs=2)
@@ -211,12 +206,7 @@ def nearest(
     else:
         limit = slack * PRECISE
     squares, rows = _measure(queries, Z, estimates, limit).smallest(k)
-    return squares.Sqrt() * unit, rows
-
-
-def unit_of_examples(Z: NDArray) -> float:
-    """A unit in which squares of distances between examples do not overflow."""
-    return float(unit_of(np.abs(Z - Z.mean(axis=0)).max()))
+    return squares.Sqrt(), rows
 
 
 def _estimate(queries: Tensor, Z: NDArray, center: NDArray) -> tuple[Tensor, Tensor]:
@@ -245,9 +235,9 @@ def nearest_of_each_class(
 ) -> list[Sorted]:
     """Distances to the k nearest of each of the first classes, or to all if it has fewer."""
     labels = cast(Labels, search.labels)  # fitted classifiers always have them
-    found, unit = [], unit_of_examples(search.Z)
+    found = []
     for c in range(len(labels.classes[:n_classes])):
         Z = search.Z[labels.codes == c]
         width = min(k, len(Z))
-        found.append(Sorted(nearest(queries, Z, width, unit, exact=False)[0], width))
+        found.append(Sorted(nearest(queries, Z, width, exact=False)[0], width))
     return found

@@ -76,7 +76,7 @@ class ImportanceWeights(LabeledRows, OneToOneFeatureMixin, TransformerMixin, Bas
         -------
         self : ImportanceWeights
         """
-        X, y = validate_rows(self, X, y, any_unit=True)
+        X, y = validate_rows(self, X, y)
         if sample_weight is not None:
             rows, sample_weight = weighted_rows(sample_weight, len(X))
             X, y = X[rows], y[rows]

@@ -44,7 +44,7 @@ class DifferingFeatures(LabeledRows, SelectorMixin, BaseEstimator):
 
     def fit(self, X, y, sample_weight=None) -> DifferingFeatures:
         """Compare the distributions in two classes; examples count by their weights."""
-        X, y = validate_rows(self, X, y, any_unit=True)
+        X, y = validate_rows(self, X, y)
         n_kept = check_integer(self.max_features, "max_features", low=1)
         rows, weights = weighted_rows(sample_weight, len(X))
         codes = check_labels(y[rows], type(self).__name__).codes

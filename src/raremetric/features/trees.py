@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from raremetric.extras import import_optional
 from raremetric.performance import jit
-from raremetric.scales import LabeledRows, unit_of, validate_rows
+from raremetric.scales import LabeledRows, validate_rows
 from raremetric.validation import check_integer, check_labels, check_real, weighted_rows
 
 LEAF = -1  # in place of the feature of a node
@@ -34,7 +34,6 @@ class BinnedRows(NamedTuple):
     """Examples in the form in which XGBoost grows trees; the same for all settings of the trees."""
 
     data: Any  # a QuantileDMatrix
-    units: NDArray[np.float64]  # (n_features,), what the features were divided by
     n_classes: int
 
 
@@ -49,11 +48,8 @@ def bin_rows(X: NDArray, y: NDArray, weights: NDArray | None, owner: str) -> Bin
         rows, weights = weighted_rows(weights, len(X))
         X, y = X[rows], y[rows]
     labels = check_labels(y, owner)
-    units = unit_of(np.abs(np.nan_to_num(X)).max(axis=0), -60, 60)
-    data = xgboost.QuantileDMatrix(
-        (X / units).astype(np.float32), labels.codes, weight=weights, nthread=1
-    )
-    return BinnedRows(data, units, len(labels.classes))
+    data = xgboost.QuantileDMatrix(X.astype(np.float32), labels.codes, weight=weights, nthread=1)
+    return BinnedRows(data, len(labels.classes))
 
 
 class BoostedLeaves(LabeledRows, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -90,9 +86,6 @@ class BoostedLeaves(LabeledRows, ClassNamePrefixFeaturesOutMixin, TransformerMix
     ----------
     trees_ : Trees
         The trees as arrays.
-    units_ : ndarray of shape (n_features,)
-        Powers of two that features are divided by, so that single precision holds them; most
-        are 1.
     n_features_in_, feature_names_in_ : int, ndarray of shape (n_features,)
         Number of features seen in ``fit``, and their names when ``X`` has string column names.
 
@@ -158,14 +151,14 @@ class BoostedLeaves(LabeledRows, ClassNamePrefixFeaturesOutMixin, TransformerMix
         -------
         self : BoostedLeaves
         """
-        X, y = validate_rows(self, X, y, any_unit=True, ensure_all_finite="allow-nan")
+        X, y = validate_rows(self, X, y, ensure_all_finite="allow-nan")
         return self.fit_binned(bin_rows(X, y, sample_weight, type(self).__name__))
 
     def fit_binned(self, rows: BinnedRows) -> BoostedLeaves:
         """Grow the trees on rows that models with other settings share."""
         xgboost = import_optional("xgboost", type(self).__name__)
         n_rounds, parameters = self._parameters(rows.n_classes)
-        self.n_features_in_, self.units_ = len(rows.units), rows.units
+        self.n_features_in_ = rows.data.num_col()
         self.trees_ = read_trees(xgboost.train(parameters, rows.data, n_rounds))
         return self
 
@@ -182,9 +175,7 @@ class BoostedLeaves(LabeledRows, ClassNamePrefixFeaturesOutMixin, TransformerMix
         """
         check_is_fitted(self)
         X = validate_rows(self, X, reset=False, ensure_all_finite="allow-nan")
-        limit = np.finfo(np.float32).max
-        scaled = np.clip(X / self.units_, -limit, limit).astype(np.float32)
-        return leaf_values(scaled, *self.trees_)
+        return leaf_values(X.astype(np.float32), *self.trees_)
 
     def _parameters(self, n_classes: int) -> tuple[int, dict[str, Any]]:
         """Number of rounds and parameters of XGBoost, checked."""

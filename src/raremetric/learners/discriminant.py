@@ -11,7 +11,6 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import linalg
 
 from raremetric.learners.base import MetricLearner
-from raremetric.metric import symmetric_eigen
 from raremetric.validation import Labels, check_labels, check_real, weighted_rows
 
 # By a shrinkage: the covariance and its inverse square root. Cost: n_features³.
@@ -115,7 +114,7 @@ def find_spectrum(
         rows, weights = weighted_rows(sample_weight, len(X))
         X, labels = X[rows], check_labels(labels.classes[labels.codes[rows]], owner)
     means, covariance = class_moments(X, labels, weights)
-    variances, axes = symmetric_eigen(covariance)
+    variances, axes = linalg.eigh(covariance)
     variances = np.maximum(variances, 0.0)
     if variances.max() <= (ROUNDING * np.abs(X).max()) ** 2:
         variances = np.ones_like(variances)

@@ -17,7 +17,6 @@ from raremetric.pairs import (
     redraw,
     split_by_label,
 )
-from raremetric.scales import unit_of
 from raremetric.validation import (
     Labels,
     check_integer,
@@ -151,20 +150,16 @@ class GMML(MetricLearner):
         if weights is None or self.pairs == "random":  # whose draw depends on the weights
             weights = np.ones(len(X))
         S, D = (self._scatter(X, labels, pairs, weights) for pairs in (similar, dissimilar))
-        # In units of a length, S and D are divided by its square, and M by its power 4t − 2.
-        unit = float(unit_of(np.sqrt(max(np.abs(S).max(), np.abs(D).max())), -100, 100))
-        S = _check_definite(S / unit**2, "similar")
-        D = _check_definite(D / unit**2, "dissimilar")
+        S, D = _check_definite(S, "similar"), _check_definite(D, "dissimilar")
         inverse = linalg.inv(S)
         M = spd_geodesic((inverse + inverse.T) / 2, D, self.t)
         self.classes_ = labels.classes
-        self.components_ = unit ** (2 * self.t - 1) * components_from_matrix(M)
-        self.similar_scatter_, self.dissimilar_scatter_ = unit**2 * S, unit**2 * D
+        self.components_ = components_from_matrix(M)
+        self.similar_scatter_, self.dissimilar_scatter_ = S, D
         # M divides the path from S⁻¹ to D, of length δ, at t: δ² = Σ log² of the eigenvalues of SD.
         # These are squared singular values, which rounding cannot make negative.
         values = linalg.svdvals(linalg.cholesky(S) @ linalg.cholesky(D).T)
-        squared_length = float(np.sum((2 * np.log(values) + 4 * np.log(unit)) ** 2))
-        self.objective_ = self.t * (1 - self.t) * squared_length
+        self.objective_ = self.t * (1 - self.t) * float(np.sum((2 * np.log(values)) ** 2))
         self.pair_sets_ = pair_sets(labels, similar, dissimilar, rows)
 
     def _select_pairs(

@@ -115,6 +115,4 @@ def unit_of_features(X: NDArray) -> float:
     """The power of two nearest to the root mean square of the centered features."""
     if not np.ptp(X, axis=0).any():  # equal examples; centered, they can differ from 0 by rounding
         return 1.0
-    centered = X - X.mean(axis=0)
-    largest = float(np.abs(centered).max())
-    return float(2.0 ** np.round(np.log2(largest * np.sqrt(np.mean((centered / largest) ** 2)))))
+    return float(2.0 ** np.round(np.log2(np.sqrt(np.mean((X - X.mean(axis=0)) ** 2)))))

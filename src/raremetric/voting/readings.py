@@ -14,10 +14,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from raremetric.scales import unit_of
-
 LARGEST = np.finfo(np.float64).max  # in place of distances whose squares overflow
-FAR = 40.0  # logarithm of the largest distance that powers tell apart from larger ones
+FAR = 100.0  # logarithm of the largest distance that squares tell apart from larger ones
 
 
 class Reading(NamedTuple):
@@ -27,15 +25,12 @@ class Reading(NamedTuple):
     averaged: bool = False  # the mean over the m nearest, or the m-th nearest alone
     power: int = 0  # 2 for squared distances, 0 for logarithms of distances
 
-    def __call__(self, log_distances: NDArray, log_unit: float = 0.0) -> NDArray:
-        """From sorted log-distances, (n, k), to (n,); with k < m, m = k.
-
-        Powers of distances are in units of exp(log_unit), so that they do not overflow.
-        """
+    def __call__(self, log_distances: NDArray) -> NDArray:
+        """From sorted log-distances, (n, k), to (n,); with k < m, m = k."""
         m = min(self.size, log_distances.shape[1])
         used = log_distances[:, slice(m) if self.averaged else slice(m - 1, m)]
         if self.power:
-            used = np.exp(self.power * np.minimum(used - log_unit, FAR))
+            used = np.exp(self.power * np.minimum(used, FAR))
         return used.mean(axis=1)
 
     def scaled(self, factor: float) -> Reading:
@@ -92,11 +87,10 @@ def class_scores(
     """
     size = max(reading.size for reading in readings)  # of each class, no others are needed
     logs = [np.log(np.clip(part[:, :size], floor, LARGEST)) for part in distances]
-    log_unit = float(np.log(unit_of(floor, -40, 40)))
-    own = np.stack([[reading(part, log_unit) for part in logs] for reading in readings])
+    own = np.stack([[reading(part) for part in logs] for reading in readings])
     if len(logs) == 2:
         others = own[:, ::-1]
     else:
         rest = [np.sort(np.hstack(logs[:c] + logs[c + 1 :]), axis=1) for c in range(len(logs))]
-        others = np.stack([[reading(part, log_unit) for part in rest] for reading in readings])
+        others = np.stack([[reading(part) for part in rest] for reading in readings])
     return (others - own).transpose(0, 2, 1)

@@ -98,7 +98,7 @@ def test_probabilities_of_queries_far_away_are_finite(vote, far, problem):
 
 class TestIML:
     @pytest.mark.filterwarnings("ignore:IML stopped after")  # the proof is not always as tight
-    @pytest.mark.parametrize("solver", ["auto", "lbfgs", "projected"])
+    @pytest.mark.parametrize("solver", ["auto", "lbfgs"])
     @pytest.mark.parametrize("scale", [1e6, 1e10, 1e29])
     def test_of_large_features_is_that_without_regularization(self, solver, scale):
         # M is tiny, so that λ‖M − I‖² is λ times the number of features.
@@ -130,7 +130,7 @@ class TestIML:
         np.testing.assert_allclose(M, np.eye(4), atol=1e-6)
 
     @pytest.mark.filterwarnings("ignore:IML stopped after")  # it cannot know how large M may be
-    @pytest.mark.parametrize("solver", ["auto", "lbfgs", "projected"])
+    @pytest.mark.parametrize("solver", ["auto", "lbfgs"])
     def test_of_large_classes_of_equal_examples(self, solver):
         y = np.arange(8) % 2
         iml = IML(1, solver=solver).fit(1e29 * (y[:, np.newaxis] - 0.5), y)
@@ -217,7 +217,7 @@ def test_itml_says_so_if_its_bounds_cannot_be_met(problem):
         ITML(bounds=(1e-300, 1e300), random_state=0).fit(X, y)
 
 
-@pytest.mark.parametrize("solver", ["auto", "projected", "lbfgs"])
+@pytest.mark.parametrize("solver", ["auto", "lbfgs"])
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_the_gap_of_a_start_far_from_the_optimum_is_finite(solver):
     """The dual point proves nothing here, but the loss is never below zero."""

@@ -57,7 +57,6 @@ PARAMETERS: dict[str, dict[str, Any]] = {
     "IML, fixed": {"dissimilar": "fixed"},
     "IML, inverse": {"set_weights": "inverse"},
     "IML, lbfgs": {"solver": "lbfgs", "max_iter": 20},
-    "IML, projected": {"solver": "projected", "max_iter": 20},
     "IML, random": {"pairs": "random", "set_weights": "uniform"},
     "IML, sample": {"max_samples": 50},
     "IMLCV": {"n_candidates": 20},

@@ -38,18 +38,10 @@ def axis_shares(L: NDArray) -> NDArray:
     return diagonal / trace if trace else diagonal
 
 
-def project_psd(
-    M: NDArray, rank: int | None = None, largest: float = np.inf
-) -> tuple[NDArray, NDArray]:
-    """The nearest PSD matrix in Frobenius norm, and an L with LᵀL equal to it.
-
-    With ``rank``, the nearest of at most that rank; L then has that many rows. No eigenvalue of
-    the matrix is above ``largest``.
-    """
+def project_psd(M: NDArray, largest: float = np.inf) -> tuple[NDArray, NDArray]:
+    """The nearest matrix with eigenvalues from 0 to ``largest``, and an L with LᵀL equal to it."""
     values, vectors = linalg.eigh((M + M.T) / 2)
     L = np.sqrt(np.clip(values, 0.0, largest))[:, np.newaxis] * vectors.T
-    if rank is not None:
-        L = np.ascontiguousarray(L[len(L) - rank :])  # eigenvalues are in ascending order
     return matrix_from_components(L), L
 
 

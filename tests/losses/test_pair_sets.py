@@ -91,7 +91,6 @@ def test_value_against_the_oracle(refreshed, n_classes, scheme):
     assert loss.value_and_gradient(L)[0] == pytest.approx(expected, rel=1e-12)
     single = loss.in_precision(np.float32).value_and_gradient(L)[0]
     assert single == pytest.approx(expected, rel=1e-5)
-    assert loss.value_and_matrix_gradient(L)[0] == pytest.approx(expected, rel=1e-12)
 
 
 def central_differences(f, L, step=1e-6):
@@ -119,8 +118,6 @@ def test_gradient_by_central_differences(width, refreshed, smooth, rank, n_class
     _, gradient = loss.value_and_gradient(L, width)
     numeric = central_differences(lambda A: loss.value_and_gradient(A, width)[0], L)
     np.testing.assert_allclose(gradient, numeric, rtol=1e-6, atol=1e-6 * np.abs(numeric).max())
-    _, over_M = loss.value_and_matrix_gradient(L, width)
-    np.testing.assert_allclose(2 * L @ over_M, gradient, rtol=1e-9, atol=1e-9)
 
 
 @given(
@@ -183,9 +180,6 @@ def test_units_of_the_features_change_neither_the_loss_nor_its_gradients(refresh
     assert found == pytest.approx(value)
     np.testing.assert_allclose(found_gradient, gradient / units)
     assert other.value(L * units, candidates) == pytest.approx(loss.value(L, candidates))
-    _, gradient = loss.value_and_matrix_gradient(L, 0.1, candidates)
-    _, found_gradient = other.value_and_matrix_gradient(L * units, 0.1, candidates)
-    np.testing.assert_allclose(found_gradient, gradient / np.outer(units, units))
 
 
 @pytest.mark.parametrize("refreshed", [False, True])
@@ -195,7 +189,6 @@ def test_a_loss_never_changes(refreshed):
     L, other = np.diag([1.0, 2.0, 0.5]), np.diag([9.0, 1.0, 1.0])
     first = loss.value_and_gradient(L, 0.1)
     loss.value_and_gradient(other, 0.1)
-    loss.value_and_matrix_gradient(other)
     loss.dual_point(loss.multipliers(other, 0.1))
     loss.value(other)
     again = loss.value_and_gradient(L, 0.1)

@@ -54,10 +54,10 @@ class IML(MetricLearner):
         "balanced" gives each of the 2C sets of C classes a total weight of 1/(2C); "uniform" gives
         each pair a weight of one; "inverse" gives each pair of class c the weight 2(1 − n_c/n),
         which with ``similar_weight=0.5`` is the later method of the same authors.
-    solver : {"auto", "lbfgs", "projected"}, default="auto"
-        "auto" is a compiled L-BFGS over L. The other two are many times slower, but continue until
-        they have proved their accuracy: SciPy's L-BFGS-B over L, and accelerated projected gradient
-        descent over M. For up to 40 examples, "auto" continues in the same way until it has proved
+    solver : {"auto", "lbfgs"}, default="auto"
+        "auto" is a compiled L-BFGS over L. "lbfgs", SciPy's L-BFGS-B, is many times slower, but
+        continues until it has proved its accuracy. For up to 40 examples, "auto" continues in the
+        same way until it has proved
         10 ``tol``, for at most 5 ``max_iter`` more iterations. With a = 0 and λ = 0, it returns the
         first metric without a loss that SciPy's solver reaches, as the paper's program did.
     max_samples : int or None, default=20_000
@@ -75,8 +75,8 @@ class IML(MetricLearner):
     tol : float, default=1e-4
         Stop when the objective is within this fraction of its minimum (or of a hundredth of the
         loss of M = 0 or of the start, if that is more). "auto" estimates this from the gain of the
-        last iterations. The other solvers prove it for λ > 0 and a metric of full rank, and
-        estimate it otherwise. If ``fit`` ends without the proof or the estimate, it gives a
+        last iterations. "lbfgs" proves it for λ > 0 and a metric of full rank, and
+        estimates it otherwise. If ``fit`` ends without the proof or the estimate, it gives a
         ``ConvergenceWarning``; ``duality_gap_`` holds what is proved. Features on very
         different or very large scales can prevent the proof: standardize them. If a feature has a
         standard deviation above 32 and λ > 0, the estimate is not enough, and "auto" must prove
@@ -244,7 +244,7 @@ def check_parameters(learner: IML) -> None:
     check_option(learner.pairs, "pairs", ("neighbors", "random", "all"))
     check_option(learner.dissimilar, "dissimilar", ("refreshed", "fixed"))
     check_option(learner.set_weights, "set_weights", ("balanced", "uniform", "inverse"))
-    check_option(learner.solver, "solver", ("auto", "lbfgs", "projected"))
+    check_option(learner.solver, "solver", ("auto", "lbfgs"))
     check_max_samples(learner.max_samples)
     check_integer(learner.max_iter, "max_iter", low=1)
     check_real(learner.tol, "tol", low=0, closed="neither")

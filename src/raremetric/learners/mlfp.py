@@ -159,12 +159,9 @@ class MLFP(MetricLearner):
             bounds.append(loss.lower_bound(L, width))
             return max(bounds)
 
-        def is_enough(L: NDArray, width: float) -> bool:
-            return (1 - self.tol) * exact(L) <= lower_bound(L, width)
-
         found = minimize_in_stages(
             partial(minimize_projected, largest=1.0), loss.value_and_gradient, exact,
-            np.eye(n_features), lower_bound=lower_bound, is_enough=is_enough,
+            np.eye(n_features), lower_bound=lower_bound,
             max_iter=self.max_iter, tol=self.tol,
         )  # fmt: skip
         return found, max(found.value - max(bounds), 0.0)

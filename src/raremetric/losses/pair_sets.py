@@ -59,8 +59,8 @@ class PairSetLoss(NamedTuple):
     Notes
     -----
     All terms are evaluated in the projected space. With Z = XLᵀ and c the derivative of each
-    pair's term by its squared distance, the gradient over L is 2 (Lap Z)ᵀX + 4λL(M − I) and that
-    over M is Xᵀ Lap X + 2λ(M − I), where Lap = Σ c (e_i − e_j)(e_i − e_j)ᵀ.
+    pair's term by its squared distance, the gradient over L is 2 (Lap Z)ᵀX + 4λL(M − I), where
+    Lap = Σ c (e_i − e_j)(e_i − e_j)ᵀ.
 
     Rounding by a relative width δ replaces [u]₊ by max αu − (δs/2)α² over 0 ≤ α ≤ 1, with s = 1
     for similar and s = 1 + m for dissimilar pairs, and a sum of k largest hinges by the same
@@ -124,16 +124,6 @@ class PairSetLoss(NamedTuple):
     ) -> tuple[float, NDArray]:
         """F and its gradient over L, shape (n_components, n_features)."""
         return self._evaluate(L, width, candidates)[:2]
-
-    def value_and_matrix_gradient(
-        self, L: NDArray, width: float = 0.0, candidates: NDArray | None = None
-    ) -> tuple[float, NDArray]:
-        """F and its gradient over M at M = LᵀL, shape (n_features, n_features)."""
-        value, _, *multipliers = self._evaluate(L, width, candidates)
-        similar, dissimilar = self.scatters(Multipliers(*multipliers))
-        S = np.outer(self.scales, self.scales)
-        residual = S * matrix_from_components(L) - np.eye(L.shape[1])
-        return value, similar - dissimilar + 2 * self.regularization * S * residual
 
     def multipliers(
         self, L: NDArray, width: float, candidates: NDArray | None = None

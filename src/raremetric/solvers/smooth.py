@@ -11,7 +11,6 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import linalg
 from scipy.optimize import minimize
 
 from raremetric.losses.dual import DualBound
@@ -24,7 +23,6 @@ ZERO = 1e-200  # smaller values at the start are zero, so that quotients do not 
 SMALL_VALUE = 1e-2  # times the initial value: accuracy is relative to at least this
 MAX_HALVINGS = 100  # of a step: it is then too short to change anything
 ITERATION_LIMIT = 1  # SciPy's status when maxiter or maxfun ended the run
-CHECKED_EVERY = 10  # iterations, whether the accuracy is proved already
 PATIENCE = 5  # iterations in a row with a gain below the tolerance that end the descent
 
 Evaluate = Callable[[NDArray], tuple[float, NDArray]]  # from L to the value and the gradient
@@ -55,8 +53,7 @@ def minimize_in_stages(
     exact: Callable[[NDArray], float],
     L: NDArray,
     *,
-    lower_bound: Callable[[NDArray, float], float] = lambda L, width: -np.inf,
-    is_enough: Callable[..., bool] | None = None,
+    lower_bound: Callable[[NDArray, float], float],
     widths: Sequence[float] = WIDTHS,
     max_iter: int,
     tol: float,
@@ -78,13 +75,8 @@ def minimize_in_stages(
     floor = SMALL_VALUE * min(abs(best), abs(exact(np.zeros_like(L))))  # for a minimum of zero
     widths = list(widths)
     while widths and stage_tol > 1e-15:
-        width, more = widths[0], {}
-        if is_enough is not None:
-            more["is_enough"] = partial(is_enough, width=width)
-        stage = solve(
-            partial(evaluate, width=width), L,
-            max_iter=max_iter - n_iter, tol=stage_tol, **more,
-        )  # fmt: skip
+        width = widths[0]
+        stage = solve(partial(evaluate, width=width), L, max_iter=max_iter - n_iter, tol=stage_tol)
         L, n_iter, value = stage.L, n_iter + stage.n_iter, exact(stage.L)
         if value <= best:
             best_L, best = L, value
@@ -112,9 +104,8 @@ def minimize_proved(
     """Less and less rounding, until the bound proves the accuracy.
 
     A solution that can be proved counts as converged only if it is. Of the loss it calls `value`,
-    its gradient over L or over M, `multipliers`, `dual_point` and `has_units`.
+    its gradient, `multipliers`, `dual_point` and `has_units`.
     """
-    is_projected = options.solver == "projected"
 
     def lower_bound(L: NDArray, width: float) -> float:
         multipliers = loss.multipliers(L, width)
@@ -124,9 +115,7 @@ def minimize_proved(
         return bound.value
 
     found = minimize_in_stages(
-        minimize_projected if is_projected else minimize_lbfgs,
-        loss.value_and_matrix_gradient if is_projected else loss.value_and_gradient,
-        loss.value, L, lower_bound=lower_bound,
+        minimize_lbfgs, loss.value_and_gradient, loss.value, L, lower_bound=lower_bound,
         widths=widths, max_iter=options.max_iter, tol=options.tol,
     )  # fmt: skip
     return found._replace(converged=found.proved) if can_be_proved(bound, L) else found
@@ -198,24 +187,19 @@ def minimize_projected(
     *,
     max_iter: int,
     tol: float,
-    largest: float = np.inf,
-    is_enough: Callable[[NDArray], bool] = lambda L: False,
+    largest: float,
 ) -> Solution:
-    """Minimize a smooth convex function of M = LᵀL over M ⪰ 0.
+    """Minimize a smooth convex function of M = LᵀL with eigenvalues from 0 to ``largest``.
 
     Nesterov's momentum, restarted when the value rises; step lengths by backtracking. It ends when
-    several iterations in a row gain less than the fraction ``tol`` of the value, or when
-    ``is_enough(L)``, which is asked every ten iterations.
+    several iterations in a row gain less than the fraction ``tol`` of the value.
 
     ``evaluate`` gives the value and the gradient over M for a factor L of M, which the projection
-    computes anyway. No eigenvalue of M may be above ``largest``. From an L with fewer rows than
-    columns, M has at most that rank: not convex.
+    computes anyway.
     """
     M = matrix_from_components(L)
     value, gradient = evaluate(L)
-    # Unlike NumPy's norm, SciPy's does not overflow where only the squares are too large.
-    size, slope = (float(linalg.norm(part.ravel())) for part in (M, gradient))
-    step = 0.1 * size / max(slope, 1e-100 * size, np.finfo(float).tiny)
+    step = 0.1 * float(np.linalg.norm(M)) / max(float(np.linalg.norm(gradient)), ZERO)
     ahead, ahead_L, momentum, idle = M, L, 1.0, 0
     for iteration in range(1, max_iter + 1):
         new_M, new_L, new_value, step = _descend(evaluate, ahead, ahead_L, step, largest)
@@ -226,11 +210,11 @@ def minimize_projected(
         else:
             new_momentum = (1 + np.sqrt(1 + 4 * momentum**2)) / 2
             push = (momentum - 1) / new_momentum
-            ahead, ahead_L = project_psd(new_M + push * (new_M - M), len(L), largest)
+            ahead, ahead_L = project_psd(new_M + push * (new_M - M), largest)
             momentum = new_momentum
             if gained >= 0:
                 M, L, value = new_M, new_L, new_value
-        if idle >= PATIENCE or (iteration % CHECKED_EVERY == 0 and is_enough(L)):
+        if idle >= PATIENCE:
             return Solution(L, value, iteration, True)
     return Solution(L, value, max_iter, False)
 
@@ -241,7 +225,7 @@ def _descend(evaluate, M: NDArray, L: NDArray, step: float, largest: float):
     value, gradient = evaluate(L)
     slack = 1e-13 * abs(value)  # near the minimum, rounding must not shorten the steps without end
     for _ in range(MAX_HALVINGS):  # also if numbers overflow: the condition is false then
-        new_M, new_L = project_psd(M - step * gradient, len(L), largest)
+        new_M, new_L = project_psd(M - step * gradient, largest)
         change = new_M - M
         new_value, _ = evaluate(new_L)
         model = value + np.sum(gradient * change) + np.sum(change**2) / (2 * step)

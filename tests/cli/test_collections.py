@@ -34,18 +34,19 @@ def test_fit_and_predict_a_directory(run, tmp_path, scheduler):  # noqa: F811
     assert f"6000 rows, {about['positive']} predicted as 'yes'" in result.stdout
 
 
-def test_files_without_rows_are_named(run, path, saved, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+def test_files_without_rows_are_named(run, path, saved, tmp_path, scheduler):  # noqa: F811
     folder, header = tmp_path / "data", path.read_text().splitlines()[0]
     folder.mkdir()
     for name in ("a", "c"):
         (folder / f"{name}.csv").write_text(path.read_text())
     (folder / "b.csv").write_text(f"{header}\n")
-    result = run("predict", saved, folder, "-o", "out/")  # a directory may end in a slash
+    where = ("--scheduler", scheduler)
+    out = f"{tmp_path}/out/"  # a directory may end in a slash
+    result = run("predict", saved, folder, "-o", out, *where)
     assert result.exit_code == 0, result.output
     assert f"Note: {folder / 'b.csv'} has no rows of data.\n" in result.stderr
     (folder / "d.csv").write_text(f"{header}\n")
-    result = run("predict", saved, folder, "-o", "other")
+    result = run("predict", saved, folder, "-o", tmp_path / "other", *where)
     names = f"{folder / 'b.csv'}, {folder / 'd.csv'}"
     assert f"Note: 2 files have no rows of data: {names}.\n" in result.stderr
 

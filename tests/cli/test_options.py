@@ -53,25 +53,18 @@ def test_all_kinds_of_options_are_found():
 
 
 @pytest.mark.parametrize(("command", "path", "option"), SINGLES)
-def test_a_single_value_is_given_once(run, tmp_path, monkeypatch, command, path, option):
+def test_a_single_value_is_given_once_and_not_empty(
+    run, tmp_path, monkeypatch, command, path, option
+):
     monkeypatch.chdir(tmp_path)
+    names, twice = " / ".join(option.opts), "takes one value, but has 2. Give it only once."
+    wrong = {(option.opts[0], ""): "is empty. Give it a value, or leave it out."}
     for name in option.opts:
-        joined = f"{name}=x" if name.startswith("--") else f"{name}x"
-        result = run(*path, option.opts[0], "x", joined)
-        assert result.exit_code == 2, result.output
-        sentence = f"{' / '.join(option.opts)} takes one value, but has 2. Give it only once."
-        assert result.stderr == f"Error: {sentence}\n"
-        assert result.stdout == ""
-    assert [*tmp_path.iterdir()] == []
-
-
-@pytest.mark.parametrize(("command", "path", "option"), SINGLES)
-def test_a_single_value_is_not_empty(run, tmp_path, monkeypatch, command, path, option):
-    monkeypatch.chdir(tmp_path)
-    result = run(*path, option.opts[0], "")
-    assert result.exit_code == 2, result.output
-    sentence = f"{' / '.join(option.opts)} is empty. Give it a value, or leave it out."
-    assert result.stderr == f"Error: {sentence}\n"
+        wrong[option.opts[0], "x", f"{name}=x" if name.startswith("--") else f"{name}x"] = twice
+    for words, sentence in wrong.items():
+        result = run(*path, *words)
+        assert (result.exit_code, result.stdout) == (2, "")
+        assert result.stderr == f"Error: {names} {sentence}\n"
     assert [*tmp_path.iterdir()] == []
 
 
@@ -126,14 +119,6 @@ def test_columns_of_all_occurrences_are_left_out(run, path, tmp_path):
     assert found["features"] > 2  # the sizes are categories
 
 
-def test_methods_of_all_occurrences_are_compared(run, path, tmp_path):
-    words = ["compare", path, "--target", "state", "--ignore", "id", "--folds", "2", "--json"]
-    words += ["-o", tmp_path / "page.html", "--methods", "plain", "--methods", "", "--methods"]
-    words += ["logistic,plain"]
-    found = json.loads(run(*words).stdout)["methods"]
-    assert sorted(each["method"] for each in found) == ["logistic", "plain"]
-
-
 def test_no_method_is_a_mistake(run, path, tmp_path):
     result = run("compare", path, "--target", "state", "--methods", "", "-o", tmp_path / "page")
     assert result.exit_code == 2
@@ -141,13 +126,6 @@ def test_no_method_is_a_mistake(run, path, tmp_path):
         "Error: methods must contain at least one name; got none. Leave it out for the default.\n"
     )
     assert [*tmp_path.iterdir()] == []
-
-
-def test_a_part_of_a_study(run, tmp_path):
-    part = ["--datasets", "wine", "--datasets", "", "--datasets", "glass", "--splits", "1"]
-    part += ["--learners", "Euclidean", "--learners=GMML", "--store", tmp_path / "study.sqlite"]
-    result = run("study", "run", STUDY, *part, "--json")
-    assert json.loads(result.stdout)["tasks"] == 4
 
 
 @pytest.mark.parametrize("name", ["datasets", "learners"])

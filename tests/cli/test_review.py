@@ -2,22 +2,11 @@
 
 import json
 
-import pytest
-
-from raremetric.table import save_model
-from tests.table.conftest import make_table, models  # noqa: F401
-
-
-@pytest.fixture(scope="module")
-def saved(models, tmp_path_factory):  # noqa: F811
-    folder = tmp_path_factory.mktemp("saved")
-    for name in ("iml", "rare"):
-        save_model(models[name], folder / f"{name}.skops")
-    return folder
+from tests.table.conftest import make_table
 
 
 def test_explain_a_row(run, path, saved):
-    result = run("explain", saved / "rare.skops", path, "--row", "7")
+    result = run("explain", saved, path, "--row", "7")
     assert result.exit_code == 0, result.output
     text = " ".join(result.stdout.split())
     assert "Row 7 (r6) of" in text
@@ -25,7 +14,7 @@ def test_explain_a_row(run, path, saved):
     assert "How much each column moves the log-odds of 'ill' (exact)" in text
     assert "The nearest training examples of each class, sorted by distance" in text
     assert "stretch" not in result.output
-    found = json.loads(run("explain", saved / "rare.skops", path, "--row", "7", "--json").stdout)
+    found = json.loads(run("explain", saved, path, "--row", "7", "--json").stdout)
     assert found["id"] == "r6"
     assert {each["class"] for each in found["examples"]} == {"ill", "well"}
     assert [*found["columns"][0]] == ["column", "value", "contribution", "std_error"]
@@ -33,7 +22,7 @@ def test_explain_a_row(run, path, saved):
     assert found["n_metrics"] >= 1
 
 
-def test_long_ids_are_not_cut(run, saved, tmp_path, models):  # noqa: F811
+def test_long_ids_are_not_cut(run, tmp_path):
     model, long = tmp_path / "model.skops", "customer-" + "0123456789" * 9
     frame = make_table()
     frame["id"] = [f"{long}-{i}" for i in range(len(frame))]
@@ -46,7 +35,7 @@ def test_long_ids_are_not_cut(run, saved, tmp_path, models):  # noqa: F811
 
 
 def test_importances(run, path, saved, tmp_path):
-    words = ["explain", saved / "iml.skops", path, "--importance"]
+    words = ["explain", saved, path, "--importance"]
     result = run(*words)
     assert result.exit_code == 0, result.output
     assert "100% of the rows" in result.stderr
@@ -54,7 +43,7 @@ def test_importances(run, path, saved, tmp_path):
     assert "Decrease of the average precision" in result.stdout
     new = tmp_path / "new.csv"
     make_table(seed=3).to_csv(new, index=False)
-    result = run("explain", saved / "iml.skops", new, "--importance", "--target", "state", "--json")
+    result = run("explain", saved, new, "--importance", "--target", "state", "--json")
     assert "optimistic" not in result.stderr
     found = json.loads(result.stdout)
     assert found["columns"][0]["column"] == "size"
@@ -64,13 +53,11 @@ def test_importances(run, path, saved, tmp_path):
 
 def test_review(run, path, saved, tmp_path):
     out = tmp_path / "review.html"
-    result = run("review", saved / "iml.skops", path, "--top", "4", "-o", out)
+    result = run("review", saved, path, "--top", "4", "-o", out)
     assert result.exit_code == 0, result.output
     assert "4 of 120 rows to review" in result.stdout
     assert out.read_text().count("<article") == 4
-    found = json.loads(
-        run("review", saved / "iml.skops", path, "--top", "4", "-o", out, "--json").stdout
-    )
+    found = json.loads(run("review", saved, path, "--top", "4", "-o", out, "--json").stdout)
     assert len(found["alerts"]) == 4
     assert found["file"] == str(out)
 

@@ -498,7 +498,8 @@ def test_every_command_reads_standard_input(run, path, saved, tmp_path, words):
     assert "Error: standard input: The file is empty." in empty.stderr
 
 
-def test_columns_that_say_nothing_are_not_fitted(run, tmp_path):
+def test_columns_that_say_nothing_are_not_fitted(run, tmp_path, monkeypatch):
+    monkeypatch.setattr(scored.Scored, "n_for_table", 1)
     rng = np.random.default_rng(0)
     frame = pd.DataFrame(rng.normal(size=(200, 3)), columns=["a", "b", "c"])
     path, page = tmp_path / "noise.csv", tmp_path / "page.html"
@@ -512,9 +513,13 @@ def test_columns_that_say_nothing_are_not_fitted(run, tmp_path):
 
 
 @pytest.mark.parametrize(("method", "can_be_fitted"), [("svm", True), ("SVM-rbf", False)])
-def test_only_methods_that_fit_knows_are_recommended(run, tmp_path, method, can_be_fitted):
+def test_only_methods_that_fit_knows_are_recommended(
+    run, tmp_path, monkeypatch, method, can_be_fitted
+):
+    monkeypatch.setattr(scored.Scored, "n_for_table", 1)
     path = tmp_path / "wine.csv"
     load_dataset("wine", as_frame=True).frame.to_csv(path, index=False)
-    done = run("compare", path, "--target", "target", "--methods", method, "-o", tmp_path / "page")
+    words = ["--target", "target", "--methods", method, "--folds", "2", "-o", tmp_path / "page"]
+    done = run("compare", path, *words)
     assert done.exit_code == 0, done.output
     assert (f"--model {method}" in done.stdout) == can_be_fitted

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
@@ -24,20 +23,18 @@ from raremetric.dask.partitions import (
     represent,
     stacked,
 )
-from raremetric.selection import Aim, check_aim, stratified_folds
+from raremetric.selection import check_aim, stratified_folds
 from raremetric.validation import (
     Labels,
-    accepted_weights,
     check_class_count,
     check_class_sizes,
     check_integer,
-    check_pos_label,
     forget_attributes,
+    rarest_or_given,
     take_rows,
     warn_user,
 )
 
-TWO_CLASSES_ONLY = ("pos_label_", "best_score_", "score_std_", "validation_")
 OF_FITTED = ("n_features_in_", "feature_names_in_")  # attributes of the fitted classifier
 
 
@@ -52,12 +49,11 @@ class DaskClassifier(PredictionMixin, ClassifierMixin, MetaEstimatorMixin, BaseE
     ----------
     estimator : classifier
         A copy of it is fitted. It needs ``decision_function`` or ``predict_proba``, and sees
-        the classes as numbers 0, 1, ..., in the order of ``classes_``.
+        the two classes as numbers 0 and 1, in the order of ``classes_``.
     scoring : str or array of shape (2, 2), default="f1"
         What the threshold maximizes, see :class:`raremetric.RareClassifier`.
     pos_label : class label or None, default=None
-        The positive class; None chooses the rarest. Must be None with more than two classes:
-        each class is then calibrated against the rest.
+        The positive class; None chooses the rarest.
     max_samples : int or None, default=5_000
         Maximum number of rows to learn from: the same number of each class, or all rows of a class
         with fewer. Of a class with at least 500 rows, at least a fifth is left for the calibration.
@@ -72,22 +68,20 @@ class DaskClassifier(PredictionMixin, ClassifierMixin, MetaEstimatorMixin, BaseE
     ----------
     estimator_ : classifier
         The fitted classifier.
-    classes_ : ndarray of shape (n_classes,)
+    classes_ : ndarray of shape (2,)
         Class labels.
-    class_counts_ : ndarray of shape (n_classes,)
+    class_counts_ : ndarray of shape (2,)
         Number of rows of each class.
     rows_ : ndarray of shape (n_learned,)
         Numbers of the rows in the data that the classifier was fitted on.
-    held_out_counts_ : ndarray of shape (n_classes,)
+    held_out_counts_ : ndarray of shape (2,)
         Number of rows of each class that were scored and not learned from.
     calibration_ : Calibration
-        Its method ``log_odds`` maps scores of the classifier to log-odds, of the positive class or
-        of each of several classes.
-    threshold_ : float or ndarray of shape (n_classes,)
-        The positive class is predicted where its probability is at least this; with more than two
-        classes one threshold for each.
+        Its method ``log_odds`` maps scores of the classifier to log-odds of the positive class.
+    threshold_ : float
+        The positive class is predicted where its probability is at least this.
     pos_label_ : class label
-        The positive class. Only with two classes, like the attributes that follow.
+        The positive class.
     best_score_, score_std_ : float
         Value of ``scoring`` at the threshold on the rows that it was chosen on, and its standard
         error; see :class:`raremetric.RareClassifier`.
@@ -106,13 +100,13 @@ class DaskClassifier(PredictionMixin, ClassifierMixin, MetaEstimatorMixin, BaseE
     Copies of rows that the classifier was fitted on are not scored, and copies are in the same
     fold. Which rows are copies is described for :class:`raremetric.RareClassifier`; texts and
     other objects count as numbers here. Which rows are drawn depends on their order, their classes
-    and ``random_state``, not on partitions and weights.
+    and ``random_state``, not on partitions.
 
     The score of a class is the decision function, or log-odds if the classifier has none. For a
     probability of 0 or 1, they are just beyond those of all other rows that were scored. A
     logistic regression on this score alone gives the probability, in which a row counts as many
-    times as there are rows of its class that it represents. The thresholds maximize the expected
-    ``scoring``, of each class against the rest if there are several.
+    times as there are rows of its class that it represents. The threshold maximizes the expected
+    ``scoring``.
 
     Examples
     --------
@@ -148,9 +142,10 @@ class DaskClassifier(PredictionMixin, ClassifierMixin, MetaEstimatorMixin, BaseE
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.input_tags = get_tags(self.estimator).input_tags
+        tags.classifier_tags.multi_class = False
         return tags
 
-    def fit(self, X, y=None, sample_weight=None) -> DaskClassifier:
+    def fit(self, X, y=None) -> DaskClassifier:
         """Draw a sample, fit the classifier on it, calibrate it and choose the threshold.
 
         Parameters
@@ -159,62 +154,61 @@ class DaskClassifier(PredictionMixin, ClassifierMixin, MetaEstimatorMixin, BaseE
             The chunks of an array can be of unknown sizes, and partitions can be empty.
         y : array or series of Dask, or array-like of shape (n_samples,)
             With the same partitions as X, or in memory if the sizes of the chunks of X are known.
-        sample_weight : like y, or None, default=None
-            Weights of the rows in the fit of the classifier, which must accept them, in the
-            calibration and the choice of the threshold. Rows of weight 0 are left out.
 
         Returns
         -------
         self : DaskClassifier
         """
-        forget_attributes(self, *TWO_CLASSES_ONLY, *OF_FITTED)
+        forget_attributes(self, *OF_FITTED)
         aim, name = check_aim(self.scoring), type(self).__name__
         if self.max_samples is not None:
             check_integer(self.max_samples, "max_samples", low=4)
         check_integer(self.cv, "cv", low=2)
         if y is None:
             raise ValueError(f"{name} requires y to be passed, but the target y is None.")
-        data, self.classes_, totals = divide(X, y, sample_weight)
+        data, self.classes_ = divide(X, y)
         check_classification_targets(self.classes_)
         if not len(self.classes_):
-            raise ValueError("There are no rows with a weight above zero: 0 sample(s) to fit on.")
+            raise ValueError("There are no rows to fit on: 0 sample(s).")
         check_class_count(self.classes_, name, "y")
+        if (n_classes := len(self.classes_)) > 2:
+            raise ValueError(
+                f"Only binary classification is supported. {name} needs two classes; y has "
+                f"{n_classes}: make y two classes, such as one class and all others."
+            )
         self.class_counts_ = data.counts.sum(axis=0)
-        positive = check_pos_label(self.pos_label, self.classes_, self.class_counts_)
-        if positive is not None:
-            self.pos_label_ = positive
+        self.pos_label_ = rarest_or_given(self.classes_, self.class_counts_, self.pos_label)
         rng = check_random_state(self.random_state)
         learned, held_out = plan_sample(data.counts, self.max_samples, rng)
-        tables, codes, weights, self.rows_ = data.draw(learned)
-        X, n_classes = stacked(tables), len(self.classes_)
-        own = None if sample_weight is None else weights
-        self.estimator_ = self._fit_copy(X, codes, own)
+        tables, codes, self.rows_ = data.draw(learned)
+        X = stacked(tables)
+        self.estimator_ = clone(self.estimator).fit(X, codes)
         for attribute in filter(partial(hasattr, self.estimator_), OF_FITTED):
             setattr(self, attribute, getattr(self.estimator_, attribute))
-        parts, self.held_out_counts_ = [], np.zeros(n_classes, dtype=np.int64)
+        parts, self.held_out_counts_ = [], np.zeros(2, dtype=np.int64)
         if len(codes) < data.counts.sum():
             keys = keys_to_leave_out(comparable_rows(X))
-            score = partial(_score_new, self.estimator_, self._columns, keys)
+            score = partial(_score_new, self.estimator_, self._column, keys)
             parts.append(data.score(held_out, score))
-            self.held_out_counts_ = np.bincount(parts[0].codes, minlength=n_classes)
+            self.held_out_counts_ = np.bincount(parts[0].codes, minlength=2)
         if self.held_out_counts_.min() < MIN_HELD_OUT:
-            values = self._score_folds(X, codes, own, rng)
-            parts.append(Scores(values, codes, weights))
-        self._calibrate(Scores.joined(parts), totals, aim)
+            parts.append(Scores(self._score_folds(X, codes, rng), codes))
+        values, codes = Scores.joined(parts)
+        weights = represent(codes, self.class_counts_)
+        found = calibrate(values, codes == self._column, weights, aim)
+        self.calibration_, decision, quality = found
+        if decision.missed is not None:
+            warn_user(
+                f"No threshold for class {self.pos_label_!r} meets scoring={self.scoring!r}. The "
+                "threshold with the highest expected value is used; this value is "
+                f"{decision.missed:.3g}."
+            )
+        self.threshold_ = decision.threshold
+        self.best_score_, self.score_std_, self.validation_, _ = quality
         return self
 
-    def _fit_copy(self, X: Any, codes: NDArray, weights: NDArray | None) -> Any:
-        estimator = clone(self.estimator)
-        accepted = accepted_weights(estimator, weights)
-        if weights is not None and not accepted:
-            raise ValueError(
-                f"sample_weight cannot be used with {type(estimator).__name__}: its fit has no "
-                "parameter sample_weight."
-            )
-        return estimator.fit(X, codes, **accepted)
-
     def _score_folds(
-        self, X: Any, codes: NDArray, weights: NDArray | None, rng: np.random.RandomState
+        self, X: Any, codes: NDArray, rng: np.random.RandomState
     ) -> NDArray[np.float64]:
         """Scores of each fold of the sample by a classifier that is fitted on the others."""
         labels = Labels(self.classes_, codes, np.bincount(codes))
@@ -222,39 +216,18 @@ class DaskClassifier(PredictionMixin, ClassifierMixin, MetaEstimatorMixin, BaseE
         folds = stratified_folds(
             labels, self.cv, rng, copies=find_copies(comparable_rows(X)).numbers
         )
-        values = np.empty((len(codes), len(self._columns)))
+        values = np.empty(len(codes))
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # they would repeat those of the fit on all folds
             for train, test in folds:
-                own = None if weights is None else weights[train]
-                fitted = self._fit_copy(take_rows(X, train), codes[train], own)
-                values[test] = scores_of(fitted, take_rows(X, test), self._columns)
+                fitted = clone(self.estimator).fit(take_rows(X, train), codes[train])
+                values[test] = scores_of(fitted, take_rows(X, test), self._column)
         return values
-
-    def _calibrate(self, scores: Scores, totals: NDArray, aim: Aim) -> None:
-        """Calibrate each of the columns against the rest, and choose its threshold."""
-        values, codes, weights = scores
-        weights = represent(codes, weights, totals)
-        positive = codes[:, np.newaxis] == self._columns
-        self.calibration_, found = calibrate(values, positive, weights, aim)
-        for column, (decision, _) in zip(self._columns, found, strict=True):
-            if decision.missed is not None:
-                warn_user(
-                    f"No threshold for class {self.classes_[column].tolist()!r} meets scoring="
-                    f"{self.scoring!r}. The threshold with the highest expected value is used; "
-                    f"this value is {decision.missed:.3g}."
-                )
-        if len(found) > 1:
-            self.threshold_ = np.array([decision.threshold for decision, _ in found])
-        else:
-            [(decision, quality)] = found
-            self.threshold_ = decision.threshold
-            self.best_score_, self.score_std_, self.validation_, _ = quality
 
 
 def _score_new(
-    estimator: Any, columns: Sequence[int], keys: set[bytes], X: Any, *part: Any
+    estimator: Any, column: int, keys: set[bytes], X: Any, *part: Any
 ) -> tuple[NDArray, NDArray]:
     """Scores of the rows that are no copies of rows with these keys, and which rows these are."""
     rows = rows_without(keys, comparable_rows(X))
-    return scores_of(estimator, take_rows(X, rows), columns), rows
+    return scores_of(estimator, take_rows(X, rows), column), rows

@@ -28,55 +28,53 @@ Ranks = list[NDArray[np.int64]]  # for each class, which of its rows: 0 for the 
 class Scores(NamedTuple):
     """What a fitted classifier says of rows that it was not fitted on."""
 
-    values: NDArray[np.float64]  # (n_rows, n_columns), see `scores_of`
+    values: NDArray[np.float64]  # larger for more likely positives
     codes: NDArray[np.int64]  # of the classes of the rows
-    weights: NDArray[np.float64]
 
     @classmethod
     def joined(cls, parts: Sequence[Scores]) -> Scores:
         """The scores of all rows, one part after the other."""
-        return cls(*(np.concatenate(each) for each in zip(*parts, strict=True)))
+        return cls(*map(np.concatenate, zip(*parts, strict=True)))
 
 
 class Partitions(NamedTuple):
     """Rows with known classes, in partitions."""
 
     parts: list[tuple]  # what `read` needs for each partition, see `run_on_each`
-    # Picklable; from one of `parts` to pieces of the partition: rows, the codes of their classes
-    # (0, 1, ..., or -1 for rows to leave out) and their weights.
-    read: Callable[..., Iterator[tuple[Any, NDArray, NDArray]]]
+    # Picklable; from one of `parts` to pieces of the partition: rows and codes of their classes.
+    read: Callable[..., Iterator[tuple[Any, NDArray]]]
     counts: NDArray[np.int64]  # (n_partitions, n_classes), rows of each class in each partition
     sizes: NDArray[np.int64]  # (n_partitions,), all rows
     run: Callable = run_on_each
 
     def draw(
         self, ranks: list[Ranks], function: Callable = lambda X, *part: (X, slice(None))
-    ) -> tuple[tuple[Any, ...], NDArray, NDArray, NDArray]:
+    ) -> tuple[tuple[Any, ...], NDArray, NDArray]:
         """The rows with these ranks within their classes, for each partition.
 
-        Returns arrays or tables, and for all rows the codes of their classes, their weights and
-        their numbers in the data. If there is a picklable function, these are of its results:
-        called with rows and the arguments of their partition, it returns the values of some of the
-        rows, and which rows these are.
+        Returns arrays or tables, and for all rows the codes of their classes and their numbers in
+        the data. If there is a picklable function, these are of its results: called with rows and
+        the arguments of their partition, it returns the values of some of the rows, and which rows
+        these are.
         """
         parts = [(own, *part) for own, part in zip(ranks, self.parts, strict=True)]
         drawn = self.run(_draw_part, parts, (self.read, function))
         starts = np.repeat(np.cumsum(self.sizes) - self.sizes, [len(pieces) for pieces in drawn])
-        values, codes, weights, rows = zip(*(each for own in drawn for each in own), strict=True)
+        values, codes, rows = zip(*(each for own in drawn for each in own), strict=True)
         numbers = [start + own for start, own in zip(starts, rows, strict=True)]
-        return values, np.concatenate(codes), np.concatenate(weights), np.concatenate(numbers)
+        return values, np.concatenate(codes), np.concatenate(numbers)
 
     def score(self, ranks: list[Ranks], score: Callable) -> Scores:
         """The scores of such rows, by a function as in `draw`."""
-        values, codes, weights, _ = self.draw(ranks, score)
-        return Scores(np.concatenate(values), codes, weights)
+        values, codes, _ = self.draw(ranks, score)
+        return Scores(np.concatenate(values), codes)
 
 
 def _draw_part(shared: tuple, ranks: Ranks, *part: Any) -> list[tuple]:
-    """For each piece of a partition: values of drawn rows, their codes, weights and positions."""
+    """For each piece of a partition: values of drawn rows, their codes and positions."""
     read, function = shared
     found, seen, start = [], np.zeros(len(ranks), dtype=np.int64), 0
-    for X, codes, weights in read(*part):
+    for X, codes in read(*part):
         of_class = [np.flatnonzero(codes == c) for c in range(len(ranks))]
         sizes = np.array([len(rows) for rows in of_class])
         drawn = [_within(*each) for each in zip(ranks, seen, sizes, strict=True)]
@@ -85,7 +83,7 @@ def _draw_part(shared: tuple, ranks: Ranks, *part: Any) -> list[tuple]:
             rows.sort()
             values, kept = function(take_rows(X, rows), *part)
             rows = rows[kept]
-            found.append((values, codes[rows], weights[rows], start + rows))
+            found.append((values, codes[rows], start + rows))
         seen, start = seen + sizes, start + len(codes)
     return found
 
@@ -138,75 +136,58 @@ def _within(numbers: NDArray, low: Any, count: Any) -> NDArray[np.int64]:
     return numbers[first:last] - low
 
 
-def represent(codes: NDArray, weights: NDArray, totals: NDArray) -> NDArray[np.float64]:
-    """Weights in the same proportions within each class, of which these are the totals."""
-    return weights * (totals / np.bincount(codes, weights))[codes]
+def represent(codes: NDArray, totals: NDArray) -> NDArray[np.float64]:
+    """How many rows of its class each row stands for; the totals are those of all rows."""
+    return (totals / np.bincount(codes))[codes]
 
 
-def divide(X: Any, y: Any, sample_weight: Any = None) -> tuple[Partitions, NDArray, NDArray]:
+def divide(X: Any, y: Any) -> tuple[Partitions, NDArray]:
     """Count the classes of a collection of Dask, or of data in memory, which are one partition.
 
-    The arguments are those of `DaskClassifier.fit`. Returns the partitions, the classes, and the
-    sum of the weights of the rows of each class.
+    The arguments are those of `DaskClassifier.fit`. Returns the partitions and the classes.
     """
     if is_dask_collection(X):
         run: Callable = run_on_each
-        columns = [row_blocks(X), _blocks_like(X, y, "y")]
-        columns.append(_blocks_like(X, sample_weight, "sample_weight"))
+        parts = list(zip(row_blocks(X), _label_blocks(X, y), strict=True))
     else:
-        run, columns = _run_here, [[as_rows(X)], [y], [sample_weight]]
-    parts = list(zip(*columns, strict=True))
+        run, parts = _run_here, [(as_rows(X), y)]
     found = run(_count_part, parts)
     present = [own for own, *_ in found if len(own)] or [found[0][0]]
     classes = np.unique(np.concatenate(present))
     counts = np.zeros((len(parts), len(classes)), dtype=np.int64)
-    totals = np.zeros(len(classes))
-    for row, (own, own_counts, own_totals, _) in zip(counts, found, strict=True):
-        codes = np.searchsorted(classes, own)
-        row[codes] = own_counts
-        totals[codes] += own_totals
+    for row, (own, own_counts, _) in zip(counts, found, strict=True):
+        row[np.searchsorted(classes, own)] = own_counts
     sizes = np.array([size for *_, size in found])
-    return Partitions(parts, partial(_read_rows, classes), counts, sizes, run), classes, totals
+    return Partitions(parts, partial(_read_rows, classes), counts, sizes, run), classes
 
 
 def _run_here(function: Callable, parts: list[tuple], shared: Any = None) -> list[Any]:
     return [function(shared, *part) for part in parts]
 
 
-def _count_part(_: None, X: Any, y: Any, weights: Any) -> tuple[NDArray, NDArray, NDArray, int]:
-    """The classes of a partition, their numbers of rows and their weights; the number of rows."""
-    labels, weights = _labels_and_weights(X, y, weights)
-    kept = weights > 0
-    classes, codes, counts = np.unique(labels[kept], return_inverse=True, return_counts=True)
-    return classes, counts, np.bincount(codes, weights[kept], len(classes)), len(labels)
+def _count_part(_: None, X: Any, y: Any) -> tuple[NDArray, NDArray, int]:
+    """The classes of a partition, their numbers of rows, and the number of all rows."""
+    labels = _checked_labels(X, y)
+    return *np.unique(labels, return_counts=True), len(labels)
 
 
-def _read_rows(classes: NDArray, X: Any, y: Any, weights: Any) -> Iterator[tuple]:
-    labels, weights = _labels_and_weights(X, y, weights)
-    codes = np.full(len(labels), -1)  # without a weight, a label can be unknown
-    codes[weights > 0] = np.searchsorted(classes, labels[weights > 0])
-    yield X, codes, weights
+def _read_rows(classes: NDArray, X: Any, y: Any) -> Iterator[tuple[Any, NDArray]]:
+    yield X, np.searchsorted(classes, _checked_labels(X, y))
 
 
-def _labels_and_weights(X: Any, y: ArrayLike, weights: Any) -> tuple[NDArray, NDArray]:
+def _checked_labels(X: Any, y: ArrayLike) -> NDArray:
     labels = column_or_1d(y, warn=True)
-    _check_lengths(X.shape[0], len(labels), "y")
+    _check_length(X.shape[0], len(labels))
     if labels.dtype.kind == "f":
         assert_all_finite(labels, input_name="y")
     elif pd.isna(labels).any():
         raise ValueError("Input y contains missing labels. Leave these rows out.")
-    if weights is None:
-        return labels, np.ones(len(labels))
-    weights = column_or_1d(weights, dtype=np.float64)
-    _check_lengths(X.shape[0], len(weights), "sample_weight")
-    if not np.isfinite(weights).all() or (weights < 0).any():
-        raise ValueError("sample_weight must be finite and not negative; 0 leaves a row out.")
-    return labels, weights
+    return labels
 
 
-def _check_lengths(n_rows: int, n_values: int, name: str) -> None:
-    if n_values != n_rows:
-        raise ValueError(f"X has {n_rows} rows, but {name} has {n_values}. Give one for each row.")
+def _check_length(n_rows: int, n_labels: int) -> None:
+    if n_labels != n_rows:
+        raise ValueError(f"X has {n_rows} rows, but y has {n_labels}. Give one for each row.")
 
 
 def row_blocks(X: Any) -> list[Any]:
@@ -218,28 +199,25 @@ def row_blocks(X: Any) -> list[Any]:
     return np.ravel(np.array(X.to_delayed(), dtype=object)).tolist()
 
 
-def _blocks_like(X: Any, values: Any, name: str) -> list[Any]:
-    """Delayed labels or weights of each partition of X."""
-    n_blocks = len(row_blocks(X))
-    if values is None:
-        return [None] * n_blocks
+def _label_blocks(X: Any, y: Any) -> list[Any]:
+    """Delayed labels of each partition of X."""
     sizes: tuple = X.chunks[0] if hasattr(X, "rechunk") else (np.nan,)
     if not np.isnan(sizes).any():
-        if not is_dask_collection(values):
-            values = da.from_array(column_or_1d(values))
-        if hasattr(values, "rechunk") and not np.isnan(values.chunks[0]).any():
-            _check_lengths(sum(sizes), len(values), name)
-            values = values.rechunk({0: sizes})
-    if not is_dask_collection(values):
+        if not is_dask_collection(y):
+            y = da.from_array(column_or_1d(y))
+        if hasattr(y, "rechunk") and not np.isnan(y.chunks[0]).any():
+            _check_length(sum(sizes), len(y))
+            y = y.rechunk({0: sizes})
+    if not is_dask_collection(y):
         raise TypeError(
-            f"X is a Dask collection, so {name} must be one with the same partitions; got "
-            f"{type(values).__name__}."
+            "X is a Dask collection, so y must be one with the same partitions; got "
+            f"{type(y).__name__}."
         )
-    found = np.ravel(np.array(values.to_delayed(), dtype=object)).tolist()
+    found, n_blocks = np.ravel(np.array(y.to_delayed(), dtype=object)).tolist(), len(row_blocks(X))
     if len(found) != n_blocks:
         raise ValueError(
-            f"X has {n_blocks} partitions, but {name} has {len(found)}. Take both from the same "
-            f"data frame, or repartition {name} like X."
+            f"X has {n_blocks} partitions, but y has {len(found)}. Take both from the same data "
+            "frame, or repartition y like X."
         )
     return found
 

@@ -99,7 +99,7 @@ def fit_collection(
         sizes, totals = found.counts.sum(axis=1), found.counts.sum(axis=0)
         data = Partitions([(file,) for file in files], read, found.counts, sizes, run)
         learned, held_out = plan_sample(found.counts, limit, check_random_state(seed))
-        tables, codes, weights, numbers = data.draw(learned)
+        tables, codes, numbers = data.draw(learned)
         sample, is_sample = _join_tables(tables), len(codes) < totals.sum()
         model = fit_table(
             sample,
@@ -111,7 +111,7 @@ def fit_collection(
             row_names=row_names,
             keep_names=keep_names,
             seed=seed,
-            represented=represent(codes, weights, totals) if is_sample else None,
+            represented=represent(codes, totals) if is_sample else None,
             **options,
         )
         if is_sample:
@@ -138,11 +138,10 @@ def _calibrate(model: TableModel, scores: Scores, totals: NDArray) -> None:
     is_held_out = bool(np.bincount(scores.codes, minlength=2).min() >= MIN_HELD_OUT)
     if not is_held_out:
         values, codes = model.classifier.out_of_fold_
-        own = Scores(values[:, np.newaxis], codes, np.ones(len(codes)))
-        scores = Scores.joined([scores, own])
-    weights = represent(scores.codes, scores.weights, totals)
+        scores = Scores.joined([scores, Scores(values, codes)])
+    weights = represent(scores.codes, totals)
     kind = "held-out" if is_held_out else "cross-validated"
-    calibrate(model, scores.values[:, 0], scores.codes == 1, weights, kind)
+    calibrate(model, scores.values, scores.codes == 1, weights, kind)
     if is_held_out:
         model.training["held_out"] = n_held_out
 
@@ -156,7 +155,7 @@ def _score(model: TableModel, keys: set[bytes], table: Any, path: Path) -> tuple
             pass
         raise
     rows = rows_without(keys, X)
-    return log_odds(model, X[rows])[:, np.newaxis], rows
+    return log_odds(model, X[rows]), rows
 
 
 def _row_ids(files: Sequence[Path], sizes: NDArray, numbers: NDArray) -> NDArray:
@@ -250,14 +249,14 @@ def _count_part(target: str, path: Path) -> tuple[list[str], Counter[str]]:
 
 def _read_file(
     target: str, labels: dict[str, bool], row_names: str | None, path: Path
-) -> Iterator[tuple[Any, NDArray, NDArray]]:
-    """The pieces of a file, 1 or 0 for each row, and weights of one.
+) -> Iterator[tuple[Any, NDArray]]:
+    """The pieces of a file, and 1 or 0 for each row.
 
     ``labels`` says whether each label, as it is written, is positive.
     """
     for table, texts in _pieces(path, target, row_names):
         codes = np.array([labels.get(level, 0) for level in texts.categories], dtype=np.int64)
-        yield table, codes[texts.codes], np.ones(len(texts))
+        yield table, codes[texts.codes]
 
 
 def _join_tables(tables: Sequence[Any]) -> Any:

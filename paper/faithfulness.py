@@ -15,22 +15,33 @@ from paper.claims import CLAIMS
 from paper.printed import (
     PRINTED_LEARNERS,
     RESAMPLING_OF,
+    own_ranks,
     paper_datasets,
     printed_for,
     printed_ranks,
 )
 from paper.share_claims import FIGURE_DATASET, VARIANTS
-from paper.table_claims import OTHERS, TABLES, Runs
+from paper.table_claims import OTHERS, TABLES, Runs, part_of
 from paper.verdicts import FAILS, HOLDS, NOT_RUN, OPEN, PART
-from raremetric.pages import Cell, Figure, Grid, name_cell, to_markdown
+from raremetric.pages import (
+    Cell,
+    Figure,
+    Grid,
+    add_legend,
+    name_cell,
+    new_figure,
+    save,
+    to_markdown,
+)
 from raremetric.study.report import (
     Table,
-    average_ranks,
-    draw_dataset,
+    draw_curves,
     draw_means,
     origin_grid,
     progress_text,
+    share_cell,
     signed,
+    splits_text,
 )
 
 EXPERIMENTS = (*RESAMPLING_OF, "imbalance", "ablation")  # names of their studies
@@ -90,7 +101,8 @@ def faithfulness_page(
         beside=[to_markdown(grid) for grid in beside_grids(runs)],
         figures={number: figure.name for number, figure in numbered.items()},
     )
-    return page, tested_differences(runs), [numbered[1]] if 1 in numbered else []
+    own = [figure for number, figure in numbered.items() if number in (1, 3)]
+    return page, tested_differences(runs), own
 
 
 def tested_differences(runs: Runs) -> DataFrame | None:
@@ -121,19 +133,40 @@ def _numbered_figures(runs: Runs) -> dict[int, Figure]:
     if runs.has("imbalance", OTHERS):
         others = runs.table("imbalance", OTHERS)
         if FIGURE_DATASET in others.datasets:
-            found[1] = draw_dataset(replace(others, name="imbalance-others"), FIGURE_DATASET)
+            found[1] = draw_dataset(replace(others, name="imbalance-others"))
     if runs.has("imbalance"):
         found[4] = draw_means(runs.table("imbalance"))
         if FIGURE_DATASET in runs.table("imbalance").datasets:
-            found[3] = draw_dataset(runs.table("imbalance"), FIGURE_DATASET)
+            found[3] = draw_dataset(runs.table("imbalance"))
     if runs.has("ablation", VARIANTS):
         found[5] = draw_means(runs.table("ablation", VARIANTS))
     return found
 
 
+def draw_dataset(table: Table) -> Figure:
+    """Draw accuracy and F1 on the data set of Figures 1 and 3 against the share of the minority."""
+    cells = table.cells[table.cells["dataset"] == FIGURE_DATASET]
+    shares = sorted(cells["share"].unique(), reverse=True)
+    splits = splits_text(cells["n_splits"])
+    labels = {"accuracy_mean": "Accuracy (%)", "mean": "F1 (%)"}
+    with new_figure((9.0, 3.8), n_axes=2) as (figure, axes):
+        for ax, (column, label) in zip(axes, labels.items(), strict=True):
+            wide = cells.pivot(index="share", columns="learner", values=column)
+            wide = wide.reindex(index=shares, columns=table.learners)
+            draw_curves(ax, wide, [share_cell(share).text for share in shares])
+            ax.set(xlabel="Share of the minority", ylabel=label)
+        add_legend(figure, axes[0].get_lines(), table.learners)
+        figure.suptitle(f"{FIGURE_DATASET}; splits: {splits}", fontsize=11)
+        caption = (
+            f"Accuracy and F1 on {FIGURE_DATASET} as the minority shrinks. Number of splits: "
+            f"{splits}."
+        )
+        return save(figure, f"{table.name}-{FIGURE_DATASET}", caption)
+
+
 def is_complete(tables: Sequence[Table]) -> bool:
     """Whether the paper's methods have all splits of all data sets."""
-    tables = [table.restricted((*PRINTED_LEARNERS, *VARIANTS)) for table in tables]
+    tables = [part_of(table, (*PRINTED_LEARNERS, *VARIANTS)) for table in tables]
     return (
         {table.name for table in tables} == set(EXPERIMENTS)
         and all(set(table.datasets) == set(paper_datasets()) for table in tables)
@@ -187,9 +220,9 @@ def beside_grids(runs: Runs) -> list[Grid]:
         paper = printed_for(table)
         if paper is None or table.complete().empty:
             continue
-        own, papers = average_ranks(table), printed_ranks(table)
+        own, papers = own_ranks(table), printed_ranks(table)
         if own and papers:
-            ranks += _readings(title, own.with_mean_row, papers[1], "{:.2f}")
+            ranks += _readings(title, own, papers, "{:.2f}")
         over = table.complete()
         printed = {name: paper.mean_over(over.index, name).mean for name in over}
         means += _readings(title, over.mean().to_dict(), printed, "{:.1f}")

@@ -10,7 +10,7 @@ from pathlib import Path
 from statistics import fmean
 from typing import NamedTuple
 
-from raremetric.study.report import Table, ranks_of
+from raremetric.study.report import Table, average_ranks, ranks_of
 
 PRINTED_LEARNERS = ("Euclidean", "LMNN", "ITML", "GMML", "IML")
 PAPER_SPLITS = 20
@@ -169,10 +169,10 @@ def printed_for(table: Table) -> PaperTable | None:
     return paper_table(study.name) if is_alike else None
 
 
-def printed_ranks(table: Table) -> tuple[dict[str, float], dict[str, float]] | None:
-    """The paper's average ranks of the same learners over the same data sets.
+def printed_ranks(table: Table) -> dict[str, float] | None:
+    """The paper's average ranks of the same learners over the same data sets and the Mean row.
 
-    Without and with the Mean row. None if some of their scores were not printed.
+    None if some of their scores were not printed.
     """
     datasets, learners, paper = list(table.complete().index), table.learners, printed_for(table)
     if not paper or not datasets or len(learners) < 2:
@@ -180,11 +180,19 @@ def printed_ranks(table: Table) -> tuple[dict[str, float], dict[str, float]] | N
     if not all(paper.has(datasets, who) for who in learners):
         return None
     rows = [paper.ranks(name, learners) for name in datasets]
-    over_datasets, with_mean_row = (
-        dict(zip(learners, map(fmean, zip(*each, strict=True)), strict=True))
-        for each in (rows, [*rows, paper.mean_ranks(datasets, learners)])
-    )
-    return over_datasets, with_mean_row
+    rows.append(paper.mean_ranks(datasets, learners))
+    return dict(zip(learners, map(fmean, zip(*rows, strict=True)), strict=True))
+
+
+def own_ranks(table: Table) -> dict[str, float] | None:
+    """Our average ranks over the data sets that all learners have finished and the Mean row."""
+    if (ranks := average_ranks(table)) is None:
+        return None
+    n, of_means = len(table.complete()), ranks_of(table.complete().mean())
+    return {
+        who: (n * rank + own) / (n + 1)
+        for (who, rank), own in zip(ranks.items(), of_means.tolist(), strict=True)
+    }
 
 
 def _read(name: str) -> list[dict[str, str]]:

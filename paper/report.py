@@ -12,7 +12,6 @@ from pandas import DataFrame
 from paper.cells import cells_grid, draw_cells, judge_cells, verdicts_grid
 from paper.faithfulness import EXPERIMENTS, faithfulness_page, is_reproduction
 from paper.printed import PRINTED_LEARNERS, printed_for
-from paper.share_claims import FIGURE_DATASET
 from raremetric.pages import Section, to_markdown
 from raremetric.study import Store, StudyResults, read_study
 from raremetric.study.report import (
@@ -64,7 +63,6 @@ def write_paper_report(
         out,
         title=title,
         details=details,
-        figure_dataset=FIGURE_DATASET,
         extend=paper_parts,
     )
 

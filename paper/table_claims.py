@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 from pandas import DataFrame
 
 from paper.cells import judge_cells, judge_means
-from paper.printed import PRINTED_LEARNERS, paper_datasets, paper_table
+from paper.printed import PRINTED_LEARNERS, own_ranks, paper_datasets, paper_table
 from paper.verdicts import (
     FAILS,
     HOLDS,
@@ -26,12 +27,17 @@ from paper.verdicts import (
     turned,
 )
 from raremetric.datasets import describe_dataset
-from raremetric.study.report import Table, average_ranks, sets_text
+from raremetric.study.report import Table, sets_text
 
 OTHERS = tuple(name for name in PRINTED_LEARNERS if name != "IML")
 RIVALS = ("DMBK", "IterativeLMNN")  # named by the paper, not measured in it
 TABLES = {"table2": "Table 2", "table3-smote": "Table 3a", "table3-rus": "Table 3b"}
 CELLS = "difference / error of the cells, see below"
+
+
+def part_of(table: Table, learners: Sequence[str]) -> Table:
+    """The same table with some of its learners."""
+    return replace(table, scores=table.scores[table.scores["learner"].isin(learners)])
 
 
 class Finding(NamedTuple):
@@ -61,7 +67,7 @@ class Runs:
         """A table with exactly these learners."""
         if not self.has(name, learners):
             raise NotRunError
-        return self.tables[name].restricted(learners)
+        return part_of(self.tables[name], learners)
 
     def means(self, name: str, learners: Sequence[str] = PRINTED_LEARNERS) -> DataFrame:
         """Data sets × learners: F1 over the splits that all of these learners have finished."""
@@ -133,9 +139,9 @@ def best_rank(runs: Runs, *, names: Sequence[str]) -> Finding:
     """Average ranks over the data sets and the Mean row."""
     texts, flags = [], []
     for name in names:
-        if (found := average_ranks(runs.table(name))) is None:
+        if (found := own_ranks(runs.table(name))) is None:
             raise NotRunError
-        order = sorted(found.with_mean_row.items(), key=lambda item: item[1])
+        order = sorted(found.items(), key=lambda item: item[1])
         flags.append(order[0][0] == "IML")
         texts.append(f"{TABLES[name]}: " + ", ".join(f"{who} {rank:.2f}" for who, rank in order))
     return Finding("; ".join(texts), of_all(flags), NUMBERS)

@@ -18,6 +18,7 @@ __all__ = [
     "Figure",
     "Grid",
     "Section",
+    "add_legend",
     "name_cell",
     "new_figure",
     "save",

@@ -12,8 +12,7 @@ DETAILS = {"Machine": "a test", "Command": "pytest"}
 def whole(tmp_path_factory):
     """The directory of a report of several studies, with made-up results."""
     out = tmp_path_factory.mktemp("whole") / "created" / "by the report"
-    options = {"title": "A study", "details": DETAILS, "figure_dataset": "spectfheart"}
-    write_report(whole_paper(), out, **options)
+    write_report(whole_paper(), out, title="A study", details=DETAILS)
     return out
 
 

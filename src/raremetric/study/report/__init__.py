@@ -4,7 +4,7 @@ Besides the whole report, what it is made of can be used to extend it: see the p
 of `write_report`.
 """
 
-from raremetric.study.report.figures import draw_dataset, draw_means
+from raremetric.study.report.figures import draw_curves, draw_means
 from raremetric.study.report.grids import origin_grid, share_cell
 from raremetric.study.report.ranks import (
     LEVEL,
@@ -23,6 +23,7 @@ from raremetric.study.report.tables import (
     ranks_of,
     sets_text,
     signed,
+    splits_text,
 )
 from raremetric.study.report.write import csv_bytes, default_title, figure_files, write_report
 
@@ -34,7 +35,7 @@ __all__ = [
     "csv_bytes",
     "default_title",
     "differences",
-    "draw_dataset",
+    "draw_curves",
     "draw_means",
     "figure_files",
     "holm",
@@ -47,6 +48,7 @@ __all__ = [
     "sets_text",
     "share_cell",
     "signed",
+    "splits_text",
     "t_test",
     "write_report",
 ]

@@ -10,35 +10,9 @@ import pandas as pd
 from raremetric.pages import INK, Figure, add_legend, new_figure, save, short_names, styles
 from raremetric.study.report.grids import share_cell
 from raremetric.study.report.ranks import RankTests
-from raremetric.study.report.tables import Table, slug, splits_text
+from raremetric.study.report.tables import Table, splits_text
 
 EMPHASIZED = "IML"  # drawn with a thicker line, in front of the others
-
-
-def draw_dataset(table: Table, dataset: str | None = None) -> Figure:
-    """Draw accuracy and the table's measure against the share of the minority for one data set.
-
-    Without a name, or if the table lacks it, this is the first data set.
-    """
-    if dataset not in table.datasets:
-        dataset = table.datasets[0]
-    cells = table.cells[table.cells["dataset"] == dataset]
-    shares = sorted(cells["share"].unique(), reverse=True)
-    measure, splits = table.measure_name, splits_text(cells["n_splits"])
-    labels = {"accuracy_mean": "Accuracy (%)", "mean": f"{measure.capitalize()} (%)"}
-    with new_figure((9.0, 3.8), n_axes=2) as (figure, axes):
-        for ax, (column, label) in zip(axes, labels.items(), strict=True):
-            wide = cells.pivot(index="share", columns="learner", values=column)
-            wide = wide.reindex(index=shares, columns=table.learners)
-            _draw_curves(ax, wide, [share_cell(share).text for share in shares])
-            ax.set(xlabel="Share of the minority", ylabel=label)
-        add_legend(figure, axes[0].get_lines(), table.learners)
-        figure.suptitle(f"{dataset}; splits: {splits}", parse_math=False, fontsize=11)
-        caption = (
-            f"Accuracy and {measure} on {dataset} as the minority shrinks. Number of splits: "
-            f"{splits}."
-        )
-        return save(figure, f"{table.name}-{slug(dataset)}", caption)
 
 
 def draw_means(table: Table) -> Figure:
@@ -47,7 +21,7 @@ def draw_means(table: Table) -> Figure:
     splits = splits_text(table.shared["n_splits"])
     with new_figure((8.0, 4.2), n_axes=1) as (figure, (ax,)):
         labels = [f"{share_cell(share).text}\n({len(part)})" for share, part in parts.items()]
-        _draw_curves(ax, pd.DataFrame([part.mean() for part in parts.values()]), labels)
+        draw_curves(ax, pd.DataFrame([part.mean() for part in parts.values()]), labels)
         ax.set_xlabel("Share of the minority (number of data sets)")
         ax.set_ylabel(f"Mean {table.measure_name} (%)")
         add_legend(figure, ax.get_lines(), table.learners)
@@ -103,7 +77,7 @@ def _draw_diagram(ax: Any, tests: RankTests) -> None:
     ax.spines["top"].set(visible=True, bounds=(1, len(labels)))
 
 
-def _draw_curves(ax: Any, wide: pd.DataFrame, labels: list[str]) -> None:
+def draw_curves(ax: Any, wide: pd.DataFrame, labels: list[str]) -> None:
     """Draw one line per column of a frame over its rows, which are equally spaced."""
     for learner, (color, marker) in styles(wide.columns).items():
         emphasized = learner == EMPHASIZED

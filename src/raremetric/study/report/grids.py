@@ -43,7 +43,7 @@ def dataset_grid(table: Table) -> Grid:
         f"{table.title}, each data set" if table.by_share else table.title,
         [*labels, *table.learners],
         rows,
-        [] if table.by_share else [*_mean_row(table), *_rank_rows(table)],
+        [] if table.by_share else [*_mean_row(table), *_rank_row(table)],
         _notes(table),
     )
 
@@ -70,12 +70,10 @@ def _mean_row(table: Table) -> Iterable[list[Cell]]:
         yield [label, _shared_splits(table), *cells]
 
 
-def _rank_rows(table: Table) -> Iterable[list[Cell]]:
-    if (ranks := average_ranks(table)) is None:
-        return
-    for text, own in (("", ranks.over_datasets), (" and the Mean row", ranks.with_mean_row)):
-        label = Cell(f"Average rank over {sets_text(ranks.n_datasets)}{text}")
-        cells = _marked([f"{rank:.2f}" for rank in own.values()], pd.Series(own), sign=-1)
+def _rank_row(table: Table) -> Iterable[list[Cell]]:
+    if ranks := average_ranks(table):
+        label = Cell(f"Average rank over {sets_text(len(table.complete()))}")
+        cells = _marked([f"{rank:.2f}" for rank in ranks.values()], pd.Series(ranks), sign=-1)
         yield [label, _shared_splits(table), *cells]
 
 

@@ -19,28 +19,15 @@ EQUIVALENT = 1.0  # points that are too few to matter
 PLAIN = "Euclidean"  # the learner of plain 3-NN
 
 
-class AverageRanks(NamedTuple):
-    """Average ranks of the learners, 1 for the best, over what all of them have finished."""
+def average_ranks(table: Table) -> dict[str, float] | None:
+    """Average rank of each learner, 1 for the best, over the data sets that all have finished.
 
-    n_datasets: int
-    over_datasets: dict[str, float]  # learner → average rank over these data sets
-    with_mean_row: dict[str, float]  # over the data sets and the Mean row, as in the paper
-
-
-def average_ranks(table: Table) -> AverageRanks | None:
-    """Rank the learners on the data sets that all of them have finished; None if there are none.
-
-    Learners with equal means get the average of their ranks.
+    Learners with equal means get the average of their ranks. None if there is nothing to compare.
     """
     scores = table.complete()
     if scores.empty or len(table.learners) < 2:
         return None
-    ranks = ranks_of(scores)
-    over_datasets, with_mean_row = (
-        dict(zip(table.learners, rows.mean(axis=0).tolist(), strict=True))
-        for rows in (ranks, np.vstack([ranks, ranks_of(scores.mean())]))
-    )
-    return AverageRanks(len(ranks), over_datasets, with_mean_row)
+    return dict(zip(table.learners, ranks_of(scores).mean(axis=0).tolist(), strict=True))
 
 
 class RankTests(NamedTuple):

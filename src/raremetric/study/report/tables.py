@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from operator import neg
 from typing import Any, NamedTuple
@@ -116,10 +116,6 @@ class Table:
         return cells.reset_index().sort_values(
             [*place], key=lambda column: column.map(place[column.name]), ignore_index=True
         )
-
-    def restricted(self, learners: Sequence[str]) -> Table:
-        """The same table with some of its learners."""
-        return replace(self, scores=self.scores[self.scores["learner"].isin(learners)])
 
     @cached_property
     def code(self) -> dict[str, pd.DataFrame]:

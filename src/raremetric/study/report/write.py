@@ -10,7 +10,7 @@ from pandas import DataFrame
 
 from raremetric.files import atomic_write
 from raremetric.pages import Figure, Section, to_html, to_markdown
-from raremetric.study.report.figures import draw_dataset, draw_means, draw_ranks
+from raremetric.study.report.figures import draw_means, draw_ranks
 from raremetric.study.report.grids import (
     dataset_grid,
     effort_grid,
@@ -40,7 +40,6 @@ def write_report(
     *,
     title: str = "",
     details: dict[str, str],
-    figure_dataset: str | None = None,
     extend: Extend = lambda tables: ([], {}),
 ) -> list[Path]:
     """Write the tables and figures of studies, and a page that contains all of them.
@@ -55,8 +54,6 @@ def write_report(
         Heading of the page. Default: see `default_title`.
     details : dict
         Facts to show at the top of the page: name → text.
-    figure_dataset : str or None
-        The data set that is drawn where shares of the minority vary. Default: the first one.
     extend : callable (tables) -> (sections, files)
         Further sections of the page, and further files: name → content.
 
@@ -82,7 +79,7 @@ def write_report(
     them are written: a report that fails leaves the previous one as it is.
     """
     summary = summarize(results)
-    parts = [_section(table, figure_dataset) for table in summary.tables]
+    parts = [_section(table) for table in summary.tables]
     sections, added = extend(summary.tables)
     page = to_html(
         "raremetric.study.report",
@@ -127,14 +124,14 @@ def _overview(summary: Summary) -> str:
     return text
 
 
-def _section(table: Table, figure_dataset: str | None) -> tuple[Section, Files]:
+def _section(table: Table) -> tuple[Section, Files]:
     """A table's section of the page, and its files."""
     main = dataset_grid(table)
     grids, folded, figures, remark = [main], [], [], ""
     frames = {"": _cells(table)}
     if table.by_share:
         grids, folded = [share_grid(table)], [main]
-        figures = [draw_dataset(table, figure_dataset), draw_means(table)]
+        figures = [draw_means(table)]
     else:
         remark = why_no_tests(table)
         if tests := compare_ranks(table):

@@ -18,7 +18,7 @@ VOTES = [
     {"vote": "majority"},
     {"vote": "majority", "multiclass": "one_vs_rest"},
     {"vote": "majority", "n_neighbors": "auto"},
-    {"vote": "adjusted", "gamma": 0.7},
+    {"vote": "adjusted"},
     {"vote": "score", "n_neighbors": "auto"},
 ]
 

@@ -108,7 +108,7 @@ def expected_failures(estimator):
         MetricKNNClassifier(),
         MetricKNNClassifier(Euclidean(), multiclass="one_vs_rest"),
         MetricKNNClassifier(Euclidean(), "auto"),
-        MetricKNNClassifier(Euclidean(), vote="adjusted", gamma=0.8, cv=2),
+        MetricKNNClassifier(Euclidean(), vote="adjusted", cv=2),
         MetricKNNClassifier(Euclidean(), vote="adjusted", multiclass="one_vs_rest", cv=2),
         MetricKNNClassifier(Euclidean(), "auto", vote="score", cv=2),
     ],

@@ -47,12 +47,8 @@ class MetricKNNClassifier(LabeledRows, ClassifierMixin, BaseEstimator):
         7, 15 and 31, or for the score among twelve readings of the distances, see the notes.
     vote : {"majority", "adjusted", "score"}, default="majority"
         Which class wins: that of most of the k nearest examples; the same after the distances to
-        each class are multiplied by its ``gamma``; or the class whose score, how much nearer it is
+        each class are multiplied by a factor; or the class whose score, how much nearer it is
         than the others, is highest above its own threshold, see the notes.
-    gamma : "auto", float or dict, default="auto"
-        Factors of the adjusted vote; below 1, a class is more frequent. A number is for the rarest
-        class, a dict maps labels to factors; other classes have 1. "auto" finds the best on the
-        folds of ``cv``, by the F1 of the rarer of two or the mean F1 of more.
     multiclass : {"joint", "one_vs_rest"}, default="joint"
         One metric for all classes, or as the paper proposes for more than two, one for each class
         against the rest.
@@ -73,7 +69,7 @@ class MetricKNNClassifier(LabeledRows, ClassifierMixin, BaseEstimator):
     n_neighbors_ : int
         Number of neighbors that vote, given or chosen. For a chosen reading, 2m − 1.
     gamma_ : ndarray of shape (n_classes,)
-        Factor of each class. Only with ``vote="adjusted"``.
+        Factor of each class: below 1, it is predicted more often. Only with ``vote="adjusted"``.
     reading_ : Reading
         How the score is computed from distances. Only with ``vote="score"``.
     threshold_ : float or ndarray of shape (n_classes,)
@@ -96,7 +92,8 @@ class MetricKNNClassifier(LabeledRows, ClassifierMixin, BaseEstimator):
     metrics together. Shares of votes are not calibrated probabilities.
 
     **Adjusted** (Viola et al. An adjusted nearest neighbor algorithm maximizing the F-measure from
-    imbalanced data. ICTAI 2019). Ties are broken by γ·d(m): of two classes, the smaller one wins.
+    imbalanced data. ICTAI 2019). The factors γ maximize the F1 of the rarer of two classes, or the
+    mean F1 of more. Ties are broken by γ·d(m): of two classes, the smaller one wins.
 
     **Score.** s = log d(m) of the rest − log d(m) of the class, under the metric of the class if
     each has one. A logistic regression with a small ridge turns it into a probability, and the
@@ -127,7 +124,6 @@ class MetricKNNClassifier(LabeledRows, ClassifierMixin, BaseEstimator):
         n_neighbors=3,
         *,
         vote="majority",
-        gamma="auto",
         multiclass="joint",
         cv=5,
         random_state=None,
@@ -136,7 +132,6 @@ class MetricKNNClassifier(LabeledRows, ClassifierMixin, BaseEstimator):
         self.learner = learner
         self.n_neighbors = n_neighbors
         self.vote = vote
-        self.gamma = gamma
         self.multiclass = multiclass
         self.cv = cv
         self.random_state = random_state
@@ -170,13 +165,12 @@ class MetricKNNClassifier(LabeledRows, ClassifierMixin, BaseEstimator):
         cv = (5 if self.cv is None else self.cv) if has_folds else None  # scikit-learn's default
         data = TrainingData.of(X, y, sample_weight, None, cv, type(self).__name__, has_folds)
         k = fitting.check_neighbors(self.n_neighbors, len(data.X))
-        gamma = fitting.check_gamma(self.gamma, self.vote, data.labels)
         fits = training.LearnerFits.of(learner, table, data, params, self.multiclass)
         self.classes_, self._row_numbers = data.labels.classes, data.row_numbers
         self.metrics_ = fits.fit()
         self._examples = Examples.of(self.metrics_, fits.X, data.labels, data.weights, self.n_jobs)
         hold_out = partial(training.hold_out, fits, data, self.random_state, self.n_jobs)
-        self._vote = fitting.fit_vote(self.vote, data.labels, hold_out, k, gamma)
+        self._vote = fitting.fit_vote(self.vote, data.labels, hold_out, k)
         for name, value in self._vote._asdict().items():
             if name != "calibration":
                 setattr(self, f"{name}_", value)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -21,7 +21,7 @@ from raremetric.selection import (
     observed_utility,
     rank,
 )
-from raremetric.validation import Labels, check_integer, check_real
+from raremetric.validation import Labels, check_integer
 from raremetric.voting.readings import READINGS, Reading, class_scores, distance_floor
 from raremetric.voting.training import HeldOut
 from raremetric.voting.votes import (
@@ -59,65 +59,26 @@ def check_neighbors(n_neighbors, n_samples: int) -> int | None:
     return k
 
 
-def check_gamma(gamma, vote: str, labels: Labels) -> NDArray[np.float64] | None:
-    """One factor per class, from a number for the rarest class or a dict; None for "auto"."""
-    factors, known = np.ones(len(labels.classes)), labels.classes.tolist()
-    automatic = isinstance(gamma, str) and gamma == "auto"
-    if vote != "adjusted":
-        if automatic:
-            return factors
-        raise ValueError(
-            f"gamma={gamma!r} has no meaning with vote={vote!r}. Set vote='adjusted', or leave "
-            "gamma='auto'."
-        )
-    if automatic:
-        return None
-    if isinstance(gamma, str):
-        raise ValueError(
-            f"gamma must be 'auto', a number or a dict from labels to numbers; got {gamma!r}."
-        )
-    if not isinstance(gamma, Mapping):
-        factors[np.argmin(labels.counts)] = check_real(gamma, "gamma", low=0, closed="neither")
-        return factors
-    for label, factor in gamma.items():
-        if label not in known:
-            raise ValueError(f"gamma has a factor for {label!r}, but the classes are {known}.")
-        name = f"gamma[{label!r}]"
-        factors[known.index(label)] = check_real(factor, name, low=0, closed="neither")
-    return factors
-
-
-def fit_vote(
-    kind: str, labels: Labels, hold_out: Measure, k: int | None, gamma: NDArray | None
-) -> Vote:
+def fit_vote(kind: str, labels: Labels, hold_out: Measure, k: int | None) -> Vote:
     """Fit a vote, of the kind that the ``vote`` parameter asks for.
 
-    Examples are held out only if there is something to tune: k or the factors that are None, or a
-    calibration.
+    Examples are held out only if there is something to tune: k if it is None, or a calibration.
     """
     if kind == "score":
         return _fit_score(labels, hold_out, k)
     if kind == "majority" and k is not None:
         return MajorityVote(k)
-    k, gamma, held_out = _tune_adjusted(labels, hold_out, k, gamma)
-    if kind == "majority":  # by the F1 of the adjusted vote with all factors 1
+    sizes = [k] if k is not None else _sizes(len(labels.codes))
+    held_out = hold_out(max(sizes))
+    # The majority is the adjusted vote with all factors 1.
+    n_rounds = 0 if kind == "majority" else ROUNDS
+    tried = [tune_gamma(held_out, labels, size, n_rounds) for size in sizes]
+    best = int(np.argmax([f1 for _, f1 in tried]))  # the first of several
+    k, gamma = sizes[best], tried[best][0]
+    if kind == "majority":
         return MajorityVote(k)
     scores = held_out.scaled(gamma).scores(majority_reading(k))
     return AdjustedVote(k, gamma, _calibrate(scores, held_out, labels))
-
-
-def _tune_adjusted(
-    labels: Labels, hold_out: Measure, k: int | None, gamma: NDArray | None
-) -> tuple[int, NDArray, HeldOut]:
-    """Choose k and the factors, unless they are given, by the F1 on held-out examples.
-
-    With two classes it is the F1 of the rarer one, with more the mean over all.
-    """
-    sizes = [k] if k is not None else _sizes(len(labels.codes))
-    held_out = hold_out(max(sizes))
-    tried = [tune_gamma(held_out, labels, size, gamma) for size in sizes]
-    best = int(np.argmax([f1 for _, f1 in tried]))  # the first of several
-    return sizes[best], tried[best][0], held_out
 
 
 def _sizes(n_samples: int) -> list[int]:
@@ -126,13 +87,12 @@ def _sizes(n_samples: int) -> list[int]:
     return [k for k in sizes if k <= n_samples] or [1]
 
 
-def tune_gamma(
-    held_out: HeldOut, labels: Labels, k: int, gamma: NDArray | None
-) -> tuple[NDArray, float]:
+def tune_gamma(held_out: HeldOut, labels: Labels, k: int, n_rounds: int) -> tuple[NDArray, float]:
     """The best factors for k neighbors, one class after the other, and their held-out F1.
 
-    The most frequent class keeps the factor 1, because only ratios matter. Among equally good
-    factors, the one nearest to the current one is chosen, which at first is 1.
+    With two classes it is the F1 of the rarer one, with more the mean over all. The most frequent
+    class keeps the factor 1, because only ratios matter. Among equally good factors, the one
+    nearest to the current one is chosen, which at first is 1.
     """
 
     def mean_f1(factors: NDArray) -> float:
@@ -143,9 +103,9 @@ def tune_gamma(
         ]
         return float(np.mean(values))
 
-    best = np.ones(len(labels.classes)) if gamma is None else gamma
+    best = np.ones(len(labels.classes))
     best_f1 = mean_f1(best)
-    for _ in range(ROUNDS if gamma is None else 0):
+    for _ in range(n_rounds):
         before = best
         for c in np.argsort(labels.counts, kind="stable")[:-1]:
             trials = np.tile(best, (len(GAMMAS), 1))

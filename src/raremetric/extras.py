@@ -19,7 +19,6 @@ EXTRA_OF = {
     "pandas": "datasets",
     "onnx": "onnx",
     "pyarrow": "datasets",
-    "skl2onnx": "onnx",
     "xgboost": "trees",
 }
 # Packages that only the method of the same name needs.

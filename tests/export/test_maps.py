@@ -3,15 +3,8 @@
 import numpy as np
 import pytest
 from scipy.special import ndtri
-from sklearn.decomposition import PCA
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import (
-    MaxAbsScaler,
-    MinMaxScaler,
-    QuantileTransformer,
-    RobustScaler,
-    StandardScaler,
-)
+from sklearn.preprocessing import StandardScaler
 
 from raremetric import (
     GMML,
@@ -25,7 +18,7 @@ from raremetric import (
     KernelLandmarks,
 )
 from raremetric.export.maps import map_rows, normal_quantile
-from raremetric.features.ranks import DifferingFeatures
+from raremetric.features.ranks import DifferingFeatures, NormalScores
 from raremetric.rare.candidates import default_metrics
 from raremetric.rare.fitting import fit_metrics
 from raremetric.validation import check_labels
@@ -45,10 +38,9 @@ def data():
 
 
 @pytest.mark.parametrize("learner", [Euclidean(), GMML(), ITML(), LMNN(), IML(n_components=2)])
-@pytest.mark.parametrize("scaler", [StandardScaler(), MinMaxScaler(), RobustScaler()])
-def test_a_scaler_and_a_metric(data, learner, scaler):
+def test_a_scaler_and_a_metric(data, learner):
     X, y, X_test = data
-    model = make_pipeline(scaler, learner).fit(X, y)
+    model = make_pipeline(StandardScaler(), learner).fit(X, y)
     (projected,) = run(model, X_test)
     np.testing.assert_allclose(projected, model.transform(X_test), rtol=1e-12, atol=1e-12)
 
@@ -58,17 +50,13 @@ def test_a_scaler_and_a_metric(data, learner, scaler):
     [
         StandardScaler(with_mean=False),
         StandardScaler(with_std=False),
-        MaxAbsScaler(),
-        MinMaxScaler(clip=True),
-        PCA(2),
         ImportanceWeights(random_state=0),
         DifferingFeatures(3),
         KernelLandmarks(),
         KernelLandmarks("rbf", n_landmarks=20, random_state=0),
         BoostedLeaves(20, random_state=0),
-        QuantileTransformer(n_quantiles=80),
-        QuantileTransformer(n_quantiles=17, output_distribution="normal"),
-        make_pipeline(QuantileTransformer(n_quantiles=5), "passthrough", PCA(3)),
+        NormalScores(n_quantiles=80),
+        make_pipeline(NormalScores(n_quantiles=5), "passthrough", StandardScaler()),
         IMLCV(n_candidates=2, random_state=0),
     ],
     ids=lambda step: str(step).replace("\n", ""),

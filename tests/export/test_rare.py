@@ -8,7 +8,7 @@ import onnx
 import pytest
 from sklearn.model_selection import train_test_split
 from sklearn.pipeline import Pipeline, make_pipeline
-from sklearn.preprocessing import MinMaxScaler
+from sklearn.preprocessing import StandardScaler
 
 from raremetric import IML, RareClassifier
 from raremetric.contenders.rare import GivenMetrics
@@ -66,7 +66,7 @@ def test_labels_weights_and_sampled_rows(few_candidates, pos_label):
     X, y = make_problem(6, n_samples=300, n_features=4)
     words, weights = np.array(["common", "rare"])[y], 1.0 + np.arange(200) % 3
     model = make_pipeline(
-        MinMaxScaler(), RareClassifier(SOON, pos_label=pos_label, max_samples=90, random_state=0)
+        StandardScaler(), RareClassifier(SOON, pos_label=pos_label, max_samples=90, random_state=0)
     )
     model.fit(X[:200], words[:200], rareclassifier__sample_weight=weights)
     label, _ = assert_same(model, X[200:])
@@ -114,4 +114,4 @@ def test_a_model_of_a_data_frame_takes_encoded_rows(few_candidates):
     names = {each.key: each.value for each in onnx.load_from_string(to_onnx(model)).metadata_props}
     assert json.loads(names["feature_names"]) == model.encoder_.get_feature_names_out().tolist()
     with pytest.raises(ValueError, match="cannot be exported after other steps"):
-        to_onnx(Pipeline([("scaler", MinMaxScaler().fit(rows)), ("model", model)]))
+        to_onnx(Pipeline([("scaler", StandardScaler().fit(rows)), ("model", model)]))

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import MinMaxScaler, StandardScaler
+from sklearn.preprocessing import StandardScaler
 
 from raremetric import GMML, BalancedDiscriminant, Euclidean, KernelLandmarks, MetricKNNClassifier
 from raremetric.export import to_onnx
@@ -81,7 +81,7 @@ def test_votes_that_cannot_be_exported(options):
 
 def test_a_pipeline_as_learner_and_a_frozen_one():
     X, y = make_problem(1, n_samples=80)
-    learner = make_pipeline(MinMaxScaler(), KernelLandmarks(), BalancedDiscriminant())
+    learner = make_pipeline(StandardScaler(), KernelLandmarks(), BalancedDiscriminant())
     assert_same(MetricKNNClassifier(learner, vote="score", random_state=0).fit(X, y), X)
     frozen = FrozenEstimator(learner.fit(X, y))
     weights = np.arange(80) % 3 > 0  # ones and zeros: rows are left out, the others vote equally

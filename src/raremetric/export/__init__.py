@@ -2,8 +2,7 @@
 
 from raremetric.extras import import_optional
 
-for package in ("onnx", "skl2onnx"):
-    import_optional(package, "ONNX export")  # one sentence if it is not installed
+import_optional("onnx", "ONNX export")  # one sentence if it is not installed
 
 from raremetric.export.convert import to_onnx  # noqa: E402
 

@@ -28,9 +28,9 @@ def to_onnx(
     ----------
     model : fitted metric learner, MetricKNNClassifier, RareClassifier or Pipeline
         A MetricKNNClassifier has one metric, and the majority or the score vote. A pipeline ends in
-        one of the others. Steps before it, and transformers that are used as
-        learners, may be of this package or any that skl2onnx supports. Of a RareClassifier that was
-        fitted on a data frame, ``X`` are the rows that its ``encoder_`` has transformed.
+        one of the others. Steps before it, and transformers that are used as learners, are of this
+        package or ``StandardScaler``. Of a RareClassifier that was fitted on a data frame, ``X``
+        are the rows that its ``encoder_`` has transformed.
     threshold : float or None, default=None
         For two classes: predict ``classes_[1]`` where its probability is at least this. None
         decides as ``predict`` does.

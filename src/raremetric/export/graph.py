@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from onnx import TensorProto, compose, helper, numpy_helper
+from onnx import TensorProto, helper, numpy_helper
 
 ML = "ai.onnx.ml"  # the operators of classical machine learning
 OPSETS = {"": 18, ML: 3}  # of onnxruntime 1.14 and later
@@ -58,15 +58,6 @@ class Graph:
     def _new_tensor(self) -> Tensor:
         self._n_names += 1
         return Tensor(self, f"t{self._n_names}")
-
-    def include(self, model: Any, X: Tensor) -> Tensor:
-        """Add the nodes of another model with one input and one output; returns the output."""
-        other = compose.add_prefix(model, f"{self._new_tensor().name}_")
-        (given,), (result,) = other.graph.input, other.graph.output
-        self.nodes.append(helper.make_node("Identity", [X.name], [given.name]))
-        self.nodes.extend(other.graph.node)
-        self.constants.extend(other.graph.initializer)
-        return Tensor(self, result.name).Cast(to=DOUBLE)
 
     def serialize(
         self,

@@ -6,13 +6,11 @@ from functools import reduce, singledispatch
 from typing import Any, NamedTuple, cast
 
 import numpy as np
-import skl2onnx
 from numpy.typing import NDArray
-from skl2onnx.common.data_types import DoubleTensorType
-from sklearn.preprocessing import QuantileTransformer, StandardScaler
+from sklearn.preprocessing import StandardScaler
 
 from raremetric.explain.distances import model_steps
-from raremetric.export.graph import DOUBLE, INTEGER, ML, OPSETS, SINGLE, Tensor
+from raremetric.export.graph import DOUBLE, INTEGER, ML, SINGLE, Tensor
 from raremetric.features import BoostedLeaves, ImportanceWeights, KernelLandmarks
 from raremetric.features.ranks import CLOSEST, DifferingFeatures, NormalScores
 from raremetric.learners.base import MetricLearner
@@ -22,7 +20,6 @@ from raremetric.validation import Labels
 TINY = 1e-300  # more than is lost when squares underflow
 FAR = 1e150  # the squares of larger coordinates would overflow
 PRECISE = 2.0**25  # times the error of an estimate: from there on, it is precise enough
-BOUND = 1e-7  # from which QuantileTransformer treats a value as the smallest or largest one
 # Coefficients of the inverse of the normal distribution in Cephes (S. L. Moshier), which SciPy
 # uses: fractions for the middle and for the tails, the highest power first.
 MIDDLE = (
@@ -51,17 +48,11 @@ def map_rows(X: Tensor, model: Any) -> Tensor:
 
 @singledispatch
 def map_step(step: Any, X: Tensor) -> Tensor:
-    """The rows after one transformer; those of other libraries are converted by skl2onnx."""
-    rows = DoubleTensorType([None, step.n_features_in_])
-    try:
-        converted = skl2onnx.to_onnx(step, initial_types=[("X", rows)], target_opset=OPSETS)
-    except (NotImplementedError, RuntimeError) as error:
-        raise ValueError(
-            f"{type(step).__name__} cannot be exported to ONNX: skl2onnx has no converter for it. "
-            "Apply this step before the exported model, or use another one, such as "
-            "StandardScaler."
-        ) from error
-    return X.graph.include(converted, X)
+    """The rows after one transformer."""
+    raise ValueError(
+        f"{type(step).__name__} cannot be exported to ONNX: of scikit-learn's transformers, only "
+        "StandardScaler can. Apply this step before the exported model, or use StandardScaler."
+    )
 
 
 @map_step.register
@@ -130,17 +121,7 @@ def _(step: NormalScores, X: Tensor) -> Tensor:
     return normal_quantile(_level(step, X).Clip(CLOSEST, 1 - CLOSEST))
 
 
-@map_step.register
-def _(step: QuantileTransformer, X: Tensor) -> Tensor:
-    p = _level(step, X)
-    if step.output_distribution == "uniform":
-        return p
-    p = (X + BOUND).Greater(step.quantiles_[-1]).Where(1.0, p)
-    p = (X - BOUND).Less(step.quantiles_[0]).Where(0.0, p)
-    return normal_quantile(p.Clip(CLOSEST, 1 - CLOSEST))
-
-
-def _level(step: QuantileTransformer, X: Tensor) -> Tensor:
+def _level(step: NormalScores, X: Tensor) -> Tensor:
     """The share of the training values of a feature that are below a value, interpolated."""
     quantiles = X.graph.as_tensor(step.quantiles_)  # (n_quantiles, n_features)
     levels = X.graph.as_tensor(step.references_)  # (n_quantiles,)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 
 from raremetric.explain.distances import (
@@ -83,19 +83,6 @@ def plot_neighbors(
     titles = [f"neighbor {i + 1}" for i in range(len(parts))] if labels is None else list(labels)
     if len(titles) != len(parts):
         raise ValueError(f"labels has {len(titles)} entries for {len(parts)} neighbors.")
-    return draw_parts(parts, names, titles, exact=exact, n_features=n_features, axes=axes)
-
-
-def draw_parts(
-    parts: NDArray,
-    names: NDArray,
-    titles: list[str],
-    *,
-    exact: bool = True,
-    n_features: int = 8,
-    axes: Any = None,
-) -> Any:
-    """Bars of contributions, (n_neighbors, n_features), as `plot_neighbors` shows them."""
     check_integer(n_features, "n_features", low=1)
     order = np.argsort(-np.abs(parts).sum(axis=0), kind="stable")
     n_features += len(order) == n_features + 1  # a bar for one other feature can name it

@@ -16,7 +16,7 @@ from raremetric.metric import (
     squared_lengths,
 )
 from raremetric.neighbors import NeighborSearch
-from raremetric.solvers.smooth import Solution, minimize_in_stages, minimize_projected
+from raremetric.solvers.smooth import minimize_in_stages, minimize_projected
 from raremetric.validation import (
     Labels,
     check_integer,
@@ -140,31 +140,18 @@ class MLFP(MetricLearner):
         self.pos_label_ = rarest_or_given(labels.classes, labels.counts, self.pos_label)
         positive = labels.classes[labels.codes] == self.pos_label_
         loss = make_loss(self, X, positive, np.ones(len(X)) if weights is None else weights)
-        found, gap = self._minimize(loss, X.shape[1])
+        found = minimize_in_stages(
+            partial(minimize_projected, largest=1.0), loss.value_and_gradient,
+            lambda L: loss.value_and_gradient(L)[0], np.eye(X.shape[1]),
+            lower_bound=loss.lower_bound, max_iter=self.max_iter, tol=self.tol,
+        )  # fmt: skip
         if not found.converged:
             goal = f"the objective was known to be within tol={self.tol:g} of its minimum"
             warn_stopped("MLFP", found.n_iter, self.max_iter, goal)
         # The symmetric root does not depend on how the eigenvectors are ordered.
         self.components_ = components_from_matrix(matrix_from_components(found.L))
-        self.objective_, self.duality_gap_, self.n_iter_ = found.value, gap, found.n_iter
-
-    def _minimize(self, loss: FewPositivesLoss, n_features: int) -> tuple[Solution, float]:
-        """The minimum, and how far it can be above that over all metrics."""
-        bounds = [-np.inf]
-
-        def exact(L: NDArray) -> float:
-            return loss.value_and_gradient(L)[0]
-
-        def lower_bound(L: NDArray, width: float) -> float:
-            bounds.append(loss.lower_bound(L, width))
-            return max(bounds)
-
-        found = minimize_in_stages(
-            partial(minimize_projected, largest=1.0), loss.value_and_gradient, exact,
-            np.eye(n_features), lower_bound=lower_bound,
-            max_iter=self.max_iter, tol=self.tol,
-        )  # fmt: skip
-        return found, max(found.value - max(bounds), 0.0)
+        self.objective_, self.n_iter_ = found.value, found.n_iter
+        self.duality_gap_ = max(found.value - found.bound, 0.0)
 
 
 class FewPositivesLoss(NamedTuple):

@@ -45,6 +45,7 @@ class Solution(NamedTuple):
     n_iter: int
     converged: bool
     proved: bool = False  # whether a lower bound proves the accuracy
+    bound: float = -np.inf  # on the exact loss
 
 
 def minimize_in_stages(
@@ -69,7 +70,7 @@ def minimize_in_stages(
     the exact loss, but at least to a hundredth of its value at the start or at L = 0, whichever is
     lower.
     """
-    n_iter, proved, converged = 0, False, False
+    n_iter, proved, converged, bound = 0, False, False, -np.inf
     stage_tol = max(1e-3 * tol, 1e-14)  # less is rounding
     best_L, best = L, exact(L)
     floor = SMALL_VALUE * min(abs(best), abs(exact(np.zeros_like(L))))  # for a minimum of zero
@@ -80,7 +81,7 @@ def minimize_in_stages(
         L, n_iter, value = stage.L, n_iter + stage.n_iter, exact(stage.L)
         if value <= best:
             best_L, best = L, value
-        bound = lower_bound(L, width)
+        bound = max(bound, lower_bound(L, width))
         allowed = tol * max(abs(best), floor)
         rounded_off = value - stage.value <= allowed / 2
         proved = best - bound <= allowed
@@ -91,7 +92,7 @@ def minimize_in_stages(
             stage_tol /= 100
         else:
             widths.pop(0)
-    return Solution(best_L, best, n_iter, converged, proved)
+    return Solution(best_L, best, n_iter, converged, proved, bound)
 
 
 def minimize_proved(

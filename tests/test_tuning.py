@@ -17,9 +17,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from raremetric import IML, IMLCV, MetricKNNClassifier
-from raremetric.learners.grid import Fold, nearest_under, vote_f1
 from raremetric.tuning import PAPER_GRID
 from raremetric.validation import check_labels
+from raremetric.voting.grid import Fold, nearest_under, vote_f1
 from tests.conftest import make_problem
 
 F1 = make_scorer(f1_score, pos_label="rare", zero_division=0)

@@ -14,13 +14,19 @@ from sklearn.utils import check_random_state
 from raremetric.classifier import MetricKNNClassifier
 from raremetric.learners.base import MetricLearner
 from raremetric.learners.euclidean import Euclidean
-from raremetric.learners.grid import Fold, Score, rare_f1, score_candidates
 from raremetric.learners.iml import IML
 from raremetric.pairs import check_max_samples
 from raremetric.performance import one_blas_thread
 from raremetric.selection import TrainingData, shuffled_folds, stratified_folds
 from raremetric.validation import Labels, check_integer, check_labels, take_rows
-from raremetric.voting.fitting import OF_DISTANCES, distance_score
+from raremetric.voting.grid import (
+    OF_DISTANCES,
+    Fold,
+    Score,
+    distance_score,
+    rare_f1,
+    score_candidates,
+)
 
 PAPER_GRID = {
     "margin": [1.0, 10.0, 100.0, 1000.0, 10_000.0],

@@ -25,15 +25,15 @@ from raremetric.contenders.base import (
     make_learner,
 )
 from raremetric.contenders.resampling import resample
-from raremetric.learners.grid import (
+from raremetric.learners.lmnn import LMNN
+from raremetric.neighbors.one_sided import map_rows, prepare_search
+from raremetric.validation import check_labels, quiet_constants, quiet_repeats
+from raremetric.voting.grid import (
     Fold,
     rare_f1,
     score_candidates,
     vote_f1,
 )
-from raremetric.learners.lmnn import LMNN
-from raremetric.neighbors.one_sided import map_rows, prepare_search
-from raremetric.validation import check_labels, quiet_constants, quiet_repeats
 
 N_NEIGHBORS = 3  # that vote
 N_IML_CANDIDATES = 100

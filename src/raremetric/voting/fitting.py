@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from raremetric.learners.grid import Fold, Score
-from raremetric.neighbors import NeighborSearch
 from raremetric.selection import (
     Evaluation,
     Sample,
@@ -22,7 +19,7 @@ from raremetric.selection import (
     rank,
 )
 from raremetric.validation import Labels, check_integer
-from raremetric.voting.readings import READINGS, Reading, class_scores, distance_floor
+from raremetric.voting.readings import READINGS
 from raremetric.voting.training import HeldOut
 from raremetric.voting.votes import (
     AdjustedVote,
@@ -36,10 +33,6 @@ from raremetric.voting.votes import (
 GAMMAS = np.geomspace(0.1, 10, 41)  # tried for each class; 1 is among them
 ROUNDS = 3  # of the search for the factors, which changes one class at a time
 F1 = check_aim("f1")
-# How candidates are judged by the score of distances, beside the aims of RareClassifier.
-OF_DISTANCES = ("average_precision", "neg_log_loss")
-# With the second nearest example of each class in place of the mean, the choice was worse.
-JUDGED = Reading(10, averaged=True)
 
 Measure = Callable[[int], HeldOut]  # held-out distances to the k nearest examples of each class
 
@@ -157,30 +150,3 @@ def _calibrate(scores: NDArray, held_out: HeldOut, labels: Labels) -> Calibratio
     sigmoids = [fit_sigmoid(scores[:, c], codes == c, held_out.weights) for c in classes]
     slopes, intercepts = (np.array(values) for values in zip(*sigmoids, strict=True))
     return Calibration(classes, Sigmoid(slopes, intercepts))
-
-
-def distance_score(positive: Any, scoring: Any) -> Score:
-    """A scorer of metrics by how much nearer the examples of one class are than all others.
-
-    ``scoring`` is one of `OF_DISTANCES` or an aim of ``RareClassifier``.
-    """
-    named = isinstance(scoring, str) and scoring in OF_DISTANCES
-    aim = F1 if named else check_aim(scoring)
-
-    def score(L: NDArray, fold: Fold, k: int) -> float:
-        is_positive = fold.y_test == positive
-        if is_positive.all() or not is_positive.any():
-            return 0.0  # no metric is better than another
-        Z = fold.X @ L.T
-        search = NeighborSearch(Z, fold.labels)
-        near = search.nearest_of_each_class(fold.X_test @ L.T, JUDGED.size, exact=False)
-        scores = class_scores([each.distances for each in near], distance_floor(Z), [JUDGED])
-        column = fold.labels.classes.tolist().index(positive)
-        sample = Sample.of(is_positive, np.arange(len(is_positive)), fold.weights_test)
-        found = evaluate(scores[np.newaxis, :, :, column], sample, aim)
-        if named:
-            is_loss = scoring == "neg_log_loss"
-            return float(-found.log_loss[0] if is_loss else found.average_precision[0])
-        return float(found.utility[0])
-
-    return score

@@ -15,10 +15,16 @@ from raremetric.learners.iml import IML
 from raremetric.learners.problem import LossParameters, PairSetProblem
 from raremetric.neighbors import NeighborSearch
 from raremetric.pairs import draw_anchors
+from raremetric.selection import Sample, check_aim, evaluate
 from raremetric.validation import Labels, check_weights, quiet_repeats
+from raremetric.voting.readings import Reading, class_scores, distance_floor
 
 # The parameters of IML on which its problem depends; the others are m, a, λ and the solver's.
 OF_PROBLEM = ("pairs", "dissimilar", "set_weights", "max_samples", "random_state")
+# How candidates are judged by the score of distances, beside the aims of RareClassifier.
+OF_DISTANCES = ("average_precision", "neg_log_loss")
+# With the second nearest example of each class in place of the mean, the choice was worse.
+JUDGED = Reading(10, averaged=True)
 
 
 class Fold(NamedTuple):
@@ -52,6 +58,33 @@ def rare_f1(positive) -> Score:
         nearest = nearest_under(L, fold, k)
         weights = (fold.weights, fold.weights_test)
         return vote_f1(nearest, fold.labels, fold.y_test == positive, positive, *weights)
+
+    return score
+
+
+def distance_score(positive: Any, scoring: Any) -> Score:
+    """A scorer of metrics by how much nearer the examples of one class are than all others.
+
+    ``scoring`` is one of `OF_DISTANCES` or an aim of ``RareClassifier``.
+    """
+    named = isinstance(scoring, str) and scoring in OF_DISTANCES
+    aim = check_aim("f1" if named else scoring)
+
+    def score(L: NDArray, fold: Fold, k: int) -> float:
+        is_positive = fold.y_test == positive
+        if is_positive.all() or not is_positive.any():
+            return 0.0  # no metric is better than another
+        Z = fold.X @ L.T
+        search = NeighborSearch(Z, fold.labels)
+        near = search.nearest_of_each_class(fold.X_test @ L.T, JUDGED.size, exact=False)
+        scores = class_scores([each.distances for each in near], distance_floor(Z), [JUDGED])
+        column = fold.labels.classes.tolist().index(positive)
+        sample = Sample.of(is_positive, np.arange(len(is_positive)), fold.weights_test)
+        found = evaluate(scores[np.newaxis, :, :, column], sample, aim)
+        if named:
+            is_loss = scoring == "neg_log_loss"
+            return float(-found.log_loss[0] if is_loss else found.average_precision[0])
+        return float(found.utility[0])
 
     return score
 

@@ -65,8 +65,7 @@ class IMLCV(MetricLearner):
         next one. The score of a dropped candidate is the mean over the folds it was tried on.
     max_samples : int or None, default=20_000
         If there are more examples, the loss consists of the pairs of this many of them, as in
-        :class:`IML`, and a larger test fold is represented by a sample of this size, with weights
-        that restore its proportions. None takes all.
+        :class:`IML`. None takes all.
     n_jobs : int or None, default=None
         Threads over the candidates. The result does not depend on it.
     random_state : int, RandomState instance or None, default=None
@@ -177,7 +176,6 @@ class IMLCV(MetricLearner):
         shared = {"max_samples": self.max_samples}
         if self.max_samples is not None and len(data.X) > self.max_samples:
             shared["random_state"] = int(rng.randint(np.iinfo(np.int32).max))
-            folds = [fold.with_fewer_test_rows(**shared) for fold in folds]
         scores, seconds = self._score_folds(folds, [shared | each for each in candidates], score)
         self._keep_results(candidates, scores, seconds)
         best = IML(n_neighbors=self.n_neighbors, **(shared | self.best_params_))

@@ -14,7 +14,6 @@ from raremetric.learners import iml
 from raremetric.learners.iml import IML
 from raremetric.learners.problem import LossParameters, PairSetProblem
 from raremetric.neighbors import NeighborSearch
-from raremetric.pairs import draw_anchors
 from raremetric.selection import Sample, check_aim, evaluate
 from raremetric.validation import Labels, check_weights, quiet_repeats
 from raremetric.voting.readings import Reading, class_scores, distance_floor
@@ -36,16 +35,6 @@ class Fold(NamedTuple):
     y_test: NDArray
     weights: NDArray | None = None  # of the training part; None for all the same
     weights_test: NDArray | None = None
-
-    def with_fewer_test_rows(self, max_samples: int, random_state: int) -> Fold:
-        """The fold with at most that many test rows, which by their weights stand for all."""
-        labels = Labels(*np.unique(self.y_test, return_inverse=True, return_counts=True))
-        weights = check_weights(self.weights_test, len(self.y_test))
-        rows, weights, _ = draw_anchors(labels, weights, max_samples, random_state)
-        if rows is None:
-            return self
-        X_test, y_test = self.X_test[rows], self.y_test[rows]
-        return self._replace(X_test=X_test, y_test=y_test, weights_test=weights[rows])
 
 
 Score = Callable[[NDArray, Fold, int], Any]  # of components L, on a fold, with k neighbors

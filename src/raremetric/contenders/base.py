@@ -204,6 +204,13 @@ def grid_candidates(
     return tried
 
 
+def own_candidates(estimator: type, split: int) -> list[Candidate]:
+    """What a class offers by its static method ``candidates(split)``; else its defaults alone."""
+    offered = getattr(estimator, "candidates", None)
+    tried = [{}] if offered is None else offered(split)
+    return [Candidate(str(params), params) for params in tried]
+
+
 def make_learner(kind: type, parameters: Mapping[str, Any], seed: int) -> Any:
     """A transformer with parameters; seeded, if it has an open random_state."""
     learner = kind(**parameters)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -23,6 +24,7 @@ from raremetric.contenders.base import (
     check_arguments,
     describe_params,
     make_learner,
+    own_candidates,
 )
 from raremetric.contenders.resampling import resample
 from raremetric.learners.lmnn import LMNN
@@ -49,7 +51,7 @@ class NeighborVote(Contender):
     learner : type
         Class of the transformer.
     propose : callable (split) -> list of Candidate, or None
-        The candidates where no grid is given; None for the default parameters alone.
+        The candidates where no grid is given; None for `own_candidates`.
     """
 
     learner: type = field(compare=False)
@@ -62,8 +64,8 @@ class NeighborVote(Contender):
         check_arguments(self.learner, self.settings, self.grid, self.name)
 
     def _default_candidates(self, split: int) -> list[Candidate]:
-        tried = [Candidate("{}", {})] if self.propose is None else self.propose(split)
-        return tried[: self.n_candidates]
+        propose = self.propose or partial(own_candidates, self.learner)
+        return propose(split)[: self.n_candidates]
 
     def _fit(
         self, candidates: Sequence[Candidate], X: NDArray, y: NDArray, how: TuningOptions
@@ -197,11 +199,6 @@ def prepare_fold(
 
 
 # Candidates where no grid is given, as the authors of IML tried them.
-
-
-def euclidean_candidates(split: int) -> list[Candidate]:
-    """The plain distance has nothing to tune."""
-    return [Candidate("{'None': None}", {})]
 
 
 def lmnn_candidates(split: int) -> list[Candidate]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -25,6 +26,7 @@ from raremetric.contenders.base import (
     TuningOptions,
     check_arguments,
     make_learner,
+    own_candidates,
     refuse_unknown,
 )
 from raremetric.contenders.scored import chosen_members, describe_average
@@ -207,14 +209,14 @@ class MetricScore(Rare):
     ----------
     learner : type
         Class of the transformer.
-    propose : callable (split) -> list of Candidate
-        The candidates where no grid is given, of which every ``step``-th is tried, and no more
-        than `N_METRICS`.
+    propose : callable (split) -> list of Candidate, or None
+        The candidates where no grid is given, or None for `own_candidates`. Every ``step``-th of
+        them is tried, and no more than `N_METRICS`.
     step : int
     """
 
     learner: type = field(compare=False)
-    propose: Callable[[int], list[Candidate]] = field(compare=False)
+    propose: Callable[[int], list[Candidate]] | None = field(default=None, compare=False)
     step: int = field(default=1, compare=False)
     default_max_samples: int | None = field(default=MAX_SAMPLES, compare=False)
     default_max_features: int | None = field(default=MAX_FEATURES, compare=False)
@@ -228,7 +230,8 @@ class MetricScore(Rare):
             )
 
     def _default_candidates(self, split: int) -> list[Candidate]:
-        return self.propose(split)[:: self.step][: self.n_candidates or N_METRICS]
+        propose = self.propose or partial(own_candidates, self.learner)
+        return propose(split)[:: self.step][: self.n_candidates or N_METRICS]
 
     @property
     def ignores_weights(self) -> str:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Mapping, Sequence
-from functools import partial
 from importlib import import_module
 from typing import Any
 
@@ -37,7 +36,6 @@ from raremetric.contenders.neighbor_vote import (
     IMLVote,
     LMNNVote,
     NeighborVote,
-    euclidean_candidates,
     gmml_candidates,
     iml_candidates,
     itml_candidates,
@@ -45,7 +43,7 @@ from raremetric.contenders.neighbor_vote import (
     mlfp_candidates,
 )
 from raremetric.contenders.rare import MetricScore, Rare
-from raremetric.contenders.scored import Scored, ScoredEstimator, own_candidates
+from raremetric.contenders.scored import Scored, ScoredEstimator
 from raremetric.learners.euclidean import Euclidean
 from raremetric.learners.gmml import GMML
 from raremetric.learners.iml import IML
@@ -144,7 +142,7 @@ CONTENDERS: dict[str, Contender] = {
     contender.name: contender
     for contender in (
         # The votes of published studies.
-        NeighborVote(name="Euclidean", learner=Euclidean, propose=euclidean_candidates),
+        NeighborVote(name="Euclidean", learner=Euclidean),
         LMNNVote(name="LMNN", **_lmnn),
         NeighborVote(name="ITML", **_itml),
         NeighborVote(name="GMML", **_gmml),
@@ -160,7 +158,6 @@ CONTENDERS: dict[str, Contender] = {
         MetricScore(
             name="Euclidean-score",
             learner=Euclidean,
-            propose=euclidean_candidates,
             default_max_features=None,  # there is nothing to learn
             title="plain distance",
             alias="plain",
@@ -237,9 +234,8 @@ def custom_contender(
     name = name or estimator.__name__
     if hasattr(estimator, "predict"):
         return ScoredEstimator(name=name, kind=path, estimator=estimator, **fields)
-    propose = partial(own_candidates, estimator)
     kind = MetricScore if for_table else NeighborVote
-    return kind(name=name, kind=path, learner=estimator, propose=propose, **fields)
+    return kind(name=name, kind=path, learner=estimator, **fields)
 
 
 def load_class(path: str) -> type:

@@ -18,6 +18,7 @@ from raremetric.contenders.base import (
     check_arguments,
     describe_params,
     grid_candidates,
+    own_candidates,
     refuse_unknown,
 )
 from raremetric.contenders.families import Classifiers
@@ -118,13 +119,6 @@ class ScoredEstimator(Scored):
             f"{self.title} cannot take weights: it is fitted without them; only its threshold and "
             "its measures are weighted."
         )
-
-
-def own_candidates(estimator: type, split: int) -> list[Candidate]:
-    """What a class offers by its static method ``candidates(split)``; else its defaults alone."""
-    offered = getattr(estimator, "candidates", None)
-    tried = [{}] if offered is None else offered(split)
-    return [Candidate(str(params), params) for params in tried]
 
 
 def chosen_members(

@@ -154,38 +154,29 @@ def test_files_that_are_no_studies(text, message, tmp_path):
             r"positions must be one of 'even",
         ),
         ("datasets = 1", r"datasets in .* must be a list of names.*got 1\."),
-        ("datasets = [1]", r"datasets in .* must be a list of names.*got \[1\]"),
         ("datasets = []", r"datasets in .* must not be empty"),
         ("splits = 0", r"splits == 0"),
         ("splits = 'a'", r"splits in .* must be an integer"),
-        ("splits = true", r"splits in .* must be an integer"),
         (
             f"first_split = {10**20}",
             r"seeds, of at most 4294967295; with first_split = 10{20} and splits = 20, the last",
         ),
         ("test_size = 1", r"test_size in .* between 0 and 1, .*got 1\."),
-        ("test_size = 'half'", r"test_size in .* between 0 and 1.*'half'"),
         ("shares = 0.5", r"shares in .* a list .* got 0.5"),
         ("shares = []", r"shares in .* must not be empty"),
         ("shares = [2.0]", r"shares .* between 0 and 1"),
-        ("shares = ['a']", r"shares .* between 0 and 1"),
         ("resampling = 'rus'", r"resampling .* a list"),
         ("resampling = ['ros']", r"resampling in .* must be one"),
         ("measures = 'f1'", r"measures .* a list"),
-        ("measures = [1]", r"measures in .* must be one of"),
         ("measures = ['auc']", r"measures in .* must be one of"),
         ("leader = 'GMML'", r"leader must be one of 'IML'"),
-        ("leader = 1", r"leader in .* must be a string"),
-        ("name = 1", r"name in .* must be a string"),
         ("name = ''", r"name in .* must not be empty"),
         ("name = 'a/b'", r"name in .* without slashes"),
         ('name = "a\\nb"', r"name in .* without slashes"),
         ("learners.IML.seed = 1", r"no field seed of learner 'IML'"),
         ("learners.Mine = {}", r"kind of learner 'Mine' must be one of"),
         ("learners.a.kind = 'no.module:A'", r"cannot be imported"),
-        ("learners.a.kind = 1", r"kind of learner 'a' must be a string"),
         ("learners.a = {kind = 'IML', settings = {m = 1}}", r"'a' has the unknown settings m; IML"),
-        ("learners.IML.settings = 1", r"settings of learner 'IML' must"),
         ("learners.IML.candidates = 0", r"of learner 'IML' == 0"),
         ("learners.IML.candidates = 'a'", r"candidates of .* an integer"),
         ("learners.IML.grid = [1]", r"grid of learner 'IML' must be"),
@@ -208,17 +199,12 @@ def test_fields_of_a_study(field, message, tmp_path):
     test_files_that_are_no_studies("\n".join(lines), message, tmp_path)
 
 
-def test_a_study_with_too_many_tasks(tmp_path):
-    path = tmp_path / "mine.toml"
-    path.write_text("datasets = ['wine']\nsplits = 999_999_999\n[learners.IML]\n[learners.ML1]")
-    with pytest.raises(ValueError, match=r"'mine' has 1999999998 tasks; there can be at most"):
-        read_study(path).tasks()
-
-
-def test_a_later_part_of_a_study_extends_its_splits():
+def test_splits_of_a_study_are_extended_and_limited():
     first = Study("mine", ("wine",), (IML,), splits=5)
     later = Study("mine", ("wine",), (ML1,), splits=5, first_split=6)
     both = first.extended(later)
     assert (both.first_split, both.splits) == (1, 10)
     assert Study.from_dict(later.to_dict()) == later
     assert [task.split for task in later.tasks()] == [6, 7, 8, 9, 10]
+    with pytest.raises(ValueError, match=r"'mine' has 999999999 tasks; there can be at most"):
+        replace(first, splits=999_999_999).tasks()

@@ -97,12 +97,30 @@ def split_of(tmp_path, number, **fields):
     return tmp_path / f"split{number}.csv.gz"
 
 
-def check_refused(path, store_path, message):
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"test_size": 0.25}, "The study 'mine' .*test_size"),
+        ({"learners": (LearnerSpec("a, b", "GMML"),)}, "The study 'mine' .*learner 'a, b'"),
+        ({"tp": 5}, r"tp is 5 .* and 4 in"),
+        ({"candidate": {"margin": 1.0}}, r"candidate is .*1\.0"),
+        ({"seconds": 1.0}, None),  # may differ
+    ],
+)
+def test_a_store_and_a_file_that_contradict_each_other(store, path, tmp_path, changes, message):
     """Nothing is imported, and the store is not changed."""
-    content = store_path.read_bytes()
-    with pytest.raises(StoreError, match=rf"{message}.* Nothing was imported"):
-        import_results(path, store_path)
-    assert store_path.read_bytes() == content
+    if hasattr(STUDY, next(iter(changes))):
+        path = split_of(tmp_path, 2, **changes)
+    else:
+        task = STUDY.tasks()[-1]
+        store.save(task, result_of(task, **changes))
+    content = store.path.read_bytes()
+    if message is None:
+        assert import_results(path, store.path) == 0
+    else:
+        with pytest.raises(StoreError, match=rf"{message}.* Nothing was imported"):
+            import_results(path, store.path)
+    assert store.path.read_bytes() == content
 
 
 def test_tasks_that_a_store_lacks_are_added(store, tmp_path):
@@ -117,7 +135,8 @@ def test_tasks_that_a_store_lacks_are_added(store, tmp_path):
 
 def test_results_of_a_store_are_kept_and_failures_replaced(store, tmp_path):
     path, tasks = split_of(tmp_path, 1), STUDY.tasks()
-    check_refused(path, store.path, rf"{tasks[1].id} .*status is 'absent' .* and 'done' in")
+    with pytest.raises(StoreError, match=rf"{tasks[1].id} .*status is 'absent' .* and 'done' in"):
+        import_results(path, store.path)
     for number, task in enumerate(tasks):
         if number != 2:
             store.save(task, result_of(task, seconds=float(number)))
@@ -125,30 +144,6 @@ def test_results_of_a_store_are_kept_and_failures_replaced(store, tmp_path):
     assert set(store.statuses().values()) == {"done"}
     times = dict(store.select(["id", "seconds"]))
     assert (times[tasks[2].id], times[tasks[3].id]) == (DONE.seconds, 3.0)
-
-
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"tp": 5}, r"tp is 5 .* and 4 in"),
-        ({"candidate": {"margin": 1.0}}, r"candidate is .*1\.0"),
-    ],
-)
-def test_another_result_of_a_task_is_an_error(store, path, changes, message):
-    task = STUDY.tasks()[-1]
-    store.save(task, result_of(task, **changes))
-    check_refused(path, store.path, rf"{task.id} .*{message}")
-
-
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"test_size": 0.25}, "test_size"),
-        ({"learners": (LearnerSpec("a, b", "GMML"),)}, "learner 'a, b'"),
-    ],
-)
-def test_another_study_of_the_same_name_is_an_error(store, tmp_path, changes, message):
-    check_refused(split_of(tmp_path, 2, **changes), store.path, f"The study 'mine' .*{message}")
 
 
 HEAD = b'{"format": "raremetric results, version 1", "studies": []}\n'
@@ -209,25 +204,20 @@ def edit(path, column=None, value=None, *, study=None):
         ("id", "wine/own@0.5/none/1/IML", r"dataset must be 'wine' according to the id"),
         ("dataset", "heart", r"dataset must be 'glass' according to the id; got 'heart'"),
         ("share", "0.2", r"share must be 0.1 according to the id; got 0.2"),
-        ("share", "2", r"share must be empty, or between 0 and 1"),
         ("test_size", "nan", r"test_size must be empty, or between 0 and 1"),
         ("resampling", "ros", r"resampling must be one of"),
         ("split", "0", r"split must be at least 1"),
         ("split", "x", r"invalid literal"),
         ("split", "1_0", r"split must be at least 1; got '1_0'"),
-        ("learner", "", r"learner must be a name"),
         ("status", "failed", r"status must be done or absent; got 'failed'"),
         ("status", "absent", r"tn of a task that is absent must be empty"),
         ("tn", "", r"tn of a task that is done must be a number of rows"),
         ("fp", "-1", r"fp must be empty, or a number of rows; got '-1'"),
-        ("tp", "9" * 30, r"tp must be empty, or a number of rows"),
         ("average_precision", "1.5", r"average_precision must be empty, or between 0 and 1"),
         ("seconds", "inf", r"seconds must be a duration; got 'inf'"),
         ("candidate", "[]", r"candidate must be a JSON object"),
-        ("versions", "", r"versions must be a JSON object"),
         ("seeds", "{", r"line 3 is wrong: Expecting property name"),
         ("finished", "yesterday", r"line 3 is wrong: Invalid isoformat"),
-        ("finished", "", r"line 3 is wrong: Invalid isoformat"),
     ],
 )
 def test_edited_rows(tmp_path, path, column, value, message):
@@ -253,14 +243,10 @@ def test_rows_that_occur_twice_or_are_cut(store, tmp_path, path):
     ("study", "message"),
     [
         ({"datasets": "wine"}, r"collection must be one of"),
-        ({"datasets": [1]}, r"datasets in .* must be a list of names"),
         ({"splits": 10**9}, r"has 8000000000 tasks; there can be at most"),
-        ({"shares": ["a"]}, r"shares in .* must be between 0 and 1"),
-        ({"learners": {}}, r"learners in .* must not be empty"),
         ({"learners": {"a": {"kind": 1}}}, r"kind of learner 'a' must be a string"),
         ({"name": "../x"}, r"name in .* without slashes"),
         ({"name": "other"}, r"two studies have the same name"),
-        ({"other": 1}, r"no field other in"),
         ({"name": "é" * 76}, r"name in .* of at most 150 bytes; it has 152"),
         ({"measures": ["f1", "f1"]}, r"measures in .* contains 'f1' twice"),
     ],

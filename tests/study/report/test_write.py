@@ -262,28 +262,21 @@ def test_a_step_that_fails_leaves_what_was_there(tmp_path, monkeypatch, step):
 def test_writing_that_fails_leaves_no_temporary_files(tmp_path):
     (tmp_path / "report.html").mkdir()  # cannot be replaced by a file
     with pytest.raises(OSError, match=r"report\.html"):
-        write([study_like(n_splits=1, datasets=FEW)], tmp_path)
+        write([single()], tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == ["report.html"]
 
 
 def test_reports_that_are_refused_write_nothing(tmp_path):
+    study, rows = single().study, single().rows
     with pytest.raises(ValueError, match="no finished task"):
-        write([StudyResults(single().study, single().rows[:0])], tmp_path / "out")
+        write([StudyResults(study, rows[:0])], tmp_path / "out")
+    same_files = [results_of(rows, name) for name in ("a b", "a-b")]
+    with pytest.raises(ValueError, match=r"written to 'a-b\.csv'.*rename the study"):
+        write(same_files, tmp_path / "out")
     assert not (tmp_path / "out").exists()
     (tmp_path / "out").write_text("")
     with pytest.raises(NotADirectoryError, match="written to a directory"):
-        write([study_like(n_splits=1, datasets=FEW)], tmp_path / "out")
-
-
-@pytest.mark.parametrize(
-    ("names", "file"),
-    [(["a b", "a-b"], "a-b.csv")],
-)
-def test_two_files_of_the_same_name_are_refused(tmp_path, names, file):
-    results = [StudyResults(results_of(single().rows, name).study, single().rows) for name in names]
-    with pytest.raises(ValueError, match=f"written to '{file}'.*rename the study"):
-        write(results, tmp_path / "out")
-    assert not (tmp_path / "out").exists()
+        write([single()], tmp_path / "out")
 
 
 def test_names_of_studies_that_are_ids_of_the_page(tmp_path):

@@ -6,6 +6,7 @@ import sys
 import numpy as np
 import pytest
 
+from raremetric.contenders import scored
 from raremetric.table import load_model
 
 onnxruntime = pytest.importorskip("onnxruntime")
@@ -48,7 +49,8 @@ def test_the_threshold_that_the_user_chose(run, path, tmp_path):
     assert label.tolist() != np.argmax(p, axis=1).tolist()
 
 
-def test_what_cannot_be_exported(run, path, saved, tmp_path):
+def test_what_cannot_be_exported(run, path, saved, tmp_path, monkeypatch):
+    monkeypatch.setattr(scored.Scored, "n_for_table", 1)
     logistic, out = tmp_path / "logistic.skops", tmp_path / "model.onnx"
     words = ("fit", path, "--target", "state", "--id", "id", "--model", "logistic")
     assert run(*words, "-o", logistic).exit_code == 0

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import ast
 import hashlib
 import inspect
 import time
 import warnings
-from collections.abc import Iterable
-from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -141,33 +138,18 @@ def fingerprint(learner: LearnerSpec) -> str:
 
 @cache
 def package_fingerprint(root: Path = ROOT) -> str:
-    """The part of a fingerprint before the plus sign, of the package in a folder."""
-    return hash_of_code(path.read_bytes() for path in computing_files(root))
+    """The part of a fingerprint before the plus sign, of the package in a folder.
+
+    A module that is moved or renamed does not change it.
+    """
+    parts = sorted(hashlib.sha256(path.read_bytes()).digest() for path in computing_files(root))
+    return hashlib.sha256(b"".join(parts)).hexdigest()[:16]
 
 
 def computing_files(root: Path) -> list[Path]:
     """The files of the package that can change a result."""
     files = [path for path in root.rglob("*.py") if path.relative_to(root).parts[0] not in NEUTRAL]
     return [*files, root / "study" / "protocol.py", root / "datasets" / "registry.csv"]
-
-
-def hash_of_code(sources: Iterable[bytes]) -> str:
-    """A hash of the code of modules. A module that is moved or renamed does not change it."""
-    parts = sorted(hashlib.sha256(_without_imports(source)).digest() for source in sources)
-    return hashlib.sha256(b"".join(parts)).hexdigest()[:16]
-
-
-def _without_imports(source: bytes) -> bytes:
-    """The lines of a module, except empty ones and imports, which contain names of modules."""
-    lines = source.splitlines(keepends=True)
-    nodes: Iterable[ast.AST] = ()
-    with suppress(SyntaxError):  # of the table of data sets
-        nodes = ast.walk(ast.parse(source))
-    for node in nodes:
-        if isinstance(node, ast.Import | ast.ImportFrom):
-            first, last = node.lineno - 1, node.end_lineno or node.lineno
-            lines[first:last] = [b"\n"] * (last - first)
-    return b"".join(line for line in lines if line.strip())
 
 
 @cache

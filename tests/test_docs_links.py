@@ -5,10 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from docs._ext.site_config import GALLERY, read_inventories, site_links
+from docs._ext.site_config import GALLERY, site_links
 from docs._ext.site_config import PAGES as ROOT_PAGES
 from tests.test_docs import PAGES, ROOT, relative
-from tools.inventories import inventory_lines
 from tools.links import dead_links, read_page
 
 
@@ -65,14 +64,6 @@ def test_what_is_loaded_from_the_network_is_found(tag, tmp_path):
 def test_gallery_is_listed_in_order():
     scripts = {path.name for path in (ROOT / "examples" / "gallery").glob("*.py")} - {"plots.py"}
     assert sorted(GALLERY) == sorted(scripts)
-
-
-def test_inventories_are_written_and_read(tmp_path):
-    mapping = read_inventories(ROOT / "docs" / "inventories", tmp_path)
-    address, path = mapping["sklearn"]
-    name = "sklearn.neighbors.KNeighborsClassifier"
-    assert address.startswith("https:")
-    assert inventory_lines(Path(path))[name].split()[:2] == [name, "py:class"]
 
 
 def test_links_of_root_files_on_the_site():

@@ -5,7 +5,6 @@ import json
 import numpy as np
 import pytest
 
-from raremetric import terminal
 from raremetric.contenders import scored
 from tests.table.conftest import make_table
 
@@ -57,51 +56,6 @@ def test_compare_with_every_role_and_the_next_step(run, roles_path, tmp_path, mo
     assert "Top 10" in page
     assert "Alerts at the threshold" in page
     assert "is that of the best threshold for each test fold" in page
-
-
-# Progress bars, on a terminal.
-
-
-@pytest.fixture
-def recorded(monkeypatch):
-    """The steps of each progress bar, the last one last."""
-    made = []
-
-    class Recorder(terminal.Step):
-        def __init__(self, *args):
-            super().__init__(*args)
-            self.steps = []
-            made.append(self)
-
-        def __call__(self, description=None, line=None):
-            self.steps.append("step")
-
-        def reach(self, n_done, n_steps):
-            self.steps.append((n_done, n_steps))
-
-    monkeypatch.setattr(terminal, "Step", Recorder)
-    return made
-
-
-@pytest.mark.parametrize("name", ["logistic", "gmml"])
-def test_fit_reports_its_steps(run, path, tmp_path, recorded, name):
-    out = tmp_path / "m.skops"
-    run("fit", path, "--target", "state", "-o", out, "--model", name, "--ignore", "id")
-    steps = recorded[-1].steps
-    assert len(steps) > 3
-    assert steps[-1][0] == steps[-1][1]
-    assert [done for done, _ in steps] == sorted(done for done, _ in steps)
-
-
-def test_other_commands_report_their_steps(run, path, saved, tmp_path, recorded):
-    assert run("predict", saved, path).exit_code == 0  # to standard output
-    assert recorded[-1].steps == ["step"]
-    assert recorded[-1].total == 1
-    assert run("explain", saved, path, "--importance").exit_code == 0
-    assert recorded[-1].steps == [(i + 1, 21) for i in range(21)]  # 4 columns, 5 times
-    assert run("review", saved, path, "--top", 3, "-o", tmp_path / "r.html").exit_code == 0
-    assert recorded[-1].steps == ["step"] * 4  # one piece, three rows
-    assert recorded[-1].total == 4
 
 
 # Files and tables at the edges.

@@ -189,7 +189,14 @@ def test_a_terminal_has_bars(run, path, saved, tmp_path, monkeypatch):
     assert "plain distance" in result.stderr
     assert "2/2" in result.stderr
     assert "fold 2" not in result.stderr
-    assert "predicting" in run("predict", saved, path, "-o", tmp_path / "out.csv").stderr
+    fit = ["fit", path, "--target", "state", "--id", "id", "--model", "plain"]
+    for words, shown in (
+        ([*fit, "-o", tmp_path / "m.skops"], "fitting plain"),
+        (["predict", saved, path, "-o", tmp_path / "out.csv"], "predicting"),
+        (["explain", saved, path, "--importance"], "permuting"),
+        (["review", saved, path, "--top", 3, "-o", tmp_path / "r.html"], "explaining"),
+    ):
+        assert shown in run(*words).stderr
 
 
 @pytest.mark.parametrize(

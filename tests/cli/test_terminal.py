@@ -6,7 +6,6 @@ import signal
 import stat
 import subprocess
 import sys
-import time
 
 import pytest
 import typer
@@ -169,18 +168,6 @@ def test_impossible_widths_of_the_terminal(saved, columns):
     shown = CliRunner().invoke(app, ["info", str(saved)], env={"COLUMNS": columns}).stdout
     assert shown == CliRunner().invoke(app, ["info", str(saved)], env={"COLUMNS": "80"}).stdout
     assert "gmml" in shown
-
-
-def test_ctrl_c_prints_one_sentence(path, tmp_path):
-    words = ["compare", path, "--target", "state", "--ignore", "id", "--jobs", "1"]
-    process = start(*words, cwd=tmp_path, text=True)
-    process.stderr.readline()  # the first fold is done
-    time.sleep(0.05)
-    process.send_signal(signal.SIGINT)
-    _, errors = process.communicate(timeout=120)
-    assert process.returncode == 130
-    assert "Stopped" in errors.splitlines()[-1]
-    assert "Traceback" not in errors
 
 
 @pytest.mark.parametrize("error", [SystemError, ImportError, ValueError])

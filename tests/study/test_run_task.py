@@ -4,13 +4,12 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.linear_model import LogisticRegression
-from sklearn.metrics import average_precision_score, confusion_matrix, log_loss
+from sklearn.metrics import average_precision_score, log_loss
 from sklearn.model_selection import StratifiedKFold, train_test_split
 from sklearn.utils import Bunch
 
-from raremetric import RareClassifier, TableEncoder
+from raremetric import TableEncoder
 from raremetric.contenders import CONTENDERS
-from raremetric.datasets import load_dataset
 from raremetric.study import protocol
 from raremetric.study.protocol import encoded, fingerprint, make_split, run_task
 from raremetric.study.tasks import LearnerSpec, Task
@@ -99,18 +98,6 @@ def test_one_random_state_for_split_and_folds():
     expected = StratifiedKFold(5, shuffle=True, random_state=state).split(X_train, y_train)
     for ours, theirs in zip(split.folds, expected, strict=True):
         np.testing.assert_array_equal(ours[1], theirs[1])
-
-
-@pytest.mark.filterwarnings("ignore:IML")
-def test_rare_classifier_is_what_a_user_gets(few_candidates):
-    X, y = load_dataset("zoo-3", return_X_y=True)
-    X, X_test, y, y_test = train_test_split(X, y, test_size=0.5, stratify=y, random_state=2)
-    model = RareClassifier("fast", pos_label=1, random_state=2).fit(X, y)
-    result = run_task(Task("zoo-3", None, "none", 2, KNOWN["RareClassifier-fast"], 0.5))
-    assert counts(result) == confusion_matrix(y_test, model.predict(X_test)).ravel().tolist()
-    assert result.average_precision == pytest.approx(
-        average_precision_score(y_test, model.predict_proba(X_test)[:, 1])
-    )
 
 
 @pytest.fixture

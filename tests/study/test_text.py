@@ -264,16 +264,6 @@ def test_fields_of_earlier_versions_are_ignored(store, tmp_path, path):
     assert again.studies() == store.studies()
 
 
-def test_classes_that_a_file_names_are_not_imported(tmp_path, path, monkeypatch):
-    (tmp_path / "trap.py").write_text("raise SystemExit('imported')")
-    monkeypatch.syspath_prepend(tmp_path)
-    edit(path, study={"learners": {"a": {"kind": "trap:Trap"}}})
-    import_results(path, tmp_path / "new.sqlite")
-    again = Store(tmp_path / "new.sqlite")
-    assert again.studies()[0].learners[0].kind == "trap:Trap"
-    assert [len(each.rows) for each in again.results()] == [0, 3]
-
-
 def test_an_edited_store(store, tmp_path, path):
     for definition, message in (
         ("{", "Expecting property"),

@@ -16,6 +16,8 @@ from raremetric.copies import find_copies, keys_to_leave_out, rows_without
 from raremetric.dask.calibration import PredictionMixin, calibrate, scores_of
 from raremetric.dask.partitions import (
     MIN_HELD_OUT,
+    Partitions,
+    Ranks,
     Scores,
     comparable_rows,
     divide,
@@ -185,15 +187,7 @@ class DaskClassifier(PredictionMixin, ClassifierMixin, MetaEstimatorMixin, BaseE
         self.estimator_ = clone(self.estimator).fit(X, codes)
         for attribute in filter(partial(hasattr, self.estimator_), OF_FITTED):
             setattr(self, attribute, getattr(self.estimator_, attribute))
-        parts, self.held_out_counts_ = [], np.zeros(2, dtype=np.int64)
-        if len(codes) < data.counts.sum():
-            keys = keys_to_leave_out(comparable_rows(X))
-            score = partial(_score_new, self.estimator_, self._column, keys)
-            parts.append(data.score(held_out, score))
-            self.held_out_counts_ = np.bincount(parts[0].codes, minlength=2)
-        if self.held_out_counts_.min() < MIN_HELD_OUT:
-            parts.append(Scores(self._score_folds(X, codes, rng), codes))
-        values, codes = Scores.joined(parts)
+        values, codes = self._score_rows(data, held_out, X, codes, rng)
         weights = represent(codes, self.class_counts_)
         found = calibrate(values, codes == self._column, weights, aim)
         self.calibration_, decision, quality = found
@@ -206,6 +200,25 @@ class DaskClassifier(PredictionMixin, ClassifierMixin, MetaEstimatorMixin, BaseE
         self.threshold_ = decision.threshold
         self.best_score_, self.score_std_, self.validation_, _ = quality
         return self
+
+    def _score_rows(
+        self,
+        data: Partitions,
+        held_out: list[Ranks],
+        X: Any,
+        codes: NDArray,
+        rng: np.random.RandomState,
+    ) -> Scores:
+        """Scores of rows that were held out and, if these are few, of the folds of the sample."""
+        parts, self.held_out_counts_ = [], np.zeros(2, dtype=np.int64)
+        if len(codes) < data.counts.sum():
+            keys = keys_to_leave_out(comparable_rows(X))
+            score = partial(_score_new, self.estimator_, self._column, keys)
+            parts.append(data.score(held_out, score))
+            self.held_out_counts_ = np.bincount(parts[0].codes, minlength=2)
+        if self.held_out_counts_.min() < MIN_HELD_OUT:
+            parts.append(Scores(self._score_folds(X, codes, rng), codes))
+        return Scores.joined(parts)
 
     def _score_folds(
         self, X: Any, codes: NDArray, rng: np.random.RandomState

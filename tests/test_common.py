@@ -128,11 +128,3 @@ def test_sklearn_checks(estimator, check):
 )
 def test_sklearn_checks_of_the_ensemble(estimator, check, few_candidates):
     check(estimator)
-
-
-@pytest.mark.slow
-@parametrize_with_checks(
-    [RareClassifier(budget=1e-6, random_state=0)], expected_failed_checks=expected_failures
-)
-def test_sklearn_checks_of_the_ensemble_with_all_candidates(estimator, check):
-    check(estimator)

@@ -139,8 +139,9 @@ def test_two_studies_from_start_to_report(run, study, tmp_path):
     store, out = str(tmp_path / "study.sqlite"), tmp_path / "out"
     (tmp_path / "second.toml").write_text(
         'datasets = ["iris0"]\nsplits = 1\ntest_size = 0.5\nfew_positives = true\n'
-        'measures = ["f1", "average_precision"]\n'
-        "[learners.Euclidean]\n[learners.SVM-rbf]\n[learners.logistic-regression]\n"
+        'measures = ["f1", "average_precision"]\nresampling = ["none", "rus"]\n'
+        "[learners.Euclidean]\n[learners.GMML]\ncandidates = 1\n"
+        '[learners.NB]\nkind = "sklearn.naive_bayes:GaussianNB"\n'
     )
     assert run("study", "run", study, "--splits", "2", "--store", store).exit_code == 0
     report = ["study", "report", "--store", store, "--out", str(out)]
@@ -148,11 +149,17 @@ def test_two_studies_from_start_to_report(run, study, tmp_path):
     assert "My study" in (out / "report.html").read_text()
     done = run("study", "run", tmp_path / "second.toml", "--store", store)
     assert done.exit_code == 0, done.output
+    assert "Note: NB chooses a threshold instead of resampling, and runs with" in done.stderr
+    assert "6 tasks, 6 to do" in done.stderr
+    assert run("study", "status", "--store", store, "--json").stdout.count('"left": 0') == 2
     result = run(*report, "--json")
     assert {*json.loads(result.stdout)["files"]} == {str(path) for path in out.iterdir()}
     for name in ("mine.csv", "mine.md", "second.md", "second-precision.csv"):
         assert ("iris0" if "second" in name else "wine") in (out / name).read_text()
     assert "Results of 2 studies" in (out / "report.html").read_text()
+    # A learner that chooses a threshold is only in the table without resampling.
+    tables = (pd.read_csv(out / f"second{end}.csv")["learner"].tolist() for end in ("", "-rus"))
+    assert [*tables] == [["Euclidean", "GMML", "NB"], ["Euclidean", "GMML"]]
 
 
 def test_results_as_text_and_back(run, study, tmp_path):
@@ -171,23 +178,3 @@ def test_results_as_text_and_back(run, study, tmp_path):
     status = json.loads(run("study", "status", "--store", second, "--json").stdout)
     (found,) = status["studies"]  # the store knows its studies
     assert (found["study"], found["done"], found["left"]) == ("mine", 3, 1)
-
-
-def test_a_study_with_and_without_resampling(run, tmp_path):
-    """A learner that chooses a threshold is only in the table without resampling."""
-    (tmp_path / "mine.toml").write_text(
-        'datasets = ["wine"]\nsplits = 1\nresampling = ["none", "rus"]\n'
-        '[learners.Euclidean]\n[learners.NB]\nkind = "sklearn.naive_bayes:GaussianNB"\n'
-    )
-    store = tmp_path / "study.sqlite"
-    done = run("study", "run", tmp_path / "mine.toml", "--store", store)
-    assert done.exit_code == 0, done.output
-    assert "Note: NB chooses a threshold instead of resampling, and runs with" in done.stderr
-    assert "4 tasks, 4 to do" in done.stderr
-    assert run("study", "status", "--store", store, "--json").stdout.count('"left": 0') == 1
-    assert run("study", "report", "--store", store, "--out", tmp_path / "out").exit_code == 0
-    tables = [
-        pd.read_csv(tmp_path / "out" / f"{name}.csv")["learner"].tolist()
-        for name in ("mine", "mine-rus")
-    ]
-    assert tables == [["Euclidean", "NB"], ["Euclidean"]]

@@ -32,18 +32,6 @@ def test_all_positives_are_drawn_up_to_half():
     np.testing.assert_array_equal(draw_rows(y == 1, 1000, 0), np.arange(1000))
 
 
-@pytest.mark.usefixtures("few_candidates")
-@pytest.mark.parametrize("name", ["rare", "iml"])
-def test_more_rows_than_by_default_can_be_asked_for(name):
-    X, y = np.random.default_rng(0).normal(size=(30, 2)), np.arange(30) % 3 == 0
-    contender = find_contender(name)
-    found = {
-        limit: contender.fit(contender.candidates(0)[:1], X, y, seed=0, max_samples=limit)
-        for limit in (None, 20_000)
-    }
-    assert found[None].model.max_samples < found[20_000].model.max_samples == 20_000
-
-
 def test_probabilities_and_threshold_are_those_of_the_whole_table(data):
     X, y, queries, truth = data
     drawn, whole = (

@@ -11,7 +11,7 @@ from sklearn.preprocessing import StandardScaler
 
 from raremetric import GMML
 from raremetric.contenders import CONTENDERS
-from raremetric.contenders.base import Candidate, grid_candidates
+from raremetric.contenders.base import Candidate
 from raremetric.contenders.neighbor_vote import NeighborVote, winner
 from raremetric.contenders.resampling import resample
 from tests.conftest import make_problem
@@ -32,21 +32,6 @@ def test_the_candidates_of_iml_are_the_first_hundred_of_the_shuffled_grid():
         assert candidate.params["regularization"] == lam
         assert candidate.params["similar_weight"] == pytest.approx(a)
     assert CONTENDERS["IML"].candidates(3) == ours != CONTENDERS["IML"].candidates(4)
-
-
-@pytest.mark.parametrize(
-    ("name", "full", "few"),
-    [
-        ("Euclidean", 1, 1),
-        ("LMNN", 21, 6),
-        ("ITML", 21, 6),
-        ("GMML", 21, 6),
-        ("IML", 100, 10),
-    ],
-)
-def test_the_paper_has_more_candidates_than_ones_own_table(name, full, few):
-    assert len(CONTENDERS[name].candidates(1)) == full
-    assert len(CONTENDERS[f"{name}-score"].candidates(1)) == few
 
 
 def test_equal_scores_go_to_the_last_printed_form():
@@ -121,22 +106,3 @@ def test_a_single_candidate_is_not_validated():
     tuned = plain.fit(plain.candidates(1), X, y, folds=[], seed=0)
     assert tuned.validation == {}
     assert tuned.chosen == {}
-
-
-def test_a_learner_with_a_random_state_is_seeded():
-    X, y = problem()
-    folds = list(StratifiedKFold(3, shuffle=True, random_state=0).split(X, y))
-    contender = NeighborVote(name="GMML", learner=GMML, grid={"t": [0.2, 0.8]})
-    first, second = (
-        contender.fit(contender.candidates(1), X, y, folds=folds, seed=7) for _ in "ab"
-    )
-    assert first.validation == second.validation
-    np.testing.assert_array_equal(first.model.predict(X), second.model.predict(X))
-
-
-def test_a_users_grid_whole_or_in_part():
-    grid = {"t": [0.0, 0.5, 1.0], "prior": ["identity", "covariance"]}
-    assert len(grid_candidates(grid, None, 1)) == 6
-    some = grid_candidates(grid, 2, 1)
-    assert len(some) == 2
-    assert some == grid_candidates(grid, 2, 1)

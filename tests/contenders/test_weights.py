@@ -82,26 +82,12 @@ def test_equal_weights_change_nothing_and_measures_are_weighted(data):
     assert alerts[0] == pytest.approx(alerts[1], rel=0.1)
 
 
-@pytest.mark.parametrize(
-    ("name", "sentence"),
-    [
-        ("rare", ""),
-        ("logistic", ""),
-        ("plain", ""),
-        ("iml", ""),
-        ("lmnn", ""),
-        ("itml", ""),
-        ("gmml", ""),
-        ("sklearn.naive_bayes:GaussianNB", ""),
-        (
-            "sklearn.neighbors:KNeighborsClassifier",
-            "KNeighborsClassifier cannot take weights: it is fitted without them; only its",
-        ),
-    ],
-)
-def test_methods_that_cannot_take_weights_say_so(name, sentence):
-    found = find_contender(name).ignores_weights
-    assert found.startswith(sentence) if sentence else found == ""
+def test_methods_that_cannot_take_weights_say_so():
+    for name in ("rare", "logistic", "plain", "iml", "lmnn", "sklearn.naive_bayes:GaussianNB"):
+        assert find_contender(name).ignores_weights == ""
+    sentence = "KNeighborsClassifier cannot take weights: it is fitted without them; only its"
+    found = find_contender("sklearn.neighbors:KNeighborsClassifier").ignores_weights
+    assert found.startswith(sentence)
 
 
 def test_a_class_without_weights_is_fitted_without_them(data):

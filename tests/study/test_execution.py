@@ -1,12 +1,6 @@
 import contextlib
 import dataclasses
-import os
-import random
-import signal
 import sqlite3
-import subprocess
-import sys
-import time
 
 import pytest
 
@@ -90,37 +84,3 @@ def test_ctrl_c_in_a_compiled_function_is_not_a_failure_of_the_task(tmp_path):
     with pytest.raises(KeyboardInterrupt):
         run_missing(store, [STUDY], run=interrupted)
     assert store.statuses() == {}
-
-
-COORDINATOR = """
-import sys
-from pathlib import Path
-from raremetric.study.execution import run_missing
-from raremetric.study.store import Store
-from tests.study.test_execution import STUDY
-
-if __name__ == "__main__":
-    run_missing(Store(Path(sys.argv[1]), create=True), [STUDY], n_jobs=2)
-"""
-
-
-@pytest.mark.slow
-def test_ten_kills_of_coordinators_and_workers(uninterrupted, tmp_path):
-    """kill -9 of the coordinator, or of one of its workers, at random moments; then finish."""
-    rng, path = random.Random(1), tmp_path / "study.sqlite"
-    command = [sys.executable, "-c", COORDINATOR, str(path)]
-    for kill in range(10):
-        process = subprocess.Popen(command, stderr=subprocess.DEVNULL, start_new_session=True)
-        time.sleep(rng.uniform(0.5, 8))
-        workers = subprocess.run(
-            ["pgrep", "-P", str(process.pid)], capture_output=True, text=True, check=False
-        ).stdout.split()
-        victim = int(rng.choice(workers)) if workers and kill % 2 else process.pid
-        if process.poll() is None:
-            os.kill(victim, signal.SIGKILL)
-        time.sleep(0.5)
-        with contextlib.suppress(ProcessLookupError):  # workers outlive their coordinator
-            os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
-    subprocess.run(command, check=True, timeout=300)
-    assert contents(path) == uninterrupted

@@ -181,8 +181,8 @@ def push_terms(Z, loss, sums):
     # Twice what rounding can change in an inner product of this many terms.
     slack = np.float32((Z.shape[1] + 8) * 2.0**-22)
     for i in range(Z.shape[0]):
-        sums.norms[i] -= slack * sums.norms[i]
-        sums.farthest[i] += slack * abs(sums.farthest[i])
+        sums.norms[i] *= np.float32(1.0) - slack
+        sums.farthest[i] *= np.float32(1.0) + slack
     for c in range(starts.shape[0] - 2):
         end = starts[c + 1]
         for low in range(starts[c], end, TILE_ROWS):

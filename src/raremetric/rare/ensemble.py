@@ -80,6 +80,18 @@ class Ensemble(NamedTuple):
         scores, _ = self._scores(X)
         return self.calibration.log_odds(self.average(scores))
 
+    def log_odds_and_neighbors(self, X: NDArray, k: int) -> tuple[NDArray, NDArray, NDArray]:
+        """Log-odds, and distances and rows of the k nearest examples under the main metric.
+
+        The same as `log_odds` and `kneighbors`, with one search under that metric.
+        """
+        scores, neighbors = self._scores(X, n_shown=k)
+        found = neighbors[self.main_member]
+        distances, rows = (np.hstack(parts) for parts in zip(*found, strict=True))
+        nearest = np.lexsort((rows, distances))[:, :k]
+        distances, rows = (np.take_along_axis(each, nearest, axis=1) for each in (distances, rows))
+        return self.calibration.log_odds(self.average(scores)), distances, self.rows[rows]
+
     @one_blas_thread
     def kneighbors(self, X: NDArray, k: int, member: int) -> tuple[NDArray, NDArray]:
         """Distances and rows of the k nearest examples of any class under a member's metric."""
@@ -120,18 +132,21 @@ class Ensemble(NamedTuple):
         ]
 
     @one_blas_thread
-    def _scores(self, X: NDArray) -> tuple[NDArray, list[list[Neighbors]]]:
+    def _scores(self, X: NDArray, n_shown: int = 0) -> tuple[NDArray, list[list[Neighbors]]]:
         """Scores, (n_members, n_rows), and each member's neighbors of each class.
 
-        One search per metric, for as many neighbors as its members need.
+        One search per metric, for as many neighbors as its members need, and as are to be shown.
         """
         queries = SharedTransform(X)
         scores = np.empty((len(self.members), len(X)))
         neighbors: list[list[Neighbors]] = [[] for _ in self.members]
+        main = self.members[self.main_member].metric
         for metric in self.metrics:
             own = [i for i, member in enumerate(self.members) if member.metric is metric]
             readings = [reading for i in own if (reading := self.members[i].reading)]
-            scores[own], found = metric.scores(queries.project(metric.pipeline), readings)
+            scores[own], found = metric.scores(
+                queries.project(metric.pipeline), readings, n_shown=n_shown * (metric is main)
+            )
             for i in own:
                 neighbors[i] = found
         return scores, neighbors

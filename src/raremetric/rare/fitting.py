@@ -45,19 +45,26 @@ class FittedMetric(NamedTuple):
     floor: float  # shorter distances are not distinguished
 
     def scores(
-        self, mapped: NDArray, readings: Sequence[Reading], *, exact: bool = True
+        self,
+        mapped: NDArray,
+        readings: Sequence[Reading],
+        *,
+        exact: bool = True,
+        n_shown: int = 0,
     ) -> tuple[NDArray, list[Neighbors]]:
         """Scores of mapped rows, (n_readings, n_rows), and the neighbors that they come from.
 
-        These are the nearest negatives and positives that the metric was fitted on. A plain score
-        is what a row is mapped to; it has one reading, and no neighbors.
+        These are the nearest negatives and positives that the metric was fitted on. With
+        ``n_shown``, there are at least that many of each class of the search. A plain score is what
+        a row is mapped to; it has one reading, and no neighbors.
         """
         if self.search is None:
             none = np.empty((len(mapped), 0))
             return mapped.T, 2 * [Neighbors(none, none.astype(np.int64))]
-        k = max(reading.size for reading in readings)
-        found = self.search.nearest_of_each_class(mapped, k, exact=exact, n_classes=2)
-        distances = [near.distances for near in found]
+        k = max(n_shown, *(reading.size for reading in readings))
+        n_classes = None if n_shown else 2
+        found = self.search.nearest_of_each_class(mapped, k, exact=exact, n_classes=n_classes)
+        distances = [near.distances for near in found[:2]]
         return class_scores(distances, self.floor, readings)[:, :, 1], found
 
 

@@ -164,6 +164,7 @@ def check_fields(model: TableModel) -> None:
         and rows.columns.tolist() == model.encoder.feature_names_in_.tolist()
         and y.dtype.kind == "i"
         and {*np.unique(y)} <= {0, 1}
+        and np.array_equal(model.classifier.classes_, [0, 1])
         and (ids.dtype.kind == "i" or all(isinstance(each, str) for each in ids))
         and len(model.class_names) == len(model.pipeline) == 2
         and all(isinstance(each, str) for each in (*model.class_names, model.target_name))

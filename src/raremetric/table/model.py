@@ -11,11 +11,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from scipy.special import expit
 from sklearn.pipeline import Pipeline
 
 from raremetric.encoding import TableEncoder
 from raremetric.performance import one_blas_thread
 from raremetric.rare import RareClassifier
+from raremetric.scales import validate_rows
 from raremetric.table.card import Column, Training
 from raremetric.table.doubts import (
     FAR,
@@ -209,11 +211,12 @@ class TableModel:
     @one_blas_thread
     def _score_block(self, encoded: NDArray) -> tuple[NDArray, NDArray, NDArray]:
         """Probabilities of the positive class, distances and neighbors."""
-        p = self.classifier.predict_proba(encoded)[:, 1]
         if self.has_neighbors:
-            return p, *self.classifier.kneighbors(encoded)
+            rows = validate_rows(self.classifier, encoded, reset=False)
+            found = self.classifier.ensemble_.log_odds_and_neighbors(rows, N_NEIGHBORS)
+            return expit(found[0]), *found[1:]
         none = np.empty((len(encoded), 0))
-        return p, none, none.astype(np.int64)
+        return self.classifier.predict_proba(encoded)[:, 1], none, none.astype(np.int64)
 
     def predict_file(
         self, path: Any, *, block_bytes: int = BLOCK_BYTES, threshold: float | None = None

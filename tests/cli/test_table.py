@@ -17,7 +17,7 @@ from rich.console import Console
 from raremetric.cli import app
 from raremetric.contenders import scored
 from raremetric.datasets import load_dataset
-from raremetric.table import DEFAULT_METHODS, METHODS, Comparison
+from raremetric.table import DEFAULT_METHODS, METHODS, Comparison, load_model, recalibrate
 from raremetric.table.commands.options import complete_methods
 from raremetric.table.commands.tables import comparison_table
 from raremetric.table.fitting import model_names
@@ -378,7 +378,7 @@ def logistic(run, path, tmp_path, monkeypatch):
     assert "Aim: negative cost per row (tn=0, fp=1, fn=20, tp=0)" in result.stdout
     assert "Cross-validated score: -" in result.stdout
     assert "Threshold: 0.0" in result.stdout
-    chosen = "an average of 2 candidates, of which the largest weight (0.50) has C="
+    chosen = "an average of 2 of the 2 settings that were tried; the best has C="
     assert f"Method: logistic ({chosen}" in result.stdout
     return fitted
 
@@ -404,6 +404,28 @@ def test_thresholds_and_budgets(run, path, logistic, tmp_path):
     result = run("predict", logistic, path, "-o", out, "--top", "5", "--threshold", third)
     assert "120 rows, 3 predicted as 'ill'" in result.stdout
     assert run("predict", logistic, path, "--threshold", "1.5").exit_code == 2
+
+
+@pytest.mark.filterwarnings("ignore:No threshold")
+def test_recalibrate(run, logistic, tmp_path):
+    labeled, out = tmp_path / "labeled.csv", tmp_path / "newer.skops"
+    frame = make_table(seed=1, n=400).rename(columns={"state": "found"})
+    frame[(frame["found"] == "well") | (np.arange(400) < 200)].to_csv(labeled, index=False)
+    result = run("recalibrate", logistic, labeled, "-o", out, "--target", "found")
+    assert result.exit_code == 0, result.output
+    before = load_model(logistic)
+    expected = recalibrate(before, labeled, "found")
+    assert load_model(out).threshold == expected.threshold != before.threshold
+    assert f"Threshold: {expected.threshold:.4g}" in result.stdout
+    assert f"The threshold was {before.threshold:.4g}. Saved to {out}." in result.stdout
+    words = ["recalibrate", logistic, labeled, "-o", out, "--target", "found", "--json"]
+    card = json.loads(run(*words).stdout)
+    assert (card["file"], card["threshold"]) == (str(out), expected.threshold)
+    frame.head(30).to_csv(labeled, index=False)
+    kept, result = out.read_bytes(), run(*words[:-1])
+    assert result.exit_code == 2
+    assert "at least 10 rows of each class are needed" in result.stderr
+    assert out.read_bytes() == kept
 
 
 def test_what_fit_says(run, tmp_path, monkeypatch):

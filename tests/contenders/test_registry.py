@@ -10,8 +10,9 @@ from sklearn.neighbors import NeighborhoodComponentsAnalysis
 from raremetric import RareClassifier
 from raremetric.contenders import CONTENDERS, find_contender, make_contender
 from raremetric.contenders.neighbor_vote import NeighborVote
-from raremetric.contenders.rare import MetricScore
+from raremetric.contenders.rare import MetricScore, describe_scores
 from raremetric.contenders.scored import ScoredEstimator
+from raremetric.rare.candidates import KERNEL, LINEAR, LOG_ODDS, LOGISTIC
 from raremetric.table import METHODS
 from tests.conftest import make_problem
 
@@ -90,9 +91,16 @@ def test_rare_classifier_is_what_a_user_gets(data, few_candidates):
     np.testing.assert_allclose(answer.scores, model.decision_function(queries))
     assert tuned.chosen["threshold"] == pytest.approx(model.threshold_, abs=1e-6)
     assert list(tuned.chosen["members"]) == list(model.ensemble_.weights)
-    assert tuned.words.endswith(f") has {model.ensemble_.members[0].words}")
+    n_tried, n_kept = len(model.cv_results_["weight"]), len(model.ensemble_.weights)
+    assert tuned.words == f"an average of {n_kept} of the {n_tried} settings that were tried"
     assert sum(tuned.chosen["members"].values()) == pytest.approx(1, abs=1e-4)
     assert json.loads(json.dumps(tuned.chosen)) == tuned.chosen
+
+
+def test_plain_scores_beside_the_neighbors_in_words():
+    groups = np.array([KERNEL, LOGISTIC, LOG_ODDS, LINEAR, LOGISTIC])
+    found = describe_scores({"group": groups, "weight": np.array([0.4, 0.1, 0.0, 0.3, 0.2])})
+    assert found == ": 70% nearest examples, 30% logistic regressions"
 
 
 def test_iml_scores_average_five_of_metrics_and_readings(data):

@@ -182,7 +182,7 @@ def test_permuted_labels_are_not_learned():
 def test_what_was_chosen_in_words():
     assert describe_params({"C": 0.1, "class_weight": None}) == "C=0.1, class_weight=None"
     assert describe_params({}) == "the default settings"
-    assert describe_average({"a": 1.0}, "C=10") == "C=10"
-    assert describe_average({"a": 0.6, "b": 0.4}, "C=10") == (
-        "an average of 2 candidates, of which the largest weight (0.60) has C=10"
+    assert describe_average(1, 8) == "the best of 8 settings that were tried"
+    assert describe_average(2, 8, {"C": 10}) == (
+        "an average of 2 of the 8 settings that were tried; the best has C=10"
     )

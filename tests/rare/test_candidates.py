@@ -3,7 +3,6 @@ import pytest
 from scipy.special import expit
 from sklearn.preprocessing import StandardScaler
 
-from raremetric import BalancedDiscriminant
 from raremetric.features.ranks import DifferingFeatures
 from raremetric.rare.candidates import (
     LOG_ODDS,
@@ -16,7 +15,7 @@ from raremetric.rare.candidates import (
     with_readings,
 )
 from raremetric.rare.scores import LogisticScore, LogOdds
-from raremetric.voting import READINGS, Reading
+from raremetric.voting import READINGS
 
 
 def test_every_group_has_a_weight_and_every_candidate_its_own_description():
@@ -26,11 +25,9 @@ def test_every_group_has_a_weight_and_every_candidate_its_own_description():
     assert {reading for _, reading in candidates} == {*READINGS, None}
     for described in (
         {(m.branch, repr(m.learner), str(reading)) for m, reading in candidates},
-        {metric.words(reading) for metric, reading in candidates},
         {metric.name(reading) for metric, reading in candidates},
     ):
         assert len(described) == len(candidates)
-    assert not any("\n" in metric.words(reading) for metric, reading in candidates)
 
 
 @pytest.mark.parametrize("group", [TREES, LOGISTIC, LOG_ODDS])
@@ -64,23 +61,8 @@ def test_metrics_of_many_features_begin_with_the_same_selection():
     assert described[1] == [(*names, n_steps + 1) for *names, n_steps in described[0]]
 
 
-@pytest.mark.parametrize(
-    ("reading", "what"),
-    [
-        (Reading(20, averaged=True, power=2), "mean of the squared distances to the 20"),
-        (Reading(4), "last of the distances to the 4"),
-        (Reading(80, averaged=True, power=1), "difference between the means of the distances to"),
-    ],
-)
-def test_candidates_in_words(reading, what):
-    kernel = MetricSpec("a", "b", (), BalancedDiscriminant(), before="a kernel")
-    assert kernel.words(reading).startswith(f"BalancedDiscriminant() after a kernel, by the {what}")
-    assert kernel.words(reading).endswith("nearest examples of each class")
-
-
-def test_a_plain_score_in_words():
-    trees = MetricSpec("a", "trees", (), LogOdds(), (), "boosted trees")
-    assert trees.words(None) == "LogOdds() after boosted trees"
+def test_the_name_of_a_plain_score():
+    trees = MetricSpec("a", "trees", (), LogOdds(), ())
     assert trees.name(None) == "trees, LogOdds()"
     assert with_readings([trees]) == [(trees, None)]
 

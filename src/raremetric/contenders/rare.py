@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, ClassVar
@@ -35,13 +35,14 @@ from raremetric.learners.base import MetricLearner
 from raremetric.learners.euclidean import Euclidean
 from raremetric.neighbors.one_sided import as_points
 from raremetric.rare import RareClassifier
-from raremetric.rare.candidates import MetricSpec
+from raremetric.rare.candidates import LOG_ODDS, LOGISTIC, MetricSpec
 from raremetric.selection import Quality
 from raremetric.validation import accepted_weights
 
 N_METRICS = 10  # settings of a learner, each with all readings
 MAX_SAMPLES = 10_000  # rows learned from by default: the time grows with their square
 MAX_FEATURES = 300  # selected by default: the time of an iteration grows with their cube
+PLAIN_SCORES = {LOGISTIC: "logistic regressions", LOG_ODDS: "boosted trees"}
 
 
 class GivenMetrics(RareClassifier):
@@ -89,11 +90,8 @@ class GivenMetrics(RareClassifier):
             if isinstance(learner, MetricLearner):
                 metrics.append(MetricSpec("linear", "standard", steps, learner))
             else:
-                own, before = (
-                    (*steps, OwnTransformer(learner)),
-                    f"{learner!r} after standardization",
-                )
-                metrics.append(MetricSpec("linear", "own", own, Euclidean(), before=before))
+                own = (*steps, OwnTransformer(learner))
+                metrics.append(MetricSpec("linear", "own", own, Euclidean()))
         return metrics
 
 
@@ -179,26 +177,35 @@ class Rare(Contender):
             threshold=how.threshold,
         )
         model.cv = None  # the folds, as large as the data, are not needed any more
-        ensemble, weights = model.ensemble_, model.ensemble_.weights
-        words = describe_average(weights, ensemble.members[0].words)
-        if any(member.reading is None for member in ensemble.members):
-            words += f"; scores of neighbors have {ensemble.weight_of_neighbors:.0%} of the weight"
+        weights, n_tried = model.ensemble_.weights, len(model.cv_results_["weight"])
         return Tuned(
             model,
             chosen_members(weights, model.threshold_, model.n_repeats_),
             {"average": model.best_score_},
-            len(model.cv_results_["weight"]),
+            n_tried,
             Quality(
                 model.best_score_,
                 model.score_std_,
                 model.validation_,
                 missed[0][1] if missed else None,
             ),
-            words,
+            describe_average(len(weights), n_tried) + describe_scores(model.cv_results_),
         )
 
     def _model(self, candidates: Sequence[Candidate], **options: Any) -> RareClassifier:
         return RareClassifier(**{**options, **self.settings})
+
+
+def describe_scores(results: Mapping[str, NDArray]) -> str:
+    """How much each kind of score counts, if there are several."""
+    shares: dict[str, float] = {}
+    for group, weight in zip(results["group"].tolist(), results["weight"].tolist(), strict=True):
+        kind = PLAIN_SCORES.get(group, "nearest examples")
+        shares[kind] = shares.get(kind, 0.0) + weight
+    if shares.get("nearest examples") == sum(shares.values()):
+        return ""
+    ordered = sorted(shares.items(), key=lambda item: -item[1])
+    return ": " + ", ".join(f"{share:.0%} {kind}" for kind, share in ordered if share > 0)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -86,7 +86,7 @@ class Scored(Contender):
             {"average": model.best_score_, **validated},
             len(candidates),
             model.quality_,
-            describe_average(weights, describe_params(candidates[kept[0]].params)),
+            describe_average(len(kept), len(names), candidates[kept[0]].params),
         )
 
 
@@ -132,11 +132,8 @@ def chosen_members(
     }
 
 
-def describe_average(weights: Mapping[str, float], first: str) -> str:
-    """An average in words, of which the member with the largest weight is described."""
-    if len(weights) == 1:
-        return first
-    return (
-        f"an average of {len(weights)} candidates, of which the largest weight "
-        f"({max(weights.values()):.2f}) has {first}"
-    )
+def describe_average(n_kept: int, n_tried: int, best: Mapping[str, Any] | None = None) -> str:
+    """How many of the settings that were tried are averaged, and the best if it is given."""
+    what = f"an average of {n_kept} of the" if n_kept > 1 else "the best of"
+    shown = "" if best is None else f"; the best has {describe_params(best)}"
+    return f"{what} {n_tried} settings that were tried{shown}"

@@ -40,16 +40,10 @@ class MetricSpec(NamedTuple):
     steps: tuple[BaseEstimator, ...]
     learner: MetricLearner
     readings: tuple[Reading, ...] = READINGS
-    before: str = "standardization"  # the steps in words
 
     def name(self, reading: Reading | None) -> str:
         """The name of a candidate."""
         return ", ".join([self.branch, repr(self.learner), *([str(reading)] if reading else [])])
-
-    def words(self, reading: Reading | None) -> str:
-        """A candidate in words."""
-        learner = " ".join(repr(self.learner).split())  # scikit-learn wraps long lines
-        return f"{learner} after {self.before}" + (f", by the {reading.words}" if reading else "")
 
 
 Candidate = tuple[MetricSpec, Reading | None]  # a plain score has no reading
@@ -71,26 +65,23 @@ def default_metrics(n_features: int = 1, max_features: int | None = None) -> lis
     metrics = []
     for width in policy.KERNEL_WIDTHS:
         steps = (*weighted, KernelLandmarks(width=width, **policy.KERNEL_SIZE))
-        before = f"a Laplacian kernel of width {width:g} of the columns weighted by importance"
         metrics += [
-            MetricSpec(KERNEL, f"{KERNEL} {width:g}", steps, each, before=before)
-            for each in discriminants
+            MetricSpec(KERNEL, f"{KERNEL} {width:g}", steps, each) for each in discriminants
         ]
     logistic = [LogisticScore(C) for C in policy.INVERSE_PENALTIES]
-    for branch, first, before, learners in (
-        ("standard", scaled, "standardization", [Euclidean(), *discriminants]),
-        ("rank", ranked, "ranking", discriminants),
+    for branch, first, learners in (
+        ("standard", scaled, [Euclidean(), *discriminants]),
+        ("rank", ranked, discriminants),
     ):
-        metrics += [MetricSpec(LINEAR, branch, first, each, before=before) for each in learners]
-        metrics += [MetricSpec(LOGISTIC, branch, first, each, (), before) for each in logistic]
+        metrics += [MetricSpec(LINEAR, branch, first, each) for each in learners]
+        metrics += [MetricSpec(LOGISTIC, branch, first, each, ()) for each in logistic]
     for setting in policy.TREE_SETTINGS if is_installed("xgboost") else ():
         trees = (BoostedLeaves(policy.N_TREES, **setting),)
         name = f"{trees[0].max_leaves} leaves"
-        before = f"boosted trees of at most {name}"
         after = [BalancedDiscriminant(rho, policy.TREE_STRETCH) for rho in policy.TREE_SHRINKAGES]
         learners = [Euclidean(), *after]
-        metrics += [MetricSpec(TREES, name, trees, each, before=before) for each in learners]
-        metrics.append(MetricSpec(LOG_ODDS, name, trees, LogOdds(), (), before))
+        metrics += [MetricSpec(TREES, name, trees, each) for each in learners]
+        metrics.append(MetricSpec(LOG_ODDS, name, trees, LogOdds(), ()))
     if max_features is None or n_features <= max_features:
         return metrics
     selection = DifferingFeatures(max_features)

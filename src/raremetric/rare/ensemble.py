@@ -28,7 +28,6 @@ class Member(NamedTuple):
     weight: float  # in the average; all weights sum to one
     metric: FittedMetric  # the same object for all members with this metric
     reading: Reading | None  # None for a plain score
-    words: str = ""  # what it is
 
     @property
     def pipeline(self) -> Pipeline:
@@ -241,7 +240,7 @@ def _members(
     average: Average,
 ) -> list[Member]:
     return [
-        Member(spec.name(tried), weight, metric, reading, spec.words(tried))
+        Member(spec.name(tried), weight, metric, reading)
         for (spec, tried), (metric, reading), weight in zip(
             candidates, fitted, average.weights.tolist(), strict=True
         )

@@ -32,7 +32,7 @@ from raremetric.table.reading.dates import as_points
 
 skops_io = import_optional("skops.io")  # one sentence if it is not installed
 
-FORMAT = 11  # increase it when files of earlier versions can no longer be loaded
+FORMAT = 12  # increase it when files of earlier versions can no longer be loaded
 
 
 class ModelFileError(ValueError):

@@ -41,13 +41,6 @@ class Reading(NamedTuple):
         kind = "mean of" if self.averaged else "nearest"
         return f"{kind} {self.size}{', squared' if self.power else ''}"
 
-    @property
-    def words(self) -> str:
-        """What a score is computed from, in words."""
-        what = "mean" if self.averaged else "last"
-        distances = "squared distances" if self.power else "distances"
-        return f"{what} of the {distances} to the {self.size} nearest examples of each class"
-
 
 # Ratios of distances (differences of logarithms) suit classes that are mixed in small patches, but
 # approach 1 far from all examples. Differences of squares do not, and suit classes with a smooth

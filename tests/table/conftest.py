@@ -7,7 +7,6 @@ from joblib.externals.loky import get_reusable_executor
 
 from raremetric.contenders import scored
 from raremetric.table import fit_table
-from raremetric.table.fitting import model_names
 
 # A transformer outside the package: all distances double, so that the neighbors stay the same.
 DOUBLED = """
@@ -54,12 +53,16 @@ def path(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def models(path):
-    """One model per method."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(scored.Scored, "n_for_table", 2)  # they are slow
-        return {
-            name: fit_table(path, "state", method=name, row_names="id") for name in model_names()
-        }
+    """One model per method, fitted when it is first used."""
+
+    class Models(dict):
+        def __missing__(self, name):
+            with pytest.MonkeyPatch.context() as patch:
+                patch.setattr(scored.Scored, "n_for_table", 2)  # they are slow
+                self[name] = fit_table(path, "state", method=name, row_names="id")
+            return self[name]
+
+    return Models()
 
 
 @pytest.fixture

@@ -81,8 +81,8 @@ def change_card(path, **changes):
 def predicted(models, path, tmp_path_factory):
     """Folder with the predictions of all models by another process."""
     folder = tmp_path_factory.mktemp("models")
-    for name, each in models.items():
-        save_model(each, folder / f"{name}.skops")
+    for name in model_names():
+        save_model(models[name], folder / f"{name}.skops")
     subprocess.run([sys.executable, "-c", PREDICT, str(folder), str(path)], check=True)
     return folder
 

@@ -42,7 +42,7 @@ def check_library() -> None:
     model = raremetric.MetricKNNClassifier(raremetric.IML()).fit(X, y)
     assert model.predict(X).shape == (40,)
     assert raremetric.RareClassifier(budget=1e-6, random_state=0).fit(X, y).predict(X).any()
-    assert 'pip install "raremetric[study]"' in run(code=2).stderr
+    assert 'pip install ".[study]" in a clone' in run(code=2).stderr
 
 
 def check_datasets() -> None:

@@ -47,7 +47,7 @@ def install_hint(package: str) -> str:
         return f"pip install --no-deps {INSTALLED_ALONE[package]}"
     if package in OF_ONE_METHOD:
         return f"pip install {package}"
-    return f'pip install "raremetric[{EXTRA_OF.get(package, "study")}]"'
+    return f'pip install ".[{EXTRA_OF.get(package, "study")}]" in a clone of raremetric'
 
 
 def import_optional(module: str, purpose: str | None = None) -> ModuleType:

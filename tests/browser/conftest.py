@@ -24,7 +24,7 @@ NAMES = ("chromium", "chromium-browser", "google-chrome")
 @pytest.fixture(scope="session")
 def chromium():
     playwright = pytest.importorskip(
-        "playwright.sync_api", reason='needs Playwright: pip install "raremetric[browser]"'
+        "playwright.sync_api", reason='needs Playwright: pip install ".[browser]"'
     )
     program = next(filter(None, map(shutil.which, NAMES)), None)
     if program is None:

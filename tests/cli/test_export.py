@@ -69,4 +69,4 @@ def test_without_the_extra(run, saved, tmp_path, monkeypatch):
     monkeypatch.delitem(sys.modules, "raremetric.export", raising=False)
     result = run("export", saved, "-o", tmp_path / "model.onnx")
     assert result.exit_code == 2
-    assert 'ONNX export needs onnx, but it is not installed: pip install "rare' in result.stderr
+    assert 'ONNX export needs onnx, but it is not installed: pip install ".[onnx]"' in result.stderr

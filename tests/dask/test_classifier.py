@@ -266,8 +266,8 @@ def test_without_dask_the_error_names_the_extra():
         "try: import raremetric.dask\nexcept ImportError as error: print(error)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    expected = 'raremetric.dask needs dask, but it is not installed: pip install "raremetric[dask]"'
-    assert done.stdout.strip() == expected
+    sentence = "raremetric.dask needs dask, but it is not installed: pip install"
+    assert done.stdout.strip() == f'{sentence} ".[dask]" in a clone of raremetric'
 
 
 @parametrize_with_checks([logistic()])

@@ -140,5 +140,5 @@ def test_too_many_examples():
 def test_without_the_extra(monkeypatch):
     monkeypatch.setitem(sys.modules, "onnx", None)
     monkeypatch.delitem(sys.modules, "raremetric.export")
-    with pytest.raises(ImportError, match=r"ONNX export needs onnx,.*raremetric\[onnx\]"):
+    with pytest.raises(ImportError, match=r"ONNX export needs onnx,.*pip install .\.\[onnx\]"):
         import_module("raremetric.export")

@@ -60,7 +60,7 @@ class BoostedLeaves(LabeledRows, ClassNamePrefixFeaturesOutMixin, TransformerMix
     decisions can still be explained by the nearest examples. Missing values are allowed.
 
     The trees are grown by XGBoost, which is needed for ``fit`` only: ``pip install
-    "raremetric[trees]"``.
+    ".[trees]"`` in a clone.
 
     Parameters
     ----------

@@ -36,7 +36,7 @@ class RareClassifier(PredictionMixin, ClassifierMixin, BaseEstimator):
     the leaves of gradient-boosted trees, and, as plain scores without neighbors, logistic
     regressions and the log-odds of the trees. The best are averaged and calibrated to a
     probability, and the threshold maximizes the expected F1, or another ``scoring``. Columns can
-    have any type and missing values. Trees need XGBoost (``pip install "raremetric[trees]"``).
+    have any type and missing values. Trees need XGBoost (``pip install ".[trees]"``).
 
     Parameters
     ----------

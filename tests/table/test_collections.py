@@ -256,6 +256,13 @@ def test_other_output_is_not_touched(tmp_path, table, fitted, scheduler):
     (folder / "5.csv").write_bytes((folder / "4.csv").read_bytes())
     with pytest.raises(ValueError, match="of another model, for other files or with other options"):
         predict_collection(fitted, folder, out, scheduler=scheduler)
+    manifest = json.loads((out / "raremetric.json").read_text())
+    for version in ({"version": "0.0.9", "format": 5}, {}):
+        written = {"made_by": manifest["made_by"], **version}
+        (out / "raremetric.json").write_text(json.dumps(written))
+        words = "0.0.9, in format 5" if version else r"\(an earlier version\), in format 3"
+        with pytest.raises(ValueError, match=rf"written by raremetric {words}; this version \("):
+            predict_collection(fitted, folder, out, scheduler=scheduler)
     with pytest.raises(NotADirectoryError, match="is a file"):
         predict_collection(fitted, folder, folder / "0.csv", scheduler=scheduler)
     with pytest.raises(NotADirectoryError, match="is the name of a file"):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -12,13 +13,14 @@ from typing import Any
 
 import joblib
 
+import raremetric
 from raremetric.dask.cluster import dask_client, run_on_each
 from raremetric.files import atomic_write
 from raremetric.table.model import TableModel
 from raremetric.table.predictions import PredictionCounts, write_predictions
 from raremetric.table.reading.files import collection_files, is_parquet, table_suffix
 
-FORMAT = 3
+FORMAT = 4  # of such a directory; increase it when earlier ones cannot be continued
 MANIFEST = "raremetric.json"  # in the directory of the output: what belongs to what
 
 
@@ -121,18 +123,26 @@ def _open_manifest(
         )
     inputs = [(str(file), file.stat().st_size, file.stat().st_mtime_ns) for file in parts.values()]
     # Of the fields of the model, without what is computed when it is used.
-    made_by = joblib.hash([FORMAT, replace(model), options, inputs])
+    made_by = joblib.hash([replace(model), options, inputs])
     if not out.is_dir() or not any(out.iterdir()):
         out.mkdir(parents=True, exist_ok=True)
-        manifest: dict[str, Any] = {"made_by": made_by, "done": {}}
+        manifest: dict[str, Any] = {"format": FORMAT, "version": raremetric.__version__}
+        manifest |= {"made_by": made_by, "done": {}}
         _write_manifest(out, manifest)
         return manifest
-    try:
+    is_whole = is_other = False
+    with suppress(OSError, ValueError, KeyError, AttributeError, TypeError):
         manifest = json.loads((out / MANIFEST).read_text(encoding="utf-8"))
+        is_other = "made_by" in manifest and manifest.get("format") != FORMAT
         _total(manifest["done"].values())
         is_whole = all(isinstance(each["bytes"], int) for each in manifest["done"].values())
-    except (OSError, ValueError, KeyError, AttributeError, TypeError):
-        is_whole = False
+    if is_other:
+        raise ValueError(
+            f"The predictions in the directory {str(out)!r} were written by raremetric "
+            f"{manifest.get('version', '(an earlier version)')}, in format "
+            f"{manifest.get('format', 3)}; this version ({raremetric.__version__}) continues "
+            f"format {FORMAT}. Give the name of a new directory, or remove this one."
+        )
     if not is_whole:
         raise ValueError(
             f"The directory {str(out)!r} contains something other than predictions, or its "

@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.metrics import f1_score
 
 from raremetric.table import compare_table
 from raremetric.table.notes import suspicious_columns
@@ -52,11 +53,36 @@ def test_suspicious_columns(frame, values, sentence):
     assert all(note.endswith("(--ignore 'bad one').") for note in found)
 
 
-def test_a_column_of_customers_may_be_a_group(frame):
-    customers = [f"c{i % 8}" if Y[i] else f"d{i % 30}" for i in range(N)]
-    (found,) = suspicious_columns(frame.assign(**{"my id": pd.Categorical(customers)}), Y)
+@pytest.mark.parametrize("names", [None, ["no", "yes"]])
+@pytest.mark.parametrize(("n_wrong", "is_noted"), [(5, True), (7, False)])
+def test_a_column_determines_the_class_from_an_f1_of_0_95_on(names, n_wrong, is_noted):
+    y = np.repeat([1, 0], [120, 480])
+    values = y.copy()
+    values[:n_wrong], values[-n_wrong:] = 0, 1
+    assert (f1_score(y, values) > 0.95) == is_noted
+    column = values if names is None else pd.Categorical.from_codes(values, names)
+    found = suspicious_columns(pd.DataFrame({"paid": column, "year": np.arange(600) % 7}), y)
+    assert ["alone determines" in note for note in found] == [True] * is_noted
+
+
+@pytest.mark.parametrize("numbers", [False, True])
+def test_a_column_of_customers_may_be_a_group(frame, numbers):
+    customers = pd.Series([7 * (i % 8) if Y[i] else 7 * (i % 30) + 3 for i in range(N)])
+    customers = customers if numbers else customers.astype(str).astype("category")
+    (found,) = suspicious_columns(frame.assign(**{"my id": customers}), Y)
     assert "'my id' alone determines the class" in found
     assert found.endswith("the results are honest with --group 'my id' only.")
+
+
+@pytest.mark.parametrize(
+    ("name", "is_noted"), [("customer_id", True), ("userID", True), ("Id", True), ("paid", False)]
+)
+def test_numbers_of_customers_may_be_a_group(frame, name, is_noted):
+    numbers = 1000 + np.random.default_rng(0).integers(0, 200, N)
+    found = suspicious_columns(frame.assign(**{name: numbers}), Y)
+    sentence = "seems to be an identifier, and its numbers recur. Consider leaving it out"
+    assert [f"Column {name!r} {sentence}" in note for note in found] == [True] * is_noted
+    assert all(note.endswith(f"with --group {name} only.") for note in found)
 
 
 def test_many_columns_with_the_same_flaw_have_one_note(frame):

@@ -122,7 +122,9 @@ def compare_table(
     columns = Roles(time, group, weight)
     if aim_of(scoring) == scoring:
         scoring = check_scoring(scoring)
-    table, roles = read_with_roles(path, target, positive, categorical, ignore, columns)
+    with warnings.catch_warnings(record=True) as said:  # to be among the notes
+        warnings.simplefilter("always", UserWarning)
+        table, roles = read_with_roles(path, target, positive, categorical, ignore, columns)
     data, y = table.data, table.target
     if max_samples is not None:
         check_integer(max_samples, "max_samples", low=20)
@@ -152,6 +154,7 @@ def compare_table(
         y=y,
         n_folds=len(folds),
         notes=[
+            *dict.fromkeys(str(each.message) for each in said),
             *class_notes(table),
             *leakage_notes(table, copies, seed),
             *method_notes(

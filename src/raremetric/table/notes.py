@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Iterable
 from typing import Any
@@ -28,6 +29,8 @@ DETERMINES = 0.95  # F1 of a single column
 N_LEAVES = 4  # of the tree of a single number: too few to overfit
 MAX_SINGLE = 5  # columns with the same flaw that have a sentence each
 CONSTANT = "has the same value in all rows."
+RECURRING = "seems to be an identifier, and its numbers recur."
+IDENTIFIER = re.compile(r"(?i:(^|[\W_])(id|key|no|nr|number)$)|[a-z]I[dD]$")  # names of columns
 DETERMINING = (
     "alone determines the class almost perfectly. If it is known only after the outcome, the "
     "results are too good."
@@ -148,8 +151,11 @@ def suspicious_columns(
         if column.nunique(dropna=False) == 1:
             found.append((name, CONSTANT))
             continue
+        is_identifier = IDENTIFIER.search(str(name)) and is_numeric_dtype(column)
         if determines_class(column.iloc[rows], y[rows], weights, copies[rows]):
             found.append((name, DETERMINING))
+        elif is_identifier and may_name_groups(column):
+            found.append((name, RECURRING))
         if kind := identifier_kind(column):
             found.append((name, f"{kind}."))
     columns: dict[str, list[str]] = {}
@@ -165,8 +171,7 @@ def suspicious_columns(
 def _one(column: Any, flaw: str) -> str:
     name = shlex.quote(str(column.name))
     sentence = f"Column {str(column.name)!r} {flaw} Consider leaving it out (--ignore {name})."
-    is_text = not is_numeric_dtype(column)
-    if flaw == DETERMINING and is_text and column.nunique() >= MIN_GROUPS:  # levels that recur
+    if flaw in (DETERMINING, RECURRING) and may_name_groups(column):
         sentence += (
             " If rows with the same value belong together, such as those of one customer, the "
             f"results are honest with --group {name} only."
@@ -186,13 +191,29 @@ def determines_class(column: Any, y: NDArray, weights: NDArray, copies: NDArray)
     """Whether the class follows almost always from this column alone."""
     if sets_per_class(y, copies).min() < MIN_POSITIVES:
         return False
+    predictions = []
     if is_numeric_dtype(column):
         X = as_numbers(column).reshape(-1, 1)
         tree = DecisionTreeClassifier(max_leaf_nodes=N_LEAVES, random_state=0)
-        predicted = tree.fit(X, y, sample_weight=weights).predict(X)
-    else:
-        predicted = _majority_of_level(pd.factorize(column.astype(str))[0], y, weights, copies)
-    return bool(f1_score(y, predicted, sample_weight=weights) > DETERMINES)
+        predictions.append(tree.fit(X, y, sample_weight=weights).predict(X))
+    if has_levels(column):
+        codes = pd.factorize(column.astype(str))[0]
+        predictions.append(_majority_of_level(codes, y, weights, copies))
+    return any(f1_score(y, each, sample_weight=weights) > DETERMINES for each in predictions)
+
+
+def may_name_groups(column: Any) -> bool:
+    """Whether the values of a column may be names of groups of rows."""
+    recurs = has_levels(column) and not column.is_unique
+    return bool(recurs and column.nunique() >= MIN_GROUPS)
+
+
+def has_levels(column: Any) -> bool:
+    """Whether the values of a column may be names: text, or whole numbers such as customers'."""
+    if not is_numeric_dtype(column):
+        return True
+    values = as_numbers(column)
+    return bool(np.all((values == np.floor(values)) | np.isnan(values)))
 
 
 def _majority_of_level(

@@ -41,6 +41,7 @@ COMMANDS = {
     "predict --top": ("out.csv", "predict model.skops table.csv --top 5 -o out.csv"),
     "predict -": ("out.csv", "predict model.skops - -o out.csv"),
     "review": ("out.html", "review model.skops table.csv --top 3 -o out.html"),
+    "recalibrate": ("out.skops", "recalibrate model.skops labeled.csv -o out.skops"),
     "info": (None, "info model.skops --json"),
     "compare": (
         "out.html",
@@ -191,13 +192,18 @@ class Trial:
             assert content(self.output) == self.reference, f"{self.name} gave another output"
 
 
+def write_inputs(folder):
+    (folder / "mine.toml").write_text(STUDY)
+    make_table(n=60).to_csv(folder / "table.csv", index=False)
+    make_table(seed=1).to_csv(folder / "labeled.csv", index=False)
+
+
 def load_all(folder):
     """Run the commands in this process, so that all modules are loaded and compiled."""
     folder.mkdir()
     before = Path.cwd()
     os.chdir(folder)
-    Path("mine.toml").write_text(STUDY)
-    make_table(n=60).to_csv("table.csv", index=False)
+    write_inputs(Path())
     shown = io.StringIO()
     with redirect_stdout(shown), redirect_stderr(shown):
         for output, words in COMMANDS.values():
@@ -219,8 +225,7 @@ def prepare(folder):
     """The inputs of all commands."""
     folder.mkdir()
     (folder / "tmp").mkdir()
-    (folder / "mine.toml").write_text(STUDY)
-    make_table(n=60).to_csv(folder / "table.csv", index=False)
+    write_inputs(folder)
     for words in (
         COMMANDS["fit"][1].replace("out.skops", "model.skops"),
         COMMANDS["study run"][1].replace("out.", "study."),

@@ -30,7 +30,7 @@ from raremetric.terminal import (
     AsJson,
     fail,
     note,
-    print_json,
+    print_result,
     progress,
     source_name,
     split_names,
@@ -149,14 +149,13 @@ def fit(
             )
         stop_if_interrupted()
         save_model(fitted, out)
-    seconds = clock.perf_counter() - start
-    if as_json:
-        about = {"file": str(out), **model_card(fitted), "features": fitted.X.shape[1]}
-        print_json(about | {"seconds": round(seconds, 3)})
-        return
-    for sentence in fitted.training["notes"]:
+    seconds, n_features = clock.perf_counter() - start, fitted.X.shape[1]
+    about = {"file": str(out), **model_card(fitted), "features": n_features}
+    for sentence in [] if as_json else fitted.training["notes"]:
         note(sentence)
-    typer.echo(f"{source_name(file)}: {len(fitted.columns)} columns, {fitted.X.shape[1]} features.")
-    for line in describe_model(fitted):
-        typer.echo(line)
-    typer.echo(f"Fitted in {seconds:.1f} s; saved to {out}.")
+    words = [
+        f"{source_name(file)}: {len(fitted.columns)} columns, {n_features} features.",
+        *describe_model(fitted),
+        f"Fitted in {seconds:.1f} s; saved to {out}.",
+    ]
+    print_result(as_json, about | {"seconds": round(seconds, 3)}, words)

@@ -15,6 +15,7 @@ from raremetric.table.commands.options import ModelFile, Scheduler, TableFiles
 from raremetric.terminal import (
     note,
     print_json,
+    print_result,
     progress,
     source_name,
     stopping,
@@ -165,15 +166,14 @@ def _report(
         note(f"{source} has no rows of data; the output is a header only.")
     if out is None:
         return
-    if as_json:
-        numbers = {"rows": counts.rows, "positive": counts.positive, "unlike": counts.unlike}
-        print_json({"file": str(out), **numbers, "seconds": round(seconds, 3)})
-        return
+    numbers = {"rows": counts.rows, "positive": counts.positive, "unlike": counts.unlike}
     unlike = f" {counts.unlike} rows are unlike the training data." if counts.unlike else ""
-    typer.echo(
+    sentence = (
         f"{counts.rows} rows, {counts.positive} predicted as {quoted(fitted.class_names[1])}; "
         f"written to {out} in {seconds:.1f} s.{unlike}"
     )
+    about = {"file": str(out), **numbers, "seconds": round(seconds, 3)}
+    print_result(as_json, about, [sentence])
 
 
 def _note_unused_columns(fitted: TableModel, file: str | Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 import sys
 import time
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -15,8 +16,7 @@ from raremetric.terminal import (
     AsJson,
     fail,
     note,
-    print_json,
-    print_rendered,
+    print_result,
     progress,
     source_name,
     table_file,
@@ -24,6 +24,8 @@ from raremetric.terminal import (
 )
 
 if TYPE_CHECKING:
+    from rich.console import RenderableType
+
     from raremetric.table.explanation import Explanation, FileImportances
     from raremetric.table.model import TableModel
 
@@ -36,19 +38,15 @@ def info(
     as_json: AsJson = False,
 ) -> None:
     """Show what is in a model file: columns, training data, threshold, expected quality, limits."""
+    from rich.markdown import Markdown
+
     from raremetric.table import load_model
     from raremetric.table.card import card_markdown, model_card
 
     with user_mistakes():
         fitted = load_model(model)
-        if as_json:
-            print_json(model_card(fitted))
-        elif markdown:
-            typer.echo(card_markdown(fitted))
-        else:
-            from rich.markdown import Markdown
-
-            print_rendered(Markdown(card_markdown(fitted)))
+        text = card_markdown(fitted)
+        print_result(as_json, model_card(fitted), [text if markdown else Markdown(text)])
 
 
 def export(
@@ -76,15 +74,14 @@ def export(
         with atomic_write(out) as stream:
             stream.write(content)
     labels = dict(enumerate(fitted.class_names))
-    if as_json:
-        print_json({"file": str(out), "bytes": len(content), "X": names, "label": labels})
-        return
-    typer.echo(f"Input X: doubles of shape (rows, {len(names)}), the encoded columns:")
-    typer.echo(f"  {', '.join(names)}")
-    typer.echo(
-        f"Outputs: label, 1 for {labels[1]!r} and 0 for {labels[0]!r}; probabilities of 0 and 1."
-    )
-    typer.echo(f"Wrote {len(content) / 1e6:.1f} MB to {out}.")
+    words = [
+        f"Input X: doubles of shape (rows, {len(names)}), the encoded columns:",
+        f"  {', '.join(names)}",
+        f"Outputs: label, 1 for {labels[1]!r} and 0 for {labels[0]!r}; probabilities of 0 and 1.",
+        f"Wrote {len(content) / 1e6:.1f} MB to {out}.",
+    ]
+    about = {"file": str(out), "bytes": len(content), "X": names, "label": labels}
+    print_result(as_json, about, words)
 
 
 def recalibrate(
@@ -110,12 +107,8 @@ def recalibrate(
         with table_file(file) as path:
             found = recalibrated(before, path, target)
         save_model(found, out)
-    if as_json:
-        print_json({"file": out, **model_card(found)})
-        return
-    for line in describe_model(found):
-        typer.echo(line)
-    typer.echo(f"The threshold was {before.threshold:.4g}. Saved to {out}.")
+    end = f"The threshold was {before.threshold:.4g}. Saved to {out}."
+    print_result(as_json, {"file": out, **model_card(found)}, [*describe_model(found), end])
 
 
 def review(
@@ -146,16 +139,15 @@ def review(
         page = review_page(found, shlex.join(["raremetric", *sys.argv[1:]]))
         with atomic_write(out) as stream:
             stream.write(page.encode())
-    if as_json:
-        alerts = [each._asdict() for each in found.alerts]
-        seconds = round(time.perf_counter() - start, 3)
-        print_json({"file": out, **found._asdict(), "alerts": alerts, "seconds": seconds})
-        return
-    typer.echo(
+    seconds = round(time.perf_counter() - start, 3)
+    alerts = [each._asdict() for each in found.alerts]
+    about = {"file": out, **found._asdict(), "alerts": alerts, "seconds": seconds}
+    sentence = (
         f"{len(found.alerts)} of {found.n_rows} rows to review; predicted "
         f"as {quoted(found.class_names[1])} in the whole file: {found.n_positive}. "
         f"Open {out} in a browser."
     )
+    print_result(as_json, about, [sentence])
 
 
 def explain(
@@ -188,42 +180,43 @@ def explain(
             description = f"permuting the columns of {source}"
             with table_file(file) as path, progress(None, description, counted=False) as step:
                 importances = importances_of_file(fitted, path, target, on_progress=step.reach)
-            _print_importances(importances, source, as_json)
-            return
-        with table_file(file) as path, progress(None, f"explaining row {row}"):
-            found = explain_row(fitted, path, row)
-    if as_json:
-        print_json(found._asdict() | {"n_metrics": fitted.n_metrics})
-        return
-    name = f" ({found.id})" if found.id else ""
-    typer.echo(
-        f"Row {row}{name} of {source}: predicted {found.predicted!r}; probability of "
-        f"{quoted(fitted.class_names[1])}: {found.probability:.3g}, threshold: "
-        f"{found.threshold:.3g}."
-    )
-    if found.unlike:
-        note(f"unlike the training data: {found.unlike.replace(';', ',')}.")
-    _print_tables(found, fitted)
+            about = importances._asdict() | {"optimistic": importances.optimistic}
+            words = _importances_in_words(importances, source)
+        else:
+            with table_file(file) as path, progress(None, f"explaining row {row}"):
+                found = explain_row(fitted, path, row)
+            about = found._asdict() | {"n_metrics": fitted.n_metrics}
+            words = _explanation_in_words(found, fitted, source)
+    print_result(as_json, about, words)
 
 
-def _print_tables(found: Explanation, fitted: TableModel) -> None:
+def _explanation_in_words(
+    found: Explanation, fitted: TableModel, source: str
+) -> Iterator[RenderableType]:
     from raremetric.table.commands import tables
     from raremetric.table.explanation import SAME_POINT
 
-    print_rendered(tables.contributions_table(found, fitted.class_names[1]))
+    name, positive = f" ({found.id})" if found.id else "", fitted.class_names[1]
+    yield (
+        f"Row {found.row}{name} of {source}: predicted {found.predicted!r}; probability of "
+        f"{quoted(positive)}: {found.probability:.3g}, threshold: {found.threshold:.3g}."
+    )
+    if found.unlike:
+        note(f"unlike the training data: {found.unlike.replace(';', ',')}.")
+    yield tables.contributions_table(found, positive)
     if not found.examples:
         return
     if fitted.n_metrics > 1:
-        typer.echo(
+        yield (
             f"The prediction averages {fitted.n_metrics} metrics. The examples below are the "
             "nearest ones under the metric with the largest weight."
         )
-    print_rendered(tables.examples_table(found))
+    yield tables.examples_table(found)
     if found.examples[0]["distance"] < SAME_POINT:
         note("the distance to the nearest example is 0: was this row part of the training data?")
 
 
-def _print_importances(found: FileImportances, file: str, as_json: bool) -> None:
+def _importances_in_words(found: FileImportances, file: str) -> Iterator[RenderableType]:
     from raremetric.table.commands.tables import importances_table
 
     if found.optimistic:
@@ -232,10 +225,7 @@ def _print_importances(found: FileImportances, file: str, as_json: bool) -> None
             "the importances are optimistic. Use a labeled file that the model has not seen, or: "
             "raremetric compare --importances"
         )
-    if as_json:
-        print_json(found._asdict() | {"optimistic": found.optimistic})
-        return
     if found.n_measured < found.n_rows:
         note(f"measured on {found.n_measured} of {found.n_rows} rows, to save time.")
-    typer.echo(f"Average precision on {file}: {found.baseline:.3f}.")
-    print_rendered(importances_table(found.columns))
+    yield f"Average precision on {file}: {found.baseline:.3f}."
+    yield importances_table(found.columns)

@@ -102,6 +102,15 @@ def weighted():
     return frame.assign(state=np.where(y, "ill", "well"))
 
 
+def test_a_model_with_weights_of_zero_reads_its_own_file(weighted, tmp_path):
+    path = tmp_path / "commas.csv"
+    frame = weighted.assign(times=weighted["times"].where(weighted.index != 7, 0))
+    frame.round(3).to_csv(path, sep=";", decimal=",", index=False)
+    with pytest.warns(UserWarning, match="1 rows have the weight 0 and are left out"):
+        model = fit_table(path, "state", method="logistic", weight="times")
+    assert model.predict(path).tolist() == model.predict(frame.round(3)).tolist()
+
+
 @pytest.mark.parametrize("method", ["logistic", "plain"])
 def test_weights_in_compare(weighted, method):
     found = compare_table(weighted, "state", methods=[method], weight="times", n_folds=3)

@@ -99,9 +99,10 @@ def _without_weightless(table: Any, roles: RowRoles) -> tuple[Any, RowRoles]:
     table.rows = table.rows[rows]
     if table.row_names is not None:
         table.row_names = [table.row_names[row] for row in rows]
+    written = table.encoder.written_  # of the file, which the encoder does not see
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # given by the first fit
-        table.encoder.fit(table.data)
+        table.encoder.fit(table.data).written_ = written
     return table, roles.take(rows)
 
 

@@ -46,7 +46,7 @@ EPILOGS = {
     fit: "Example: raremetric fit claims.csv --target fraud -o model.skops\n\n"
     f"Models: {', '.join(METHODS)}.",
     predict: "Example: raremetric predict model.skops new.csv -o found.csv",
-    info: "Example: raremetric info model.skops --markdown",
+    info: "Example: raremetric info model.skops",
     explain: "Example: raremetric explain model.skops new.csv --row 17",
     review: "Example: raremetric review model.skops new.csv --top 50 -o review.html",
     recalibrate: "Example: raremetric recalibrate model.skops labeled.csv -o newer.skops",

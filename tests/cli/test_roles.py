@@ -36,7 +36,7 @@ def test_fit_with_time_group_and_weight(run, roles_path, tmp_path):
     assert "Weights of the rows: `times`, also in all measures" in done.stdout
     about = json.loads(run(*words, "--json").stdout)
     assert about["training"]["weight"] == "times"
-    card = run("info", tmp_path / "m.skops", "--markdown").stdout
+    card = run("info", tmp_path / "m.skops").stdout
     assert "- Weights of the rows: `times`" in card
     assert "- Folds of the cross-validation: each part is validated" in card
 

@@ -15,12 +15,11 @@ import typer
 from rich.console import Console
 
 from raremetric.cli import app
-from raremetric.contenders import scored
+from raremetric.contenders import CONTENDERS, scored
 from raremetric.datasets import load_dataset
 from raremetric.table import DEFAULT_METHODS, METHODS, Comparison, load_model, recalibrate
 from raremetric.table.commands.options import complete_methods
 from raremetric.table.commands.tables import comparison_table
-from raremetric.table.fitting import model_names
 from raremetric.table.results import FoldResult
 from raremetric.terminal import progress, user_mistakes
 from tests.cli.conftest import COMMAND
@@ -260,7 +259,7 @@ def test_help_has_an_example_each(run):
 
 
 def test_the_help_lists_all_methods(run):
-    assert tuple(model_names()) == METHODS
+    assert tuple(each.alias for each in CONTENDERS.values() if each.alias) == METHODS
     assert set(DEFAULT_METHODS) < set(METHODS)
     text = " ".join(run("compare", "--help").stdout.split()).replace("- ", "-")
     assert f"by default: {', '.join(DEFAULT_METHODS)}. Also available: " in text
@@ -458,9 +457,9 @@ def test_doubts_are_notes(run, saved, tmp_path):
 
 def test_info(run, saved, logistic):
     text = run("info", saved).stdout
-    for words in ("Model of state", "24 positive (20.0%)", "color", "blue, green, red", "Do not"):
+    for words in ("# Model of `state`", "24 positive (20.0%)", "## Do not use it for"):
         assert words in text
-    markdown = run("info", logistic, "--markdown").stdout
+    markdown = run("info", logistic).stdout
     assert "| `color` | text | `blue`, `green`, `red` | 0.8% |" in markdown
     assert "Names of the training rows: no" in markdown
     assert "This file contains the rows of its training data" in markdown

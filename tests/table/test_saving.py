@@ -18,9 +18,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
 import raremetric
-from raremetric.table import ModelFileError, contents, fit_table, load_model, save_model
+from raremetric.table import METHODS, ModelFileError, contents, fit_table, load_model, save_model
 from raremetric.table.files import CARD, FORMAT, pack_rows, unpack_rows
-from raremetric.table.fitting import model_names
 
 skops = pytest.importorskip("skops.io")
 
@@ -81,13 +80,13 @@ def change_card(path, **changes):
 def predicted(models, path, tmp_path_factory):
     """Folder with the predictions of all models by another process."""
     folder = tmp_path_factory.mktemp("models")
-    for name in model_names():
+    for name in METHODS:
         save_model(models[name], folder / f"{name}.skops")
     subprocess.run([sys.executable, "-c", PREDICT, str(folder), str(path)], check=True)
     return folder
 
 
-@pytest.mark.parametrize("method", model_names())
+@pytest.mark.parametrize("method", METHODS)
 def test_another_process_predicts_the_same_bits(method, models, path, predicted):
     (expected,) = models[method].predict_file(path)
     with np.load(predicted / f"{method}.npz") as found:

@@ -5,7 +5,6 @@ import pandas as pd
 import pytest
 from sklearn.model_selection import StratifiedKFold
 
-from raremetric.encoding.copies import copies_in
 from raremetric.table import compare_table
 from raremetric.table.aims import positives_on_top
 from raremetric.table.roles import RowRoles
@@ -74,23 +73,6 @@ def test_impossible_folds(roles, n_repeats, sentence):
         outer_folds(Y, 3, 0, roles, n_repeats=n_repeats)
 
 
-def test_copies_have_equal_values_unless_the_table_has_few_categories():
-    frame = make_table().drop(columns="id")
-    found = copies_in(pd.concat([frame, frame[:40]], ignore_index=True))
-    assert (found.n_repeats, found.together) == (40, True)
-    assert found.numbers[120:].tolist() == found.numbers[:40].tolist()
-    assert copies_in(frame).n_repeats == 0
-    many = copies_in(pd.concat([frame] * 30, ignore_index=True))
-    np.testing.assert_array_equal(many.numbers, np.tile(np.arange(120), 30))
-    texts = copies_in(pd.concat([frame[["color", "new"]]] * 2, ignore_index=True))
-    n_different = len(frame[["color", "new"]].drop_duplicates())
-    assert (texts.n_repeats, texts.together) == (240 - n_different, False)
-    np.testing.assert_array_equal(texts.numbers, np.arange(240))
-    days = pd.DataFrame({"day": pd.Timestamp("2024-01-01") + pd.to_timedelta(range(60), unit="D")})
-    assert copies_in(pd.concat([days] * 2, ignore_index=True)).numbers.max() == 59
-    assert copies_in(pd.DataFrame({"a": np.arange(200) % 3})).numbers.max() == 199
-
-
 @pytest.mark.parametrize(
     ("times", "message"),
     [
@@ -107,19 +89,6 @@ def test_copies_that_join_all_groups_are_named(times, message):
         tuning_folds(Y, RowRoles(np.arange(300), groups, copies=copies))
     with pytest.raises(ValueError, match=r"The positive rows belong to 1 group, .* folds\. Use"):
         outer_folds(Y, 2, 0, RowRoles(None, np.zeros(300, dtype=int), copies=np.arange(300)))
-
-
-def test_a_measurement_does_not_identify_rows():
-    rng = np.random.default_rng(0)
-    amount = rng.choice(10**7, 300, replace=False)
-    days = pd.Timestamp("2024-01-01") + pd.to_timedelta(rng.permutation(300), unit="D")
-    noise = pd.DataFrame(rng.normal(size=(300, 2)), columns=list("ab"))
-    few = pd.DataFrame(rng.integers(0, 3, (300, 3)), columns=list("abc"))
-    copied = pd.DataFrame(np.tile(noise[:100], (3, 1)), columns=list("ab"))
-    for frame in (noise.assign(amount=amount), few.assign(amount=amount), copied.assign(day=days)):
-        assert copies_in(frame)[1:] == (0, True, [])
-    assert copies_in(pd.DataFrame({"amount": amount})).n_repeats == 0
-    assert copies_in(copied.assign(amount=amount)).left_out == ["amount"]
 
 
 @pytest.fixture(scope="module")

@@ -17,9 +17,8 @@ from sklearn.pipeline import make_pipeline
 from raremetric import TableEncoder
 from raremetric.features import BoostedLeaves
 from raremetric.study.store import Store
-from raremetric.table import ModelFileError, contents, fit_table, load_model, save_model
+from raremetric.table import METHODS, ModelFileError, contents, fit_table, load_model, save_model
 from raremetric.table.card import card_markdown, model_card
-from raremetric.table.fitting import model_names
 from tests.table.conftest import make_table
 from tests.table.test_saving import members_of, write_unchecked
 
@@ -85,7 +84,7 @@ def test_changed_fields(model, tmp_path, field, value):
 
 
 def test_every_method_passes_the_checks(models, tmp_path):
-    for model in map(models.__getitem__, model_names()):
+    for model in map(models.__getitem__, METHODS):
         save_model(model, tmp_path / "model.skops")
         again = load_model(tmp_path / "model.skops")
         assert card_markdown(again) == card_markdown(model)

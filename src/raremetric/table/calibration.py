@@ -13,7 +13,7 @@ from raremetric.copies import keys_to_leave_out, rows_without
 from raremetric.selection import Sample, check_aim, decide, judge
 from raremetric.table.aims import quality_figures, unmet_minimum
 from raremetric.table.explanation import labeled_rows_of
-from raremetric.table.model import BLOCK, TableModel
+from raremetric.table.model import TableModel
 from raremetric.validation import TableError, warn_user
 
 MIN_ROWS = 10  # of each class
@@ -58,9 +58,7 @@ def recalibrate(model: TableModel, path: Any, target: str | None = None) -> Tabl
 
 def log_odds(model: TableModel, X: NDArray) -> NDArray[np.float64]:
     """Log-odds of the positive class, of encoded rows."""
-    blocks = (X[low : low + BLOCK] for low in range(0, len(X), BLOCK))
-    p = [np.empty(0), *(model.classifier.predict_proba(block)[:, 1] for block in blocks)]
-    return logit(np.clip(np.concatenate(p), CERTAIN, 1 - CERTAIN))
+    return logit(np.clip(model.decide(X)[1], CERTAIN, 1 - CERTAIN))
 
 
 def calibrate(

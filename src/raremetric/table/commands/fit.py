@@ -16,6 +16,7 @@ from raremetric.table.commands.options import (
     MinPrecision,
     MinRecall,
     Positive,
+    SavedModel,
     Scheduler,
     Scoring,
     Seed,
@@ -42,9 +43,7 @@ from raremetric.terminal import (
 
 def fit(
     file: TableFiles,
-    out: Annotated[
-        str, typer.Option("--out", "-o", metavar="PATH", help="File to save the model to.")
-    ],
+    out: SavedModel,
     target: Target = None,
     positive: Positive = None,
     model: Annotated[

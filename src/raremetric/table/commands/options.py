@@ -32,6 +32,12 @@ TableFiles = Annotated[
     ),
 ]
 ModelFile = Annotated[Path, typer.Argument(metavar="MODEL", help="A file saved by fit.")]
+SavedModel = Annotated[
+    str, typer.Option("--out", "-o", metavar="PATH", help="File to save the model to.")
+]
+LabeledTarget = Annotated[
+    str | None, typer.Option("--target", help="Column with the class. Default: as in fit.")
+]
 Page = Annotated[str, typer.Option("--out", "-o", metavar="PATH", help="HTML page to write.")]
 Scheduler = Annotated[
     str | None,

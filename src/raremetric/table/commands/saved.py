@@ -11,7 +11,13 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from raremetric.files import quoted
-from raremetric.table.commands.options import ModelFile, Page, TableFile
+from raremetric.table.commands.options import (
+    LabeledTarget,
+    ModelFile,
+    Page,
+    SavedModel,
+    TableFile,
+)
 from raremetric.terminal import (
     AsJson,
     fail,
@@ -30,23 +36,14 @@ if TYPE_CHECKING:
     from raremetric.table.model import TableModel
 
 
-def info(
-    model: ModelFile,
-    markdown: Annotated[
-        bool, typer.Option("--markdown", help="Print Markdown, for a file or a wiki.")
-    ] = False,
-    as_json: AsJson = False,
-) -> None:
-    """Show what is in a model file: columns, training data, threshold, expected quality, limits."""
-    from rich.markdown import Markdown
-
+def info(model: ModelFile, as_json: AsJson = False) -> None:
+    """Show what is in a model file, as Markdown: columns, threshold, expected quality, limits."""
     from raremetric.table import load_model
     from raremetric.table.card import card_markdown, model_card
 
     with user_mistakes():
         fitted = load_model(model)
-        text = card_markdown(fitted)
-        print_result(as_json, model_card(fitted), [text if markdown else Markdown(text)])
+        print_result(as_json, model_card(fitted), [card_markdown(fitted)])
 
 
 def export(
@@ -87,12 +84,8 @@ def export(
 def recalibrate(
     model: ModelFile,
     file: TableFile,
-    out: Annotated[
-        str, typer.Option("--out", "-o", metavar="PATH", help="File to save the model to.")
-    ],
-    target: Annotated[
-        str | None, typer.Option(help="Column with the class. Default: as in fit.")
-    ] = None,
+    out: SavedModel,
+    target: LabeledTarget = None,
     as_json: AsJson = False,
 ) -> None:
     """Fit probabilities and threshold of a model to new labeled rows, such as after a change."""
@@ -162,10 +155,7 @@ def explain(
             "--importance", help="Instead of a row: how much the model depends on each column."
         ),
     ] = False,
-    target: Annotated[
-        str | None,
-        typer.Option(help="With --importance: column with the class. Default: as in fit."),
-    ] = None,
+    target: LabeledTarget = None,
     as_json: AsJson = False,
 ) -> None:
     """Explain the prediction for a row by its columns and the nearest examples of each class."""

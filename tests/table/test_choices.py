@@ -7,18 +7,19 @@ import pandas as pd
 import pytest
 from sklearn.metrics import fbeta_score
 
+from raremetric import TableEncoder
 from raremetric.contenders import find_contender, scored
-from raremetric.table import compare_table, fit_table, load_model, save_model
+from raremetric.table import METHODS, compare_table, fit_table, load_model, save_model
 from raremetric.table.aims import describe_scoring, parse_scoring
 from raremetric.table.card import card_markdown
-from raremetric.table.fitting import model_names
+from raremetric.table.fitting import fit_method
 from raremetric.table.predictions import write_predictions
 from tests.table.conftest import make_table
 
 WITHOUT_NEIGHBORS = ["logistic", "boosting", "forest", "svm"]
 
 
-@pytest.mark.parametrize("name", model_names())
+@pytest.mark.parametrize("name", METHODS)
 def test_every_method_predicts(name, models, path):
     model = models[name]
     found = model.predict_table(path)
@@ -41,6 +42,24 @@ def few(monkeypatch):
 
 def fit(path, **options):
     return fit_table(path, "state", ignore=["id"], method="logistic", **options)
+
+
+def test_a_method_chooses_how_many_levels_become_columns(few):
+    pytest.importorskip("xgboost")
+    rng = np.random.default_rng(0)
+    shop, y = rng.integers(0, 30, 400), rng.random(400) < 0.1
+    frame = pd.DataFrame({"shop": [f"s{i}" for i in shop], "x": rng.normal(size=400) + y})
+    frame["state"] = np.where(y | (shop == 7), "ill", "well")
+    model = fit_table(frame, "state", method="boosting")
+    assert model.X.shape == (400, 31)
+    with pytest.warns(UserWarning, match="'shop' has 30 levels, more than 20"):
+        assert fit_table(frame, "state", method="logistic").X.shape == (400, 11)
+    found = compare_table(frame, "state", methods=["boosting"], n_folds=2).entries()["boosting"][0]
+    train = np.setdiff1d(np.arange(400), found.test)
+    encoder = TableEncoder(max_levels=100).fit(model.data.iloc[train])
+    X, queries = (encoder.transform(model.data.iloc[rows]) for rows in (train, found.test))
+    own = fit_method("boosting", X, model.y[train]).answer(queries)
+    np.testing.assert_array_equal(found.predicted, own.predicted)
 
 
 def test_the_aim_moves_the_threshold(path, few):

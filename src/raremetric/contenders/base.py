@@ -141,6 +141,11 @@ class Contender(ABC):
         """The optional package that it needs; empty if none."""
         return ""
 
+    @property
+    def max_levels(self) -> int:
+        """The `max_levels` of `TableEncoder` that suits it."""
+        return 20
+
     def variant(self, name: str, **fields: Any) -> Self:
         """The same kind of contender with other settings, candidates, title and alias."""
         own: dict[str, Any] = {

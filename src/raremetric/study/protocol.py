@@ -63,12 +63,12 @@ def make_split(y: NDArray, split: int, test_size: float, groups: NDArray | None 
     return Split(train, test, list(folds.split(train, y[train])))
 
 
-def encoded(X: Any, split: Split) -> tuple[NDArray, NDArray]:
+def encoded(X: Any, split: Split, max_levels: int = 20) -> tuple[NDArray, NDArray]:
     """Both parts of the rows as numbers; a data frame is encoded as its training part says."""
     train, test = take_rows(X, split.train), take_rows(X, split.test)
     if isinstance(X, np.ndarray):
         return train, test
-    encoder = TableEncoder().fit(train)
+    encoder = TableEncoder(max_levels=max_levels).fit(train)
     return encoder.transform(train), encoder.transform(test)
 
 
@@ -98,7 +98,7 @@ def run_task(task: Task) -> Result:
             return Result(**about)
         default = TEST_SIZE if task.share is None else TEST_SIZE_WITH_SHARE
         split = make_split(y, task.split, task.test_size or default, groups)
-        train, test = encoded(X, split)
+        train, test = encoded(X, split, contender.max_levels)
         begin = time.process_time()
         tuned = contender.fit(
             contender.candidates(task.split),

@@ -202,7 +202,8 @@ def _run_fold(plan: _Plan, method: str, number: int) -> FoldResult | Failure:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)  # given once, when the file was read
-            encoder = clone(plan.encoder).fit(plan.data.iloc[train])
+            encoder = clone(plan.encoder).set_params(max_levels=find_contender(method).max_levels)
+            encoder.fit(plan.data.iloc[train])
             X, queries = (encoder.transform(plan.data.iloc[rows]) for rows in (train, test))
         tuned = fit_method(
             method,

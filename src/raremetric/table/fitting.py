@@ -11,12 +11,13 @@ from numpy.typing import NDArray
 from sklearn.pipeline import make_pipeline
 
 import raremetric
-from raremetric.contenders import CONTENDERS, Tuned, find_contender
+from raremetric.contenders import Tuned, find_contender
 from raremetric.copies import Copies
 from raremetric.encoding.copies import copies_in
 from raremetric.extras import installed_versions
 from raremetric.files import quoted
 from raremetric.performance import OnProgress, one_blas_thread
+from raremetric.table import METHODS
 from raremetric.table.aims import check_scoring, quality_figures, unmet_minimum
 from raremetric.table.model import TableModel
 from raremetric.table.notes import class_notes, leakage_notes, method_notes
@@ -56,7 +57,7 @@ def fit_table(
         See `raremetric.table.read_table`. Instead of a file, `path` can be a table of pandas,
         polars or Arrow.
     method : str, default="rare"
-        A method such as "rare", "iml" or "logistic", see `model_names`; or the import path of a
+        A method such as "rare", "iml" or "logistic", see `METHODS`; or the import path of a
         class with scikit-learn's interface, such as ``"mypackage.module:MyLearner"``.
     scoring : str or array of shape (2, 2), default="f1"
         What to maximize, see `RareClassifier`; or costs as text, such as ``"cost:fp=1,fn=20"``.
@@ -98,16 +99,17 @@ def fit_table(
         that cannot take weights or would look at the rows to be predicted, or no threshold with
         the minimum precision.
     """
-    contender = find_contender(_known_model(method))
+    contender = find_contender(method if ":" in method else check_option(method, "model", METHODS))
     scoring = check_scoring(scoring)
     if threshold is not None:
         check_real(threshold, "threshold", low=0, high=1)
     if max_features is not None and contender.default_max_features is None:
-        with_limit = [name for name in model_names() if find_contender(name).default_max_features]
+        with_limit = [name for name in METHODS if find_contender(name).default_max_features]
         check_option(method, "model with max_features", with_limit)
     start = clock.perf_counter()
     columns = Roles(time, group, weight)
-    table, roles = read_with_roles(path, target, positive, categorical, ignore, columns, row_names)
+    given = path, target, positive, categorical, ignore, columns, row_names
+    table, roles = read_with_roles(*given, max_levels=contender.max_levels)
     X, y = table.encoder.transform(table.data), table.target
     n_tuning_folds(y)  # refuses a table with too few rows of a class
     copies = copies_in(table.data)
@@ -168,15 +170,6 @@ def _facts(
         "weight": columns.weight,
         **quality,
     }
-
-
-def model_names() -> list[str]:
-    """Short names of the methods that can be fitted and saved."""
-    return [each.alias for each in CONTENDERS.values() if each.alias]
-
-
-def _known_model(method: str) -> str:
-    return method if ":" in method else check_option(method, "model", model_names())
 
 
 @one_blas_thread

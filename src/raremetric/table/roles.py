@@ -59,10 +59,11 @@ def read_with_roles(
     ignore: Collection[str],
     roles: Roles,
     row_names: str | None = None,
+    **options: Any,
 ) -> tuple[Any, RowRoles]:
     """The table, without the columns that have a role, and the roles of its rows.
 
-    Rows of weight 0 are left out, with a warning.
+    Rows of weight 0 are left out, with a warning. For other options, see `read_table`.
     """
     used = [name for name in roles if name is not None]
     left_out = [name for name in as_names(ignore) if name != row_names]
@@ -75,6 +76,7 @@ def read_with_roles(
         ignore=left_out,
         row_names=row_names,
         verbatim=used,
+        **options,
     )
     texts, marks, (time, group, weight) = table.verbatim, table.decimals, roles
     found = RowRoles(

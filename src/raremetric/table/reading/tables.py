@@ -39,6 +39,7 @@ def read_table(
     ignore: Collection[str] = (),
     row_names: str | None = None,
     verbatim: Collection[str] = (),
+    max_levels: int = 20,
 ) -> Bunch:
     r"""Read a table with one row per example and one column that contains the class.
 
@@ -62,6 +63,8 @@ def read_table(
     verbatim : str or collection of str, default=()
         Columns whose text is returned as it is written, such as a time or a group. Unless they are
         in `ignore`, they are features, too.
+    max_levels : int, default=20
+        See `TableEncoder`.
 
     Returns
     -------
@@ -149,7 +152,7 @@ def read_table(
         frame, written = to_frame(columns, categorical, written)
         if not frame.shape[1]:
             raise TableError(f"It has no usable column besides the target {name!r}.")
-        encoder = TableEncoder().fit(frame)
+        encoder = TableEncoder(max_levels=max_levels).fit(frame)
         encoder.written_ = written
     rest = [label for label in labels.classes.tolist() if label not in chosen]
     positives = ", ".join(map(str, chosen))

@@ -192,3 +192,14 @@ def test_a_column_without_any_value_is_left_out(table):
 @parametrize_with_checks([TableEncoder()])
 def test_sklearn_checks(estimator, check):
     check(estimator)
+
+
+def test_columns_of_another_kind_than_in_fit_are_refused():
+    with pytest.raises(ValueError, match="'a' was numeric when the encoder was fitted"):
+        TableEncoder().fit(pd.DataFrame({"a": [0.1]})).transform(pd.DataFrame({"a": [True]}))
+    days = pd.to_datetime(["2024-03-01 10:00", "2024-03-09 11:00"])
+    encoder = TableEncoder().fit(pd.DataFrame({"day": days}))
+    with pytest.raises(ValueError, match="had no time zone in the training data"):
+        encoder.transform(pd.DataFrame({"day": days.tz_localize("UTC")}))
+    with pytest.raises(ValueError, match=r"Column 'day' held dates .* now its type is"):
+        encoder.transform(pd.DataFrame({"day": ["03/01/2024", "03/09/2024"]}))

@@ -113,12 +113,6 @@ def test_a_model_of_noise_says_so_and_does_not_reverse_its_scores(seed):
     assert model.classifier.decision_.calibration.slope >= 0
 
 
-def test_fit_notes_a_column_that_gives_the_class_away(tripled, tmp_path):
-    frame = tripled.iloc[:100].assign(outcome=lambda table: table["state"] + "!")
-    model = fit_table(frame, "state", method="plain")
-    assert any("'outcome' alone determines the class" in note for note in model.training["notes"])
-
-
 def test_dates_far_from_the_training_data_are_marked():
     frame = make_table().drop(columns="id")
     frame["day"] = pd.Timestamp("2024-01-01") + pd.to_timedelta(np.arange(len(frame)), unit="D")

@@ -255,14 +255,18 @@ def test_a_fit_with_reviewed_rows(path, tmp_path):
         with_reviewed_rows(path, "state", review, new, row_names="id")
 
 
-def test_labels_that_are_numbers(tmp_path):
+@pytest.mark.parametrize(("n_rows", "n_different"), [(10, 10), (60, 3)])
+def test_numbers_as_labels_and_equal_rows_of_few_possible_ones(tmp_path, n_rows, n_different):
+    """Rows of a table with few possible ones are different examples, also if they are equal."""
     old, new, review = (tmp_path / f"{name}.csv" for name in ("old", "new", "review"))
-    old.write_text("a,kind\n" + "".join(f"{i},{i % 2}\n" for i in range(10)))
-    new.write_text("a\n15\n16\n")
+    values = [i % n_different for i in range(n_rows)]
+    old.write_text("a,kind\n" + "".join(f"{a},{i % 2}\n" for i, a in enumerate(values)))
+    added = [15, 16] if n_different == n_rows else [0, 1]
+    new.write_text("a\n" + "".join(f"{a}\n" for a in added))
     export(review, [["1", "", "", "yes", "1", ""], ["2", "", "", "no", "0", ""]])
     found = with_reviewed_rows(old, "kind", review, new)
-    assert found["kind"].tolist() == [*map(str, [0, 1] * 5), "1", "0"]
-    assert found["a"].tolist() == [*range(10), 15, 16]
+    assert found["kind"].tolist() == [*["0", "1"] * (n_rows // 2), "1", "0"]
+    assert found["a"].tolist() == values + added
 
 
 @pytest.mark.parametrize("as_new_file", [False, True])
@@ -284,15 +288,6 @@ def test_a_verdict_about_a_training_row_replaces_its_class(path, tmp_path, as_ne
     expected = frame.copy()
     expected.loc[[row, other], "state"] = ["ill", "well"]
     pd.testing.assert_frame_equal(found.astype(object), expected.astype(object))
-
-
-def test_equal_rows_of_a_table_with_few_possible_rows_are_different_examples(tmp_path):
-    old, new, review = (tmp_path / f"{name}.csv" for name in ("old", "new", "review"))
-    old.write_text("a,kind\n" + "".join(f"{i % 3},{i % 2}\n" for i in range(60)))
-    new.write_text("a\n0\n1\n")
-    export(review, [["1", "", "", "yes", "1", ""], ["2", "", "", "no", "0", ""]])
-    found = with_reviewed_rows(old, "kind", review, new)
-    assert found["kind"].tolist() == [*map(str, [0, 1] * 30), "1", "0"]
 
 
 def test_ids_are_compared_as_text(tmp_path):

@@ -34,7 +34,7 @@ from raremetric.validation import (
     forget_attributes,
     rarest_or_given,
     take_rows,
-    warn_user,
+    warn_missed,
 )
 
 OF_FITTED = ("n_features_in_", "feature_names_in_")  # attributes of the fitted classifier
@@ -191,12 +191,7 @@ class DaskClassifier(PredictionMixin, ClassifierMixin, MetaEstimatorMixin, BaseE
         weights = represent(codes, self.class_counts_)
         found = calibrate(values, codes == self._column, weights, aim)
         self.calibration_, decision, quality = found
-        if decision.missed is not None:
-            warn_user(
-                f"No threshold for class {self.pos_label_!r} meets scoring={self.scoring!r}. The "
-                "threshold with the highest expected value is used; this value is "
-                f"{decision.missed:.3g}."
-            )
+        warn_missed(self.scoring, decision.missed, f"class {self.pos_label_!r}")
         self.threshold_ = decision.threshold
         self.best_score_, self.score_std_, self.validation_, _ = quality
         return self

@@ -25,6 +25,7 @@ from raremetric.validation import (
     check_pos_label,
     forget_attributes,
     quiet_repeats,
+    warn_missed,
     warn_user,
 )
 
@@ -211,10 +212,7 @@ class RareClassifier(PredictionMixin, ClassifierMixin, BaseEstimator):
                 f"categorical tables: xgboost is not installed. {install_hint('xgboost')}"
             )
         for label, expected in self._fit(X, y, sample_weight, groups, on_progress):
-            warn_user(
-                f"No threshold for class {label!r} meets scoring={self.scoring!r}. The threshold "
-                f"with the highest expected value is used; this value is {expected:.3g}."
-            )
+            warn_missed(self.scoring, expected, f"class {label!r}")
         return self
 
     @one_blas_thread

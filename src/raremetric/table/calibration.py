@@ -14,7 +14,7 @@ from raremetric.selection import Sample, check_aim, decide, judge
 from raremetric.table.aims import quality_figures, unmet_minimum
 from raremetric.table.explanation import labeled_rows_of
 from raremetric.table.model import TableModel
-from raremetric.validation import TableError, warn_user
+from raremetric.validation import TableError, warn_missed, warn_user
 
 MIN_ROWS = 10  # of each class
 CERTAIN = 1e-12  # probabilities are kept this far from 0 and 1
@@ -73,11 +73,7 @@ def calibrate(
     sample, scores = Sample(positive, weights), log_odds[np.newaxis]
     found = decide(scores, sample, aim, model.fixed_threshold)
     quality = judge(scores, found.predicted, sample, aim)
-    if found.missed is not None:
-        warn_user(
-            f"No threshold meets scoring={model.scoring!r} on {kind} rows. The threshold with the "
-            f"highest expected value is used; this value is {found.missed:.3g}."
-        )
+    warn_missed(model.scoring, found.missed, f"{kind} rows")
     if model.has_neighbors:
         ensemble = classifier.ensemble_
         classifier.ensemble_ = ensemble._replace(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time as clock
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 from typing import Any
 
 import numpy as np
@@ -23,7 +23,7 @@ from raremetric.table.model import TableModel
 from raremetric.table.notes import class_notes, leakage_notes, method_notes
 from raremetric.table.roles import Roles, RowRoles, read_with_roles
 from raremetric.table.splitting import NO_ROLES, describe_tuning, n_tuning_folds, tuning_folds
-from raremetric.validation import check_option, check_real, quiet_repeats, warn_user
+from raremetric.validation import check_option, check_real, quiet_repeats, warn_missed, warn_user
 
 N_RADIUS = 2000  # training examples whose nearest neighbor is found, to know what is far
 
@@ -122,8 +122,9 @@ def fit_table(
     roles = roles._replace(weights=weights)
     options: Any = {"scoring": scoring, "threshold": threshold, "on_progress": on_progress}
     tuned = fit_method(method, X, y, roles, seed=seed, **limits, **options)
-    for sentence in _disappointments(tuned, table, scoring, float(np.average(y, weights=weights))):
-        warn_user(sentence)
+    if tuned.quality is not None:
+        warn_missed(scoring, tuned.quality.missed, f"class {quoted(table.target_names[1])}")
+    _warn_of_chance(tuned, float(np.average(y, weights=weights)))
     named = keep_names and table.row_names is not None
     model = TableModel(
         method=method,
@@ -206,19 +207,12 @@ def fit_method(
         )
 
 
-def _disappointments(tuned: Tuned, table: Any, scoring: Any, share: float) -> Iterator[str]:
-    """What a user should know about the quality of the fit."""
-    if tuned.quality is None:
-        return
-    if tuned.quality.missed is not None:
-        yield (
-            f"No threshold for class {quoted(table.target_names[1])} meets scoring={scoring!r}. "
-            "The threshold with the highest expected value is used; this value is "
-            f"{tuned.quality.missed:.3g}."
-        )
-    precision = tuned.quality.measures.get("average_precision", 1.0)
+def _warn_of_chance(tuned: Tuned, share: float) -> None:
+    """Say that a model is no better than chance, if the average precision is that of the share."""
+    measures = {} if tuned.quality is None else tuned.quality.measures
+    precision = measures.get("average_precision", 1.0)
     if precision <= share:
-        yield (
+        warn_user(
             "The model is no better than chance: its cross-validated average precision is "
             f"{precision:.3f}, and the share of positive rows is {share:.3f}."
         )

@@ -9,7 +9,6 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
-from raremetric import TableEncoder
 from raremetric.table import TableError, iter_table, read_table
 from raremetric.table.reading.numbers import Written, parse_as
 from raremetric.table.roles import Roles, read_with_roles
@@ -239,14 +238,3 @@ def test_blank_lines_before_the_header(write, blank):
 def test_dates_with_and_without_a_zone_in_one_column(write):
     with pytest.raises(TableError, match="with a time zone, such as '2024-03-09 11:00Z', and with"):
         read_table(write("day,y\n2024-03-01,u\n2024-03-09 11:00Z,v\n"), "y")
-
-
-def test_an_encoder_of_frames_refuses_other_zones_text_and_truth_values():
-    with pytest.raises(ValueError, match="'a' was numeric when the encoder was fitted"):
-        TableEncoder().fit(SHARES[["a"]]).transform(pd.DataFrame({"a": [True, False]}))
-    days = pd.to_datetime(["2024-03-01 10:00", "2024-03-09 11:00"])
-    encoder = TableEncoder().fit(pd.DataFrame({"day": days}))
-    with pytest.raises(ValueError, match="had no time zone in the training data"):
-        encoder.transform(pd.DataFrame({"day": days.tz_localize("UTC")}))
-    with pytest.raises(ValueError, match=r"Column 'day' held dates .* now its type is"):
-        encoder.transform(pd.DataFrame({"day": ["03/01/2024", "03/09/2024"]}))

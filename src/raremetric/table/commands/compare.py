@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 import sys
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,8 +17,7 @@ from raremetric.terminal import (
     AsJson,
     Step,
     note,
-    print_json,
-    print_rendered,
+    print_result,
     progress,
     source_name,
     split_names,
@@ -26,6 +26,8 @@ from raremetric.terminal import (
 )
 
 if TYPE_CHECKING:
+    from rich.console import RenderableType
+
     from raremetric.table.results import Comparison, Failure, FoldResult
 
 
@@ -55,7 +57,6 @@ def compare(
 ) -> None:
     """Compare methods by nested cross-validation; print a table and write an HTML page."""
     from raremetric.files import atomic_write, check_output
-    from raremetric.table.commands.tables import comparison_table
     from raremetric.table.comparison import compare_table
     from raremetric.table.comparison_page import comparison_page
     from raremetric.table.results import BUDGETS
@@ -86,14 +87,10 @@ def compare(
             )
         found = replace(found, source=source_name(file))
         keeps = not found.is_whole and Path(out).exists()  # an earlier page may be whole
-        if as_json:
-            about = {"file": None if keeps else out, "rows": len(found.y), "scoring": found.scoring}
-            about |= {"methods": found.summary(), "budgets": found.budgets(sizes)}
-            about |= {"importances": found.importances(), "failed": found.failed()}
-            print_json(about | {"notes": found.notes})
-        else:
-            print_rendered(comparison_table(found))
-            _print_importances(found)
+        about = {"file": None if keeps else out, "rows": len(found.y), "scoring": found.scoring}
+        about |= {"methods": found.summary(), "budgets": found.budgets(sizes)}
+        about |= {"importances": found.importances(), "failed": found.failed()}
+        print_result(as_json, about | {"notes": found.notes}, _tables(found))
         for each in found.remarks():
             note(each)
         if keeps:
@@ -126,10 +123,11 @@ def _report(result: FoldResult | Failure, step: Step) -> None:
     step(f"done: {title}", f"{title}, fold {result.fold + 1}: {done}")
 
 
-def _print_importances(found: Comparison) -> None:
-    """Print the importances of the columns for the best method, if they were measured."""
-    from raremetric.table.commands.tables import importances_table
+def _tables(found: Comparison) -> Iterator[RenderableType]:
+    """The results, and the importances for the best method, if they were measured."""
+    from raremetric.table.commands.tables import comparison_table, importances_table
 
+    yield comparison_table(found)
     best = found.best["title"]
     for each in found.importances():
         if each["title"] == best:
@@ -137,7 +135,7 @@ def _print_importances(found: Comparison) -> None:
                 f"Importances for {best}: decrease of the average precision when a column is "
                 "permuted in the test folds (other methods: see the page)"
             )
-            print_rendered(importances_table(each["columns"], title))
+            yield importances_table(each["columns"], title)
 
 
 def _print_next_step(found: Comparison, file: str, given: dict[str, Any]) -> None:

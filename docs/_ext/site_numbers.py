@@ -19,7 +19,6 @@ from docs._ext.site_paper import (
     gains_with_smote,
     paper_means,
     rivals,
-    splits_of_imbalance,
     verdicts,
 )
 from docs._ext.site_results import RESULTS, ROOT, leads_of, markdown, means_of, p_text
@@ -243,7 +242,6 @@ def substitutions() -> dict[str, str]:
     texts = {
         "paper_means": paper_means(),
         "verdicts": verdicts(),
-        "splits_of_imbalance": splits_of_imbalance(),
         "behind_plain": behind_plain(),
         "rivals": rivals(),
         "smote_gain_plain": gains_with_smote("Euclidean"),

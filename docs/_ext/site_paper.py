@@ -53,15 +53,6 @@ def verdicts() -> str:
     return ", ".join(f"**{name}**: {n}" for name, n in verdict_counts().items() if n)
 
 
-def splits_of_imbalance() -> str:
-    """How many of the paper's 20 splits are finished, of the experiments with fewer positives."""
-    splits = {"imbalance": 0, "ablation": 0}
-    for name in splits:
-        splits[name] = int(pd.read_csv(RESULTS / f"{name}.csv").n_splits.max())
-    n = min(splits.values())
-    return "all of the paper's 20 splits" if n == 20 else f"{n} of the paper's 20 splits"
-
-
 def behind_plain() -> str:
     """The data sets of Table 2 on which IML does not gain a point over the Euclidean distance."""
     means = means_of("table2").round(1)

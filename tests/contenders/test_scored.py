@@ -146,10 +146,19 @@ def test_settings_take_turns_in_the_folds_of_one_more_repeat(data):
     assert tuned.n_repeats_ == len(repeats) - 1
     chosen = tuned.choice_
     scores = []
-    for fold, (train, _) in enumerate(repeats[-1]):
-        C = settings[chosen.kept[fold % 3]]["C"]
-        model = make_pipeline(StandardScaler(), LogisticRegression(C=C)).fit(X[train], y[train])
-        scores.append(model.decision_function(queries))
+    for fold, (train, validation) in enumerate(repeats[-1]):
+        model = make_pipeline(StandardScaler(), LogisticRegression())
+        model.set_params(logisticregression__C=settings[chosen.kept[fold % 3]]["C"])
+        before = np.array(
+            [
+                cross_val_predict(model, X, y, cv=folds, method="decision_function")[validation]
+                for folds in repeats[:-1]
+            ]
+        )
+        model.fit(X[train], y[train])
+        held_out = model.decision_function(X[validation])
+        standardized = (model.decision_function(queries) - held_out.mean()) / held_out.std()
+        scores.append(before.mean() + np.sqrt(before.var(axis=1).mean()) * standardized)
     n_models = np.bincount(np.arange(len(scores)) % 3)
     of_fold = np.arange(len(scores)) % 3
     weights, means, scales = (column[of_fold] for column in chosen.average)

@@ -3,6 +3,7 @@ import pytest
 from scipy.special import expit
 from sklearn.preprocessing import StandardScaler
 
+from raremetric import IML
 from raremetric.features.ranks import DifferingFeatures
 from raremetric.rare.candidates import (
     LOG_ODDS,
@@ -37,18 +38,19 @@ def test_trees_and_plain_scores_count_little_with_few_positives(group):
     assert many == pytest.approx(1.5, abs=0.02)
 
 
-def test_the_number_of_metrics_is_limited_and_that_of_plain_scores_is_not():
+def test_plain_scores_have_no_readings_and_metrics_have_all():
     metrics = default_metrics()
     numbers, candidates = metric_numbers(metrics), with_readings(metrics)
     assert [metrics[number] for number in numbers] == [metric for metric, _ in candidates]
-    limited = groups_of(metrics, 10).metrics
-    plain = np.array([reading is None for _, reading in candidates])
-    assert {metric.group for metric, reading in candidates if reading is None} == {
-        LOGISTIC,
-        LOG_ODDS,
-    }
-    np.testing.assert_array_equal(limited[~plain], numbers[~plain])
-    assert set(limited[plain].tolist()) == {len(metrics)}
+    plain = {metric.group for metric, reading in candidates if reading is None}
+    assert plain == {LOGISTIC, LOG_ODDS}
+
+
+def test_iml_is_tried_with_few_features_only():
+    """With more, its fits would take longer than all others together."""
+    for n_features, max_features, n_iml in ((100, None, 2), (101, None, 0), (900, 100, 2)):
+        metrics = default_metrics(n_features, max_features)
+        assert sum(isinstance(metric.learner, IML) for metric in metrics) == n_iml
 
 
 def test_metrics_of_many_features_begin_with_the_same_selection():

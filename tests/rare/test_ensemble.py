@@ -118,7 +118,7 @@ def test_neighbors_are_those_under_the_members_own_pipeline(fitted):
     ("options", "message"),
     [
         ({"member": -1}, r"member == -1, must be"),
-        ({"member": 99}, r"member == 99, must be"),
+        ({"member": 9999}, r"member == 9999, must be"),
         ({"n_neighbors": 61}, r"n_neighbors == 61, must be <= 60"),
     ],
 )

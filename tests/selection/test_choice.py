@@ -108,19 +108,6 @@ def test_a_group_with_the_same_score_for_all_rows_has_no_weight():
     np.testing.assert_array_equal(average(constant[:, 0]), np.zeros(50))
 
 
-def test_the_number_of_metrics_in_a_group_can_be_limited():
-    scores = np.random.default_rng(0).normal(size=(8, 1, 50))
-    ranks, positive = np.array([1, 8, 2, 3, 4, 5, 6, 7]), np.arange(50) % 5 == 0
-    for metrics, expected in (
-        (None, [0, 2, 3, 4, 5]),
-        (np.array([0, 0, 1, 1, 2, 2, 1, 1]), [0, 2, 3, 6, 7]),
-        (np.array([0, 0, 1, 2, 2, 3, 3, 3]), [0, 1, 2]),
-    ):
-        groups = Groups.one(8)._replace(metrics=metrics)
-        kept, _ = average_best(scores, groups, ranks, Sample(positive), AVERAGING)
-        assert sorted(kept) == expected
-
-
 def test_constant_scores_do_not_divide_by_zero():
     constant, positive = np.full((1, 1, 20), 2.0), np.arange(20) < 5
     given = (Groups.one(1), np.array([1]), Sample(positive), AVERAGING)

@@ -189,8 +189,7 @@ class AveragedClassifier(ClassifierMixin, BaseEstimator):
                 return family, family.scores(X[validation])
 
             self.families_, turn_scores = turns.fit(fit_fold)
-            averaged = turns.reduce_noise(average, scores[kept], turn_scores, own)
-            _, average = turns.average(average)
+            _, average, averaged = turns.combine(average, scores[kept], turn_scores, own)
         on_step()
         self.choice_, self.average_ = choice, average
         self.decision_ = decide(averaged, own, aim, self.threshold)

@@ -19,6 +19,7 @@ from raremetric.features.ranks import DifferingFeatures, NormalScores
 from raremetric.learners.base import MetricLearner
 from raremetric.learners.discriminant import BalancedDiscriminant
 from raremetric.learners.euclidean import Euclidean
+from raremetric.learners.iml import IML
 from raremetric.rare import policy
 from raremetric.rare.scores import LogisticScore, LogOdds
 from raremetric.selection import Groups
@@ -68,9 +69,12 @@ def default_metrics(n_features: int = 1, max_features: int | None = None) -> lis
         metrics += [
             MetricSpec(KERNEL, f"{KERNEL} {width:g}", steps, each) for each in discriminants
         ]
+    n_left = n_features if max_features is None else min(n_features, max_features)
+    few = n_left <= policy.MAX_FEATURES_OF_IML
+    linear = [Euclidean(), *(IML(**each) for each in policy.IML_SETTINGS if few), *discriminants]
     logistic = [LogisticScore(C) for C in policy.INVERSE_PENALTIES]
     for branch, first, learners in (
-        ("standard", scaled, [Euclidean(), *discriminants]),
+        ("standard", scaled, linear),
         ("rank", ranked, discriminants),
     ):
         metrics += [MetricSpec(LINEAR, branch, first, each) for each in learners]
@@ -99,15 +103,8 @@ def metric_numbers(metrics: Sequence[MetricSpec]) -> NDArray[np.int64]:
 
 
 def groups_of(metrics: Sequence[MetricSpec], n_positive: int) -> Groups:
-    """The groups of the candidates, and how much they count before any scores are seen.
-
-    Trees and plain scores need many positives. The number of metrics of a group is limited, because
-    a prediction searches the neighbors under each metric; that of plain scores is not.
-    """
+    """The groups of the candidates, with their weights: trees and plain scores need positives."""
     others = policy.OTHER_WEIGHT * n_positive / (n_positive + policy.HALF_OTHER_WEIGHT)
     weights = {KERNEL: policy.KERNEL_WEIGHT, LINEAR: policy.LINEAR_WEIGHT}
     weights |= dict.fromkeys((TREES, LOGISTIC, LOG_ODDS), others)
-    candidates = with_readings(metrics)
-    plain = np.array([reading is None for _, reading in candidates])
-    numbers = np.where(plain, len(metrics), metric_numbers(metrics))
-    return Groups([metric.group for metric, _ in candidates], weights, numbers)
+    return Groups([metric.group for metric, _ in with_readings(metrics)], weights)

@@ -140,8 +140,8 @@ class RareClassifier(PredictionMixin, ClassifierMixin, BaseEstimator):
     these would equal another one by chance. Identifiers are not compared.
 
     **What predicts.** The kept candidates are fitted on the folds of one more repeat, where the
-    metrics take turns, and all models are averaged; the calibration allows for the lower noise
-    of the average. If given folds are not repeated, all rows are learned from instead.
+    metrics take turns. All models are standardized and averaged, and the calibration allows for the
+    lower noise of the average. If given folds are not repeated, all rows are learned from instead.
 
     **Constraints** are about what calibrated out-of-fold probabilities let expect, for each class
     against the rest. If no threshold has the minimum precision, the highest one is used.

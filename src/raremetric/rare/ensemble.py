@@ -12,7 +12,7 @@ from sklearn.pipeline import Pipeline
 
 from raremetric.neighbors import Neighbors, NeighborSearch
 from raremetric.performance import one_blas_thread
-from raremetric.rare.candidates import LOGISTIC, Candidate, MetricSpec, with_readings
+from raremetric.rare.candidates import LOGISTIC, TREES, Candidate, MetricSpec, with_readings
 from raremetric.rare.evaluation import fit_and_score
 from raremetric.rare.fitting import FittedMetric, SharedTransform, fit_metrics
 from raremetric.rare.tuning_set import TuningSet
@@ -189,8 +189,7 @@ def fit_members(
         return list(models), np.stack(values)
 
     models, turn_scores = turns.fit(fit_fold, n_jobs)
-    averaged = turns.reduce_noise(average, scores, turn_scores, sample)
-    numbers, average = turns.average(average)
+    numbers, average, averaged = turns.combine(average, scores, turn_scores, sample)
     order = np.argsort(-average.weights, kind="stable")
     average = Average(*(column[order] for column in average))
     flat = [model for own in models for model in own]
@@ -224,12 +223,14 @@ def _among_all(
 def _taking_turns(kept: Sequence[Candidate]) -> list[list[list[int]]]:
     """Positions of the candidates that are fitted together, for each list of those taking turns.
 
-    All metrics are in one list: a prediction searches the neighbors under about one metric of each
-    fold. Log-odds of trees are in another. Logistic regressions cost nothing: all are in all folds.
+    Metrics after trees are in one list, the other metrics in another: a prediction searches the
+    neighbors under about one metric of each list and fold. Log-odds of trees are in a third list.
+    Logistic regressions cost nothing: all are in all folds.
     """
     lists: dict[str, dict[MetricSpec | str, list[int]]] = {}
     for number, (spec, reading) in enumerate(kept):
-        own = lists.setdefault("metrics" if reading else spec.group, {})
+        alone = reading is None or spec.group == TREES
+        own = lists.setdefault(spec.group if alone else "other metrics", {})
         own.setdefault(LOGISTIC if spec.group == LOGISTIC else spec, []).append(number)
     return [list(own.values()) for own in lists.values()]
 

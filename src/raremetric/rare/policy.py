@@ -14,10 +14,13 @@ from raremetric.selection import Averaging
 KERNEL_WIDTHS = (0.5, 2.0, 8.0)
 KERNEL_SIZE = {"n_landmarks": 500, "n_components": 100}
 IMPORTANCES = {"power": 0.5, "n_estimators": 30}
-# 2. The metric after each of these maps, after none, and after ranking: each pair of the two.
+# 2. The discriminant after these maps, after none, and after ranking: each pair of the two. And IML
+# of standardized columns, whose fits would take longer than all others with more columns.
 SHRINKAGES = (0.1, 0.5, 0.9)
 STRETCHES = (1.0, 3.0, 10.0)
 MAX_QUANTILES = 200  # of the ranks of a feature
+IML_SETTINGS = ({"margin": 100.0, "regularization": 0.01}, {"margin": 10.0, "regularization": 0.1})
+MAX_FEATURES_OF_IML = 100
 # 3. Boosted trees.
 TREE_SETTINGS: tuple[dict[str, float], ...] = (
     {"max_leaves": 5, "learning_rate": 0.1, "min_child_weight": 0.1, "subsample": 0.7},
@@ -34,8 +37,8 @@ MORE_VALIDATED = 10  # so many more are validated at most
 KERNEL_WEIGHT, LINEAR_WEIGHT = 3.0, 2.0
 OTHER_WEIGHT = 1.5  # of trees, and of each group of plain scores, with many positives
 HALF_OTHER_WEIGHT = 40  # positives, with which they have half of it
-# 7. The average of the best candidates of each group, of the two best metrics at most.
-AVERAGING = Averaging(n_kept=5, n_metrics=2, strength=0.1)
+# 7. The average of the best candidates of each group.
+AVERAGING = Averaging(n_kept=5, strength=0.1)
 # 8. The first round of one repeat: the first folds that validate so many positives.
 FIRST_POSITIVES = 20
 FIRST_ROWS = 2000  # are sampled for it, if there are more than twice as many

@@ -33,8 +33,6 @@ class Groups(NamedTuple):
 
     names: Sequence[str]  # the group of each candidate
     weights: Mapping[str, float]  # of each group in the average, before the scores are seen
-    # The number of each candidate's metric, if the best of a group may have only a few metrics.
-    metrics: NDArray[np.int64] | None = None
 
     @classmethod
     def one(cls, n_candidates: int) -> Groups:
@@ -46,7 +44,6 @@ class Averaging(NamedTuple):
     """How candidates are averaged."""
 
     n_kept: int  # candidates of each group
-    n_metrics: int  # of each group at most, where their number is limited
     strength: float  # of the prior: loss per squared deviation of a logarithm
 
 
@@ -192,12 +189,13 @@ def average_best(
     rows = sample.repeated(n_repeats)
     names = list(dict.fromkeys(groups.names))
     for group in names:
-        best = _best_of(group, groups, ranks, averaging)
+        members = np.flatnonzero(np.asarray(groups.names) == group)
+        best = np.sort(members[np.argsort(ranks[members])][: averaging.n_kept])
         pooled = scores[best].reshape(len(best), -1).astype(np.float64)
-        means, scales = _mean_and_std(pooled, rows.weights)
+        means, scales = mean_and_std(pooled, rows.weights)
         scales = np.where(scales > 0, scales, 1.0)
         averaged = ((pooled - means[:, np.newaxis]) / scales[:, np.newaxis]).mean(axis=0)
-        spread = float(_mean_and_std(averaged, rows.weights)[1])
+        spread = float(mean_and_std(averaged, rows.weights)[1])
         varies.append(spread > TINY_SPREAD)
         spread = spread if varies[-1] else 1.0
         means_of_best.append(averaged / spread)
@@ -214,18 +212,7 @@ def average_best(
     return np.concatenate(kept)[order], Average(shares[order], means[order], scales[order])
 
 
-def _best_of(group: str, groups: Groups, ranks: NDArray, averaging: Averaging) -> NDArray[np.int64]:
-    """The best candidates of a group, of a few metrics only if their number is limited."""
-    members = np.flatnonzero(np.asarray(groups.names) == group)
-    ordered = members[np.argsort(ranks[members])]
-    if groups.metrics is not None:
-        own = groups.metrics[ordered]
-        best = list(dict.fromkeys(own.tolist()))[: averaging.n_metrics]
-        ordered = ordered[np.isin(own, best)]
-    return np.sort(ordered[: averaging.n_kept])
-
-
-def _mean_and_std(values: NDArray, weights: NDArray | None) -> tuple[NDArray, NDArray]:
+def mean_and_std(values: NDArray, weights: NDArray | None) -> tuple[NDArray, NDArray]:
     """Weighted mean and standard deviation along the last axis."""
     mean = np.average(values, axis=-1, weights=weights)
     squares = (values - mean[..., np.newaxis]) ** 2

@@ -9,7 +9,7 @@ import numpy as np
 from joblib import Parallel, delayed
 from numpy.typing import NDArray
 
-from raremetric.selection.choice import Average
+from raremetric.selection.choice import Average, mean_and_std
 from raremetric.selection.folds import Folds
 from raremetric.selection.sample import Sample
 
@@ -57,13 +57,37 @@ class Turns(NamedTuple):
             used[own, fold] = 1
         return used / used.sum(axis=1, keepdims=True)
 
-    def average(self, average: Average) -> tuple[NDArray[np.int64], Average]:
-        """The candidates of all models, one fold after the other, and the average of the models."""
+    def combine(
+        self, average: Average, scores: NDArray, turn_scores: NDArray, sample: Sample
+    ) -> tuple[NDArray[np.int64], Average, NDArray[np.float64]]:
+        """The average of the models of all folds, and what it can be calibrated with.
+
+        ``scores`` are those of the kept candidates, (n_candidates, n_repeats, n_rows), ``average``
+        is theirs, and ``turn_scores`` are those that `fit` returns, of the first of these rows.
+
+        Each model is standardized, so that its scores of the rows that it was not fitted on have
+        the mean and the spread of the out-of-fold scores of the same rows: models of some folds
+        score all rows a little higher, and there may be only one of a candidate.
+
+        Returns the candidate of each model, one fold after the other, the average of the models,
+        and out-of-fold averages, (n_repeats, n_rows), which vary as those of new rows do.
+        """
         candidates = np.concatenate(self.candidates).astype(np.int64)
         folds = np.repeat(np.arange(len(self.folds)), [len(own) for own in self.candidates])
         weights, means, scales = (column[candidates] for column in average)
-        weights = weights * self.shares[candidates, folds]
-        return candidates, Average(weights, means, scales)
+        weights, turn_scores = weights * self.shares[candidates, folds], turn_scores.copy()
+        for i, (candidate, fold) in enumerate(zip(candidates, folds, strict=True)):
+            rows = self.folds[fold][1]
+            own = None if sample.weights is None else sample.weights[rows]
+            held_out = turn_scores[candidate, rows]
+            mean, spread = mean_and_std(held_out, own)
+            of_repeats = mean_and_std(scores[candidate][:, rows], own)
+            before, spread_before = of_repeats[0].mean(), np.sqrt(np.mean(of_repeats[1] ** 2))
+            factor = spread / spread_before if min(spread, spread_before) > 0 else 1.0
+            means[i], scales[i] = mean + factor * (means[i] - before), factor * scales[i]
+            turn_scores[candidate, rows] = before + (held_out - mean) / factor
+        averaged = self._reduce_noise(average, scores, turn_scores, sample)
+        return candidates, Average(weights, means, scales), averaged
 
     def fit(
         self,
@@ -86,7 +110,7 @@ class Turns(NamedTuple):
             scores[np.array(own)[:, np.newaxis], validation] = part
         return [model for model, _ in found], scores
 
-    def reduce_noise(
+    def _reduce_noise(
         self, average: Average, scores: NDArray, turn_scores: NDArray, sample: Sample
     ) -> NDArray[np.float64]:
         """Out-of-fold averages, (n_repeats, n_rows), with the spread of averages of new rows.
@@ -95,9 +119,6 @@ class Turns(NamedTuple):
         of all folds: within a class, it varies less. How much less is known from two scores of the
         same rows by models of different folds: what they have in common is no noise. The averages
         are moved toward the mean of their class.
-
-        ``scores`` are those of the kept candidates, (n_candidates, n_repeats, n_rows), and
-        ``turn_scores`` those that `fit` returns, of the first of these rows.
         """
         n_examples, shares = turn_scores.shape[1], self.shares
         averaged = average(scores)

@@ -5,7 +5,9 @@ import pandas as pd
 import pytest
 
 from raremetric.datasets import describe_dataset
+from raremetric.study.protocol import package_fingerprint
 from raremetric.study.report import default_title
+from raremetric.study.report.grids import dataset_grid
 from raremetric.study.report.tables import check_rows, summarize, with_scores
 from tests.study.report.synthetic import (
     LEADER,
@@ -55,6 +57,14 @@ def test_scores_by_hand(tiny):
     cell = table.cells.iloc[0]
     assert (cell["n_splits"], cell["mean"], cell["std"]) == (2, 62.5, 12.5)
     assert (cell["accuracy_mean"], cell["accuracy_std"]) == (85.0, 5.0)
+
+
+def test_the_caption_says_how_much_was_computed_by_other_code(tiny):
+    tiny["fingerprint"] = [package_fingerprint(), "0123456789abcdef"]
+    (note,) = [each for each in dataset_grid(table_of(tiny)).notes if each.startswith("Splits")]
+    assert note.endswith(" Of other code than this version: 1 of 2 tasks.")
+    tiny["fingerprint"] = package_fingerprint() + "+that of one's own class"
+    assert "other code" not in dataset_grid(table_of(tiny)).notes[-1]
 
 
 def test_a_task_of_two_studies_is_counted_once():

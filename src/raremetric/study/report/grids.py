@@ -94,7 +94,7 @@ def _notes(table: Table) -> list[str]:
             f"{MISSING}: no finished task yet. Means, ranks and tests use the data sets that all "
             "learners have finished."
         )
-    return notes
+    return [*notes, _origin(table)]
 
 
 def share_grid(table: Table) -> Grid:
@@ -110,7 +110,7 @@ def share_grid(table: Table) -> Grid:
         "at this share."
     )
     header = [*labels, *table.learners]
-    return Grid(table.title, header, rows, notes=[note])
+    return Grid(table.title, header, rows, notes=[note, _origin(table)])
 
 
 def share_cell(share: float) -> Cell:
@@ -126,6 +126,14 @@ def _shared_splits(table: Table, share: float | None = None) -> Cell:
 def _splits_cell(counts: Iterable[float]) -> Cell:
     text = splits_text(counts)
     return Cell(text, None if text == MISSING else float(text.partition("–")[0]))
+
+
+def _origin(table: Table) -> str:
+    """What was run, and how much of it with other code than this version."""
+    text = f"Splits: {progress_text(table)}. Code: {code_text(table)}."
+    if n_other := table.n_of_other_code:
+        text += f" Of other code than this version: {n_other} of {len(table.scores)} tasks."
+    return text
 
 
 def _listing(

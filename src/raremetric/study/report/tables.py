@@ -16,6 +16,7 @@ from scipy.stats import rankdata
 
 from raremetric.datasets import describe_dataset
 from raremetric.pages import MISSING
+from raremetric.study.protocol import package_fingerprint
 from raremetric.study.tasks import COUNTS, MEASURED, MEASURES, REPORTED, Study, StudyResults
 
 RESAMPLING_NAMES = {
@@ -122,6 +123,12 @@ class Table:
         """Fingerprint of the code → the tasks that it computed, the largest number first."""
         parts = self.scores.groupby("fingerprint")
         return dict(sorted(parts, key=lambda part: (-len(part[1]), part[0])))
+
+    @property
+    def n_of_other_code(self) -> int:
+        """The number of tasks that are known to be computed by other code than this version."""
+        code = self.scores["fingerprint"].str.partition("+")[0]  # without that of a user's class
+        return int(((code != "") & (code != package_fingerprint())).sum())
 
     @property
     def n_splits(self) -> tuple[int, int]:

@@ -66,6 +66,7 @@ def test_a_package_that_cannot_be_imported_is_not_said_to_be_missing(line, tmp_p
         import_optional("broken_package", "Drawing")
 
 
+@pytest.mark.usefixtures("few_candidates")
 @pytest.mark.parametrize("estimator", public_estimators())
 def test_every_parameter_and_attribute_is_documented(estimator):
     document = inspect.getdoc(estimator)

@@ -6,7 +6,6 @@ from sklearn import config_context
 from sklearn.datasets import make_classification
 from sklearn.metrics import average_precision_score, f1_score, make_scorer
 from sklearn.model_selection import (
-    GridSearchCV,
     GroupKFold,
     ParameterGrid,
     ShuffleSplit,
@@ -43,31 +42,6 @@ def test_the_f1_of_a_vote_is_that_of_scikit_learn(k):
         nearest = nearest_under(np.eye(X.shape[1]), Fold(X[:60], labels, X[60:], y[60:]), k)
         found = vote_f1(nearest, labels, y[60:] == label, label)
         assert found == pytest.approx(f1_score(y[60:] == label, predicted == label))
-
-
-@pytest.mark.parametrize("grid", [FEW, {"set_weights": ["inverse"], "margin": [1.0, 100.0]}])
-def test_same_scores_and_winner_as_a_grid_search(rare, grid):
-    X, y = rare
-    folds = list(StratifiedKFold(3, shuffle=True, random_state=0).split(X, y))
-    ours = IMLCV(grid, None, cv=folds).fit(X, y)
-    theirs = GridSearchCV(
-        MetricKNNClassifier(IML()),
-        {f"learner__{name}": values for name, values in grid.items()},
-        scoring=F1,
-        cv=folds,
-    ).fit(X, y)
-    by_params = {
-        tuple(sorted(params.items())): score
-        for params, score in zip(
-            theirs.cv_results_["params"], theirs.cv_results_["mean_test_score"], strict=True
-        )
-    }
-    for params, score in zip(
-        ours.cv_results_["params"], ours.cv_results_["mean_test_score"], strict=True
-    ):
-        key = tuple(sorted((f"learner__{name}", value) for name, value in params.items()))
-        assert score == pytest.approx(by_params[key], abs=1e-12)
-    assert ours.best_score_ == pytest.approx(theirs.best_score_)
 
 
 @pytest.mark.parametrize("weighted", [False, True])

@@ -113,33 +113,24 @@ def tables(draw):
 
 
 @n_cases(300)
-@given(tables(), st.sampled_from([",", ";", "\t", "|"]))
-def test_values_and_names_of_rows_come_back(folder, table, delimiter):
+@given(tables(), st.sampled_from([",", ";", "\t", "|", "parquet"]))
+def test_values_and_names_of_rows_come_back(folder, table, form):
     names, values, ids, labels = table
-    path = folder / "round.csv"
-    with path.open("w", encoding="utf-8", newline="") as stream:
-        writer = csv.writer(stream, delimiter=delimiter, quoting=csv.QUOTE_ALL)
-        writer.writerow(names)
-        for number, row in enumerate(values.tolist()):
-            writer.writerow([ids[number], *map(repr, row), labels[number]])
+    path = folder / ("round.parquet" if form == "parquet" else "round.csv")
+    if form == "parquet":
+        frame = pd.DataFrame(values, columns=names[1:-1])
+        frame.assign(**{names[0]: ids, names[-1]: labels})[names].to_parquet(path)
+    else:
+        with path.open("w", encoding="utf-8", newline="") as stream:
+            writer = csv.writer(stream, delimiter=form, quoting=csv.QUOTE_ALL)
+            writer.writerow(names)
+            for number, row in enumerate(values.tolist()):
+                writer.writerow([ids[number], *map(repr, row), labels[number]])
     with limited_time():
         found = read_table(path, names[-1], "p", row_names=names[0])
     assert found.row_names == ids
     assert found.feature_names == names[1:-1]
     assert found.target.tolist() == [int(label == "p") for label in labels]
-    np.testing.assert_array_equal(found.data.to_numpy(dtype=float), values)
-
-
-@n_cases(300)
-@given(tables())
-def test_parquet_files_come_back(folder, table):
-    names, values, ids, labels = table
-    frame = pd.DataFrame(values, columns=names[1:-1])
-    frame.insert(0, names[0], ids)
-    frame[names[-1]] = labels
-    frame.to_parquet(folder / "round.parquet")
-    found = read_table(folder / "round.parquet", names[-1], "p", row_names=names[0])
-    assert found.row_names == ids
     np.testing.assert_array_equal(found.data.to_numpy(dtype=float), values)
 
 

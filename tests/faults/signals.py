@@ -184,8 +184,6 @@ class Trial:
         return "stopped"
 
     def check_repetition(self):
-        if self.name == "study import":  # which never replaces a store
-            self.output.unlink(missing_ok=True)
         assert finish(start(self.words, self.folder)) == 0, (self.folder / "stderr").read_text()
         assert not self.left_over(), f"{self.name} left {self.left_over()}"
         if self.output is not None:

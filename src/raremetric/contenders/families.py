@@ -7,7 +7,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.spatial.distance import cdist
 from scipy.special import logit
 from sklearn import config_context
 from sklearn.base import clone
@@ -20,7 +19,7 @@ from sklearn.utils.validation import has_fit_parameter
 
 from raremetric.contenders.averaged import ClassifierFamily
 from raremetric.contenders.base import positive_scores
-from raremetric.features.landmarks import KERNELS, median_distance
+from raremetric.features.landmarks import kernel_distances, median_distance
 from raremetric.performance import jit
 from raremetric.validation import quiet_constants
 
@@ -121,7 +120,7 @@ class KernelMachines(ClassifierFamily):
         with quiet_constants():
             self.scaler_ = StandardScaler().fit(X, sample_weight=weights)
         X = self.scaler_.transform(X)
-        distances = cdist(X, X, KERNELS[self.kernel])
+        distances = kernel_distances(X, X, self.kernel)
         unit = median_distance(distances)
         self.widths_ = np.array([params.get("width", 1.0) * unit for params in settings])
         coefficients = np.zeros((len(settings), len(X)))
@@ -137,7 +136,7 @@ class KernelMachines(ClassifierFamily):
 
     def scores(self, X: NDArray) -> NDArray:
         """Values of the decision function."""
-        distances = cdist(self.scaler_.transform(X), self.vectors_, KERNELS[self.kernel])
+        distances = kernel_distances(self.scaler_.transform(X), self.vectors_, self.kernel)
         machines = zip(self.coefficients_, self.intercepts_, self.widths_, strict=True)
         # One product per row, so that no other row changes the last bits of its value.
         return np.stack([np.vecdot(np.exp(-distances / w), a) + b for a, b, w in machines])

@@ -10,12 +10,12 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from raremetric.performance import one_blas_thread
+from raremetric.performance import any_order, one_blas_thread
 from raremetric.sampling import draw_evenly
 from raremetric.scales import validate_rows
 from raremetric.validation import check_integer, check_option, check_real
 
-KERNELS = {"laplacian": "cityblock", "rbf": "sqeuclidean"}  # the distance in each exponent
+KERNELS = ("laplacian", "rbf")
 
 
 class KernelLandmarks(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -109,7 +109,7 @@ class KernelLandmarks(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         n_components = check_integer(self.n_components, "n_components", low=1)
         rng = check_random_state(self.random_state)
         self.landmarks_ = X[draw_evenly(len(X), y, n_landmarks, rng)]
-        distances = self._distances(self.landmarks_)
+        distances = kernel_distances(self.landmarks_, self.landmarks_, self.kernel)
         self.width_ = width * median_distance(distances)
         self.projection_ = kernel_projection(self._kernel(distances), n_components)
         return self
@@ -130,7 +130,8 @@ class KernelLandmarks(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
     def distances(self, X) -> NDArray[np.float64]:
         """Distances to the landmarks, (n_samples, n_landmarks); the width plays no part."""
         check_is_fitted(self)
-        return self._distances(validate_rows(self, X, reset=False))
+        X = validate_rows(self, X, reset=False)
+        return kernel_distances(X, self.landmarks_, self.kernel)
 
     def map_distances(self, distances: NDArray) -> NDArray:
         """Map rows, given their distances to the landmarks, which are overwritten."""
@@ -141,9 +142,6 @@ class KernelLandmarks(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         tags.input_tags.sparse = True
         return tags
 
-    def _distances(self, X: NDArray) -> NDArray:
-        return cdist(X, self.landmarks_, KERNELS[self.kernel])
-
     def _kernel(self, distances: NDArray) -> NDArray:
         """Kernel values, written over the distances: memory is most of the cost."""
         np.divide(distances, -self.width_, out=distances)
@@ -152,6 +150,24 @@ class KernelLandmarks(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
     @property
     def _n_features_out(self) -> int:
         return self.projection_.shape[1]
+
+
+def kernel_distances(X: NDArray, Y: NDArray, kernel: str) -> NDArray[np.float64]:
+    """The distances in the exponent of a kernel, (n_rows of X, n_rows of Y)."""
+    return sums_of_differences(X, Y) if kernel == "laplacian" else cdist(X, Y, "sqeuclidean")
+
+
+@any_order
+def sums_of_differences(X, Y):
+    """Sums of absolute differences, which take SciPy two to three times as long."""
+    sums = np.empty((X.shape[0], Y.shape[0]))
+    for i in range(X.shape[0]):
+        for j in range(Y.shape[0]):
+            total = 0.0
+            for t in range(X.shape[1]):
+                total += abs(X[i, t] - Y[j, t])
+            sums[i, j] = total
+    return sums
 
 
 def median_distance(distances: NDArray) -> float:

@@ -43,47 +43,31 @@ def brackets(tmp_path_factory):
     return path
 
 
-@pytest.fixture(scope="module")
-def bracket_model(run, brackets):
-    saved = brackets.parent / "[bold].skops"
-    words = ["--target", "state", "--id", "id", "--model", "plain", "-o", saved]
-    result = run("fit", brackets, *words)
-    assert result.exit_code == 0, result.output
-    for text in ("[x].csv", "`[/yes]`", "[bold].skops"):
-        assert text in result.stdout
-    return saved
-
-
-def test_markup_in_explain(run, brackets, bracket_model):
-    result = run("explain", bracket_model, brackets, "--row", "1")
-    assert result.exit_code == 0, result.output
-    for text in ("[x].csv", *COLUMNS.values(), "[x/r0]", "[i]", "'[/yes]'"):
-        assert text in result.stdout
-    result = run("explain", bracket_model, "[no].csv", "--row", "1")
-    assert (result.exit_code, result.stderr) == (2, "Error: There is no file '[no].csv'.\n")
-
-
-def test_markup_in_compare(run, brackets, tmp_path):
+def test_text_that_looks_like_markup(run, brackets, tmp_path):
+    model, out = tmp_path / "[bold].skops", tmp_path / "[bold].csv"
+    words = ["--target", "state", "--id", "id", "--model", "plain", "-o", model]
+    shown = run("fit", brackets, *words).stdout
+    assert all(text in shown for text in ("[x].csv", "`[/yes]`", "[bold].skops"))
+    shown = run("explain", model, brackets, "--row", "1").stdout
+    texts = ("[x].csv", *COLUMNS.values(), "[x/r0]", "[i]", "'[/yes]'")
+    assert all(text in shown for text in texts)
     words = ["compare", brackets, "--target", "state", "--ignore", "id", "--folds", "2"]
-    result = run(*words, "--methods", "plain", "-o", tmp_path / "[bold].html")
-    assert result.exit_code == 0, result.output
-    joined = "".join(result.stdout.split())  # the title may be wrapped
-    assert "ofclass'[/yes]'" in joined
-    assert "[x].csv" in joined
-    assert "[bold].html" in result.stdout
-    result = run(*words, "--methods", "[/plain]")
-    assert result.exit_code == 2
-    assert "'[/plain]'" in result.stderr
-
-
-def test_markup_in_other_commands(run, brackets, bracket_model, tmp_path):
-    out = tmp_path / "[bold].csv"
-    result = run("predict", bracket_model, brackets, "-o", out)
-    assert "as '[/yes]'; written to" in result.stdout
-    assert "[bold].csv" in result.stdout
-    assert "[none].csv" in run("predict", bracket_model, tmp_path / "[none].csv").stderr
+    shown = run(*words, "--methods", "plain", "-o", tmp_path / "[bold].html").stdout
+    joined = "".join(shown.split())  # the title may be wrapped
+    assert all(text in joined for text in ("ofclass'[/yes]'", "[x].csv", "[bold].html"))
+    shown = run("predict", model, brackets, "-o", out).stdout
+    assert "as '[/yes]'; written to" in shown
+    assert "[bold].csv" in shown
     assert run("datasets", "wine", "--export", out).stdout.count("[bold].csv") == 2
-    assert "'[/wine]'" in run("datasets", "[/wine]").stderr
+    for wrong, text in (
+        ([*words, "--methods", "[/plain]"], "'[/plain]'"),
+        (["explain", model, "[no].csv", "--row", "1"], "Error: There is no file '[no].csv'.\n"),
+        (["predict", model, tmp_path / "[none].csv"], "[none].csv"),
+        (["datasets", "[/wine]"], "'[/wine]'"),
+    ):
+        result = run(*wrong)
+        assert result.exit_code == 2
+        assert text in result.stderr
 
 
 # Encodings that lack characters

@@ -133,18 +133,10 @@ def test_computations_from_the_committed_results(page, capsys, monkeypatch):
     if "results" in page:
         pairs = pd.read_csv(ROOT / "docs" / "results" / "table2-tests.csv")
         holm = pairs.set_index(["first", "second"]).holm["IML", "LMNN"]
-        found = dict(
-            zip(
-                *(
-                    re.findall(p, line)
-                    for p, line in zip(
-                        (r"'([^']+)'", r"[\d.]+"), printed.splitlines()[1:3], strict=True
-                    )
-                ),
-                strict=True,
-            )
-        )
-        assert float(found["IML minus LMNN"]) == pytest.approx(holm, abs=5e-4)
+        names, values = printed.splitlines()[1:3]
+        p_values = map(float, re.findall(r"[\d.]+", values))
+        found = dict(zip(re.findall(r"'([^']+)'", names), p_values, strict=True))
+        assert found["IML minus LMNN"] == pytest.approx(holm, abs=5e-4)
 
 
 def test_pages_of_the_site_have_no_typed_leads():

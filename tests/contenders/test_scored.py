@@ -7,7 +7,7 @@ import pytest
 from scipy.special import expit, logit
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics.pairwise import laplacian_kernel, pairwise_distances
-from sklearn.model_selection import ParameterGrid, cross_val_predict
+from sklearn.model_selection import ParameterGrid, StratifiedKFold, cross_val_predict
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
@@ -81,7 +81,8 @@ def test_scores_rise_with_the_positive_class_and_do_not_depend_on_other_queries(
 @pytest.mark.parametrize("contender", ALTERNATIVES, ids=lambda each: each.name)
 def test_a_fitted_average_can_be_saved(contender, data):
     X, y, queries = data
-    model = contender.fit(contender.candidates(1)[:2], X, y, folds=[], seed=1).model
+    folds = list(StratifiedKFold(2).split(X, y))
+    model = contender.fit(contender.candidates(1)[:2], X, y, folds=folds, seed=1).model
     again = pickle.loads(pickle.dumps(model))
     np.testing.assert_array_equal(again.predict_proba(queries), model.predict_proba(queries))
     np.testing.assert_array_equal(model.predict(queries), model.decision_function(queries) >= 0)

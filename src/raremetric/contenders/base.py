@@ -179,12 +179,10 @@ class Contender(ABC):
         The features need not be scaled, ``y`` holds 0 and 1, and ``seed`` is for everything random,
         including a contender's own folds. Options are the other fields of `TuningOptions`.
         """
-        return self._fit(candidates, X, y, self._checked(TuningOptions(seed, **options)))
-
-    def _checked(self, how: TuningOptions) -> TuningOptions:
+        how = TuningOptions(seed, **options)
         check_option(how.resampling, "resampling", RESAMPLING)
         check_resamplings([self.name] if self.has_threshold else [], [how.resampling])
-        return how
+        return self._fit(candidates, X, y, how)
 
     @abstractmethod
     def _fit(

@@ -1,8 +1,9 @@
 import dataclasses
+import multiprocessing
 import sqlite3
-import subprocess
 import sys
 import threading
+import time
 from contextlib import closing
 
 import pytest
@@ -148,43 +149,33 @@ def test_one_coordinator_at_a_time(path):
         pass
 
 
-FIRST_RUN = """
-import sys, time
-from pathlib import Path
-from raremetric.study.store import Store, StoreError
-from tests.study.test_store import DONE, TASKS
-
-path, number = Path(sys.argv[1]), int(sys.argv[2])
-for round in range(20):
-    print("ready", flush=True)
-    sys.stdin.readline()
-    store = Store(path / str(round) / "study.sqlite", create=True)
-    while True:
-        try:
-            with store.writing():
-                store.save(TASKS[number], DONE)
-            break
-        except StoreError as error:
-            assert "in use by another study run" in str(error), error
-            time.sleep(0.01)
-"""
+def first_runs(folder, task, barrier):
+    """Save a task to twenty stores, each of which another process creates at the same time."""
+    for number in range(20):
+        barrier.wait()
+        store = Store(folder / str(number) / "study.sqlite", create=True)
+        while True:
+            try:
+                with store.writing():
+                    store.save(task, DONE)
+                break
+            except StoreError as error:
+                if "in use by another study run" not in str(error):
+                    raise
+                time.sleep(0.01)
 
 
 def test_two_first_runs_at_once_share_the_store(tmp_path):
-    command = [sys.executable, "-c", FIRST_RUN, str(tmp_path)]
-    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    context = multiprocessing.get_context("spawn")
+    barrier = context.Barrier(2, timeout=60)
     processes = [
-        subprocess.Popen([*command, str(number)], text=True, **pipes) for number in range(2)
+        context.Process(target=first_runs, args=(tmp_path, task, barrier)) for task in TASKS[:2]
     ]
-    for _ in range(20):
-        for process in processes:
-            assert process.stdout.readline() == "ready\n", process.communicate()[1]
-        for process in processes:
-            process.stdin.write("go\n")
-            process.stdin.flush()
     for process in processes:
-        _, errors = process.communicate(timeout=60)
-        assert (process.returncode, errors) == (0, "")
+        process.start()
+    for process in processes:
+        process.join()
+        assert process.exitcode == 0
     for path in tmp_path.iterdir():
         assert len(finished(Store(path / "study.sqlite"))) == 2
         assert {each.name for each in path.iterdir()} == {"study.sqlite", "study.sqlite.lock"}

@@ -154,13 +154,13 @@ def compare_table(
         y=y,
         n_folds=len(folds),
         notes=[
-            *dict.fromkeys(str(each.message) for each in said),
             *class_notes(table),
             *leakage_notes(table, copies, seed),
             *method_notes(
                 contenders.values(), shape, max_samples=max_samples, weighted=weight is not None
             ),
             *aim_notes(scoring),
+            *dict.fromkeys(str(each.message) for each in said),
         ],
         methods=list(contenders),
         scoring=scoring,

@@ -39,7 +39,6 @@ class ClassifierFamily(BaseEstimator):
     """
 
     package: ClassVar[str] = ""  # the optional package that it needs, if any
-    max_levels: ClassVar[int] = 20  # of a column of text to become 0/1 columns
 
     @abstractmethod
     def fit(self, X, y, settings, seed, weights=None) -> Self:

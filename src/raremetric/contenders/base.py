@@ -115,6 +115,8 @@ class Contender(ABC):
         another one; None for all rows, or for the default of the class.
     default_max_features : int or None
         The same for the features, of which a method selects some; None if it selects none.
+    max_levels : int
+        That of `TableEncoder` for its features.
     """
 
     name: str
@@ -126,6 +128,7 @@ class Contender(ABC):
     alias: str = field(default="", compare=False)
     default_max_samples: int | None = field(default=None, compare=False)
     default_max_features: int | None = field(default=None, compare=False)
+    max_levels: int = field(default=20, compare=False)
 
     n_for_table: ClassVar[int | None] = None  # candidates of a model of the user's table; all
     has_neighbors: ClassVar[bool]  # whether a decision can be explained by its neighbors
@@ -140,11 +143,6 @@ class Contender(ABC):
     def package(self) -> str:
         """The optional package that it needs; empty if none."""
         return ""
-
-    @property
-    def max_levels(self) -> int:
-        """The `max_levels` of `TableEncoder` that suits it."""
-        return 20
 
     def variant(self, name: str, **fields: Any) -> Self:
         """The same kind of contender with other settings, candidates, title and alias."""

@@ -60,7 +60,7 @@ class Rows(NamedTuple):
 
 
 class Boosters(ClassifierFamily):
-    """Boosted trees of one library, which make good use of many levels of a category.
+    """Boosted trees of one library.
 
     A setting has either ``rounds``, or ``max_rounds``: then training on a fold stops when the
     log-loss of the validation rows has not fallen for `PATIENCE` rounds, and the trees after its
@@ -71,8 +71,6 @@ class Boosters(ClassifierFamily):
     rounds_ : list of int
         The number of trees of each booster.
     """
-
-    max_levels = 100
 
     def fit(self, X, y, settings, seed, weights=None, validation=None) -> Boosters:
         """Train one booster for each setting: parameters of the library and rounds.

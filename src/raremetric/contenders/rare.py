@@ -36,6 +36,7 @@ from raremetric.learners.euclidean import Euclidean
 from raremetric.neighbors.one_sided import as_points
 from raremetric.rare import RareClassifier
 from raremetric.rare.candidates import LOG_ODDS, LOGISTIC, MetricSpec
+from raremetric.rare.policy import MAX_LEVELS
 from raremetric.selection import Quality
 from raremetric.validation import accepted_weights
 
@@ -136,6 +137,7 @@ class Rare(Contender):
     """RareClassifier; it chooses by itself, so there are no candidates to give it."""
 
     default_max_features: int | None = field(default=RareClassifier().max_features, compare=False)
+    max_levels: int = field(default=MAX_LEVELS, compare=False)
 
     has_neighbors: ClassVar[bool] = True
     has_threshold: ClassVar[bool] = True
@@ -227,6 +229,7 @@ class MetricScore(Rare):
     step: int = field(default=1, compare=False)
     default_max_samples: int | None = field(default=MAX_SAMPLES, compare=False)
     default_max_features: int | None = field(default=MAX_FEATURES, compare=False)
+    max_levels: int = field(default=20, compare=False)
 
     def _check_settings(self) -> None:
         check_arguments(self.learner, self.settings, self.grid, self.name)

@@ -50,6 +50,7 @@ from raremetric.learners.iml import IML
 from raremetric.learners.itml import ITML
 from raremetric.learners.lmnn import LMNN
 from raremetric.learners.mlfp import MLFP
+from raremetric.rare.policy import MAX_LEVELS
 from raremetric.validation import check_option
 
 _iml = IMLVote(name="IML", learner=IML, propose=iml_candidates)
@@ -79,6 +80,7 @@ _alternatives = (
         family=BoostedTrees(),
         default_grid=BOOSTING_GRID,
         default_max_samples=MAX_ROWS_OF_TREES,
+        max_levels=MAX_LEVELS,
         title="gradient boosting",
         alias="boosting",
     ),
@@ -86,6 +88,7 @@ _alternatives = (
         name="balanced-forest",
         family=BalancedForests(),
         default_grid=FOREST_GRID,
+        max_levels=MAX_LEVELS,
         title="balanced forest",
         alias="forest",
     ),
@@ -112,6 +115,7 @@ _lightgbm, _catboost = (
         family=LightGBMs(),
         default_grid=LIGHTGBM_GRID,
         default_max_samples=MAX_ROWS_OF_TREES,
+        max_levels=MAX_LEVELS,
         title="LightGBM",
     ),
     Scored(
@@ -120,6 +124,7 @@ _lightgbm, _catboost = (
         default_grid=CATBOOST_GRID,
         n_candidates=10,  # each takes several times as long as one of the others
         default_max_samples=MAX_ROWS_OF_TREES,
+        max_levels=MAX_LEVELS,
         title="CatBoost",
     ),
 )
@@ -129,6 +134,7 @@ _rivals = (
         family=BoostedTrees(),
         default_grid=XGBOOST_GRID,
         default_max_samples=MAX_ROWS_OF_TREES,
+        max_levels=MAX_LEVELS,
         title="XGBoost",
     ),
     _lightgbm,

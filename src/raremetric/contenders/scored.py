@@ -52,11 +52,6 @@ class Scored(Contender):
         """The optional package of the family."""
         return self.family.package
 
-    @property
-    def max_levels(self) -> int:
-        """The same for the family."""
-        return self.family.max_levels
-
     def _default_candidates(self, split: int) -> list[Candidate]:
         return grid_candidates(self.default_grid, self.n_candidates or N_CANDIDATES, split)
 

@@ -12,6 +12,7 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from raremetric.rare.importances import N_ROWS
+from raremetric.rare.policy import MAX_LEVELS
 from raremetric.sampling import draw_evenly
 from raremetric.scales import as_dense, check_size, is_numeric, validate_rows
 from raremetric.validation import forget_attributes
@@ -72,7 +73,8 @@ class InputMixin:
             return None
         from raremetric.encoding import TableEncoder  # needs pandas
 
-        return TableEncoder(categorical_features=self.categorical_features)
+        features = self.categorical_features
+        return TableEncoder(max_levels=MAX_LEVELS, categorical_features=features)
 
     def without_encoder(self) -> Any:
         """The same fitted model, for rows that ``encoder_`` has transformed."""

@@ -124,7 +124,9 @@ def compare_table(
         scoring = check_scoring(scoring)
     with warnings.catch_warnings(record=True) as said:  # to be among the notes
         warnings.simplefilter("always", UserWarning)
-        table, roles = read_with_roles(path, target, positive, categorical, ignore, columns)
+        given = path, target, positive, categorical, ignore, columns
+        max_levels = max(each.max_levels for each in contenders.values())
+        table, roles = read_with_roles(*given, max_levels=max_levels)
     data, y = table.data, table.target
     if max_samples is not None:
         check_integer(max_samples, "max_samples", low=20)

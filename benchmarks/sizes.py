@@ -2,6 +2,7 @@
 
     python -m benchmarks.sizes                    # all sizes; those with results are skipped
     python -m benchmarks.sizes --rows 1000,10000  # some of them; --again repeats them
+    python -m benchmarks.sizes --methods          # prints a fit of every method on 20,000 rows
 
 The table is generated: 20 columns, 1 % of the rows are positive. Each fit, and each service that
 loads the model and predicts, is a process of its own with one thread, so that its peak memory is
@@ -103,13 +104,29 @@ def measure(model: str, n_rows: int) -> dict[str, object]:
     return {"model": model, "rows": n_rows, **{name: round(v, 4) for name, v in found.items()}}
 
 
+def print_methods(n_rows: int = 20_000) -> None:
+    """Print the CPU seconds of one fit of each method."""
+    from raremetric.table import METHODS, fit_table
+
+    table = make_table(n_rows, seed=0)
+    for method in METHODS:
+        fit_table(table[:2000], "label", method=method)  # compiles
+        start = time.process_time()
+        fit_table(table, "label", method=method)
+        print(f"{method}: {time.process_time() - start:.1f} CPU s", flush=True)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rows", default=",".join(map(str, ROWS)), help="numbers of rows")
     parser.add_argument("--models", default=",".join(MODELS))
     parser.add_argument("--again", action="store_true", help="also those that have results")
+    parser.add_argument("--methods", action="store_true", help="one fit of every method")
     parser.add_argument("--call", help=argparse.SUPPRESS)
     options = parser.parse_args()
+    if options.methods:
+        print_methods()
+        return
     if options.call:
         function, *arguments = json.loads(options.call)
         print(json.dumps(globals()[function](*arguments)))

@@ -122,11 +122,6 @@ class TableModel:
         return isinstance(self.classifier, RareClassifier)
 
     @property
-    def n_neighbors(self) -> int:
-        """Number of neighbors that are reported."""
-        return N_NEIGHBORS if self.has_neighbors else 0
-
-    @property
     def threshold(self) -> float:
         """The positive class is predicted from this probability on."""
         if self.fixed_threshold is not None:
@@ -203,7 +198,7 @@ class TableModel:
         check_real(cut, "threshold", low=0, high=1)
         starts = range(0, len(encoded), BLOCK)
         blocks = [self._score_block(encoded[low : low + BLOCK]) for low in starts]
-        shape = (0, self.n_neighbors)  # of no rows
+        shape = (0, N_NEIGHBORS * self.has_neighbors)  # of no rows
         blocks = blocks or [(np.empty(0), np.empty(shape), np.empty(shape, dtype=np.int64))]
         p, distances, neighbors = map(np.concatenate, zip(*blocks, strict=True))
         return p >= cut, p, neighbors, distances

@@ -102,13 +102,8 @@ def compare(
     if not as_json:
         if not keeps:
             typer.echo(f"Alerts, curves and confusion matrices are in {out}.")
-        given: dict[str, Any] = {
-            "positive": positive,
-            "ignore": ignore,
-            "categorical": categorical,
-            **columns,
-        }
-        given |= {"scoring": None if aim == "f1" else aim, "max-rows": max_rows}
+        given: dict[str, Any] = {"positive": positive, "ignore": ignore, "categorical": categorical}
+        given |= {**columns, "scoring": None if aim == "f1" else aim, "max-rows": max_rows}
         _print_next_step(found, file, given)
     if not found.is_whole:
         raise typer.Exit(130)

@@ -19,6 +19,7 @@ from raremetric.selection import Aim, Folds, evaluate, rank, scored_rows
 from raremetric.validation import check_labels, check_real
 
 OnStep = Callable[[int], None]  # of a number of finished pairs of a metric and a fold
+EVALUATION_SHARE = 0.9  # of a budget in seconds; the rest is for fitting the chosen metrics
 
 
 def out_of_fold_scores(
@@ -45,7 +46,7 @@ def out_of_fold_scores(
         end = np.inf
     elif isinstance(budget, Real) and not isinstance(budget, bool):
         seconds = check_real(budget, "budget", low=0, closed="neither")
-        end = start + policy.EVALUATION_SHARE * seconds
+        end = start + EVALUATION_SHARE * seconds
     else:
         raise ValueError(
             f"budget must be 'fast', 'thorough' or a number of seconds; got {budget!r}."

@@ -45,12 +45,7 @@ class FittedMetric(NamedTuple):
     floor: float  # shorter distances are not distinguished
 
     def scores(
-        self,
-        mapped: NDArray,
-        readings: Sequence[Reading],
-        *,
-        exact: bool = True,
-        n_shown: int = 0,
+        self, mapped: NDArray, readings: Sequence[Reading], *, exact: bool = True, n_shown: int = 0
     ) -> tuple[NDArray, list[Neighbors]]:
         """Scores of mapped rows, (n_readings, n_rows), and the neighbors that they come from.
 

@@ -35,23 +35,20 @@ class InputMixin:
         self.encoder_ = self._new_encoder(X)
         if self.encoder_ is None:
             rows, y = validate_rows(self, X, y, ensure_min_samples=4)
-            self._keep_some(rows, y)
-            return rows, y, copies
-        from raremetric.encoding.columns import plain_columns  # needs pandas
-        from raremetric.encoding.copies import copies_in
-        from raremetric.encoding.table_encoder import as_frame, with_names
+        else:
+            from raremetric.encoding.columns import plain_columns  # needs pandas
+            from raremetric.encoding.copies import copies_in
+            from raremetric.encoding.table_encoder import as_frame, with_names
 
-        given = as_frame(X)
-        frame = plain_columns(with_names(given))
-        encoded = self.encoder_.fit(frame).transform(frame)
-        rows, y = validate_rows(self, encoded, y, ensure_min_samples=4)
-        validate_data(self, given, skip_check_array=True)  # keeps the names of the raw columns
-        self._keep_some(rows, y)
-        return rows, y, copies_in(frame).numbers if copies is None else copies
-
-    def _keep_some(self, rows: NDArray, y: NDArray) -> None:
-        """Keep a few rows of each class for ``feature_importances_``."""
+            given = as_frame(X)
+            frame = plain_columns(with_names(given))
+            encoded = self.encoder_.fit(frame).transform(frame)
+            rows, y = validate_rows(self, encoded, y, ensure_min_samples=4)
+            validate_data(self, given, skip_check_array=True)  # keeps the names of the raw columns
+            copies = copies_in(frame).numbers if copies is None else copies
+        # For ``feature_importances_``.
         self._some_rows = rows[draw_evenly(len(rows), y, N_ROWS, np.random.RandomState(0))]
+        return rows, y, copies
 
     def _new_encoder(self, X) -> Any:
         """An encoder that is not fitted yet; None if the rows need none."""

@@ -1,4 +1,4 @@
-"""What was chosen on data for `RareClassifier`: eleven rules, with what each decides.
+"""What was chosen on data for `RareClassifier`: ten rules, with what each decides.
 
 They were chosen on the data sets that docs/contribute/algorithm.md names; docs/decisions/0016 has
 the figures of the latest choices. Not here: what other estimators share, as the readings
@@ -44,7 +44,5 @@ FIRST_POSITIVES = 20
 FIRST_ROWS = 2000  # are sampled for it, if there are more than twice as many
 # 9. Who goes on after it: a metric with a candidate among this many of its group.
 N_SURVIVORS = 2 * AVERAGING.n_kept
-# 10. Share of a budget in seconds; the rest of the time is for fitting the chosen metrics.
-EVALUATION_SHARE = 0.9
-# 11. Levels of a column of text that become 0/1 columns; see decision 6.
+# 10. Levels of a column of text that become 0/1 columns; see decision 6.
 MAX_LEVELS = 100

@@ -1,7 +1,9 @@
 """The commands explain and review."""
 
 import json
+import re
 
+from raremetric.table import fit_table, save_model
 from tests.table.conftest import make_table
 
 
@@ -19,7 +21,18 @@ def test_explain_a_row(run, path, saved):
     assert {each["class"] for each in found["examples"]} == {"ill", "well"}
     assert [*found["columns"][0]] == ["column", "value", "contribution", "std_error"]
     assert found["columns_exact"]
-    assert found["n_metrics"] >= 1
+
+
+def test_the_settings_are_counted_as_in_fit(run, tmp_path):
+    model, file = tmp_path / "model.skops", tmp_path / "table.csv"
+    make_table(seed=2, n=200).to_csv(file, index=False)
+    fitted = fit_table(file, "state", method="iml", ignore="id")
+    save_model(fitted, model)
+    kept = int(re.match(r"an average of (\d+) of the", fitted.training["chosen"])[1])
+    metrics = {id(each.metric) for each in fitted.classifier.ensemble_.members}
+    assert len(metrics) != kept  # of several folds
+    text = " ".join(run("explain", model, file, "--row", "7").stdout.split())
+    assert f"The prediction averages {kept} settings." in text
 
 
 def test_long_ids_are_not_cut(run, tmp_path):

@@ -11,6 +11,7 @@ from scipy.special import logit
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.inspection import permutation_importance
 from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import average_precision_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
@@ -107,6 +108,25 @@ def test_importances_of_the_original_columns(models, path, tmp_path):
     assert importances_of_file(model, path).optimistic
     with pytest.raises(TableError, match="There is no column 'state' with the class"):
         importances_of_file(model, new)
+
+
+@pytest.mark.parametrize("share", [0.02, 0.7])
+def test_importances_of_a_sample(logistic, share):
+    frame = make_table(seed=1, n=3000)
+    ill = np.random.default_rng(0).random(3000) < share
+    frame["state"] = np.where(ill, "ill", "well")
+    frame.loc[ill, "size"] += 1.5
+    found = importances_of_file(logistic, frame)
+    X = logistic.encoder.transform(frame)
+    scores = logistic.classifier.predict_proba(X)[:, 1]
+    assert found.baseline == average_precision_score(ill, scores)
+    assert (found.n_rows, found.n_measured) == (3000, 2250)
+    assert found.n_measured_positive == min(ill.sum(), max(1125, 2250 - (~ill).sum()))
+    expected = permutation_importance(
+        logistic.classifier, X, ill, scoring="average_precision", random_state=0
+    )
+    size = next(each for each in found.columns if each["column"] == "size")
+    assert size["importance"] == pytest.approx(expected.importances_mean[0], abs=0.03)
 
 
 def test_a_file_of_other_classes(models, tmp_path):

@@ -177,10 +177,11 @@ class FileImportances(NamedTuple):
     """Permutation importances of the columns, measured on a labeled file."""
 
     columns: list[dict[str, Any]]  # column, importance, std; the largest first
-    baseline: float  # average precision with the unchanged columns
+    baseline: float  # average precision with the unchanged columns, on all rows
     known_share: float  # share of the rows that are in the training data
     n_rows: int  # in the file
-    n_measured: int  # rows that it was measured on
+    n_measured: int  # rows whose values were permuted,
+    n_measured_positive: int  # and the positive ones among them
 
     @property
     def optimistic(self) -> bool:
@@ -198,9 +199,9 @@ def importances_of_file(
 ) -> FileImportances:
     """How much the average precision on a labeled table decreases if a column is permuted.
 
-    Of a large table, some rows are measured, so that a model with neighbors takes seconds: as many
-    of each class as possible, weighted as in the table. Their values are replaced by those of
-    random rows of the whole table.
+    Of a large table, the values of some rows are permuted, so that a model with neighbors takes
+    seconds: all positive rows, up to half of the sample, and others drawn at random, weighted as in
+    the table. Their values are replaced by those of random rows of the whole table.
 
     Parameters
     ----------
@@ -218,8 +219,9 @@ def importances_of_file(
     -------
     FileImportances
         With the fields ``columns``, a list of dict with the ``column``, its ``importance`` and the
-        standard deviation ``std``, the largest first; ``baseline``, the average precision with the
-        unchanged columns; and ``optimistic``, whether most rows are in the training data.
+        standard deviation ``std``, the largest first; ``baseline``, the average precision of all
+        rows with the unchanged columns; and ``optimistic``, whether most rows are in the training
+        data.
     """
     frame, y = labeled_rows_of(model, path, target)
     X, groups = model.encoder.transform(frame), model.encoder.column_groups()
@@ -228,27 +230,27 @@ def importances_of_file(
     weights = (np.bincount(y) / np.bincount(y[rows]))[y[rows]]
     on_step = Progress(on_progress, 1 + n_repeats * len(groups))
 
-    def precision(encoded: NDArray) -> float:
-        found = average_precision_score(y[rows], model.decide(encoded)[1], sample_weight=weights)
+    def precision(scores: NDArray) -> float:
         on_step()
-        return float(found)
+        return float(average_precision_score(y[rows], scores, sample_weight=weights))
 
     def permuted(group: list[int]) -> NDArray[np.float64]:
         changed = X[rows]
         changed[:, group] = X[rng.permutation(len(X))[: len(rows)]][:, group]
-        return changed
+        return model.decide(changed)[1]
 
-    baseline = precision(X[rows])
-    decreases = baseline - np.array(
+    scores = model.decide(X)[1]
+    decreases = precision(scores[rows]) - np.array(
         [[precision(permuted(group)) for _ in range(n_repeats)] for group in groups]
     )
     known = {row.tobytes() for row in model.X}
     return FileImportances(
         columns=ranked_columns(frame.columns, decreases.mean(axis=1), decreases.std(axis=1)),
-        baseline=baseline,
+        baseline=float(average_precision_score(y, scores)),
         known_share=float(np.mean([row.tobytes() in known for row in X])),
         n_rows=len(X),
         n_measured=len(rows),
+        n_measured_positive=int(y[rows].sum()),
     )
 
 

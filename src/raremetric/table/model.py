@@ -248,6 +248,6 @@ class TableModel:
         return self.classifier.ensemble_.rows if self.has_neighbors else np.arange(len(self.y))
 
     @property
-    def n_metrics(self) -> int:
-        """Number of metrics that the decision averages, each of which may have several readings."""
-        return len(self.classifier.ensemble_.metrics) if self.has_neighbors else 1
+    def n_settings(self) -> int:
+        """Number of settings that the decision averages, as `fit` and `info` count them."""
+        return len(self.classifier.ensemble_.weights) if self.has_neighbors else 1

@@ -175,7 +175,7 @@ def explain(
         else:
             with table_file(file) as path, progress(None, f"explaining row {row}"):
                 found = explain_row(fitted, path, row)
-            about = found._asdict() | {"n_metrics": fitted.n_metrics}
+            about = found._asdict() | {"n_settings": fitted.n_settings}
             words = _explanation_in_words(found, fitted, source)
     print_result(as_json, about, words)
 
@@ -196,9 +196,9 @@ def _explanation_in_words(
     yield tables.contributions_table(found, positive)
     if not found.examples:
         return
-    if fitted.n_metrics > 1:
+    if fitted.n_settings > 1:
         yield (
-            f"The prediction averages {fitted.n_metrics} metrics. The examples below are the "
+            f"The prediction averages {fitted.n_settings} settings. The examples below are the "
             "nearest ones under the metric with the largest weight."
         )
     yield tables.examples_table(found)
@@ -216,6 +216,9 @@ def _importances_in_words(found: FileImportances, file: str) -> Iterator[Rendera
             "raremetric compare --importances"
         )
     if found.n_measured < found.n_rows:
-        note(f"measured on {found.n_measured} of {found.n_rows} rows, to save time.")
+        note(
+            f"the importances were measured on {found.n_measured} of {found.n_rows} rows, "
+            f"{found.n_measured_positive} of them positive, to save time."
+        )
     yield f"Average precision on {file}: {found.baseline:.3f}."
     yield importances_table(found.columns)

@@ -5,8 +5,8 @@ import pandas as pd
 import pytest
 from sklearn.metrics import f1_score
 
-from raremetric.table import compare_table
-from raremetric.table.notes import suspicious_columns
+from raremetric.table import compare_table, fit_table
+from raremetric.table.notes import date_notes, suspicious_columns
 
 N = 400
 RNG = np.random.default_rng(0)
@@ -114,3 +114,33 @@ def test_few_positives_and_many_classes_have_a_note(name):
     assert first.startswith("The target has 3 classes. They are taken for two, 'c")
     assert second.startswith("Only 9 rows are of class 'c")
     assert max(len(first), len(second)) < 1000  # a long name is shortened
+
+
+@pytest.mark.parametrize("time", [None, "the day"])
+def test_dates_have_a_note_unless_folds_are_made_by_time(frame, time):
+    days = pd.Timestamp("2024-01-01") + pd.to_timedelta(RNG.permutation(N), unit="D")
+    dated = frame[["size"]].assign(**{"the day": days, "y": Y})
+    noted = [
+        compare_table(dated, "y", methods=["plain"], n_folds=2, time=time).notes,
+        fit_table(dated, "y", method="plain", time=time).training["notes"],
+    ]
+    sentence = (
+        "Column 'the day' holds dates. If new rows are later than these, the results are honest "
+        "with --time 'the day' only."
+    )
+    assert noted == [[sentence] if time is None else []] * 2
+
+
+@pytest.mark.parametrize(
+    ("n_columns", "start"),
+    [
+        (2, "Columns 'd0', 'd1' hold dates."),
+        (7, "Columns 'd0', 'd1', 'd2', 'd3', 'd4' and 2 others hold dates."),
+    ],
+)
+def test_columns_of_dates_have_one_note(n_columns, start):
+    days = pd.Timestamp("2024-01-01") + pd.to_timedelta(np.arange(N) % 30, unit="D")
+    (note,) = date_notes(pd.DataFrame({f"d{i}": days for i in range(n_columns)}))
+    assert note.startswith(start)
+    assert note.endswith("the results are honest with --time and one of them only.")
+    assert date_notes(pd.DataFrame({"d": days[:1].repeat(N)})) == []  # one day

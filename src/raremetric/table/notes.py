@@ -16,6 +16,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from raremetric.contenders import Contender
 from raremetric.copies import Copies
+from raremetric.encoding.columns import is_date_column
 from raremetric.encoding.copies import as_numbers, identifier_kind
 from raremetric.files import quoted
 from raremetric.selection import draw_rows, sets_per_class, shuffled_folds
@@ -54,10 +55,13 @@ def class_notes(table: Any) -> list[str]:
     return notes
 
 
-def leakage_notes(table: Any, copies: Copies, seed: int) -> list[str]:
-    """What makes results on a table better than they are: copies of rows, and columns."""
+def leakage_notes(table: Any, copies: Copies, time: str | None, seed: int) -> list[str]:
+    """What makes results on a table better than they are: copies of rows, columns, and dates.
+
+    Dates are noted unless the folds are made by the column `time`.
+    """
     columns = suspicious_columns(table.data, table.target, seed, copies.numbers)
-    return [*_copy_notes(copies), *columns]
+    return [*_copy_notes(copies), *columns, *(date_notes(table.data) if time is None else [])]
 
 
 def _copy_notes(copies: Copies) -> list[str]:
@@ -166,6 +170,23 @@ def suspicious_columns(
         for name, flaw in found
     )
     return list(dict.fromkeys(sentences))
+
+
+def date_notes(data: Any) -> list[str]:
+    """One sentence about the columns of dates, which may call for folds by time."""
+    names = [str(name) for name in data if is_date_column(data[name]) and data[name].nunique() > 1]
+    if not names:
+        return []
+    if len(names) == 1:
+        found, option = f"Column {names[0]!r} holds", shlex.quote(names[0])
+    else:
+        more = f" and {len(names) - MAX_SINGLE} others" if len(names) > MAX_SINGLE else ""
+        found = f"Columns {', '.join(map(repr, names[:MAX_SINGLE]))}{more} hold"
+        option = "and one of them"
+    return [
+        f"{found} dates. If new rows are later than these, the results are honest with --time "
+        f"{option} only."
+    ]
 
 
 def _one(column: Any, flaw: str) -> str:

@@ -25,9 +25,32 @@ def test_positive(write):
     with pytest.raises(TableError, match="would have no negative class"):
         read_table(path, target="y", positive=[1, 2, 3])
     path = write("a,y\n1,yes\n2,Yes\n3,no\n")
-    assert read_table(path, target="y", positive="Yes").positive == ("Yes",)
+    assert read_table(path, target="y", positive=["Yes", "yes"]).positive == ("Yes", "yes")
     with pytest.raises(TableError, match="no value 'YES'"):
         read_table(path, target="y", positive="YES")
+
+
+@pytest.mark.parametrize(
+    ("labels", "positive", "found"),
+    [
+        (
+            ["Yes", "yes", "yes", "no", "no", " no"],
+            None,
+            r"'Yes' \(in 1 of 6 rows\) and 'yes' \(2\)",
+        ),
+        (["Yes", "yes", "yes", "no", "no"], "yes", r"'yes' \(in 2 of 5 rows\) and 'Yes' \(1\)"),
+        (["a", "b", "b", "B"], ["b"], r"'b' \(in 2 of 4 rows\) and 'B' \(1\)"),
+    ],
+)
+def test_spellings_of_one_class_are_not_two_classes(labels, positive, found):
+    frame = pd.DataFrame({"a": range(len(labels)), "y": labels})
+    with pytest.raises(TableError, match=f"holds {found}, which differ only in case: write"):
+        read_table(frame, target="y", positive=positive)
+
+
+def test_spellings_that_are_on_one_side_are_allowed():
+    frame = pd.DataFrame({"a": range(7), "y": ["No", "No", "no", "no", "yes", "yes", "Yes"]})
+    assert read_table(frame, target="y", positive=["yes", "Yes"]).target.sum() == 3
 
 
 BIG = [9007199254740992, 9007199254740993, 9007199254740993]

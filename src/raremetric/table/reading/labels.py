@@ -11,6 +11,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from raremetric.datasets.parsers import is_numeric
+from raremetric.files import quoted
 from raremetric.table.reading.columns import convert_category
 from raremetric.table.reading.levels import AMBIGUOUS_WORDS, MISSING_WORDS, is_missing, plain_column
 from raremetric.validation import Labels, TableError, check_class_count, warn_user
@@ -125,15 +126,38 @@ def choose_positive(name: str, labels: Labels, positive: Any) -> tuple:
     """The positive labels, as values of the target column; by default the rarest class."""
     classes, _, counts = labels
     if positive is None:
-        return (classes.item(np.argmin(counts)),)
+        positive = classes.item(np.argmin(counts))
     wanted = positive if isinstance(positive, list | tuple | set) else [positive]
     found = [_find_label(str(label), classes.tolist()) for label in wanted]
     unknown = [label for label, match in zip(wanted, found, strict=True) if match is None]
     if unknown or len({*found}) >= len(classes):
         what = f"has no value {unknown[0]!r}" if unknown else "would have no negative class"
-        held = ", ".join(f"{label} ({count})" for label, count in zip(classes, counts, strict=True))
-        raise TableError(f"The target column {name!r} {what}. Its classes: {held[:300]}.")
+        raise TableError(
+            f"The target column {name!r} {what}. Its classes: {labels_and_counts(labels)}."
+        )
+    _refuse_split_spellings(name, labels, found)
     return tuple(dict.fromkeys(found))
+
+
+def labels_and_counts(labels: Labels) -> str:
+    """The classes, each with its number of rows, for an error message."""
+    pairs = zip(labels.classes, labels.counts, strict=True)
+    return ", ".join(f"{label} ({count})" for label, count in pairs)[:300]
+
+
+def _refuse_split_spellings(name: str, labels: Labels, positive: Sequence) -> None:
+    """Refuse labels that differ only in case if one is positive and the other is not."""
+    known = {str(label).casefold(): label for label in positive}
+    counts = dict(zip(labels.classes.tolist(), labels.counts.tolist(), strict=True))
+    for label in counts:
+        other = known.get(str(label).casefold())
+        if other is not None and label not in positive:
+            raise TableError(
+                f"The target column {name!r} holds {quoted(str(other))} (in {counts[other]} of "
+                f"{labels.counts.sum()} rows) and {quoted(str(label))} ({counts[label]}), which "
+                "differ only in case: write the class in one way, or name each spelling as "
+                "positive (--positive)."
+            )
 
 
 def _find_label(text: str, classes: list) -> Any:

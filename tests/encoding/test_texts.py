@@ -58,12 +58,24 @@ def test_names_and_groups():
 
 
 def test_the_warning_names_an_option_that_exists():
-    words = r"Column 'my x' has 8 levels, more than 5, .* `--ignore 'my x'`"
+    words = r"Column 'my x' has 8 levels, more than 5, .* leave it out \(on .*: `--ignore 'my x'`\)"
     with pytest.warns(UserWarning, match=words):
         TableEncoder(max_levels=5).fit(pd.DataFrame({"my x": CITIES}))
     commands = get_command(app).commands
     for name in ("fit", "compare"):
         assert "--ignore" in {option for each in commands[name].params for option in each.opts}
+
+
+@pytest.mark.parametrize("missing", [None, np.nan])
+def test_numbers_written_as_text_should_be_converted(missing):
+    ages = pd.Series([*map(str, range(18, 66)), missing], name="age")
+    sentence = "Column 'age' holds numbers written as text: convert it with pandas.to_numeric"
+    with pytest.warns(UserWarning, match=sentence) as found:
+        TableEncoder().fit(ages.to_frame())
+    assert "ignore" not in str(found[0].message)
+    for codes, chosen in ((ages.astype("category"), None), (ages, ["age"])):  # no mistake
+        with pytest.warns(UserWarning, match="49 levels, more than 20"):
+            TableEncoder(categorical_features=chosen).fit(codes.to_frame())
 
 
 def test_rows_are_encoded_alone():

@@ -41,7 +41,8 @@ def test_the_scores_of_a_comparison_do_not_come_from_copies(tripled, tmp_path, n
     rows.to_csv(tmp_path / "t.csv", index=False)
     found = compare_table(tmp_path / "t.csv", "state", methods=["plain", "logistic"], n_folds=4)
     assert all(each["F1"]["mean"] < 0.5 for each in found.summary())
-    note, of_reading = found.notes
+    note, of_groups, of_reading = found.notes
+    assert of_groups.endswith("the results are honest with --group text only.")
     assert of_reading.startswith("Column 'text' has 100 levels, more than 20")
     assert note.startswith(
         f"{300 * n_times - 100} rows repeat the values of an earlier row. Copies"

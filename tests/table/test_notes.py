@@ -85,6 +85,18 @@ def test_numbers_of_customers_may_be_a_group(frame, name, is_noted):
     assert all(note.endswith(f"with --group {name} only.") for note in found)
 
 
+def test_groups_are_not_advised_where_rows_are_grouped(frame):
+    numbers, wide = np.random.default_rng(0).integers(0, 100, N), frame.assign(state=Y)
+    wide["name"], wide["customer_id"] = [f"n{i}" for i in numbers % 60], numbers
+    wide["job"] = [f"j{i}" for i in np.arange(N) % 100]
+    options = {"method": "gmml", "max_samples": 100}
+    for group, n_notes in ((None, 2), ("job", 0)):
+        with pytest.warns(UserWarning, match="levels, more than 20") as found:
+            notes = fit_table(wide, "state", group=group, **options).training["notes"]
+        notes += [str(each.message) for each in found]
+        assert sum("--group" in note for note in notes) == n_notes, notes
+
+
 def test_many_columns_with_the_same_flaw_have_one_note(frame):
     constant = pd.DataFrame(1.0, index=range(N), columns=[f"x{i}" for i in range(1000)])
     wide = pd.concat([frame, constant], axis=1).assign(row=RNG.permutation(N))

@@ -15,6 +15,7 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from raremetric.encoding.columns import (
+    MISSING_LEVEL,
     CategoryEncoder,
     DateEncoder,
     EmptyEncoder,
@@ -27,7 +28,6 @@ from raremetric.encoding.columns import (
 from raremetric.encoding.texts import TextEncoder
 from raremetric.validation import TableError, check_integer, warn_user
 
-MANY_RECURRING = 0.1  # share of the rows whose level recurs, from which levels may name groups
 # Each is fitted on a Series and encodes it, (n_rows, n_features); unlike a transformer of
 # scikit-learn, it is told the name of its column only to name the encoded features.
 ColumnEncoder = NumberEncoder | DateEncoder | CategoryEncoder | TextEncoder | EmptyEncoder
@@ -190,18 +190,19 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         counts = count_levels(column)
         if len(counts) <= self.max_levels:
             return CategoryEncoder()
-        name = shlex.quote(column.name)
-        advice = f"leave it out (`ignore`, on the command line `--ignore {name}`)"
-        recurring = sum(count for count in counts.values() if count > 1)
-        if recurring >= MANY_RECURRING * sum(counts.values()):
-            advice += (
-                "; if it names groups of rows, such as customers, use it as `group` (`--group "
-                f"{name}`)"
-            )
-        warn_user(
+        advice = (
             f"Column {column.name!r} has {len(counts)} levels, more than {self.max_levels}, and is "
-            f"encoded by parts of its text. If it is an identifier, {advice}."
+            "encoded by parts of its text. If it is an identifier, leave it out (on the command "
+            f"line: `--ignore {shlex.quote(column.name)}`)."
         )
+        levels = pd.Series([level for level in counts if level != MISSING_LEVEL])
+        is_chosen = is_code or isinstance(column.dtype, pd.CategoricalDtype)
+        if not is_chosen and pd.to_numeric(levels, errors="coerce").notna().all():
+            advice = (
+                f"Column {column.name!r} holds numbers written as text: convert it with "
+                "pandas.to_numeric. It is encoded by parts of its text."
+            )
+        warn_user(advice)
         return TextEncoder()
 
 

@@ -157,7 +157,7 @@ def compare_table(
         n_folds=len(folds),
         notes=[
             *class_notes(table),
-            *leakage_notes(table, copies, time, seed),
+            *leakage_notes(table, copies, columns, seed),
             *method_notes(
                 contenders.values(), shape, max_samples=max_samples, weighted=weight is not None
             ),

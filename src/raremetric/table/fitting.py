@@ -165,7 +165,7 @@ def _facts(
         "chosen": tuned.words,
         "folds": describe_tuning(columns, copies),
         "notes": [
-            *leakage_notes(table, copies, columns.time, seed),
+            *leakage_notes(table, copies, columns, seed),
             *unmet_minimum(scoring, quality["validation"]),
         ],
         "weight": columns.weight,

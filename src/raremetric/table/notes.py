@@ -21,9 +21,11 @@ from raremetric.encoding.copies import as_numbers, identifier_kind
 from raremetric.files import quoted
 from raremetric.selection import draw_rows, sets_per_class, shuffled_folds
 from raremetric.table.aims import measure_of, minimum_of
+from raremetric.table.roles import Roles
 
 FEW_POSITIVES = 20
 MIN_GROUPS = 20  # levels of a column that may name customers
+MANY_RECURRING = 0.1  # share of the rows whose text recurs, from which texts may name groups
 MIN_POSITIVES = 10  # with fewer, a column can determine the class by chance
 MAX_ROWS = 50_000
 DETERMINES = 0.95  # F1 of a single column
@@ -55,13 +57,34 @@ def class_notes(table: Any) -> list[str]:
     return notes
 
 
-def leakage_notes(table: Any, copies: Copies, time: str | None, seed: int) -> list[str]:
+def leakage_notes(table: Any, copies: Copies, columns: Roles, seed: int) -> list[str]:
     """What makes results on a table better than they are: copies of rows, columns, and dates.
 
-    Dates are noted unless the folds are made by the column `time`.
+    Dates and groups are noted unless the folds are made by a column of times or of groups.
     """
-    columns = suspicious_columns(table.data, table.target, seed, copies.numbers)
-    return [*_copy_notes(copies), *columns, *(date_notes(table.data) if time is None else [])]
+    grouped = columns.group is not None
+    return [
+        *_copy_notes(copies),
+        *suspicious_columns(table.data, table.target, seed, copies.numbers, grouped),
+        *([] if grouped else _group_notes(table)),
+        *(date_notes(table.data) if columns.time is None else []),
+    ]
+
+
+def _group_notes(table: Any) -> list[str]:
+    """The columns of text with many levels that may name groups of rows."""
+    names = [
+        shlex.quote(name)
+        for name, encoder in table.encoder.encoders_.items()
+        if encoder.kind == "ngrams"
+        and table.data[name].dropna().duplicated(keep=False).mean() >= MANY_RECURRING
+    ]
+    if not names:
+        return []
+    return [
+        "If rows with the same text belong together, such as those of one customer, the results "
+        f"are honest with {' or '.join(f'--group {name}' for name in names)} only."
+    ]
 
 
 def _copy_notes(copies: Copies) -> list[str]:
@@ -139,7 +162,11 @@ def aim_notes(scoring: Any) -> list[str]:
 
 
 def suspicious_columns(
-    data: Any, y: NDArray, seed: int = 0, copies: NDArray | None = None
+    data: Any,
+    y: NDArray,
+    seed: int = 0,
+    copies: NDArray | None = None,
+    grouped: bool = False,
 ) -> list[str]:
     """One sentence for each column that is constant, an identifier, or as good as the class.
 
@@ -166,7 +193,9 @@ def suspicious_columns(
     for name, flaw in found:
         columns.setdefault(flaw, []).append(name)
     sentences = (
-        _many(columns[flaw], flaw) if len(columns[flaw]) > MAX_SINGLE else _one(data[name], flaw)
+        _many(columns[flaw], flaw)
+        if len(columns[flaw]) > MAX_SINGLE
+        else _one(data[name], flaw, grouped)
         for name, flaw in found
     )
     return list(dict.fromkeys(sentences))
@@ -189,10 +218,10 @@ def date_notes(data: Any) -> list[str]:
     ]
 
 
-def _one(column: Any, flaw: str) -> str:
+def _one(column: Any, flaw: str, grouped: bool) -> str:
     name = shlex.quote(str(column.name))
     sentence = f"Column {str(column.name)!r} {flaw} Consider leaving it out (--ignore {name})."
-    if flaw in (DETERMINING, RECURRING) and may_name_groups(column):
+    if not grouped and flaw in (DETERMINING, RECURRING) and may_name_groups(column):
         sentence += (
             " If rows with the same value belong together, such as those of one customer, the "
             f"results are honest with --group {name} only."

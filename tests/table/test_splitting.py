@@ -1,11 +1,13 @@
 """Outer folds: copies and groups stay together, and time goes forward."""
 
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
 from sklearn.model_selection import StratifiedKFold
 
-from raremetric.table import compare_table
+from raremetric.table import TableError, compare_table, fit_table
 from raremetric.table.aims import positives_on_top
 from raremetric.table.roles import RowRoles
 from raremetric.table.splitting import outer_folds, tuning_folds
@@ -74,10 +76,52 @@ def test_impossible_folds(roles, n_repeats, sentence):
 
 
 @pytest.mark.parametrize(
+    ("n_positive", "n_folds", "roles", "advice"),
+    [
+        (5, 2, RowRoles(), r"has 3 examples; .* training rows of a fold\. Use 5 folds\."),
+        (6, 8, RowRoles(), r"has 6 examples, too few for 8 folds: .* Use 6 folds\."),
+        (12, 5, RowRoles(times=np.arange(40)), r"Use 2 folds\."),
+        (8, 4, RowRoles(groups=np.r_[np.zeros(32), 1, 1, 1, 1, 1, 1, 1, 2]), "is possible: add"),
+        (20, 3, RowRoles(times=np.zeros(40)), "add different rows of the rare class at other"),
+    ],
+)
+def test_the_advice_about_the_number_of_folds_can_be_followed(n_positive, n_folds, roles, advice):
+    y = (np.arange(40) >= 40 - n_positive).astype(int)
+    if roles.times is not None and roles.times.any():
+        y = y[np.random.default_rng(0).permutation(40)]
+    with pytest.raises(ValueError, match=advice) as error:
+        outer_folds(y, n_folds, 0, roles)
+    if found := re.search(r"Use (\d+) folds", str(error.value)):
+        assert len(outer_folds(y, int(found[1]), 0, roles)) == int(found[1])
+
+
+@pytest.mark.parametrize("n_positive", [1, 3, 4, 5])
+def test_a_comparison_of_too_few_rows_says_how_many_are_needed(n_positive):
+    frame = pd.DataFrame({"a": np.arange(40.0) % 7, "b": np.arange(40.0)})
+    frame["y"] = ["yes"] * n_positive + ["no"] * (40 - n_positive)
+    rows = "1 row is" if n_positive == 1 else f"{n_positive} rows are"
+    classes = rf"The classes of the target column 'y': no \({40 - n_positive}\), yes \({n_positive}"
+    if n_positive < 4:
+        message = f"{rows} of class 'yes'; at least 4 are needed to tune and fit a model. {classes}"
+        with pytest.raises(TableError, match=message):
+            fit_table(frame, "y", method="plain")
+    if n_positive < 5:
+        message = f"{rows} of class 'yes'; at least 5 are needed to compare methods. {classes}"
+        for n_folds in (2, 5):
+            with pytest.raises(TableError, match=message):
+                compare_table(frame, "y", methods=["plain"], n_folds=n_folds)
+    else:
+        assert compare_table(frame, "y", methods=["plain"]).n_folds == 5
+    message = f"{rows} of class 'yes'; at least 12 are needed to compare methods by time. {classes}"
+    with pytest.raises(TableError, match=message):
+        compare_table(frame, "y", methods=["plain"], time="b")
+
+
+@pytest.mark.parametrize(
     ("times", "message"),
     [
         (None, "The positive rows belong to 1 group, too few for 2 folds."),
-        (np.arange(300), r"The rare class has 0 examples; .* use fewer folds\."),
+        (np.arange(300), r"The rare class has 0 examples; .* training rows of a fold\."),
     ],
 )
 def test_copies_that_join_all_groups_are_named(times, message):
@@ -87,7 +131,7 @@ def test_copies_that_join_all_groups_are_named(times, message):
         outer_folds(Y, 2, 0, RowRoles(times, groups, copies=copies))
     with pytest.raises(ValueError, match=joined):
         tuning_folds(Y, RowRoles(np.arange(300), groups, copies=copies))
-    with pytest.raises(ValueError, match=r"The positive rows belong to 1 group, .* folds\. Use"):
+    with pytest.raises(ValueError, match=r"1 group, too few for 2 folds\. No other number"):
         outer_folds(Y, 2, 0, RowRoles(None, np.zeros(300, dtype=int), copies=np.arange(300)))
 
 

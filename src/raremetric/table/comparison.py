@@ -33,7 +33,13 @@ from raremetric.table.notes import (
 )
 from raremetric.table.results import Comparison, Failure, FoldResult
 from raremetric.table.roles import Roles, RowRoles, read_with_roles
-from raremetric.table.splitting import describe_folds, outer_folds, tuning_folds
+from raremetric.table.splitting import (
+    MIN_RARE,
+    describe_folds,
+    outer_folds,
+    refuse_few_rows,
+    tuning_folds,
+)
 from raremetric.validation import as_names, check_integer
 
 N_PERMUTATIONS = 3  # of each column in each test fold
@@ -130,6 +136,10 @@ def compare_table(
     data, y = table.data, table.target
     if max_samples is not None:
         check_integer(max_samples, "max_samples", low=20)
+    if time is None:  # one positive row in each test fold, and the others to learn from
+        refuse_few_rows(table, (MIN_RARE + 1, MIN_RARE + 1), "to compare methods")
+    else:  # the first of three periods must be enough to learn from
+        refuse_few_rows(table, (MIN_RARE + 1, 3 * MIN_RARE), "to compare methods by time")
     copies = copies_in(data)
     roles = roles._replace(copies=copies.numbers)
     folds = outer_folds(y, n_folds, seed, roles, n_repeats=n_repeats)

@@ -22,7 +22,13 @@ from raremetric.table.aims import check_scoring, quality_figures, unmet_minimum
 from raremetric.table.model import TableModel
 from raremetric.table.notes import class_notes, leakage_notes, method_notes
 from raremetric.table.roles import Roles, RowRoles, read_with_roles
-from raremetric.table.splitting import NO_ROLES, describe_tuning, n_tuning_folds, tuning_folds
+from raremetric.table.splitting import (
+    MIN_RARE,
+    NO_ROLES,
+    describe_tuning,
+    refuse_few_rows,
+    tuning_folds,
+)
 from raremetric.validation import check_option, check_real, quiet_repeats, warn_missed, warn_user
 
 N_RADIUS = 2000  # training examples whose nearest neighbor is found, to know what is far
@@ -111,7 +117,7 @@ def fit_table(
     given = path, target, positive, categorical, ignore, columns, row_names
     table, roles = read_with_roles(*given, max_levels=contender.max_levels)
     X, y = table.encoder.transform(table.data), table.target
-    n_tuning_folds(y)  # refuses a table with too few rows of a class
+    refuse_few_rows(table, (MIN_RARE, MIN_RARE), "to tune and fit a model")
     copies = copies_in(table.data)
     roles = roles._replace(copies=copies.numbers)
     weights = roles.weights if represented is None else represented

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
 from raremetric.copies import Copies
+from raremetric.files import quoted
 from raremetric.selection import Folds, sets_per_class, shuffled_folds
+from raremetric.table.reading.labels import labels_and_counts
 from raremetric.table.roles import Roles, RowRoles
-from raremetric.validation import check_integer
+from raremetric.validation import TableError, check_integer
 
 MAX_FOLDS = 5
 MIN_RARE = 4  # examples of the rarer class that tuning needs
+MAX_TRIED = 10  # folds, to say which number of them is possible
 NO_ROLES = RowRoles()
 
 
@@ -26,30 +31,64 @@ def outer_folds(
     """
     check_integer(n_folds, "n_folds", low=2)
     check_integer(n_repeats, "n_repeats", low=1)
+    if roles.times is not None and n_repeats > 1:
+        raise ValueError(
+            "Folds by time cannot be repeated. Leave out the repeats, or the column of times."
+        )
+    try:
+        return _checked_folds(y, n_folds, seed, n_repeats, roles)
+    except ValueError as error:
+        advice = _possible_folds(y, n_folds, seed, roles)
+        raise ValueError(f"{error}{roles.why_so_few} {advice}") from error
+
+
+def _checked_folds(y: NDArray, n_folds: int, seed: int, n_repeats: int, roles: RowRoles) -> Folds:
+    """Outer folds with both classes in each test part, and enough training rows for tuning."""
     n_rare = int(np.bincount(y, minlength=2).min())
     if n_folds > n_rare:
         raise ValueError(
             f"The rare class has {n_rare} examples, too few for {n_folds} folds: each fold must "
-            "contain at least one of them. Use fewer folds."
+            "contain at least one of them."
         )
     if roles.times is None:
         folds = random_folds(y, n_folds, seed, n_repeats, roles)
-    elif n_repeats == 1:
-        folds = time_folds(y, n_folds, roles)
     else:
-        raise ValueError(
-            "Folds by time cannot be repeated. Leave out the repeats, or the column of times."
-        )
+        folds = time_folds(y, n_folds, roles)
     for train, test in folds:
         if len(np.unique(y[test])) < 2:
-            raise ValueError("A test fold contains only one class. Use fewer folds.")
+            raise ValueError("A test fold contains only one class.")
         try:
             n_tuning_folds(y[train])
         except ValueError as error:
-            raise ValueError(
-                f"{error} These are the training rows of a fold: use fewer folds.{roles.why_so_few}"
-            ) from error
+            raise ValueError(f"{error} These are the training rows of a fold.") from error
     return folds
+
+
+def _possible_folds(y: NDArray, n_folds: int, seed: int, roles: RowRoles) -> str:
+    """A sentence with the nearest number of folds that is possible, or what to add if none is."""
+    for number in sorted(range(2, MAX_TRIED + 1), key=lambda number: abs(number - n_folds)):
+        try:
+            _checked_folds(y, number, seed, 1, roles)
+        except ValueError:
+            continue
+        return f"Use {number} folds."
+    where = " of other groups" * (roles.groups is not None)
+    where += " at other times" * (roles.times is not None)
+    return f"No other number of folds is possible: add different rows of the rare class{where}."
+
+
+def refuse_few_rows(table: Any, needed: tuple[int, int], purpose: str) -> None:
+    """Refuse a table with fewer negative or positive rows than `needed`, and name its classes."""
+    for name, count, least in zip(
+        table.target_names, np.bincount(table.target, minlength=2), needed, strict=True
+    ):
+        if count < least:
+            found = "1 row is" if count == 1 else f"{count} rows are"
+            raise TableError(
+                f"{found} of class {quoted(name)}; at least {least} are needed {purpose}. The "
+                f"classes of the target column {table.target_name!r}: "
+                f"{labels_and_counts(table.classes, table.counts)}."
+            )
 
 
 def n_tuning_folds(y: NDArray) -> int:
@@ -92,12 +131,11 @@ def random_folds(y: NDArray, n_folds: int, seed: int, n_repeats: int, roles: Row
     if roles.groups is not None and sizes[1] < n_folds:
         raise ValueError(
             f"The positive rows belong to {sizes[1]} {'group' if sizes[1] == 1 else 'groups'}, too "
-            f"few for {n_folds} folds.{roles.why_so_few} Use fewer folds."
+            f"few for {n_folds} folds."
         )
     if roles.groups is None and sizes.min() < n_folds:
         raise ValueError(
-            f"Without copies, a class has {sizes.min()} rows, too few for {n_folds} folds. "
-            "Use fewer folds, or add other rows of this class."
+            f"Without copies, a class has {sizes.min()} rows, too few for {n_folds} folds."
         )
     folds: Folds = []
     for repeat in range(n_repeats):
@@ -117,9 +155,7 @@ def time_folds(y: NDArray, n_folds: int, roles: RowRoles) -> Folds:
     positions = np.arange(1, n_folds + 1) * len(positive_times) // (n_folds + 1)
     starts = np.unique(positive_times[positions])
     if len(starts) < n_folds:
-        raise ValueError(
-            f"Too many positive rows have the same time to make {n_folds} folds. Use fewer folds."
-        )
+        raise ValueError(f"Too many positive rows have the same time to make {n_folds} folds.")
     folds = []
     for start, stop in zip(starts, [*starts[1:], np.inf], strict=True):
         is_train, is_test = times < start, (times >= start) & (times < stop)

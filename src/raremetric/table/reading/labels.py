@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from decimal import Decimal
 from typing import Any, NoReturn
 
@@ -133,15 +133,15 @@ def choose_positive(name: str, labels: Labels, positive: Any) -> tuple:
     if unknown or len({*found}) >= len(classes):
         what = f"has no value {unknown[0]!r}" if unknown else "would have no negative class"
         raise TableError(
-            f"The target column {name!r} {what}. Its classes: {labels_and_counts(labels)}."
+            f"The target column {name!r} {what}. Its classes: {labels_and_counts(classes, counts)}."
         )
     _refuse_split_spellings(name, labels, found)
     return tuple(dict.fromkeys(found))
 
 
-def labels_and_counts(labels: Labels) -> str:
+def labels_and_counts(classes: Iterable, counts: Iterable) -> str:
     """The classes, each with its number of rows, for an error message."""
-    pairs = zip(labels.classes, labels.counts, strict=True)
+    pairs = zip(classes, counts, strict=True)
     return ", ".join(f"{label} ({count})" for label, count in pairs)[:300]
 
 

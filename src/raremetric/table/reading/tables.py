@@ -88,6 +88,8 @@ def read_table(
             The labels that count as positive.
         classes : list
             All labels in the file.
+        counts : list of int
+            Number of rows with each of these labels.
         rows : ndarray of shape (n_samples,)
             Numbers of the rows in the table, starting at 1: rows without a class are left out.
         row_names : list of str or None
@@ -165,6 +167,7 @@ def read_table(
         target_names=[str(rest[0]) if len(rest) == 1 else f"not {positives}", positives],
         positive=chosen,
         classes=labels.classes.tolist(),
+        counts=labels.counts.tolist(),
         rows=rows,
         row_names=None if row_names is None else texts[row_names],
         verbatim={each: texts[each] for each in verbatim},

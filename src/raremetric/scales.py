@@ -41,6 +41,12 @@ def validate_rows(estimator, X, y="no_validation", *, reset=True, **checks):
         reason = re.split(r"\.\s", str(error))[0].removesuffix(".")
         raise kind(f"{reason}. {advice}") from error
     rows, *labels = checked if isinstance(checked, tuple) else (checked,)
+    for values in labels:
+        if values.dtype == object and None in values.tolist():
+            raise ValueError(
+                "y must hold the class of every row, but it holds None in position "
+                f"{values.tolist().index(None)}. Leave out rows without a class."
+            )
     rows = as_dense(rows) if issparse(rows) else rows
     check_size(rows)
     if reset:

@@ -61,7 +61,9 @@ def test_new_rows(table):
 
 def test_missing_columns_are_named(table):
     encoder = TableEncoder().fit(table)
-    with pytest.raises(ValueError, match=r"2 of the 4 columns .* are missing: 'age', 'color'"):
+    with pytest.raises(
+        ValueError, match=r"2 of the 4 columns .* are missing: 'age', 'color'\. The"
+    ):
         encoder.transform(table.drop(columns=["age", "color"]))
 
 
@@ -203,3 +205,12 @@ def test_columns_of_another_kind_than_in_fit_are_refused():
         encoder.transform(pd.DataFrame({"day": days.tz_localize("UTC")}))
     with pytest.raises(ValueError, match=r"Column 'day' held dates .* now its type is"):
         encoder.transform(pd.DataFrame({"day": ["03/01/2024", "03/09/2024"]}))
+
+
+def test_missing_columns_are_counted_and_compared_without_case():
+    names = [f"x{i}" for i in range(12)]
+    encoder = TableEncoder().fit(pd.DataFrame(np.eye(12), columns=names))
+    upper = pd.DataFrame(np.eye(12), columns=[name.upper() for name in names])
+    words = r"'x9' and 2 others\. 12 of them differ only in case\. The table has: .* and 2 others\."
+    with pytest.raises(ValueError, match=words):
+        encoder.transform(upper)

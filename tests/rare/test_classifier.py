@@ -6,6 +6,7 @@ import pandas as pd
 import pytest
 from scipy.special import expit
 from sklearn import config_context
+from sklearn.exceptions import NotFittedError
 from sklearn.metrics import average_precision_score, f1_score
 from sklearn.model_selection import cross_val_score
 from sklearn.pipeline import make_pipeline
@@ -165,9 +166,16 @@ class TestWithFewCandidates:
         first = model.explain(X[:1], label="b")[0][0]
         assert set(words[first["positive"]["rows"]]) == {"b"}
         assert model.kneighbors(X[:2], label="c", return_distance=False).shape == (2, 3)
-        assert not hasattr(model, "metric_")
-        with pytest.raises(AttributeError, match=r"each of its 3 classes: use estimators_\[i\]"):
-            model.metric_  # noqa: B018
+        for name in ("metric_", "validation_", "threshold_", "pos_label_", "ensemble_"):
+            assert not hasattr(model, name)
+            assert hasattr(model.estimators_[0], name)
+            sentence = rf"{name} exists .* its 3 classes: use estimators_\[i\]\.{name}, where"
+            with pytest.raises(AttributeError, match=sentence):
+                getattr(model, name)
+        with pytest.raises(AttributeError, match="object has no attribute 'nothing_'"):
+            model.nothing_  # noqa: B018
+        with pytest.raises(NotFittedError):
+            RareClassifier().metric_  # noqa: B018
         with pytest.raises(ValueError, match=r"label must be one of \['a', 'b', 'c'\]; got None"):
             model.kneighbors(X)
 
@@ -196,6 +204,14 @@ class TestWithFewCandidates:
         model = RareClassifier("thorough", random_state=0).fit(X, y)
         assert np.isfinite(model.predict_proba(X)).all()
         assert np.isfinite(model.decision_function(X)).all()
+
+    @pytest.mark.parametrize("n", [40, 400])  # more than are kept for feature_importances_
+    @pytest.mark.parametrize("missing", [None, np.nan])
+    def test_labels_that_are_missing_among_strings(self, n, missing):
+        y = np.array(["a", "b"] * (n // 2), dtype=object)
+        y[3] = missing
+        with pytest.raises(ValueError, match=r"None in position 3\. Leave out rows|NaN"):
+            RareClassifier().fit(np.arange(3.0 * n).reshape(n, 3), y)
 
     @pytest.mark.parametrize(
         ("parameters", "error", "message"),

@@ -128,7 +128,7 @@ def test_invalid_scoring(scoring):
 @pytest.mark.parametrize(
     ("scoring", "message"),
     [
-        ("accuracy", r"costs \[\[0, 1\], \[1, 0\]\]"),
+        ("accuracy", "For accuracy, give costs of 1 for each error"),
         ("recall", "The highest recall alone is of no use"),
         (make_scorer(f1_score), "a scorer does not take: see .*TunedThresholdClassifierCV"),
         ([[1, 0], [5, 0]], r"wrong prediction must cost more .* both rows; got \[\["),

@@ -216,7 +216,8 @@ def test_aims_in_words(text, parsed, words):
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        ({"scoring": "accuracy"}, "scoring must be 'f1'"),
+        ({"scoring": "auc"}, r"'cost:fp=1,fn=20', or .* --min-precision 0.8 .*; got 'auc'\.$"),
+        ({"scoring": "accuracy"}, r"scoring must be 'f1'.* For accuracy, give costs of 1 for each"),
         ({"scoring": "cost:fp"}, "Costs must be given like 'cost:fp=1,fn=20'; got 'cost:fp'"),
         ({"scoring": "cost:x=1"}, "Costs must be given like"),
         ({"scoring": "cost:fp=0"}, "a wrong prediction must cost more"),

@@ -106,7 +106,9 @@ def test_importances_of_the_original_columns(models, path, tmp_path):
     assert found.columns[0]["column"] == "size"
     assert (found.n_rows, found.optimistic) == (200, False)
     assert importances_of_file(model, path).optimistic
-    with pytest.raises(TableError, match="There is no column 'state' with the class"):
+    with pytest.raises(
+        TableError, match=r"no column 'state' for .* `--target`\)\. The columns are"
+    ):
         importances_of_file(model, new)
 
 
@@ -188,7 +190,7 @@ def test_rows_of_a_frame_are_explained_as_those_of_a_file(model, path):
     assert importances_of_file(model, frame) == importances_of_file(model, path)
     with pytest.raises(TableError, match=r"^The table: there is no row 121; it has 120 rows"):
         explain_row(model, frame, 121)
-    with pytest.raises(TableError, match=r"^The table: There is no column 'kind' with the class"):
+    with pytest.raises(TableError, match=r"^The table: There is no column 'kind' for the target"):
         importances_of_file(model, frame, "kind")
 
 

@@ -305,3 +305,8 @@ def test_an_incompatible_model_is_a_clear_error(model, tmp_path, attribute):
     save_model(other, path)
     with pytest.raises(ModelFileError, match=r"cannot classify its first.*Fit the model again"):
         load_model(path)
+
+
+def test_only_models_of_tables_are_saved(tmp_path):
+    with pytest.raises(TypeError, match=r"got RareClassifier. Save .* with joblib or skops"):
+        save_model(raremetric.RareClassifier(), tmp_path / "model.skops")

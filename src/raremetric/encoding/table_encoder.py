@@ -245,11 +245,19 @@ def check_columns(columns: Sequence[str], known: Sequence[str]) -> None:
     present = {*columns}
     absent = [name for name in known if name not in present]
     if absent:
+        folded = {name.casefold() for name in present}
+        alike = [name for name in absent if name.casefold() in folded]
+        case = f" {len(alike)} of them differ only in case." if alike else ""
         raise TableError(
             f"{len(absent)} of the {len(known)} columns that the model was fitted on are missing: "
-            f"{', '.join(map(repr, absent[:10]))}. The table has: "
-            f"{', '.join(map(repr, columns[:10]))}."
+            f"{_first_names(absent)}.{case} The table has: {_first_names(columns)}."
         )
+
+
+def _first_names(names: Sequence[str]) -> str:
+    """At most ten names, and the number of the others."""
+    others = f" and {len(names) - 10} others" if len(names) > 10 else ""
+    return ", ".join(map(repr, names[:10])) + others
 
 
 def find_columns(fitted: Any, frame: Any) -> Any:

@@ -29,6 +29,17 @@ class PredictionMixin(InputMixin):
     cv_results_: dict[str, NDArray]
     scoring: Any
 
+    def __getattr__(self, name: str) -> Any:
+        """With more than two classes, say where an attribute is that exists for two."""
+        parts = vars(self).get("estimators_", [])
+        if parts and (name == "metric_" or name in vars(parts[0])):
+            raise AttributeError(
+                f"{name} exists with two classes, and this {type(self).__name__} has one "
+                f"classifier for each of its {len(parts)} classes: use estimators_[i].{name}, "
+                "where i is the position in classes_."
+            )
+        return self.__getattribute__(name)  # raises the error of a missing attribute or property
+
     def predict_proba(self, X) -> NDArray:
         """Calibrated probabilities.
 
@@ -153,11 +164,6 @@ class PredictionMixin(InputMixin):
     def metric_(self) -> Pipeline:
         """The fitted pipeline of the metric with the largest weight, see the class."""
         check_is_fitted(self)
-        if len(self.classes_) > 2:
-            raise AttributeError(
-                f"This RareClassifier has separate metrics for each of its {len(self.classes_)} "
-                "classes: use estimators_[i].metric_, where i is the position in classes_."
-            )
         return self.ensemble_.members[self.ensemble_.main_member].pipeline
 
     @cached_property

@@ -101,8 +101,13 @@ class Aim(NamedTuple):
         return float(value) if value < self.constraint.minimum - 1e-9 else None
 
 
-def check_aim(scoring) -> Aim:
-    """Validate a ``scoring`` parameter."""
+OTHER_AIMS = (
+    "a constraint such as 'precision>=0.8' or 'recall>=0.9', or 2 x 2 costs [[tn, fp], [fn, tp]]"
+)
+
+
+def check_aim(scoring, others: str = OTHER_AIMS) -> Aim:
+    """Validate a ``scoring`` parameter; ``others`` are the aims that are no names, in words."""
     advice = ""
     if isinstance(scoring, str):
         if scoring == "balanced_accuracy":
@@ -117,7 +122,7 @@ def check_aim(scoring) -> Aim:
         if scoring in ("precision", "recall"):
             advice = f" The highest {scoring} alone is of no use: give the minimum of one of them."
         elif scoring == "accuracy":
-            advice = " For accuracy, give the costs [[0, 1], [1, 0]]."
+            advice = " For accuracy, give costs of 1 for each error."
     elif callable(scoring):
         advice = (
             " The threshold is chosen by expected numbers of errors, which a scorer does not take: "
@@ -127,8 +132,7 @@ def check_aim(scoring) -> Aim:
         return Aim(cost_utility(_check_costs(scoring)))
     raise ValueError(
         "scoring must be 'f1', another F-beta such as 'f2' or 'f0.5', 'balanced_accuracy', "
-        "'average_precision', a constraint such as 'precision>=0.8' or 'recall>=0.9', or 2 x 2 "
-        f"costs [[tn, fp], [fn, tp]]; got {scoring!r}.{advice}"
+        f"'average_precision', {others}; got {scoring!r}.{advice}"
     )
 
 

@@ -29,11 +29,20 @@ from sklearn.metrics import (
 from raremetric.selection import check_aim
 from raremetric.validation import check_option
 
+AIMS_AS_TEXT = (
+    "costs such as 'cost:fp=1,fn=20', or a minimum such as 'precision>=0.8' (on the command line, "
+    "also --min-precision 0.8 or --min-recall 0.9)"
+)
+
 
 def check_scoring(scoring: Any) -> Any:
     """What to maximize, as `RareClassifier` takes it; costs can be given as text."""
-    scoring = parse_scoring(scoring) if isinstance(scoring, str) else np.asarray(scoring).tolist()
-    check_aim(scoring)
+    if not isinstance(scoring, str):
+        scoring = np.asarray(scoring).tolist()
+        check_aim(scoring)
+        return scoring
+    scoring = parse_scoring(scoring)
+    check_aim(scoring, AIMS_AS_TEXT)
     return scoring
 
 

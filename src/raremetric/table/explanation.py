@@ -18,7 +18,7 @@ from raremetric.table.model import TableModel
 from raremetric.table.reading import TableError, iter_table
 from raremetric.table.reading.files import is_frame, naming
 from raremetric.table.reading.labels import labeled
-from raremetric.table.reading.tables import encoder_frame, iter_arrow
+from raremetric.table.reading.tables import encoder_frame, find_target, iter_arrow
 from raremetric.table.results import ranked_columns
 from raremetric.validation import check_integer
 
@@ -260,8 +260,7 @@ def labeled_rows_of(model: TableModel, path: Any, target: str | None) -> tuple[A
     name, source = model.class_names[1], "The table" if is_frame(path) else path
     with naming(path):
         table = pa.concat_tables(iter_arrow(path, model.encoder.feature_names_in_[0]))
-        if target not in table.column_names:
-            raise TableError(f"There is no column {target!r} with the class.")
+        find_target(table.column_names, target)
         table, labels, _ = labeled(table, target)
         frame = encoder_frame(table, model.encoder)
     positive = [name, *name.split(", ")]  # several classes can be positive together

@@ -54,6 +54,12 @@ def save_model(model: TableModel, path: str | Path) -> None:
         The model contains a class that the methods of raremetric do not need, so that it could not
         be loaded safely.
     """
+    if not isinstance(model, TableModel):
+        raise TypeError(
+            "save_model takes a model of fit_table, fit_collection or load_model; got "
+            f"{type(model).__name__}. Save a RareClassifier and other estimators with joblib or "
+            "skops."
+        )
     data = skops_io.dumps(packed(model), compression=ZIP_DEFLATED)
     refuse_unsafe_types(data, model.method)
     buffer = BytesIO(data)

@@ -255,7 +255,10 @@ def _as_floats(texts: Any) -> NDArray[np.float64] | None:
 
 def _describe_wrong(name: str, text: str, written: Written, row: int) -> str:
     if all(parse_any(text, decimal) is None for decimal in MARKS):
-        return f"Column {name!r} must hold numbers, but data row {row} holds {text!r}."
+        return (
+            f"Column {name!r} must hold numbers, but data row {row} holds {text!r}. If the value "
+            "is missing, leave the field empty."
+        )
     numbers = "percentages as numbers, 90 for 90 %" if written.percent else "numbers"
     return (
         f"Column {name!r} must hold numbers that are written as in the training data, such as "

@@ -191,6 +191,7 @@ def find_target(names: list[str], target: str | int | None) -> str:
         return target
     message = (
         f"There is no column {target!r} for the target. {did_you_mean(target, names)}".rstrip()
+        + " Give the name of the column with the class (`target`, on the command line `--target`)."
     )
     if names[0] == "column_1":
         message += " The first row does not contain this name and was read as data."

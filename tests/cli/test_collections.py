@@ -21,7 +21,7 @@ def test_fit_and_predict_a_directory(run, tmp_path, scheduler):  # noqa: F811
     n_positive = (table["y"] == "yes").sum()
     assert f"6000 rows, {n_positive} positive" in result.stdout
     assert "500 rows can be neighbors" in result.stdout
-    assert "Held-out score: " in result.stdout
+    assert "Held-out F1: " in result.stdout
     result = run("predict", model, f"{folder}/*.csv", "-o", out, "--json", *where)
     assert result.exit_code == 0, result.output
     about = json.loads(result.stdout)

@@ -375,7 +375,7 @@ def logistic(run, path, tmp_path, monkeypatch):
     result = run(*words, "--scoring", "cost:fp=1,fn=20", "--no-ids")
     assert result.exit_code == 0, result.output
     assert "Aim: negative cost per row (tn=0, fp=1, fn=20, tp=0)" in result.stdout
-    assert "Cross-validated score: -" in result.stdout
+    assert "Cross-validated negative cost per row: -" in result.stdout
     assert "Threshold: 0.0" in result.stdout
     chosen = "an average of 2 of the 2 settings that were tried; the best has C="
     assert f"Method: logistic ({chosen}" in result.stdout

@@ -5,6 +5,7 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.metrics import average_precision_score
 from sklearn.model_selection import StratifiedKFold
 
 from raremetric.contenders import scored
@@ -109,8 +110,25 @@ def test_a_model_of_noise_says_so_and_does_not_reverse_its_scores(seed):
         model = fit_table(noise, "y", method="logistic")
     found = model.training["validation"]["average_precision"]
     warned = any("no better than chance" in str(each.message) for each in caught)
-    assert warned == (found <= 0.06)
+    y = noise["y"].to_numpy()
+    chance = np.mean([average_precision_score(y, rng.random(300)) for _ in range(1000)])
+    assert abs(found - chance) > 0.003  # else this test would say nothing
+    assert warned == (found <= chance)
     assert model.classifier.decision_.calibration.slope >= 0
+
+
+@pytest.mark.parametrize("seed", [0, 2])
+def test_a_model_of_six_positives_says_if_it_is_no_better_than_chance(seed, monkeypatch):
+    monkeypatch.setattr(scored.Scored, "n_for_table", 2)
+    rng = np.random.default_rng(seed)
+    noise = pd.DataFrame(rng.normal(size=(120, 3)), columns=list("abc"))
+    noise["y"] = y = (np.arange(120) < 6).astype(int)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        figures = fit_table(noise, "y", method="plain").training["validation"]
+    chance = np.mean([average_precision_score(y, rng.random(120)) for _ in range(1000)])
+    warned = any("no better than chance" in str(each.message) for each in caught)
+    assert warned == (figures["average_precision"] <= chance or figures["recall"] == 0)
 
 
 def test_dates_far_from_the_training_data_are_marked():

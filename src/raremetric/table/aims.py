@@ -105,6 +105,13 @@ def describe_scoring(scoring: Any) -> str:
     return f"negative cost per row (tn={tn:g}, fp={fp:g}, fn={fn:g}, tp={tp:g})"
 
 
+def score_name(scoring: Any) -> str:
+    """The name of the value of what was maximized."""
+    if not isinstance(scoring, str):
+        return "negative cost per row"
+    return measure_of(scoring)[0] if minimum_of(scoring) is None else describe_scoring(scoring)
+
+
 def quality_figures(
     scoring: Any, score: float, spread: float | None, measures: Mapping[str, float]
 ) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Required, TypedDict
 
 from raremetric.files import brief
-from raremetric.table.aims import describe_scoring
+from raremetric.table.aims import describe_scoring, score_name
 from raremetric.table.doubts import describe_dates
 
 if TYPE_CHECKING:
@@ -94,7 +94,8 @@ def describe_model(model: TableModel) -> list[str]:
         f"Aim: {describe_scoring(model.scoring)}",
         f"Threshold: {model.threshold:.4g}"
         + (" (chosen by the user)" if model.fixed_threshold is not None else ""),
-        f"{how} score: {score}" + ("" if spread is None else f" ± {spread:.3f}"),
+        f"{how} {score_name(model.scoring)}: {score}"
+        + ("" if spread is None else f" ± {spread:.3f}"),
         f"Folds of the cross-validation: {training.get('folds', 'stratified')}",
         *([f"Weights of the rows: {_code(weight)}, also in all measures"] if weight else []),
         *(f"Expected {each}" for each in _measures(training["validation"])),

@@ -18,7 +18,7 @@ from raremetric.extras import installed_versions
 from raremetric.files import quoted
 from raremetric.performance import OnProgress, one_blas_thread
 from raremetric.table import METHODS
-from raremetric.table.aims import check_scoring, quality_figures, unmet_minimum
+from raremetric.table.aims import check_scoring, minimum_of, quality_figures, unmet_minimum
 from raremetric.table.model import TableModel
 from raremetric.table.notes import class_notes, leakage_notes, method_notes
 from raremetric.table.roles import Roles, RowRoles, read_with_roles
@@ -130,7 +130,9 @@ def fit_table(
     tuned = fit_method(method, X, y, roles, seed=seed, **limits, **options)
     if tuned.quality is not None:
         warn_missed(scoring, tuned.quality.missed, f"class {quoted(table.target_names[1])}")
-    _warn_of_chance(tuned, float(np.average(y, weights=weights)))
+    share = float(np.average(y, weights=weights))
+    is_free = isinstance(scoring, str) and minimum_of(scoring) is None and threshold is None
+    _warn_of_chance(tuned, int(y.sum()), share, needs_found=is_free)
     named = keep_names and table.row_names is not None
     model = TableModel(
         method=method,
@@ -213,14 +215,26 @@ def fit_method(
         )
 
 
-def _warn_of_chance(tuned: Tuned, share: float) -> None:
-    """Say that a model is no better than chance, if the average precision is that of the share."""
+def _warn_of_chance(tuned: Tuned, n_positive: int, share: float, *, needs_found: bool) -> None:
+    """Say that a model is no better than chance: by its ranking, or as it finds no positive row.
+
+    The average precision of random scores is above the share of positive rows if these are few:
+    see Bestgen, "Exact expected average precision of the random baseline" (2015). That no row is
+    found counts if `needs_found`: neither a minimum nor the user decided on the threshold.
+    """
     measures = {} if tuned.quality is None else tuned.quality.measures
-    precision = measures.get("average_precision", 1.0)
-    if precision <= share:
+    precision, n_rows = measures.get("average_precision", 1.0), n_positive / share
+    rest = (n_positive - 1) / (n_rows - 1)
+    chance = rest + (1 - rest) * (np.log(n_rows) + np.euler_gamma) / n_rows
+    if precision <= chance:
         warn_user(
             "The model is no better than chance: its cross-validated average precision is "
-            f"{precision:.3f}, and the share of positive rows is {share:.3f}."
+            f"{precision:.3f}, and that of random scores is {chance:.3f} in the mean."
+        )
+    elif needs_found and measures.get("recall", 1.0) == 0:
+        warn_user(
+            "The model is no better than chance: in the cross-validation, it finds none of the "
+            "positive rows."
         )
 
 

@@ -10,7 +10,7 @@ import signal
 import sys
 import warnings
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Annotated, Any, NoReturn
 
@@ -163,18 +163,6 @@ def print_json(value: Any, indent: int | None = 2) -> None:
     except UnicodeEncodeError:
         text = json.dumps(value, indent=indent)
     typer.echo(text)
-
-
-def print_result(as_json: bool, about: Any, words: Iterable[RenderableType]) -> None:
-    """Print the result of a command: JSON, or else sentences and tables."""
-    if as_json:
-        print_json(about)
-        return
-    for each in words:
-        if isinstance(each, str):
-            typer.echo(each)
-        else:
-            print_rendered(each)
 
 
 def print_rendered(what: RenderableType) -> None:

@@ -247,15 +247,6 @@ def warn_user(message: str, category: type[Warning] = UserWarning) -> None:
     warnings.warn(message, category, stacklevel=level)
 
 
-def warn_missed(scoring: Any, expected: float | None, rows: str) -> None:
-    """Say that no threshold reaches the minimum of an aim, if the expected value is not None."""
-    if expected is not None:
-        warn_user(
-            f"No threshold for {rows} meets scoring={scoring!r}. The threshold with the highest "
-            f"expected value is used; this value is {expected:.3g}."
-        )
-
-
 def warn_stopped(owner: str, n_iter: int, max_iter: int, goal: str, advice: str = "") -> None:
     """Say that a fit did not reach the goal that its ``tol`` stands for, and what to do."""
     if n_iter >= max_iter:

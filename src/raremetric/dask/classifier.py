@@ -26,6 +26,7 @@ from raremetric.dask.partitions import (
     stacked,
 )
 from raremetric.selection import check_aim, stratified_folds
+from raremetric.selection.thresholds import warn_missed
 from raremetric.validation import (
     Labels,
     check_class_count,
@@ -34,7 +35,6 @@ from raremetric.validation import (
     forget_attributes,
     rarest_or_given,
     take_rows,
-    warn_missed,
 )
 
 OF_FITTED = ("n_features_in_", "feature_names_in_")  # attributes of the fitted classifier

@@ -19,13 +19,13 @@ from raremetric.rare.policy import AVERAGING
 from raremetric.rare.prediction import PredictionMixin
 from raremetric.rare.tuning_set import make_tuning_set
 from raremetric.selection import TrainingData, assess, check_aim, choose, decide, scored_rows
+from raremetric.selection.thresholds import warn_missed
 from raremetric.validation import (
     check_class_sizes,
     check_integer,
     check_pos_label,
     forget_attributes,
     quiet_repeats,
-    warn_missed,
     warn_user,
 )
 

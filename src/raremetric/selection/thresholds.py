@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from raremetric.selection.sample import Sample, Utility
-from raremetric.validation import check_real
+from raremetric.validation import check_real, warn_user
 
 NUMBER = r"\d+(?:\.\d+)?"
 MAX_COST = 1e100  # sums and products of larger ones could overflow
@@ -198,3 +198,12 @@ def observed_utility(
     fp = np.sum(weights * (predicted & ~positive), axis=-1)
     n_positive, n_negative = np.sum(weights * positive), np.sum(weights * ~positive)
     return utility(n_negative - fp, fp, n_positive - tp, tp)
+
+
+def warn_missed(scoring: Any, expected: float | None, rows: str) -> None:
+    """Say that no threshold reaches the minimum of an aim, if the expected value is not None."""
+    if expected is not None:
+        warn_user(
+            f"No threshold for {rows} meets scoring={scoring!r}. The threshold with the highest "
+            f"expected value is used; this value is {expected:.3g}."
+        )

@@ -11,10 +11,11 @@ from scipy.special import logit
 
 from raremetric.copies import keys_to_leave_out, rows_without
 from raremetric.selection import Sample, check_aim, decide, judge
+from raremetric.selection.thresholds import warn_missed
 from raremetric.table.aims import quality_figures, unmet_minimum
 from raremetric.table.explanation import labeled_rows_of
 from raremetric.table.model import TableModel
-from raremetric.validation import TableError, warn_missed, warn_user
+from raremetric.validation import TableError, warn_user
 
 MIN_ROWS = 10  # of each class
 CERTAIN = 1e-12  # probabilities are kept this far from 0 and 1

@@ -17,6 +17,7 @@ from raremetric.encoding.copies import copies_in
 from raremetric.extras import installed_versions
 from raremetric.files import quoted
 from raremetric.performance import OnProgress, one_blas_thread
+from raremetric.selection.thresholds import warn_missed
 from raremetric.table import METHODS
 from raremetric.table.aims import check_scoring, minimum_of, quality_figures, unmet_minimum
 from raremetric.table.model import TableModel
@@ -29,7 +30,7 @@ from raremetric.table.splitting import (
     refuse_few_rows,
     tuning_folds,
 )
-from raremetric.validation import check_option, check_real, quiet_repeats, warn_missed, warn_user
+from raremetric.validation import check_option, check_real, quiet_repeats, warn_user
 
 N_RADIUS = 2000  # training examples whose nearest neighbor is found, to know what is far
 

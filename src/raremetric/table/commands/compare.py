@@ -17,7 +17,6 @@ from raremetric.terminal import (
     AsJson,
     Step,
     note,
-    print_result,
     progress,
     source_name,
     split_names,
@@ -90,7 +89,7 @@ def compare(
         about = {"file": None if keeps else out, "rows": len(found.y), "scoring": found.scoring}
         about |= {"methods": found.summary(), "budgets": found.budgets(sizes)}
         about |= {"importances": found.importances(), "failed": found.failed()}
-        print_result(as_json, about | {"notes": found.notes}, _tables(found))
+        options.print_result(as_json, about | {"notes": found.notes}, _tables(found))
         for each in found.remarks():
             note(each)
         if keeps:

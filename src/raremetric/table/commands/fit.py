@@ -26,12 +26,12 @@ from raremetric.table.commands.options import (
     Weight,
     choose_scoring,
     complete_methods,
+    print_result,
 )
 from raremetric.terminal import (
     AsJson,
     fail,
     note,
-    print_result,
     progress,
     source_name,
     split_names,

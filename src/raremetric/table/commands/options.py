@@ -1,19 +1,34 @@
-"""The options of the commands for a table; those of several commands are the same in all."""
+"""What several commands for a table share: their options, and how they print results."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from rich.console import RenderableType
 
 from raremetric.table import METHODS
+from raremetric.terminal import print_json, print_rendered
 
 
 def complete_methods(incomplete: str) -> list[str]:
     """Names of methods, for shell completion; also after a comma."""
     given, comma, last = incomplete.rpartition(",")
     return [given + comma + name for name in METHODS if name.startswith(last)]
+
+
+def print_result(as_json: bool, about: Any, words: Iterable[RenderableType]) -> None:
+    """Print the result of a command: JSON, or else sentences and tables."""
+    if as_json:
+        print_json(about)
+        return
+    for each in words:
+        if isinstance(each, str):
+            typer.echo(each)
+        else:
+            print_rendered(each)
 
 
 # Files

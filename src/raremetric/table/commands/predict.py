@@ -11,11 +11,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from raremetric.files import quoted
-from raremetric.table.commands.options import ModelFile, Scheduler, TableFiles
+from raremetric.table.commands.options import ModelFile, Scheduler, TableFiles, print_result
 from raremetric.terminal import (
     note,
     print_json,
-    print_result,
     progress,
     source_name,
     stopping,

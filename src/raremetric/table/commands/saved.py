@@ -17,12 +17,12 @@ from raremetric.table.commands.options import (
     Page,
     SavedModel,
     TableFile,
+    print_result,
 )
 from raremetric.terminal import (
     AsJson,
     fail,
     note,
-    print_result,
     progress,
     source_name,
     table_file,

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.faults.signals import COMMANDS
+
 ROOT = Path(__file__).parents[2]
 
 
@@ -25,9 +27,9 @@ def send_signals(n_moments, seed):
 
 @pytest.mark.long
 def test_one_moment_per_signal():
-    assert send_signals(1, seed=1) == 12 * 3
+    assert send_signals(1, seed=1) == 3 * len(COMMANDS)
 
 
 @pytest.mark.fault
 def test_many_moments_per_signal():
-    assert send_signals(20, seed=2) == 12 * 3 * 20
+    assert send_signals(20, seed=2) == 3 * len(COMMANDS) * 20

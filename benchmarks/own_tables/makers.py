@@ -28,7 +28,8 @@ def make_thyroid(rng: Generator) -> pd.DataFrame:
     for name in found.columns[3:14]:
         found[name] = found[name].map({"t": True, "f": False}).astype("boolean")
     found = found.drop(columns=[name for name in found if name.endswith("_measured")])
-    born = pd.Timestamp("1987-01-01") - pd.to_timedelta(found["age"] * 365.25, unit="D")
+    with np.errstate(over="ignore"):  # NumPy sometimes reports one where nothing can overflow
+        born = pd.Timestamp("1987-01-01") - pd.to_timedelta(found["age"] * 365.25, unit="D")
     found["born"] = born.dt.round("D")
     found["tt4"] = found["tt4"].round().astype("Int64")
     flags = found.columns[2:13]

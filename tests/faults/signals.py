@@ -97,9 +97,11 @@ def start(words, folder, user=None, n_bytes=None, work=None):
     except BaseException:
         traceback.print_exc()
     finally:
-        sys.stdout.flush()
-        sys.stderr.flush()
-        os._exit(code)
+        try:  # a signal that comes here must not reach the folder's clean-up in the caller
+            sys.stdout.flush()
+            sys.stderr.flush()
+        finally:
+            os._exit(code)
 
 
 def finish(pid):
